@@ -94,8 +94,9 @@ from gradcli.engine.grad_mode import (
     set_grad_enabled,
 )
 from gradcli.engine.record.out import with_out as _with_out
-from gradcli.functions.methods import LATER as _METHODS_LATER
+from gradcli.functions.methods import LATER as _FUNCTIONS_LATER
 from gradcli.functions.methods import functions as _functions
+from gradcli.functions.methods import later as _later
 from gradcli.functions.methods import public_operators
 from gradcli.functions.overloads import broadcast_shapes, is_tensor, numel
 from gradcli.functions.overloads import torch_max as _torch_max
@@ -198,30 +199,11 @@ def result_type(tensor1: object, tensor2: object) -> dtype:
 
 
 LATER = {
-    **{name: where.removeprefix("gradcli.") for name, where in _METHODS_LATER.items()},
+    **_FUNCTIONS_LATER,
     "finfo": "engine.dtypes", "iinfo": "engine.dtypes",
     "is_anomaly_enabled": "engine.backward.anomaly",
     "is_anomaly_check_nan_enabled": "engine.backward.anomaly",
-    "constant_pad_nd": "functions.nn.padding",
-    **dict.fromkeys(("native_batch_norm", "native_group_norm", "native_layer_norm"),
-                    "functions.nn.layers"),
-    **dict.fromkeys(("grid_sampler", "grid_sampler_2d", "grid_sampler_3d"),
-                    "functions.nn.resampling:grid_sampler"),
-    "lu_unpack": "functions.decompositions",
-    **dict.fromkeys(("pca_lowrank", "svd_lowrank"), "functions.low_rank"),
     "vmap": "func", "compile": "jit",
-    **dict.fromkeys(
-        ("batch_norm", "bilinear", "binary_cross_entropy_with_logits", "celu", "conv1d", "conv2d",
-         "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
-         "adaptive_avg_pool1d", "adaptive_max_pool1d", "avg_pool1d", "alpha_dropout", "ctc_loss",
-         "channel_shuffle", "feature_alpha_dropout", "max_pool3d", "max_pool1d_with_indices",
-         "pdist", "pixel_unshuffle", "cosine_embedding_loss",
-         "cosine_similarity", "dropout", "embedding", "group_norm",
-         "hinge_embedding_loss", "instance_norm", "kl_div", "layer_norm", "margin_ranking_loss",
-         "max_pool1d", "max_pool2d", "pairwise_distance", "pixel_shuffle", "poisson_nll_loss",
-         "rms_norm", "rrelu", "selu", "threshold", "triplet_margin_loss"),
-        "nn.functional",
-    ),
 }  # fmt: skip
 """Functions whose modules are loaded with their first use, each with its module."""
 
@@ -232,9 +214,10 @@ def __getattr__(name: str) -> object:
         raise AttributeError(
             f"module 'gradcli' has no attribute {name!r}", name=name, obj=_modules["gradcli"]
         )
-    module, _, other = LATER[name].partition(":")
-    found = getattr(_import_module(f"gradcli.{module}"), other or name)
-    globals()[name] = found = _with_out(found) if module == "functions.decompositions" else found
+    found = _later(name) if name in _FUNCTIONS_LATER else getattr(
+        _import_module(f"gradcli.{LATER[name]}"), name
+    )  # fmt: skip
+    globals()[name] = found
     return found
 
 

@@ -1,12 +1,12 @@
 """``gradcli.autograd``: gradients of tensors that were recorded, under PyTorch's names."""
 
 from gradcli.autograd import function, functional, graph
+from gradcli.autograd.gradcheck import gradcheck, gradgradcheck
 from gradcli.autograd.variable import Variable
 from gradcli.engine import backward, grad
 from gradcli.engine.backward.anomaly import detect_anomaly, set_detect_anomaly
 from gradcli.engine.custom_function.function import Function
 from gradcli.engine.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
-from gradcli.transforms.check import gradcheck, gradgradcheck
 
 
 def __getattr__(name: str) -> object:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from gradcli.engine import Tensor
-from gradcli.engine.tensor.conversion import Plain
+from gradcli.engine.tensor.tensor import Plain
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.transforms.dual import Dual, is_dual
 from gradcli.transforms.levels import next_level, running

@@ -39,19 +39,19 @@ def run(
 ) -> Outcome:  # fmt: skip
     """The value of ``expression`` and its gradients in every row of ``table``, at array speed.
 
-    table      a dict of arrays with the rows in front, a structured array or a table of pyarrow;
-               columns are variables
+    table      a dict of arrays with the rows in front, a structured array, a table of pyarrow or a
+               data frame; columns are variables, those that are none may hold anything
     wrt        the variables to differentiate by; all real columns that are read when left out
     grad       False gives values only, of any shape
-    const      values that are the same in every row
+    const      values that are the same in every row; those without a dtype are real numbers
     where      a condition: only rows for which it holds
     cotangent  weights of a result that is no scalar
     dtype      that the columns are computed in
     program    the text is a program of lines, valid Python, and no one-line expression
 
     A row that fails harms no other: it is NaN, with an entry in ``errors``. Raises Fault for what
-    no row can satisfy: a syntax error, a column that is missing (E0910), arrays that are no rows
-    (E0926).
+    no row can satisfy: a syntax error, a column that is missing (E0910), arrays that are no rows,
+    a variable that is no column of numbers (E0926).
 
     Example:
         >>> import numpy as np
@@ -68,7 +68,8 @@ def run(
     make: Any = _worker
     if const or cotangent is not None or limits is not None:
         make, options = _worker.__wrapped__, {
-            **options, "constants": const, "cotangent": cotangent, "limits": limits,
+            **options, "constants": _reals(const or {}, dtype), "cotangent": cotangent,
+            "limits": limits,
         }  # fmt: skip
     kinds = tuple(kinds_of(columns).items())
     worker = make(threading.get_ident(), expression, program, kinds, where, **options)
@@ -84,6 +85,15 @@ def run(
         for position, fault in sorted(answers.errors.items()) if kept[position]
     ]  # fmt: skip
     return _joined(answers, worker.names, rows, place, errors)
+
+
+def _reals(const: Mapping[str, Any], dtype: str) -> dict[str, Any]:
+    """Constants, Python's whole numbers among them as real ones."""
+    found = {n: v if hasattr(v, "dtype") else np.asarray(v) for n, v in const.items()}
+    return {
+        n: v if hasattr(const[n], "dtype") or v.dtype.kind not in "iuf" else v.astype(dtype)
+        for n, v in found.items()
+    }
 
 
 @functools.lru_cache(maxsize=64)

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.batch.chunk import Chunk
 from gradcli.batch.columns import arrow
 from gradcli.batch.fields import shown
-from gradcli.batch.sources import Chunk, LineSource
+from gradcli.batch.lines import LineSource
 from gradcli.ops.errors import Fault, ValueFault
 
 ARRAY_ROWS = 1 << 15
@@ -36,7 +37,7 @@ class ArraySource:
 
     form = "arrays"
     header = None
-    lines: Any = None
+    stream: Any = None
     pending = True
 
     def __init__(self, slices: Slices, columns: Mapping[str, str], total: int) -> None:
@@ -63,6 +64,10 @@ class ArraySource:
         return self.rows / self.total if self.total else 1.0
 
     def wants(self) -> bool:
+        """There is nothing to wait for."""
+        return False
+
+    def can_wait(self) -> bool:
         """There is nothing to wait for."""
         return False
 
@@ -135,7 +140,7 @@ def columns_by_name(
     if lost is not None:
         raise ValueFault(
             "E0926", f"{what}: {lost} has no rows: its shape is ()",
-            help="the first axis is the rows; a constant is given with --const",
+            help="the first axis is the rows; give a constant with --const (in Python: const)",
         )  # fmt: skip
     if len(set(map(len, arrays.values()))) > 1:
         sizes = ", ".join(f"{name} {len(a):,}" for name, a in arrays.items())
@@ -150,9 +155,9 @@ def _by_name(table: Any, columns: Sequence[str] | None, what: str) -> dict[str, 
     if hasattr(table, "column_names") and hasattr(table, "combine_chunks"):  # pyarrow's
         return {name: table[name] for name in table.column_names}
     if hasattr(table, "columns") and hasattr(table, "to_numpy"):  # a data frame
-        return {str(name): np.asarray(table[name].to_numpy()) for name in table.columns}
+        return {str(name): _array(table[name].to_numpy()) for name in table.columns}
     if isinstance(table, Mapping):
-        return {str(name): a if _is_arrow(a) else np.asarray(a) for name, a in table.items()}
+        return {str(name): a if _is_arrow(a) else _array(a) for name, a in table.items()}
     array = np.asanyarray(table)
     if array.dtype.names:
         return {name: array[name] for name in array.dtype.names}
@@ -165,6 +170,13 @@ def _by_name(table: Any, columns: Sequence[str] | None, what: str) -> dict[str, 
             help="a structured array, or --columns a,b,t with one name for each of its columns",
         )
     return {n: array[:, i] for i, n in enumerate(columns)}
+
+
+def _array(column: Any) -> np.ndarray:
+    """A column as an array, NaN for numbers that are masked."""
+    if hasattr(column, "mask") and hasattr(column, "filled") and column.dtype.kind in "iuf":
+        return np.asarray(column.astype(np.float64).filled(np.nan))
+    return np.asarray(column)
 
 
 def _is_arrow(column: Any) -> bool:

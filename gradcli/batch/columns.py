@@ -7,7 +7,7 @@ every other row is left to ``readers``, which knows all forms of a value and eve
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,22 +27,16 @@ def arrow() -> Any:
     return _arrow[0]
 
 
-class Columns:
+class Columns(NamedTuple):
     """Plain rows of a block: an array for each variable, the cells of one more column as text.
 
     ``positions`` are the places of these rows in the block; ``rest`` those of all others.
     """
 
-    __slots__ = ("arrays", "ids", "positions", "rest")
-
-    def __init__(
-        self, positions: np.ndarray, arrays: dict[str, np.ndarray], ids: list[str] | None,
-        rest: list[int],
-    ) -> None:  # fmt: skip
-        self.positions = positions
-        self.arrays = arrays
-        self.ids = ids
-        self.rest = rest
+    positions: np.ndarray
+    arrays: dict[str, np.ndarray]
+    ids: list[str] | None
+    rest: list[int]
 
 
 def columns_of(
@@ -72,14 +66,12 @@ def _cast(found: Columns, dtype: np.dtype) -> Columns:
     over = np.zeros(len(found.positions), bool)
     for array in arrays.values():
         over |= np.isinf(array)
-    if over.any():
-        found.rest = sorted([*found.rest, *found.positions[over].tolist()])
-        found.positions = found.positions[~over]
-        if found.ids is not None:
-            found.ids = [i for i, out in zip(found.ids, over, strict=True) if not out]
-        arrays = {name: a[~over] for name, a in arrays.items()}
-    found.arrays = arrays
-    return found
+    return Columns(
+        found.positions[~over],
+        {name: a[~over] for name, a in arrays.items()},
+        found.ids and [id for id, out in zip(found.ids, over, strict=True) if not out],
+        sorted([*found.rest, *found.positions[over].tolist()]),
+    )
 
 
 def _by_arrow(
@@ -87,6 +79,8 @@ def _by_arrow(
 ) -> Columns | None:
     """All rows; None where one is not plain."""
     pa = arrow()
+    if id_column in wanted:
+        return None
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n").removesuffix(b"\r")
     if b"\r" in data or b"\0" in data or (not data.isascii() and not _is_utf8(data)):
@@ -111,8 +105,6 @@ def _by_arrow(
     except (pa.ArrowInvalid, pa.ArrowKeyError):
         return None
     if table.num_rows != count:
-        return None
-    if id_column in wanted:
         return None
     arrays = {
         name: np.ascontiguousarray(table[column].to_numpy())

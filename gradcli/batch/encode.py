@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.batch.chunk import Chunk
 from gradcli.batch.columns import arrow
 from gradcli.batch.evaluate import Answers, Group
 from gradcli.display.records import dump_json, tensor_record, write_csv
@@ -75,16 +76,17 @@ class Result:
 
 
 def encode(
-    form: str, names: Sequence[str], with_id: bool, first: int, count: int, places: Sequence[int],
+    chunk: Chunk, form: str, names: Sequence[str], with_id: bool, places: Sequence[int],
     ids: Sequence[Any] | None, answers: Answers,
 ) -> Result:  # fmt: skip
-    """The result of a block.
+    """The result of a chunk.
 
     names     of the gradients that a table has columns for
     with_id   whether a table has a column ``id``
     places    the positions in the block that have a record, in order
     ids       of all positions of the block, or None
     """
+    first, count = chunk.first, chunk.count
     failed: list[tuple[int, int]] = []
     if answers.errors:
         failed = [(k, first + p) for k, p in enumerate(places) if p in answers.errors]
@@ -102,21 +104,19 @@ def encode(
             lines[position] = line
         chosen = lines if at is None else [lines[p] for p in places]
         body = "".join(chosen).encode()
-        return Result(first, count, records, failed, body)
+        return Result(first, count, records, failed, body, b"", chunk.seal)
     said = "".join(errors.values()).encode()
     if form == "csv":
         body = _csv(answers.groups, names, with_id, count, places, ids)
     else:
-        groups = [
-            (_moved(g.positions, at), _arrays(g, names, ids if with_id else None))
-            for g in answers.groups
-        ]
-        body = _packed(groups)
-        if with_id and errors:
-            lost = np.array(list(errors))
-            text = np.array([_text(ids[p] if ids else None) for p in lost])
-            body = _packed([*groups, (_moved(lost, at), {"id": text})])
-    return Result(first, count, records, failed, body, said)
+        groups = [(_moved(g.positions, at), _arrays(g, names)) for g in answers.groups]
+        about: dict[str, np.ndarray] = {}
+        if with_id:
+            about["id"] = np.array([_text(ids[p] if ids else None) for p in places], np.str_)
+        if at is not None:
+            about["row"] = np.array(places, np.int64) + first
+        body = _packed([*groups, (np.arange(records), about)] if about else groups)
+    return Result(first, count, records, failed, body, said, chunk.seal)
 
 
 def _moved(positions: np.ndarray, at: dict[int, int] | None) -> np.ndarray:
@@ -279,13 +279,11 @@ def _csv_texts(array: np.ndarray) -> list[str]:
 # ---- Arrays --------------------------------------------------------------------------------------
 
 
-def _arrays(group: Group, names: Sequence[str], ids: Sequence[Any] | None) -> dict[str, np.ndarray]:
+def _arrays(group: Group, names: Sequence[str]) -> dict[str, np.ndarray]:
     found = {"value": _one_nan(group.value)}
     for name in names:
         if group.grads is not None and name in group.grads:
             found[f"d_{name}"] = _one_nan(group.grads[name])
-    if ids is not None:
-        found["id"] = np.array([_text(ids[p]) for p in group.positions.tolist()])
     return found
 
 
@@ -297,7 +295,7 @@ def _one_nan(array: np.ndarray) -> np.ndarray:
 
 
 def _text(id: Any) -> str:
-    return "" if id is None else str(id)
+    return "" if id is None else id if isinstance(id, str) else dump_json(id)
 
 
 def _packed(groups: Sequence[tuple[np.ndarray, dict[str, np.ndarray]]]) -> bytes:

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.batch.plan import Part, Plan
+from gradcli.batch.plan import Plan
 from gradcli.batch.readers import Row
 from gradcli.engine.backward.api import backward
 from gradcli.engine.creation import generator as random
@@ -40,20 +40,15 @@ MOST_PLANS = 256
 """Signatures whose code is kept."""
 
 
-class Group:
+class Group(NamedTuple):
     """Rows whose results have the same shapes: arrays (rows, ...) of the value and the gradients.
 
-    ``positions`` are their places in the block; None for all rows of it, in order.
+    ``where`` are their places in the block; None for all rows of it, in order.
     """
 
-    __slots__ = ("grads", "value", "where")
-
-    def __init__(
-        self, positions: np.ndarray | None, value: np.ndarray, grads: dict[str, np.ndarray] | None
-    ) -> None:
-        self.where = positions
-        self.value = value
-        self.grads = grads
+    where: np.ndarray | None
+    value: np.ndarray
+    grads: dict[str, np.ndarray] | None
 
     @property
     def positions(self) -> np.ndarray:
@@ -93,7 +88,6 @@ class Evaluator:
     limits     of each row's run
     seed       of the random numbers: every row draws its own, whatever rows ran before it
     constants  values of variables that are the same in every row
-    eager      every row on the engine: for programs that see few rows each
 
     Raises SyntaxFault (E0201) where the program calls an unknown function, ValueFault (E0910) for a
     name in ``wrt`` or ``constants`` that the program does not read, (E0905) for another dtype.
@@ -115,7 +109,6 @@ class Evaluator:
         limits: Limits | None = None,
         seed: int = 0,
         constants: Mapping[str, Any] | None = None,
-        eager: bool = False,
     ) -> None:
         if dtype not in FLOATS:
             raise ValueFault("E0905", f"a batch has no dtype {dtype!r}", help=", ".join(FLOATS))
@@ -138,7 +131,6 @@ class Evaluator:
                 )  # fmt: skip
         program.checked.require(program.free)
         self.grad = grad
-        self.eager = eager
         self.cotangent = None if cotangent is None else tensor(cotangent, dtype=dtype)
         self.constants = dict(constants or {})
         self._fixed = {
@@ -170,7 +162,7 @@ class Evaluator:
     def answers(
         self, rows: Sequence[Row], first: int = 1, watch: Callable[[int], object] = unwatched
     ) -> Answers:
-        """What becomes of rows; never raises for anything that a row did.
+        """What becomes of rows without a problem; never raises for anything that a row did.
 
         first   the number of the row at position 0 of the block that these rows are of
         watch   is told the position of each row that the engine works on, and -1 where it is rows
@@ -179,9 +171,6 @@ class Evaluator:
         found = Answers()
         alike: dict[tuple, list[int]] = {}
         for position, row in enumerate(rows):
-            if row.problem is not None:
-                found.errors[row.number - first] = row.problem
-                continue
             key = tuple([
                 (name, value.dtype.char, value.shape)
                 if isinstance(value, np.ndarray | np.generic) else (name, value.__class__, ())
@@ -235,15 +224,12 @@ class Evaluator:
             try:
                 if given not in self._known:
                     self._require(given)
-                by = self._wanted(given, {name: columns[name].dtype for name in given})
+                by = self._wanted(given, columns)
             except Fault as fault:
                 return fail(fault)
             chosen = [columns[name] for name in given]
-            parts: list[Part] = []
-            left = np.arange(count)
-            if not self.eager:
-                plan = self._plan(given, chosen, by)
-                parts, left = plan.results(chosen, count, lambda i: watch(at(i)))
+            plan = self._plan(given, chosen, by)
+            parts, left = plan.results(chosen, count, lambda i: watch(at(i)))
             for part in parts:
                 grads = dict(zip(by, part.outputs[1:], strict=True)) if self.grad else None
                 where = part.rows if positions is None else (
@@ -253,7 +239,15 @@ class Evaluator:
             for i in left.tolist():
                 watch(at(i))
                 values = {name: columns[name][i] for name in given}
-                self._alone(at(i), first + at(i), values, found)
+                try:
+                    value, grads = self._evaluated(values, by, first + at(i))
+                except Fault as fault:
+                    found.errors[at(i)] = fault
+                    continue
+                found.groups.append(Group(
+                    np.array([at(i)]), np.asarray(value)[None],
+                    None if grads is None else {n: np.asarray(g)[None] for n, g in grads.items()},
+                ))  # fmt: skip
         return None
 
     def _plan(self, given: tuple[str, ...], columns: list[np.ndarray], by: list[str]) -> Plan:
@@ -274,16 +268,17 @@ class Evaluator:
             self._plans[key] = plan
         return plan
 
-    def _wanted(self, given: tuple[str, ...], types: Mapping[str, Any]) -> list[str]:
+    def _wanted(self, given: tuple[str, ...], values: Mapping[str, Any]) -> list[str]:
         """What is differentiated by. Raises TypeFault (E0910) where it cannot be."""
         if not self.grad:
             return []
         if self.wrt is None:
-            return [name for name in given if types[name].kind in "fc"]
+            return [name for name in given if values[name].dtype.kind in "fc"]
         for name in self.wrt:
-            if types[name].kind not in "fc":
+            if values[name].dtype.kind not in "fc":
                 raise TypeFault(
-                    "E0910", f"cannot differentiate by `{name}`: its type is {types[name].name}",
+                    "E0910", f"cannot differentiate by `{name}`: its type is "
+                    f"{values[name].dtype.name}",
                     help="leave out the type, so that it is a float",
                 )  # fmt: skip
         return list(self.wrt)
@@ -327,47 +322,46 @@ class Evaluator:
 
     # ---- One row on the engine -------------------------------------------------------------------
 
-    def _alone(self, position: int, number: int, values: dict[str, Any], found: Answers) -> None:
-        """Add the answer to one row that the engine computes."""
+    def row(self, values: Mapping[str, Any], number: int = 1) -> tuple[Any, dict[str, Any] | None]:
+        """The value and gradients of one row of arrays and NumPy numbers, by the engine. Raises
+        Fault for whatever is wrong with it."""
+        given = tuple([name for name in self.names if name in values])
+        with self.settings():
+            if given not in self._known:
+                self._require(given)
+            by = self._wanted(given, values)
+            return self._evaluated({name: values[name] for name in given}, by, number)
+
+    def _evaluated(
+        self, values: Mapping[str, Any], by: Sequence[str], number: int
+    ) -> tuple[Any, dict[str, Any] | None]:
         random.seed_when_asked((self.seed * _SEEDS + number) & 0xFFFFFFFF ^ _OF_THE_PROGRAM)
         try:
-            value, grads = self._evaluated(values)
-        except Fault as fault:
-            found.errors[position] = fault
+            leaves = {name: self._leaf(value, name in by) for name, value in values.items()}
+            outcome = self.program.run({**leaves, **self._fixed}, limits=self.limits)
+            value = self.result(outcome)
+            result = _number_of(value)
+            if not self.grad:
+                return _checked(result, []), None
+            grads = self._gradients(value, [leaves[name] for name in by])
+            return _checked(result, grads), dict(zip(by, grads, strict=True))
+        except Fault:
+            raise
         except Exception as fault:
-            found.errors[position] = placed(fault, self.program, [])
-        else:
-            found.groups.append(Group(
-                np.array([position]), np.asarray(value)[None],
-                None if grads is None else {n: np.asarray(g)[None] for n, g in grads.items()},
-            ))  # fmt: skip
+            raise placed(fault, self.program, []) from None
         finally:
             set_default_dtype(self._default)
             mode.grad = True
 
-    def _evaluated(self, values: dict[str, Any]) -> tuple[Any, dict[str, Any] | None]:
-        given = tuple(values)
-        leaves = {name: self._leaf(name, value) for name, value in values.items()}
-        outcome = self.program.run({**leaves, **self._fixed}, limits=self.limits)
-        value = self.result(outcome)
-        result = _number_of(value)
-        if not self.grad:
-            return _checked(result, []), None
-        asked = given if self.wrt is None else self.wrt
-        by = [name for name in asked if self.wrt or leaves[name].dtype.differentiable]
-        grads = self._gradients(value, [leaves[name] for name in by])
-        return _checked(result, grads), dict(zip(by, grads, strict=True))
-
-    def _leaf(self, name: str, value: Any) -> Tensor:
-        """A variable's value as a leaf of the graph, where its type allows that."""
+    def _leaf(self, value: Any, wanted: bool) -> Tensor:
+        """A variable's value as a leaf of the graph."""
         if value.__class__ is np.float64:
             leaf = wrap(value, float64)  # what tensor(value) makes, sooner
         elif isinstance(value, np.ndarray | np.generic):
             leaf = tensor(value)
         else:
             leaf = tensor(value, dtype=self._dtype)
-        wanted = self.grad and (self.wrt is None or name in self.wrt)
-        if wanted and leaf.dtype.differentiable:
+        if wanted:
             leaf.requires_grad_()
         return leaf
 

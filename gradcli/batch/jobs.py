@@ -22,12 +22,12 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.batch.chunk import Chunk
 from gradcli.batch.encode import Result, error_line, json_line
 from gradcli.batch.evaluate import Evaluator, unwatched
 from gradcli.batch.fields import Fields, shown
 from gradcli.batch.lines import text_of
 from gradcli.batch.readers import Reader
-from gradcli.batch.sources import Chunk
 from gradcli.batch.task import Poisoned, Verdict, Watch, fault_of
 from gradcli.display.records import tensor_record
 from gradcli.engine import Tensor
@@ -120,15 +120,16 @@ class Job:
             raise ValueFault("E0923", "wrt: neither a name nor a list of names")
         self.wrt: list[str] | None = wrt
         self.order = line.get("order")
-        if self.order is not None and (self.order.__class__ is not int or self.order < 0):
-            raise ValueFault("E0923", "order: not a whole number from 0")
+        least = 1 if self.command == "diff" else 0
+        if self.order is not None and (self.order.__class__ is not int or self.order < least):
+            raise ValueFault("E0923", f"order: not a whole number from {least}")
         self.against = line.get("against")
         if self.against is not None and not isinstance(self.against, str):
             raise ValueFault("E0923", "against: not an expression")
         if self.against is not None and self.command != "check":
             raise ValueFault("E0923", "against goes with the command check")
-        if self.order is not None and self.command not in ("diff", "check"):
-            raise ValueFault("E0923", f"order goes with diff and check, not with {self.command}")
+        if self.order is not None and self.command != "diff" and self.against is None:
+            raise ValueFault("E0923", "order goes with diff, and with the against of a check")
 
 
 class JobWorker:
@@ -158,12 +159,11 @@ class JobWorker:
             number = chunk.first + place
             id: Any = None
             try:
-                found = self.reader.parsed(text_of(raw))
-                id = found.id
+                id, line = self.reader.parsed(text_of(raw))
                 if poisoned and number in poisoned:
                     raise fault_of(poisoned[number])
                 watch(number)
-                lines.append(json_line(self.record(number, id, found.object)))
+                lines.append(json_line(self.record(number, id, line)))
                 continue
             except Fault as fault:
                 problem = fault
@@ -171,9 +171,8 @@ class JobWorker:
                 problem = _unplaced(fault)
             failed.append((place, number))
             lines.append(error_line(number, id, problem))
-        return Result(
-            chunk.first, chunk.count, chunk.count, failed, "".join(lines).encode()
-        )  # fmt: skip
+        body = "".join(lines).encode()
+        return Result(chunk.first, chunk.count, chunk.count, failed, body, b"", chunk.seal)
 
     def refused(self, chunk: Chunk, verdict: Verdict) -> Result:
         """The records of a chunk of which no job is run."""
@@ -228,13 +227,14 @@ class JobWorker:
         if found is None:
             found = self._evaluators[key] = Evaluator(
                 program, wrt=wrt, grad=grad, dtype=self.task.dtype, limits=self.limits,
-                seed=self.task.seed, eager=True,
+                seed=self.task.seed,
             )  # fmt: skip
         return found
 
     def values(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Variables as numbers and arrays. Raises Fault that names the variable."""
-        return {name: self.fields.json(name, value) for name, value in given.items()}
+        found = {name: self.fields.json(name, value) for name, value in given.items()}
+        return {n: v if hasattr(v, "dtype") else np.asarray(v) for n, v in found.items()}
 
 
 # ---- Commands ------------------------------------------------------------------------------------
@@ -244,17 +244,15 @@ def _evaluated(worker: JobWorker, job: Job, program: Program, used: dict) -> dic
     """eval and grad."""
     grad = job.command == "grad"
     evaluator = worker.evaluator_of(job, program, grad, job.wrt if grad else None)
-    values = {n: np.asarray(v)[None] for n, v in worker.values(used).items()}
-    answers = evaluator.of_columns(values, 1, job.number)
-    if answers.errors:
-        fault = answers.errors[0]
+    try:
+        value, grads = evaluator.row(worker.values(used), job.number)
+    except Fault as fault:
         if fault.code == "E0202":
             fault.help = (fault.help or "").replace("the row a field", "vars a")
-        raise fault
-    group = answers.groups[0]
-    found: dict[str, Any] = {"value": tensor_record(group.value[0])}
-    if group.grads is not None:
-        found["grads"] = {n: tensor_record(g[0]) for n, g in group.grads.items()}
+        raise
+    found: dict[str, Any] = {"value": tensor_record(value)}
+    if grads is not None:
+        found["grads"] = {n: tensor_record(g) for n, g in grads.items()}
     return found
 
 
@@ -360,24 +358,21 @@ def _check(worker: JobWorker, job: Job, program: Program, used: dict) -> dict[st
         return _compared(worker, job, program, used)
     function = _Function(worker, job, program, used)
     grad = worker.evaluator_of(job, program, True, job.wrt)
-    answers = grad.of_columns({n: np.asarray(v.array)[None] for n, v in function.values.items()}, 1)
-    if answers.errors:
-        raise answers.errors[0]
-    group = answers.groups[0]
+    value, grads = grad.row({n: np.asarray(v.array) for n, v in function.values.items()})
     worst, compared, off = 0.0, 0, []
     with grad.settings(), no_grad():
-        for name, g in (group.grads or {}).items():
+        for name, g in (grads or {}).items():
             x = np.array(function.values[name].array)
             plain = function.of(name)
             for place in np.ndindex(x.shape):
                 seen = slope(_number(plain), x, place)
-                rule = float(g[0][place])
+                rule = float(g[place])
                 error = abs(rule - seen.value) / max(1.0, abs(seen.value))
                 if seen.kind == "smooth":
                     worst, compared = max(worst, error), compared + 1
                     if error > tolerance(x.dtype):
                         off.append(f"d/d{name} is {rule:.10g}; {seen.value:.10g} by differences")
-    found: dict[str, Any] = {"value": tensor_record(group.value[0]), "agrees": not off,
+    found: dict[str, Any] = {"value": tensor_record(value), "agrees": not off,
                              "max_rel_error": worst, "compared": compared}  # fmt: skip
     return {**found, **({"differs": off} if off else {})}
 
@@ -455,13 +450,12 @@ def _series(
     """The value at each point, or the fault there."""
     job = Job({"program" if whole else "expr": text})
     evaluator = worker.evaluator_of(job, program, False)
-    answers = evaluator.of_columns({n: a for n, a in columns.items() if evaluator.takes(n)}, count)
-    found: list[Any] = [None] * count
-    for group in answers.groups:
-        for position, value in zip(group.positions.tolist(), group.value, strict=True):
-            found[position] = value
-    for position, fault in answers.errors.items():
-        found[position] = fault
+    found: list[Any] = []
+    for i in range(count):
+        try:
+            found.append(evaluator.row({n: a[i] for n, a in columns.items()})[0])
+        except Fault as fault:
+            found.append(fault)
     return found
 
 

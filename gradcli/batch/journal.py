@@ -16,13 +16,14 @@ Records are handed to the system at once, so they outlive the process; the disk 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import time
 import zlib
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, BinaryIO
 
 from gradcli.batch.encode import Result
 from gradcli.language.diagnostics.render import inert
@@ -70,12 +71,11 @@ class Journal:
         self._blocks: list[tuple[int, int]] = []
         if size:
             self._continue(head)
-        if not size or not self._blocks_begin:
-            self.file.truncate(0)
+        if not self.file.tell():
             self.file.write(MAGIC)
             self._record(b"H", json.dumps(head).encode())
-        self._synced = time.monotonic()
         self.sync()
+        _sync_folder(path)
 
     def _lock(self) -> None:
         try:
@@ -93,25 +93,15 @@ class Journal:
 
     def _continue(self, head: dict[str, Any]) -> None:
         """Find the whole records, cut off what is torn, and see that they are of this batch."""
-        self._blocks_begin = 0
         self.file.seek(0)
-        start = self.file.read(len(MAGIC))
-        if not MAGIC.startswith(start):
-            raise ValueFault(
-                "E0927", f"{self.path} is no journal of a batch", help="choose another file"
-            )
-        end = len(MAGIC)
-        for kind, content, at, after in _records(self.file):
-            if kind == b"H":
-                self._compare(json.loads(content), head)
-                self._blocks_begin = after
-            elif kind == b"B":
-                meta = json.loads(content.partition(b"\n")[0])
-                self._blocks.append((at, after))
-                self.rows = meta["first"] + meta["count"] - 1
-                self.seal = meta["seal"]
-            end = after
-        self.file.truncate(end)
+        found = _read(self.file, self.path)
+        if found.head is not None:
+            self._compare(found.head, head)
+        self._blocks = found.blocks
+        if found.last is not None:
+            self.rows = found.last["first"] + found.last["count"] - 1
+            self.seal = found.last["seal"]
+        self.file.truncate(found.end if found.head is not None else 0)
         self.file.seek(0, os.SEEK_END)
 
     def _compare(self, old: dict[str, Any], new: dict[str, Any]) -> None:
@@ -126,7 +116,7 @@ class Journal:
             for name in differ
         )  # fmt: skip
         raise ValueFault(
-            "E0927", f"the journal {self.path} is of another batch: {said or 'of another version'}",
+            "E0927", f"the journal {self.path} is of another batch: {said or 'other options'}",
             help="resume with the same input and options, or remove the journal to start again",
         )  # fmt: skip
 
@@ -185,21 +175,53 @@ def _result_of(content: bytes) -> Result:
     )  # fmt: skip
 
 
-def _records(file: Any) -> Iterator[tuple[bytes, bytes, int, int]]:
-    """The whole records from where the file stands: kind, content, and where they begin and end."""
-    size = os.fstat(file.fileno()).st_size
+class _Found:
+    """What a journal holds: its head, where its blocks begin and end, the last of them, totals of
+    all, how it ended, and where its whole records end."""
+
+    def __init__(self) -> None:
+        self.head: dict[str, Any] | None = None
+        self.blocks: list[tuple[int, int]] = []
+        self.last: dict[str, Any] | None = None
+        self.records = self.failed = self.end = 0
+        self.state = "unfinished"
+
+
+def _read(file: BinaryIO, path: str) -> _Found:
+    """What a journal holds, to its first record that is not whole. Raises ValueFault (E0927)."""
+    found, size = _Found(), os.fstat(file.fileno()).st_size
+    start = file.read(len(MAGIC))
+    if not MAGIC.startswith(start):
+        raise ValueFault("E0927", f"{path} is no journal of a batch", help="choose another file")
+    found.end = at = len(start)
     while True:
-        at = file.tell()
         head = file.read(_HEAD)
-        if len(head) < _HEAD or head[:1] not in (b"H", b"B", b"E"):
-            return
         length = int.from_bytes(head[1:9], "little")
-        if length > size - at - _HEAD:
-            return
+        if len(head) < _HEAD or head[:1] not in (b"H", b"B", b"E") or length > size - at - _HEAD:
+            return found
         content = file.read(length)
         if zlib.crc32(content, zlib.crc32(head[:9])) != int.from_bytes(head[9:], "little"):
-            return
-        yield head[:1], content, at, file.tell()
+            return found
+        said = json.loads(content.partition(b"\n")[0])
+        found.end = at + _HEAD + length
+        if head[:1] == b"H":
+            found.head = said
+        elif head[:1] == b"B":
+            found.blocks.append((at, found.end))
+            found.last, found.state = said, "unfinished"
+            found.records += said["records"]
+            found.failed += len(said["failed"])
+        else:
+            found.state = "halted" if said["halted"] else "finished"
+        at = found.end
+
+
+def _sync_folder(path: str) -> None:
+    """Have the disk keep that there is a file of this name."""
+    with contextlib.suppress(OSError):  # not on Windows
+        folder = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
+        os.fsync(folder)
+        os.close(folder)
 
 
 def _short(value: Any) -> str:
@@ -214,30 +236,14 @@ def status(path: str) -> dict[str, Any]:
     ValueFault (E0904, E0927) for what cannot be read, or is no journal.
     """
     try:
-        file = open(path, "rb")  # noqa: SIM115
+        with open(path, "rb") as file:
+            found = _read(file, path)
+            size = os.fstat(file.fileno()).st_size
     except OSError as problem:
         raise ValueFault("E0904", f"cannot read {path}: {problem.strerror}") from None
-    with file:
-        start = file.read(len(MAGIC))
-        if not MAGIC.startswith(start):
-            raise ValueFault("E0927", f"{path} is no journal of a batch")
-        found: dict[str, Any] = {
-            "state": "unfinished", "rows": 0, "records": 0, "failed": 0, "blocks": 0,
-        }  # fmt: skip
-        end = len(start)
-        for kind, content, _, after in _records(file):
-            end = after
-            if kind == b"H":
-                head = json.loads(content)
-                found.update({k: v for k, v in head.items() if k not in ("deciding",)})
-            elif kind == b"B":
-                meta = json.loads(content.partition(b"\n")[0])
-                found["rows"] = meta["first"] + meta["count"] - 1
-                found["records"] += meta["records"]
-                found["failed"] += len(meta["failed"])
-                found["blocks"] += 1
-                found["state"] = "unfinished"
-            else:
-                found["state"] = "halted" if json.loads(content)["halted"] else "finished"
-        found["torn"] = os.fstat(file.fileno()).st_size - end
-    return found
+    rows = 0 if found.last is None else found.last["first"] + found.last["count"] - 1
+    head = {k: v for k, v in (found.head or {}).items() if k != "deciding"}
+    return {
+        "state": found.state, "rows": rows, "records": found.records, "failed": found.failed,
+        "blocks": len(found.blocks), **head, "torn": size - found.end,
+    }  # fmt: skip

@@ -8,19 +8,22 @@ no place for errors.
 from __future__ import annotations
 
 import contextlib
+import itertools
+import json
 import os
 import tempfile
-from collections.abc import Sequence
+import zipfile
+from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from gradcli.batch.columns import arrow
-from gradcli.batch.encode import Result, csv_header, json_line, unpack
+from gradcli.batch.encode import Result, csv_header, error_line, unpack
 from gradcli.ops.errors import ValueFault
 
 ROW_GROUP = 1 << 16
-"""Rows of a row group of a Parquet file."""
+"""Rows that are written at once, and of a row group of a Parquet file."""
 
 
 class Output:
@@ -57,17 +60,19 @@ class Output:
         if self.form == "csv":
             self.file.write(csv_header(self.names, self.with_id).encode())
 
+    def fitted(self, result: Result) -> Result:
+        """The result as this form can take it."""
+        return result
+
     def write(self, result: Result) -> None:
         """Add records."""
-        self.add(result)
-        if result.errors:
-            self._fail(result.errors)
-
-    def add(self, result: Result) -> None:
-        """Add the body of a result."""
         self.file.write(result.body)
+        self.write_errors(result.errors)
 
-    def _fail(self, lines: bytes) -> None:
+    def write_errors(self, lines: bytes) -> None:
+        """Add errors that have no place among the records."""
+        if not lines:
+            return
         if self.path is None:
             if self._error_stream is not None:
                 self._error_stream.write(lines)
@@ -128,227 +133,171 @@ def _partial(path: str) -> str:
     return f"{path}.partial" if _is_file(path) else path
 
 
-class _Table(Output):
-    """Arrays: every column has one shape and dtype, those of the first row that succeeded."""
+class TableOutput(Output):
+    """Arrays, as NPZ, NPY or Parquet: every column has one shape and dtype, those of the first row
+    that succeeded. Columns are kept in files without a name until all rows are there."""
 
     def begin(self) -> None:
         """Nothing is known of the columns yet."""
         self.columns = ["value", *(f"d_{n}" for n in self.names)]
         self.rows = 0
-        self.shapes: dict[str, tuple] = {}
         self.types: dict[str, np.dtype] = {}
+        self.shapes: dict[str, tuple[int, ...]] = {}
         self.unknown = 0  # rows that failed before one succeeded
+        self.spools: dict[str, BinaryIO] = {}
+        self.width = 1  # of the longest id
 
-    def add(self, result: Result) -> None:
-        """Add columns of a result."""
-        groups = unpack(result.body)
-        if not self.shapes:
-            for _, arrays in groups:
-                if "value" not in arrays:
-                    continue
-                for name in self.columns:
-                    a = arrays.get(name, np.empty((0,)))
-                    self.shapes[name] = a.shape[1:]
-                    floats = name != "value" or a.dtype.kind in "fc"
-                    self.types[name] = a.dtype if floats else np.dtype(np.float64)
-                break
+    def fitted(self, result: Result) -> Result:
+        """The result, with an error for each row whose arrays are none of this table."""
+        groups, about = _groups(result)
+        if groups and not self.shapes:
+            _, first = min(groups, key=lambda g: int(g[0].min()))
+            for name in self.columns:
+                array = first.get(name, np.empty(0))
+                floats = name != "value" or array.dtype.kind in "fc"
+                self.types[name] = array.dtype if floats else np.dtype(np.float64)
+                self.shapes[name] = array.shape[1:]
+        wrong = [p for places, arrays in groups if not self._takes(arrays) for p in places.tolist()]
+        known = {place for place, _ in result.failed}
+        wrong = [place for place in wrong if place not in known]
+        if not wrong:
+            return result
+        said = dict(zip(result.failed, result.errors.splitlines(True), strict=True))
+        for place in wrong:
+            row = int(about["row"][place]) if "row" in about else result.first + place
+            id = str(about["id"][place]) if "id" in about else None
+            said[place, row] = error_line(row, id, _MISFIT).encode()
+        return Result(
+            result.first, result.count, result.records, sorted(said), result.body,
+            b"".join(said[key] for key in sorted(said)), result.seal,
+        )  # fmt: skip
+
+    def _takes(self, arrays: dict[str, np.ndarray]) -> bool:
+        return all(
+            a.shape[1:] == self.shapes[name]
+            and (a.dtype.kind in "biu" or np.can_cast(a.dtype, self.types[name]))
+            for name, a in arrays.items() if name in self.shapes
+        )  # fmt: skip
+
+    def write(self, result: Result) -> None:
+        """Add records to the columns."""
+        groups, about = _groups(result)
+        self.rows += result.records
+        if self.with_id:
+            ids = about["id"].tolist()
+            self.width = max(self.width, *map(len, ids), 1)
+            self._spool("id").write("".join(json.dumps(id) + "\n" for id in ids).encode())
         if not self.shapes:
             self.unknown += result.records
-            self.rows += result.records
-            if self.with_id:
-                self.place("id", self._ids(groups, result.records))
-            return
-        if self.unknown:
+        else:
+            self._fill()
             for name in self.columns:
-                self.place(name, self._lost(name, self.unknown))
-            self.unknown = 0
-        table = {name: self._lost(name, result.records) for name in self.columns}
-        wrong: list[int] = []
-        for places, arrays in groups:
-            if "value" not in arrays:
-                continue
-            fits = all(arrays[n].shape[1:] == self.shapes[n] for n in self.columns if n in arrays)
-            if not fits:
-                wrong += places.tolist()
-                continue
-            for name in self.columns:
-                if name in arrays:
-                    table[name][places] = arrays[name]
-        self.rows += result.records
-        for name in self.columns:
-            self.place(name, table[name])
-        if self.with_id:
-            self.place("id", self._ids(groups, result.records))
-        if wrong:
-            self._fail(b"".join(self._unfit(result, place) for place in sorted(wrong)))
-            known = dict(result.failed)
-            result.failed = sorted([*known.items(), *((p, result.first + p) for p in wrong)])
+                column = self._lost(name, result.records)
+                for places, arrays in groups:
+                    if name in arrays and self._takes(arrays):
+                        column[places] = arrays[name]
+                self._spool(name).write(column.tobytes())
+        self.write_errors(result.errors)
 
-    def _unfit(self, result: Result, place: int) -> bytes:
-        shape = tuple(self.shapes["value"])
-        error = {
-            "code": "E0912",
-            "message": f"the row's results have other shapes than those before ({shape})",
-            "help": "an array has one shape in all rows; --format jsonl takes any", "span": None,
-        }  # fmt: skip
-        record = {
-            "schema": 1, "row": result.first + place, "id": None, "ok": False, "error": error,
-        }  # fmt: skip
-        return json_line(record).encode()
+    def _spool(self, name: str) -> BinaryIO:
+        if name not in self.spools:
+            folder = os.path.dirname(os.path.abspath(self.path or "."))
+            self.spools[name] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
+        return self.spools[name]
 
     def _lost(self, name: str, count: int) -> np.ndarray:
         return np.full((count, *self.shapes[name]), np.nan, self.types[name])
 
-    def _ids(self, groups: list, count: int) -> np.ndarray:
-        found = np.full(count, "", dtype=object)
-        for places, arrays in groups:
-            if "id" in arrays:
-                found[places] = arrays["id"]
-        return found
-
-    def place(self, name: str, array: np.ndarray) -> None:
-        """Add rows to a column."""
-
-    def known(self) -> None:
-        """See that every column has a type, where no row succeeded."""
+    def _fill(self) -> None:
+        """Write the rows that failed before the columns were known."""
         for name in self.columns:
-            self.shapes.setdefault(name, ())
-            self.types.setdefault(name, np.dtype(np.float64))
-        if self.unknown:
-            for name in self.columns:
-                self.place(name, self._lost(name, self.unknown))
-            self.unknown = 0
+            self._spool(name).write(self._lost(name, self.unknown).tobytes())
+        self.unknown = 0
 
-
-class ArrayOutput(_Table):
-    """``npz``: an array for each column; ``npy``: a structured array of them.
-
-    Columns are written to files without a name while rows come, and joined at the end.
-    """
-
-    def begin(self) -> None:
-        """Nothing is known of the columns yet."""
-        super().begin()
-        folder = os.path.dirname(os.path.abspath(self.path or "."))
-        self.spools: dict[str, Any] = {}
-        self.folder = folder
-        self.width = 1
-
-    def place(self, name: str, array: np.ndarray) -> None:
-        """Add rows to a column."""
-        if name not in self.spools:
-            self.spools[name] = tempfile.TemporaryFile(dir=self.folder)  # noqa: SIM115
-        if name == "id":
-            texts = [str(v).encode("utf-8", "replace") for v in array.tolist()]
-            self.width = max(self.width, *(len(str(v)) for v in array.tolist()), 1)
-            for text in texts:
-                self.spools[name].write(len(text).to_bytes(4, "little") + text)
-            return
-        self.spools[name].write(np.ascontiguousarray(array).tobytes())
-
-    def _rows(self, name: str, most: int = 1 << 16) -> Any:
-        """A column again, some rows at a time."""
-        spool = self.spools.get(name)
-        if spool is None:
-            return
+    def _parts(self, name: str) -> Iterator[np.ndarray]:
+        """A column again, some rows at a time; one part at least."""
+        spool, left = self._spool(name), self.rows
         spool.seek(0)
-        if name == "id":
-            left = self.rows
-            while left:
-                texts = [
-                    spool.read(int.from_bytes(spool.read(4), "little")).decode()
-                    for _ in range(min(most, left))
-                ]
-                left -= len(texts)
+        while True:
+            count = min(ROW_GROUP, left)
+            if name == "id":
+                texts = [json.loads(line) for line in itertools.islice(spool, count)]
                 yield np.array(texts, dtype=f"U{self.width}")
-            return
-        dtype, shape = self.types[name], self.shapes[name]
-        size = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
-        while data := spool.read(max(1, most) * size) if size else b"":
-            yield np.frombuffer(data, dtype).reshape(-1, *shape)
+            else:
+                part = np.empty((count, *self.shapes[name]), self.types[name])
+                spool.readinto(part.reshape(-1).view(np.uint8))  # type: ignore[attr-defined]
+                yield part
+            left -= count
+            if not left:
+                return
 
     def end(self) -> None:
         """Join the columns."""
-        self.known()
-        types: list[tuple[str, Any, tuple]] = []
-        if self.with_id:
-            types.append(("id", np.dtype(f"U{self.width}"), ()))
-        types += [(n, self.types[n], self.shapes[n]) for n in self.columns]
+        for name in self.columns:
+            self.shapes.setdefault(name, ())
+            self.types.setdefault(name, np.dtype(np.float64))
+        self._fill()
+        names = [*(["id"] if self.with_id else []), *self.columns]
+        types = {"id": np.dtype(f"U{self.width}"), **self.types}
         if self.form == "npz":
-            import zipfile
-
             with zipfile.ZipFile(self.file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
-                for name, dtype, shape in types:
+                for name in names:
                     info = zipfile.ZipInfo(f"{name}.npy")  # its date is fixed: the same bytes
                     with archive.open(info, "w", force_zip64=True) as member:
-                        _npy_head(member, (self.rows, *shape), dtype)
-                        for part in self._rows(name):
-                            member.write(part.astype(dtype, copy=False).tobytes())
+                        shape = (self.rows, *self.shapes.get(name, ()))
+                        _npy_head(member, shape, types[name])
+                        for part in self._parts(name):
+                            member.write(part.tobytes())
             return
-        whole = np.dtype([(n, d, s) for n, d, s in types])
-        _npy_head(self.file, (self.rows,), whole)
-        for parts in zip(*(self._rows(n) for n, _, _ in types), strict=True):
-            table = np.empty(len(parts[0]), whole)
-            for (name, _, _), part in zip(types, parts, strict=True):
-                table[name] = part
-            self.file.write(table.tobytes())
+        parts = zip(*map(self._parts, names), strict=True)
+        if self.form == "npy":
+            whole = np.dtype([(name, types[name], self.shapes.get(name, ())) for name in names])
+            _npy_head(self.file, (self.rows,), whole)
+            for columns in parts:
+                table = np.empty(len(columns[0]), whole)
+                for name, column in zip(names, columns, strict=True):
+                    table[name] = column
+                self.file.write(table.tobytes())
+            return
+        import pyarrow.parquet  # slow to load
+
+        writer: Any = None
+        for columns in parts:
+            group = arrow().table(dict(zip(names, map(_arrow_column, columns), strict=True)))
+            writer = writer or pyarrow.parquet.ParquetWriter(self.file, group.schema)
+            writer.write_table(group, row_group_size=ROW_GROUP)
+        writer.close()
 
 
-def _npy_head(file: Any, shape: tuple, dtype: np.dtype) -> None:
+_MISFIT = ValueFault(
+    "E0912", "the row's results have other shapes or another type than those of the first row",
+    help="an array has one shape in all rows; --format jsonl takes any",
+)  # fmt: skip
+
+
+def _groups(result: Result) -> tuple[list[tuple[np.ndarray, dict]], dict[str, np.ndarray]]:
+    """The arrays of a result by the places of their records; the ids and numbers of all records."""
+    groups = unpack(result.body)
+    about = next((arrays for _, arrays in groups if "value" not in arrays), {})
+    return [group for group in groups if "value" in group[1]], about
+
+
+def _npy_head(file: Any, shape: tuple[int, ...], dtype: np.dtype) -> None:
     head = {
         "descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape,
     }  # fmt: skip
     np.lib.format.write_array_header_2_0(file, head)
 
 
-class ParquetOutput(_Table):
-    """Parquet, in row groups of one size, whatever the blocks were."""
-
-    def begin(self) -> None:
-        """Nothing is known of the columns yet."""
-        super().begin()
-        self.writer: Any = None
-        self.held: dict[str, list[np.ndarray]] = {}
-
-    def place(self, name: str, array: np.ndarray) -> None:
-        """Add rows to a column."""
-        self.held.setdefault(name, []).append(array)
-        last = "id" if self.with_id else self.columns[-1]
-        if name == last:
-            while sum(map(len, self.held[self.columns[0]])) >= ROW_GROUP:
-                self._group(ROW_GROUP)
-
-    def _group(self, count: int) -> None:
-        pa = arrow()
-        columns = {}
-        for name in [*(["id"] if self.with_id else []), *self.columns]:
-            whole = np.concatenate(self.held.get(name) or [self._lost(name, 0)])
-            self.held[name] = [whole[count:]]
-            columns[name] = self._column(pa, name, whole[:count])
-        table = pa.table(columns)
-        if self.writer is None:
-            import pyarrow.parquet  # slow to load
-
-            self.writer = pyarrow.parquet.ParquetWriter(self.file, table.schema)
-        self.writer.write_table(table, row_group_size=ROW_GROUP)
-
-    def _column(self, pa: Any, name: str, array: np.ndarray) -> Any:
-        if name == "id":
-            return pa.array([str(v) for v in array.tolist()], pa.string())
-        if array.ndim == 1:
-            return pa.array(array)
-        flat = pa.array(np.ascontiguousarray(array).reshape(-1))
-        for size in reversed(array.shape[1:]):
-            flat = pa.FixedSizeListArray.from_arrays(flat, size)
-        return flat
-
-    def end(self) -> None:
-        """Write the rows that are left."""
-        self.known()
-        left = sum(map(len, self.held.get(self.columns[0], [])))
-        if left or self.writer is None:
-            self._group(left)
-        self.writer.close()
+def _arrow_column(array: np.ndarray) -> Any:
+    """An array as a column of pyarrow: texts, numbers, or lists of one length."""
+    pa = arrow()
+    if array.dtype.kind == "U":
+        return pa.array(array.tolist(), pa.string())
+    found = pa.array(np.ascontiguousarray(array).reshape(-1))
+    for size in reversed(array.shape[1:]):
+        found = pa.FixedSizeListArray.from_arrays(found, size)
+    return found
 
 
 def form_of(path: str | None, form: str | None) -> str:
@@ -379,6 +328,5 @@ def open_output(
     stream: BinaryIO | None = None, error_stream: BinaryIO | None = None,
 ) -> Output:  # fmt: skip
     """The output of a form."""
-    kinds = {"npz": ArrayOutput, "npy": ArrayOutput, "parquet": ParquetOutput}
-    kind = kinds.get(form, Output)
+    kind = Output if form in ("jsonl", "csv") else TableOutput
     return kind(form, path, names, with_id, None if path is not None else stream, error_stream)

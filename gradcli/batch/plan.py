@@ -15,7 +15,7 @@ same to the last bit however the rows are cut into blocks.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,14 +39,11 @@ class _Node:
         self.path: PathCode | None = None
 
 
-class Part:
+class Part(NamedTuple):
     """Rows of one path (None: all) and their results: the value first, then the gradients."""
 
-    __slots__ = ("outputs", "rows")
-
-    def __init__(self, rows: np.ndarray | None, outputs: list[np.ndarray]) -> None:
-        self.rows = rows
-        self.outputs = outputs
+    rows: np.ndarray | None
+    outputs: list[np.ndarray]
 
 
 class Plan:

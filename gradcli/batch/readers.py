@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from gradcli.batch import lines
 from gradcli.batch.fields import Fields, shown
@@ -47,17 +47,6 @@ class Row:
         self.id = id
         self.values = values
         self.problem = problem
-
-    def __repr__(self) -> str:
-        trouble = f", {self.problem.code}" if self.problem is not None else ""
-        return f"Row({self.number}, id={self.id!r}, {', '.join(self.values)}{trouble})"
-
-
-class ParsedLine(NamedTuple):
-    """An object of JSON, and its id."""
-
-    id: Any
-    object: dict[str, Any]
 
 
 class Reader:
@@ -107,8 +96,8 @@ class Reader:
                 row.problem = fault
         return row
 
-    def parsed(self, line: str | None) -> ParsedLine:
-        """A line of JSON as it is, with its id. Raises Fault where it is no object."""
+    def parsed(self, line: str | None) -> tuple[Any, dict[str, Any]]:
+        """The id of a line of JSON, and the line as it is. Raises Fault where it is no object."""
         problem = _bad_line(line)
         if problem is not None:
             raise problem
@@ -116,7 +105,7 @@ class Reader:
         found = _parsed(self._decode, line)
         if found.__class__ is not dict:
             raise ValueFault("E0920", "the line is JSON, but not an object", help=_LIKE)
-        return ParsedLine(_checked_id(found[self.id]) if self.id in found else None, found)
+        return _checked_id(found.get(self.id)), found
 
 
 _LIKE = 'write {"x": 1.5, "id": "first"}'
@@ -193,8 +182,7 @@ def _parsed(decode: Callable[[str], Any], line: str) -> Any:
 def _fill_from_json(row: Row, found: Any, values: Fields, id: str) -> None:
     if found.__class__ is not dict:
         raise ValueFault("E0920", "the line is JSON, but not an object", help=_LIKE)
-    if id in found:
-        row.id = _checked_id(found[id])
+    row.id = _checked_id(found.get(id))
     for name, value in found.items():
         if values.wanted(name):
             row.values[name] = values.json(name, value)

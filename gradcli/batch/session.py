@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from gradcli.batch.arrays import Source
+from gradcli.batch.chunk import LARGEST
 from gradcli.batch.encode import Result
 from gradcli.batch.journal import Journal
 from gradcli.batch.outputs import Output
-from gradcli.batch.sources import LARGEST
+from gradcli.batch.worker import by_the_clock
 from gradcli.ops.errors import ValueFault
 
 SETTLED = 100
@@ -24,7 +25,13 @@ class Executor(Protocol):
 
 
 class Serial:
-    """An executor: everything in this process, with no clock and no guard against its end."""
+    """An executor: everything in this process, with no guard against its end.
+
+    seconds  of wall time for one row, 0 for no limit
+    """
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        self.seconds = seconds
 
     def results(self, source: Source, task: Any) -> Iterator[Result]:
         """The results of all chunks of ``source``, in order."""
@@ -35,9 +42,7 @@ class Serial:
                 continue
             chunk = source.cut(LARGEST)
             if chunk is not None:
-                found = worker.result(chunk)
-                found.seal = chunk.seal
-                yield found
+                yield by_the_clock(worker, chunk, self.seconds)
 
 
 class Summary:
@@ -50,9 +55,6 @@ class Summary:
         self.records = 0
         self.failed = failed
         self.halted = False
-
-    def __repr__(self) -> str:
-        return f"Summary(rows={self.rows}, failed={self.failed})"
 
 
 class Halt:
@@ -101,6 +103,7 @@ def run_session(
     output.lasting = journal is not None
 
     def take(result: Result) -> bool:
+        result = output.fitted(result)
         cut = halt.cut(result, summary, output.form)
         result = cut or result
         if journal is not None and not journal.replaying:

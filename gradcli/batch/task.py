@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.batch.chunk import Chunk
 from gradcli.batch.columns import arrow, columns_of
 from gradcli.batch.encode import Result, encode
 from gradcli.batch.evaluate import Answers, Evaluator, Group, unwatched
 from gradcli.batch.fields import Fields, shown
 from gradcli.batch.lines import text_of
 from gradcli.batch.readers import Reader, Row
-from gradcli.batch.sources import Chunk
 from gradcli.language.diagnostics.render import closest
 from gradcli.language.runtime.run import Limits, prepare
 from gradcli.language.syntax.source import Source
@@ -94,13 +94,13 @@ class RowWorker:
         theirs = () if self.condition is None else self.condition.constants
         mine = {n: v for n, v in constants.items() if program.takes(n) or n not in theirs}
         self.evaluator = Evaluator(program, limits=task.limits, constants=mine, **options)
-        fields = Fields(self._takes, self.evaluator.dtype, self.evaluator.max_bytes)
+        self.fields = Fields(self._takes, self.evaluator.dtype, self.evaluator.max_bytes)
         self.reader: Reader | None = None
         columns: Sequence[str] | None = None if task.columns is None else list(task.columns)
         if task.form == "csv":
             arrow()  # before this process is forked, not once in each worker
         if task.form != "arrays":
-            self.reader = Reader(task.form, fields, task.id or "id")
+            self.reader = Reader(task.form, self.fields, task.id or "id")
             if task.header is not None:
                 self.reader.head(text_of(task.header))
                 columns = self.reader.columns
@@ -193,7 +193,7 @@ class RowWorker:
             assert self.reader is not None
             plain = columns_of(
                 chunk.data, chunk.count, self.reader.columns, self.wanted, self.id,
-                self.reader.fields.numpy,
+                self.fields.numpy,
             )  # fmt: skip
             if len(plain.positions):
                 every = len(plain.positions) == chunk.count
@@ -217,8 +217,8 @@ class RowWorker:
         if not block.kept.all():
             places = np.flatnonzero(block.kept).tolist()
         return encode(
-            self.task.output, self.names, self.task.id is not None, chunk.first, chunk.count,
-            places, ids, block.found,
+            chunk, self.task.output, self.names, self.task.id is not None, places, ids,
+            block.found,
         )  # fmt: skip
 
     def answers(self, columns: Mapping[str, np.ndarray], count: int) -> tuple[np.ndarray, Answers]:
@@ -244,11 +244,20 @@ class RowWorker:
     ) -> None:
         """Add the answers to rows that are arrays; ``positions`` as for ``of_columns``."""
         count = block.count if positions is None else len(positions)
-        real = self.evaluator.dtype
-        columns = {
-            n: given[n].astype(real, copy=False) if given[n].dtype.kind in "iuf" else given[n]
-            for n in self.wanted
-        }  # fmt: skip
+        columns = {n: given[n] for n in self.wanted}
+        for name, array in columns.items():
+            if array.dtype.kind not in "iuf" or array.dtype == self.fields.numpy:
+                continue
+            with np.errstate(over="ignore"):
+                columns[name] = array.astype(self.fields.numpy)
+            over = np.isinf(columns[name]) & np.isfinite(array)
+            if over.any():
+                lost = over.reshape(count, -1).any(axis=1)
+                positions = np.arange(count) if positions is None else positions
+                fault = self.fields.too_large(name)
+                block.found.errors.update(dict.fromkeys(positions[lost].tolist(), fault))
+                rest = {n: given[n][~lost] for n in self.wanted}
+                return self._columns(block, rest, positions[~lost])
         if not columns or block.single or block.poisoned:
             at = range(count) if positions is None else positions.tolist()
             self._rows(block, [
@@ -272,8 +281,10 @@ class RowWorker:
         """Add the answers to rows that are values."""
         for row in rows:
             if row.number in block.poisoned:
-                block.found.errors[row.number - block.first] = fault_of(block.poisoned[row.number])
-        rows = [row for row in rows if row.number not in block.poisoned]
+                row.problem = fault_of(block.poisoned[row.number])
+            if row.problem is not None:
+                block.found.errors[row.number - block.first] = row.problem
+        rows = [row for row in rows if row.problem is None]
         for part in [[row] for row in rows] if block.single else [rows]:
             if block.single:
                 block.watch(part[0].number)
@@ -320,6 +331,8 @@ class _Block:
             truth[group.positions] = group.value.reshape(len(group.value)).astype(bool)
         self.kept[positions[~truth[positions]]] = False
         for p, fault in answers.errors.items():
+            if not fault.message.startswith("--where"):  # one fault may be that of many rows
+                fault.message = f"--where: {fault.message}"
             self.kept[p] = True
             self.found.errors[p] = fault
         return truth[positions]

@@ -1,14 +1,20 @@
-"""The process that evaluates rows: told what to do once, then chunk after chunk.
+"""What runs where rows are computed, and the errors of a row that hangs or ends its process.
 
-It keeps no clock. What it is at stands in memory that its parent reads (see ``workers``): the
-number of a row, or -1 for rows together. So a row that hangs or ends the process is known exactly,
-and costs only itself.
+``serve`` is a process of ours: told what to do once, then chunk after chunk. It keeps no clock.
+What it is at stands in memory that its parent reads (see ``workers``): the number of a row, or -1
+for rows together. So a row that hangs or ends the process is known exactly, and costs only itself.
+``by_the_clock`` is for a process that nobody watches.
 """
 
 from __future__ import annotations
 
+import threading
+import time
 from typing import Any
 
+from gradcli.batch.chunk import Chunk
+from gradcli.batch.encode import Result
+from gradcli.batch.task import Verdict
 from gradcli.ops.memory_budget import hold_address_space
 
 
@@ -42,7 +48,6 @@ def serve(pipe: Any, progress: Any, task: Any) -> None:
 def _end_with_the_parent() -> None:
     """No row outlives the command: where the parent was killed, nobody else keeps the clock."""
     import os
-    import threading
     from multiprocessing.connection import wait
     from multiprocessing.process import parent_process
 
@@ -55,3 +60,71 @@ def _end_with_the_parent() -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
+
+
+def by_the_clock(worker: Any, chunk: Chunk, seconds: float) -> Result:
+    """The result; a row at work for longer than ``seconds`` (0: no limit) is broken off, and gets
+    its error. What a row calls in C is not broken off before it returns."""
+    if not seconds:
+        return worker.result(chunk)
+    import ctypes
+
+    poisoned: dict[int, Verdict] = {}
+    own = threading.get_ident()
+    while True:
+        at = _AtWork()
+
+        def keep(at: _AtWork = at) -> None:
+            while not at.done.wait(min(0.05, seconds / 4)):
+                with at.lock:
+                    late = time.monotonic() - at.since > seconds
+                    if late and at.row > 0 and not at.done.is_set():
+                        at.late = at.row
+                        ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                            ctypes.c_ulong(own), ctypes.py_object(_Late)
+                        )
+                        return
+
+        threading.Thread(target=keep, daemon=True).start()
+        try:
+            found = worker.result(chunk, poisoned, False, at)
+            with at.lock:
+                at.done.set()
+            if not at.late:
+                return found
+        except _Late:
+            pass
+        finally:
+            at.done.set()
+        poisoned[at.late] = too_long(seconds)
+
+
+class _AtWork:
+    """The row at work, since when, and which one was late."""
+
+    def __init__(self) -> None:
+        self.row, self.since, self.late = 0, time.monotonic(), 0
+        self.done = threading.Event()
+        self.lock = threading.Lock()
+
+    def __call__(self, row: int) -> None:
+        self.since, self.row = time.monotonic(), row
+
+
+class _Late(BaseException):
+    """A row that is broken off; no handler of ``Exception`` takes it for a row's own error."""
+
+
+def too_long(seconds: float) -> Verdict:
+    """The error of a row that passed its time."""
+    said = f"the row took longer than {seconds:g} s"
+    return "E0608", said, "--timeout SECONDS raises the limit"
+
+
+def ended(code: int | None) -> Verdict:
+    """The error of a row that ended its process."""
+    why = f" (signal {-code})" if code is not None and code < 0 else ""
+    return (
+        "E0610", f"the process that computed the row ended{why}",
+        "mostly the memory ran out: a smaller --max-mem refuses the row in time",
+    )  # fmt: skip

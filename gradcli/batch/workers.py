@@ -17,10 +17,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from gradcli.batch.arrays import Source
+from gradcli.batch.chunk import LARGEST, Chunk
 from gradcli.batch.encode import Result
-from gradcli.batch.sources import LARGEST, Chunk
 from gradcli.batch.task import Verdict
-from gradcli.batch.worker import serve
+from gradcli.batch.worker import ended, serve, too_long
 
 SMALLEST = 1 << 14
 """Bytes of the first chunks; they grow while chunks are done soon, so that large ones are quick."""
@@ -113,7 +113,7 @@ class Processes:
             while True:
                 self._fill()
                 while self.waiting and (found := self.waiting[0].result) is not None:
-                    found.seal = self.waiting.popleft().chunk.seal
+                    self.waiting.popleft()
                     yield found
                 if source.ended and not self.waiting:
                     return
@@ -150,10 +150,10 @@ class Processes:
         source = self.source
         stream = None
         if source.wants():
-            if not busy or not source.lines.can_wait():
+            if not busy or not source.can_wait():
                 source.read()
                 return
-            stream = source.lines.stream
+            stream = source.stream
             sources.append(stream)
         for ready in multiprocessing.connection.wait(sources, PULSE):
             if ready is stream:
@@ -202,18 +202,3 @@ class Processes:
         again = _Worker(self.context, self.task)
         self.workers.append(again)
         again.give(work)
-
-
-def too_long(seconds: float) -> Verdict:
-    """The error of a row that passed its time."""
-    said = f"the row took longer than {seconds:g} s"
-    return "E0608", said, "--timeout SECONDS raises the limit"
-
-
-def ended(code: int | None) -> Verdict:
-    """The error of a row that ended its process."""
-    why = f" (signal {-code})" if code is not None and code < 0 else ""
-    return (
-        "E0610", f"the process that computed the row ended{why}",
-        "mostly the memory ran out: a smaller --max-mem refuses the row in time",
-    )  # fmt: skip

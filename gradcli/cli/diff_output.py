@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.cli import output, watchdog
-from gradcli.display.records import dump_json, tensor_record
+from gradcli.display.records import tensor_record
 from gradcli.display.values import show_rows, show_value
 from gradcli.symbolic.program.conditions import conditions_text
 from gradcli.symbolic.program.let import named
@@ -63,8 +63,7 @@ def write_json(result: Any, found: Any, looked: Mapping[str, Any] | None, job: A
         record["zeros"] = {name: z.record() for name, z in looked.items()}
     if result.kinks:
         record["kinks"] = result.kinks
-    record["warnings"] = []
-    output.write(dump_json(record) + "\n")
+    output.write_record(record)
 
 
 def write_text(

@@ -131,6 +131,9 @@ def _unknown(name: str, known: Iterable[str] = COMMANDS, before: str = "") -> Fa
 
 def _warned(message: Warning | str, *_place: object, **_more: object) -> None:
     """A warning of the engine on stderr, without the place in gradcli's own files."""
+    from gradcli.cli.arguments import noted  # where a command runs it is loaded
+
+    noted.append(str(message))
     sys.stderr.write(f"warning: {message}\n")
 
 

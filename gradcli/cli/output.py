@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.cli import streams, watchdog
-from gradcli.cli.arguments import no_choice
+from gradcli.cli.arguments import no_choice, noted
 from gradcli.display.values import show_rows, show_value
 from gradcli.engine import Tensor
 from gradcli.language.diagnostics.render import Diagnostic, inert
@@ -67,7 +67,7 @@ def emit(
         for warning in warnings:
             sys.stderr.write(f"warning: {warning}\n")
     elif form == "json":
-        write(_json(command, parts, extra, warnings) + "\n")
+        write_record(_record(command, parts, extra), warnings)
     elif form == "csv":
         from gradcli.display.records import csv_text, write_csv  # not needed for text
 
@@ -105,11 +105,17 @@ def _entries(name: str, array: Any) -> list[list[Any]]:
     ]
 
 
-def _json(
-    command: str, parts: Sequence[tuple[str, str, Any, str]], extra: Mapping[str, Any] | None,
-    warnings: Sequence[str],
-) -> str:  # fmt: skip
-    from gradcli.display.records import dump_json, tensor_record  # not needed for text
+def write_record(record: Mapping[str, Any], warnings: Sequence[str] = ()) -> None:
+    """Write a result as one JSON object, with what there is to warn of."""
+    from gradcli.display.records import dump_json  # not needed for text
+
+    write(dump_json({**record, "warnings": [*noted, *warnings]}) + "\n")
+
+
+def _record(
+    command: str, parts: Sequence[tuple[str, str, Any, str]], extra: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    from gradcli.display.records import tensor_record  # not needed for text
 
     result: dict[str, Any] = {"schema": 1, "ok": True, "command": command}
     for place, _, value, _ in parts:
@@ -118,9 +124,7 @@ def _json(
         for step in path:
             holder = holder.setdefault(step, {})
         holder[last] = tensor_record(array_of(value), value.dtype.name)
-    result.update(extra or {})
-    result["warnings"] = list(warnings)
-    return dump_json(result)
+    return {**result, **(extra or {})}
 
 
 def write(text: str) -> None:

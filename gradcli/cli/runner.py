@@ -14,7 +14,7 @@ import typer
 
 from gradcli.cli.arguments import no_choice
 from gradcli.cli.job import Job
-from gradcli.engine import dtypes, wrap
+from gradcli.engine import wrap
 from gradcli.language.syntax import nodes as n
 from gradcli.ops.errors import LimitFault, RuntimeFault, ValueFault
 
@@ -124,7 +124,7 @@ def _run(job: Job, made: Any, names: Sequence[str]) -> tuple[Any, Any, list] | N
         raise
     if found is None:
         return None
-    tensors = [wrap(np.asarray(v)[()], dtypes.float64) for v in (found[0], *found[1])]
+    tensors = [wrap(np.asarray(v)[()], made.dtype) for v in (found[0], *found[1])]
     return tensors[0], None, tensors[1:]
 
 

@@ -9,6 +9,7 @@ The language is a subset of Python with PyTorch's names.
   classes      class Net(nn.Module):, plain ones, exceptions; decorators; *args, **options
   try          catches errors; a limit and Ctrl-C pass through it
   one-liners   end statements with `;` or a new line, and ^ is power: "h = x + 1; h^2"
+               (of whole numbers, too: 2^3 is 8; the exclusive or is a != b, torch.bitwise_xor)
   files        gradcli run FILE; what a .grad file says is valid Python, so ^ is ** there
   names        sin, dot, softmax ... stand alone; import torch, numpy or math gives them a prefix
   max, min     max(a, b) is elementwise; torch.max(x, 0), x.max(0), max(x, dim=0) are PyTorch's

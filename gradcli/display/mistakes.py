@@ -72,7 +72,7 @@ def diagnose(name: str, samples: Sequence[Sample], parts: Parts, enough: float) 
     """The mistake that explains the gradient given by ``name`` at every sample."""
     rules = (
         _shape, _plain, _exchanged, _index, _chain, _held, _through, _axis, _power, _term, _factor,
-        _ends,
+        _ends, _normalised,
     )  # fmt: skip
     for rule in rules:
         found = rule(name, samples, parts, enough)
@@ -167,11 +167,26 @@ def _constant_ratio(name: str, samples: Sequence[Sample], enough: float) -> floa
     return factor if factor and close(given * factor, right, enough) else None
 
 
+def _normalised(
+    name: str, samples: Sequence[Sample], parts: Parts, enough: float
+) -> Mistake | None:
+    """One factor for all entries, another at each point: a division by a norm or a sum is left
+    out."""
+    ratios = [_constant_ratio(name, [sample], enough) for sample in samples]
+    if samples[0].right[name].size < 2 or None in ratios:
+        return None
+    return Mistake(
+        "factor", f"a factor: {_number(float(ratios[0] or 0.0))} here, another elsewhere, the same "
+        "for all entries (a norm or a sum of them that divides?)",
+    )  # fmt: skip
+
+
 def _number(value: float) -> str:
     simple = Fraction(value).limit_denominator(64)
     if abs(float(simple) - value) < 1e-7 * max(1.0, abs(value)):
         return str(simple)
-    for word, size in (("pi", np.pi), ("e", np.e), ("log(2)", np.log(2)), ("sqrt(2)", 2**0.5)):
+    for word, size in (("pi", np.pi), ("e", np.e), ("log(2)", np.log(2)), ("sqrt(2)", 2**0.5),
+                       ("sqrt(pi)", np.pi**0.5)):  # fmt: skip
         for ratio in (value / size, value * size):
             simple = Fraction(ratio).limit_denominator(12)
             if simple and abs(float(simple) - ratio) < 1e-7:

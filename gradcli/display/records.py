@@ -9,6 +9,7 @@ for a formula gets an apostrophe in front.
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -17,6 +18,9 @@ import numpy as np
 from gradcli.ops.errors import TypeFault, ValueFault
 
 _NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z", re.ASCII)
+"""A signed number is no formula: -5 means -5 to a spreadsheet too."""
+_FLOAT64 = np.dtype(np.float64)
 _FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")
 
 
@@ -30,6 +34,10 @@ def tensor_record(data: object, dtype_name: str | None = None) -> dict[str, obje
     {'data': [1.5, 'NaN'], 'shape': [2], 'dtype': 'float64'}
     """
     array = np.asarray(data)
+    if array.dtype is _FLOAT64 and not array.ndim and dtype_name is None:
+        number = array.item()  # the commonest record by far
+        if number - number == 0:
+            return {"data": number, "shape": [], "dtype": "float64"}
     if array.dtype.kind not in "biufc":
         raise TypeFault("E0303", f"a value of dtype {array.dtype} has no record")
     return {
@@ -181,7 +189,7 @@ def _cell(value: object) -> str:
     text = str(value)
     # Spreadsheets run these as formulas, some even behind white space, or in full-width form.
     if text.lstrip()[:1] in _FORMULA or text[:1] in ("\t", "\r", "\n"):
-        text = "'" + text
+        text = text if _NUMBER.match(text) else "'" + text
     text = "".join(c if c.isprintable() else _escaped(c) for c in text)
     return '"' + text.replace('"', '""') + '"' if any(c in text for c in ',"') else text
 

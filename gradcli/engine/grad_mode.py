@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any, NamedTuple
@@ -261,8 +262,9 @@ class _Switch:
     bare = True  # decorates without brackets too
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        if args and callable(args[0]) and cls.bare:  # @no_grad without brackets
-            return cls()(args[0])
+        given = args[0] if args else kwargs.get("mode")
+        if callable(given) and cls.bare:  # @no_grad without brackets
+            return cls()(given)
         return super().__new__(cls)
 
     def __init__(self, *given: Any) -> None:
@@ -286,6 +288,13 @@ class _Switch:
         restore(before if state is inside else state.recording(before.grad, state.inference))
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        if isinstance(function, type):
+            warnings.warn(
+                "Decorating classes is deprecated and will be disabled in future versions. You "
+                "should only decorate functions or methods. To preserve the current behavior of "
+                "class decoration, you can directly decorate the `__init__` method and nothing "
+                "else.", FutureWarning, stacklevel=2,
+            )  # fmt: skip
         code = getattr(function, "__code__", None)
         if code is not None and code.co_flags & _GENERATOR:
             return self._generator(function)

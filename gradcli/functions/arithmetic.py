@@ -15,7 +15,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.record.composite import called, multiple
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import into
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import differentiated, is_complex, is_number, refuse_derivative
@@ -53,7 +53,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
         return into(out, div, (input, other), {"rounding_mode": rounding_mode})
     if rounding_mode is None:
         return O["div"](input, other)
-    both = tuple(v if isinstance(v, Tensor) else None for v in (input, other))
+    both = tuple(v if isinstance(v, Plain) else None for v in (input, other))
     if rounding_mode == "floor":
         return called(O["floor_divide"](input, other), "DivBackward2", *both)
     if rounding_mode != "trunc":
@@ -90,7 +90,7 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
     if not is_number(weight):
         out = O["addcmul"](input, end - input, weight)
         return called(out, "LerpBackward1", input, end, weight)
-    if isinstance(input, Tensor):
+    if isinstance(input, Plain):
         return O["lerp_number"](input, end, weight)
     return input + weight * (end - input)
 
@@ -177,7 +177,7 @@ def copysign(input: Any, other: Any) -> Any:
     signs = O["signbit"](other) if traced else np.signbit(other)
     size = O["abs"](input)
     out = O["where"](signs, -size, size)
-    if not isinstance(other, Tensor):
+    if not isinstance(other, Plain):
         return called(out, "CopysignBackward1", input)
     if other.requires_grad:  # nothing of it is taken, and so zeros are what arrives there
         out = O["where"](wrap(np.zeros(out.shape, bool), dtypes.bool_), other, out)

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.record.composite import by_element
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
 from gradcli.ops.operator import OPERATORS as O
 from gradcli.ops.torch_messages import not_a, sizes_differ
@@ -20,12 +21,16 @@ def _bits(ufunc: Any, name: str, sign: str, logic: str = "") -> Any:
         if logic and all(v is True or v is False or getattr(v, "dtype", 0) is dtypes.bool_
                          for v in (input, other)):  # fmt: skip
             return O[logic](input, other)
+        return of_numbers(input, other)
+
+    @by_element
+    def of_numbers(input: Any, other: Any) -> Any:
         for i, value in enumerate((input, other)):
             if not isinstance(value, int | float | complex | Tensor | np.ndarray):
                 raise not_a("Tensor", name, ("input", "other")[i], i + 1, value)
-        pair = [v.array if isinstance(v, Tensor) else v for v in (input, other)]
+        pair = [v.array if isinstance(v, Plain) else v for v in (input, other)]
         target = dtypes.result_type(
-            (v.dtype, 2 if v.ndim else 1) if isinstance(v, Tensor) else (dtypes.number_dtype(v), 0)
+            (v.dtype, 2 if v.ndim else 1) if isinstance(v, Plain) else (dtypes.number_dtype(v), 0)
             for v in (input, other)
         )
         try:
@@ -65,6 +70,11 @@ def bitwise_not(input: Any) -> Any:
     """``~input``: every bit turned; of booleans, the opposite."""
     if input.dtype is dtypes.bool_:
         return O["logical_not"](input)
+    return _turned(input)
+
+
+@by_element
+def _turned(input: Any) -> Any:
     if input.dtype.kind > 1:
         raise TypeFault(
             "E0309",

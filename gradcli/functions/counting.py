@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
+from gradcli.engine.custom_function.function import without_derivative
 from gradcli.engine.named_tuples import results
-from gradcli.engine.record.composite import by_element
+from gradcli.engine.record.composite import by_element, of_no_batch
 from gradcli.engine.source_location import warn
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.functions.indexing import _whole
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault
@@ -19,7 +20,7 @@ from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS as O
 
 
-@by_element
+@of_no_batch
 def unique(
     input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
@@ -40,18 +41,21 @@ def unique(
         input.array, return_inverse=True, return_counts=True, axis=axis, equal_nan=False
     )
     inverse = np.asarray(inverse).reshape(input.shape if axis is None else (-1,))
-    return _found(input, values, inverse, counts, return_inverse, return_counts)
+    name = ("_unique2", "Unique2Backward0") if dim is None else ("unique_dim", "UniqueDimBackward0")
+    return _found(name, input, values, inverse, counts, return_inverse, return_counts)
 
 
-def _found(input: Any, values: Any, inverse: Any, counts: Any, *wanted: bool) -> Any:
-    out = [wrap(values, input.dtype)]
+def _found(
+    name: tuple[str, str], input: Any, values: Any, inverse: Any, counts: Any, *wanted: bool
+) -> Any:
+    out = [without_derivative(wrap(values, input.dtype), input, *name)]
     for part, is_wanted in zip((inverse, counts), wanted, strict=True):
         if is_wanted:
             out.append(wrap(np.asarray(part, dtype=np.int64), dtypes.int64))
     return out[0] if len(out) == 1 else tuple(out)
 
 
-@by_element
+@of_no_batch
 def unique_consecutive(
     input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
@@ -70,7 +74,8 @@ def unique_consecutive(
     values = np.moveaxis(rows[first], 0, axis)
     if dim is None:
         inverse = inverse.reshape(input.shape)
-    return _found(input, values, inverse, np.diff(starts), return_inverse, return_counts)
+    name = "unique_consecutive", "UniqueConsecutiveBackward0"
+    return _found(name, input, values, inverse, np.diff(starts), return_inverse, return_counts)
 
 
 @by_element
@@ -121,7 +126,7 @@ def histogram(
             f"{list(input.shape)} and weight with shape {list(weight.shape)}",
         )
     flat = None if weight is None else O["reshape"](weight, (-1,))
-    given = [bins] if isinstance(bins, Tensor) else bins
+    given = [bins] if isinstance(bins, Plain) else bins
     hist, edges = histogramdd(rows, given, range, flat, density)
     return results("histogram", hist=hist, bin_edges=edges[0])
 
@@ -189,7 +194,7 @@ def histogramdd(
 
 def _edges(d: int, bins: Any, column: np.ndarray, ends: Any) -> np.ndarray:
     """The edges of the bins of one dimension."""
-    if isinstance(bins, Tensor):
+    if isinstance(bins, Plain):
         if bins.ndim != 1 or bins.array.dtype != column.dtype:
             raise RuntimeFault(
                 "E0301",
@@ -244,7 +249,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
         weighted = centred * weights
         excess = 1 if aweights is None else O["sum"](weights * aweights) / total
         norm = total - correction * excess
-    known = norm.item() if isinstance(norm, Tensor) else norm  # a symbol is no number
+    known = norm.item() if isinstance(norm, Plain) else norm  # a symbol is no number
     if isinstance(known, int | float) and known <= 0:
         warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number"
              " of observations.")  # fmt: skip
@@ -282,6 +287,7 @@ def corrcoef(input: Any) -> Any:
     return found / O["unsqueeze"](size, 1) / O["unsqueeze"](size, 0)
 
 
+@by_element
 def frexp(input: Any) -> tuple:
     """``(mantissa, exponent)``: x = mantissa * 2**exponent, the mantissa at least 0.5, below 1."""
     _, exponent = np.frexp(input.array)

@@ -11,7 +11,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.named_tuples import results
-from gradcli.engine.record.composite import by_element, called
+from gradcli.engine.record.composite import by_element, called, is_batch
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions.scatter import diag_embed
@@ -47,12 +47,13 @@ def one_triangle(A: Any, UPLO: str) -> Any:
         )
     if not isinstance(A, Tensor) or A.ndim < 2 or A.shape[-1] != A.shape[-2]:
         return A
-    raw = A.array
+    raw = A.detach()
     if UPLO.upper() == "L":
-        both = np.tril(raw) + np.conj(np.swapaxes(np.tril(raw, -1), -1, -2))
+        both = _O["tril"](raw, 0) + _mH(_O["tril"](raw, -1))
     else:
-        both = np.triu(raw) + np.conj(np.swapaxes(np.triu(raw, 1), -1, -2))
-    return A if np.array_equal(both, raw) else A + wrap(both - raw, A.dtype)
+        both = _O["triu"](raw, 0) + _mH(_O["triu"](raw, 1))
+    same = A.__class__ is Tensor and np.array_equal(both.array, raw.array)
+    return A if same else A + (both - raw)
 
 
 def eigh(A: Any, UPLO: str = "L") -> Any:
@@ -105,6 +106,8 @@ def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any
     u, s, vh = _svd(A)
     m, n = A.shape[-2:]
     if full_matrices and m != n:
+        if is_batch(A):
+            return A.each_of(svd, (A,), {})
         whole = np.linalg.svd(_raw(A), full_matrices=True)
         if m > n:
             u = _O["cat"](u, wrap(whole[0][..., n:].astype(A.dtype.numpy), A.dtype), dim=-1)
@@ -173,6 +176,8 @@ def qr(A: Any, mode: str = "reduced") -> Any:
                 "The QR decomposition is not differentiable when mode='complete' and nrows > ncols",
                 help="mode='reduced', or detach() the matrix",
             )
+        if is_batch(A):
+            return A.each_of(qr, (A, mode), {})
         whole = np.linalg.qr(_raw(A), mode="complete")
         q, r = (wrap(part.astype(A.dtype.numpy), A.dtype) for part in whole)
     if mode == "r":
@@ -268,6 +273,7 @@ def lu_factor(A: Any, *, pivot: bool = True) -> Any:
     return results("linalg_lu_factor", LU=both, pivots=wrap(pivots, dtypes.int32))
 
 
+@by_element
 def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:
     """``lu_factor`` and for each matrix the place of its first zero pivot, counted from 1, or 0."""
     both, pivots = lu_factor(A, pivot=pivot)
@@ -335,7 +341,8 @@ def lu_unpack(
     return results("lu_unpack", P=P, L=low, U=high)
 
 
-def torch_lu(A: Any, pivot: bool = True, get_infos: bool = False, out: Any = None) -> tuple:
+@by_element
+def torch_lu(A: Any, pivot: bool = True, get_infos: bool = False) -> tuple:
     """``(LU, pivots)``, and ``info`` where asked for: see ``lu_factor_ex``."""
     return tuple(lu_factor_ex(A, pivot=pivot))[: 2 + get_infos]
 
@@ -435,7 +442,7 @@ def cholesky_solve(B: Any, L: Any, upper: bool = False) -> Any:
 def cholesky_inverse(L: Any, upper: bool = False) -> Any:
     """The inverse of A, from its Cholesky factor."""
     if isinstance(L, Tensor):  # as in one_triangle: derivatives are by the whole matrix
-        kept = (np.triu if upper else np.tril)(L.array)
-        L = L if np.array_equal(kept, L.array) else L + wrap(kept - L.array, L.dtype)
+        raw = L.detach()
+        L = L + (_O["triu" if upper else "tril"](raw, 0) - raw)
     inverse = _O["inv"](_mH(L) if upper else L)
     return called(_O["matmul"](_mH(inverse), inverse), "CholeskyInverseBackward0", L)

@@ -12,12 +12,10 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.grad_mode import mode
-from gradcli.engine.graph.node import AccumulateGrad
+from gradcli.engine.grad_mode import enable_grad, no_grad
 from gradcli.engine.record.composite import called
-from gradcli.engine.record.inplace import rewrite, set_item, write_result
-from gradcli.engine.tensor.conversion import Plain
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.record.inplace import check_writable, rewrite, set_item, write_result
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions.subscripts import plain_index, written
 from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
 from gradcli.ops.operator import OPERATORS, Operator, is_number, refuse_derivative
@@ -131,7 +129,7 @@ def _other_type(target: Tensor, dtype: dtypes.DType) -> RuntimeFault:
 
 def _no_room(target: Tensor, others: tuple) -> RuntimeFault | None:
     """What PyTorch finds first of a write in place: sizes, then the type of the result."""
-    tensors = [v for v in others if isinstance(v, Tensor)]
+    tensors = [v for v in others if isinstance(v, Plain)]
     shape = np.broadcast_shapes(target.array.shape, *(t.array.shape for t in tensors))
     if shape != target.array.shape:
         return RuntimeFault(
@@ -144,18 +142,34 @@ def _no_room(target: Tensor, others: tuple) -> RuntimeFault | None:
     return _other_type(target, high) if high.kind > target.dtype.kind else None
 
 
-def turned(function: Callable) -> Callable:
-    """``x.t_()``: the same memory seen in another shape, under the same name."""
+_TURNED_NAMES = {"t": "T", "swapaxes": "Transpose", "swapdims": "Transpose"}
 
-    def method(self: Tensor, *args: Any) -> Tensor:
-        if mode.grad and self.edge.__class__ is AccumulateGrad:
-            raise RuntimeFault(
-                "E0408",
-                "a leaf Variable that requires grad is being used in an in-place operation.",
-                help="write x = x.t(), or change it inside no_grad()",
-            )
-        seen = function(wrap(self.own_array(), self.dtype, self.edge), *args)
-        self.array, self.edge = seen.array, seen.edge
+
+def turned(name: str, function: Callable) -> Callable:
+    """``x.t_()``: the same memory seen in another shape, under the same name.
+
+    Recorded whatever the mode is, since the node of x is that of another shape.
+    """
+    shown = _TURNED_NAMES.get(name, "".join(word.capitalize() for word in name.split("_")))
+
+    def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
+        check_writable(self, ())
+        meta = self._meta()
+        before = wrap(self.own_array(), self.dtype, self.edge)
+        before.meta = meta
+        leaf = self.is_leaf
+        with no_grad() if leaf else enable_grad():
+            seen = function(before, *args, **options)
+        self.array = seen.array
+        if not leaf:
+            self.edge = seen.edge
+            if meta.base is None:
+                # PyTorch numbers the forms in place after the others.
+                several = name == "squeeze" and (4 if args or options else 3)
+                called(self, f"{shown}Backward{several or 1}")
+        elif self.edge is not None:
+            self.edge.shape = self.array.shape
+        meta.version.bump()
         return self
 
     return method

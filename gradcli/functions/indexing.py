@@ -10,9 +10,15 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.record.composite import by_element, called, is_batch, of_numbers_too
+from gradcli.engine.record.composite import (
+    by_element,
+    called,
+    dynamic_shape,
+    is_batch,
+    of_numbers_too,
+)
 from gradcli.engine.record.fast_path import FUNCTIONS as O
-from gradcli.engine.tensor.tensor import Tensor
+from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions.segments import joined
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import IndexFault, RuntimeFault
@@ -28,7 +34,7 @@ def _along(input: Any, dim: int, part: Any) -> Any:
 
 def _whole(index: Any, name: str = "") -> np.ndarray:
     """Indices as an array of whole numbers."""
-    array = index.array if isinstance(index, Tensor) else np.asarray(index)
+    array = index.array if isinstance(index, Plain) else np.asarray(index)
     if array.dtype.kind not in "iu":
         cls = RuntimeFault if name else IndexFault
         said = f"{name}: Expected dtype int32 or int64 for index" if name else None
@@ -78,11 +84,32 @@ def narrow(input: Any, dim: int, start: int, length: int) -> Any:
     return called(_along(input, dim, slice(start, start + length)), "SliceBackward0")
 
 
+def _batched(function: Any, input: Any, dim: int, index: Any, *src: Any) -> Any:
+    """``function`` along a dimension of a whole batch of indices, which have the input's rank.
+
+    The batch is one dimension more in front, so that it runs once, along the next dimension.
+    """
+    rank = len(input.shape)
+    if not rank or any(len(v.shape) != rank for v in (index, *src) if hasattr(v, "shape")):
+        return index.each_of(function, (input, dim, index, *src), {})
+    axis = normal_dim(dim, rank) + 1
+    return index.at_once(lambda x, i, *s: function(x, axis, i, *s), input, index, *src)
+
+
+def _spread(index: Any, dim: int, shape: Any) -> Any:
+    """One number for each place along a dimension, as one for each entry of ``shape``."""
+    line = [1] * len(shape)
+    line[dim] = -1
+    return index.reshape(line).expand(tuple(shape))
+
+
 @of_numbers_too
 def index_select(input: Any, dim: int, index: Any) -> Any:
     """The entries along a dimension that ``index`` names."""
     if is_batch(index):
-        return index.each_of(index_select, (input, dim, index), {})
+        shape = list(input.shape)
+        shape[dim] = len(index.reshape(-1))
+        return gather(input, dim, _spread(index, dim, shape))
     index = _lined(_whole(index, "index_select()"))
     size = input.shape[normal_dim(dim, input.ndim)]
     if index.size and (index.min() < 0 or index.max() >= size):
@@ -95,9 +122,15 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
     return called(_along(input, dim, index), "IndexSelectBackward0")
 
 
-@by_element
 def masked_select(input: Any, mask: Any) -> Any:
     """The entries where ``mask`` holds, in order."""
+    if is_batch(mask):
+        raise dynamic_shape("a mask in masked_select()")
+    return _selected(input, mask)
+
+
+@by_element
+def _selected(input: Any, mask: Any) -> Any:
     if mask.dtype is not dtypes.bool_:
         raise RuntimeFault("E0309", "masked_select: expected BoolTensor for mask")
     input, mask = broadcast_tensors(input, mask)
@@ -133,7 +166,7 @@ def _meet(first: Any, second: Any) -> None:
 def take(input: Any, index: Any) -> Any:
     """The entries of the flattened tensor that ``index`` names."""
     if is_batch(index):
-        return index.each_of(take, (input, index), {})
+        return input.reshape(-1)[index]
     index, size = _whole(index), input.numel()
     if index.size and (index.min() < -size or index.max() >= size):
         wrong = index[(index < -size) | (index >= size)].flat[0]
@@ -147,7 +180,7 @@ def take(input: Any, index: Any) -> Any:
 def gather(input: Any, dim: int, index: Any) -> Any:
     """Along a dimension, the entries that whole numbers name, place by place."""
     if is_batch(index):
-        return index.each_of(gather, (input, dim, index), {})
+        return _batched(gather, input, dim, index)
     if getattr(getattr(index, "dtype", None), "kind", 1) != 1:
         raise RuntimeFault("E0307", "gather(): Expected dtype int32/int64 for index")
     return _gathered(input, dim, _whole(index))
@@ -178,7 +211,9 @@ def _gathered(input: Any, dim: int, index: np.ndarray) -> Any:
 def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     """Along a dimension, the entries that whole numbers name; sizes broadcast."""
     if is_batch(indices):
-        return indices.each_of(take_along_dim, (input, indices, dim), {})
+        if dim is None:
+            input, dim, indices = input.reshape(-1), 0, indices.reshape(-1)
+        return _batched(lambda x, d, i: take_along_dim(x, i, d), input, dim, indices)
     indices = _whole(indices)
     charge_shape(indices.shape)
     size = input.numel() if dim is None else input.shape[normal_dim(dim, input.ndim)]
@@ -222,8 +257,8 @@ def scatter(input: Any, dim: int, index: Any, src: Any, *, reduce: str | None = 
 @of_numbers_too
 def _written(input: Any, dim: int, index: Any, src: Any) -> Any:
     if is_batch(index):
-        return index.each_of(_written, (input, dim, index, src), {})
-    if isinstance(src, Tensor) and src.dtype is not input.dtype:
+        return _batched(_written, input, dim, index, src)
+    if isinstance(src, Plain) and src.dtype is not input.dtype:
         raise RuntimeFault(
             "E0309",
             "scatter(): Expected self.dtype to be equal to src.dtype",
@@ -237,7 +272,7 @@ def _written(input: Any, dim: int, index: Any, src: Any) -> Any:
 def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
     """``input`` with the entries of ``src`` added where ``index`` names along a dimension."""
     if is_batch(index):
-        return index.each_of(scatter_add, (input, dim, index, src), {})
+        return _batched(scatter_add, input, dim, index, src)
     places, values = _places(input, dim, index, src)
     added = O["scatter"](values, tuple(input.shape), places)
     return called(input + added, "ScatterAddBackward0", input, src)
@@ -253,7 +288,7 @@ def _places(input: Any, dim: int, index: Any, src: Any) -> tuple:
         raise RuntimeFault(
             "E0301", "Index tensor must have the same number of dimensions as self tensor"
         )
-    if isinstance(src, Tensor) and any(n > m for n, m in zip(index.shape, src.shape, strict=False)):
+    if isinstance(src, Plain) and any(n > m for n, m in zip(index.shape, src.shape, strict=False)):
         raise RuntimeFault(
             "E0301",
             f"Expected index {list(index.shape)} to be no larger than self {list(input.shape)} "
@@ -261,7 +296,7 @@ def _places(input: Any, dim: int, index: Any, src: Any) -> tuple:
         )
     places = list(np.indices(index.shape, sparse=True))
     places[axis] = index
-    if isinstance(src, Tensor) and tuple(src.shape) != index.shape:
+    if isinstance(src, Plain) and tuple(src.shape) != index.shape:
         src = O["getitem"](src, tuple(slice(0, n) for n in index.shape))
     return tuple(places), src
 
@@ -270,7 +305,8 @@ def _places(input: Any, dim: int, index: Any, src: Any) -> tuple:
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
     """``input`` with slices of ``source`` added where ``index`` names along a dimension."""
     if is_batch(index):
-        return index.each_of(index_add, (input, dim, index, source), {"alpha": alpha})
+        source = source if alpha == 1 else alpha * source
+        return scatter_add(input, dim, _spread(index, dim, source.shape), source)
     before = (slice(None),) * normal_dim(dim, len(input.shape))
     source = _lined(source)
     index = _lined(_whole(index))
@@ -291,7 +327,7 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
 def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
     """``input`` with slices of ``source`` written where ``index`` names along a dimension."""
     if is_batch(index):
-        return index.each_of(index_copy, (input, dim, index, source), {})
+        return _written(input, dim, _spread(index, dim, source.shape), source)
     before = (slice(None),) * normal_dim(dim, len(input.shape))
     index = _lined(_whole(index))
     return called(O["put"](input, _lined(source), (*before, index)), "IndexCopyBackward0")
@@ -301,7 +337,13 @@ def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
 def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
     """``input`` with a value written where ``index`` names along a dimension."""
     if is_batch(index):
-        return index.each_of(index_fill, (input, dim, index, value), {})
+        if getattr(
+            value, "__gradcli_rank__", 0
+        ):  # a place that is named twice counts once in the derivative by it
+            return index.each_of(index_fill, (input, dim, index, value), {})
+        shape = list(input.shape)
+        shape[dim] = len(index.reshape(-1))
+        return _written(input, dim, _spread(index, dim, shape), value)
     before = (slice(None),) * normal_dim(dim, len(input.shape))
     # A place that is named twice is filled once, and counts once in the derivative by the value.
     size, index = input.shape[normal_dim(dim, input.ndim)], _whole(index)
@@ -309,6 +351,7 @@ def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
     return called(O["put"](input, value, (*before, index)), "IndexFillBackward0")
 
 
+@by_element
 @of_numbers_too
 def scatter_reduce(
     input: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True
@@ -319,14 +362,11 @@ def scatter_reduce(
     ``include_self`` the entry that stands there is left out. Raises RuntimeFault (E0304) for
     another ``reduce``.
     """
-    for value in (input, index, src):
-        if is_batch(value):
-            options = {"include_self": include_self}
-            return value.each_of(scatter_reduce, (input, dim, index, src, reduce), options)
     places, src = _places(input, dim, index, src)
     return _reduced(input, places, src, reduce, include_self, "ScatterReduceBackward0")
 
 
+@by_element
 @of_numbers_too
 def index_reduce(
     input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
@@ -335,10 +375,6 @@ def index_reduce(
 
     ``reduce`` is ``"prod"``, ``"mean"``, ``"amax"`` or ``"amin"``: see ``scatter_reduce``.
     """
-    for value in (input, index, source):
-        if is_batch(value):
-            options = {"include_self": include_self}
-            return value.each_of(index_reduce, (input, dim, index, source, reduce), options)
     if reduce == "sum":
         raise RuntimeFault("E0304", "index_reduce has prod, mean, amax and amin", help="index_add")
     source, axis = _lined(source), normal_dim(dim, input.ndim)

@@ -19,6 +19,8 @@ from gradcli.engine.dtypes import DType
 from gradcli.engine.record.apply import apply, note_view
 from gradcli.engine.record.composite import reshaped
 from gradcli.engine.record.fast_path import FUNCTIONS, function, method
+from gradcli.engine.record.inplace import check_writable
+from gradcli.engine.record.out import with_out
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions import (
     arithmetic,
@@ -149,6 +151,17 @@ def _like(make: Callable) -> Callable:
 
 def _new(self: Tensor, *data: Any) -> Tensor:
     return factories.typed(self.dtype, "new")(*data)
+
+
+def _set(self: Tensor, source: Tensor) -> Tensor:
+    """Take the memory of ``source``; a leaf begins anew: graphs made before do not lead to it."""
+    check_writable(self, (source,))
+    self.data = source
+    self._meta().version.bump()
+    if self.edge is not None:
+        self.edge = None
+        self.requires_grad_()
+    return self
 
 
 def _contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
@@ -285,6 +298,7 @@ def _own() -> dict[str, Any]:
         "flip": sizes_method(FUNCTIONS["flip"]),
         "max": sorting.extreme_method("max"), "min": sorting.extreme_method("min"),
         "fill_diagonal_": counting.fill_diagonal_, "stride": _stride, "new": _new,
+        "set_": _set,
         "slogdet": overloads.slogdet, "put_": in_place.rewritten(scatter.put),
         "resize_as_": _resize_as, "storage_offset": _storage_offset,
         "contiguous": _contiguous, "resize_": strided.resize_, "dim_order": strided.dim_order,
@@ -294,22 +308,59 @@ def _own() -> dict[str, Any]:
 
 
 LATER = {
-    **dict.fromkeys(("cholesky_inverse", "cholesky_solve", "geqrf", "ormqr", "triangular_solve"),
-                    "gradcli.functions.decompositions"),
-    **{name: f"gradcli.functions.decompositions:torch_{name}"
-       for name in ("lu", "lu_solve", "qr", "svd")},
-    "orgqr": "gradcli.functions.linalg:householder_product",
-    **dict.fromkeys(("stft", "istft"), "gradcli.functions.spectral"),
-    **dict.fromkeys(("hardshrink", "prelu"), "gradcli.functions.nn.activations"),
+    **dict.fromkeys(("cholesky_inverse", "cholesky_solve", "geqrf", "ormqr", "triangular_solve",
+                     "lu_unpack"), "functions.decompositions"),
+    **{name: f"functions.decompositions:torch_{name}" for name in ("lu", "lu_solve", "qr", "svd")},
+    "orgqr": "functions.linalg:householder_product",
+    **dict.fromkeys(("pca_lowrank", "svd_lowrank"), "functions.low_rank"),
+    **dict.fromkeys(("stft", "istft"), "functions.spectral"),
+    "constant_pad_nd": "functions.nn.padding",
+    **dict.fromkeys(("native_batch_norm", "native_group_norm", "native_layer_norm"),
+                    "functions.nn.layers"),
+    **dict.fromkeys(("grid_sampler", "grid_sampler_2d", "grid_sampler_3d"),
+                    "functions.nn.resampling:grid_sampler"),
+    **dict.fromkeys((
+        "batch_norm", "bilinear", "group_norm", "instance_norm", "layer_norm", "rms_norm",
+    ), "functions.nn.layers"),
+    **dict.fromkeys((
+        "binary_cross_entropy_with_logits", "kl_div", "poisson_nll_loss",
+    ), "functions.nn.losses"),
+    **dict.fromkeys((
+        "alpha_dropout", "celu", "dropout", "feature_alpha_dropout", "hardshrink", "prelu",
+        "rrelu", "selu", "threshold",
+    ), "functions.nn.activations"),
+    **dict.fromkeys((
+        "channel_shuffle", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
+        "conv_transpose3d", "pixel_shuffle", "pixel_unshuffle",
+    ), "functions.nn.convolution"),
+    **dict.fromkeys((
+        "adaptive_avg_pool1d", "adaptive_max_pool1d", "avg_pool1d", "max_pool1d",
+        "max_pool1d_with_indices", "max_pool2d", "max_pool3d",
+    ), "functions.nn.pooling"),
+    "ctc_loss": "functions.nn.class_losses", "embedding": "functions.nn.embedding",
+    **dict.fromkeys((
+        "cosine_embedding_loss", "cosine_similarity", "hinge_embedding_loss",
+        "margin_ranking_loss", "pairwise_distance", "pdist", "triplet_margin_loss",
+    ), "functions.nn.pair_losses"),
 }  # fmt: skip
-"""Methods whose modules are loaded with their first use, each with its module."""
+"""Functions whose modules are loaded with their first use, each with its module."""
+LATER_METHODS = (
+    "cholesky_inverse", "cholesky_solve", "geqrf", "ormqr", "triangular_solve", "lu", "lu_solve",
+    "qr", "svd", "orgqr", "stft", "istft", "hardshrink", "prelu",
+)  # fmt: skip
+"""Those that are methods too."""
 
 
-def _later(name: str) -> Callable:
+def later(name: str) -> Any:
+    """The function of a name of ``LATER``."""
     module, _, other = LATER[name].partition(":")
+    found = getattr(import_module(f"gradcli.{module}"), other or name)
+    return with_out(found) if module == "functions.decompositions" else found
 
+
+def _later_method(name: str) -> Callable:
     def method(self: Tensor, *args: Any, **options: Any) -> Any:
-        return getattr(import_module(module), other or name)(self, *args, **options)
+        return later(name)(self, *args, **options)
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"``torch.{name}`` of the tensor."
@@ -317,14 +368,18 @@ def _later(name: str) -> Callable:
 
 
 TURNED = {
-    f"{name}_": in_place.turned(function)
-    for name, function in (*_named(reshaping).items(), ("squeeze", FUNCTIONS["squeeze"]))
-    if function in reshaping.TURNED or name == "squeeze"
+    f"{name}_": in_place.turned(name, function)
+    for name, function in (
+        *_named(reshaping).items(),
+        ("squeeze", FUNCTIONS["squeeze"]),
+        ("as_strided", strided.as_strided),
+    )
+    if function in reshaping.TURNED or name in ("squeeze", "as_strided")
 }
 """Methods in place that change the shape and not the entries."""
 METHODS: dict[str, Any] = {
     **_of_operators(), **_of_functions(), **_own(), **TURNED, **in_place.METHODS,
-    **_signs(), **{name: _later(name) for name in LATER},
+    **_signs(), **{name: _later_method(name) for name in LATER_METHODS},
 }  # fmt: skip
 """Every method by name. Where several have one, the later is PyTorch's method."""
 for _name, _method in METHODS.items():

@@ -16,7 +16,7 @@ from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import reshaped
 from gradcli.engine.record.fast_path import FUNCTIONS
 from gradcli.engine.tensor.attributes import Size
-from gradcli.engine.tensor.tensor import Tensor
+from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.einsum import einsum as by_letters
 from gradcli.ops.errors import RuntimeFault, ValueFault
@@ -24,7 +24,7 @@ from gradcli.ops.torch_messages import not_a
 
 
 def _tensors(name: str, tensors: Any) -> list:
-    if isinstance(tensors, Tensor):
+    if isinstance(tensors, Plain):
         return list(tensors)
     if not isinstance(tensors, list | tuple):
         raise not_a("tuple of Tensors", name, "tensors", 1, tensors, f"write {name}([a, b])")
@@ -47,7 +47,7 @@ def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
 def torch_max(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """``max(x)``, ``max(x, dim)`` with indices, ``max(x, other)``: as PyTorch overloads it."""
     input = as_value(input)
-    if dim is not None or isinstance(input, Tensor):
+    if dim is not None or isinstance(input, Plain):
         return input.max(dim, keepdim)
     return FUNCTIONS["amax"](input)
 
@@ -55,7 +55,7 @@ def torch_max(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
 def torch_min(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """``min(x)``, ``min(x, dim)`` with indices, ``min(x, other)``: as PyTorch overloads it."""
     input = as_value(input)
-    if dim is not None or isinstance(input, Tensor):
+    if dim is not None or isinstance(input, Plain):
         return input.min(dim, keepdim)
     return FUNCTIONS["amin"](input)
 

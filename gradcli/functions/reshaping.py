@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.record.composite import by_element, called, reshaped
+from gradcli.engine.record.composite import by_element, called, of_no_batch, reshaped
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import together
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions import overloads
 from gradcli.functions.indexing import (
     _along,
@@ -267,7 +267,7 @@ def repeat_interleave(
     if dim is None:
         input, dim = O["reshape"](input, (-1,)), 0
     size = input.shape[normal_dim(dim, len(input.shape))]
-    times = repeats.array if isinstance(repeats, Tensor) else repeats
+    times = repeats.array if isinstance(repeats, Plain) else repeats
     if np.size(times) and np.min(times) < 0:
         raise RuntimeFault("E0304", "Repeats must be non-negative")
     if np.size(times) not in (1, size):
@@ -284,7 +284,7 @@ def repeat_interleave(
             f"repeats add up to {total}",
         )
     charge_shape((max(0, total), input.numel() // max(1, size)))
-    name = "IndexSelectBackward0" if isinstance(repeats, Tensor) else "ViewBackward0"
+    name = "IndexSelectBackward0" if isinstance(repeats, Plain) else "ViewBackward0"
     return called(_along(input, dim, np.repeat(np.arange(size), times)), name, input)
 
 
@@ -338,6 +338,7 @@ def unravel_index(indices: Any, shape: Any) -> tuple:
     return tuple(indices // step % n for step, n in zip(steps, sizes, strict=True))
 
 
+@of_no_batch
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     """The places of the entries that are not zero, a row each; or an index per dimension."""
     charge_shape((input.ndim or 1, *input.shape))
@@ -440,6 +441,7 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
     return input.shape == other.shape
 
 
+@of_no_batch
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have one shape and the same entries."""
     if not isinstance(other, Tensor):
@@ -447,6 +449,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
     return input.shape == other.shape and bool(np.all(input.array == other.array))
 
 
+@of_no_batch
 def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> bool:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.record.composite import called, of_its_own
+from gradcli.engine.record.composite import called, is_batch, of_its_own
 from gradcli.engine.record.fast_path import FUNCTIONS as O
-from gradcli.engine.tensor.tensor import Tensor
+from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions import overloads
 from gradcli.functions.reshaping import at_least, movedim, tensor_split
 from gradcli.ops.dims import normal_dim
@@ -22,11 +22,14 @@ from gradcli.ops.torch_messages import not_a
 
 
 def _array(index: Any) -> Any:
-    return index.array if isinstance(index, Tensor) else index
+    return index.array if isinstance(index, Plain) else index
 
 
 def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Any:
     """``input`` with ``values`` written (or added) where ``input[indices]`` stands."""
+    for part in indices:
+        if is_batch(part):
+            return part.put_into(input, tuple(indices), values, accumulate)
     index = tuple(_array(i) for i in indices)
     if not accumulate:
         return called(O["put"](input, values, index), "IndexPutBackward0")
@@ -38,6 +41,9 @@ def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool 
 
 def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
     """``input`` with ``source`` written (or added) where ``index`` counts in the flat tensor."""
+    if is_batch(index):
+        written = index_put(input.reshape(-1), (index,), source.reshape(index.shape), accumulate)
+        return called(O["reshape"](written, tuple(input.shape)), "PutBackward0")
     index = np.asarray(_array(index))
     size = input.numel()
     if index.size and (index.min() < -size or index.max() >= size):
@@ -52,6 +58,8 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
 
 def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     """``input`` with the entries of ``source``, in order, where ``mask`` holds."""
+    if is_batch(mask):
+        return mask.each_of(masked_scatter, (input, mask, source), {})
     mask = np.asarray(mask.array)
     shape = np.broadcast_shapes(mask.shape, tuple(input.shape))
     mask = np.broadcast_to(mask, shape)
@@ -259,7 +267,7 @@ def positive(input: Any) -> Any:
 
 def ravel(input: Any) -> Any:
     """All entries in one dimension."""
-    if isinstance(input, Tensor):
+    if isinstance(input, Plain):
         return input.contiguous().view(-1)
     return O["reshape"](input, (-1,))
 

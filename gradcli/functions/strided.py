@@ -18,7 +18,7 @@ from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import more
 from gradcli.engine.record.apply import note_view, record
 from gradcli.engine.record.composite import by_element, called, of_its_own
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.indexing import Apart
@@ -46,7 +46,7 @@ def as_strided(
     shape, steps, storage_offset = _laid_out(size, stride, storage_offset)
     if getattr(input, "__gradcli_rank__", 0) > 1:  # a tangent: its memory is that of its primal
         return O["getitem"](input, _index(input, shape, steps, storage_offset or 0))
-    if not isinstance(input, Tensor):
+    if not isinstance(input, Plain):
         raise TypeFault("E0303", f"as_strided needs a tensor, got {type(input).__name__}")
     base = input if input.meta is None or input.meta.base is None else input.meta.base
     whole = base.own_array()
@@ -198,7 +198,7 @@ def _slope(f: Any, axis: int, width: Any, edge_order: int) -> Any:
     def part(start: int, stop: int) -> Any:
         return O["getitem"](f, (slice(None),) * axis + (slice(start, stop),))
 
-    coordinates = isinstance(width, Tensor) and width.ndim == 1
+    coordinates = isinstance(width, Plain) and width.ndim == 1
     if coordinates and width.shape[0] != size:
         raise RuntimeFault(
             "E0301",

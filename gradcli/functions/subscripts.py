@@ -10,7 +10,7 @@ from gradcli.engine.backward.node_values import raw
 from gradcli.engine.record.composite import called, runs_once
 from gradcli.engine.record.fast_path import FUNCTIONS
 from gradcli.engine.record.inplace import set_item
-from gradcli.engine.tensor.tensor import Tensor
+from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.errors import IndexFault
 from gradcli.ops.indexing import is_basic
 
@@ -20,14 +20,22 @@ def plain_index(index: Any) -> Any:
 
     Raises IndexFault (E0307) for floats and other things that index nothing.
     """
-    if isinstance(index, tuple):
+    if isinstance(index, tuple) or (index.__class__ is list and _stands_for_tuple(index)):
         return tuple(_plain_part(p) for p in index)
     return _plain_part(index)
 
 
+_PARTS = (list, tuple, slice, Tensor, type(...), type(None))
+
+
+def _stands_for_tuple(index: list[Any]) -> bool:
+    """Whether a list is read as one index for each dimension: PyTorch's rule."""
+    return len(index) < 32 and any(isinstance(part, _PARTS) for part in index)
+
+
 def _from_stand_in(index: Any) -> Any:
     """The part of an index that stands for a tensor inside a transform, or None."""
-    for part in index if isinstance(index, tuple) else (index,):
+    for part in index if isinstance(index, tuple | list) else (index,):
         if getattr(part, "__gradcli_rank__", 0) > 1:
             return part
     return None
@@ -38,7 +46,7 @@ def _plain_part(part: Any) -> Any:
         return part
     if isinstance(part, slice):
         return slice(*(_bound(b) for b in (part.start, part.stop, part.step)))
-    if isinstance(part, Tensor):
+    if isinstance(part, Plain):
         array = part.array
         if part.dtype.kind > 1:
             raise _no_index(f"a {part.dtype.name} tensor")
@@ -47,9 +55,9 @@ def _plain_part(part: Any) -> Any:
         return np.asarray(part)
     if isinstance(part, np.integer):
         return int(part)
-    if isinstance(part, list | np.ndarray | range):
-        array = np.asarray([p.item() if isinstance(p, Tensor) else p for p in part]) \
-            if isinstance(part, list) else np.asarray(part)  # fmt: skip
+    if isinstance(part, list | tuple | np.ndarray | range):
+        array = np.asarray([p.item() if isinstance(p, Plain) else p for p in part]) \
+            if isinstance(part, list | tuple) else np.asarray(part)  # fmt: skip
         if not array.size:
             return array.astype(np.int64)
         if array.dtype.kind not in "bui":

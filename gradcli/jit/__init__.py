@@ -6,10 +6,11 @@
     eager      the same calls on the engine     outside   what a function reads from outside
     blocks     large arrays a block at a time   unroll    small arrays as single numbers
 
-Programs with control flow (``program``) are a tree of blocks, branches and loops:
+Programs with control flow are a tree of blocks, branches and loops:
 
     control    the representation               scalars   Python's own operations on numbers
-    lower      from a checked program           loops     reverse and forward mode
+    lower      from a checked program           values    its values, and their operations
+    loops      reverse and forward mode         program   made, run, given up for the engine
     optimize   the same results with less to do emit_control  as Python
     checkpoint states of loops instead of all   native    as machine code
 

@@ -37,7 +37,7 @@ class Scalar:
     params: dict[str, Any] = {}  # noqa: RUF012  # never written
     edges = moves = python = ""
     neutral = None
-    rules = ()
+    rules = saves = ()
 
     def __init__(self, name: str, text: str, decides: bool = False, raises: bool = False) -> None:
         self.name = name

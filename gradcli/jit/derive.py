@@ -19,7 +19,7 @@ from gradcli.jit.trace import Trace
 from gradcli.ops.operator import OPERATORS, is_number
 from gradcli.ops.read import push_forward
 from gradcli.transforms.batched import Batched
-from gradcli.transforms.levels import next_level
+from gradcli.transforms.vmap import mapping
 
 
 def depends_on(tape: Sequence[Instruction], inputs: Sequence[Value]) -> set[Value]:
@@ -183,14 +183,14 @@ def directions(trace: Trace, inputs: Sequence[Value], outputs: Sequence[Any]) ->
         if not size:
             rows.append([None] * len(outputs))
             continue
-        level = next_level()
         eye = np.eye(size, dtype=v.dtype.numpy).reshape(size, *v.shape)
-        found = push(tape, {v: Batched(trace.constant(eye), level)})
-        row = []
-        for o in outputs:
-            t = found.get(o) if o.__class__ is Value else None
-            if t is not None:
-                t = t.value if t.__class__ is Batched else OPERATORS["expand"](t, (size, *o.shape))
-            row.append(t)
+        with mapping(size, "error", internal=True) as level:
+            found = push(tape, {v: Batched(trace.constant(eye), level)})
+            row = []
+            for o in outputs:
+                t = found.get(o) if o.__class__ is Value else None
+                if t is not None and t.__class__ is not Batched:
+                    t = OPERATORS["expand"](t, (size, *o.shape))
+                row.append(t.value if t.__class__ is Batched else t)
         rows.append(row)
     return rows

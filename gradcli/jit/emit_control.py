@@ -35,7 +35,7 @@ from gradcli.jit.control import (
     operands,
     walk,
 )
-from gradcli.jit.emit import _INFIX, Emitter, decides, math_function, scalar_kind
+from gradcli.jit.emit import _INFIX, SCOPE, Emitter, decides, math_function, scalar_kind
 from gradcli.jit.ir import Instruction, Value, type_of
 
 DEEP = 12
@@ -63,8 +63,8 @@ class ControlEmitter(Emitter):
         self.again = False  # whether turns are run again, which takes no steps
         self.scope: dict[str, Any] = {
             "keep": keep, "segments": segments, "forever": repeat(True),
-            "f64": np.float64, "np": np, "compress": compress, "array": array, "packed": packed,
-            **scalars.HELPERS,
+            "__name__": SCOPE, "f64": np.float64, "np": np, "compress": compress, "array": array,
+            "packed": packed, **scalars.HELPERS,
         }  # fmt: skip
         self.lines: list[str] = []
         self.constants: dict[Value, str] = {}
@@ -93,7 +93,8 @@ class ControlEmitter(Emitter):
         self.kept = self._checkpointed()
         self.lists = {
             ins.args[0] for ins in walk(program.block)
-            if ins.__class__ is Instruction and ins.op in (scalars.PICK, scalars.BUFFER)
+            if ins.__class__ is Instruction and ins.op is scalars.PICK and scalar_kind(ins.out)
+            and (ins.args[0] in set(program.inputs) or ins.args[0].const is not None)
         }  # fmt: skip
 
     # -- what is known before the text -----------------------------------------------------------
@@ -217,7 +218,7 @@ class ControlEmitter(Emitter):
         """Whether every operand stands once in the text of an instruction."""
         op = ins.op
         if op.__class__ is Scalar:
-            return op not in (scalars.PICK, scalars.BUFFER, scalars.ADD_AT, scalars.FROM_BUFFER)
+            return op not in (scalars.PICK, scalars.ADD_AT, scalars.FROM_BUFFER)
         if ins.out.shape or any(a.shape for a in ins.inputs()):
             return False
         return op.compute in _INFIX or op.name == "neg" or (
@@ -330,7 +331,8 @@ class ControlEmitter(Emitter):
         if any(n.__class__ is Step for n in walk(program.block)):
             self.say("tick = budget.__next__")
         for v in program.inputs:
-            self.listed(v)
+            if v in self.lists:
+                self.say(f"{self.names[v]}_ = {self.names[v]}.tolist()")
         self.block(program.block)
         words = []
         for v in program.block.results:
@@ -339,11 +341,6 @@ class ControlEmitter(Emitter):
             words.append(word if plain else f"np.array({word})")
         self.say(f"return ({', '.join(words)},)\n")
         return "\n".join(self.lines)
-
-    def listed(self, v: Value) -> None:
-        """A list of a vector's entries, where single ones are picked out of it."""
-        if v in self.lists:
-            self.say(f"{self.names[v]}_ = {self.names[v]}.tolist()")
 
     def entries(self, v: Value) -> str:
         """The list of a vector's entries."""
@@ -404,9 +401,12 @@ class ControlEmitter(Emitter):
         op = ins.op
         if op.__class__ is Scalar:
             words = [self.operand(a) for a in ins.args]
-            if op in (scalars.PICK, scalars.BUFFER):
-                words[0] = self.entries(ins.args[0])
-            word = op.text.format(*words)
+            if op is scalars.PICK and ins.args[0] in self.lists:
+                word = f"{self.entries(ins.args[0])}[{words[1]}]"
+            elif op is scalars.PICK and not scalar_kind(ins.out):  # a number of NumPy's
+                word = f"{words[0]}[{words[1]}]"
+            else:
+                word = op.text.format(*words)
             if op is scalars.ADD_AT:
                 self.say(word)
                 return
@@ -415,7 +415,6 @@ class ControlEmitter(Emitter):
         for i in range(mark, len(self.lines)):
             self.lines[i] = "    " * (self.pad - 1) + self.lines[i]
         if not word:
-            self.listed(ins.out)
             return
         depth = 1 + max(
             (self.depths.get(a, 0) for a in ins.inputs() if a in self.folded), default=0
@@ -428,7 +427,6 @@ class ControlEmitter(Emitter):
         if word != name:
             note = "" if scalar_kind(ins.out) == "f" else f"  # {type_of(ins.out)}"
             self.say(f"{name} = {word}{note}")
-        self.listed(ins.out)
 
     def yields(self, block: Block, outs: list[Value]) -> None:
         """Give what leaves a block the names that it has outside, all at once."""
@@ -447,8 +445,6 @@ class ControlEmitter(Emitter):
         else:
             for name, word, _ in pairs:
                 self.say(f"{name} = {word}")
-        for out in outs:
-            self.listed(out)
 
     def branch(self, node: Branch) -> None:
         """An if statement."""
@@ -496,8 +492,6 @@ class ControlEmitter(Emitter):
             self.forward_turns(node, self.opening(node))
         if node.turns and node.backward is None:
             self.say(f"if not {self.counts[node]}: raise Discard")
-        for out in node.outs:
-            self.listed(out)
 
     def new_stacks(self, node: Loop, outer: bool) -> None:
         """Empty stacks for one run of a loop."""
@@ -532,8 +526,6 @@ class ControlEmitter(Emitter):
         for name, v in self.stacks.get(node.body, ()) if self.saving else ():
             if v.__class__ is Value and any(v is p for p in (*node.carried, node.index)):
                 self.say(f"{name}_({self.names[v]})")
-        for p in node.carried:
-            self.listed(p)
         self.block(node.body)
         self.yields(node.body, node.carried)
         if node.stop is not False and not again:
@@ -547,8 +539,6 @@ class ControlEmitter(Emitter):
         self.say(opening)
         self.pad += 1
         first = len(self.lines)
-        for p in node.carried:
-            self.listed(p)
         self.block(node.body)
         self.yields(node.body, node.carried)
         if len(self.lines) == first:

@@ -32,8 +32,8 @@ def active_values(program: Structured) -> set[Value]:
         before = len(active)
         for node in walk(program.block):
             if node.__class__ is Instruction:
-                if node.op is scalars.PICK:
-                    if node.args[0] in active:
+                if node.op is scalars.PICK or node.op is scalars.PUT:
+                    if any(a.__class__ is Value and a in active for a in node.args):
                         active.add(node.out)
                 elif derive.is_active(node, active):
                     active.add(node.out)
@@ -88,7 +88,11 @@ def zero_of(value: Value, trace: Trace) -> Any:
 def like(value: Value) -> Value:
     """A new value of the same type."""
     example = np.ones(value.shape, value.dtype.numpy)[()]
-    return Value(value.trace, value.shape, value.dtype, example=example)
+    made = Value(value.trace, value.shape, value.dtype, example=example)
+    if value in value.trace.numbers:
+        value.trace.numbers.add(made)
+        made.example = made.example.item()
+    return made
 
 
 class _Scope:
@@ -178,6 +182,14 @@ class Reverse:
         if ins.op is scalars.PICK:
             self.picked(scope, ins, g)
             return
+        if ins.op is scalars.PUT:
+            vector, index, value = ins.args
+            if value.__class__ is Value and value in self.active:
+                self.arrive(scope, value, self.trace.note(scalars.PICK, (g, index), like(value)))
+            if vector in self.active:
+                rest = self.trace.note(scalars.PUT, (g, index, 0.0), like(vector))
+                self.arrive(scope, vector, rest)
+            return
         for a, r in derive.cotangents(self.trace, ins, g, self.active):
             self.arrive(scope, a, r)
 
@@ -190,7 +202,7 @@ class Reverse:
         buffer = owner.buffers.get(vector)
         if buffer is None:
             buffer = owner.buffers[vector] = self.trace.note(
-                scalars.BUFFER, (vector,), like(vector)
+                scalars.BUFFER, (vector.shape[0],), like(vector)
             )
             self.trace.tape.pop()
         self.trace.note(scalars.ADD_AT, (buffer, index, g), like(g))
@@ -199,7 +211,7 @@ class Reverse:
         """All that has arrived at a value of a scope's own; None for nothing."""
         g = scope.local.pop(v, None)
         if v in scope.buffers:
-            found = self.trace.note(scalars.FROM_BUFFER, (scope.buffers[v],), like(v))
+            found = self.trace.note(scalars.FROM_BUFFER, (scope.buffers[v], v.dtype.name), like(v))
             g = found if g is None else self.sum(g, found)
         return g
 
@@ -342,10 +354,13 @@ class Forward:
         return done
 
     def instruction(self, ins: Instruction, tangents: dict[Value, Any]) -> None:
-        if ins.op is scalars.PICK:
-            t = tangents.get(ins.args[0])
-            if t is not None:
-                tangents[ins.out] = self.trace.note(scalars.PICK, (t, ins.args[1]), like(ins.out))
+        if ins.op is scalars.PICK or ins.op is scalars.PUT:
+            vector, index, *value = ins.args
+            along = [self._tangent(v, v, tangents) if v.__class__ is Value else 0.0
+                     for v in (vector, *value)]  # fmt: skip
+            tangents[ins.out] = self.trace.note(
+                ins.op, (along[0], index, *along[1:]), like(ins.out)
+            )
             return
         pushed = derive.push([ins], {
             a: tangents[a] for a in ins.inputs() if a in tangents and tangents[a] is not None

@@ -286,7 +286,7 @@ class Writer:
         args = [self.term(a) for a in given]
         function = self.texts.scope.get(name)
         symbol = getattr(function, "__name__", "")
-        if function is getattr(math, symbol, None) and _of_libm(symbol):
+        if symbol and function is getattr(math, symbol, None) and _of_libm(symbol):
             words = ", ".join(f"double {self.cast(a, 'd')}" for a in args)
             self.called.add(f"declare double @{symbol}({', '.join(['double'] * len(args))})")
             found = self.computed(f"call double @{symbol}({words})")

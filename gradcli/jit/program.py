@@ -23,6 +23,7 @@ from gradcli.jit.emit_control import build
 from gradcli.jit.ir import Instruction, NotTraceable
 from gradcli.jit.lower import lower
 from gradcli.jit.optimize import optimize
+from gradcli.jit.values import FLOATS
 from gradcli.language.limits.sizes import running_steps
 from gradcli.language.limits.step_budget import tokens
 from gradcli.language.runtime.run import Limits, Program
@@ -62,11 +63,9 @@ class Generated:
 
         self.eagerly = eagerly or run
         self.by = list(by)
-        for name in by:
-            if given[name].dtype is not dtypes.float64:
-                raise NotTraceable("variables that are not float64")
-        if not by or dtypes.get_default_dtype() is not dtypes.float64:
-            raise NotTraceable("another default dtype than float64")
+        self.dtype = dtypes.get_default_dtype()
+        if not by or self.dtype not in FLOATS or any(given[n].dtype is not self.dtype for n in by):
+            raise NotTraceable("variables that are not of the default dtype")
 
         def make() -> None:
             # It may be called in the middle of a run, whose steps are not its own.
@@ -88,7 +87,7 @@ class Generated:
         plain = lower(program.checked, given, self.by, of, self.limits.depth)
         trace = plain.inputs[0].trace
         (y,) = plain.block.results
-        if getattr(y, "shape", ()) or getattr(y, "dtype", dtypes.float64) is not dtypes.float64:
+        if getattr(y, "shape", ()) or getattr(y, "dtype", None) is not self.dtype:
             raise NotTraceable("a result that is not a single real number")
         scalar = all(not v.shape for v in plain.inputs)
         if self.what == "hvp":
@@ -106,7 +105,7 @@ class Generated:
         if self.what == "value":
             self.program: Structured = plain
         elif self.forward:
-            ones = [{v: trace.constant(np.float64(1.0))} for v in plain.inputs]
+            ones = [{v: trace.constant(self.dtype.numpy.type(1.0))} for v in plain.inputs]
             self.program = loops.Forward(plain, trace).along(ones)
         else:
             reverse = loops.Reverse(plain, trace)
@@ -118,7 +117,7 @@ class Generated:
         loops.save(self.program, pairs, trace)
         self.pairs = pairs
         self._native: Any = None
-        self._may_be_native = checkpoint is None and scalar
+        self._may_be_native = checkpoint is None and scalar and self.dtype is dtypes.float64
         self._size = sum(n.__class__ is Instruction for n in walk(self.program.block))
         self._call, self.text = build(self.program, pairs, checkpoint)
         for ins in trace.noted:
@@ -192,20 +191,22 @@ class Generated:
         args = []
         for x, given in zip(inputs, self.program.inputs, strict=True):
             array = x.array if isinstance(x, Tensor) else np.asarray(x)
-            if array.shape != given.shape or array.dtype != np.float64:
+            if array.shape != given.shape or array.dtype != self.dtype.numpy:
                 return None
-            args.append(float(array) if not array.shape else array)
+            number = array.dtype == np.float64 and not array.shape
+            args.append(float(array) if number else array[()])
         found = self._numbers(args)
         if found is None:
             return None
         results = []
         for v in found:
-            if v.__class__ is int:  # a whole number that a tensor was multiplied by
-                v = float(v)
-            if v.__class__ is float:
-                if not math.isfinite(v):
+            if self.dtype is not dtypes.float64:
+                if getattr(v, "dtype", None) != self.dtype.numpy:  # a number has become no tensor
                     return None
-            elif v.__class__ is not np.ndarray or not np.all(np.isfinite(v)):
+            elif v.__class__ is int:  # a whole number that a tensor was multiplied by
+                v = float(v)
+            number = v.__class__ is float
+            if v is None or not (math.isfinite(v) if number else np.isfinite(v).all()):
                 return None
             results.append(v)
         return results[0], tuple(results[1:])
@@ -257,7 +258,8 @@ def _arrays(inputs: Sequence[Any]) -> tuple[list[Any], bool]:
 
 def _given(value: Any, tensors: bool) -> Any:
     """A result as it is given back."""
-    return wrap(np.asarray(value)[()], dtypes.float64) if tensors else value
+    array = np.asarray(value)
+    return wrap(array[()], dtypes.dtype_of(array)) if tensors else value
 
 
 class _Faster(BaseException):

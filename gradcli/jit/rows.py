@@ -33,7 +33,7 @@ from gradcli.jit.unroll import written_out
 from gradcli.ops.declaration import batching
 from gradcli.transforms.batch_rules import rule_of
 from gradcli.transforms.batched import Batched
-from gradcli.transforms.levels import next_level
+from gradcli.transforms.vmap import mapping
 
 MOST_DECISIONS = 24
 """Decisions that a path may meet; a function that takes more runs eagerly."""
@@ -264,7 +264,6 @@ class _Interpreted:
     def __init__(self, program: Program, captures: Sequence[np.ndarray]) -> None:
         self.program = program
         self.captures = captures
-        self.level = next_level()
         entries = max([1, *(math.prod(i.out.shape) for i in program.instructions)])
         self.rows = max(1, blocks.BLOCK // entries)
         self.last = {a: n for n, i in enumerate(program.instructions) for a in i.inputs()}
@@ -314,8 +313,8 @@ class _Interpreted:
             return op.compute(*[_lined_up(rows[a], rank) if a.__class__ is Value else a
                                 for a in args], **ins.params)  # fmt: skip
         if op.kind in ("linear", "reduction") and rule_of(op) is not None and not _own_batching(op):
-            with no_grad():
-                found = op(*[self._batched(a, rows) for a in args], **ins.params)
+            with no_grad(), mapping(count, "error", internal=True) as level:
+                found = op(*[_batched(a, rows, level) for a in args], **ins.params)
             return found.value.array
         each = []
         for i in range(count):
@@ -323,10 +322,11 @@ class _Interpreted:
             each.append(op.compute(*given, **ins.params))
         return np.stack(each)
 
-    def _batched(self, a: Any, rows: dict) -> Any:
-        if a.__class__ is Value:
-            return Batched(wrap(rows[a], a.dtype), self.level)
-        return wrap(a, dtypes.dtype_of(a)) if isinstance(a, np.ndarray | np.generic) else a
+
+def _batched(a: Any, rows: dict, level: int) -> Any:
+    if a.__class__ is Value:
+        return Batched(wrap(rows[a], a.dtype), level)
+    return wrap(a, dtypes.dtype_of(a)) if isinstance(a, np.ndarray | np.generic) else a
 
 
 def _own_batching(op: Any) -> bool:

@@ -42,12 +42,18 @@ def whole(value: Any) -> int:
     return bounded(int(value))
 
 
+def put(vector: Any, place: int, value: Any) -> Any:
+    """A copy of ``vector`` with ``value`` at a place."""
+    vector = vector.copy()
+    vector[place] = value
+    return vector
+
+
 HELPERS = {
-    "bounded": bounded, "power": power, "whole": whole, "max": max, "min": min, "abs": abs,
-    "float": float, "bool": bool, "Discard": Discard, "range": range, "reversed": reversed,
-    "zip": zip, "len": len, "list": list, "array_of": np.array,
+    "bounded": bounded, "put": put, "power": power, "whole": whole, "Discard": Discard,
+    "array_of": np.array,
 }  # fmt: skip
-"""What the texts call."""
+"""What the texts call, besides Python's own functions."""
 
 ARITHMETIC = {
     "+": Scalar("+", "{0} + {1}"), "-": Scalar("-", "{0} - {1}"), "*": Scalar("*", "{0} * {1}"),
@@ -71,10 +77,12 @@ BOOL = Scalar("bool", "bool({0})", True)
 ITEM = Scalar("item", "{0}")
 AS_FLOAT = Scalar("as float", "{0}")
 """A whole number where a tensor is computed with it: Python's float operations take it."""
-PICK = Scalar("pick", "{0}[{1}]", raises=True)
-"""An entry of a vector at a computed place; the only one of these with a derivative."""
-BUFFER = Scalar("buffer", "[0.0] * len({0})", raises=True)
+PICK = Scalar("pick", "{0}.item({1})", raises=True)
+"""An entry of a vector at a computed place."""
+PUT = Scalar("put", "put({0}, {1}, {2})", raises=True)
+"""A vector with another number at a computed place. These two have a derivative."""
+BUFFER = Scalar("buffer", "[0.0] * {0}", raises=True)
 """What the cotangents of entries of a vector are added to."""
 ADD_AT = Scalar("add at", "{0}[{1}] += {2}", raises=True)
 """The transpose of ``PICK``."""
-FROM_BUFFER = Scalar("from buffer", "array_of({0})")
+FROM_BUFFER = Scalar("from buffer", "array_of({0}, {1})")

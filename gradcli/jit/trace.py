@@ -40,6 +40,7 @@ class Trace:
         self.noted: list[Instruction] = []  # all of it, of the blocks of a program too
         self.captured: dict[int, tuple[Any, Value]] = {}
         self.inputs: list[Value] = []
+        self.numbers: set[Value] = set()  # which are Python numbers, weak in promotion
 
     def input(self, array: Any) -> Value:
         """A value for one argument of the traced function."""
@@ -91,6 +92,7 @@ class Trace:
         """Note an operation of Python's, whose result is of a known type."""
         out.source = Instruction(op, tuple(args), {}, out, recorded)
         self.tape.append(out.source)
+        self.noted.append(out.source)
         return out
 
     def _operand(self, value: Any) -> Any:
@@ -150,7 +152,7 @@ class Trace:
                 return (*_types[key], None)
         with np.errstate(all="ignore"):
             example = op.compute(*(self.example(a) for a in operands), **params)
-        found = np.shape(example), dtypes.dtype_of(example)
+        found = np.shape(example), dtypes.dtype_of(np.asarray(example))
         if key is not None:
             if len(_types) > 10_000:
                 _types.clear()

@@ -18,12 +18,92 @@ SMALL = 1024
 """Sizes of dimensions up to this are worth keeping the positions of."""
 
 
+BLOCK = 8192
+"""Entries that are copied at once where blocks of them do."""
+
+
 def add_at(target: Any, index: Any, values: Any) -> None:
-    """``target[index] += values``, where an entry may be named more than once."""
-    if isinstance(target, np.ndarray):
-        np.add.at(target, index, values)
-    else:
+    """``target[index] += values``, where an entry may be named more than once.
+
+    ``target`` is zeros. Each entry sums in the order of ``values`` whichever way is taken, so that
+    the way shows in no digit: ``np.add.at`` alone takes 30 times as long as reading the entries.
+    """
+    if not isinstance(target, np.ndarray):
         target.scatter_add(index, values)
+        return
+    many = np.size(values) >= SMALL and 4 * np.size(values) >= target.size
+    found = _merged(target, index) if many else None
+    if found is None:
+        np.add.at(target, index, values)
+        return
+    lead, rows, merged = found
+    shape = (*merged.shape[:lead], *rows.shape, *merged.shape[lead + 1 :])
+    values = np.broadcast_to(values, shape)
+    values = values.reshape(*merged.shape[:lead], -1, *merged.shape[lead + 1 :])
+    row = rows.reshape(-1)
+    if lead == merged.ndim - 1 and target.size < row.size * merged.shape[lead]:
+        size = merged.shape[lead]  # vectors, which NumPy has a loop of its own for
+        for part, added in zip(merged.reshape(-1, size), values.reshape(-1, row.size), strict=True):
+            np.add.at(part, row, added)
+    elif not _add_rows(np.moveaxis(merged, lead, 0), row, np.moveaxis(values, lead, 0)):
+        np.add.at(target, index, values.reshape(shape))
+
+
+def _merged(target: Any, index: Any) -> tuple[int, Any, Any] | None:
+    """``target`` with the dimensions as one that integer arrays side by side name, which one that
+    is, and the places in it. None for another index, or where it leads out of the array.
+    """
+    parts = index if isinstance(index, tuple) else (index,)
+    dots = next((i for i, p in enumerate(parts) if p is Ellipsis), len(parts))
+    left = target.ndim - len(parts) + (dots < len(parts))
+    parts = (*parts[:dots], *(slice(None),) * left, *parts[dots + 1 :])
+    arrays = [i for i, p in enumerate(parts) if p.__class__ is not slice]
+    first = arrays[0] if arrays else 0
+    if not arrays or left < 0 or arrays != list(range(first, arrays[-1] + 1)):
+        return None
+    if any(p != slice(None) for p in parts if p.__class__ is slice):
+        return None
+    places: Any = 0
+    for part, size in zip(parts[first:], target.shape[first:], strict=True):
+        if part.__class__ is slice:
+            break
+        if not getattr(part, "ndim", 0) or part.dtype.kind not in "iu" or not part.size:
+            return None
+        least = part.min()
+        if least < -size or part.max() >= size:
+            return None
+        places = places * size + (part if least >= 0 else np.where(part < 0, part + size, part))
+    shape = target.shape
+    return first, places, target.reshape(*shape[:first], -1, *shape[first + len(arrays) :])
+
+
+def _add_rows(target: Any, row: Any, values: Any) -> bool:
+    """Add whole slices: in round k those that are the k-th of their place. False where slices are
+    so small, or a place is named so often, that the rounds would take long.
+    """
+    count, each = row.size, target.size // target.shape[0]
+    if each < 8:
+        return False
+    if each >= BLOCK // 16:
+        for name, value in zip(row.tolist(), values, strict=True):
+            target[name] += value
+        return True
+    order = np.argsort(row, kind="stable")
+    first = np.ones(count, bool)
+    first[1:] = row[order[1:]] != row[order[:-1]]
+    ranks = np.arange(count)
+    ranks -= np.maximum.accumulate(np.where(first, ranks, 0))
+    sizes = np.bincount(ranks)
+    if len(sizes) > 64 and len(sizes) * 8 > count:
+        return False
+    order = order[np.argsort(ranks, kind="stable")]
+    step, end = max(1, BLOCK // each), 0
+    for n in sizes.tolist():
+        start, end = end, end + n
+        for first_of in range(start, end, step):  # what a block copies stays in the cache
+            names = order[first_of : min(end, first_of + step)]
+            target[row[names]] += values[names]
+    return True
 
 
 def grid(shape: Sequence[int], like: Any) -> list[Any]:

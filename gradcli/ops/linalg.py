@@ -59,6 +59,7 @@ inv = general(
     domain="det(x) != 0",
     example='sum(inv(A)) --A "2,1;1,3"',
     core="(n,n)->(n,n)",
+    transposes=True,
     numpy="np.linalg.inv",
     batching=matrices,
     node={"result": "inverse"},

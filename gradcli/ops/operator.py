@@ -85,7 +85,14 @@ class Operator:
     infix: str = ""
     """The sign of the call in the language: ``+``, ``<=``; ``&`` for logical_and."""
     core: str = ""
-    """Core dimensions as NumPy's generalized ufuncs have them: ``(n,n)->()`` for det."""
+    """Core dimensions as NumPy's generalized ufuncs have them: ``(n,n)->()`` for det. A letter of
+    the result alone is the smaller of the sizes that are given."""
+    parts: tuple[str, ...] = ()
+    """How the language writes each of several results that come in one array, of ``{x}``."""
+    transposes: bool = False
+    """f(x.T) is f(x).T, of matrices."""
+    sorted: int = 0
+    """The last dimension of the result is in ascending (1) or descending (-1) order."""
     sizes: str = ""
     """The parameter that methods take as separate arguments: x.reshape(2, 3)."""
     moves: str = ""
@@ -281,7 +288,7 @@ class Operator:
         for name in list(params):
             if name in self.params:
                 continue
-            alias = _PARAM_ALIASES.get(name)
+            alias = PARAM_ALIASES.get(name)
             if alias in self.params:
                 params[alias] = params.pop(name)
                 continue
@@ -300,9 +307,10 @@ class Operator:
         return f"{self.name}({', '.join(parts)})"
 
 
-_PARAM_ALIASES = {
+PARAM_ALIASES = {
     "axis": "dim", "keepdims": "keepdim", "axis0": "dim0", "axis1": "dim1", "dims": "repeats",
 }  # fmt: skip
+"""NumPy's names of parameters, and what they are called here."""
 
 
 def parameters(rule: Callable[..., Any] | None) -> tuple[str, ...]:

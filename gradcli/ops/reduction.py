@@ -296,7 +296,7 @@ def _extreme_slope(t: Any, x: Any, out: Any, dim: Dims) -> Any:
     reached, hits = _hits(x, out)
     if dim is None:  # PyTorch's max(): its amax() multiplies, which shows in the sign of a zero
         return where(reached, t / sum(hits), 0.0)
-    return t * hits / sum(hits, dim, True)
+    return t / sum(hits, dim, True) * hits
 
 
 amax = reduction(
@@ -359,6 +359,10 @@ def _shares(x: Any, out: Any, dim: Dims) -> Any:
     sum: of 1e17 and 1e17 each is a half, where PyTorch has 1 for both.
     """
     shares = exp(x - out)
+    if getattr(out, "__gradcli_traced__", False):  # its numbers are known in a run only
+        size = abs(out)
+        total = where(size > _COARSE, sum(shares, dim, keepdim=True), 1.0)
+        return shares / where(size < np.inf, total, 1.0)
     known = getattr(out, "array", out)
     if isinstance(known, np.ndarray | np.floating) and known.dtype.kind == "f":
         size = np.abs(known)

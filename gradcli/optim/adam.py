@@ -42,17 +42,13 @@ class Adam(Optimizer):
     def _update(
         self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]
     ) -> None:
-        lr, (beta1, beta2), decay = group["lr"], group["betas"], group["weight_decay"]
+        lr, (beta1, beta2) = group["lr"], group["betas"]
         if not state:
             zeros = OPERATORS["zeros_like"]
             state.update(step=0, exp_avg=zeros(p), exp_avg_sq=zeros(p))
             if group["amsgrad"]:
                 state["max_exp_avg_sq"] = zeros(p)
         state["step"] += 1
-        if decay and group["decoupled_weight_decay"]:
-            p.mul_(1.0 - lr * decay)
-        elif decay:
-            g = g.add(p, alpha=decay)
         mean, square = state["exp_avg"], state["exp_avg_sq"]
         mean.lerp_(g, 1.0 - beta1)
         square.mul_(beta2).addcmul_(g, g, value=1.0 - beta2)

@@ -20,16 +20,6 @@ from gradcli.optim.optimizer import Optimizer
 Betas = tuple[float, float]
 
 
-def _decayed(p: Tensor, g: Tensor, group: Mapping[str, Any]) -> Tensor:
-    """The gradient with weight decay, or the parameter shrunk where that is decoupled."""
-    decay = group["weight_decay"]
-    if decay and group.get("decoupled_weight_decay"):
-        p.mul_(1.0 - group["lr"] * decay)
-    elif decay:
-        g = g.add(p, alpha=decay)
-    return g
-
-
 class Adamax(Optimizer):
     """Adam with the largest gradient in place of the root of the mean square.
 
@@ -55,7 +45,6 @@ class Adamax(Optimizer):
             zeros = OPERATORS["zeros_like"]
             state.update(step=0, exp_avg=zeros(p), exp_inf=zeros(p))
         state["step"] += 1
-        g = _decayed(p, g, group)
         mean = state["exp_avg"].lerp_(g, 1.0 - beta1)
         largest = OPERATORS["maximum"](beta2 * state["exp_inf"], g.abs() + group["eps"])
         state["exp_inf"] = largest
@@ -87,7 +76,6 @@ class NAdam(Optimizer):
             state.update(step=0, mu_product=1.0, exp_avg=zeros(p), exp_avg_sq=zeros(p))
         state["step"] += 1
         n = state["step"]
-        g = _decayed(p, g, group)
         mu, next_mu = (beta1 * (1.0 - 0.5 * 0.96 ** (k * fall)) for k in (n, n + 1))
         state["mu_product"] *= mu
         mean = state["exp_avg"].lerp_(g, 1.0 - beta1)
@@ -124,7 +112,6 @@ class RAdam(Optimizer):
             state.update(step=0, exp_avg=zeros(p), exp_avg_sq=zeros(p))
         state["step"] += 1
         n = state["step"]
-        g = _decayed(p, g, group)
         mean = state["exp_avg"].lerp_(g, 1.0 - beta1)
         square = state["exp_avg_sq"].mul_(beta2).addcmul_(g, g, value=1.0 - beta2)
         step = mean / (1.0 - beta1**n)

@@ -45,8 +45,6 @@ class Adagrad(Optimizer):
             start = OPERATORS["zeros_like"](p) + group["initial_accumulator_value"]
             state.update(step=0, sum=start)
         state["step"] += 1
-        if group["weight_decay"]:
-            g = g.add(p, alpha=group["weight_decay"])
         rate = group["lr"] / (1.0 + (state["step"] - 1) * group["lr_decay"])
         total = state["sum"].addcmul_(g, g)
         p.addcdiv_(g, total.sqrt() + group["eps"], value=-rate)
@@ -78,8 +76,6 @@ class Adadelta(Optimizer):
             zeros = OPERATORS["zeros_like"]
             state.update(step=0, square_avg=zeros(p), acc_delta=zeros(p))
         state["step"] += 1
-        if group["weight_decay"]:
-            g = g.add(p, alpha=group["weight_decay"])
         square, moved = state["square_avg"], state["acc_delta"]
         square.mul_(rho).add_((1.0 - rho) * g * g)
         step = (moved + eps).sqrt() / (square + eps).sqrt() * g

@@ -55,8 +55,6 @@ class ASGD(Optimizer):
         if not state:
             state.update(step=0, eta=float(kept(lr)), mu=1.0, ax=OPERATORS["zeros_like"](p))
         state["step"] += 1
-        if group["weight_decay"]:
-            g = g.add(p, alpha=group["weight_decay"])
         p.mul_(1 - lambd * state["eta"])
         p.add_(g, alpha=-state["eta"])
         average = state["ax"]

@@ -79,7 +79,8 @@ class Optimizer:
             if id(p) in seen:
                 raise ValueFault("E0304", "a parameter appears in the optimizer twice")
             seen.add(id(p))
-        filled = {**self.defaults, **group, "params": tensors}
+        missing = {name: v for name, v in self.defaults.items() if name not in group}
+        filled = {**group, "params": tensors, **missing}
         self._check(filled)
         self.param_groups.append(filled)
 
@@ -128,8 +129,19 @@ class Optimizer:
                     if p.grad is not None:
                         turn()
                         g = p.grad.detach()
-                        self._update(p, -g if group["maximize"] else g, self._state(p), group)
+                        g = self._decayed(p, -g if group["maximize"] else g, group)
+                        self._update(p, g, self._state(p), group)
         return loss
+
+    def _decayed(self, p: Tensor, g: Tensor, group: Mapping[str, Any]) -> Tensor:
+        """The gradient with weight decay, or the parameter shrunk where that is decoupled."""
+        decay = group.get("weight_decay")
+        if not decay:
+            return g
+        if group.get("decoupled_weight_decay"):
+            p.mul_(1.0 - group["lr"] * decay)
+            return g
+        return g.add(p, alpha=decay)
 
     def _state(self, p: Tensor) -> dict[str, Any]:
         return self.state.setdefault(p, {})
@@ -154,7 +166,8 @@ class Optimizer:
         for group in self.param_groups:
             for p in group["params"]:
                 numbers[p] = len(numbers)
-            groups.append({**group, "params": [numbers[p] for p in group["params"]]})
+            named = {name: v for name, v in group.items() if name != "params"}
+            groups.append({**named, "params": [numbers[p] for p in group["params"]]})
         return {
             "state": {numbers[p]: _shown(s) for p, s in self.state.items() if s},
             "param_groups": groups,

@@ -40,8 +40,6 @@ class RMSprop(Optimizer):
     ) -> None:
         alpha = group["alpha"]
         state["step"] = state.get("step", 0) + 1
-        if group["weight_decay"]:
-            g = g.add(p, alpha=group["weight_decay"])
         for name in ("square_avg", *(("grad_avg",) if group["centered"] else ())):
             if name not in state:
                 state[name] = OPERATORS["zeros_like"](p)

@@ -51,8 +51,6 @@ class SGD(Optimizer):
         self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]
     ) -> None:
         momentum = group["momentum"]
-        if group["weight_decay"]:
-            g = g.add(p, alpha=group["weight_decay"])
         if momentum:
             buffer = state.get("momentum_buffer")
             if buffer is None:

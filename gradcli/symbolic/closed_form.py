@@ -17,7 +17,7 @@ from gradcli.language.syntax.source import Source
 from gradcli.ops.errors import Fault, RuntimeFault, ValueFault
 from gradcli.ops.memory_budget import no_collection
 from gradcli.symbolic.emit.slices import size_text
-from gradcli.symbolic.emit.sums import Text, called, numeral
+from gradcli.symbolic.emit.tree import Text, called, numeral
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.base import decimals
 from gradcli.symbolic.expr.sizes import known_from

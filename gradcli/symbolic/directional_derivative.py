@@ -16,7 +16,7 @@ import numpy as np
 from gradcli.language.runtime.run import Program, prepare
 from gradcli.ops.errors import ValueFault
 from gradcli.symbolic.closed_form import MOST_ORDER, Result, _names, withheld
-from gradcli.symbolic.emit.sums import Text, total
+from gradcli.symbolic.emit.tree import Text, total
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.base import decimals
 from gradcli.symbolic.kinks import kinks

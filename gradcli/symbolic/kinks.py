@@ -37,10 +37,22 @@ def kinks(steps: Sequence[Step], wrt: Container[str], answers: Iterable[str]) ->
         )  # fmt: skip
         smooth = _is_length(s.op) and (not rough or place in squared)
         words = _words(s) if moving[-1] and not smooth else None
-        if words is not None:
-            places = [_place(steps[i].node) for i in s.inputs]
+        if words is not None and not (" tie:" in words and _sorted(steps[s.inputs[0]])):
+            places = [_place(_given(steps, s, i)) for i in s.inputs]
             found[words.format(*places, op=_NAMES.get(s.op, s.op))] = None
     return list(found)
+
+
+def _sorted(s: Step) -> bool:
+    """Whether a step gives values in order, which says itself where they are equal."""
+    return s.op in OPERATORS and bool(OPERATORS[s.op].sorted)
+
+
+def _given(steps: Sequence[Step], s: Step, i: int) -> n.Node:
+    """What the user wrote as an argument of a step, which a composed function may have made."""
+    while steps[i].node is s.node and steps[i].inputs:
+        i = steps[i].inputs[0]
+    return steps[i].node
 
 
 def _is_length(name: str) -> bool:

@@ -12,7 +12,7 @@ from gradcli.engine.creation.factories import as_tensor
 from gradcli.language.runtime.run import Limits, Program, prepare
 from gradcli.ops.errors import Fault, ValueFault
 from gradcli.symbolic.closed_form import MOST_ORDER, Result, _key, _paths, withheld
-from gradcli.symbolic.emit.sums import Text
+from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.base import decimals
 from gradcli.symbolic.kinks import kinks

@@ -19,7 +19,7 @@ from gradcli.ops.declaration.infix import is_comparison
 from gradcli.ops.errors import Fault
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.symbolic.closed_form import diff
-from gradcli.symbolic.emit import sums as w
+from gradcli.symbolic.emit import tree as w
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.identities import QUOTIENTS
 from gradcli.symbolic.program.steps import steps_of

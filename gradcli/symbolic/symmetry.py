@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from copy import copy
 
 from gradcli.language.runtime.run import prepare
-from gradcli.symbolic.emit.sums import Text
+from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.program.steps import steps_of
 from gradcli.symbolic.shapes.declarations import Declaration

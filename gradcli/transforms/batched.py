@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.engine import Tensor
 from gradcli.engine.custom_function.node import call
 from gradcli.engine.named_tuples import Extremes, Results
+from gradcli.engine.record.composite import dynamic_shape
 from gradcli.engine.tensor.attributes import Size
-from gradcli.engine.tensor.conversion import Plain
+from gradcli.functions.scatter import index_put
 from gradcli.functions.subscripts import plain_index
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import IndexFault, RuntimeFault
 from gradcli.ops.memory_budget import step
 from gradcli.ops.operator import OPERATORS
 from gradcli.ops.reduction import moveaxis
@@ -60,7 +60,7 @@ class Batched(Layer):
         self.__gradcli_rank__ = level
         self.kin = None
 
-    def parts(self) -> tuple:
+    def components(self) -> tuple:
         """The content alone."""
         return (self.value,)
 
@@ -121,6 +121,21 @@ class Batched(Layer):
         """A function that looks at numbers, once for each element."""
         level = self.__gradcli_rank__
         return self._each(lambda i: function(*pick(args, level, i), **pick(options, level, i)))
+
+    def at_once(self, function: Callable, *args: Any) -> Any:
+        """``function`` of values with the batch in front, where it takes them so; once for all."""
+        level = self.__gradcli_rank__
+
+        def front(value: Any, dim: int = 0) -> Any:
+            if rank_of(value) > level:  # a batch of a higher level has its dimension before ours
+                return value.over(lambda part: front(part, dim + value.batch))
+            if not rank_of(value):
+                return value
+            own = is_batched(value, level)
+            value = value.value if own else OPERATORS["expand"](value, (self.count, *value.shape))
+            return moveaxis(value, 0, dim) if dim else value
+
+        return _side_by_side(function(*map(front, args)), level)
 
     def _each(self, function: Any) -> Any:
         level = self.__gradcli_rank__
@@ -188,14 +203,18 @@ class Batched(Layer):
 
     def put_at(self, target: Any, index: Any, value: Any) -> None:
         """``target[index] = value`` where the index differs along the batch."""
-        level = self.__gradcli_rank__
+        become(target, self.put_into(target, index, value))
+
+    def put_into(self, target: Any, index: Any, value: Any, accumulate: bool = False) -> Any:
+        """``target`` with ``value`` written where an index says that differs along the batch."""
+        where = _Where(self, target, index)
         before = snapshot(target)
-
-        def one(i: int) -> Any:
-            where = plain_index(pick(index, level, i))
-            return OPERATORS["put"](pick(before, level, i), pick(value, level, i), where)
-
-        become(target, self._each(one))
+        shape = tuple(self.at_once(where.read, before).shape)
+        value = as_value(value).to(target.dtype)
+        while len(value.shape) > len(shape) and value.shape[0] == 1:
+            value = value[0]
+        value = OPERATORS["expand"](value, shape)
+        return self.at_once(lambda x, v: where.write(x, v, accumulate), before, value)
 
     def __gradcli_grad__(self, *asked: Any) -> tuple:
         return gradients(*asked)
@@ -241,25 +260,17 @@ class Batched(Layer):
             return OPERATORS[f"{name}imum"](self, dim)
         if dim is None:
             return OPERATORS[f"a{name}"](self)
-        found = getattr(self.value, name)(normal_dim(dim, self.ndim) + 1, keepdim)
+        if not self.ndim:  # an element counts as a line of one entry
+            rows, keepdim = self.value.reshape(self.count, 1), False
+        else:
+            rows = self.value
+        found = getattr(rows, name)(normal_dim(dim, max(1, self.ndim)) + 1, keepdim)
         return Extremes((Batched(part, self.__gradcli_rank__) for part in found), name)
 
     def pick_from(self, source: Any, index: Any) -> Any:
-        """``source[index]`` where the index differs along the batch: at once where it can be."""
-        level = self.__gradcli_rank__
-        parts = index if isinstance(index, tuple) else (index,)
-        at_once = all(is_batched(p, level) and isinstance(p.value, Plain) and p.dtype.kind == 1
-                      for p in parts)  # fmt: skip
-        if not at_once or source.__class__ not in (Tensor, Batched):
-            return self._each(lambda i: pick(source, level, i)[pick(index, level, i)])
-        rank = max(p.ndim for p in parts)
-        arrays = tuple(
-            p.value.array.reshape((self.count, *(1,) * (rank - p.ndim), *p.shape)) for p in parts
-        )
-        if is_batched(source, level):
-            rows = np.arange(self.count).reshape((-1,) + (1,) * rank)
-            return Batched(OPERATORS["getitem"](source.value, index=(rows, *arrays)), level)
-        return Batched(OPERATORS["getitem"](source, index=arrays), level)
+        """``source[index]`` where the index differs along the batch."""
+        where = _Where(self, source, index)
+        return self.at_once(where.read, source)
 
     @property
     def data(self) -> Any:
@@ -284,6 +295,9 @@ class Batched(Layer):
         return int(self._one("you convert to a number"))
 
     __index__ = __int__
+
+    def __format__(self, spec: str) -> str:
+        return format(self._one("you write in a format"), spec) if spec else repr(self)
 
     def _one(self, what: str) -> Any:
         """Any value of the batch, where all are the same in a vmap that the user did not write.
@@ -364,3 +378,64 @@ class _Split:
             return value
         value = as_value(value)
         return OPERATORS["expand"](value, (self.count, *value.shape))
+
+
+class _Where:
+    """An index that differs along a batch, as one into what has the batch in front.
+
+    NumPy puts the dimensions of index arrays in the place of the first where they stand side by
+    side, else in front; with the array of the batch they are in front always, behind the batch::
+
+        x[:, i]     x (3, 4), i (2)       gives (3, 2)
+        batch of 5  x (5, 3, 4), i (5, 2) gives (5, 2, 3), and then (5, 3, 2)
+
+    Raises RuntimeFault (E0414) for a mask that differs: it would pick as many entries as it likes.
+    """
+
+    def __init__(self, batch: Batched, source: Any, index: Any) -> None:
+        level = batch.__gradcli_rank__
+        parts: list[Any] = []
+        for part in index if isinstance(index, tuple) else (index,):
+            if is_batched(part, level) and part.dtype.kind == 0:
+                raise dynamic_shape("indexing with a boolean mask")
+            plain = part if rank_of(part) > 1 else plain_index(part)
+            if getattr(plain, "dtype", None) == np.bool_:
+                parts += np.nonzero(plain)
+            else:
+                parts.append(plain)
+        place = next((i for i, part in enumerate(parts) if part is Ellipsis), len(parts))
+        left = len(source.shape) - sum(p is not None and p is not Ellipsis for p in parts)
+        if left < 0:
+            raise IndexFault(
+                "E0307", f"too many indices for tensor of dimension {len(source.shape)}"
+            )
+        parts[place : place + 1] = [slice(None)] * left
+        arrays = [i for i, p in enumerate(parts) if p is not None and not isinstance(p, slice)]
+        rank = max(len(getattr(parts[i], "shape", ())) for i in arrays)
+        self.index: tuple = (np.arange(batch.count).reshape((-1,) + (1,) * rank),)
+        for part in parts:
+            if is_batched(part, level):
+                shape = (batch.count, *(1,) * (rank - len(part.shape)), *part.shape)
+                part = part.value.reshape(shape)
+            self.index += (part,)
+        together = arrays[-1] - arrays[0] + 1 == len(arrays)
+        before = arrays[0] if together else 0
+        behind = len(parts) - len(arrays) - before
+        # Where each dimension of the result stands in what NumPy gives.
+        places = range(1 + rank + before + behind)
+        self.order = (
+            0, *places[1 + rank : 1 + rank + before], *places[1 : 1 + rank],
+            *places[1 + rank + before :],
+        )  # fmt: skip
+        self.moved = self.order != tuple(places)
+
+    def read(self, x: Any) -> Any:
+        """The entries of ``x``, which has the batch in front."""
+        found = x[self.index]
+        return OPERATORS["permute"](found, self.order) if self.moved else found
+
+    def write(self, x: Any, value: Any, accumulate: bool) -> Any:
+        """``x`` with ``value`` where the entries are, which is laid out as they are read."""
+        if self.moved:
+            value = OPERATORS["permute"](value, tuple(np.argsort(self.order).tolist()))
+        return index_put(x, self.index, value, accumulate)

@@ -14,9 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli import engine
+from gradcli.engine import dtypes
+from gradcli.engine.custom_function.function import Function
 from gradcli.engine.grad_mode import enable_grad
+from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.tensor import Tensor, wrap
-from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.errors import AssertionFault, AttributeFault, RuntimeFault, ValueFault
 from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.forward import jvp
 
@@ -121,7 +124,8 @@ def _differences(
     values: Callable[[], Sequence[np.ndarray]], x: np.ndarray, eps: float
 ) -> list[np.ndarray]:
     """The slope of each of ``values()`` by every entry of ``x``, which is changed in place."""
-    columns: list[list[np.ndarray]] = [[] for _ in values()]
+    at = values()
+    columns: list[list[np.ndarray]] = [[] for _ in at]
     steps = (eps, 1j * eps) if np.iscomplexobj(x) else (eps,)
     for place in np.ndindex(x.shape):
         here = x[place]
@@ -131,14 +135,28 @@ def _differences(
             up = [np.array(v) for v in values()]
             x[place] = here - step
             down = values()
+            _same_kind(at, up)
+            _same_kind(at, down)
             slopes.append([(a - b) / (2 * eps) for a, b in zip(up, down, strict=True)])
         x[place] = here
         for column, *parts in zip(columns, *slopes, strict=True):
             column.append(_complex(parts))
     return [
-        _table(column, np.shape(value), x.shape)
-        for column, value in zip(columns, values(), strict=True)
+        _table(column, np.shape(value), x.shape) for column, value in zip(columns, at, strict=True)
     ]
+
+
+def _same_kind(at: Sequence[np.ndarray], moved: Sequence[np.ndarray]) -> None:
+    """Raise AssertionFault where results depend on an entry in other ways than by their values."""
+    for what in ("shape", "dtype"):
+        for a, b in zip(at, moved, strict=True):
+            if getattr(a, what) != getattr(b, what):
+                raise AssertionFault(
+                    "E0410",
+                    f"Expected `fn` to return outputs with the same {what} when inputs are "
+                    f"perturbed, but got {getattr(b, what)} and {getattr(a, what)}",
+                    help="check the function on each side of where it changes",
+                )
 
 
 def _complex(slopes: Sequence[np.ndarray]) -> np.ndarray:
@@ -151,12 +169,33 @@ def _table(columns: list[np.ndarray], out: tuple, shape: tuple) -> np.ndarray:
     return table.reshape((*out, *shape))
 
 
-def _parts(result: Any) -> list[Tensor]:
+class Part(NamedTuple):
+    """A result that may have a gradient, as a real tensor; ``which`` output, and what of it."""
+
+    tensor: Tensor
+    which: int
+    said: str
+
+
+_REAL = "While considering the real part of complex outputs only, "
+_IMAGINARY = "While considering the imaginary part of complex outputs only, "
+
+
+def _parts(result: Any) -> list[Part]:
     """Results that may have a gradient, as real tensors: of a complex one both parts."""
-    found: list[Tensor] = []
-    for value in result if isinstance(result, tuple | list) else (result,):
+    found: list[Part] = []
+    several = result if isinstance(result, tuple | list) else (result,)
+    for i, value in enumerate(several):
+        if not hasattr(value, "__gradcli_rank__"):
+            raise AttributeFault(
+                "E0303",
+                f"gradcheck needs a function that returns tensors, got {type(value).__name__}",
+            )
         if isinstance(value, Tensor) and value.dtype.differentiable:
-            found += [value.real, value.imag] if value.dtype.is_complex else [value]
+            if value.dtype.is_complex:
+                found += [Part(value.imag, i, _IMAGINARY), Part(value.real, i, _REAL)]
+            else:
+                found.append(Part(value, i, ""))
     return found
 
 
@@ -178,6 +217,12 @@ def _leaves(inputs: Sequence[Any]) -> tuple[list, list[int]]:
                 "that are non-overlapping to be able to compute the numerical gradients correctly. "
                 "You should call .contiguous on the input before passing it to gradcheck.",
             )
+        if inputs[i].dtype not in (dtypes.float64, dtypes.complex128):
+            warn(
+                f"Input #{i} requires gradient and is not a double precision floating point or "
+                "complex. This check will likely fail if all the inputs are not of double "
+                "precision floating point or complex."
+            )
         full[i] = wrap(np.array(array), inputs[i].dtype).requires_grad_()
     if not which:
         raise ValueFault(
@@ -192,7 +237,7 @@ def _backward(func: Callable, full: list, which: list[int]) -> list[list[np.ndar
     """For each part of the result its gradients, a row for each entry."""
     leaves = [full[i] for i in which]
     tables = []
-    for part in _parts(func(*full)):
+    for part, _, _ in _parts(func(*full)):
         flat = OPERATORS["reshape"](part, (-1,))
         rows: list[list] = [[] for _ in leaves]
         for k in range(part.numel()):
@@ -222,7 +267,7 @@ def _forward(func: Callable, full: list, which: list[int]) -> list[list[np.ndarr
         several = found if isinstance(found, tuple | list) else (found,)
         return tuple(v for v in several if hasattr(v, "dtype") and v.dtype.differentiable)
 
-    shapes = [part.shape for part in _parts(func(*full))]
+    shapes = [part.tensor.shape for part in _parts(func(*full))]
     for column, x in zip(columns, at, strict=True):
         for place in np.ndindex(x.shape):
             slopes = []
@@ -232,7 +277,7 @@ def _forward(func: Callable, full: list, which: list[int]) -> list[list[np.ndarr
                 along = [wrap(direction, x.dtype) if v is x else OPERATORS["zeros_like"](v)
                          for v in at]  # fmt: skip
                 pushed = _parts(jvp(result, tuple(at), tuple(along))[1])
-                slopes.append([np.asarray(t.detach().array) for t in pushed])
+                slopes.append([np.asarray(p.tensor.detach().array) for p in pushed])
             column.append([_complex(parts) for parts in zip(*slopes, strict=True)])
     return [
         [_table([c[k] for c in column], tuple(shape), tuple(x.shape))
@@ -249,6 +294,10 @@ def gradcheck(
     rtol: float = 1e-3,
     raise_exception: bool = True,
     *,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
     check_forward_ad: bool = False,
     check_backward_ad: bool = True,
     **others: Any,
@@ -257,14 +306,31 @@ def gradcheck(
 
     By the inputs that require a gradient, which should be float64 or complex128; whatever else the
     function takes is passed on. Every result is checked, by reverse mode and, where
-    ``check_forward_ad``, by forward mode. PyTorch's other options (``fast_mode``, ``nondet_tol``)
-    are accepted: every entry is compared in any case. Raises RuntimeFault (E0410) naming the worst
-    entry and both values, or returns False where ``raise_exception`` is False; ValueFault (E0404)
-    where no input requires a gradient.
+    ``check_forward_ad``, by forward mode; that backward gives the same twice (but for
+    ``nondet_tol``), is linear in its cotangent, and takes none at all. PyTorch's other options
+    (``fast_mode``) are accepted: every entry is compared in any case. Raises RuntimeFault (E0410)
+    naming the worst entry and both values, or returns False where ``raise_exception`` is False;
+    ValueFault (E0404) where no input requires a gradient, AssertionFault where there is nothing to
+    check.
     """
     _known(others)
+    for asked, wanted, text in (
+        (True, check_forward_ad or check_backward_ad,
+         "Expected at least one of check_forward_ad or check_backward_ad to be True"),
+        (check_batched_grad, check_backward_ad,
+         "Setting check_batched_grad=True requires check_backward_ad to be True"),
+        (check_batched_forward_grad, check_forward_ad,
+         "Setting check_batched_forward_grad=True requires check_forward_ad to be True"),
+    ):  # fmt: skip
+        if asked and not wanted:
+            raise AssertionFault("E0304", text)
     full, which = _leaves(tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,))
-    for fault in _faults(func, full, which, (eps, atol, rtol), check_backward_ad, check_forward_ad):
+    for fault in itertools.chain(
+        _faults(func, full, which, (eps, atol, rtol), check_backward_ad, check_forward_ad),
+        _of_backward(func, full, which, nondet_tol, check_undefined_grad)
+        if check_backward_ad
+        else (),
+    ):
         if raise_exception:
             raise fault
         return False
@@ -276,32 +342,107 @@ def _faults(
 ) -> Iterator[GradcheckFault]:
     eps, atol, rtol = limits
     with enable_grad():
-        ways = [_backward(func, full, which)] if backward else []
-        ways += [_forward(func, full, which)] if forward else []
+        made = _parts(func(*full))
+        ways = [(_backward(func, full, which), "Jacobian mismatch")] if backward else []
+        if forward:
+            said = "Jacobian computed with forward mode mismatch"
+            ways.append((_forward(func, full, which), said))
+        if not any(part.tensor.requires_grad for part in made):
+            said = "Numerical gradient for function expected to be zero"
+            ways = [(tables, said) for tables, _ in ways]
 
         def values() -> list[np.ndarray]:
-            return [np.asarray(part.detach().array) for part in _parts(func(*full))]
+            return [np.asarray(part.tensor.detach().array) for part in _parts(func(*full))]
 
         for place, i in enumerate(which):
             numeric = _differences(values, full[i].array, eps)
-            for tables in ways:
-                for table, wanted in zip(tables, numeric, strict=True):
-                    fault = _compared(table[place], wanted, i, atol, rtol)
+            for tables, said in ways:
+                for part, table, wanted in zip(made, tables, numeric, strict=True):
+                    where = f"{part.said}{said} for output {part.which} with respect to input {i}"
+                    fault = _compared(table[place], wanted, where, atol, rtol)
                     if fault is not None:
                         yield fault
 
 
+class _Undefined(Function):
+    """The identity, whose backward gives no gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, value: Tensor) -> Tensor:
+        """The same numbers."""
+        return value.clone()
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> None:
+        """Nothing."""
+
+
+def _of_backward(
+    func: Callable, full: list, which: list[int], nondet_tol: float, undefined: bool
+) -> Iterator[GradcheckFault]:
+    """What is wrong with a backward whose numbers are right."""
+    leaves = [full[i] for i in which]
+    with enable_grad():
+        made = func(*full)
+        several = made if isinstance(made, tuple | list) else (made,)
+        outputs = [v for v in several if isinstance(v, Tensor) and v.requires_grad]
+
+        def pulled(weights: Callable[[Tensor], Tensor], through: Sequence[int] = ()) -> list[Any]:
+            ends = [_Undefined.apply(v) if i in through else v for i, v in enumerate(outputs)]
+            weighted = [weights(v) for v in ends]
+            return list(engine.grad(ends, leaves, weighted, retain_graph=True, allow_unused=True))
+
+        if not outputs:
+            return
+        first, again = pulled(_weights), pulled(_weights)
+        for a, b in zip(first, again, strict=True):
+            if a is not None and np.any(np.abs(a.array - b.array) > nondet_tol):
+                yield GradcheckFault(
+                    "E0410",
+                    "Backward is not reentrant, i.e., running backward with same input and "
+                    "grad_output multiple times gives different values, although analytical "
+                    "gradient matches numerical gradient. The tolerance for nondeterminism was "
+                    f"{nondet_tol}.",
+                )
+        if any(g is not None and np.any(g.array) for g in pulled(OPERATORS["zeros_like"])):
+            yield GradcheckFault("E0410", "backward not multiplied by grad_output")
+        if not undefined:
+            return
+        for through in {(*range(len(outputs)),), *((i,) for i in range(len(outputs)))}:
+            cause: RuntimeError | None = None
+            try:
+                zeros = pulled(OPERATORS["zeros_like"], through)
+                wrong = any(g is not None and np.any(g.array) for g in zeros)
+            except RuntimeError as fault:
+                cause, wrong = fault, True
+            if wrong:
+                warn(
+                    "Backwards compatibility: New undefined gradient support checking feature is "
+                    "enabled by default, but it may break existing callers of this function. If "
+                    "this is true for you, you can call this function with "
+                    '"check_undefined_grad=False" to disable the feature'
+                )
+                fault_ = GradcheckFault(
+                    "E0410",
+                    "Expected backward function to handle undefined output grads. Please look at "
+                    "'Notes about undefined output gradients' in "
+                    "'tools/autograd/derivatives.yaml'",
+                    help="a hook, or a backward, may be given None",
+                )
+                fault_.__cause__ = cause
+                yield fault_
+
+
 def _known(options: dict[str, Any]) -> None:
     unknown = options.keys() - {
-        "nondet_tol", "check_undefined_grad", "check_grad_dtypes", "check_batched_grad",
-        "check_batched_forward_grad", "fast_mode", "masked", "check_sparse_nnz",
+        "check_grad_dtypes", "check_sparse_nnz", "fast_mode", "masked",
     }  # fmt: skip
     if unknown:
         raise TypeError(f"gradcheck() got an unexpected keyword argument {min(unknown)!r}")
 
 
 def _compared(
-    analytic: np.ndarray, numeric: np.ndarray, number: int, atol: float, rtol: float
+    analytic: np.ndarray, numeric: np.ndarray, where: str, atol: float, rtol: float
 ) -> GradcheckFault | None:
     off = np.abs(analytic - numeric) - (atol + rtol * np.abs(numeric))
     if not off.size or (np.nanmax(off) <= 0 and not np.isnan(off).any()):
@@ -309,18 +450,23 @@ def _compared(
     place = np.unravel_index(int(np.argmax(np.where(np.isnan(off), np.inf, off))), off.shape)
     return GradcheckFault(
         "E0410",
-        f"the gradient by input {number} is off at entry {tuple(map(int, place))}: "
+        f"{where}: the gradient is off at entry {tuple(map(int, place))}: "
         f"{analytic[place]:.10g} by the rules, {numeric[place]:.10g} by differences",
         help="look for a write through .data or .numpy(), a kink, or a wrong backward",
     )
 
 
-def gradgradcheck(func: Callable, inputs: Any, grad_outputs: Any = None, **options: Any) -> bool:
+def gradgradcheck(
+    func: Callable, inputs: Any, grad_outputs: Any = None, *,
+    gen_non_contig_grad_outputs: bool = False, check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True, **options: Any,
+) -> bool:  # fmt: skip
     """``gradcheck`` of the gradient itself (second order), by the inputs and by its weights.
 
-    ``grad_outputs`` weight the results; without them fixed numbers do.
+    ``grad_outputs`` weight the results; without them fixed numbers do. The second order is taken
+    by reverse mode, by forward mode or by both.
     """
-    options.pop("gen_non_contig_grad_outputs", None)
+    options.update(check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev)
     inputs = tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
 
     def results(values: Sequence[Any]) -> list[Tensor]:

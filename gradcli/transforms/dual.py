@@ -42,7 +42,7 @@ class Dual(Layer):
         self.__gradcli_rank__ = level
         self.kin = None
 
-    def parts(self) -> tuple:
+    def components(self) -> tuple:
         """The primal and the tangent."""
         return self.primal, self.tangent
 
@@ -202,7 +202,7 @@ class Dual(Layer):
         return getattr(super(), name)(*args, **options)
 
     @property
-    def grad(self) -> Any:
+    def grad(self) -> Any:  # type: ignore[override]
         """The primal's gradient, after ``backward()`` in a dual level."""
         return self.primal.grad if self.__gradcli_rank__ in running.dual else None
 

@@ -16,7 +16,7 @@ def drawn(shape: Any) -> str:
         return "*"
     kind, keys, shapes = shape
     inner = [drawn(part) for part, _ in shapes]
-    if kind is dict:
+    if isinstance(keys, list):
         return "{" + ", ".join(f"{k!r}: {v}" for k, v in zip(keys, inner, strict=True)) + "}"
     if kind is tuple:
         return "(" + ", ".join(inner) + "," * (len(inner) == 1) + ")"

@@ -19,9 +19,8 @@ from gradcli.engine import Tensor
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.inplace import check_writable
-from gradcli.engine.tensor.conversion import Plain
 from gradcli.engine.tensor.storage import Slots
-from gradcli.engine.tensor.tensor import wrap
+from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS

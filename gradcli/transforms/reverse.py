@@ -21,7 +21,7 @@ from gradcli.engine.dtypes import get_default_dtype
 from gradcli.engine.grad_mode import enable_grad, mode
 from gradcli.engine.graph.node import AccumulateGrad, more
 from gradcli.engine.record.inplace import ARGUMENT
-from gradcli.engine.tensor.conversion import Plain
+from gradcli.engine.tensor.tensor import Plain
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape, step
 from gradcli.ops.operator import OPERATORS
@@ -198,9 +198,10 @@ def _pulled(
     with enable_grad():
         found: Any = engine.grad(
             [o for o, _ in pairs], targets, [c for _, c in pairs], retain_graph=True,
-            create_graph=create_graph, allow_unused=True, materialize_grads=True,
+            create_graph=create_graph, allow_unused=True,
         )  # fmt: skip
-        return list(found)
+    zeros = OPERATORS["zeros_like"]
+    return [zeros(t.detach()) if g is None else g for g, t in zip(found, targets, strict=True)]
 
 
 def gradients(

@@ -24,16 +24,16 @@ from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.engine.backward.api import backward
-from gradcli.engine.creation import factories
+from gradcli.engine.creation import factories, sampling
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import Device
 from gradcli.engine.grad_mode import mode, shown_inside, transformed
 from gradcli.engine.record.captures import refuse_captured
 from gradcli.engine.record.inplace import put_item
 from gradcli.engine.tensor.attributes import Facts
-from gradcli.engine.tensor.conversion import Conversions, Plain
+from gradcli.engine.tensor.conversion import Conversions
 from gradcli.engine.tensor.storage import Slots
-from gradcli.engine.tensor.tensor import wrap
+from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.functions.methods import METHODS, TURNED
 from gradcli.functions.subscripts import plain_index
 from gradcli.ops.declaration.infix import METHODS as SIGN_METHODS
@@ -72,14 +72,14 @@ def operands_of(value: Any) -> Iterator[Layer]:
         v = stack.pop()
         if isinstance(v, Layer):
             yield v
-            stack += v.parts()
+            stack += v.components()
 
 
 def tensors_of(value: Any) -> list[Tensor]:
     """Every Tensor of a tower, tangents included."""
     if isinstance(value, Plain):
         return [value]
-    return [p for v in operands_of(value) for p in v.parts() if isinstance(p, Plain)]
+    return [p for v in operands_of(value) for p in v.components() if isinstance(p, Plain)]
 
 
 def memory_of(value: Any) -> Tensor:
@@ -374,7 +374,7 @@ class Operand(Conversions):
 
     def backward(self, *args: Any, **options: Any) -> None:
         """Raises RuntimeFault (E0412): a transform differentiates what it is given."""
-        backward([self])
+        backward([self])  # type: ignore[list-item]
 
     def numpy(self) -> Any:
         """Raises RuntimeFault (E0412): a value inside a transform is no array of numbers."""
@@ -478,7 +478,7 @@ class Layer(Slots, Operand):
 
     # -- what a subclass answers -----------------------------------------------------------------
 
-    def parts(self) -> tuple:
+    def components(self) -> tuple:
         """What it is made of: the content, and the tangent where there is one."""
         raise NotImplementedError
 
@@ -583,6 +583,14 @@ put_signs(Operand)
 for _sign, _op in by_sign().items():
     if _sign in SIGN_METHODS:
         setattr(Operand, f"__i{SIGN_METHODS[_sign]}__", _augmented(_op))
+
+
+for _method in sampling.IN_PLACE:
+    setattr(Operand, _method.__name__, _method)
+for _word in ("and", "or", "xor", "lshift", "rshift"):  # of truths, and of bits
+    for _name in (f"__{_word}__", f"__r{_word}__"):
+        setattr(Layer, _name, METHODS[_name])
+Layer.__invert__ = METHODS["__invert__"]  # type: ignore[method-assign]
 
 
 def as_value(value: Any) -> Any:

@@ -2,39 +2,58 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+from gradcli.engine.named_tuples import Results
 from gradcli.ops.errors import ValueFault
 
 _DEPTH = 64
+
+
+def is_tree(value: Any) -> bool:
+    """Whether a value has parts: a tuple, with or without names for its places, a list, a dict."""
+    kind = value.__class__
+    return kind in (tuple, list, dict, OrderedDict) or (
+        isinstance(value, tuple) and (isinstance(value, Results) or hasattr(kind, "_fields"))
+    )
+
+
+def parts_of(tree: Any) -> list:
+    """The parts of a tree in order; of a dict its values."""
+    return list(tree.values()) if isinstance(tree, dict) else list(tree)
 
 
 def flatten(tree: Any, depth: int = 0) -> tuple[list, Any]:
     """The leaves of ``tree`` in order, and its shape for ``unflatten``; a dict in order of keys."""
     if depth > _DEPTH:
         raise ValueFault("E0303", f"values are nested in more than {_DEPTH} lists or dicts")
-    if tree.__class__ not in (tuple, list, dict):
+    if not is_tree(tree):
         return [tree], None
-    keys = list(tree) if isinstance(tree, dict) else None
+    names = list(tree) if isinstance(tree, dict) else getattr(tree, "name", None)
     leaves, shapes = [], []
-    for part in tree.values() if isinstance(tree, dict) else tree:
+    for part in parts_of(tree):
         found, shape = flatten(part, depth + 1)
         leaves += found
         shapes.append((shape, len(found)))
-    return leaves, (tree.__class__, keys, shapes)
+    return leaves, (tree.__class__, names, shapes)
 
 
 def unflatten(leaves: list, shape: Any) -> Any:
     """The tree of ``shape`` with ``leaves`` in it."""
     if shape is None:
         return leaves[0]
-    kind, keys, shapes = shape
+    kind, names, shapes = shape
     parts, start = [], 0
     for inner, count in shapes:
         parts.append(unflatten(leaves[start : start + count], inner))
         start += count
-    return dict(zip(keys, parts, strict=True)) if kind is dict else kind(parts)
+    if isinstance(names, list):
+        return kind(zip(names, parts, strict=True))
+    if names is not None:
+        return kind(parts, names)
+    return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
 
 
 def over(function: Callable[[Any], Any], tree: Any) -> Any:

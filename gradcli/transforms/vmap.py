@@ -18,7 +18,7 @@ from gradcli.transforms.func_checks import mapped_outputs
 from gradcli.transforms.levels import Vmap, next_level, running
 from gradcli.transforms.memory import demote
 from gradcli.transforms.tracer import as_value, rank_of
-from gradcli.transforms.tree import flatten, unflatten
+from gradcli.transforms.tree import flatten, is_tree, parts_of, unflatten
 
 
 def vmap(
@@ -64,7 +64,7 @@ def vmap(
         leaves, shape = flatten(args)
         dims = _for_each(in_dims, args, "in_dims")
         count = _size(leaves, dims)
-        with _mapping(count, randomness) as level:
+        with mapping(count, randomness) as level:
             batches = [
                 v if dim is None else Batched(_to_front(v, dim), level)
                 for v, dim in zip(leaves, dims, strict=True)
@@ -87,13 +87,13 @@ def over_rows(function: Callable, rows: Sequence[Any], randomness: str = "error"
     so a write of what has become one to what was none is no error.
     """
     count = rows[0].shape[0]
-    with _mapping(count, randomness, internal=True) as level:
+    with mapping(count, randomness, internal=True) as level:
         outputs, shape = flatten(function(*(Batched(row, level) for row in rows)))
         return unflatten([_whole(out, level, count, 0) for out in outputs], shape)
 
 
 @contextlib.contextmanager
-def _mapping(count: int, randomness: str, internal: bool = False) -> Iterator[int]:
+def mapping(count: int, randomness: str, internal: bool = False) -> Iterator[int]:
     """A level for values that are ``count`` side by side, until the end of the ``with``."""
     level = next_level()
     running.vmaps.append(Vmap(level, count, lambda value: Batched(value, level), internal))
@@ -154,19 +154,19 @@ def _for_each(dims: Any, values: Any, what: str, one: bool = False) -> list:
     found = []
     while pairs:
         dim, value = pairs.pop()
-        if value.__class__ not in (tuple, list, dict):
+        if not is_tree(value):
             if one and dim.__class__ is tuple and len(dim) == 1:
                 dim = dim[0]
             if dim is not None and dim.__class__ is not int:
                 raise _unfit(what, f"an entry of {what} is a whole number or None, not {dim!r}")
             found.append(dim)
             continue
-        parts = list(value.values()) if value.__class__ is dict else list(value)
+        parts = parts_of(value)
         if dim is None or dim.__class__ is int:
             inner = [dim] * len(parts)
-        elif dim.__class__ is dict and value.__class__ is dict:
+        elif isinstance(dim, dict) and isinstance(value, dict):
             inner = [dim.get(name) for name in value]
-        elif dim.__class__ in (tuple, list):
+        elif isinstance(dim, tuple | list):
             inner = list(dim)
         else:
             raise _unfit(what, f"an entry of {what} is a whole number or None, not {dim!r}")

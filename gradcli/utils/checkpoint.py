@@ -1,9 +1,12 @@
 """``checkpoint``: compute a part of the graph again on the way back instead of keeping it.
 
 Forward runs under hooks on what the graph saves: each saved tensor is kept as a number only. The
-first time backward reads one of them, the function runs again, and what it saves then takes the
-numbers' places, in the same order. The second run stops early, when it has saved as much as is
+first time a backward pass reads one of them, the function runs again, and what it saves then takes
+the numbers' places, in the same order. The second run stops early, when it has saved as much as is
 asked for.
+
+The older form, ``use_reentrant=True``, is one node: its backward runs the function again, recorded,
+and a backward pass over that.
 """
 
 from __future__ import annotations
@@ -13,17 +16,26 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from gradcli.engine import Tensor
+from gradcli.engine import Tensor, backward
+from gradcli.engine.backward.traverse import Towards
 from gradcli.engine.creation import generator as random
-from gradcli.engine.grad_mode import enable_grad, mode
+from gradcli.engine.custom_function.function import Function
+from gradcli.engine.grad_mode import enable_grad, mode, no_grad
 from gradcli.engine.record.saved_tensor_hooks import saved_tensors_hooks
-from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.engine.source_location import warn
+from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
 
-__all__ = ["checkpoint", "checkpoint_sequential", "set_checkpoint_early_stop"]
+__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn",
+           "set_checkpoint_debug_enabled", "set_checkpoint_early_stop"]  # fmt: skip
+
+
+class CheckpointError(RuntimeFault):
+    """The second run of a checkpointed function is not what the first was."""
 
 
 class _Local(threading.local):
-    early_stop = True
+    early_stop: bool | None = None
+    debug: bool | None = None
 
 
 _local = _Local()
@@ -36,78 +48,202 @@ class _Enough(Exception):
 @contextlib.contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
     """Whether checkpoints made inside stop their second run early; they do by themselves."""
-    before = _local.early_stop
-    _local.early_stop = enable
+    before, _local.early_stop = _local.early_stop, enable
     try:
         yield
     finally:
         _local.early_stop = before
 
 
-class _Run:
-    """One checkpointed call: how many tensors it saved, and what it takes to make them again."""
+@contextlib.contextmanager
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+    """Whether checkpoints made inside explain a second run that differs, whatever they say."""
+    before, _local.debug = _local.debug, enabled
+    try:
+        yield
+    finally:
+        _local.debug = before
 
-    def __init__(self, function: Callable, args: tuple, options: dict, keep_random: bool) -> None:
-        self.function, self.args, self.options = function, args, options
-        self.count = 0
-        self.early_stop = _local.early_stop
+
+def noop_context_fn() -> tuple[Any, Any]:
+    """The contexts of the first run and of the second: none."""
+    return contextlib.nullcontext(), contextlib.nullcontext()
+
+
+def _facts(value: Tensor) -> tuple[Any, ...]:
+    return tuple(value.shape), value.dtype, value.device
+
+
+class _Random:
+    """The state of random numbers at a call, for its second run; nothing where not asked for."""
+
+    def __init__(self, keep: bool) -> None:
+        self.keep = keep
+        if keep:
+            random.generator()  # so that there is a state to come back to
+            self.state = random.snapshot()
+
+    @contextlib.contextmanager
+    def again(self) -> Iterator[None]:
+        """Inside, random numbers are drawn as from the call on."""
+        if not self.keep:
+            yield
+            return
+        before = random.snapshot()
+        random.restore(self.state)
+        try:
+            yield
+        finally:
+            random.restore(before)
+
+
+class _Run:
+    """One checkpointed call: what it saved, and what it takes to make that again."""
+
+    def __init__(
+        self, call: Callable[[], Any], context: Any, keep_random: bool, early_stop: bool,
+        compares: bool, debug: bool,
+    ) -> None:  # fmt: skip
+        self.call, self.context = call, context
+        self.facts: list[Any] = []  # shape, element type and place of each that was saved
+        self.early_stop, self.compares, self.debug = early_stop, compares, debug
         self.running = True
         self.found: dict[int, Tensor] = {}
-        self.keep_random = keep_random
-        if keep_random:
-            random.generator()  # so that there is a state to come back to
-            self.random = random.snapshot()
+        self.found_in: Any = None  # the backward pass that asked
+        self.random = _Random(keep_random)
 
     def pack(self, value: Tensor) -> int:
         """A number in the place of a tensor."""
-        self.count += 1
-        return self.count - 1
+        self.facts.append(_facts(value))
+        return len(self.facts) - 1
 
     def unpack(self, number: int) -> Tensor:
-        """The tensor again; each is handed out once and then forgotten."""
-        if number not in self.found:
+        """The tensor again: of one second run for each pass, which hands each out once."""
+        passing = mode.passing
+        if passing is None or passing is not self.found_in:
+            self.found_in = passing
             self._again()
+        if number not in self.found:
+            raise CheckpointError(
+                "E0407",
+                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already "
+                "unpacked once. If you are calling ctx.saved_tensors in backward, make sure to do "
+                "so only once.",
+                help="keep what ctx.saved_tensors gave",
+            )
         return self.found.pop(number)
 
     def _again(self) -> None:
         found: list[Tensor] = []
 
         def collect(value: Tensor) -> Tensor:
-            found.append(value.detach())
-            if len(found) == self.count and (self.early_stop or self.running):
+            if len(found) == len(self.facts):
+                raise self._differs(
+                    "trying to save more tensors during recomputation than during the original "
+                    "forward pass."
+                )
+            found.append(value.detach() if value.requires_grad else value)
+            if len(found) == len(self.facts) and (self.early_stop or self.running):
                 raise _Enough
             return value
 
-        before = random.snapshot() if self.keep_random else None
-        if self.keep_random:
-            random.restore(self.random)
-        try:
-            with enable_grad(), saved_tensors_hooks(collect, lambda value: value):
-                self.function(*self.args, **self.options)
-        except _Enough:
-            pass
-        finally:
-            if self.keep_random:
-                random.restore(before)
-        if len(found) != self.count:
-            raise RuntimeFault(
-                "E0407",
-                "checkpoint: A different number of tensors was saved during the original forward "
-                f"and recomputation: {self.count} and then {len(found)}",
-                help="the function has to do the same thing each time it is called",
+        hooks = saved_tensors_hooks(collect, lambda value: value)
+        with self.random.again(), enable_grad(), self.context, contextlib.suppress(_Enough), hooks:
+            self.call()
+        if len(found) != len(self.facts):
+            raise self._differs(
+                "A different number of tensors was saved during the original forward and "
+                f"recomputation.\nNumber of tensors saved during forward: {len(self.facts)}\n"
+                f"Number of tensors saved during recomputation: {len(found)}."
+            )
+        now = map(_facts, found)
+        others = [i for i, (a, b) in enumerate(zip(self.facts, now, strict=True)) if a != b]
+        if others and self.compares:
+            raise self._differs(
+                "Recomputed values for the following tensors have different metadata than during "
+                "the forward pass.\n"
+                + "\n".join(
+                    f"tensor at position {i}:\nsaved metadata: {self.facts[i]}\n"
+                    f"recomputed metadata: {_facts(found[i])}"
+                    for i in others
+                )
             )
         self.found = dict(enumerate(found))
+
+    def _differs(self, text: str) -> CheckpointError:
+        if self.debug:
+            text = (
+                "You are seeing this error because you passed `debug=True` to checkpoint and "
+                f"tensors to be saved during the original forward and differ between those saved "
+                f"during recomputation: {text}"
+            )
+        return CheckpointError(
+            "E0407", f"torch.utils.checkpoint: {text}",
+            help="the function has to do the same thing each time it is called",
+        )  # fmt: skip
+
+
+class CheckpointFunction(Function):
+    """The older form: a node whose backward runs the function again and a pass over that."""
+
+    @staticmethod
+    def forward(ctx: Any, function: Callable[..., Any], keep_random: bool, *args: Any) -> Any:
+        """The function's result, of which nothing is recorded."""
+        ctx.function, ctx.random = function, _Random(keep_random)
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
+        ctx.others = [None if isinstance(a, Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        with no_grad():
+            return function(*args)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> tuple[Any, ...]:
+        """The gradients of a second run. Raises RuntimeFault (E0404, E0405)."""
+        if mode.passing.__class__ is Towards:
+            raise RuntimeFault(
+                "E0404",
+                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or "
+                "passing an `inputs` parameter to .backward().",
+                help="set use_reentrant=False, or call backward() without `inputs`",
+            )
+        args = list(ctx.others)
+        for place, saved in zip(ctx.places, ctx.saved_tensors, strict=True):
+            args[place] = saved.detach().requires_grad_(saved.requires_grad)
+        with ctx.random.again(), enable_grad():
+            outputs = ctx.function(*args)
+        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        reached = [
+            (out, g)
+            for out, g in zip(outputs, gradients, strict=True)
+            if isinstance(out, Tensor) and out.requires_grad
+        ]
+        if not reached:
+            raise RuntimeFault(
+                "E0405", "none of output has requires_grad=True, this checkpoint() is not necessary"
+            )
+        backward([out for out, _ in reached], [g for _, g in reached])
+        return None, None, *(a.grad if isinstance(a, Tensor) else None for a in args)
+
+
+_NOT_SAID = (
+    "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. "
+    "use_reentrant=False is recommended, but if you need to preserve the current default behavior, "
+    "you can pass use_reentrant=True."
+)
 
 
 def checkpoint(
     function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None,
+    context_fn: Callable[[], tuple[Any, Any]] = noop_context_fn,
+    determinism_check: str = "default", debug: bool = False, early_stop: bool = True,
     preserve_rng_state: bool = True, **kwargs: Any,
 ) -> Any:  # fmt: skip
     """``function(*args)``, whose intermediate values are computed again when backward needs them.
 
-    ``preserve_rng_state`` gives the second run the random numbers of the first. Both meanings of
-    ``use_reentrant`` are one here. Raises RuntimeFault (E0407) where the second run saves something
-    else than the first.
+    ``preserve_rng_state`` gives the second run the random numbers of the first; ``context_fn``
+    gives the contexts of both. Arguments by name, ``context_fn`` and ``debug`` are for
+    ``use_reentrant=False``. Raises CheckpointError (E0407) where the second run saves something
+    else than the first, ValueFault (E0304), TypeFault.
 
     Example:
         >>> import gradcli as torch
@@ -116,11 +252,39 @@ def checkpoint(
         >>> x.grad
         tensor([ 5.4366, 22.1672])
     """
+    if use_reentrant is None:
+        warn(_NOT_SAID)
+        use_reentrant = True
+    if determinism_check not in ("default", "none"):
+        raise ValueFault(
+            "E0304",
+            "determinism_check should be one of ['default', 'none'], but got "
+            f"{determinism_check!r}",
+        )
+    mode.watching = True  # a pass over a checkpoint is known to its nodes
+    if use_reentrant:
+        if kwargs:
+            raise ValueFault("E0302", f"Unexpected keyword arguments: {', '.join(kwargs)}")
+        if context_fn is not noop_context_fn or debug:
+            raise ValueFault(
+                "E0302",
+                "Passing `context_fn` or `debug` is only supported when use_reentrant=False.",
+            )
+        return CheckpointFunction.apply(function, preserve_rng_state, *args)
+    contexts = context_fn()
+    if not isinstance(contexts, tuple) or [hasattr(c, "__exit__") for c in contexts] != [True] * 2:
+        raise TypeFault("E0303", "context_fn has to return a tuple of two context managers")
+    first, second = contexts
     if not mode.grad:
-        return function(*args, **kwargs)
-    run = _Run(function, args, kwargs, preserve_rng_state)
+        with first:
+            return function(*args, **kwargs)
+    run = _Run(
+        lambda: function(*args, **kwargs), second, preserve_rng_state,
+        early_stop if _local.early_stop is None else _local.early_stop,
+        determinism_check == "default", debug if _local.debug is None else _local.debug,
+    )  # fmt: skip
     try:
-        with saved_tensors_hooks(run.pack, run.unpack):
+        with saved_tensors_hooks(run.pack, run.unpack), first:
             return function(*args, **kwargs)
     finally:
         run.running = False
@@ -128,15 +292,20 @@ def checkpoint(
 
 def checkpoint_sequential(
     functions: Sequence[Callable[[Any], Any]], segments: int, input: Any,
-    use_reentrant: bool | None = None, **kwargs: Any,
+    use_reentrant: bool | None = None, preserve_rng_state: bool = True, **kwargs: Any,
 ) -> Any:  # fmt: skip
     """Functions one after another, all but the last of ``segments`` parts checkpointed."""
+    if kwargs:
+        raise ValueFault("E0302", f"Unexpected keyword arguments: {', '.join(kwargs)}")
+    if use_reentrant is None:
+        warn(_NOT_SAID)
+        use_reentrant = True
     functions = list(functions)
     if segments < 1:
         raise ValueFault("E0304", f"checkpoint_sequential needs a segment at least, got {segments}")
     size = max(1, len(functions) // segments)
 
-    def part(start: int, end: int) -> Callable:
+    def part(start: int, end: int) -> Callable[[Any], Any]:
         def run(value: Any) -> Any:
             for function in functions[start:end]:
                 value = function(value)
@@ -146,6 +315,9 @@ def checkpoint_sequential(
 
     start = 0
     while start + size < len(functions) and start // size < segments - 1:
-        input = checkpoint(part(start, start + size), input, use_reentrant=use_reentrant, **kwargs)
+        input = checkpoint(
+            part(start, start + size), input, use_reentrant=use_reentrant,
+            preserve_rng_state=preserve_rng_state,
+        )  # fmt: skip
         start += size
     return part(start, len(functions))(input)

@@ -85,6 +85,13 @@ def test_parquet(files):
     assert np.load(files / "v.npz")["d_v"].shape == (N, 2)
     assert run(["batch", "sum(v)*a", "--parquet", "in.parquet", "-o", "v.parquet", "--quiet"]) == 0
     assert pq.read_table(files / "v.parquet")["d_v"][3].as_py() == [TABLE["a"][3]] * 2
+    odd = {"x": [1.5, None], "when": pa.array([1, 2], pa.timestamp("s")), "s": [[1], [1, 2]],
+           "k": pa.array([2, 3]).dictionary_encode(), "flag": [True, False]}  # fmt: skip
+    pq.write_table(pa.table(odd), files / "odd.parquet")
+    words = ["--parquet", "odd.parquet", "-o", "odd.csv", "--quiet"]
+    assert run(["batch", "x*k if flag else k", *words]) == 0
+    assert (files / "odd.csv").read_text() == "value,d_x,d_k\n3.0,2.0,1.5\n3.0,0.0,1.0\n"
+    assert run(["batch", "x*sum(s)", *words]) == 2 and run(["batch", "when", *words]) == 2
 
 
 def test_failed_rows_in_tables(files, capsys):
@@ -118,6 +125,30 @@ def test_vectors_in_cells(files):
     assert run(["batch", "sum(x*x)", "--jsonl", "w.jsonl", "-o", "w.npz", "--quiet"]) == 1
     assert np.isnan(np.load(files / "w.npz")["d_x"][1]).all()
     assert "E0912" in (files / "w.npz.errors.jsonl").read_text()
+
+
+def test_rows_that_fit_no_table_are_told_in_order(files):
+    """The first row that succeeds decides, wherever it stands in its block."""
+    (files / "v.csv").write_text('n,x\na,oops\nb,"[1,2]"\nc,3\nd,"[3,4]"\ne,1+2j\nf,\ng,5\n')
+    words = ["batch", "x*2", "--csv", "v.csv", "--id", "n", "--no-grad", "--quiet"]
+    for form in ("npz", "npy", "parquet"):
+        if form == "parquet":
+            pytest.importorskip("pyarrow")
+        assert run([*words, "-o", f"v.{form}"]) == 1
+        lines = (files / f"v.{form}.errors.jsonl").read_text().splitlines()
+        errors = [json.loads(line) for line in lines]
+        assert [e["id"] for e in errors] == list("acefg")
+        assert [e["error"]["code"] for e in errors] == ["E0901"] + ["E0912"] * 2 + [
+            "E0901",
+            "E0912",
+        ]
+    found = np.load(files / "v.npz")
+    assert found["value"].tolist()[1::2][:2] == [[2, 4], [6, 8]] and found["value"].shape == (7, 2)
+    (files / "w.jsonl").write_text('{"x": 1}\n{"x": 2}\n{"x": "1+1j"}\n{"x": [3]}\n{"x": 4}\n')
+    assert run(["batch", "x", "--jsonl", "w.jsonl", "--no-grad", "--where", "sum(abs(x)) != 1",
+                "-o", "w.npy", "--quiet"]) == 1  # fmt: skip
+    said = (files / "w.npy.errors.jsonl").read_text().splitlines()
+    assert [json.loads(line)["row"] for line in said] == [3, 4]
 
 
 def numbers():
@@ -212,6 +243,13 @@ def test_files_that_are_no_rows(files):
         (["--csv", "empty.csv"], "no header"), (["--csv", "in.csv", "--wrt", "q"], "'q'"),
         (["--jobs", "in.csv", "--wrt", "a"], "does not go with --jobs"),
         (["--csv", "in.csv", "--b", "2"], "takes its variables from the rows"),
+        (["--csv", "in.csv", "-o", "./in.csv"], "are one file"),
+        (["--csv", "in.csv", "-o", "o", "--journal", "o"], "are one file"),
+        (["--csv", "in.csv", "--timeout", "-1"], "seconds, 0 or more"),
+        (["--csv", "in.csv", "--no-grad", "--wrt", "a"], "--no-grad excludes"),
+        (["--npz", "in.npz", "--columns", "a,b,t"], "the columns of --npy"),
+        (["--npy", "named.npy", "--columns", "a,b,t"], "names already"),
+        (["--csv", "in.csv", "--where", "a > 0", "--const", "q=1"], "'q'"),
     ],
 )  # fmt: skip
 def test_wrong_words_are_one_error(files, capsys, words, said):

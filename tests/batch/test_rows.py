@@ -115,21 +115,20 @@ def test_large_blocks_have_the_bits_of_small_ones():
 @pytest.mark.parametrize("text", TEXTS + VECTORS)
 def test_the_numbers_of_the_engine(text):
     table = SCALARS if text in TEXTS else ARRAYS
-    fast, slow = evaluator(text), evaluator(text, eager=True)
+    fast, slow = evaluator(text), evaluator(text)
     columns = {n: a[:60] for n, a in table.items() if n in fast.names}
-    if not columns:
-        return
-    found = [e.of_columns(columns, 60) for e in (fast, slow)]
-    assert found[0].errors.keys() == found[1].errors.keys()
-    values = []
-    for answers in found:
-        rows = {}
-        for group in answers.groups:
-            for i, p in enumerate(group.positions.tolist()):
-                rows[p] = [group.value[i], *(g[i] for g in group.grads.values())]
-        values.append(rows)
-    for p, row in values[0].items():
-        for mine, engine in zip(row, values[1][p], strict=True):
+    answers = fast.of_columns(columns, 60)
+    rows = {}
+    for group in answers.groups:
+        for i, p in enumerate(group.positions.tolist()):
+            rows[p] = [group.value[i], *(g[i] for g in group.grads.values())]
+    for p in range(60):
+        try:
+            value, grads = slow.row({n: a[p] for n, a in columns.items()}, p + 1)
+        except Fault:
+            assert p in answers.errors
+            continue
+        for mine, engine in zip(rows[p], (value, *grads.values()), strict=True):
             np.testing.assert_allclose(mine, engine, rtol=1e-9, atol=1e-12)
 
 
@@ -145,6 +144,15 @@ def test_constants_and_conditions():
     assert json.loads(found)["grads"]["k"]["data"] == [2, 2]
     found, _ = output_of("x", '{"x": 1, "k": 2}', where="k*x > 1")
     assert json.loads(found)["value"]["data"] == 1
+
+
+def test_a_condition_that_fails_says_so():
+    found, summary = output_of("x", "x,y\n1,2\n-1,oops\n", "csv", where="log(y) > q[5]",
+                               constants={"q": [1.0, 2]})  # fmt: skip
+    first, second = (json.loads(line)["error"] for line in found.splitlines())
+    assert first["code"] == "E0307" and first["message"].startswith("--where: ")
+    assert second["code"] == "E0901" and second["message"].startswith("y: ")
+    assert summary.failed == 2
 
 
 def test_what_no_row_can_satisfy_is_one_error():
@@ -183,6 +191,36 @@ def test_a_table_of_pyarrow():
     table = pa.table({"x": [1.0, 2.0], "v": [[1.0, 2.0], [3.0, 4.0]]})
     found = gradcli.batch.run("sum(v)*x", table)
     assert found.value.tolist() == [3, 14] and found.grads["v"].tolist() == [[1, 1], [2, 2]]
+
+
+def test_a_data_frame_and_columns_that_no_program_reads():
+    class Frame:
+        """What pandas and polars have in common."""
+
+        def __init__(self, **columns):
+            self.data, self.columns = columns, list(columns)
+
+        def __getitem__(self, name):
+            return Frame(**{name: self.data[name]})
+
+        def to_numpy(self):
+            return np.array(self.data[self.columns[0]], object if "o" in self.columns else None)
+
+    frame = Frame(x=[1.0, 2], o=["a", None], when=np.array(["2026-01-01"] * 2, "M8[s]"))
+    assert gradcli.batch.run("x^2", frame).grads["x"].tolist() == [2, 4]
+    for name in ("o", "when"):
+        with pytest.raises(Fault, match=f"`{name}`, a variable, holds neither") as caught:
+            gradcli.batch.run(f"x*{name}", frame)
+        assert caught.value.code == "E0926"
+    found = gradcli.batch.run("x*k", {"x": np.ones(3, ">f4"), "k": [1, 2, 3], "no": ["a"] * 3},
+                              where="k > c", const={"c": 1})  # fmt: skip
+    assert found.value.tolist() == [2, 3] and list(found.rows) == [1, 2]
+    masked = np.ma.masked_array([1.0, 2], [False, True])
+    found = gradcli.batch.run("x*k", {"x": masked}, "k", const={"k": 3})
+    assert found.value[0] == 3 and np.isnan(found.value[1]) and found.grads["k"][0] == 1
+    large = {"x": np.array([[1, 2], [1, 1e300], [3, -np.inf]]), "k": [1e39, 2.0, 3]}
+    found = gradcli.batch.run("sum(x)*k", large, dtype="float32")
+    assert [e["code"] for e in found.errors] == ["E0923"] * 2 and found.value[2] == -np.inf
 
 
 def test_threads_do_not_meet():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -75,6 +77,10 @@ def test_a_variable_that_a_file_does_not_read_is_a_note(tmp_path, capsys):
     assert run(["grad", "-f", str(file), "--x", "3", "--zeta", "4"]) == 0
     said = capsys.readouterr().err
     assert said == "warning: --zeta: the program reads no variable of that name\n"
+    assert run(["eval", "-f", str(file), "--x", "3", "--zeta", "4", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["warnings"] == [said[9:-1]]
+    assert run(["eval", "x**2", "--x", "3", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["warnings"] == []
     assert run(["grad", "x**2", "--x", "3", "--zeta", "4"]) == 2
     assert run(["grad", "-f", str(file), "--x", "3", "--jsn", "4"]) == 2
     assert capsys.readouterr().err.count("E0902") == 2

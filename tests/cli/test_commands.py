@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import os
 import pathlib
 import re
+import select
 import shlex
-import subprocess
-import sys
+import shutil
+import signal
+import time
 import warnings
 
 import pytest
@@ -107,22 +110,53 @@ def test_the_environment_for_bug_reports(cli):
     assert re.search(r"^gradcli +0.1.0\npython +3", done.out) and "\nnumpy " in done.out
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="bash")
-def test_shells_are_taught_the_commands(cli):
-    script = cli("completion", "bash").out
+SHELLS = {
+    "bash": ("--norc", "--noprofile", "-i"), "zsh": ("-f", "-i"), "fish": ("--no-config", "-i"),
+}  # fmt: skip
 
-    def completed(*words):
-        ask = f"COMP_WORDS=({' '.join(map(shlex.quote, words))}); COMP_CWORD={len(words) - 1}"
-        text = f"{script}\n{ask}\n_gradcli\nprintf '%s\\n' \"${{COMPREPLY[@]}}\""
-        done = subprocess.run(["bash", "-c", text], capture_output=True, text=True, check=True)
-        return done.stdout.split()
 
-    assert completed("gradcli", "gr") == ["grad", "graph"]
-    assert completed("gradcli", "check", "--ag") == ["--against", "--against-file"]
-    assert "values" in completed("gradcli", "help", "val")
-    for shell in ("zsh", "fish"):
-        text = cli("completion", shell).out
-        assert all(name in text for name in (*COMMANDS, "against-file"))
+@pytest.mark.parametrize("shell", SHELLS)
+def test_shells_are_taught_the_commands(cli, tmp_path, shell):
+    """Tab in the shell itself, where it is installed."""
+    script = cli("completion", shell).out
+    assert all(name in script for name in (*COMMANDS, "against-file"))
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    pty = pytest.importorskip("pty")
+
+    (tmp_path / "points.csv").write_text("1\n")
+    (tmp_path / "script").write_text(script)
+    pid, fd = pty.fork()
+    if not pid:
+        os.chdir(tmp_path)
+        os.environ.update(TERM="dumb", HOME=str(tmp_path), PS1="% ")
+        os.execvp(shell, [shell, *SHELLS[shell]])
+
+    def typed(text, wanted):
+        os.write(fd, text.encode())
+        shown, until = "", time.monotonic() + 20
+        while wanted not in shown:
+            assert time.monotonic() < until, (text, shown)
+            if select.select([fd], [], [], 0.1)[0]:
+                shown += os.read(fd, 65536).decode("utf-8", "replace").replace("\a", "")
+
+    try:
+        if shell == "zsh":
+            typed("autoload -Uz compinit; compinit -u -D\n", "")
+        typed("source ./script; echo rea''dy\n", "ready")
+        for text, wanted in (
+            ("mini\t", "minimize"), ("check --against-\t", "against-file"),
+            ("help lang\t", "language"), ("example newt\t", "newton"), ("--vers\t", "--version"),
+            ("grad --x @poi\t", "points.csv"),
+        ):  # fmt: skip
+            typed(f"\x15gradcli {text}", wanted)
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(fd)
+
+
+def test_other_shells_are_refused(cli):
     assert cli("completion", "tcsh").code == 2
 
 
@@ -166,9 +200,11 @@ def test_ops_filters(cli):
     assert "matmul" in cli("ops", "--kind", "bilinear").out
     assert "sin" not in cli("ops", "--kind", "bilinear").out.split()
     assert "layer_norm" in cli("ops", "--search", "norm").out.split()
+    assert "no operator says zzz" in cli("ops", "--search", "zzz").err
+    assert cli("ops", "einsum").out == cli("ops", "torch.einsum").out
     wrong = cli("ops", "--kind", "linaer")
     assert wrong.code == 2 and "did you mean linear" in wrong.err
-    for name in ("gelu", "nn.functional.gelu", "torch.nn.functional.gelu"):
+    for name in ("gelu", "F.gelu", "nn.functional.gelu", "torch.nn.functional.gelu"):
         assert "second derivative" in cli("ops", name).out
     assert cli("ops", "torch.sin").out.startswith("sin(x)")
 
@@ -184,7 +220,7 @@ def test_products_with_the_derivative(cli):
         cli("jvp", "sin(x)*y", "--x", "0", "--y", "2", "--along", "x=1").out
         == "value    0\ntangent  2\n"
     )
-    found = cli("hvp", "dot(x,x)**2", "--x", "1,2", "--along", "x=1,0", "--json").json["hvp"]
+    found = cli("hvp", "dot(x,x)**2", "--x", "1,2", "--along", "1,0", "--json").json["hvp"]
     assert found["x"]["data"] == [28.0, 16.0]
     found = cli("hess", "x^3*y", "--x", "2", "--y", "3", "--json").json["hessians"]
     assert found["x"]["data"] == 36.0 and found["y"]["data"] == 0.0

@@ -24,9 +24,10 @@ class Writer:
         """The program."""
         for _ in range(self.rng.randint(0, 2)):
             self.function()
-        self.lines += ["a = x * y", "b = y + 0.5", "t = 0.25", "n = 1", "path = 0", "total = 0.0"]
+        self.lines += ["a = x * y", "b = y + 0.5", "t = 0.25", "n = 1", "path = 0", "total = 0.0",
+                       "z = zeros(4)"]  # fmt: skip
         self.block(1, "", 3, loop=False)
-        self.lines.append("a + 0.5 * sin(b) + 0.001 * (path % 1000) + 0.01 * t + total")
+        self.lines.append("a + 0.5 * sin(b) + 0.001 * (path % 1000) + 0.01 * t + total + z.sum()")
         return "\n".join(self.lines) + "\n"
 
     def function(self) -> None:
@@ -109,7 +110,7 @@ class Writer:
     def statement(self, depth: int, pad: str, loop: bool) -> None:
         rng = self.rng
         say = self.lines.append
-        kind = rng.randint(0, 15)
+        kind = rng.randint(0, 16)
         if depth < 4 and kind in (0, 1, 2):
             return self.branch(depth, pad, loop)
         if depth < 4 and kind in (3, 4, 5):
@@ -132,6 +133,11 @@ class Writer:
         elif kind == 12:
             say(f"{pad}a = sin({self.expression()})")
             say(f"{pad}a *= {rng.uniform(0.2, 1):.2f}" if rng.random() < 0.3 else f"{pad}b = a")
+        elif kind == 13:
+            place = f"{rng.choice(self.counters)} % 4" if self.counters else rng.randint(-4, 3)
+            say(f"{pad}z[{place}] {rng.choice(('', '', '+', '-'))}= {self.expression()}")
+            if rng.random() < 0.5:
+                say(f"{pad}a = 0.5 * a + z[{rng.randint(-4, 3)}] / 4")
         else:
             target = rng.choice(("a", "b"))
             say(f"{pad}{target} = {self.expression()}")

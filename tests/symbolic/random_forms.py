@@ -183,6 +183,38 @@ def expression(seed: int) -> tuple[str, str, int]:
     return (text if present else f"{text} + 0*t"), wrt, order
 
 
+def _spectral(rng: random.Random) -> str:
+    """A scalar made of traces, determinants, inverses, norms and spectral functions."""
+    e = rng.choice("nm")
+    q, r = made(rng, (e, e), 1), made(rng, (e, e), 1)
+    m, v, w = made(rng, ("n", "m"), 2), made(rng, (e,), 1), made(rng, (e,), 1)
+    near, spd = f"({q} + 4*eye({e}))", f"(({q}) @ ({q}).T + eye({e}))"
+    return rng.choice([
+        f"trace(inv({near}) @ ({r}))", f"logdet({spd})", f"det({near})", f"sum(inv({near}))",
+        f"dot({v}, solve({near}, {w}))", f"sum(solve({near}, ({r}).T)**2)", f"norm({m}, 'nuc')",
+        f"({v}).T @ inv({spd}) @ ({v})", f"matrix_norm({m}, 2)", f"sum(svdvals({m})**3)",
+        f"max(eigvalsh({q}))", f"sum(exp(eigvalsh({spd})/9))", f"eigvalsh({spd})[1]",
+        f"trace(matrix_exp(({q})/4))", f"sum(({r})*matrix_exp(({q})/4))", f"norm(inv({near}))**2",
+        f"trace(logm({spd}))", f"sum(({r})*logm({spd}))", f"trace(sqrtm({spd}))",
+        f"dot({v}, sqrtm({spd}) @ ({w}))", f"trace(({m}).T @ pinv(({m}).T))", f"sum(pinv({m}))",
+        f"trace(matrix_power({q}, 3))", f"trace(({q})*({r}))", f"sum(({q} @ ({r})).T @ ({v}))",
+        f"sum(tanh(({m}).T @ ({m})))", f"trace(inv(inv({near}) + {spd}))", f"cond({near})",
+        f"logdet({spd}) - ({v}).T @ solve({spd}, {v})", f"trace(({r}) @ inv({spd}) @ ({r}).T)",
+        f"sum(({m})*({m} @ ({made(rng, ('m', 'm'), 1)})))", f"det({spd})*trace(inv({spd}))",
+    ])  # fmt: skip
+
+
+def matrix_expression(seed: int) -> tuple[str, str, int]:
+    """(text, variable, order) of scalars of matrices, number ``seed``."""
+    rng = random.Random(seed)
+    text = _spectral(rng)
+    if rng.random() < 0.4:
+        text = f"({text}){rng.choice(['+', '-', '*'])}({_spectral(rng)})"
+    present = [v for v in SHAPES if v in _words(text)]
+    wrt = rng.choice(present or ["t"])
+    return (text if present else f"{text} + 0*t"), wrt, 1
+
+
 def _words(text: str) -> list[str]:
     word, found = "", []
     for c in text + " ":

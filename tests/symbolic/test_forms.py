@@ -165,7 +165,7 @@ def test_rule_text() -> None:
         (
             "(x - u).T @ inv(S) @ (x - u)/2", "S",
             {"x": "vector:n", "u": "vector:n", "S": "matrix:n,n spd"},
-            "-outer(inv(S) @ (x - u), inv(S) @ (x - u))/2",
+            "-outer(solve(S, x - u), solve(S, x - u))/2",
         ),
     ],
 )  # fmt: skip
@@ -193,3 +193,30 @@ def test_what_does_not_hang_on_a_variable_has_derivative_zero() -> None:
     with pytest.raises(Fault) as caught:
         diff("x**2", "y")
     assert caught.value.code == "E0902"
+
+
+SPECTRAL = (
+    ("sum(svdvals(X))", "svd(X, False)[0] @ svd(X, False)[2]", {}),
+    ("torch.linalg.norm(X, 2)", "outer(svd(X, False)[0][:, 0], svd(X, False)[2][0])", {}),
+    ("sum(svdvals(X)**2)", "2*X", {}),
+    ("max(eigvalsh(X))", "outer(eigh(X)[1][:, -1], eigh(X)[1][:, -1])", {"X": "symmetric"}),
+    ("sum(eigvalsh(X))", "eye(n)", {"X": "symmetric"}),
+    ("sum(log(eigvalsh(X)))", "inv(X)", {"X": "spd"}),
+    ("trace(matrix_exp(t*X))", "t*matrix_exp(t*X).T", {}),
+    ("trace(X @ logm(X))", "eye(n) + logm(X)", {"X": "spd"}),
+    ("sum(A*sqrtm(X))", "solve_sylvester(sqrtm(X).T, sqrtm(X).T, A)", {}),
+    ("sum(logdet(T))", "inv(T).mT", {}),
+    ("a.T @ inv(X) @ b", "-outer(solve(X.T, a), solve(X, b))", {}),
+    ("trace(A @ inv(X) @ B)", "-(inv(X) @ B @ A @ inv(X)).T", {}),
+)
+
+
+@pytest.mark.parametrize(("text", "answer", "traits"), SPECTRAL)
+def test_functions_of_matrices(text, answer, traits):
+    declared = {k: "matrix:n,n" for k in "XAB" if k in text}
+    declared |= {k: "vector:n" for k in "ab" if f"{k}." in text or text.endswith(k)}
+    declared |= {"T": "tensor:k,n,n"} if "T)" in text else {}
+    declared |= {k: f"{declared[k]} {t}" for k, t in traits.items()}
+    found = diff(text, next(k for k in "XT" if k in declared), declared=declared)
+    assert found.text == answer
+    assert found.latex and found.code("numpy")

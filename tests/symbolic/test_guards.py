@@ -35,7 +35,7 @@ def answer(text: str, wrt: str, order: int = 1) -> tuple[str, np.ndarray]:
         ("norm(clamp(x, 0, 1))**2", 1, "where(x <= 1, 2*max(x, 0), 0)"),
         ("norm(where(x > 0, x, 0))**2", 1, "2*max(x, 0)"),
         ("norm(outer(relu(a), x))**2", 1, "2*norm(relu(a))**2*x"),
-        ("norm(relu(x))", 1, "relu(x)/where(norm(relu(x)) == 0, 1, norm(relu(x)))"),
+        ("norm(relu(x))", 1, "where(norm(relu(x)) == 0, 0, relu(x)/norm(relu(x)))"),
     ],
 )
 def test_a_length_that_may_be_zero(text: str, order: int, short: str) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from gradcli.language.runtime.run import prepare
 from gradcli.symbolic import diff
-from gradcli.symbolic.emit.sums import Text
+from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.multivariate import Ring, TooMuch
 from gradcli.symbolic.program.steps import steps_of

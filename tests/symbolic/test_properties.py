@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -15,7 +17,7 @@ from gradcli.ops.errors import Fault
 from gradcli.symbolic import diff
 from gradcli.symbolic.verify import evaluate
 from tests.symbolic.random_forms import SHAPES as KINDS
-from tests.symbolic.random_forms import expression
+from tests.symbolic.random_forms import expression, matrix_expression
 
 USUAL = settings(
     max_examples=120, derandomize=True, deadline=None, database=None,
@@ -119,7 +121,7 @@ def test_second_derivatives(text: str) -> None:
     assert result.checked["max_rel_error"] <= 1e-8
 
 
-def random_forms(numbers: range) -> float:
+def random_forms(numbers: range, expression: Any = expression) -> float:
     """Closed forms of random expressions over random shapes; the share that has one.
 
     ``diff`` compares each with the numeric gradient at three random points: what it gives is right,
@@ -140,6 +142,15 @@ def random_forms(numbers: range) -> float:
 
 def test_random_shapes() -> None:
     assert random_forms(range(300)) > 0.95
+
+
+def test_random_functions_of_matrices() -> None:
+    assert random_forms(range(30), matrix_expression) > 0.8
+
+
+@pytest.mark.long
+def test_many_random_functions_of_matrices() -> None:
+    assert random_forms(range(2000), matrix_expression) > 0.8
 
 
 @pytest.mark.long

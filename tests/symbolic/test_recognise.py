@@ -141,7 +141,7 @@ def test_a_false_rule_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     real = closed_form.forms
 
     def false(*args: object) -> list:
-        from gradcli.symbolic.emit import sums as w
+        from gradcli.symbolic.emit import tree as w
 
         return [w.numeral(1), *real(*args)]  # type: ignore[arg-type]
 

@@ -58,14 +58,14 @@ def text(expression: str, wrt: str, **more: str) -> str:
         ),
         (
             "y.T @ K @ inv(K.T @ K + c*eye(n)) @ K.T @ y", "c",
-            "-norm(inv(K.T @ K + c*eye(n)) @ K.T @ y)**2",
+            "-norm(solve(K.T @ K + c*eye(n), K.T @ y))**2",
         ),
         ("sum(softmax(x)**c)", "x", "c*(softmax(x)**c - sum(softmax(x)**c)*softmax(x))"),
         # inverses of products
-        ("norm(K @ inv(K.T @ K) @ w)**2", "w", "2*inv(K.T @ K) @ w"),
+        ("norm(K @ inv(K.T @ K) @ w)**2", "w", "2*solve(K.T @ K, w)"),
         (
             "norm(y - K @ solve(K.T @ K, K.T @ y))**2", "y",
-            "2*(y - K @ inv(K.T @ K) @ K.T @ y)",
+            "2*(y - K @ solve(K.T @ K, K.T @ y))",
         ),
         ("trace(A @ inv(X @ A) @ X @ X)", "X", "eye(n)"),
         # like terms, entry by entry and in outer products

@@ -6,6 +6,7 @@ import pytest
 
 import gradcli as torch
 from gradcli.autograd import Function, gradcheck, gradgradcheck
+from gradcli.autograd.gradcheck import GradcheckError
 
 
 def x():
@@ -25,7 +26,7 @@ PLAIN = torch.tensor([1.5, 2.5, 3.5], dtype=torch.double)
     (lambda a, m: torch.where(m, a**2, a**3), (x(), torch.tensor([True, False, True]))),
     (lambda a, k: a**2 * k, (x(), 3)), (lambda a, k: a**2 if k == "s" else a, (x(), "s")),
     (lambda a, none: a**2, (x(), None)), (lambda a: (a * a * 2, a.sum(), a.argmax()), (x(),)),
-    (lambda a: a.clone().mul_(a), (x(),)), (lambda a: a * a, (torch.zeros(0, requires_grad=True),)),
+    (lambda a: a.clone().mul_(a), (x(),)), (lambda a: a * a, (x()[:0].detach().requires_grad_(),)),
     (lambda a: a * a, (z(),)), (lambda a: a.abs(), (z(),)), (lambda a: a.conj() * a * 2j, (z(),)),
     (lambda a: a.real**2, (z(),)), (lambda a: a * a * (1 + 2j), (x(),)),
     (lambda a, b: a * b, (z(), torch.tensor([1.0, 2.0], dtype=torch.double, requires_grad=True))),
@@ -82,3 +83,67 @@ def test_what_is_refused():
         gradcheck(lambda a: a * a, (PLAIN,))
     with pytest.raises(RuntimeError, match="stride 0"):
         gradcheck(lambda a: a * a, (x().detach()[:1].expand(3).requires_grad_(),))
+
+
+class Jittered(Function):
+    """The identity, whose backward is not the same twice."""
+
+    @staticmethod
+    def forward(ctx, a):
+        return a.clone()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * (1 + torch.rand_like(g) * 1e-6)
+
+
+def hooked(hook):
+    def function(a):
+        y = a.clone()
+        y.register_hook(hook)
+        return y
+
+    return function
+
+
+def needs_a_gradient(g):
+    if g is None:
+        raise RuntimeError("no gradient")
+
+
+@pytest.mark.parametrize(("function", "options", "said"), [
+    (Jittered.apply, {}, "Backward is not reentrant"),
+    (hooked(lambda g: g + 1e-7), {}, "backward not multiplied by grad_output"),
+    (hooked(needs_a_gradient), {}, "handle undefined output grads"),
+    (Wrong.apply, {}, "Jacobian mismatch for output 0 with respect to input 0"),
+    (lambda a: a.detach(), {}, "Numerical gradient for function expected to be zero"),
+])  # fmt: skip
+@pytest.mark.filterwarnings("ignore:Backwards compatibility")
+def test_what_a_backward_may_not_do(function, options, said):
+    with pytest.raises(GradcheckError, match=said):
+        gradcheck(function, x(), **options)
+    assert not gradcheck(function, x(), raise_exception=False, **options)
+
+
+def test_what_is_let_pass():
+    assert gradcheck(Jittered.apply, x(), nondet_tol=1e-5)
+    assert gradcheck(hooked(needs_a_gradient), x(), check_undefined_grad=False)
+
+
+@pytest.mark.parametrize(("function", "options", "error", "said"), [
+    (lambda a: torch.cat([a, a]) if (a >= 1).all() else a, {}, AssertionError, "the same shape"),
+    (lambda a: a.float() if (a >= 1).all() else a, {}, AssertionError, "the same dtype"),
+    (lambda a: a, {"check_backward_ad": False}, AssertionError, "at least one of"),
+    (lambda a: a, {"check_batched_forward_grad": True}, AssertionError, "check_forward_ad"),
+    (lambda a: [a, 3], {}, AttributeError, "returns tensors, got int"),
+])  # fmt: skip
+def test_what_cannot_be_checked(function, options, error, said):
+    ones = torch.ones(2, dtype=torch.double, requires_grad=True)
+    with pytest.raises(error, match=said):
+        gradcheck(function, ones, **options)
+
+
+def test_single_precision_is_warned_of():
+    ones = torch.ones(2, requires_grad=True)
+    with pytest.warns(UserWarning, match="Input #0 requires gradient and is not a double"):
+        assert gradcheck(lambda a: a, ones, atol=0.1)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pytest
 
 import gradcli as torch
 from gradcli.autograd import forward_ad
-from gradcli.utils.checkpoint import checkpoint, set_checkpoint_early_stop
+from gradcli.utils.checkpoint import CheckpointError, checkpoint, set_checkpoint_early_stop
 from gradcli.utils.data import DataLoader, Subset, TensorDataset, random_split
 
 
@@ -49,7 +51,7 @@ def test_what_cannot_be_drawn(draw, said):
 
 def test_a_checkpoint_has_second_derivatives():
     x = torch.tensor([0.5, 1.5], requires_grad=True)
-    y = checkpoint(lambda t: (t.sin() * t.exp()).sum(), x)
+    y = checkpoint(lambda t: (t.sin() * t.exp()).sum(), x, use_reentrant=False)
     (g,) = torch.autograd.grad(y, x, create_graph=True)
     (h,) = torch.autograd.grad(g.sum(), x)
     assert torch.allclose(h, 2 * x.cos() * x.exp())
@@ -63,13 +65,81 @@ def test_a_checkpoint_that_does_something_else():
         return t.exp() if len(runs) % 2 else t.exp().exp()
 
     with set_checkpoint_early_stop(False):  # else it saves what is asked for, and stops
-        y = checkpoint(unsteady, torch.ones(2, requires_grad=True))
-    with pytest.raises(RuntimeError, match="A different number of tensors"):
+        y = checkpoint(unsteady, torch.ones(2, requires_grad=True), use_reentrant=False)
+    with pytest.raises(CheckpointError, match="trying to save more tensors"):
         y.sum().backward()
     runs[:] = [1]
-    y = checkpoint(unsteady, torch.ones(2, requires_grad=True))
+    y = checkpoint(unsteady, torch.ones(2, requires_grad=True), use_reentrant=False)
     with pytest.raises(RuntimeError, match="A different number of tensors"):
         y.sum().backward()
+
+
+def test_the_second_run_saves_tensors_of_other_shapes():
+    shapes = iter([2, 3, 2, 3])
+
+    def unsteady(t):
+        return (t * torch.ones(next(shapes))).sum()
+
+    x = torch.ones(1, requires_grad=True)
+    with pytest.raises(CheckpointError, match="different metadata"):
+        checkpoint(unsteady, x, use_reentrant=False).backward()
+    with pytest.raises(CheckpointError, match="you passed `debug=True`"):
+        checkpoint(unsteady, x, use_reentrant=False, debug=True).backward()
+    with pytest.raises(ValueError, match="determinism_check"):
+        checkpoint(unsteady, x, use_reentrant=False, determinism_check="some")
+
+
+def test_contexts_of_a_checkpoint():
+    log = []
+
+    @contextlib.contextmanager
+    def inside(name):
+        log.append(name)
+        yield
+
+    x = torch.ones(2, requires_grad=True)
+    y = checkpoint(
+        torch.exp, x, use_reentrant=False, context_fn=lambda: (inside("first"), inside("second"))
+    )
+    y.sum().backward()
+    assert log == ["first", "second"]
+
+
+def test_a_reentrant_checkpoint():
+    w, x = torch.tensor([2.0], requires_grad=True), torch.tensor([3.0], requires_grad=True)
+    y = checkpoint(lambda a: w * a.exp(), x, use_reentrant=True)
+    assert y.grad_fn.name() == "CheckpointFunctionBackward"
+    y.sum().backward()
+    assert torch.equal(x.grad, 2 * x.detach().exp()) and torch.equal(w.grad, x.detach().exp())
+    assert not checkpoint(lambda a: w * a, torch.ones(1), use_reentrant=True).requires_grad
+    with pytest.raises(RuntimeError, match=r"incompatible with \.grad"):
+        torch.autograd.grad(checkpoint(torch.exp, x, use_reentrant=True).sum(), x)
+    with pytest.raises(RuntimeError, match="incompatible"):
+        checkpoint(torch.exp, x, use_reentrant=True).backward(inputs=x)
+    with pytest.raises(RuntimeError, match="none of output has requires_grad=True"):
+        (checkpoint(lambda t: t.detach(), x, use_reentrant=True) + x).backward()
+    with pytest.raises(ValueError, match="Unexpected keyword arguments: k"):
+        checkpoint(torch.exp, x, use_reentrant=True, k=1)
+    with pytest.raises(ValueError, match="only supported when use_reentrant=False"):
+        checkpoint(torch.exp, x, use_reentrant=True, debug=True)
+    with pytest.warns(UserWarning, match="should be passed explicitly"):
+        checkpoint(torch.exp, x)
+
+
+def test_saved_tensors_of_a_checkpoint_are_given_out_once_a_pass():
+    runs = []
+
+    def function(t):
+        runs.append(1)
+        return t.exp()
+
+    x = torch.ones(2, requires_grad=True)
+    y = checkpoint(function, x, use_reentrant=False)
+    for count in (2, 3):
+        assert torch.equal(y.grad_fn._saved_result, y)
+        assert len(runs) == count
+    y.sum().backward()
+    assert len(runs) == 4
 
 
 def test_a_checkpoint_stops_early():

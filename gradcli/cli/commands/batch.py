@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any, BinaryIO
+from itertools import combinations
+from types import SimpleNamespace
+from typing import Annotated, Any
 
 import typer
 
+from gradcli import __version__
 from gradcli.cli import inputs, options
 from gradcli.cli.arguments import no_choice
-from gradcli.cli.streams import standard_input
+from gradcli.cli.streams import standard_input, unwritable
 from gradcli.language.limits.sizes import OUTPUT_LIMIT
 from gradcli.language.runtime.run import MAX_DEPTH, MAX_STEPS
 from gradcli.ops.errors import ValueFault
@@ -51,7 +54,7 @@ Where = Annotated[
 Id = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="Echo this column.")]
 Out = Annotated[
     str | None,
-    typer.Option("--out", "-o", metavar="FILE", help="Write here (whole, by rename) instead."),
+    typer.Option("--out", "-o", metavar="FILE", help="Write here, whole at the end; - is stdout."),
 ]
 Format = Annotated[
     str | None,
@@ -77,7 +80,7 @@ Halt = Annotated[
 ]
 JournalFile = Annotated[
     str | None,
-    typer.Option("--journal", metavar="FILE", help="Keep what is done, to go on after a kill."),
+    typer.Option("--journal", metavar="FILE", help="Keep what is done; on disk within 1 s."),
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on where the journal ends.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No bar and no summary.")]
@@ -94,6 +97,10 @@ StatusFile = Annotated[str | None, typer.Argument(metavar="[JOURNAL]", hidden=Tr
 
 MOST_WORKERS = 256
 EXECUTORS = ("processes", "serial", "dask")
+LINES = ("csv", "jsonl", "jobs")
+ARRAYS = ("npy", "npz", "parquet")
+OF_ROWS = ("wrt", "const", "where", "id", "no_grad", "cotangent")
+"""Flags of rows, which a job states for itself."""
 
 
 def batch(
@@ -145,118 +152,159 @@ def batch(
 
     Example: gradcli batch "a*exp(-b*t)" --csv examples/decay.csv --wrt a,b
     """
-    given = {"csv": csv, "jsonl": jsonl, "npy": npy, "npz": npz, "parquet": parquet, "jobs": jobs}
-    named = [(form, path) for form, path in given.items() if path is not None]
-    if expression == "status" and journal_file is not None and not named:
+    asked = SimpleNamespace(**locals())
+    if expression == "status" and not _rows(asked):
         return _status(journal_file, json)
-    if journal_file is not None:
-        raise ValueFault("E0907", f"{journal_file!r}: one expression is enough")
-    if len(named) != 1:
+    _check(asked)
+    source = _source(asked)
+    try:
+        return _run(asked, source, _task(asked, source))
+    finally:
+        if asked.form in LINES and asked.path != "-":
+            source.stream.close()
+
+
+def _rows(asked: Any) -> list[tuple[str, str]]:
+    """Where rows are asked for: form and path."""
+    found = [(form, getattr(asked, form)) for form in (*LINES, *ARRAYS)]
+    return [(form, path) for form, path in found if path is not None]
+
+
+def _check(asked: Any) -> None:
+    """Raises ValueFault (E0907 mostly) for flags that do not go together; notes ``form`` and
+    ``path`` of the rows."""
+    rows = _rows(asked)
+    asked.out = None if asked.out == "-" else asked.out
+    if asked.journal_file is not None:
+        raise ValueFault("E0907", f"{asked.journal_file!r}: one expression is enough")
+    if len(rows) != 1:
         raise ValueFault(
             "E0907", "give the rows with --csv FILE or --jsonl FILE"
-            if not named else f"--{named[0][0]} and --{named[1][0]} exclude each other",
+            if not rows else f"--{rows[0][0]} and --{rows[1][0]} exclude each other",
             help="--npy, --npz and --parquet for arrays, --jobs for jobs",
         )  # fmt: skip
-    if ctx.obj.given:
-        name, value = ctx.obj.given[0]
+    if asked.ctx.obj.given:
+        name, value = asked.ctx.obj.given[0]
         raise ValueFault(
             "E0902",
             f"--{name}: a batch takes its variables from the rows",
             help=f"put {name} into each row, or --const {name}={value}",
         )
-    if workers is not None and not 1 <= workers <= MOST_WORKERS:
-        raise ValueFault("E0907", f"--workers {workers}: 1 to {MOST_WORKERS}")
-    if executor not in EXECUTORS:
-        raise no_choice("--executor", executor, EXECUTORS)
-    if scheduler is not None and executor != "dask":
+    if asked.workers is not None and not 1 <= asked.workers <= MOST_WORKERS:
+        raise ValueFault("E0907", f"--workers {asked.workers}: 1 to {MOST_WORKERS}")
+    if asked.executor not in EXECUTORS:
+        raise no_choice("--executor", asked.executor, EXECUTORS)
+    if asked.scheduler is not None and asked.executor != "dask":
         raise ValueFault("E0907", "--scheduler goes with --executor dask")
-    if resume and (journal is None or out is None):
-        lost = "--journal FILE" if journal is None else "-o FILE"
+    if asked.resume and (asked.journal is None or asked.out is None):
+        lost = "--journal FILE" if asked.journal is None else "-o FILE"
         raise ValueFault("E0907", f"--resume needs {lost}")
-    form, path = named[0]
-    assert path is not None
-    chosen = inputs.set_dtype(dtype)
-    limits = inputs.limits(max_steps, max_mem, max_depth, max_output)
+    if asked.columns is not None and asked.npy is None:
+        raise ValueFault("E0907", "--columns names the columns of --npy")
+    if asked.no_grad and (asked.wrt is not None or asked.cotangent is not None):
+        raise ValueFault("E0907", "--no-grad excludes --wrt and --cotangent")
+    asked.form, asked.path = rows[0]
+    places = {"the rows": asked.path, "the output": asked.out, "the journal": asked.journal,
+              "the errors": asked.out and f"{asked.out}.errors.jsonl"}  # fmt: skip
+    for (one, path), (two, other) in combinations(places.items(), 2):
+        if path and other and os.path.realpath(path) == os.path.realpath(other) and (
+            os.path.isfile(path) or not os.path.exists(path)
+        ):  # fmt: skip
+            raise ValueFault("E0907", f"{one} and {two} are one file: {other}")
 
-    # multiprocessing, pyarrow and what computes are slow to load.
-    from gradcli.batch import outputs
-    from gradcli.batch.session import Halt as Halting
-    from gradcli.batch.session import run_session
-    from gradcli.batch.sources import size_of
-    from gradcli.cli.progress import Progress
 
-    stopping = Halting(halt)
-    output_form = outputs.form_of(out, format)
-    telling = Progress(progress, quiet)
-    stream: BinaryIO | None = None
-    source: Any
-    if form in ("npy", "npz", "parquet"):
+def _source(asked: Any) -> Any:
+    """Where the rows come from. Raises ValueFault for what cannot be read."""
+    if asked.form in ARRAYS:
         from gradcli.batch.arrays import open_arrays
 
-        source = open_arrays(form, path, _names(columns))
-    else:
-        from gradcli.batch.sources import LineSource
+        return open_arrays(asked.form, asked.path, _names(asked.columns))
+    from gradcli.batch.lines import LineSource
 
-        if columns is not None:
-            raise ValueFault("E0907", "--columns names the columns of --npy")
-        stream = _opened(path)
-        source = LineSource(stream, form, size_of(stream))
-    telling.source = source
-    if form == "jobs":
-        task: Any = _job_task(
-            {"an expression": expression or pieces or file, "--wrt": wrt, "--const": const,
-             "--where": where, "--id": id, "--no-grad": no_grad or None,
-             "--cotangent": cotangent},
-            output_form, chosen.name, limits, rng,
-        )  # fmt: skip
-    else:
-        from gradcli.batch.task import Task
+    try:
+        given = asked.path != "-"
+        stream = open(asked.path, "rb") if given else standard_input().buffer  # noqa: SIM115
+    except OSError as problem:
+        raise ValueFault("E0904", f"cannot read {asked.path}: {problem.strerror}") from None
+    return LineSource(stream, asked.form)
 
-        text, mode = inputs.read_source(expression, pieces, file)
-        asked = {
-            "wrt": _names(wrt),
-            "grad": not no_grad,
-            "cotangent": None
-            if cotangent is None
-            else inputs.read_flag("cotangent", cotangent, chosen),
-            "dtype": chosen.name,
-            "seed": rng,
-            "constants": _constants(const or (), chosen),
-        }
-        task = Task(
-            text.text, text.name, mode, form if stream is not None else "arrays", limits, asked,
-            output=output_form, where=where, id=id, header=source.header,
-            columns=None if stream is not None else source.columns,
-        )  # fmt: skip
+
+def _task(asked: Any, source: Any) -> Any:
+    """What every row is put through. Raises Fault for an expression that is none."""
+    from gradcli.batch.outputs import form_of
+
+    dtype = inputs.set_dtype(asked.dtype)
+    limits = inputs.limits(asked.max_steps, asked.max_mem, asked.max_depth, asked.max_output)
+    output = form_of(asked.out, asked.format)
+    if asked.form == "jobs":
+        from gradcli.batch.jobs import JobTask
+
+        for name in ("expression", "pieces", "file", *OF_ROWS):
+            if getattr(asked, name):
+                option = f"--{name.replace('_', '-')}" if name in OF_ROWS else "an expression"
+                raise ValueFault(
+                    "E0907", f"{option} does not go with --jobs",
+                    help="each job says that for itself",
+                )  # fmt: skip
+        if output != "jsonl":
+            raise ValueFault("E0907", f"jobs give JSON lines, not {output}", help="-o FILE.jsonl")
+        return JobTask(limits, dtype.name, asked.rng)
+    from gradcli.batch.task import Task
+
+    text, mode = inputs.read_source(asked.expression, asked.pieces, asked.file)
+    weights = asked.cotangent
+    options = {
+        "wrt": _names(asked.wrt),
+        "grad": not asked.no_grad,
+        "cotangent": None if weights is None else inputs.read_flag("cotangent", weights, dtype),
+        "dtype": dtype.name,
+        "seed": asked.rng,
+        "constants": _constants(asked.const or (), dtype),
+    }
+    arrays = asked.form in ARRAYS
+    return Task(
+        text.text, text.name, mode, "arrays" if arrays else asked.form, limits, options,
+        output=output, where=asked.where, id=asked.id, header=source.header,
+        columns=source.columns if arrays else None,
+    )  # fmt: skip
+
+
+def _run(asked: Any, source: Any, task: Any) -> int:
+    """Compute and write everything; the exit code."""
+    from gradcli.batch.outputs import open_output
+    from gradcli.batch.session import Halt, run_session
+    from gradcli.cli.progress import Progress
+
+    halt = Halt(asked.halt)
+    telling = Progress(asked.progress, asked.quiet, source)
+    executor = _executor(asked)
     worker = task.worker()  # what is wrong with the flags is said before the first row
-    if stream is None:
+    if asked.form in ARRAYS:
         source.choose(worker.needed)
-    log = None
-    if journal is not None:
-        log = _journal(journal, resume, out, form, path, stream, source, task, output_form)
-    errors = None if quiet else sys.stderr.buffer
-    output = outputs.open_output(
-        output_form, out, worker.names, id is not None, sys.stdout.buffer, errors
+    log = None if asked.journal is None else _journal(asked, source, task)
+    errors = None if asked.quiet else sys.stderr.buffer
+    output = open_output(
+        task.output, asked.out, worker.names, asked.id is not None, sys.stdout.buffer, errors
     )
     sys.stdout.flush()
-    chooser = _executor(executor, workers, scheduler, timeout)
     try:
         summary = run_session(
-            source, task, chooser, output, journal=log, halt=stopping, progress=telling
+            source, task, executor, output, journal=log, halt=halt, progress=telling
         )
-    except BaseException:
+    except BaseException as problem:
         telling.end()
         output.abandon()
+        if log is not None and isinstance(problem, OSError):
+            fault = unwritable(problem)
+            fault.help = "make room; the same command with --resume goes on"
+            raise fault from None
         raise
-    finally:
-        if stream is not None and path != "-":
-            stream.close()
     telling.end(summary)
-    if not quiet and progress != "json":
-        unit = "jobs" if form == "jobs" else "rows"
-        left = f", {summary.rows - summary.records} left out" if where is not None else ""
+    if not asked.quiet and asked.progress != "json":
+        unit = ("job" if asked.form == "jobs" else "row") + "s" * (summary.rows != 1)
+        left = f", {summary.rows - summary.records:,} left out" if asked.where is not None else ""
         halted = ", halted" if summary.halted else ""
-        sys.stderr.write(f"{summary.rows} {unit}{left}, {summary.failed} failed{halted}\n")
+        sys.stderr.write(f"{summary.rows:,} {unit}{left}, {summary.failed:,} failed{halted}\n")
     return 1 if summary.failed else 0
 
 
@@ -276,55 +324,45 @@ def _constants(given: Sequence[str], dtype: Any) -> dict[str, Any]:
     return found
 
 
-def _job_task(useless: dict[str, Any], output: str, dtype: str, limits: Any, seed: int) -> Any:
-    from gradcli.batch.jobs import JobTask
-
-    for option, value in useless.items():
-        if value is not None:
-            raise ValueFault(
-                "E0907", f"{option} does not go with --jobs", help="each job says that for itself"
-            )
-    if output != "jsonl":
-        raise ValueFault("E0907", f"jobs give JSON lines, not {output}", help="-o FILE.jsonl")
-    return JobTask(limits, dtype, seed)
-
-
-def _executor(name: str, workers: int | None, scheduler: str | None, seconds: float) -> Any:
-    if name == "serial":
+def _executor(asked: Any) -> Any:
+    seconds = inputs.read_seconds(asked.timeout)
+    if asked.executor == "serial":
         from gradcli.batch.session import Serial
 
-        return Serial()
-    if name == "dask":
+        return Serial(seconds)
+    if asked.executor == "dask":
         from gradcli.batch.cluster import Cluster
 
-        return Cluster(scheduler, workers, seconds)
+        return Cluster(asked.scheduler, asked.workers, seconds)
     from gradcli.batch.workers import Processes
 
-    return Processes(workers or min(os.cpu_count() or 1, 16), seconds)
+    return Processes(asked.workers or min(os.cpu_count() or 1, 16), seconds)
 
 
-def _journal(
-    journal: str, resume: bool, out: str | None, form: str, path: str, stream: BinaryIO | None,
-    source: Any, task: Any, output: str,
-) -> Any:  # fmt: skip
+def _journal(asked: Any, source: Any, task: Any) -> Any:
+    """The journal; ``source`` stands behind what it holds. Raises ValueFault (E0927)."""
     from gradcli.batch.journal import Journal
-    from gradcli.batch.sources import file_hash, size_of
+    from gradcli.batch.lines import file_hash
 
-    whole = stream is None or size_of(stream) > 0
     source.seal()
-    deciding = {"input": file_hash(path) if whole else "", **task.deciding()}
-    what = {"input": path, "form": form, "output": out, "format": output,
+    deciding = {"input": file_hash(asked.path) if os.path.isfile(asked.path) else "",
+                "version": __version__, **task.deciding()}  # fmt: skip
+    what = {"input": asked.path, "form": asked.form, "output": asked.out, "format": task.output,
             "program": deciding.get("program")}  # fmt: skip
-    log = Journal(journal, resume, what, deciding)
+    log = Journal(asked.journal, asked.resume, what, deciding)
     if log.rows and not source.skip(log.rows, log.seal):
         raise ValueFault(
-            "E0927", f"the journal {journal} is of another batch: the input has changed",
+            "E0927",
+            f"the journal {asked.journal} is of another batch: the input has changed",
             help="resume with the same input, or remove the journal to start again",
-        )  # fmt: skip
+        )
     return log
 
 
-def _status(path: str, as_json: bool) -> int:
+def _status(path: str | None, as_json: bool) -> int:
+    """``gradcli batch status JOURNAL``."""
+    if path is None:
+        raise ValueFault("E0907", "gradcli batch status needs a JOURNAL")
     from gradcli.batch.journal import status
     from gradcli.display.records import dump_json
     from gradcli.language.diagnostics.render import inert
@@ -349,12 +387,3 @@ def _status(path: str, as_json: bool) -> int:
         lines.append(("torn", f"{found['torn']:,} bytes at the end, to be cut off"))
     sys.stdout.write("".join(f"{name:<9}{text}\n" for name, text in lines))
     return 0
-
-
-def _opened(name: str) -> BinaryIO:
-    if name == "-":
-        return standard_input().buffer
-    try:
-        return open(name, "rb")
-    except OSError as problem:
-        raise ValueFault("E0904", f"cannot read {name}: {problem.strerror}") from None

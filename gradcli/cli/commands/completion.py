@@ -15,6 +15,8 @@ from gradcli.cli.examples import listed
 from gradcli.cli.topics import TOPICS
 
 SHELLS = ("bash", "zsh", "fish")
+ALONE = {"--version": "Show the version", "--help": "Show the commands"}
+"""Options without a command."""
 
 
 def completion(
@@ -45,7 +47,8 @@ def _options(command: str) -> dict[str, str]:
     for parameter in parameters:
         for spelled in (*parameter.opts, *parameter.secondary_opts):
             if spelled.startswith("--"):
-                found[spelled] = (getattr(parameter, "help", None) or "").partition(".")[0]
+                help = getattr(parameter, "help", None) or ""
+                found[spelled] = help.partition(". ")[0].removesuffix(".")
     return {**found, "--help": "Show the options"}
 
 
@@ -54,7 +57,7 @@ def _bash(options: dict[str, dict[str, str]], words: dict[str, list[str]]) -> st
         f'        {name}) words="{" ".join([*words.get(name, []), *options.get(name, {})])}" ;;'
         for name in [*COMMANDS, "help"]
     )
-    first = " ".join([*COMMANDS, "help", "--version", "--help"])
+    first = " ".join([*COMMANDS, "help", *ALONE])
     return f"""\
 # gradcli for bash: source <(gradcli completion bash)
 _gradcli() {{
@@ -92,7 +95,7 @@ def _zsh(options: dict[str, dict[str, str]], words: dict[str, list[str]]) -> str
 _gradcli() {{
     local -a given
     if (( CURRENT == 2 )); then
-        given=({said({**COMMANDS, "help": "a command or a topic"})})
+        given=({said({**COMMANDS, "help": "a command or a topic", **ALONE})})
         _describe 'command' given
         return
     fi
@@ -117,8 +120,19 @@ def _plain(text: str) -> str:
     return text.replace("'", "").replace(":", " -").replace("\\n", " ")
 
 
+_FISH_FILES = """\
+# gradcli for fish: gradcli completion fish | source
+function __gradcli_files
+    set -l name (string sub -s 2 -- (commandline -ct))
+    printf '@%s\\n' (__fish_complete_path $name | string replace -r '\\t.*' '')
+end
+complete -c gradcli -n 'string match -q -- "@*" (commandline -ct)' -f -a '(__gradcli_files)'"""
+
+
 def _fish(options: dict[str, dict[str, str]], words: dict[str, list[str]]) -> str:
-    lines = ["# gradcli for fish: gradcli completion fish | source"]
+    lines = [_FISH_FILES]
+    for option, said in ALONE.items():
+        lines.append(f"complete -c gradcli -n __fish_use_subcommand -f -l {option[2:]} -d '{said}'")
     for name, said in {**COMMANDS, "help": "a command or a topic"}.items():
         lines.append(
             f"complete -c gradcli -n __fish_use_subcommand -f -a {name} -d '{_plain(said)}'"

@@ -11,7 +11,6 @@ import typer
 
 from gradcli.cli import inputs, options, output, watchdog
 from gradcli.cli.diff_output import say, write_json, write_text
-from gradcli.display.records import dump_json
 from gradcli.engine import dtypes
 from gradcli.language.diagnostics.render import closest
 from gradcli.language.runtime.run import MAX_STEPS, Limits, Program, prepare
@@ -190,7 +189,7 @@ class _Job:
             return directional_derivative.directional(
                 self.program, self.along, self.declared, order
             )
-        program, rest = self.program, of
+        program, rest, first = self.program, of, None
         if of is not None:
             from gradcli.symbolic.program.tape import ending_with  # needed by --of only
 
@@ -208,10 +207,15 @@ class _Job:
                 raise first
         from gradcli.symbolic.path_diff import diff_program  # for programs with control flow only
 
-        return diff_program(
-            self.program, wrt, order=order, declared=self.declared, values=self.values, of=of,
-            limits=self.limits,
-        )  # fmt: skip
+        try:
+            return diff_program(
+                self.program, wrt, order=order, declared=self.declared, values=self.values, of=of,
+                limits=self.limits,
+            )  # fmt: skip
+        except Fault:
+            if first is None or len(program.names.module.body) > 1:
+                raise
+            raise first from None  # a formula with an index or a list, and no path
 
     def named(self, along: Sequence[str]) -> dict[str, str]:
         """The name of each direction; one given by its values is called dx."""
@@ -271,11 +275,9 @@ class _Job:
         series = taylor(self.program, name, order, around, declared)
         watchdog.stop()
         if as_json:
-            record = {
-                "schema": 1, "ok": True, "command": "diff", "taylor": series.record(),
-                "warnings": [],
-            }  # fmt: skip
-            output.write(dump_json(record) + "\n")
+            output.write_record(
+                {"schema": 1, "ok": True, "command": "diff", "taylor": series.record()}
+            )
         elif latex:
             from gradcli.symbolic.printers.latex.writer import latex as in_latex  # by --latex only
 

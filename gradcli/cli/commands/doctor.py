@@ -10,7 +10,6 @@ import typer
 from gradcli.cli import options, output, watchdog
 from gradcli.cli.job import Job
 from gradcli.display.findings import record_of, text_of
-from gradcli.display.records import dump_json
 
 Env = Annotated[
     bool, typer.Option("--env", help="Versions and settings instead, for a bug report.")
@@ -32,11 +31,10 @@ def doctor(job: Job, env: Env = False) -> None:
     healthy = not any(f.reaches for f in found)
     watchdog.stop()
     if job.json:
-        record = {
+        output.write_record({
             "schema": 1, "ok": True, "command": "doctor", "healthy": healthy,
-            "findings": [record_of(f) for f in found], "warnings": [],
-        }  # fmt: skip
-        output.write(dump_json(record) + "\n")
+            "findings": [record_of(f) for f in found],
+        })  # fmt: skip
     elif found:
         output.write(text_of(found, output.colour(sys.stdout)) + "\n")
     else:

@@ -6,7 +6,6 @@ from gradcli.cli import inputs, options, output, watchdog
 from gradcli.cli.job import Job
 from gradcli.display.explanations import explain as explanation
 from gradcli.display.graphs import graph_of, watch_gradients
-from gradcli.display.records import dump_json
 from gradcli.engine.grad_mode import mode
 
 
@@ -26,6 +25,6 @@ def explain(job: Job) -> None:
     watchdog.stop()
     if job.json:
         record = {"schema": 1, "ok": True, "command": "explain", "lines": text.splitlines()}
-        output.write(dump_json({**record, "warnings": []}) + "\n")
+        output.write_record(record)
     else:
         output.write(text + "\n")

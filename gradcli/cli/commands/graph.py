@@ -10,7 +10,6 @@ import typer
 from gradcli.cli import options, output, watchdog
 from gradcli.cli.job import Job
 from gradcli.display import graphs
-from gradcli.display.records import dump_json
 from gradcli.engine.grad_mode import mode
 from gradcli.ops.errors import RuntimeFault, ValueFault
 
@@ -57,7 +56,7 @@ def graph(
         return
     if form == "json":
         record = {"schema": 1, "ok": True, "command": "graph", "graph": graphs.to_json(made)}
-        output.write(dump_json({**record, "warnings": []}) + "\n")
+        output.write_record(record)
     else:
         text = graphs.to_dot(made) if form == "dot" else graphs.to_text(made)
         output.write(text if text.endswith("\n") else text + "\n")

@@ -54,15 +54,15 @@ def hvp(job: Job, along: Along = None, run_by: runner.Runner = "auto") -> None:
     """
     directions = _directions(along, job)
     names = list(directions)
-    at, along = tuple(job.leaves[n].detach() for n in names), tuple(directions.values())
+    at, vectors = tuple(job.leaves[n].detach() for n in names), tuple(directions.values())
     compiled = runner.second(job, names, "hvp", runner.checked(run_by), few=True)
     if compiled is None:
         inputs.need_scalar(job.value(), job.program)
         value, products = functional.hvp(
-            lambda *xs: job.result(dict(zip(names, xs, strict=True))).reshape(()), at, along
+            lambda *xs: job.result(dict(zip(names, xs, strict=True))).reshape(()), at, vectors
         )
     else:
-        value, products = compiled.hvp(at, along)
+        value, products = compiled.hvp(at, vectors)
     parts: list[tuple[str, str, Any, str]] = [("value", "value", value, "")]
     for name, product in zip(names, products, strict=True):
         label = f"d2/d{name}2 @ v" if len(names) == 1 else f"(H @ v) for {name}"
@@ -78,7 +78,9 @@ def _directions(along: list[str] | None, job: Job) -> dict[str, Any]:
     found = {}
     for item in along:
         name, equals, text = item.partition("=")
-        if not equals or name not in job.leaves:
+        if not equals and len(job.leaves) == 1:  # the only variable need not be named
+            (name,), text = job.leaves, item
+        elif not equals or name not in job.leaves:
             raise ValueFault(
                 "E0910",
                 f"--along {item}: no variable {name!r} has a value",

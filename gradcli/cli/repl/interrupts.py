@@ -31,6 +31,7 @@ class Interrupts:
         self.computing = 0  # the number of the computation under way, 0 for none
         self.numbers = 0
         self.pressed = False  # during this computation
+        self.pending = False  # while nothing could be broken off: the next computation is
         self.reading = False  # Ctrl-C then ends the session
         self.pipe: tuple[int, int] | None = None
         self.before: Any = signal.SIG_DFL
@@ -64,6 +65,7 @@ class Interrupts:
             raise KeyboardInterrupt
         if self.reading:
             raise KeyboardInterrupt
+        self.pending = not self.computing
 
     def _listen(self) -> None:
         assert self.pipe is not None
@@ -107,6 +109,9 @@ class _Allowed:
             # The line editor's event loop takes both for itself each time.
             signal.signal(signal.SIGINT, state.handle)
             signal.set_wakeup_fd(state.pipe[1], warn_on_full_buffer=False)
+        if state.pending:
+            state.pending = False
+            raise KeyboardInterrupt
         state.numbers += 1
         state.pressed = False
         state.computing = state.numbers

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
-from types import CellType, FunctionType, MethodType
+from types import CellType, FunctionType, GeneratorType, MethodType
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,8 @@ from gradcli.engine.creation import generator as random
 from gradcli.engine.dtypes import DType
 from gradcli.engine.graph.node import AccumulateGrad, Node, next_number
 from gradcli.engine.undo_log import UndoLog
+from gradcli.language.limits.sizes import Lazy
+from gradcli.ops.errors import Fault
 from gradcli.ops.memory_budget import no_collection
 from gradcli.ops.operator import Operator
 
@@ -31,6 +33,42 @@ _PLAIN = frozenset(
 
 _EMPTY = object()
 """The content of a cell that has none yet."""
+
+
+class Replay:
+    """An iterator that can go back: it keeps what was taken since it was noted first.
+
+    What a generator did when it gave an item is not done again when the item is given again.
+    """
+
+    __slots__ = ("first", "place", "source", "taken")
+
+    def __init__(self, source: Iterator[Any]) -> None:
+        self.source = source
+        self.taken: list[Any] = []
+        self.first = self.place = 0  # the number of taken[0], and of the next item
+
+    def __iter__(self) -> Replay:
+        return self
+
+    def __next__(self) -> Any:
+        again = self.place - self.first
+        if again == len(self.taken):
+            self.taken.append(next(self.source))
+        self.place += 1
+        return self.taken[again]
+
+    def forget(self, place: int) -> None:
+        """Nothing goes back before ``place`` any more."""
+        del self.taken[: place - self.first]
+        self.first = place
+
+
+def repeatable(value: Any) -> Any:
+    """``value``; for a generator, what gives the same items and can go back."""
+    if value.__class__ is not GeneratorType:
+        return value
+    return Lazy(f"generator object {value.__name__.removeprefix('v_')}", value)
 
 
 class Snapshot:
@@ -45,6 +83,7 @@ class Snapshot:
         self._tensors: list[tuple[Any, ...]] = []
         self._others: list[tuple[Any, Callable[[Any, Any], None], Any]] = []
         self._memory: list[Any] = []
+        self._replays: list[tuple[Replay, int]] = []
         self._random = random.snapshot(), _standard("random_state", lambda: None)()
         self._todo: list[Any] = [v for v in variables.values() if v.__class__ not in _PLAIN]
         with no_collection():
@@ -59,14 +98,22 @@ class Snapshot:
             tensor.array, tensor.dtype, tensor.edge, tensor.meta = array, dtype, edge, meta
         for value, put_back, state in self._others:
             put_back(value, state)
+        for replay, place in self._replays:
+            replay.place = place
         self.log.undo()
         random.restore(self._random[0])
         _standard("restore_random", lambda state: None)(self._random[1])
 
+    def is_oldest(self) -> None:
+        """Nothing before this snapshot is restored any more."""
+        for replay, place in self._replays:
+            replay.forget(place)
+
     @property
     def nbytes(self) -> int:
         """About the memory that it takes, the log's copies included."""
-        return 200 * len(self) + self.log.nbytes
+        taken = sum([replay.place - place for replay, place in self._replays])
+        return 200 * len(self) + 50 * taken + self.log.nbytes
 
     def __len__(self) -> int:
         """How many values were noted."""
@@ -83,7 +130,12 @@ class Snapshot:
                 continue
             seen.add(id(value))
             if isinstance(value, Tensor):
-                array, edge, meta = value.array, value.edge, value.meta
+                try:
+                    array = value.array
+                except Fault:  # a parameter of a lazy layer has none yet
+                    others.append((value, _restore_uninitialized, kind))
+                    continue
+                edge, meta = value.edge, value.meta
                 tensors.append((value, kind, array, value.dtype, edge, meta))
                 if not isinstance(array, np.generic):
                     memory.append(array)
@@ -116,6 +168,11 @@ class Snapshot:
         if isinstance(value, set | deque):
             todo += value
             return _restore_collection, list(value)
+        if isinstance(value, Lazy):
+            if value.items.__class__ is not Replay:
+                value.items = Replay(iter(value.items))
+            self._replays.append((value.items, value.items.place))
+            return None
         if isinstance(value, np.ndarray):
             self._memory.append(value)
             return None
@@ -175,7 +232,7 @@ class Snapshot:
                     slots[name] = getattr(value, name)
         self._todo += slots.values()
         self._todo += (own or {}).values()
-        return _restore_object, (None if own is None else dict(own), slots)
+        return _restore_object, (kind, None if own is None else dict(own), slots)
 
 
 def _standard(name: str, otherwise: Callable[..., Any]) -> Callable[..., Any]:
@@ -225,8 +282,14 @@ def _restore_node(node: Node, state: Any) -> None:
         _restore_dict(extra.__dict__, own)
 
 
+def _restore_uninitialized(value: Any, kind: type) -> None:
+    value.__class__, value.edge = kind, None
+
+
 def _restore_object(value: Any, state: Any) -> None:
-    own, slots = state
+    kind, own, slots = state
+    if value.__class__ is not kind:
+        value.__class__ = kind
     for name, content in slots.items():
         if getattr(value, name, _EMPTY) is not content:
             setattr(value, name, content)

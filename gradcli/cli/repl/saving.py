@@ -7,6 +7,7 @@ import re
 import tempfile
 
 from gradcli.cli.repl.session import LAST_BUT_ONE, Line, Session
+from gradcli.engine.dtypes import float32, float64
 from gradcli.language.diagnostics.parsing import explained
 from gradcli.language.syntax import parser
 from gradcli.language.syntax.formatter import formatted
@@ -21,21 +22,38 @@ _RANDOM = re.compile(
 def program(session: Session) -> str:
     """The session as the text of a program file.
 
-    ``^`` becomes ``**``; a value that a later line calls ``_`` or ``__`` gets a name.
+    ``^`` becomes ``**``; a value that a later line calls ``_`` or ``__`` gets a name. Where the
+    default dtype is not what a program begins with, or changed on the way, it is set as it was.
     """
     texts = _named(session.lines)
     written = [_in_file(text, line.mode) for text, line in zip(texts, session.lines, strict=True)]
-    imports = any(re.search(r"^import torch$", text, re.MULTILINE) for text in written)
-    head = []
-    if session.dtype in ("float32", "float16") or (session.dtype and imports):
-        head.append(f"torch.set_default_dtype(torch.{session.dtype})\n")
+    uses_torch = session.program is not None and session.program.checked.uses_torch
+    lines = _with_dtypes(written, session.lines, uses_torch)
+    sets = lines != written
+    if sets and not uses_torch:
+        lines = _with_dtypes(written, session.lines, True)
+    imported = any(re.search(r"^import torch$", text, re.MULTILINE) for text in written)
+    head = ["import torch\n"] if sets and written[:1] != ["import torch\n"] else []
     if isinstance(session.seed, int) and any(_RANDOM.search(text) for text in written):
         # The seed is torch's where that is imported.
-        head.append(f"{'torch.' if head or imports else ''}manual_seed({session.seed})\n")
-    first = written[:1] == ["import torch\n"]
-    if head and head[0].startswith("torch.") and not first:
-        head.insert(0, "import torch\n")
-    return "".join([*written[:first], *head, *written[first:]])
+        prefix = "torch." if head or imported else ""
+        first = written[:1] == ["import torch\n"]
+        lines.insert(first, f"{prefix}manual_seed({session.seed})\n")
+    return "".join([*head, *lines])
+
+
+def _with_dtypes(written: list[str], lines: list[Line], uses_torch: bool) -> list[str]:
+    """The texts, with the default dtype set wherever a program's would be another."""
+    current = float32 if uses_torch else float64  # with which a program begins
+    texts = []
+    for i, (text, line) in enumerate(zip(written, lines, strict=True)):
+        if line.dtype is not current and not text.startswith("import "):
+            current = line.dtype
+            texts.append(f"torch.set_default_dtype(torch.{current.name})\n")
+        texts.append(text)
+        if "set_default_dtype(" in text and i + 1 < len(lines):
+            current = lines[i + 1].dtype
+    return texts
 
 
 def _in_file(text: str, mode: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from gradcli.cli import watchdog
 from gradcli.cli.repl.interrupts import Interrupts
-from gradcli.cli.repl.rollback import Snapshot
+from gradcli.cli.repl.rollback import Snapshot, repeatable
 from gradcli.cli.repl.splitting import units
 from gradcli.engine import dtypes, printing
 from gradcli.engine.creation import generator as random
@@ -39,13 +39,17 @@ LITERAL = 1000
 class Line:
     """A statement that worked: its text in the language of files and of lines, and its value."""
 
-    __slots__ = ("looks", "mode", "shown", "text")
+    __slots__ = ("dtype", "looks", "mode", "shown", "text")
 
-    def __init__(self, text: str, mode: str, shown: bool, looks: bool = False) -> None:
+    def __init__(
+        self, text: str, mode: str, shown: bool, looks: bool = False,
+        dtype: dtypes.DType | None = None,
+    ) -> None:  # fmt: skip
         self.text = text
         self.mode = mode
         self.shown = shown  # whether it gave a value, which `_` is then
         self.looks = looks  # whether it calls nothing, and so cannot change anything else
+        self.dtype = dtype or dtypes.get_default_dtype()  # the default one that it began with
 
 
 class _Before:
@@ -113,11 +117,15 @@ class Session:
         """
         source = Source(_last_but_one(text) if mode == "line" else text, name)
         with _quoted(source, text):
-            for module in units(source, mode):
+            with self.interrupts.allowed():
+                modules = units(source, mode)
+            for module in modules:
                 yield self._statement(source, module, mode)
 
     def _statement(self, source: Source, module: n.Module, mode: str) -> Any:
-        program = self._checked(source, module, mode)
+        with self.interrupts.allowed():
+            program = self._checked(source, module, mode)
+        dtype = dtypes.get_default_dtype()
         with self.transaction():
             value = self.run(program, self.variables, commit=True)
             shown = value is not None and isinstance(module.body[-1], n.ExprStmt)
@@ -128,7 +136,8 @@ class Session:
             looks = all(isinstance(s, n.ExprStmt) for s in module.body) and not any(
                 isinstance(node, n.Call) for node in n.walk(module)
             )
-            self.lines.append(Line(source.text[module.start : module.end], mode, shown, looks))
+            text = source.text[module.start : module.end]
+            self.lines.append(Line(text, mode, shown, looks, dtype))
         return value
 
     def assign(self, name: str, value: Any, origin: str) -> None:
@@ -181,8 +190,9 @@ class Session:
             for name in (*checked.modules, *checked.imported):
                 self.variables.pop(name, None)
             made = {
-                k: v for k, v in outcome.variables.items() if k not in own or k in checked.bound
-            }
+                k: repeatable(v) for k, v in outcome.variables.items()
+                if k not in own or k in checked.bound
+            }  # fmt: skip
             self.variables.update(made)
             self._link(made, own)
         return outcome.value
@@ -277,6 +287,7 @@ class Session:
             len(self._undo) > UNDO or sum(b.snapshot.nbytes for b in self._undo) > UNDO_BYTES
         ):
             del self._undo[0]
+            self._undo[0].snapshot.is_oldest()
 
     @property
     def undoable(self) -> bool:

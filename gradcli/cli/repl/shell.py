@@ -97,6 +97,7 @@ class Shell:
         """Do what one input says; False to leave."""
         given = without_prompts(given)
         word = given.strip()
+        self.session.interrupts.pending = False
         if not word:
             return True
         if word in LEAVING and word not in self.session.variables:
@@ -127,8 +128,8 @@ class Shell:
     def _take(self, given: str, word: str) -> bool:
         asked = question(word)
         if asked is not None:
-            if asked.strip(": ") in ("", "help"):
-                return commands.run(self, ":help")
+            if asked.startswith(":") or asked in ("", "help"):
+                return commands.run(self, f":help {asked}")
             self.write(describe(self.session, asked) + "\n")
             return True
         if word.startswith(":"):

@@ -11,7 +11,8 @@ import numpy as np
 from gradcli.engine.backward.gradient_edges import GradientEdge, edge_of
 from gradcli.engine.backward.traverse import run
 from gradcli.engine.grad_mode import mode, refuse_in_transform, transformed
-from gradcli.engine.graph.node import Node
+from gradcli.engine.graph.node import Cotangents, Node
+from gradcli.engine.record.rule_compiler import pull_recorded
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Tensor, wrap
@@ -106,6 +107,21 @@ _backward.__name__, _backward.__qualname__ = "backward", "Tensor.backward"
 Tensor.backward = _backward  # type: ignore[attr-defined]
 
 
+def _applied(self: Node, *gradients: Tensor | None) -> Any:
+    """What the node makes of the cotangents of its outputs, one for each. Raises TypeFault."""
+    expected = 1 if self.outputs is None else len(self.outputs)
+    if len(gradients) != expected:
+        raise TypeFault("E0302", f"expected {expected} arguments, got {len(gradients)} instead")
+    own = getattr(type(self), "__gradcli_node__", None)  # of a custom function
+    node = self if own is None else own(self)
+    g = gradients[0] if node.outputs is None or expected == 1 else Cotangents(list(gradients))
+    pulled = pull_recorded(node, g, wrap)
+    return pulled[0] if len(pulled) == 1 else tuple(pulled)
+
+
+Node.__call__ = _applied  # type: ignore[method-assign]
+
+
 def grad(
     outputs: Tensor | Sequence[Tensor],
     inputs: Tensor | Sequence[Tensor],
@@ -152,9 +168,19 @@ def grad(
             allow_unused, materialize_grads,
         )  # fmt: skip
     found = _towards(inputs, *start(outputs, grad_outputs, create_graph), keep, create_graph)
-    return tuple(
-        _delivered(g, edge, i, allow_unused, materialize_grads) for i, (edge, g) in enumerate(found)
-    )
+    results = []
+    for i, (edge, g) in enumerate(found):
+        if g is None and materialize_grads:
+            if isinstance(inputs[i], GradientEdge):
+                raise RuntimeFault(
+                    "E0304",
+                    "materialize_grads cannot be used when the given input is a GradientEdge",
+                )
+            g = wrap(np.zeros(edge.shape, edge.dtype.numpy)[()], edge.dtype)
+            if create_graph:
+                g._turn_on()
+        results.append(_delivered(g, edge, i, allow_unused))
+    return tuple(results)
 
 
 def _towards(
@@ -182,11 +208,9 @@ def _edges(inputs: Sequence[Any]) -> list[Node]:
     return edges
 
 
-def _delivered(g: Any, edge: Node, i: int, allow_unused: bool | None, zeros: bool) -> Any:
+def _delivered(g: Any, edge: Node, i: int, allow_unused: bool | None) -> Any:
     """One gradient as ``grad`` hands it out; input ``i`` that was not used raises E0406."""
-    if g is None and zeros:
-        g = np.zeros(edge.shape, edge.dtype.numpy)[()]
-    elif g is None and not allow_unused:
+    if g is None and not allow_unused:
         raise RuntimeFault(
             "E0406",
             f"The differentiated Tensor at index {i} appears to not have been used in the "
@@ -231,6 +255,19 @@ def _batched(
             "with is_grads_batched=True every grad_output needs a first dimension of one size",
             help="stack the sets of weights along a new first dimension",
         )
+    for i, (out, w) in enumerate(zip(outputs, weights, strict=True)):
+        want = _edges([out])[0].shape
+        have = want if w is None else np.shape(w.array if isinstance(w, Tensor) else w)[1:]
+        if have != want:
+            raise RuntimeFault(
+                "E0301",
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
+                "as the batch dimension. The sizes of the remaining dimensions are expected to "
+                "match the shape of corresponding output, but a mismatch was detected: "
+                f"grad_output[{i}] has a shape of {Size(np.shape(w))} and output[{i}] has a shape "
+                f"of {Size(want)}.",
+                help="stack the sets of weights along a new first dimension",
+            )
     ((count,),) = sizes
     if not count:
         raise RuntimeFault(
@@ -308,6 +345,13 @@ def _given(g: Any, place: int, edge: Node, create_graph: bool) -> Any:
             help="the cotangent has the shape of the tensor it weights",
         )
     dtype = edge.dtype
+    if isinstance(g, Tensor) and g.dtype.is_complex is not dtype.is_complex:
+        raise RuntimeFault(
+            "E0309",
+            "For complex Tensors, both grad_output and output are required to have the same dtype. "
+            f"Mismatch in dtype: grad_output[{place}] has a dtype of "
+            f"{g.dtype} and output[{place}] has a dtype of {dtype}.",
+        )
     if not isinstance(g, Tensor):
         return np.asarray(g, dtype.numpy)[()]
     if not create_graph:

@@ -47,9 +47,8 @@ def edge_of(value: Tensor | GradientEdge) -> Node | None:
 def increment_version(tensor: Any) -> None:
     """Count a write to ``tensor``, or to each of several, that autograd could not see."""
     for t in tensor if isinstance(tensor, tuple | list) else (tensor,):
-        if t.is_inference():
-            raise RuntimeFault("E0415", "Inference tensors do not track version counter.")
-        t._meta().version.bump()
+        if not t.is_inference():
+            t._meta().version.bump()
 
 
 class Handles:

@@ -64,8 +64,11 @@ def before(node: Node, g: Any, recorded: bool) -> Any:
 
 def after(node: Node, pulled: tuple[Any, ...], g: Any, recorded: bool) -> tuple[Any, ...]:
     """The cotangents ``pulled`` by a node, as its post-hooks leave them: each may replace them."""
-    parts = [None if e is None else r for r, e in zip(pulled, node.edges, strict=True)]
-    shapes = [None if e is None else e.shape for e in node.edges]
+    parts = list(pulled)
+    shapes = [
+        r.shape if e is None and r is not None else e and e.shape
+        for r, e in zip(pulled, node.edges, strict=True)
+    ]
     given = shown(g)
     for hook in list(node.extra.post_hooks.values()):
         result = hook(tuple(map(_as_tensor, parts)), given)

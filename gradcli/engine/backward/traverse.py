@@ -32,6 +32,10 @@ _by_age = attrgetter("seq")
 _quiet = np.errstate(all="ignore")  # as a decorator, which takes half the time of a block
 
 
+class Towards(frozenset[Node]):
+    """The nodes of a pass that only some places receive gradients from; see ``mode.passing``."""
+
+
 def collect(roots: Sequence[Node]) -> list[Node]:
     """All nodes and leaves behind ``roots``, youngest first."""
     seen = set(roots)
@@ -172,7 +176,7 @@ def _step(node: Node, g: Any, arrived: dict[Node, Any], gone: Freed | None, care
     if careful and node.op.kind in CHOSEN:
         pulled = taken(node, g, pulled)
     for edge, r in zip(node.edges, pulled, strict=True):
-        if r is None:  # no edge there, or a custom Function that gave nothing
+        if r is None or edge is None:  # a custom Function may give nothing, or too much
             continue
         if r.shape != edge.shape:
             r = fit(r, edge.shape)
@@ -235,7 +239,7 @@ def _walk(
     waits = _waits(order, roots, None if wanted is None else captures)
     to_leaf = None if accumulates else wanted
     branches, careful = mode.branches, False
-    mode.passing = frozenset(order) if wanted is None else frozenset((*runs, *captures))
+    mode.passing = frozenset(order) if wanted is None else Towards((*runs, *captures))
     for root in roots:
         if root in waits:
             waits[root] -= 1

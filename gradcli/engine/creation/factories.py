@@ -15,8 +15,8 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.creation import errors as words
 from gradcli.engine.dtypes import DType, dtype_of, to_dtype
-from gradcli.engine.tensor.conversion import Plain
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.attributes import Size
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS, refuse_derivative
@@ -415,15 +415,24 @@ def triu_indices(
 def typed(dtype: DType, name: str) -> Any:
     """The old constructor of one dtype: ``IntTensor([1, 2])``, or of a shape, ``IntTensor(2)``."""
 
-    def create(*data: Any) -> Tensor:
-        if data and all(isinstance(d, int) for d in data):
-            return zeros(*data, dtype=dtype)
-        return tensor(data[0] if data else [], dtype=dtype)
+    doc = f"A {dtype.name} tensor of data, or of a shape."
+    return _Typed(name, (), {"dtype": dtype, "__doc__": doc, "__module__": "gradcli"})
 
-    create.__name__ = name
-    create.__doc__ = f"A {dtype.name} tensor of data, or of a shape."
-    create.dtype = dtype  # type: ignore[attr-defined]  # x.type(DoubleTensor)
-    return create
+
+class _Typed(type):
+    """Classes that make tensors of one dtype, and that have these as their instances."""
+
+    dtype: DType
+
+    def __call__(cls, *data: Any) -> Any:
+        if data and all(isinstance(d, int) for d in data):
+            return zeros(*data, dtype=cls.dtype)
+        if len(data) == 1 and isinstance(data[0], Size):
+            return zeros(data[0], dtype=cls.dtype)
+        return tensor(data[0] if data else [], dtype=cls.dtype)
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        return isinstance(value, Tensor) and value.dtype is cls.dtype
 
 
 def _constructor(cls: type[Tensor], *data: Any) -> Tensor:

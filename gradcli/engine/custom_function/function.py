@@ -235,11 +235,29 @@ def _refuse_twice(ctx: Any, *gradients: Any) -> Any:
     )
 
 
-class _Once:
-    """What stands for the derivative of a function that is differentiable once."""
+class _Refusing:
+    """What stands for a derivative that is refused; ``node_name`` is its node's name."""
 
-    __name__ = node_name = "Error"
-    backward = staticmethod(_refuse_twice)
+    def __init__(self, node_name: str, backward: Callable[..., Any]) -> None:
+        self.__name__ = self.node_name = node_name
+        self.backward = backward
 
 
-_ONCE = _Once()
+_ONCE = _Refusing("Error", _refuse_twice)
+
+
+def without_derivative(value: Tensor, source: Tensor, name: str, node_name: str) -> Tensor:
+    """``value``, which PyTorch's function ``name`` made of ``source``: its gradient is refused.
+
+    The error (UnwrittenFault, E0405) comes when a gradient is asked for.
+    """
+    if not mode.grad or source.edge is None:
+        return value
+
+    def refuse(ctx: Any, *gradients: Any) -> Any:
+        raise UnwrittenFault("E0405", f"the derivative for '{name}' is not implemented.")
+
+    node = FunctionNode(_Refusing(node_name, refuse), Context(), (source.edge,), (True,))
+    node.shape, node.dtype = value.array.shape, value.dtype
+    node.outputs = [(node.shape, node.dtype)]
+    return wrap(value.array, value.dtype, node)

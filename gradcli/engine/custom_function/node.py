@@ -145,7 +145,10 @@ class ShownNode(Node):
 
 _NODE_OF: Any = ShownNode._gradcli_node.__get__  # type: ignore[attr-defined]
 _FIXED = frozenset(("metadata", "next_functions", "saved_tensors"))
-_PUBLIC = frozenset((*_FIXED, "name", "register_hook", "register_prehook")) - {"saved_tensors"}
+_PUBLIC = frozenset((
+    "_input_metadata", "_sequence_nr", "metadata", "name", "next_functions", "outputs",
+    "register_hook", "register_prehook",
+))  # fmt: skip
 
 
 @functools.lru_cache(maxsize=256)
@@ -193,7 +196,10 @@ def _checked(node: FunctionNode, result: list[Any]) -> tuple[Any, ...]:
                 f"expected Variable or None (got {type(r).__name__})",
                 help="backward returns tensors; tensor(2.0) makes one of a number",
             )
-        pulled.append(None if r is None or edge is None else _fitted(r, edge, name, len(pulled)))
+        if r is None or edge is not None:
+            pulled.append(None if r is None else _fitted(r, edge, name, len(pulled)))
+        else:  # seen by hooks alone
+            pulled.append(r if mode.grad else r.array)
     return tuple(pulled)
 
 
@@ -324,7 +330,7 @@ def _wrapped(
             continue
         flows = node is not None and id(t) not in fixed and t.dtype.differentiable
         out = _placed(node, number, t, id(t) in given, id(t) in dirty, flows, len(outputs))
-        if mode.grad and out.meta is not None and out.meta.base is not None and id(t) not in dirty:
+        if out.meta is not None and out.meta.base is not None and id(t) not in dirty:
             out.meta.made = None if pure else FUNCTION if len(returned - fixed) == 1 else "several"
         if flows and out is t:
             made[id(t)] = (number, out)

@@ -21,9 +21,9 @@ import weakref
 from _thread import RLock
 from collections.abc import Callable
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
-from gradcli.engine.dtypes import DType
+from gradcli.engine.dtypes import CPU, DType
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.torch_names import dressed, shown_edges, shown_name
 from gradcli.engine.source_location import Placed, here, of, told
@@ -75,6 +75,16 @@ class Kept:
         self.grad: Any = None
 
 
+class Metadata(NamedTuple):
+    """What is known of an output of a node without the tensor."""
+
+    shape: tuple[int, ...]
+    dtype: DType
+    device: Any = CPU
+    is_nested_tensor: bool = False
+    is_cpp_nested_tensor: bool = False
+
+
 class Node:
     """One recorded operation. ``saved`` holds an entry per input, then the raw output."""
 
@@ -115,6 +125,15 @@ class Node:
         """The nodes that the inputs came from, with output numbers; (None, 0) for constants."""
         edges = shown_edges(self)
         return tuple((None, 0) if e is None else (dressed(e.origin), e.number) for e in edges)
+
+    @property
+    def _input_metadata(self) -> list[Metadata]:
+        """Shape, element type and place of each of the node's outputs: its backward's inputs."""
+        made = [(self.shape, self.dtype)] if self.outputs is None else self.outputs
+        return [Metadata(*o) for o in made if o is not None]
+
+    def _sequence_nr(self) -> int:
+        return int(self.seq)
 
     @property
     def metadata(self) -> Any:
@@ -243,18 +262,18 @@ class Output(Node):
 class Handle:
     """Removes a registered hook; also usable in ``with``."""
 
-    __slots__ = ("hooks", "number")
+    __slots__ = ("hooks", "id")
     _numbers = itertools.count()
 
     def __init__(self, hooks: dict[int, Callable[..., Any]], hook: Callable[..., Any]) -> None:
         mode.watching = True
         self.hooks = hooks
-        self.number = next(self._numbers)
-        hooks[self.number] = hook
+        self.id = next(self._numbers)
+        hooks[self.id] = hook
 
     def remove(self) -> None:
         """Take the hook away; a second call does nothing."""
-        self.hooks.pop(self.number, None)
+        self.hooks.pop(self.id, None)
 
     def __enter__(self) -> Handle:
         return self

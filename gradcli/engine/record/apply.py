@@ -18,8 +18,7 @@ from gradcli.engine.graph.view_edges import Severed
 from gradcli.engine.record.dtype_checks import refused
 from gradcli.engine.record.rule_compiler import node_class
 from gradcli.engine.source_location import mark
-from gradcli.engine.tensor.conversion import Plain
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops import memory_budget
 from gradcli.ops.errors import Fault, RuntimeFault, ValueFault
 from gradcli.ops.operator import Operator, is_number

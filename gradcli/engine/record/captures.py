@@ -16,8 +16,8 @@ from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from gradcli.engine.grad_mode import transformed
-from gradcli.engine.tensor.conversion import Plain
 from gradcli.engine.tensor.storage import Slots
+from gradcli.engine.tensor.tensor import Plain
 from gradcli.ops.errors import RuntimeFault
 
 _MOST = 2000
@@ -59,7 +59,8 @@ def _captured(function: Any) -> Iterator[Any]:
 
     Not those in lists and dicts: the function may have put them there itself.
     """
-    work, seen = [function], set()
+    work: list[Any] = [function]
+    seen: set[int] = set()
     while work and len(seen) < _MOST:
         value = work.pop()
         if id(value) in seen or isinstance(value, type | ModuleType | str | int | float):

@@ -13,7 +13,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.graph.node import Cotangents
-from gradcli.engine.tensor.conversion import Plain
+from gradcli.engine.tensor.tensor import Plain
 from gradcli.ops.operator import OPERATORS
 
 

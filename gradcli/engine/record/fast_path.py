@@ -35,9 +35,8 @@ from gradcli.engine.record.apply import MISFITS, NUMBERS, apply, explained, fini
 from gradcli.engine.record.out import into
 from gradcli.engine.record.rule_compiler import node_class
 from gradcli.engine.source_location import outside, theirs
-from gradcli.engine.tensor.conversion import Plain
 from gradcli.engine.tensor.storage import InferenceMeta
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops import memory_budget
 from gradcli.ops.errors import Fault
 from gradcli.ops.indexing import Apart

@@ -20,9 +20,8 @@ from gradcli.engine.graph.view_edges import Stale, output_name, refusal
 from gradcli.engine.record.apply import apply, as_input, record
 from gradcli.engine.record.captures import refuse_captured
 from gradcli.engine.record.composite import called, runs_once
-from gradcli.engine.tensor.conversion import Plain
 from gradcli.engine.tensor.storage import Meta
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.engine.undo_log import note_write, undo
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.indexing import Apart, is_basic, write
@@ -216,7 +215,8 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
         )
     if base is not None and (
         AccumulateGrad in (base.edge.__class__, target.edge.__class__)
-        or (base.edge is None and target.edge is not None)  # it was turned off since
+        # Turned off since; where nothing is shown, nothing of the base is in a graph either.
+        or (base.edge is None and target.edge is not None and target.array.size)
     ):
         raise RuntimeFault(
             "E0408",
@@ -313,6 +313,7 @@ def _read_again(view: Tensor, base: Tensor) -> None:
         return  # no index says so of a number, and nothing would be read
     again = wrap(view.array, view.dtype)
     record(OPERATORS["getitem"], [base], {"index": _places(view, base)}, again)
+    _keep_on(view, again.edge)
     view.edge = again.edge
     if view.edge is not None:
         more(view.edge).params["called"] = "AsStridedBackward0"

@@ -15,8 +15,7 @@ import numpy as np
 from gradcli.engine.grad_mode import current
 from gradcli.engine.graph.node import EMPTY, Cotangents, Node, Output, more, next_number
 from gradcli.engine.record.composite import one_of_several
-from gradcli.engine.tensor.conversion import Plain
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.operator import OPERATORS
 
 
@@ -37,7 +36,7 @@ class Pieces(Node):
         self.axis = axis
         self.join = join
         self.outputs = [(piece.array.shape, piece.dtype) for piece in pieces]
-        self.ports = {}
+        self.ports: dict[int, Any] = {}
 
     @staticmethod
     def pull(node: Pieces, g: Cotangents) -> Any:
@@ -69,5 +68,5 @@ def together(
         more(node).params["called"] = name
         for i, piece in enumerate(pieces):
             piece.edge = Output(node, i, len(pieces), piece.array.shape, piece.dtype)
-            node.ports[i] = weakref.ref(piece.edge)
+            node.ports[i] = weakref.ref(piece.edge)  # type: ignore[index]
     return tuple(one_of_several(piece, name) for piece in pieces)

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradcli.engine.grad_mode import current, no_grad
-from gradcli.engine.tensor.conversion import Plain
-from gradcli.engine.tensor.tensor import Tensor
+from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.operator import Operator
 

@@ -16,8 +16,7 @@ from gradcli.engine.dtypes import dtype_of
 from gradcli.engine.graph.node import Freed, Node, freed, verify
 from gradcli.engine.graph.torch_names import facts_of, shown_name
 from gradcli.engine.record.saved_tensor_hooks import SavedTensor
-from gradcli.engine.tensor.conversion import Plain
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.operator import Operator, is_number
 
 _SAVED = "_saved_"

@@ -127,7 +127,7 @@ def _no_device(name: str) -> Any:
     raise ValueFault("E0905", f"no device {name!r} here", help="use cpu, or install gradcli[cuda]")
 
 
-class Plain:
+class Numbers:
     """The part of Tensor that gives its numbers away.
 
     What stands for a tensor inside a transform is a Tensor to ``isinstance``, but none of these.
@@ -140,6 +140,7 @@ class Plain:
     __getitem__: Any
     dtype: DType
     edge: Any
+    detach: Any
 
     def item(self) -> Any:
         """The one entry as a Python number. Raises RuntimeFault (E0310) for more or fewer."""
@@ -230,7 +231,7 @@ class Plain:
         return (self[i] for i in range(self.array.shape[0]))
 
     def __contains__(self, value: Any) -> bool:
-        return bool((self.array == (value.array if isinstance(value, Plain) else value)).any())
+        return bool((self.array == (value.array if isinstance(value, Numbers) else value)).any())
 
     def __format__(self, spec: str) -> str:
         if not self.array.ndim:

@@ -27,7 +27,7 @@ from gradcli.engine.graph.node import AccumulateGrad, Handle, Kept, Node, hooked
 from gradcli.engine.graph.torch_names import dressed
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.attributes import Facts
-from gradcli.engine.tensor.conversion import Conversions, Plain
+from gradcli.engine.tensor.conversion import Conversions, Numbers
 from gradcli.engine.tensor.storage import InferenceMeta, Meta, Slots
 from gradcli.ops import OPERATORS
 from gradcli.ops.errors import RuntimeFault, TypeFault
@@ -48,7 +48,7 @@ class _Kind(type):
         return isinstance(value, Slots) if cls is Tensor else type.__instancecheck__(cls, value)
 
 
-class Tensor(Slots, Facts, Conversions, Plain, metaclass=_Kind):
+class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
     """A multi-dimensional array that can be differentiated through.
 
     Example:
@@ -121,6 +121,8 @@ class Tensor(Slots, Facts, Conversions, Plain, metaclass=_Kind):
                     "assigned grad expected to be a Tensor or None but got grad of type "
                     f"{type(value).__name__}",
                 )
+            if value is self:
+                raise RuntimeFault("E0404", "can't assign Variable as its own grad")
             if value.array.shape != self.array.shape:
                 raise RuntimeFault(
                     "E0301",
@@ -137,6 +139,9 @@ class Tensor(Slots, Facts, Conversions, Plain, metaclass=_Kind):
                     "assigned grad has data of a different type: "
                     f"{value.dtype.name}, the tensor {self.dtype.name}",
                     help=f"write grad.to({self.dtype})",
+                    torch=f"attempting to assign a gradient with dtype '{value.dtype.scalar_name}' "
+                    f"to a tensor with grad_dtype '{self.dtype.scalar_name}'. The gradient must "
+                    "match the tensor's grad_dtype (defaults to the tensor's dtype)",
                 )
         if self.edge.__class__ is AccumulateGrad:
             self.edge.grad = value
@@ -368,6 +373,10 @@ class Tensor(Slots, Facts, Conversions, Plain, metaclass=_Kind):
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
         """Call ``hook(leaf)`` after backward has added to this leaf's ``grad``."""
+        if self.edge is None:
+            raise RuntimeFault(
+                "E0404", "cannot register a hook on a tensor that doesn't require gradient"
+            )
         if self.edge.__class__ is not AccumulateGrad:
             raise RuntimeFault(
                 "E0404", "post accumulate grad hooks cannot be registered on non-leaf tensors"
@@ -424,4 +433,9 @@ def wrap(array: Any, dtype: DType, edge: Node | None = None) -> Tensor:
     return out
 
 
+if TYPE_CHECKING:
+    Plain = Tensor
+else:
+    Plain = Numbers
+"""A Tensor itself, to ``isinstance``: not what stands for one inside a transform."""
 Tensor.__module__ = "gradcli"  # what type(x) shows: where users find it

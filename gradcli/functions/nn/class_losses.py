@@ -30,9 +30,6 @@ def nll_loss(
     reduce: Any = None, reduction: str = "mean",
 ) -> Any:  # fmt: skip
     """The negative logarithm of the probability of each row's class, for ``(N, C, ...)``."""
-    if is_batch(target):
-        args = (input, target, weight, size_average, ignore_index, reduce, reduction)
-        return target.each_of(nll_loss, args, {})
     reduction = chosen(size_average, reduce, reduction)
     if input.ndim < 1:
         raise RuntimeFault("E0301", "nll_loss takes log-probabilities of shape (C), (N, C), ...")
@@ -95,9 +92,6 @@ def cross_entropy(
     reduce: Any = None, reduction: str = "mean", label_smoothing: float = 0.0,
 ) -> Any:  # fmt: skip
     """The cross entropy of softmax(x) and a class for each row, or probabilities of classes."""
-    if is_batch(target) and target.dtype.kind == 1:
-        args = (input, target, weight, size_average, ignore_index, reduce, reduction)
-        return target.each_of(cross_entropy, (*args, label_smoothing), {})
     reduction = chosen(size_average, reduce, reduction)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeFault("E0304", "label_smoothing must be between 0.0 and 1.0. Got: "
@@ -299,23 +293,22 @@ def ctc_loss(
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """A row for each class number: 1 at its place, else 0."""
-    if is_batch(tensor):
-        if num_classes < 0:
-            raise RuntimeFault(
-                "E0414",
-                "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive "
-                "num_classes argument.",
-            )
-        return tensor.each_of(one_hot, (tensor, num_classes), {})
+    if is_batch(tensor) and num_classes < 0:
+        raise RuntimeFault(
+            "E0414",
+            "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive "
+            "num_classes argument.",
+        )
     if tensor.dtype is not int64:
         raise RuntimeFault(
             "E0309", "one_hot is only applicable to index tensor of type LongTensor.",
             help="write x.long()",
         )  # fmt: skip
     count = int(tensor.max().item()) + 1 if num_classes == -1 else num_classes
-    if tensor.numel() and tensor.min().item() < 0:
-        raise RuntimeFault("E0307", "Class values must be non-negative.")
-    if tensor.numel() and tensor.max().item() >= count:
-        raise RuntimeFault("E0307", "Class values must be smaller than num_classes.")
+    if tensor.numel() and not is_batch(tensor):  # of a batch, scatter looks
+        if tensor.min().item() < 0:
+            raise RuntimeFault("E0307", "Class values must be non-negative.")
+        if tensor.max().item() >= count:
+            raise RuntimeFault("E0307", "Class values must be smaller than num_classes.")
     out = zeros(*tensor.shape, count, dtype="int64")
     return out.scatter(-1, tensor.unsqueeze(-1), 1)

@@ -8,9 +8,9 @@ import numpy as np
 
 from gradcli.engine.dtypes import bool_, int64
 from gradcli.engine.grad_mode import no_grad
-from gradcli.engine.record.composite import called, is_batch
+from gradcli.engine.record.composite import by_element, called, is_batch
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
-from gradcli.engine.tensor.tensor import wrap
+from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.ops.dims import whole_number
 from gradcli.ops.errors import AssertionFault, IndexFault, RuntimeFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape
@@ -27,9 +27,10 @@ def embedding(
     ``max_norm`` first scales those rows of ``weight``, in place, whose ``norm_type``-norm is above
     it. ``scale_grad_by_freq`` divides the gradient of each row by how often it is named.
     """
-    if is_batch(input):
+    batch = next((v for v in (input, weight) if is_batch(v)), None)
+    if batch is not None and (max_norm is not None or scale_grad_by_freq):
         args = (input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
-        return input.each_of(embedding, args, {})
+        return batch.each_of(embedding, args, {})
     if input.dtype.kind != 1:
         raise RuntimeFault(
             "E0309",
@@ -38,7 +39,7 @@ def embedding(
             f"types: Long, Int; but got gradcli.{input.dtype.scalar_name}Tensor instead (while "
             "checking arguments for embedding)",
         )
-    named = getattr(input, "array", None)
+    named = input.array if isinstance(input, Plain) else None
     if named is not None and named.size and (named.min() < 0 or named.max() >= weight.shape[0]):
         raise IndexFault(
             "E0307",
@@ -84,6 +85,7 @@ def _renormalize(input: Any, weight: Any, max_norm: float, norm_type: float) -> 
             weight.detach()[which] = rows * scale
 
 
+@by_element
 def embedding_bag(
     input: Any, weight: Any, offsets: Any = None, max_norm: float | None = None,
     norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = "mean",

@@ -75,9 +75,9 @@ def layer_norm(
 
 
 def _standard(input: Any, dims: int | tuple, eps: float) -> Any:
-    mean = _O["mean"](input, dims, True)
-    variance = _O["var"](input, dims, 0, True)
-    return (input - mean) * _O["rsqrt"](variance + eps)
+    centred = input - _O["mean"](input, dims, True)
+    variance = _O["mean"](_O["square"](centred), dims, True)
+    return centred * _O["rsqrt"](variance + eps)
 
 
 def _scaled(out: Any, weight: Any, bias: Any) -> Any:

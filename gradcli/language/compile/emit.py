@@ -16,7 +16,7 @@ Lowering = Generator[Any, Any, Any]
 
 OPERATORS = {
     "+": ast.Add, "-": ast.Sub, "*": ast.Mult, "/": ast.Div, "//": ast.FloorDiv, "%": ast.Mod,
-    "**": ast.Pow, "^": ast.Pow, "@": ast.MatMult, "&": ast.BitAnd, "|": ast.BitOr,
+    "**": ast.Pow, "@": ast.MatMult, "&": ast.BitAnd, "|": ast.BitOr,
 }  # fmt: skip
 COMPARISONS = {
     "==": ast.Eq, "!=": ast.NotEq, "<": ast.Lt, "<=": ast.LtE, ">": ast.Gt, ">=": ast.GtE,
@@ -27,9 +27,9 @@ COMPARED = {
     "in": "h_in", "not in": "h_not_in",
 }  # fmt: skip
 """Comparisons that look into lists: through a helper where both sides may be one."""
-GUARDED = {"+": "h_add", "*": "h_multiply", "**": "h_power", "^": "h_power", "%": "h_modulo",
+GUARDED = {"+": "h_add", "*": "h_multiply", "**": "h_power", "%": "h_modulo",
            "<<": "h_shift_left", ">>": "h_shift_right"}  # fmt: skip
-GUARDED_IN_PLACE = {"+": "h_add_to", "*": "h_multiply_by", "**": "h_power_by", "^": "h_power_by"}
+GUARDED_IN_PLACE = {"+": "h_add_to", "*": "h_multiply_by", "**": "h_power_by"}
 
 
 class Value:

@@ -452,13 +452,16 @@ def _held(node: n.Node) -> list[n.Statement]:
 _PREFIXES = {
     "torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "np": "numpy",
     "numpy": "numpy", "math": "math",
+    **{name: f"torch.{name}" for name in ("linalg", "special", "fft", "masked")},
 }  # fmt: skip
+_NAMED_SO_TOO = frozenset(_PREFIXES) - {"torch", "np", "numpy", "math"}
+"""Those of them that a variable may be called as well."""
 
 
 def _implied(source: Source, module: n.Module) -> dict[str, str]:
     """The usual prefixes by which a single expression calls functions: ``np.sin(x)``.
 
-    ``F`` and ``nn`` may be variables: before the name of a method they are no prefix.
+    ``F`` may be a variable: before the name of a method it is no prefix.
     """
     found: dict[str, str] = {}
     if not any(f"{prefix}." in source.text for prefix in _PREFIXES):
@@ -472,7 +475,7 @@ def _implied(source: Source, module: n.Module) -> dict[str, str]:
         if path and inner.__class__ is n.Name and inner.id in _PREFIXES:
             prefix = _PREFIXES[inner.id]
             known = ".".join(reversed(path)) in (namespace(prefix) or ())
-            if known or inner.id not in ("F", "nn") or not hasattr(Tensor, path[-1]):
+            if known or inner.id not in _NAMED_SO_TOO or not hasattr(Tensor, path[-1]):
                 found[inner.id] = prefix
     return found
 

@@ -7,32 +7,24 @@ from __future__ import annotations
 
 _FILES = "programs read and write no files: give data by a flag, --x @file.csv, and print results"
 _CODE = "programs run no text as code: define a function, def f(x): return x**2"
-_LOOK = "values are not looked into; what can be differentiated is a number or a tensor"
+_LOOK = "values are not looked into; type(x), getattr(x, name) and isinstance are there"
 
 FUNCTIONS = {
     "open": _FILES, "load": _FILES, "save": _FILES, "loadtxt": _FILES, "savetxt": _FILES,
     "read_csv": _FILES, "fromfile": _FILES, "from_file": _FILES, "tofile": _FILES,
     "input": "give the value by a flag: --x VALUE",
     "eval": _CODE, "exec": _CODE, "compile": _CODE,
-    "getattr": "write x.name", "setattr": "write x.name = value", "hasattr": _LOOK,
-    "type": _LOOK, "isinstance": _LOOK, "issubclass": _LOOK, "id": _LOOK, "dir": _LOOK,
-    "vars": _LOOK, "globals": _LOOK, "locals": _LOOK, "callable": _LOOK, "super": _LOOK,
-    "dict": "use a list, a tuple, or names of their own",
-    "set": "use a list: x in [1, 2, 3]", "frozenset": "use a tuple: x in (1, 2, 3)",
-    "map": "write a list: [f(x) for x in items]",
-    "filter": "write a list: [x for x in items if test(x)]",
-    "reduce": "write a loop, or sum(...), prod(...)",
-    "iter": "write for x in items:", "next": "write items[0], or a loop",
-    "repr": 'write str(x), or f"{x}"', "format": 'write f"{x:.4f}"',
-    "divmod": "write a // b and a % b", "complex": "write a + b*1j",
-    "hex": "write the number as it is", "chr": "write the character in quotes",
+    "dir": _LOOK, "vars": _LOOK, "globals": _LOOK, "locals": _LOOK,
+    "frozenset": "write set(...)", "reduce": "write from functools import reduce",
+    "format": 'write f"{x:.4f}"', "complex": "write a + b*1j",
+    "hex": "write the number as it is",
     "exit": "leave it out: a program ends at its last line",
     "quit": "leave it out: a program ends at its last line",
     "tr": "write trace(A)", "Tr": "write trace(A)", "lg": "write log10(x)", "sqr": "write x**2",
     "square_root": "write sqrt(x)", "tg": "write tan(x)", "ctg": "write 1/tan(x)",
     "cot": "write 1/tan(x)", "sec": "write 1/cos(x)", "csc": "write 1/sin(x)",
     "array": "write tensor([1, 2, 3])", "asarray": "write tensor([1, 2, 3])",
-    "Variable": "write tensor(x, requires_grad=True)",
+    "Variable": "write from torch.autograd import Variable, or tensor(x, requires_grad=True)",
     "Parameter": "write tensor(x, requires_grad=True)",
     "println": "write print(x)", "printf": 'write print(f"{x:.3f}")',
     "echo": "write print(x)", "disp": "write print(x)", "length": "write len(x)",

@@ -389,9 +389,6 @@ EXPLANATIONS: dict[str, Explanation] = {
     "unterminated_string": unterminated,
     "bytes_literal": bytes_literal,
     "unknown_escape": escape,
-    "nested_fstring": _field(
-        "a string with fields inside a field", "give the inner string a name first"
-    ),
     "comment_in_field": _field(
         "a comment or a backslash inside a field", "compute the value before, and name it"
     ),

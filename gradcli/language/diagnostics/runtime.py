@@ -236,6 +236,7 @@ _CODES: dict[type, tuple[str, type[Fault]]] = {
     OverflowError: ("E0312", ValueFault),
     AssertionError: ("E0313", ValueFault),
     IndexError: ("E0307", ValueFault),
+    KeyError: ("E0307", ValueFault),
     UnboundLocalError: ("E0203", ValueFault),
     NameError: ("E0203", ValueFault),
     AttributeError: ("E0204", TypeFault),
@@ -390,6 +391,8 @@ def _translated(fault: Exception, frames: list[Frame]) -> Fault:
     message = str(fault)
     if len(message) > 300:
         message = f"{message[:300]} ..."
+    if isinstance(fault, KeyError) and " " in message and message[:1] in "'\"":
+        return ValueFault("E0304", str(fault.args[0]))  # a sentence
     message = re.sub(r"\b[A-Z]\w*\.(?=\w+\(\))", "", own_names(message))
     message = message.replace("cannot access local variable", "no value yet for").replace(
         "cannot access free variable", "no value yet for"
@@ -455,6 +458,8 @@ def _stack_full(calls: int) -> LimitFault:
 def _said(kind: type, message: str) -> str:
     if kind is ZeroDivisionError:
         return "division by zero"
+    if kind is KeyError:
+        return f"there is no key {message}"
     if kind is OverflowError:
         return "the number is too large for a float"
     if kind is AssertionError:
@@ -510,6 +515,7 @@ _PHRASES = (
 
 
 _MENDS = {
+    KeyError: "`key in d` asks before, d.get(key, 0) takes another value instead",
     IndexError: "the items of a list x stand at 0 to len(x) - 1",
     ZeroDivisionError: "numbers divide as in Python; a tensor divided by 0 gives inf",
     OverflowError: "work with floats or tensors where numbers grow this large",

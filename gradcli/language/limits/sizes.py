@@ -8,6 +8,7 @@ the program do.
 from __future__ import annotations
 
 import itertools
+import sys
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
@@ -172,13 +173,31 @@ KEY_SIZE = 1000
 """The most items of the nested tuples of one key: hashing looks at each, on C's own stack."""
 
 
+MODULUS = sys.hash_info.modulus
+"""Python hashes a whole number by its remainder: larger ones can be chosen to be all alike, and
+a dictionary of n of them takes n**2 comparisons."""
+
+
 def key(value: Any) -> Any:
     """``value`` itself, where it may be a key of a dictionary or an item of a set.
 
-    Raises LimitFault (E0605) for tuples that are large or deep; Python refuses lists.
+    Raises LimitFault (E0605) for tuples that are large or deep and for whole numbers of more than
+    61 bits; Python refuses lists.
     """
     if value.__class__ is tuple:
         nested_size(value, KEY_SIZE)
+        work = [value]
+        while work:
+            for item in work.pop():
+                if item.__class__ is tuple:
+                    work.append(item)
+                elif item.__class__ is int:
+                    key(item)
+    elif value.__class__ is int and not -MODULUS < value < MODULUS:
+        raise LimitFault(
+            "E0605", "a whole number of more than 61 bits is no key of a dictionary or a set",
+            help="take str(n) as the key",
+        )  # fmt: skip
     return value
 
 

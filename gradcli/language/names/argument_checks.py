@@ -33,7 +33,7 @@ from gradcli.language.names import builtins
 from gradcli.language.type_names import a_value
 from gradcli.ops.errors import TypeFault, ValueFault
 from gradcli.ops.memory_budget import charge
-from gradcli.ops.operator import OPERATORS, Operator
+from gradcli.ops.operator import OPERATORS, PARAM_ALIASES, Operator
 
 _PLAIN = frozenset((Tensor, float))
 _HEAVY = frozenset((list, tuple, range, Lazy))
@@ -117,8 +117,6 @@ def with_checks(function: Any, count: int | None = None) -> Any:
         and not module.startswith("gradcli.language")
         and not isinstance(function, type)
     ):
-        pass
-
         return composed(function)
     return function
 
@@ -145,9 +143,19 @@ def _operator_with_checks(function: Any, op: Operator, count: int | None) -> Cal
     return call
 
 
+def _numpy_names(function: Any) -> dict[str, str]:
+    """What NumPy calls parameters of a function otherwise: ``axis`` is ``dim``."""
+    code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
+    if code is None:
+        return {}
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return {a: name for a, name in PARAM_ALIASES.items() if name in names and a not in names}
+
+
 def _any_arguments(function: Any, op: Operator, arity: int) -> Callable:
     name = op.name
     inputs = frozenset((*op.inputs, *op.torch))
+    renamed = _numpy_names(function)
 
     def call(*args: Any, out: Any = None, **options: Any) -> Any:
         if out is not None:
@@ -155,8 +163,10 @@ def _any_arguments(function: Any, op: Operator, arity: int) -> Callable:
         args = tuple(
             [checked_data(a, name) if i < arity else checked_option(a) for i, a in enumerate(args)]
         )
-        for key, value in options.items():
-            options[key] = checked_data(value, name) if key in inputs else checked_option(value)
+        options = {
+            renamed.get(k, k): checked_data(v, name) if k in inputs else checked_option(v)
+            for k, v in options.items()
+        }
         for value in (*args[:arity], *(options[k] for k in inputs & options.keys())):
             if value.__class__ is Tensor or value.__class__ not in _NUMBERS:
                 return function(*args, **options)
@@ -186,6 +196,7 @@ def method_with_checks(name: str, method: Callable, count: int | None) -> Callab
         return with_checks(method)
     op = _ALIASES.get(name.rstrip("_")) if name != "where" else None
     inputs = op.arity - 1 if op is not None and not op.variadic else 0
+    renamed = _numpy_names(method)
 
     def call(self: Any, *args: Any, **options: Any) -> Any:
         if not options and all(a.__class__ in _PLAIN for a in args):
@@ -193,8 +204,7 @@ def method_with_checks(name: str, method: Callable, count: int | None) -> Callab
         args = tuple(
             [checked_data(a, name) if i < inputs else checked_option(a) for i, a in enumerate(args)]
         )
-        for key, value in options.items():
-            options[key] = checked_option(value)
+        options = {renamed.get(k, k): checked_option(v) for k, v in options.items()}
         return _done(method(self, *args, **options), name, args)
 
     if count != 1:
@@ -349,19 +359,21 @@ def composed(function: Callable) -> Callable:
     ) else ""  # fmt: skip
     name = function.__name__
     leading = bool(order) and order[0] in DATA
+    renamed = _numpy_names(function)
 
     def call(*args: Any, out: Any = None, **options: Any) -> Any:
         if out is not None:
             return into(out, call, args, options)
         given = [_seen(order[i] if i < len(order) else rest, a, name) for i, a in enumerate(args)]
-        for key, value in options.items():
-            options[key] = _seen(key, value, name)
+        options = {renamed.get(k, k): _seen(k, v, name) for k, v in options.items()}
         if leading and given and given[0].__class__ in _NUMBERS:
             return _of_numbers(function, order, given, options)
         return function(*given, **options)
 
     call.__name__ = name
     call.__module__ = __name__
+    if hasattr(function, "dtype"):  # x.type(torch.LongTensor)
+        call.dtype = function.dtype  # type: ignore[attr-defined]
     return call
 
 

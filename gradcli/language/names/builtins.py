@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine import dtypes
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions.arithmetic import round as round_to
 from gradcli.language.limits.sizes import (
@@ -110,6 +111,12 @@ def power(a: Any, b: Any) -> Any:
         bits = a.bit_length() * b
         if bits > INT_BITS + b:
             raise too_large(bits)
+    if a.__class__ is Tensor and b.__class__ is Tensor and a.dtype is b.dtype is dtypes.bool_:
+        raise TypeFault(
+            "E0309", "truths have no power; ^ is power here, not the exclusive or",
+            help="write a != b, or torch.logical_xor(a, b)",
+            torch="\"pow\" not implemented for 'Bool'",
+        )  # fmt: skip
     return a**b
 
 
@@ -328,7 +335,8 @@ def _absolute(value: Any) -> Any:
     return _abs(value)
 
 
-def _rounded(value: Any, digits: Any = None) -> Any:
+def _rounded(value: Any, digits: Any = None, *, decimals: Any = None) -> Any:
+    digits = decimals if digits is None else digits  # PyTorch's name for it
     if _is_data(value):
         return OPERATORS["round"](value) if digits is None else round_to(value, decimals=digits)
     if digits is None:

@@ -9,6 +9,7 @@ from gradcli.engine.creation import factories
 from gradcli.engine.graph.node import Node
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Tensor
+from gradcli.language.limits.sizes import Lazy
 from gradcli.language.names import argument_checks, builtins, namespaces, printing
 from gradcli.language.names.exceptions import ErrorKind, ErrorValue, error_is
 from gradcli.language.names.mappings import Set, dictionary, set_of
@@ -64,7 +65,8 @@ def type_of(value: Any) -> Any:
         from gradcli.language.names.modules import parameter  # only where there is one
 
         return parameter
-    name = type(value).__name__  # of a node, the name that PyTorch gives it
+    # Of a node it is the name that PyTorch gives it.
+    name = value.kind.partition(" ")[0] if kind is Lazy else type(value).__name__
     return _names.setdefault((kind, name), TypeName(kind, name, KIND_NAMES.get(kind, name)))
 
 

@@ -18,11 +18,13 @@ from typing import Any
 
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.limits.sizes import SHORT, WALKED, Lazy, as_list, check_nested
-from gradcli.language.names import argument_checks, attributes
+from gradcli.language.names import argument_checks, attributes, mappings
 from gradcli.language.names.calling import called
+from gradcli.language.names.context_managers import CONTEXTS
 from gradcli.language.names.exceptions import UnknownAttribute, unknown
 from gradcli.language.names.records import NOTHING
 from gradcli.ops.errors import TypeFault
+from gradcli.ops.memory_budget import step
 
 _CALLED = (
     "zero_grad", "train", "eval", "requires_grad_", "double", "float", "half", "cpu", "to",
@@ -30,15 +32,25 @@ _CALLED = (
     "register_full_backward_pre_hook", "reset_parameters", "reset_running_stats", "apply",
     "state_dict", "load_state_dict", "register_buffer", "register_parameter", "add_module",
     "register_module", "get_submodule", "get_parameter", "extra_repr", "type", "forward",
+    "has_uninitialized_params",
 )  # fmt: skip
 _LISTED = (
     "parameters", "named_parameters", "buffers", "named_buffers", "children", "named_children",
     "modules", "named_modules", "keys", "values", "items",
 )  # fmt: skip
 _OF_LISTS = ("append", "extend", "insert", "pop", "update", "clear")
-_HELD = ("_parameters", "_buffers", "_modules")
+_HELD = {
+    "_parameters": "register_parameter", "_buffers": "register_buffer", "_modules": "add_module",
+}  # fmt: skip
 _RESERVED = frozenset(
-    (*_HELD, "_pre_hooks", "_hooks", "_backward_hooks", "_backward_pre_hooks", "_not_saved")
+    (
+        *_HELD,
+        "_forward_pre_hooks",
+        "_forward_hooks",
+        "_backward_hooks",
+        "_backward_pre_hooks",
+        "_not_saved",
+    )
 )
 """What a Module keeps under its own attributes: no program assigns them."""
 _RECORD, _FIELDS = "__gradcli_record__", "__gradcli_fields__"
@@ -77,6 +89,8 @@ def _made(kind: Any) -> type:
         "__gradcli_get__": _attribute, "__gradcli_set__": _assign, "__gradcli_del__": _delete,
         "__gradcli_made_by__": staticmethod(lambda: nn()[name]),
     }  # fmt: skip
+    if hasattr(kind, "becomes"):  # a lazy layer after its first call
+        body["becomes"] = _kind(kind.becomes.__name__)
     if name in ("Sequential", "ModuleList"):  # model[:2] is a Sequential of the tables, too
         body["_of"] = lambda self, items: _parts(_kind(name), items)
     made = type(kind.__name__, (kind,), body)
@@ -110,13 +124,46 @@ def _attribute(self: Any, name: str) -> Any:
     return _native(self, name)
 
 
+class _Held(dict):
+    """``layer._modules`` and the like: what is assigned to a name there is checked, and kept."""
+
+    __slots__ = ("add", "module")
+    add: Any
+    module: Any
+
+    def __setitem__(self, name: Any, value: Any) -> None:
+        self.add(name, value)
+        super().__setitem__(name, value)
+
+    def __delitem__(self, name: Any) -> None:
+        super().__delitem__(name)
+        delattr(self.module, name)
+
+
+WALKED.add(_Held)
+_Held.__name__ = "dict"
+attributes.CALL[_Held] = {
+    name: mappings.DICT_METHODS[name] for name in ("keys", "values", "items", "get")
+}
+
+
+def _held(self: Any, name: str) -> _Held:
+    found = _Held(self.__dict__[name])
+    found.module, found.add = self, getattr(self, _HELD[name])
+    return found
+
+
 def _native(self: Any, name: str) -> Any:
     """The same without what the program's class and its fields hold."""
     own = self.__dict__
+    if name in _HELD and name in own:
+        return _held(self, name)
     for held in _HELD:
         if name in own.get(held, ()):
             return own[held][name]
-    method = attributes.CALL[type(self)].get(name)
+    kind: Any = type(self)
+    # The class of a parametrised layer is made for it alone.
+    method = (attributes.CALL.get(kind) or attributes.CALL[kind.__base__]).get(name)
     if method is not None:
         return lambda *args, **options: method(
             self, *map(argument_checks.checked_option, args), **options
@@ -125,12 +172,15 @@ def _native(self: Any, name: str) -> Any:
         held = own[name]
         if isinstance(held, _PLAIN) or hasattr(held, "__gradcli_rank__"):
             return held
-    if name in _DERIVED and hasattr(self, name):  # a weight that a parametrization computes
+    if _computed(self, name):
         return getattr(self, name)
     raise UnknownAttribute(type(self), name, self._get_name())
 
 
-_DERIVED = ("weight", "bias", "parametrizations")
+def _computed(self: Any, name: str) -> bool:
+    """Whether a parametrization computes what the layer has under that name."""
+    held = self.__dict__.get("_modules", {}).get("parametrizations")
+    return held is not None and name in held and isinstance(getattr(type(self), name), property)
 
 
 def _assign(self: Any, name: str, value: Any) -> None:
@@ -143,7 +193,9 @@ def _assign(self: Any, name: str, value: Any) -> None:
         return
     kinds = (nn_module(), _parameters())
     kind: Any = type(self)
-    if isinstance(value, kinds) or any(name in own.get(held, ()) for held in _HELD):
+    if _computed(self, name):
+        setattr(self, name, argument_checks.checked_data(value, name))
+    elif isinstance(value, kinds) or any(name in own.get(held, ()) for held in _HELD):
         own.get(_FIELDS, {}).pop(name, None)
         kind.__setattr__(self, name, value)
     elif name == "training" and "training" in own:
@@ -241,8 +293,8 @@ def _layers(name: str) -> Layers:
         return method(self, *args, **options)
 
     def __call__(self: Any, *args: Any, **options: Any) -> Any:
-        if "_hooks" not in self.__dict__:
-            raise UnknownAttribute(type(self), "_hooks", self._get_name())
+        if "_forward_hooks" not in self.__dict__:
+            raise UnknownAttribute(type(self), "_forward_hooks", self._get_name())
         return base.__call__(self, *args, **options)
 
     def text(method: str, otherwise: Callable) -> Callable:
@@ -254,6 +306,12 @@ def _layers(name: str) -> Layers:
             return found
 
         return made_text
+
+    def right_inverse(self: Any) -> Callable:  # of a parametrization
+        method = self.__dict__[_RECORD].method("right_inverse")
+        if method is None:
+            raise AttributeError("right_inverse")
+        return lambda value: method(self, value)
 
     def operator(method: str) -> Callable:
         def apply(self: Any, *args: Any) -> Any:
@@ -275,7 +333,9 @@ def _layers(name: str) -> Layers:
             "forward": forward, "__call__": __call__, "__module__": base.__module__,
             "extra_repr": text("extra_repr", base.extra_repr),
             "__repr__": text("__repr__", base.__repr__),
-            "_get_name": lambda self: self.__dict__[_RECORD].__name__,
+            "right_inverse": property(right_inverse),
+            # While a copy is made, it has no fields yet.
+            "_get_name": lambda self: getattr(self.__dict__.get(_RECORD), "__name__", name),
             **{one: operator(one) for one in ("__len__", "__getitem__", "__iter__")},
         },
     )  # fmt: skip
@@ -382,6 +442,35 @@ def utils() -> dict[str, Any]:
     from gradcli.nn import utils as face
 
     return {name: _checked(getattr(face, name)) for name in face.__all__}
+
+
+CLASS = 1000
+"""How many turns of a program's loop a class takes to make."""
+
+
+@functools.cache
+def parametrize() -> dict[str, Any]:
+    """``torch.nn.utils.parametrize``: what it makes joins the tables."""
+    from gradcli.nn.utils import parametrize as face
+
+    CONTEXTS.add(face.cached)
+    listed = _made(face.ParametrizationList)
+
+    def register(module: Any, tensor_name: str, parametrization: Any, **options: Any) -> Any:
+        step(CLASS)
+        if not isinstance(tensor_name, str) or tensor_name[:1] == "_":
+            raise TypeFault("E0303", "a parameter is named by a word such as 'weight'")
+        face.register_parametrization(module, tensor_name, parametrization, **options)
+        held = module._modules["parametrizations"]
+        held.__class__ = _kind("ModuleDict")
+        held[tensor_name].__class__ = listed
+        return module
+
+    register.__name__ = "register_parametrization"
+    register.__module__ = __name__
+    made = {name: _checked(getattr(face, name)) for name in (
+        "is_parametrized", "remove_parametrizations")}  # fmt: skip
+    return {**made, "register_parametrization": register, "cached": face.cached}
 
 
 # ---- Data sets -----------------------------------------------------------------------------------

@@ -36,7 +36,11 @@ from gradcli.ops.operator import OPERATORS
 
 
 class Namespace(Mapping):
-    """The names of one module; ``inner`` says how the tables of dotted names are made."""
+    """The names of one module.
+
+    ``inner`` says how the tables of dotted names are made, and under "" what further names there
+    are.
+    """
 
     def __init__(self, table: dict[str, Any], inner: dict[str, Callable[[], dict]]) -> None:
         self.table = table
@@ -56,9 +60,12 @@ class Namespace(Mapping):
 
     def _fill(self, name: str) -> None:
         for prefix, make in self.inner.items():
-            if name.startswith(f"{prefix}.") and prefix not in self._filled:
+            front = f"{prefix}." if prefix else ""
+            fits = name.startswith(front) if prefix else "." not in name
+            if fits and prefix not in self._filled:
                 self._filled.add(prefix)
-                self.table.update({f"{prefix}.{key}": value for key, value in make().items()})
+                made = {f"{front}{key}": value for key, value in make().items()}
+                self.table.update(made if prefix else {**made, **self.table})
 
     def below(self, prefix: str) -> dict[str, Any] | None:
         """The names under ``prefix``, without it; None where there are none."""
@@ -92,15 +99,19 @@ def _result_type(tensor1: Any, tensor2: Any) -> dtypes.DType:
     )
 
 
+_WRITING = (
+    "zero_", "fill_", "detach_", "index_put_", "clip_", "clamp_max_", "clamp_min_", "nan_to_num_",
+    "xlogy_", "gcd_", "lcm_", "ldexp_", "addmv_", "fix_",
+)  # fmt: skip
+"""Further functions of PyTorch that write to their first tensor."""
+
+
 def _in_place() -> dict[str, Any]:
     """``torch.sin_`` and the like: the operators of one tensor that write to it."""
-    found = {}
-    for op in OPERATORS.values():
-        name = f"{op.name}_"
-        method = getattr(Tensor, name, None)
-        if op.arity == 1 and not op.variadic and method is not None:
-            found[name] = _writing(name, method)
-    return found
+    single = [op for op in OPERATORS.values() if op.arity == 1 and not op.variadic]
+    names = [f"{name}_" for op in single for name in (op.name, *op.aliases)]
+    methods = {name: getattr(Tensor, name, None) for name in (*names, *_WRITING)}
+    return {name: _writing(name, method) for name, method in methods.items() if method is not None}
 
 
 def _writing(name: str, method: Callable) -> Callable:
@@ -137,7 +148,7 @@ def _torch_table(names: Mapping[str, Any]) -> dict[str, Any]:
         set_printoptions=settings.set_printoptions, float=dtypes.float32, int=dtypes.int32,
         bool=dtypes.bool_, long=dtypes.int64, half=dtypes.float16, short=dtypes.int16,
         cfloat=dtypes.complex64, cdouble=dtypes.complex128, where=reshaping.where, vmap=_vmap,
-        Generator=_generator,
+        Generator=_generator, compile=_compiled,
     )  # fmt: skip
     table.update({name: _anomaly(name) for name in (
         "is_anomaly_enabled", "is_anomaly_check_nan_enabled")})  # fmt: skip
@@ -150,6 +161,14 @@ def _vmap(func: Any, in_dims: Any = 0, out_dims: Any = 0, **options: Any) -> Any
 
 
 _vmap.__name__ = _vmap.__qualname__ = "vmap"
+
+
+def _compiled(model: Any = None, **_options: Any) -> Any:
+    """``torch.compile``, which changes no value: programs are compiled as it is."""
+    return (lambda function: function) if model is None else model
+
+
+_compiled.__name__ = "compile"
 
 
 def size(sizes: Any = ()) -> Size:
@@ -220,7 +239,19 @@ def _autograd() -> dict[str, Any]:
     from gradcli.engine.custom_function.function import Function
 
     return {"Function": Function, "grad": engine.grad, "backward": engine.backward,
-            **_transforms("autograd")(), **context_managers.anomaly()}  # fmt: skip
+            "Variable": _variable, **_transforms("autograd")(),
+            **context_managers.anomaly()}  # fmt: skip
+
+
+def _variable(data: Any, requires_grad: bool = False) -> Tensor:
+    from gradcli.autograd.variable import Variable  # of programs older than PyTorch 0.4
+
+    made: Tensor = Variable(data, requires_grad)
+    return made
+
+
+_variable.__name__ = "Variable"
+_variable.__gradcli_kind__ = lambda: Tensor  # type: ignore[attr-defined]
 
 
 def _function() -> dict[str, Any]:
@@ -281,14 +312,15 @@ def _schedulers() -> dict[str, Any]:
 
 _TORCH: dict[str, Callable[[], dict[str, Any]]] = {
     "nn.functional": _public("nn.functional"), "nn.init": _modules("init"),
-    "nn.utils": _modules("utils"), "nn": _modules("nn"), "utils.data": _modules("data"),
+    "nn.utils.parametrize": _modules("parametrize"), "nn.utils": _modules("utils"),
+    "nn": _modules("nn"), "utils.data": _modules("data"),
     "utils.checkpoint": _transforms("checkpoints"), "linalg": _linalg,
     "special": _public("special"), "fft": _public("fft"), "masked": _public("masked"),
     "autograd.function": _function,
     "autograd.functional": _transforms("functional"), "autograd.graph": _graph,
     "autograd.forward_ad": context_managers.forward_ad,
     "autograd": _autograd, "func": _transforms("func"),
-    "optim.lr_scheduler": _schedulers, "optim": _transforms("optim"),
+    "optim.lr_scheduler": _schedulers, "optim": _transforms("optim"), "": functions.later,
 }  # fmt: skip
 """What fills each namespace inside torch, called when a program first asks for one of its names."""
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine.graph.node import Node
 from gradcli.language.limits.sizes import OUTPUT_LIMIT, Defaulting, nested_size, take_steps
 from gradcli.language.names.exceptions import KINDS as ERRORS
 from gradcli.language.names.exceptions import ErrorValue
@@ -42,6 +43,7 @@ def show(value: Any, inside: bool = False) -> str:
     if written is not None:
         return _spelled(written)
     shown = hasattr(value, "__gradcli_rank__") or hasattr(value, "__gradcli_layer__")
+    shown = shown or isinstance(value, Node)
     if callable(value) and not shown and not hasattr(value, "__gradcli_type__"):
         if value.__class__ is Bound:
             return f"<bound method {_own(value)}>"

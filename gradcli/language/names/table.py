@@ -91,11 +91,9 @@ class _Called(Mapping[str, Any]):
 
     def _all(self) -> dict[str, Any]:
         if self._whole is None:
-            from gradcli import surface  # with all packages: few programs need another name
-            from gradcli.language.names import namespaces
+            from gradcli.language.names import namespaces  # few programs need another name
 
-            later = {n: getattr(surface, n) for n in surface.LATER if n not in NAMES}
-            found = {n: f for n, f in later.items() if callable(f) and not isinstance(f, type)}
+            found = {n: f for n, f in functions.later().items() if n not in NAMES}
             for package in reversed(self._PACKAGES):
                 table = namespaces.package(package)
                 found.update({n: f for n, f in table.items() if n not in NAMES and callable(f)})

@@ -29,7 +29,7 @@ DEEPEST = 60
 
 _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "+": builtins.add, "-": operator.sub, "*": builtins.multiply, "/": operator.truediv,
-    "%": builtins.modulo, "**": builtins.power, "^": builtins.power, "@": operator.matmul,
+    "%": builtins.modulo, "**": builtins.power, "@": operator.matmul,
 }  # fmt: skip
 _UNARY: dict[str, Callable[[Any], Any]] = {"-": operator.neg, "+": operator.pos}
 _OPERANDS = frozenset((Tensor, float, int))

@@ -16,7 +16,7 @@ Kind = Literal[
     "joined_to_nothing", "unclosed_bracket", "unmatched_bracket", "deep_brackets", "deep_blocks",
     "mixed_tabs", "unaligned_dedent",
     "unterminated_string", "bytes_literal", "unknown_escape",
-    "nested_fstring", "comment_in_field", "lone_brace", "unclosed_field", "empty_field",
+    "comment_in_field", "lone_brace", "unclosed_field", "empty_field",
     "field_conversion", "bad_format",
     # the parser
     "unexpected_token", "not_an_expression", "too_many_statements",

@@ -181,7 +181,7 @@ class _Scan:
                 if after > "\x7f" and (after.isalnum() or after.isidentifier()):
                     raise self.failure("unknown_character", pos, pos + 1)
                 if after and after in "'\"" and word.lower() in STRING_PREFIXES:
-                    pos = self.string(pos - len(word), pos, stop, field)
+                    pos = self.string(pos - len(word), pos, stop)
                     continue
                 kind = literals.get(word, name_kind)
                 if kind == name_kind and word in FORBIDDEN_WORDS:
@@ -215,7 +215,7 @@ class _Scan:
             if pos >= stop:
                 return
             if text[pos] in "'\"":
-                pos = self.string(pos, pos, stop, field)
+                pos = self.string(pos, pos, stop)
                 continue
             kind, length = self.sign(pos, stop)
             kinds.append(kind)
@@ -364,7 +364,7 @@ class _Scan:
 
     # ---- Strings --------------------------------------------------------------------------------
 
-    def string(self, start: int, quote: int, stop: int, field: bool) -> int:
+    def string(self, start: int, quote: int, stop: int) -> int:
         """Reads the string whose prefix begins at ``start`` and whose quote stands at ``quote``;
         returns where it ends."""
         text = self.text
@@ -393,8 +393,7 @@ class _Scan:
         tokens, kind = self.tokens, self.lexer.kind
         end = close + len(mark)
         if "f" in prefix:
-            if field:
-                raise self.failure("nested_fstring", start, end)
+            # One inside another has another quote, of which there are four.
             self.fstring(start, first, close, end, raw)
             return end
         tokens.values[len(tokens.kinds)] = self.plain(first, close, raw)

@@ -261,9 +261,11 @@ def _with_item(node: n.WithItem, _asked: int) -> list[Any]:
 def _fstring(node: n.FString, _asked: int) -> list[Any]:
     fields = [_field(part) if type(part) is n.FormatPart else None for part in node.parts]
     inner = "".join(field for field in fields if field)
-    quote = next((one for one in ('"', "'", '"""', "'''") if one not in inner), None)
-    if quote is None:
+    fixed = "".join(part.value for part in node.parts if isinstance(part, n.String))
+    left = [one for one in ('"', "'", '"""', "'''") if one not in inner]
+    if not left:
         raise ValueError("no kind of quote is left for this f-string")
+    quote = next((one for one in left if one not in fixed), left[0])
     if "\n" in inner and len(quote) == 1:
         quote *= 3
     pieces = [

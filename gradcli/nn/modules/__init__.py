@@ -7,6 +7,7 @@ pooling     MaxPool2d, AvgPool2d ...     batchnorm   BatchNorm1d, InstanceNorm1d
 sparse      Embedding, EmbeddingBag      rnn         RNN, LSTM, GRU and their cells
 resampling  Upsample, PixelShuffle, Fold
 padding     ZeroPad2d, ReflectionPad1d   attention   MultiheadAttention
+lazy        LazyLinear, LazyConv2d ...
 """
 
 from __future__ import annotations
@@ -33,6 +34,11 @@ _HOMES = {
         "AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout",
     ),
     "flatten": ("Flatten", "Unflatten"),
+    "lazy": (
+        "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d", "LazyConv1d", "LazyConv2d",
+        "LazyConv3d", "LazyConvTranspose1d", "LazyConvTranspose2d", "LazyConvTranspose3d",
+        "LazyLinear",
+    ),
     "linear": ("Bilinear", "Identity", "Linear"),
     "loss": (
         "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss", "CrossEntropyLoss",

@@ -9,11 +9,13 @@ through an identity Function, whose nodes are where the gradients are seen:
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.engine.custom_function.function import Function
+from gradcli.ops.errors import RuntimeFault
 
 
 class BackwardHookFunction(Function):
@@ -22,8 +24,11 @@ class BackwardHookFunction(Function):
     @staticmethod
     def forward(ctx: Any, *values: Tensor) -> tuple[Tensor, ...]:
         """The same tensors as views."""
-        ctx.mark_non_differentiable(*[v for v in values if not v.requires_grad])
-        return tuple(v.view_as(v) for v in values)
+        views = tuple(v.view_as(v) for v in values)
+        ctx.mark_non_differentiable(
+            *[view for view, v in zip(views, values, strict=True) if not v.requires_grad]
+        )
+        return views
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, ...]:
@@ -33,11 +38,30 @@ class BackwardHookFunction(Function):
 
 def called(module: Any, args: tuple, options: dict) -> Any:
     """``module.forward`` with its hooks around it."""
-    for hook, with_options in list(module._pre_hooks.values()):
+    ran: set[int] = set()
+    try:
+        return _called(module, args, options, ran)
+    except BaseException:
+        for number, (hook, with_options, always) in list(module._forward_hooks.items()):
+            if always and number not in ran:
+                with contextlib.suppress(Exception):  # what was raised first is what counts
+                    hook(module, args, options, None) if with_options else hook(module, args, None)
+        raise
+
+
+def _called(module: Any, args: tuple, options: dict, ran: set[int]) -> Any:
+    for hook, with_options, _ in list(module._forward_pre_hooks.values()):
         if with_options:
             changed = hook(module, args, options)
-            if changed is not None:
-                args, options = changed
+            if changed is None:
+                continue
+            if not isinstance(changed, tuple) or len(changed) != 2:
+                raise RuntimeFault(
+                    "E0407",
+                    "forward pre-hook must return None or a tuple of (new_args, new_kwargs), but "
+                    f"got {changed}.",
+                )
+            args, options = changed
             continue
         changed = hook(module, args)
         if changed is not None:
@@ -46,7 +70,8 @@ def called(module: Any, args: tuple, options: dict) -> Any:
     if watch is not None:
         args = watch.inputs(args)
     out = module.forward(*args, **options)
-    for hook, with_options in list(module._hooks.values()):
+    for number, (hook, with_options, _) in list(module._forward_hooks.items()):
+        ran.add(number)
         changed = hook(module, args, options, out) if with_options else hook(module, args, out)
         if changed is not None:
             out = changed
@@ -68,6 +93,8 @@ class _Watch:
             self.entered = True
 
             def tell(grads: Sequence, _: Sequence) -> tuple | None:
+                if self.grad_output is None:  # second order: nothing came through the outputs
+                    return None
                 full = [None] * len(args)
                 for place, grad in zip(places, grads, strict=True):
                     full[place] = grad
@@ -88,10 +115,10 @@ class _Watch:
                 for place, grad in zip(places, grads, strict=True):
                     full[place] = grad
                 self.grad_output = tuple(full)
-                for hook, _ in list(self.module._backward_pre_hooks.values()):
+                for hook, _, _ in list(self.module._backward_pre_hooks.values()):
                     changed = hook(self.module, self.grad_output)
                     if changed is not None:
-                        self.grad_output = changed if isinstance(changed, tuple) else (changed,)
+                        self.grad_output = _as_many(changed, values, "pre hook", "grad_output")
                 grads = tuple(self.grad_output[p] for p in places)
                 if not self.entered:  # nothing differentiable went in: there is nothing to wait for
                     self._tell((None,) * len(values))
@@ -102,11 +129,24 @@ class _Watch:
 
     def _tell(self, grad_input: tuple) -> tuple | None:
         replaced = None
-        for hook, _ in list(self.module._backward_hooks.values()):
+        for hook, _, _ in list(self.module._backward_hooks.values()):
             changed = hook(self.module, grad_input, self.grad_output)
             if changed is not None:
-                grad_input = replaced = changed if isinstance(changed, tuple) else (changed,)
+                grad_input = replaced = _as_many(changed, grad_input, "hook", "grad_input")
+        self.grad_output = None
         return replaced
+
+
+def _as_many(changed: Any, values: Sequence[Any], hook: str, what: str) -> tuple[Any, ...]:
+    """What a hook returned, as many gradients as there are ``values``. Raises E0407."""
+    changed = tuple(changed)  # PyTorch takes the rows of a tensor, too
+    if len(changed) != len(values):
+        raise RuntimeFault(
+            "E0407",
+            f"Backward {hook} returned an invalid number of {what}, got {len(changed)}, but "
+            f"expected {len(values)}",
+        )
+    return changed
 
 
 def _through(values: tuple) -> tuple[tuple, Any, list[int]]:

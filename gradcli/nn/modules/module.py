@@ -48,7 +48,13 @@ class Module(State):
 
     def __init__(self) -> None:
         put = super().__setattr__
-        for name in (*_KINDS, "_pre_hooks", "_hooks", "_backward_hooks", "_backward_pre_hooks"):
+        for name in (
+            *_KINDS,
+            "_forward_pre_hooks",
+            "_forward_hooks",
+            "_backward_hooks",
+            "_backward_pre_hooks",
+        ):
             put(name, {})
         put("_not_saved", set())
         put("training", True)
@@ -60,7 +66,12 @@ class Module(State):
         )
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        if not (self._pre_hooks or self._hooks or self._backward_hooks or self._backward_pre_hooks):
+        if not (
+            self._forward_pre_hooks
+            or self._forward_hooks
+            or self._backward_hooks
+            or self._backward_pre_hooks
+        ):
             return self.forward(*args, **options)
         from gradcli.nn.modules.hooks import called
 
@@ -314,14 +325,17 @@ class Module(State):
         self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False
     ) -> Handle:
         """Call ``hook(module, inputs)`` before forward; what it returns replaces the inputs."""
-        return _registered(self._pre_hooks, hook, prepend, with_kwargs)
+        return _registered(self._forward_pre_hooks, hook, prepend, with_kwargs)
 
     def register_forward_hook(
         self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False,
         always_call: bool = False,
     ) -> Handle:  # fmt: skip
-        """Call ``hook(module, inputs, output)`` after forward; what it returns replaces output."""
-        return _registered(self._hooks, hook, prepend, with_kwargs)
+        """Call ``hook(module, inputs, output)`` after forward; what it returns replaces output.
+
+        With ``always_call`` also where forward, or another hook, raises; with None as output.
+        """
+        return _registered(self._forward_hooks, hook, prepend, with_kwargs, always_call)
 
     def register_full_backward_pre_hook(self, hook: Callable, prepend: bool = False) -> Handle:
         """Call ``hook(module, grad_output)`` before backward passes through this module."""
@@ -358,8 +372,10 @@ def indented(text: str) -> str:
     return text.replace("\n", "\n  ")
 
 
-def _registered(hooks: dict, hook: Callable, prepend: bool, with_kwargs: bool) -> Handle:
-    entry: Any = (hook, with_kwargs)
+def _registered(
+    hooks: dict, hook: Callable, prepend: bool, with_kwargs: bool, always: bool = False
+) -> Handle:
+    entry: Any = (hook, with_kwargs, always)
     handle = Handle(hooks, entry)
     if prepend:
         last = list(hooks)[-1]

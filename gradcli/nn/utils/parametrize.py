@@ -9,6 +9,7 @@ the parametrised names are properties.
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from gradcli.engine.grad_mode import no_grad
@@ -17,8 +18,31 @@ from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter
 from gradcli.ops.errors import ValueFault
 
-__all__ = ["ParametrizationList", "is_parametrized", "register_parametrization",
+__all__ = ["ParametrizationList", "cached", "is_parametrized", "register_parametrization",
            "remove_parametrizations", "type_before_parametrizations"]  # fmt: skip
+
+
+class _Kept(threading.local):
+    """The values computed inside ``cached()``, by list; how many of these blocks are entered."""
+
+    def __init__(self) -> None:
+        self.blocks = 0
+        self.values: dict[ParametrizationList, Any] = {}
+
+
+_kept = _Kept()
+
+
+class cached:
+    """``with cached():`` a parametrised name is computed once, the first time it is read."""
+
+    def __enter__(self) -> None:
+        _kept.blocks += 1
+
+    def __exit__(self, *_fault: object) -> None:
+        _kept.blocks -= 1
+        if not _kept.blocks:
+            _kept.values.clear()
 
 
 class ParametrizationList(ModuleList):
@@ -62,10 +86,17 @@ def type_before_parametrizations(module: Module) -> type:
 
 def _property(name: str) -> property:
     def get(self: Module) -> Any:
-        return self._modules["parametrizations"][name]()
+        wrapped = self._modules["parametrizations"][name]
+        if not _kept.blocks:
+            return wrapped()
+        if wrapped not in _kept.values:
+            _kept.values[wrapped] = wrapped()
+        return _kept.values[wrapped]
 
     def put(self: Module, value: Any) -> None:
-        self._modules["parametrizations"][name].assign(value)
+        wrapped = self._modules["parametrizations"][name]
+        _kept.values.pop(wrapped, None)
+        wrapped.assign(value)
 
     return property(get, put)
 

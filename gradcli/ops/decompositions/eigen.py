@@ -15,18 +15,17 @@ from gradcli.ops.conversion import conj, real
 from gradcli.ops.declaration.batching import matrices
 from gradcli.ops.decompositions.packing import (
     Together,
-    both_parts,
     decompose,
     diagonal_matrix,
     eye_of,
-    flat,
     join,
     mH,
     one_phase,
     over_gaps,
+    packed,
     square_shape,
+    unpacked,
 )
-from gradcli.ops.joining import cat
 from gradcli.ops.kinds import general
 from gradcli.ops.linalg import solve
 from gradcli.ops.products import matmul
@@ -43,8 +42,11 @@ def _eigh(x: Any, checked: bool) -> Any:
     return join((values, vectors), shape[:-2], x.dtype)
 
 
+_CORE = "n nn"
+
+
 def _eigh_both(out: Any, shape: Sequence[int]) -> tuple[Any, Any]:
-    values, vectors = both_parts(out, shape)
+    values, vectors = unpacked(out, shape, _CORE)
     return real(values), vectors
 
 
@@ -66,7 +68,7 @@ def _eigh_jvp(tx: Any, x: Any, out: Any) -> Any:
     inside = matmul(matmul(mH(vectors), 0.5 * (tx + mH(tx))), vectors)
     gaps = unsqueeze(values, -2) - unsqueeze(values, -1)
     moved = matmul(vectors, over_gaps(inside, gaps, eye_of(values)))
-    return cat(diagonal(inside), flat(moved), dim=-1)
+    return packed(_CORE, diagonal(inside), moved)
 
 
 eigh_parts = general(
@@ -79,6 +81,11 @@ eigh_parts = general(
     grad_name="LinalgEighBackward0",
     doc="Eigenvalues in ascending order, then eigenvectors, of (x + x.mH)/2.",
     edges="infinite or NaN for the vectors of repeated eigenvalues",
+    core="(n,n)->(n),(n,n)",
+    parts=("eigvalsh({x})", "eigh({x})[1]"),
+    latex=lambda params, rank: {1: r"\mathbf{V}"}.get(params.get("part", -1)),
+    numpy="np.linalg.eigh({0})[{part}]",
+    pytorch="torch.linalg.eigh({0})[{part}]",
     batching=matrices,
     public=False,
 )
@@ -110,6 +117,11 @@ eigvalsh = general(
     doc="The eigenvalues of (x + x.mH)/2 in ascending order, for a symmetric or Hermitian x.",
     edges="of (x + x.mH)/2, so that value and derivative agree where x is not symmetric",
     example='sum(eigvalsh(A)) --A "2,1;1,3"',
+    core="(n,n)->(n)",
+    sorted=1,
+    kink="where eigenvalues of {0} are equal: single ones have no derivative",
+    numpy="np.linalg.eigvalsh",
+    pytorch="torch.linalg.eigvalsh",
     latex=r"\boldsymbol{\lambda}",
     batching=matrices,
 )
@@ -124,8 +136,8 @@ def _eig(x: Any, checked: bool) -> Any:
 
 
 def _eig_vjp(g: Any, out: Any, shape: Sequence[int], checked: bool) -> Any:
-    values, vectors = both_parts(out, shape)
-    g_values, g_vectors = both_parts(conj(g), shape)
+    values, vectors = unpacked(out, shape, _CORE)
+    g_values, g_vectors = unpacked(conj(g), shape, _CORE)
     eye = eye_of(values)
     gaps = conj(unsqueeze(values, -2) - unsqueeze(values, -1))
     inside = matmul(mH(vectors), g_vectors)
@@ -137,12 +149,12 @@ def _eig_vjp(g: Any, out: Any, shape: Sequence[int], checked: bool) -> Any:
 
 
 def _eig_jvp(tx: Any, x: Any, out: Any) -> Any:
-    values, vectors = both_parts(out, x.shape)
+    values, vectors = unpacked(out, x.shape, _CORE)
     inside = solve(vectors, matmul(tx + 0.0 * vectors, vectors))
     gaps = unsqueeze(values, -2) - unsqueeze(values, -1)
     moved = matmul(vectors, over_gaps(inside, gaps, eye_of(values)))
     along = real(diagonal(matmul(mH(vectors), moved)))
-    return cat(diagonal(inside), flat(moved - vectors * unsqueeze(along, -2)), dim=-1)
+    return packed(_CORE, diagonal(inside), moved - vectors * unsqueeze(along, -2))
 
 
 eig_parts = general(
@@ -168,12 +180,12 @@ def _eigvals(x: Any) -> Any:
 
 
 def _eigvals_vjp(g: Any, x: Any, shape: Sequence[int]) -> Any:
-    _, vectors = both_parts(eig_parts(x), shape)
+    _, vectors = unpacked(eig_parts(x), shape, _CORE)
     return conj(solve(mH(vectors), unsqueeze(conj(g), -1) * mH(vectors)))
 
 
 def _eigvals_jvp(tx: Any, x: Any) -> Any:
-    _, vectors = both_parts(eig_parts(x), x.shape)
+    _, vectors = unpacked(eig_parts(x), x.shape, _CORE)
     return diagonal(solve(vectors, matmul(tx + 0.0 * vectors, vectors)))
 
 

@@ -23,10 +23,11 @@ from gradcli.ops.errors import LinAlgFault, RuntimeFault
 from gradcli.ops.indexing import getitem
 from gradcli.ops.joining import cat
 from gradcli.ops.kinds import general
+from gradcli.ops.linalg import inv
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import Operator
 from gradcli.ops.products import matmul
-from gradcli.ops.shape import mT
+from gradcli.ops.shape import expand, mT
 
 
 def _pinv(x: Any, rtol: float | None, atol: float) -> Any:
@@ -69,8 +70,11 @@ pinv = general(
     grad_name="LinalgPinvBackward0",
     doc="The Moore-Penrose inverse: singular values up to rtol times the largest count as 0.",
     edges="at constant rank",
+    core="(m,n)->(n,m)",
+    transposes=True,
+    numpy="np.linalg.pinv({0})",
+    pytorch="torch.linalg.pinv({0})",
     example='sum(pinv(A)) --A "2,1;1,3"',
-    latex=r"\operatorname{pinv}",
     batching=matrices,
 )
 
@@ -115,7 +119,9 @@ def _matrix_exp(x: Any) -> Any:
 
 
 def _block(x: Any, y: Any) -> Any:
-    """[[x, y], [0, x]] for each matrix of stacks."""
+    """[[x, y], [0, x]] for each matrix of stacks, which broadcast."""
+    shape = np.broadcast_shapes(tuple(x.shape), tuple(y.shape))
+    x, y = (v if tuple(v.shape) == shape else expand(v, shape) for v in (x, y))
     return cat(cat(x, y, dim=-1), cat(0.0 * x, x, dim=-1), dim=-2)
 
 
@@ -124,11 +130,14 @@ def _corner(x: Any) -> Any:
     return getitem(x, (Ellipsis, slice(0, n), slice(n, 2 * n)))
 
 
-def analytic(name: str, compute: Callable[[Any], Any], **facts: Any) -> Operator:
+def analytic(
+    name: str, compute: Callable[[Any], Any], slope: Callable[[Any], Any], **facts: Any
+) -> Operator:
     """Declare an analytic function f of square matrices, and with it the operator ``NAME_along``.
 
-    That one is Df(x)[y], the derivative of f at x along y. It is linear in y, its transpose is
-    Df(x.T), and its own derivative by x is once more a block.
+    ``slope`` is f' as a function of matrices. The operator is Df(x)[y], the derivative of f at x
+    along y. It is linear in y, its transpose is Df(x.T), and its own derivative by x is once more a
+    block.
     """
 
     def along_value(x: Any, y: Any) -> Any:
@@ -143,6 +152,15 @@ def analytic(name: str, compute: Callable[[Any], Any], **facts: Any) -> Operator
     def along_jvp(tx: Any, ty: Any, x: Any, y: Any) -> Any:
         return _corner(along(_block(x, tx), _block(y, ty)))
 
+    def written(library: str, call: str) -> str:
+        """The block in another library's words; "" where that has no such function."""
+        zeros = f"{library}.zeros_like(x)"
+        block = f"np.block([[x, y], [{zeros}, x]])"
+        if library == "torch":
+            block = f"torch.cat([torch.cat([x, y], -1), torch.cat([{zeros}, x], -1)], -2)"
+        lines = f"    n = len(x)\n    return {call}({block})[:n, n:]"
+        return call and f"def _{name}_along(x, y):\n{lines}"
+
     along: Operator = general(
         f"{name}_along",
         along_value,
@@ -150,6 +168,11 @@ def analytic(name: str, compute: Callable[[Any], Any], **facts: Any) -> Operator
         lambda g, x: along(mT(x), g),
         jvp=along_jvp,
         dtypes="promote",
+        slope=slope,
+        numpy=written("np", facts["numpy"]),
+        jax=written("np", facts["jax"]),
+        pytorch=written("torch", facts["pytorch"]),
+        latex=rf"\operatorname{{D}}{facts['latex']}",
         doc=f"The derivative of {name}(x) along y.",
         example=f'sum({name}_along(A, B)) --A "2,1;1,3" --B "1,0;2,1"',
         core="(n,n),(n,n)->(n,n)",
@@ -162,18 +185,23 @@ def analytic(name: str, compute: Callable[[Any], Any], **facts: Any) -> Operator
         jvp=lambda tx, x: along(x, tx),
         dtypes="inexact",
         core="(n,n)->(n,n)",
+        transposes=True,
         batching=matrices,
         **facts,
     )
 
 
-matrix_exp = analytic(
+matrix_exp: Operator = analytic(
     "matrix_exp",
     _matrix_exp,
+    lambda x: matrix_exp(x),
     aliases=("expm",),
     grad_name="LinalgMatrixExpBackward0",
     doc="The exponential of a square matrix: the sum of x^k / k!.",
     example='sum(matrix_exp(A)) --A "0,1;-1,0"',
+    numpy="scipy.linalg.expm",
+    jax="jax.scipy.linalg.expm",
+    pytorch="torch.linalg.matrix_exp",
     latex=r"\operatorname{expm}",
 )
 
@@ -331,7 +359,10 @@ solve_sylvester: Operator = general(
     domain="no eigenvalue of x is minus one of y",
     example='sum(solve_sylvester(A, B, C)) --A "2,1;1,3" --B "1,0;2,1" --C "1,2;3,4"',
     core="(m,m),(n,n),(m,n)->(m,n)",
+    slope=lambda x: 0.5 * inv(x),  # of sqrtm, by its value
     numpy="scipy.linalg.solve_sylvester",
+    jax="",
+    pytorch="",
     batching=matrices,
 )
 sqrtm = general(
@@ -345,13 +376,21 @@ sqrtm = general(
     edges="refused where zero is an eigenvalue",
     example='sum(sqrtm(A)) --A "2,1;1,3"',
     core="(n,n)->(n,n)",
+    transposes=True,
+    numpy="scipy.linalg.sqrtm",
+    jax="jax.scipy.linalg.sqrtm",
+    pytorch="",
     batching=matrices,
 )
 logm = analytic(
     "logm",
     _logm,
+    lambda x: inv(x),
     doc="The principal logarithm of a square matrix: imaginary parts between -pi and pi.",
     domain="no eigenvalue of x is zero or a negative number",
     example='sum(logm(A)) --A "2,1;1,3"',
+    numpy="scipy.linalg.logm",
+    jax="",
+    pytorch="",
     latex=r"\operatorname{logm}",
 )

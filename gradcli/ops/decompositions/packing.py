@@ -16,6 +16,7 @@ back.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from gradcli.ops.comparison import ones_like
 from gradcli.ops.conversion import conj
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.indexing import getitem
+from gradcli.ops.joining import cat
 from gradcli.ops.linalg import _solved, _square, solve
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.shape import mT, reshape, undiagonal
@@ -66,19 +68,34 @@ def join(parts: Sequence[Any], lead: Sequence[int], dtype: Any) -> Any:
     return np.concatenate(flat, axis=-1)
 
 
-def take_part(out: Any, start: int, shape: Sequence[int]) -> Any:
-    """The part of the last dimension that begins at ``start``, in its own shape."""
-    lead = tuple(out.shape)[:-1]
-    size = 1
-    for n in shape:
-        size *= n
-    return reshape(getitem(out, (Ellipsis, slice(start, start + size))), (*lead, *shape))
+def unpacked(out: Any, shape: Sequence[int], core: str) -> tuple[Any, ...]:
+    """The parts of a joined array: of a decomposition of ``shape``, as ``core`` has their sizes.
+
+    What does not lie in an array (a formula) has them as ``__gradcli_parts__``.
+    """
+    apart = getattr(out, "__gradcli_parts__", None)
+    if apart is not None:
+        return apart  # type: ignore[no-any-return]
+    lead, found, start = tuple(out.shape)[:-1], [], 0
+    sizes = {"m": shape[-2], "n": shape[-1], "k": min(shape[-2:])}
+    for letters in core.split():
+        own = tuple(sizes[c] for c in letters)
+        end = start + prod(own)
+        found.append(reshape(getitem(out, (Ellipsis, slice(start, end))), (*lead, *own)))
+        start = end
+    return tuple(found)
 
 
-def flat(x: Any) -> Any:
-    """Each matrix of a stack as one row, as results lie in a joined array."""
-    shape = tuple(x.shape)
-    return reshape(x, (*shape[:-2], shape[-2] * shape[-1]))
+def packed(core: str, *parts: Any) -> Any:
+    """Parts of several results joined as they lie in one array; see ``unpacked``."""
+    together = getattr(type(parts[0]), "__gradcli_packed__", None)
+    if together is not None:
+        return together(parts)
+    flat = []
+    for letters, x in zip(core.split(), parts, strict=True):
+        s = tuple(x.shape)
+        flat.append(x if len(letters) < 2 else reshape(x, (*s[:-2], s[-2] * s[-1])))
+    return cat(*flat, dim=-1)
 
 
 def mH(x: Any) -> Any:
@@ -125,12 +142,6 @@ class Together(tuple[Any, ...]):
     def astype(self, dtype: Any) -> tuple[Any, ...]:
         """Each array in this dtype, as a plain tuple."""
         return tuple(a.astype(dtype) for a in self)
-
-
-def both_parts(out: Any, shape: Sequence[int]) -> tuple[Any, Any]:
-    """Eigenvalues (..., n) and eigenvectors (..., n, n) out of a joined array."""
-    n = shape[-1]
-    return take_part(out, 0, (n,)), take_part(out, n, (n, n))
 
 
 def over_r(x: Any, r: Any) -> Any:

@@ -17,15 +17,14 @@ from gradcli.ops.decompositions.packing import (
     decompose,
     diagonal_matrix,
     eye_of,
-    flat,
     join,
     matrix_shape,
     mH,
     over_r,
+    packed,
     square_shape,
-    take_part,
+    unpacked,
 )
-from gradcli.ops.joining import cat
 from gradcli.ops.kinds import general
 from gradcli.ops.linalg import solve
 from gradcli.ops.products import matmul
@@ -37,14 +36,12 @@ def _qr(x: Any) -> Any:
     return join(decompose("qr", lambda a: Together(np.linalg.qr(a)), x), shape[:-2], x.dtype)
 
 
-def _qr_both(out: Any, shape: Sequence[int]) -> tuple[Any, Any]:
-    m, n = shape[-2:]
-    return take_part(out, 0, (m, n)), take_part(out, m * n, (n, n))
+_CORE = "mn nn"
 
 
 def _qr_vjp(g: Any, out: Any, shape: Sequence[int]) -> Any:
-    q, r = _qr_both(out, shape)
-    gq, gr = _qr_both(conj(g), shape)
+    q, r = unpacked(out, shape, _CORE)
+    gq, gr = unpacked(conj(g), shape, _CORE)
     upper = triu(matmul(gr, mH(r)) - matmul(mH(q), gq), 0)
     both = upper + mH(upper)
     both = both - 0.5 * diagonal_matrix(diagonal(both))
@@ -52,14 +49,14 @@ def _qr_vjp(g: Any, out: Any, shape: Sequence[int]) -> Any:
 
 
 def _qr_jvp(tx: Any, x: Any, out: Any) -> Any:
-    q, r = _qr_both(out, x.shape)
+    q, r = unpacked(out, x.shape, _CORE)
     inside = matmul(mH(q), tx)
     scaled = mH(solve(mH(r), mH(inside)))
     below = tril(scaled, -1)
     own = diagonal(scaled)
     turn = below - mH(below) + 0.5 * diagonal_matrix(own - conj(own))
     tq = mH(solve(mH(r), mH(tx - matmul(q, inside)))) + matmul(q, turn)
-    return cat(flat(tq), flat(inside - matmul(turn, r)), dim=-1)
+    return packed(_CORE, tq, inside - matmul(turn, r))
 
 
 qr_parts = general(
@@ -70,6 +67,11 @@ qr_parts = general(
     dtypes="inexact",
     grad_name="LinalgQrBackward0",
     doc="Q with orthonormal columns, then R upper triangular: x = Q R, where x is not wide.",
+    core="(m,n)->(m,n),(n,n)",
+    parts=("qr({x})[0]", "qr({x})[1]"),
+    latex=lambda params, rank: {0: r"\mathbf{Q}", 1: r"\mathbf{R}"}.get(params.get("part", -1)),
+    numpy="np.linalg.qr({0})[{part}]",
+    pytorch="torch.linalg.qr({0})[{part}]",
     batching=matrices,
     public=False,
 )

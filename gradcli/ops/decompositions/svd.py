@@ -17,15 +17,14 @@ from gradcli.ops.decompositions.packing import (
     decompose,
     diagonal_matrix,
     eye_of,
-    flat,
     join,
     matrix_shape,
     mH,
     one_phase,
     over_gaps,
-    take_part,
+    packed,
+    unpacked,
 )
-from gradcli.ops.joining import cat
 from gradcli.ops.kinds import general
 from gradcli.ops.products import matmul
 from gradcli.ops.shape import diagonal, unsqueeze
@@ -37,11 +36,12 @@ def _svd(x: Any, checked: bool) -> Any:
     return join(found, shape[:-2], x.dtype)
 
 
+_CORE = "mk k kn"
+
+
 def _svd_all(out: Any, shape: Sequence[int]) -> tuple[Any, Any, Any]:
-    m, n = shape[-2:]
-    k = min(m, n)
-    s = real(take_part(out, m * k, (k,)))
-    return take_part(out, 0, (m, k)), s, take_part(out, m * k + k, (k, n))
+    u, s, vh = unpacked(out, shape, _CORE)
+    return u, real(s), vh
 
 
 def _svd_vjp(g: Any, out: Any, shape: Sequence[int], checked: bool) -> Any:
@@ -79,7 +79,7 @@ def _svd_jvp(tx: Any, x: Any, out: Any) -> Any:
     if n > m:
         tvh = tvh + (matmul(mH(u), tx) - matmul(inside, vh)) / column
     ts = 0.5 * diagonal(inside + mH(inside))
-    return cat(flat(tu), ts, flat(tvh), dim=-1)
+    return packed(_CORE, tu, ts, tvh)
 
 
 svd_parts = general(
@@ -92,6 +92,13 @@ svd_parts = general(
     grad_name="LinalgSvdBackward0",
     doc="U, the singular values in descending order, and V' with x = U diag(s) V'.",
     edges="infinite or NaN for the vectors of repeated or zero singular values",
+    core="(m,n)->(m,k),(k),(k,n)",
+    parts=("svd({x}, False)[0]", "svdvals({x})", "svd({x}, False)[2]"),
+    latex=lambda params, rank: {0: r"\mathbf{U}", 2: r"\mathbf{V}^{\top}"}.get(
+        params.get("part", -1)
+    ),
+    numpy="np.linalg.svd({0}, full_matrices=False)[{part}]",
+    pytorch="torch.linalg.svd({0}, full_matrices=False)[{part}]",
     batching=matrices,
     public=False,
 )
@@ -121,6 +128,11 @@ svdvals = general(
     grad_name="LinalgSvdBackward0",
     doc="The singular values of a matrix in descending order.",
     example='sum(svdvals(A)) --A "2,1;1,3"',
+    core="(m,n)->(k)",
+    sorted=-1,
+    kink="where singular values of {0} are equal or 0: single ones have no derivative",
+    numpy="np.linalg.svd({0}, compute_uv=False)",
+    pytorch="torch.linalg.svdvals",
     latex=r"\boldsymbol{\sigma}",
     batching=matrices,
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradcli.symbolic.emit import sums as w
+from gradcli.symbolic.emit import tree as w
 from gradcli.symbolic.emit.like_terms import (
     Piece,
     content,
@@ -18,7 +18,7 @@ from gradcli.symbolic.emit.like_terms import (
     total,
     without,
 )
-from gradcli.symbolic.emit.sums import Text
+from gradcli.symbolic.emit.tree import Text
 
 
 def entries_shared(pieces: Sequence[Piece]) -> list[Piece] | None:

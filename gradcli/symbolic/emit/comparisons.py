@@ -9,9 +9,9 @@ from gradcli.language.syntax import nodes as n
 from gradcli.ops.declaration.infix import MIRRORED
 from gradcli.ops.errors import Fault
 from gradcli.ops.operator import OPERATORS
-from gradcli.symbolic.emit import sums as w
+from gradcli.symbolic.emit import tree as w
 from gradcli.symbolic.emit.reductions import reached
-from gradcli.symbolic.emit.sums import Text
+from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.algebra import opened
 

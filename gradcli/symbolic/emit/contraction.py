@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from gradcli.symbolic.emit import sums as w
+from gradcli.symbolic.emit import tree as w
 from gradcli.symbolic.emit.slices import Acting, acted
-from gradcli.symbolic.emit.sums import Text
+from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.expr.tensor import Label
 from gradcli.symbolic.unsupported import no_closed_form
 
@@ -360,7 +360,8 @@ class Graph:
             if at in self.vectors and at != start:
                 chain.append(atom(w.called("diag", elementwise(self.vectors[at])), True))
         self.matrices, self.vectors = [], {}
-
+        if len(chain) > 1 and chain[-1][0].key.startswith("inv("):
+            chain = [chain[-1], *chain[:-1]]  # an inverse before what it solves for
         plain = w.joined(acted([a for a, _ in chain], False), "@")
         other = w.joined(acted([b for _, b in reversed(chain)], False), "@")
         return w.called("trace", min(plain, other, key=lambda t: t.cost))

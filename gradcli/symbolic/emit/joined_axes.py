@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from gradcli.symbolic.emit import sums as w
+from gradcli.symbolic.emit import tree as w
 from gradcli.symbolic.emit.slices import reshaped, size_text
-from gradcli.symbolic.emit.sums import Text
+from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.base import Base, Label
 

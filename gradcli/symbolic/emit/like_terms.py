@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from gradcli.symbolic.emit import sums as w
-from gradcli.symbolic.emit.sums import Text
+from gradcli.symbolic.emit import tree as w
+from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.expr.base import common
 from gradcli.symbolic.expr.terms import SMALL
 

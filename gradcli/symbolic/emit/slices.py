@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradcli.language.syntax import nodes as n
-from gradcli.symbolic.emit import sums as w
-from gradcli.symbolic.emit.sums import Text
+from gradcli.symbolic.emit import tree as w
+from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.expr import selectors, sizes
 from gradcli.symbolic.expr.base import Base
 
@@ -27,6 +27,8 @@ def size_text(size: str) -> Text:
 
 
 def _halved(name: str) -> Text:
+    if name.startswith("min("):
+        return w.called("min", *map(size_text, name[4:-1].split(",")))
     inner, _, step = name[2:-1].rpartition(")//")
     return w.binary("//", size_text(inner), w.numeral(int(step)))
 

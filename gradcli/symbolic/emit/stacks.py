@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 from gradcli.ops.errors import Fault
-from gradcli.symbolic.emit import sums as w
-from gradcli.symbolic.emit.sums import Text
+from gradcli.symbolic.emit import tree as w
+from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.algebra import open_factor
 

@@ -10,11 +10,11 @@ from fractions import Fraction
 from typing import Any
 
 from gradcli.ops.operator import OPERATORS
-from gradcli.symbolic.emit import sums as w
+from gradcli.symbolic.emit import tree as w
 from gradcli.symbolic.emit.contraction import Graph, Vector, elementwise
 from gradcli.symbolic.emit.joined_axes import unjoined
 from gradcli.symbolic.emit.like_terms import Piece
-from gradcli.symbolic.emit.sums import Text
+from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.elementwise import applied
 
@@ -149,6 +149,55 @@ def on_diagonal(writer: Any, factors: list[tuple], ends: tuple[v.Label, ...]) ->
     return found
 
 
+def alongs_applied(writer: Any, factors: list[tuple]) -> list[tuple]:
+    """Factors with a derivative of a matrix function, a base over four labels, as a call.
+
+    What closes over its last two labels is the direction; over its first two, that of the
+    transposed map: ``matrix_exp_along(A.T, G)``. Where neither closes, it stays.
+    """
+    for f in factors:
+        b, idx, e = f
+        if isinstance(b, Text) or b.kind != "matrix" or len(b.args) < 2 or e != 1:
+            continue
+        rest = [g for g in factors if g is not f]
+        for ends, out, turned in ((idx[2:], idx[:2], False), (idx[:2], idx[2:], True)):
+            found = _closing(rest, ends, out)
+            if found is None:
+                continue
+            names = {x: (x[0], i) for i, x in reversed(list(enumerate(ends)))}
+            moved = [(g, tuple(names.get(x, x) for x in i), p) for g, i, p in found]
+            inner = v.product(moved, v.ONE, v.bound_of(moved))
+            labels = ((ends[0][0], 0), (ends[1][0], 1))
+            if ends[0] == ends[1]:  # a trace with weights
+                inner = v.mul(inner, v.delta(*labels))
+            writer.bases(inner)
+            op = OPERATORS[b.name]
+            given = []
+            for a in b.args[: op.arity - 1]:
+                own = tuple(a.free())
+                given.append(writer.sum(a, own[::-1] if turned else own, True))
+            text = w.called(b.name, *given, writer.sum(inner, labels, True))
+            return alongs_applied(writer, [*(g for g in rest if g not in found), (text, out, e)])
+    return factors
+
+
+def _closing(factors: list[tuple], ends: tuple, out: tuple) -> list[tuple] | None:
+    """The factors that hang together with ``ends`` by summed labels; None where others do too."""
+    reached: set = set(ends)
+    found: list[tuple] = []
+    if any(x[1] >= 0 for x in ends) or reached & set(out):
+        return None
+    while True:
+        more = [g for g in factors if g not in found and reached & set(g[1])]
+        if not more:
+            return found
+        for b, idx, _ in more:
+            if isinstance(b, Text) or any(x[1] >= 0 or x in out for x in idx):
+                return None
+            reached |= set(idx)
+        found += more
+
+
 def diagonal_piece(
     writer: Any, c: Fraction, tops: list[Text], below: list[Text], vectors: list[list[Vector]],
     graph: Graph, labels: tuple[v.Label, ...],
@@ -224,9 +273,13 @@ def lettered(writer: Any, m: v.Monomial, c: Fraction, labels: tuple[v.Label, ...
             parts.append(letters[x])
             operands.append(w.called("ones", writer.dimension(x[0])))
     tops, below = above_and_below(scalars)
-    if len(parts) == 1 and parts[0] == "".join(letters[x] for x in labels):
+    whole = "".join(letters[x] for x in labels)
+    if len(parts) == 1 and len(whole) > 2 and parts[0] == whole[:-2] + whole[:-3:-1]:
+        turned = w.attribute(operands[0], "mT")
+        return Piece(c, tops, below, (turned,), 2)
+    if len(parts) == 1 and parts[0] == whole:
         return Piece(c, tops, below, (operands[0],), 2 if labels else 0)
-    equation = ",".join(parts) + "->" + "".join(letters[x] for x in labels)
+    equation = ",".join(parts) + "->" + whole
     found = w.called("einsum", w.quoted(equation), *operands)
     return Piece(c, tops, below, (found,), 2 if labels else 0)
 

@@ -13,7 +13,8 @@ from typing import Any
 
 from gradcli.ops.declaration.infix import is_comparison
 from gradcli.ops.errors import Fault
-from gradcli.symbolic.emit import sums as w
+from gradcli.ops.operator import OPERATORS
+from gradcli.symbolic.emit import tree as w
 from gradcli.symbolic.emit.collect import gathered
 from gradcli.symbolic.emit.comparisons import choice, comparison, outer_first, smaller
 from gradcli.symbolic.emit.contraction import Graph, Matrix, Vector, atom, elementwise, reciprocal
@@ -22,9 +23,9 @@ from gradcli.symbolic.emit.like_terms import Piece
 from gradcli.symbolic.emit.reductions import logsumexp, reduction, row_length, row_spread, spread
 from gradcli.symbolic.emit.slices import KINDS, Acting, Operand, absorbed, alone, size_text
 from gradcli.symbolic.emit.stacks import stacked
-from gradcli.symbolic.emit.sums import Text
 from gradcli.symbolic.emit.terms import (
     above_and_below,
+    alongs_applied,
     averaged,
     column,
     diagonal_piece,
@@ -35,6 +36,7 @@ from gradcli.symbolic.emit.terms import (
     powers_merged,
     vector_piece,
 )
+from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.unsupported import no_closed_form
 
@@ -119,12 +121,9 @@ class Writer:
         if b.kind == "reduce":
             return reduction(self, b, labels)
         if b.kind == "matrix":
-            inner = self.sum(b.args[0], tuple(b.args[0].free()), True)
-            if b.name == "logabsdet":
-                return w.called("log", w.called("abs", w.called("det", inner)))
-            return w.called(b.name, inner) if b.name != "detsign" else w.called(
-                "sign", w.called("det", inner)
-            )  # fmt: skip
+            if len(b.args) > 1:
+                return w.name(b.name)  # see alongs_applied
+            return self.of_matrix(b.name, self.sum(b.args[0], tuple(b.args[0].free()), True))
         if is_comparison(b.name):
             return comparison(self, b, labels)
         args = [self.argument(a, labels, len(b.args) == 1) for a in b.args]
@@ -143,6 +142,15 @@ class Writer:
         if b.name == "minimum":
             return smaller(args)
         return w.called("max" if b.name == "maximum" else b.name, *args)
+
+    def of_matrix(self, name: Any, x: Text) -> Text:
+        """A function of a matrix."""
+        if isinstance(name, tuple):
+            op, part = name
+            return w.filled(OPERATORS[op].parts[part], x)
+        if name == "logabsdet":
+            return w.called("log", w.called("abs", w.called("det", x)))
+        return w.called("sign", w.called("det", x)) if name == "detsign" else w.called(name, x)
 
     def argument(self, t: v.Tensor, labels: tuple[v.Label, ...], full: bool) -> Text:
         """An argument of a call; ``full`` where it may not be shorter than the labels."""
@@ -205,6 +213,8 @@ class Writer:
                 and idx[0][1] >= 0
             ):
                 continue  # there is no other entry
+            if not isinstance(b, Text) and b.kind == "matrix" and len(b.args) > 1:
+                raise no_closed_form(f"`{b.name}` of a matrix by every entry")
             text, exponent = (b, e) if isinstance(b, Text) else self.raised(b, e)
             found.append(Operand(text, exponent, idx, None if isinstance(b, Text) else b))
         if any(f.kind in ("entry", "slice") for f in found):
@@ -248,6 +258,8 @@ class Writer:
         factors = list(m)
         if any(b.kind == "join" for b, _, _ in m):
             factors = unjoined(self, factors)
+        if any(b.kind == "matrix" and len(b.args) > 1 for b, _, _ in m):
+            factors = alongs_applied(self, factors)
         merged, number = powers_merged(self, factors)
         return spread(self, merged), number
 

@@ -16,7 +16,7 @@ from gradcli.symbolic.expr.base import HALF, ONE, Base, base
 def inverses_cancelled(merged: Mapping[tuple[Base, tuple], Fraction], bound: set) -> list | None:
     """The factors with one inv(U) @ U or U @ inv(U) carried out; None where there is none."""
     for (b, idx), e in merged.items():
-        if b.kind != "matrix" or b.name != "inv" or e != 1 or idx[0] == idx[1]:
+        if b.name != "inv" or len(idx) != 2 or e != 1 or idx[0] == idx[1]:
             continue
         ((core, _),) = b.args[0].terms.items()
         core = core[0][0]

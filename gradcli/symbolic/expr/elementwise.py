@@ -165,7 +165,7 @@ def _log(t: v.Tensor) -> v.Tensor:
             if b.kind == "constant" and b.name == "e":
                 return v.number(e)
             if b.kind == "matrix" and b.name == "det" and e == 1:
-                return v.factor(v.base("matrix", "logdet", b.args))
+                return v.factor(v.base("matrix", "logdet", b.args, b.dims), idx)
             if e.denominator > 1 or (e != 1 and v.is_positive(b)):
                 return v.scale(_made("log", (v.factor(b, idx),)), e)
     return _made("log", (t,))
@@ -194,7 +194,7 @@ def indicator(condition: v.Tensor, holds: bool) -> v.Tensor:
     known = condition.number()
     if known is not None:
         return v.number(int((known != 0) == holds))
-    if all(b.kind == "call" and b.name == "where" for m in condition.terms for b, _, _ in m):
+    if all(b.kind == "entry" or b.name == "where" for m in condition.terms for b, _, _ in m):
         return condition if holds else v.add(v.UNIT, v.scale(condition, -1))
     labels = tuple(condition.free())
     b, places = v.settled("call", "where", (condition, v.number(int(holds))), labels)

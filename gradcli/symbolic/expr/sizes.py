@@ -1,7 +1,8 @@
 """Sizes of dimensions as texts: a number, a name, or made of them: ``n-1``, ``n+m``, ``n*m``.
 
 A size is a polynomial in names with whole coefficients, written in one way only, so that equal
-sizes are equal texts. What a step of a slice leaves, ``((n+1)//2)``, counts as a name.
+sizes are equal texts. What a step of a slice leaves, ``((n+1)//2)``, counts as a name, and so does
+``min(n,m)``.
 """
 
 from __future__ import annotations
@@ -39,10 +40,17 @@ def _terms(size: str) -> tuple[tuple[tuple[str, ...], int], ...]:
 def _product(text: str) -> tuple[tuple[str, ...], int]:
     number = -1 if text.startswith("-") else 1
     names = []
-    for part in text.lstrip("+-").split("*") if "(" not in text else [text.lstrip("+-")]:
+    depth, parts = 0, [""]
+    for c in text.lstrip("+-"):
+        depth += (c == "(") - (c == ")")
+        if c == "*" and not depth:
+            parts.append("")
+        else:
+            parts[-1] += c
+    for part in parts:
         if part.isdigit():
             number *= int(part)
-        elif part.isidentifier() or (part.startswith("((") and part.endswith(")")):
+        elif part.isidentifier() or (part.startswith(("((", "min(")) and part.endswith(")")):
             names.append(part)
         else:
             raise ValueError(text)
@@ -87,6 +95,15 @@ def over(a: str, step: int) -> str:
     return str(int(a) // step) if a.isdigit() else f"(({a})//{step})"
 
 
+def smaller(a: str, b: str) -> str:
+    """The smaller of two sizes."""
+    if a == b:
+        return a
+    return (
+        str(min(int(a), int(b))) if a.isdigit() and b.isdigit() else f"min({min(a, b)},{max(a, b)})"
+    )
+
+
 def names(size: str) -> set[str]:
     """The names that a size is made of."""
     word, found = "", set()
@@ -94,7 +111,7 @@ def names(size: str) -> set[str]:
         if c.isalnum() or c == "_":
             word += c
         else:
-            if word and not word.isdigit():
+            if word and not word.isdigit() and (word, c) != ("min", "("):
                 found.add(word)
             word = ""
     return found
@@ -106,7 +123,10 @@ def value(size: str, known: Mapping[str, int]) -> int | None:
     for parts, number in terms(size).items():
         for part in parts:
             one: int | None
-            if part.startswith("(("):
+            if part.startswith("min("):
+                ends = [value(end, known) for end in part[4:-1].split(",")]
+                one = None if None in ends else min(e for e in ends if e is not None)
+            elif part.startswith("(("):
                 inner, _, step = part[2:-1].rpartition(")//")
                 whole = value(inner, known)
                 one = None if whole is None else whole // int(step)

@@ -12,7 +12,7 @@ from math import lcm
 from typing import Any
 
 from gradcli.ops.operator import OPERATORS
-from gradcli.symbolic.expr import selectors, sizes
+from gradcli.symbolic.expr import selectors, sizes, spectral
 from gradcli.symbolic.expr.base import (
     ONE,
     Base,
@@ -35,10 +35,12 @@ SMALL = 1000
 """A number below one over this is no fraction to multiply a sum with, but a decimal."""
 
 
-def _along_one_side(name: Any) -> bool:
+def _along_one_side(kind: str, name: Any) -> bool:
     """Whether a function of a symmetric matrix is not symmetric: cholesky, softmax in rows."""
     op = OPERATORS.get(name.removesuffix("0")) if isinstance(name, str) else None
-    return op is not None and (name == "cholesky" or "dim" in op.params)
+    if kind == "matrix":
+        return op is None or not op.transposes
+    return op is not None and "dim" in op.params
 
 
 def base(
@@ -48,7 +50,7 @@ def base(
     made = interned(kind, name, args, dims, traits)
     if args and not made.examined:
         made.examined = True
-        if len(dims) == 2 and dims[0] == dims[1] and not _along_one_side(name):
+        if len(dims) == 2 and dims[0] == dims[1] and not _along_one_side(kind, name):
             turn = {(dims[0], 0): (dims[0], 1), (dims[0], 1): (dims[0], 0)}
             if all(relabel(a, turn) == add(a) for a in args):
                 made.traits |= {"symmetric"}
@@ -143,6 +145,9 @@ def product(
                 return ZERO
         if found is not None:
             return product(found, coefficient, bound)
+        spectral_found = spectral.met(merged, bound)
+        if spectral_found is not None:
+            return product(spectral_found[0], coefficient * spectral_found[1], bound)
     if picked:
         placed = selectors.placed(merged, bound)
         if placed is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from gradcli.language.runtime.run import Program
@@ -18,6 +19,7 @@ from gradcli.symbolic.emit.slices import size_text
 from gradcli.symbolic.expr.sizes import is_plain, solved
 from gradcli.symbolic.printers.formula import FREE, Formula
 from gradcli.symbolic.printers.library_names import has_call, index_text, library_call, value_text
+from gradcli.symbolic.program.let import fresh_names
 from gradcli.symbolic.program.steps import COMPARISON, Step
 from gradcli.symbolic.shapes.declarations import Declaration
 from gradcli.symbolic.unsupported import NO_CLOSED_FORM
@@ -92,6 +94,8 @@ class _Writer:
             self.results[i] = name
             taken.add(name)
         self.locals = formula.letters(taken)
+        self.decompositions: dict[tuple, str] = {}
+        self.fresh = fresh_names({*taken, *self.locals.values()})
         self.computed: dict[int, str] = {}  # the first result of each step, as a name for it
         for name, root in zip(self.results, formula.roots, strict=True):
             if formula.steps[root].op not in FREE:
@@ -124,8 +128,16 @@ class _Writer:
         """The docstring and the statements."""
         formula = self.formula
         lines: list[str] = []
+        decomposed = Counter((s.op, s.inputs) for s in formula.steps if "part" in s.params)
         for i, step in enumerate(formula.steps):
             piece, plain = self.step(i, step)
+            whole = (step.op, step.inputs)
+            if decomposed[whole] > 1:  # once for all its parts
+                call, _, part = piece[0].rpartition("[")
+                if whole not in self.decompositions:
+                    self.decompositions[whole] = next(self.fresh)
+                    lines.append(f"{self.decompositions[whole]} = {call}")
+                piece = (f"{self.decompositions[whole]}[{part}", p.POSTFIX)
             name = self.locals.get(i) or (None if plain else self.computed.get(i))
             if name is not None:
                 lines.append(f"{name} = {piece[0]}")
@@ -232,6 +244,9 @@ class _Writer:
     def qualified(self, text: str) -> str:
         """A text with the names by which the libraries are imported."""
         self.uses_special = self.uses_special or text.startswith("special.")
+        for package in re.findall(r"(?<![\w.])((?:jax\.)?scipy\.\w+)\.", text):
+            if f"import {package}" not in self.imports:
+                self.imports.append(f"import {package}")
         text = re.sub(r"\b(np|torch)\.", f"{self.alias}.", text)
         return re.sub(r"\bspecial\.", f"{self.special}.", text)
 

@@ -96,6 +96,8 @@ class Extent:
             total = sizes.times(total, self.of.size(d) or "1")
         return total
 
+    __repr__ = __str__  # in messages
+
 
 class Stand:
     """Stands for the value of one step."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from inspect import unwrap
 from itertools import pairwise
 from typing import Any
 
@@ -23,13 +24,11 @@ from gradcli.symbolic.expr import sizes
 from gradcli.symbolic.program.lookup import called_by_name, composed_function, not_imported
 from gradcli.symbolic.unsupported import at, no_closed_form, norm_of_order, unturned
 
-BINARY = {sign: op.name for sign, op in by_sign().items() if sign in METHODS} | {"^": "pow"}
+BINARY = {sign: op.name for sign, op in by_sign().items() if sign in METHODS}
 COMPARISON = {sign: op.name for sign, op in by_sign().items() if sign in MIRRORED}
 CREATION = ("eye", "ones", "zeros")
 DATA = object()
 """Stands in the arguments of a composed function where a value of the formula goes."""
-PLANNED = frozenset(("pinv", "qr", "eigh", "eigvalsh", "svd", "expm"))
-"""Functions that have their place in the language but no operator here so far."""
 
 
 class Step:
@@ -222,12 +221,33 @@ class _Flattening:
             part = self.literal(node.index)
             if part in (0, 1):
                 return ("detsign", "logabsdet")[part], list(inner.args), {}, None
+        found = self.part(node, called.id) if known else None
+        if found is not None:
+            return found
         if isinstance(node.index, n.List) and node.index.items:
             parts = [n.Subscript(inner, item) for item in node.index.items]
             return "stack", list(parts), {"dim": 0}, None
         if isinstance(inner, n.Attribute) and inner.name == "shape":
             raise self.refuse("`.shape` as a value", node)
         return "getitem", [inner], {"index": self.index(node.index)}, None
+
+    def part(self, node: n.Subscript, name: str) -> tuple[str, list[Any], dict, Any] | None:
+        """One of the results of a decomposition: ``eigh(A)[1]``; None for anything else."""
+        op, call = OPERATORS.get(f"{name}_parts"), node.value
+        if op is None or not op.parts or not isinstance(call, n.Call):
+            return None
+        place = self.whole(node.index)
+        if not call.args or not -len(op.parts) <= place < len(op.parts):
+            raise self.refuse(f"part {place} of `{name}`", node)
+        params: dict[str, Any] = {"part": place % len(op.parts)}
+        given = [*map(unparse, call.args[1:]), *(unparse(k.value) for k in call.keywords)]
+        if f"{name}({', '.join(['{x}', *given])})[{place}]" != op.parts[place]:
+            if given and op.parts[place].startswith(f"{name}("):
+                raise self.refuse(f"`{unparse(node)}`", node)
+            params["square"] = op.parts[place].startswith(
+                f"{name}("
+            )  # svd(X)[0] has more columns than svd(X, False)[0]
+        return op.name, list(call.args[:1]), params, None
 
     def index(self, node: n.Node) -> Any:
         """What stands between brackets, as Python has it."""
@@ -282,11 +302,8 @@ class _Flattening:
                 raise self.refuse("a call of a function of the program", node)
             if name in self.checked.imported:
                 name = getattr(self.checked.imported[name], "__name__", name)
-            elif name not in NAMES:
-                if name in PLANNED:
-                    raise self.refuse(f"`{name}`", node)
-                if name not in CALLED:
-                    self.checked.require(self.checked.free)
+            elif name not in NAMES and name not in CALLED:
+                self.checked.require(self.checked.free)
         elif isinstance(func, n.Attribute):
             inner: Any = func
             while isinstance(inner, n.Attribute):
@@ -338,7 +355,8 @@ class _Flattening:
 
     def require_known(self, func: n.Attribute, prefix: str) -> None:
         """Raise a fault (E0204) for a function that the module of a prefix does not have."""
-        path, inner = [], func
+        path: list[str] = []
+        inner: n.Expr = func
         while isinstance(inner, n.Attribute):
             path.append(inner.name)
             inner = inner.value
@@ -351,14 +369,20 @@ class _Flattening:
 
     def richer(self, op: Operator, node: n.Call, name: str, args: Sequence[n.Node]) -> bool:
         """Whether a call has parameters that only the function composed of an operator takes."""
+        function: Any = composed_function(self.checked, node.func, name)
+        own = getattr(unwrap(function), "__code__", None)
+        if op.name == "norm":  # linalg.norm and the nuclear one: of matrices by singular values
+            given = [*args, *(k.value for k in node.keywords)]
+            nuclear = any(isinstance(a, n.String) and a.value == "nuc" for a in given)
+            if nuclear or "linalg" in unparse(node.func) or (own and "ord" in own.co_varnames):
+                return True
         if op.name == "clamp":  # between bounds that are values too
             bounds = [*args[1:], *(k.value for k in node.keywords)]
             return not all(map(self.is_literal, bounds))
         asked = {k.name for k in node.keywords}
         if asked <= op.params.keys():
             return False
-        code = getattr(composed_function(self.checked, node.func, name), "__code__", None)
-        return code is not None and asked <= set(code.co_varnames)
+        return own is not None and asked <= set(own.co_varnames)
 
     def check_order(self, args: list[Any], named: dict[str, n.Expr]) -> None:
         """The order of a norm is a number. Raises a fault (E0701) that says what to write."""

@@ -118,11 +118,12 @@ def _forward(steps: Sequence[Step], known: Mapping[str, int]) -> list[int | None
             rank = known.get(s.value)
         elif s.op in ("number", "constant"):
             rank = 0
-        elif (core := core_of(s.op)) is not None:
+        elif (core := core_of(s.op, s.params.get("part", 0))) is not None:
             taken, kept = len(core[0][0]), len(core[1])
             rank = kept + max((taken if first is None else first) - taken, 0)
         elif s.op == "solve":
-            rank = inner[1]
+            sides = [r for r in inner if r is not None]
+            rank = inner[1] if len(sides) < 2 else max(sides) - (sides[1] == 1)
         elif s.op == "contract":
             rank = len(s.params["labels"].partition("->")[2])
         elif s.op in _MADE:
@@ -213,7 +214,7 @@ def _backward(
             asked = _ANY
         elif s.op == "composed":
             asked = 0
-        elif (core := core_of(s.op)) is not None:
+        elif (core := core_of(s.op, s.params.get("part", 0))) is not None:
             asked = len(core[0][0])
         elif s.op == "getitem":
             asked = _ANY if rank_needed(s) < 2 else rank_needed(s)
@@ -262,12 +263,12 @@ def _one_name(steps: Sequence[Step], i: int) -> bool:
     return names == 1
 
 
-def _upper(steps: Sequence[Step], known: Mapping[str, int]) -> list[bool]:
+def _upper(steps: Sequence[Step], sides: Mapping[str, int]) -> list[bool]:
     """Whether a step, looked at through elementwise operators, holds what must be a matrix."""
     found: list[bool] = []
     for s in steps:
         if s.op == "name":
-            rank = known.get(s.value)
+            rank = sides.get(s.value)
             found.append(rank == 2 if rank is not None else s.value[0].isupper())
         elif _is_mixed(s.op):
             found.append(s.op in ("tril", "triu"))

@@ -45,13 +45,16 @@ def reduces(name: str) -> bool:
 
 
 @cache
-def core_of(name: str) -> tuple[list[str], str] | None:
-    """The core dimensions of an operator: of inv ``(["nn"], "nn")``; None without any."""
+def core_of(name: str, part: int = 0) -> tuple[list[str], str] | None:
+    """The core dimensions of an operator: of inv ``(["nn"], "nn")``; None without any.
+
+    ``part`` is which of several results is asked for.
+    """
     core = OPERATORS[name].core if name in OPERATORS else ""
     if not core:
         return None
-    taken, _, kept = core.replace(",", "").partition("->")
-    return taken[1:-1].split(")("), kept[1:-1]
+    taken, kept = (x[1:-1].split(")(") for x in core.replace(",", "").split("->"))
+    return taken, kept[part]
 
 
 def items(index: Any, rank: int) -> list[Any]:

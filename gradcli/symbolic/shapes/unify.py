@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gradcli.language.syntax.printer import unparse
 from gradcli.ops.dims import normal_dim, normal_dims
 from gradcli.ops.operator import OPERATORS
 from gradcli.symbolic.expr import sizes
@@ -90,6 +91,8 @@ class Unifier:
         total = "0"
         for size in found:
             total = sizes.plus(total, size or "0")
+        if kind == "min":
+            total = sizes.smaller(*map(str, found))
         if kind == "product":
             total = "1"
             for size in found:
@@ -223,16 +226,19 @@ class Unifier:
             if max(len(left), len(right)) > 2:
                 return self.stacked(s, left, right)
             return (*left[:-1], *(right[1:] if len(right) > 1 else ()))
-        core = core_of(s.op)
+        core = core_of(s.op, s.params.get("part", 0))
         if core is not None:
             return self.core(s, inner, *core)
         if s.op == "solve":
             right = inner[1]
-            if len(first) != 2 or len(right) not in (1, 2):
+            if len(first) < 2 or not right:
                 raise self.wrong(s, "solve needs a matrix, then a vector or a matrix", s.inputs)
-            self.meet(first[0], first[1], s)
-            self.meet(first[0], right[0], s)
-            return right
+            self.meet(first[-2], first[-1], s)
+            if len(right) == 1:
+                self.meet(first[-1], right[0], s)
+                return (*first[:-2], *right)
+            self.meet(first[-1], right[-2], s)
+            return (*self.broadcast(s, [first[:-2], right[:-2]]), *right[-2:])
         if s.op == "contract":
             return self.letters(s, inner)
         if s.op == "permute":
@@ -247,15 +253,28 @@ class Unifier:
         return self.rest(s, inner)
 
     def core(self, s: Step, inner: list[tuple], taken: list[str], kept: str) -> tuple:
-        """The shape of what a declaration has core dimensions for; of stacks, that of diagonal."""
+        """The shape of what a declaration has core dimensions for, of stacks of matrices too."""
         lead: tuple = ()
-        if s.op == "diagonal":
+        if len(taken) == 1 and len(taken[0]) == 2 and s.op != "trace":
             lead, inner = inner[0][:-2], [inner[0][-2:]]
         if any(len(x) != len(letters) for x, letters in zip(inner, taken, strict=True)):
-            needed = "two vectors" if len(taken) > 1 else "a matrix"
-            raise self.wrong(s, f"{s.op} needs {needed}", s.inputs)
+            needed = "matrices" if len(taken[0]) > 1 else "two vectors"
+            raise self.wrong(s, f"{s.op} needs {needed if taken[1:] else 'a matrix'}", s.inputs)
         known = self.lettered(s, taken, inner)
+        if s.params.get("square") and self.root(inner[0][0]) != self.root(inner[0][1]):
+            written = OPERATORS[s.op].parts[s.params["part"]]
+            raise no_closed_form(f"all of `{unparse(s.node)}` (write {written.format(x='X')})",
+                                 self.source, s.node)  # fmt: skip
+        for letter in kept:
+            if letter not in known:
+                known[letter] = self.smaller(*known.values())
         return (*lead, *(known[c] for c in kept))
+
+    def smaller(self, a: int | None, b: int | None) -> int | None:
+        """The dimension that is as large as the smaller of two."""
+        if a is None or b is None or self.root(a) == self.root(b):
+            return b if a is not None else a
+        return self.later(("min", a, b))
 
     def stacked(self, s: Step, left: tuple, right: tuple) -> tuple:
         """The shape of products of stacks of matrices."""

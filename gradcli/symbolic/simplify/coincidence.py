@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradcli.ops.declaration.infix import is_comparison
+from gradcli.ops.operator import OPERATORS
 from gradcli.symbolic.expr import selectors
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.identities import PIECEWISE
@@ -32,6 +33,27 @@ def may_coincide(a: v.Tensor, b: v.Tensor) -> bool:
     ):  # fmt: skip
         return False
     return not names[0] or not names[1] or bool(names[0] & names[1])
+
+
+def in_order(t: v.Tensor) -> int:
+    """1 or -1 where a vector is in ascending or descending order, such as eigenvalues; else 0."""
+    ((m, c),) = t.terms.items() if len(t.terms) == 1 else [((), 0)]
+    if len(m) != 1 or m[0][2] != 1 or m[0][0].kind != "matrix" or len(m[0][1]) != 1:
+        return 0
+    op = OPERATORS.get(m[0][0].name)
+    return 0 if op is None or m[0][1][0][1] < 0 else op.sorted if c > 0 else -op.sorted
+
+
+def end_of_sorted(a: v.Tensor, b: v.Tensor) -> v.Tensor | None:
+    """Where a, in ascending or descending order, is b, its first or last entry: a single 1."""
+    if not in_order(a) or b.free():
+        return None
+    (label,) = a.free()
+    for place in (0, -1):
+        one = v.factor(selectors.entry(label[0], place), (label,))
+        if v.contract(v.distribute(a, one), [label]) == b:
+            return one
+    return None
 
 
 def _extreme(t: v.Tensor) -> v.Base | None:

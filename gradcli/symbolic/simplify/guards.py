@@ -38,7 +38,7 @@ def _settled(m: v.Monomial, c: Fraction) -> v.Tensor:
     whole = v.Tensor({m: c})
     for _ in range(MOST_ROUNDS):
         new = None
-        for step in (_divided, _assumed, _excluded):
+        for step in (_divided, _marked, _assumed, _excluded):
             new = step(m, c)
             if new is not None:
                 break
@@ -70,6 +70,23 @@ def _divided(m: v.Monomial, c: Fraction) -> v.Tensor | None:
             if all(_vanishes(k, size) for k in whole.terms):
                 return whole
             return v.product([*m, *less, (b, idx, v.ONE), mark], c, v.bound_of(m))
+    return None
+
+
+def _marked(m: v.Monomial, c: Fraction) -> v.Tensor | None:
+    """A term without the indicator of u != 0, where the rest of it is 0 for u == 0 anyway."""
+    for f in m:
+        if not is_call(f[0], "where") or f[0].args[1].number() != 0:
+            continue
+        zero = _nothing(f[0], f[1])
+        if zero is None or len(zero.terms) != 1:
+            continue
+        ((size, _),) = zero.terms.items()
+        rest = [g for g in m if g is not f]
+        if tuple(rest) == size:
+            continue  # one side of a guard, which _divided knows as it is
+        if all(g[2] > 0 or g[0].kind == "sum" for g in rest) and _vanishes(tuple(rest), size):
+            return v.product(rest, c, v.bound_of(m))
     return None
 
 

@@ -1,17 +1,22 @@
-"""Inverses that stand side by side in a finished text, as the inverse of one product.
+"""Inverses in the products of a finished text.
+
+Those that stand side by side become the inverse of one product, those with something behind them
+the solution of a system:
 
     inv(X) @ inv(Y)          inv(Y @ X)
-    inv(X).T @ inv(Y) @ u    inv(Y @ X.T) @ u
+    inv(X).T @ inv(Y) @ u    solve(Y @ X.T, u)
+    A @ inv(X) @ B @ u       A @ solve(X, B @ u)
 
 What is one inverse used twice, ``inv(L).T @ inv(L)``, stays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from gradcli.language.syntax import nodes as n
+from gradcli.language.syntax.printer import unparse
 from gradcli.ops.operator import OPERATORS
 from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.program.let import parts_of, rebuilt
@@ -27,27 +32,117 @@ def inverses_joined(x: Text, scalars: Collection[str]) -> Text | None:
     """
     if x.key.count("inv(") < 2 or "@" not in x.key:
         return None
+    return _rewritten(x, lambda node, _: _joined(node, scalars))
+
+
+def systems_solved(x: Text, scalars: Collection[str]) -> Text | None:
+    """A text with ``solve(X, Y)`` for ``inv(X) @ Y``; None without any.
+
+    An inverse that is needed as such elsewhere stays in products too.
+    """
+    if "inv(" not in x.key or "@" not in x.key:
+        return None
+    kept: set[str] = set()
+    gone: set[str] = set()
+
+    def change(node: n.Binary, left: bool) -> tuple[n.Expr, int] | None:
+        return None if left else _solved(node, scalars, kept, gone)
+
+    while (found := _rewritten(x, change)) is not None:
+        needed = {a for a in gone if f"inv({a})" in found.key}
+        if not needed:
+            break
+        kept |= needed
+        gone.clear()
+    return found
+
+
+def _rewritten(
+    x: Text, change: Callable[[n.Binary, bool], tuple[n.Expr, int] | None]
+) -> Text | None:
+    """A text with its products changed, the inner ones first; None where none is.
+
+    ``change`` gives the new product and the operations saved, of a product and whether it is the
+    left part of a longer one.
+    """
     saved = 0
     built: dict[int, n.Node] = {}
-    waiting: list[tuple[n.Node, bool]] = [(x.node, False)]
+    waiting: list[tuple[n.Node, bool, bool]] = [(x.node, False, False)]
     while waiting:
-        node, ready = waiting.pop()
+        node, ready, left = waiting.pop()
         inner = parts_of(node)
         if not ready:
-            waiting.append((node, True))
-            waiting += [(c, False) for c in inner]
+            waiting.append((node, True, left))
+            longer = isinstance(node, n.Binary) and node.op == "@"
+            waiting += [(c, False, longer and c is inner[0]) for c in inner]
             continue
         new = node
         if any(built[id(c)] is not c for c in inner):
             new = rebuilt(node, [built[id(c)] for c in inner])
         if isinstance(new, n.Binary) and new.op == "@":
-            joined = _joined(new, scalars)
-            if joined is not None:
-                new = joined[0]
-                saved += joined[1]
+            while isinstance(new, n.Binary) and (found := change(new, left)) is not None:
+                new = found[0]
+                saved += found[1]
         built[id(node)] = new
     whole = built[id(x.node)]
     return Text(whole, x.cost - saved) if saved else None  # type: ignore[arg-type]
+
+
+def _solved(
+    node: n.Binary, scalars: Collection[str], kept: Collection[str], gone: set[str]
+) -> tuple[n.Expr, int] | None:
+    """The last inverse of a chain of factors, with all that follows it, as a system.
+
+    Not those of what is among ``kept``; what was inverted is put into ``gone``.
+    """
+    factors = _factors(node)
+    front: list[Any] = []  # numbers about the first factor: 2*inv(A) @ b
+    first: Any = factors[0]
+    while True:
+        if isinstance(first, n.Unary):
+            inner = first.operand
+        elif isinstance(first, n.Binary) and first.op == "*" and _is_scalar(first.left, scalars):
+            inner = first.right
+        elif isinstance(first, n.Binary) and first.op == "/" and _is_scalar(first.right, scalars):
+            inner = first.left
+        else:
+            break
+        front.append(first)
+        first = inner
+    for at in reversed(range(len(factors) - 1)):
+        known = _argument(factors[at] if at else first)
+        behind = factors[at + 1]
+        if isinstance(behind, n.Attribute) and any(map(_inverts, n.walk(behind))):
+            continue  # one inverse on both sides, the product turned for the other's sake
+        name = unparse(_plain(known[0])) if known is not None else ""
+        if known is None or name in kept:
+            continue
+        whole: n.Expr = n.Call(n.Name("solve"), (known[0], _product(factors[at + 1 :])), ())
+        if at:
+            whole = _product([*factors[:at], whole])
+        else:
+            for part in reversed(front):
+                if isinstance(part, n.Unary):
+                    whole = n.Unary(part.op, whole)
+                elif part.op == "*":
+                    whole = n.Binary("*", part.left, whole)
+                else:
+                    whole = n.Binary("/", whole, part.right)
+        gone.add(name)
+        return whole, 1 + known[1]
+    return None
+
+
+def _inverts(node: n.Node) -> bool:
+    return isinstance(node, n.Name) and node.id in ("inv", "solve")
+
+
+def _product(factors: Sequence[n.Expr]) -> n.Expr:
+    """Factors with @ between them."""
+    whole = factors[0]
+    for f in factors[1:]:
+        whole = n.Binary("@", whole, f)
+    return whole
 
 
 def _joined(node: n.Binary, scalars: Collection[str]) -> tuple[n.Expr, int] | None:

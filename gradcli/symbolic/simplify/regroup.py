@@ -144,7 +144,7 @@ def inverses_met(t: v.Tensor) -> v.Tensor:
     So ``inv(X + A) - inv(X + A) @ X @ inv(X + A)`` is ``inv(X + A) @ A @ inv(X + A)``.
     """
     for b in v.bases_of(t):
-        if b.kind != "matrix" or b.name != "inv":
+        if b.name != "inv" or len(b.dims) != 2:
             continue
         counts = {m: sum(f[0] is b and f[2] == 1 for f in m) for m in t.terms}
         core = v.place(b.args[0], tuple((d, i) for i, d in enumerate(b.dims)))

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from gradcli.ops.errors import Fault
-from gradcli.symbolic.emit.sums import Text
+from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.emit.writer import Writer
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.algebra import (
@@ -29,7 +29,7 @@ from gradcli.symbolic.simplify.choice_trees import by_cases, choices_met
 from gradcli.symbolic.simplify.cross_products import crossed, turns
 from gradcli.symbolic.simplify.exponentials import exponents_joined, exponents_met
 from gradcli.symbolic.simplify.guards import known_sides, unguarded
-from gradcli.symbolic.simplify.inverse_products import inverses_joined
+from gradcli.symbolic.simplify.inverse_products import inverses_joined, systems_solved
 from gradcli.symbolic.simplify.piecewise import PIECES
 from gradcli.symbolic.simplify.recognise import as_quotients, mirrored, named, ramps, tidied
 from gradcli.symbolic.simplify.regroup import (
@@ -88,8 +88,8 @@ def forms(t: v.Tensor, dims: Sequence[str], sizes: dict[str, int] | None = None)
     bases = v.bases_of(t)
     if any(b.kind == "matrix" and b.name == "inv" for b in bases):
         scalars = {b.name for b in bases if b.kind in ("name", "size") and not b.dims}
-        joined = [inverses_joined(x, scalars) for x in found]
-        found += [x for x in joined if x is not None]
+        for change in (inverses_joined, systems_solved):
+            found += [y for x in found if (y := change(x, scalars)) is not None]
     # Among equals A.T @ (u*v) before (A.T*u) @ v.
     found.sort(key=lambda x: (x.cost, x.key.count(".T*")))
     if len(dims) < 3 and "einsum(" in found[0].key:  # it says little where matrices can say it

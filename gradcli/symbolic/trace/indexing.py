@@ -9,7 +9,7 @@ from gradcli.ops.dims import normal_dim, normal_dims
 from gradcli.symbolic.expr import selectors, sizes
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.shapes.rules import items, widths
-from gradcli.symbolic.trace.operations import _apart, expand
+from gradcli.symbolic.trace.operations import apart, expand
 from gradcli.symbolic.trace.operations import sum as total
 from gradcli.symbolic.trace.symbol import Symbol, aligned, operation
 from gradcli.symbolic.unsupported import no_closed_form
@@ -31,7 +31,7 @@ def getitem(x: Symbol, index: Any = ()) -> Symbol:
 
     Raises a fault (E0701) where the size of a slice is not known.
     """
-    x = _apart(x)
+    x = apart(x)
     t: v.Tensor = x.tensor
     axes: list = []
     left = iter(x.axes)
@@ -66,7 +66,7 @@ def _slice(t: v.Tensor, label: Any, p: slice) -> tuple[v.Tensor, Any]:
 @operation("put")
 def put(x: Symbol, value: Symbol, index: Any = (), onward: bool = False) -> Symbol:
     """x - what is there + what is put there."""
-    x = _apart(x)
+    x = apart(x)
     old = getitem(x, index=index)
     new = expand(value, old.shape) if value.axes != old.axes else value
     (a, b), axes = aligned((old, new))
@@ -124,7 +124,7 @@ def cat(*xs: Symbol, dim: int = 0) -> Symbol:
     axis = normal_dim(dim, len(xs[0].axes))
     if len(xs) == 1:
         return xs[0]
-    parts = [_apart(x) for x in xs]
+    parts = [apart(x) for x in xs]
     long = "0"
     for x in parts:
         long = sizes.plus(long, _extent(x, axis))
@@ -152,7 +152,7 @@ def _embedded(t: v.Tensor, here: Any, label: v.Label, start: str) -> v.Tensor:
 @operation("pad")
 def pad(x: Symbol, pad: Sequence[int] = ()) -> Symbol:
     """Zeros around a tensor: its axes as parts of longer ones."""
-    x = _apart(x)
+    x = apart(x)
     t, axes = x.tensor, list(x.axes)
     for axis, (low, high) in widths(pad, len(axes)).items():
         here = axes[axis]
@@ -175,7 +175,7 @@ def sum_to(x: Symbol, shape: Sequence[int] = ()) -> Symbol:
 @operation("flip")
 def flip(x: Symbol, dims: Any = None) -> Symbol:
     """A product with the matrix that reverses, along each of the dimensions."""
-    x = _apart(x)
+    x = apart(x)
     t, axes = x.tensor, list(x.axes)
     for d in normal_dims(dims, len(axes)):
         label = axes[d] if axes else None
@@ -193,7 +193,7 @@ def roll(x: Symbol, shifts: Any = 1, dims: Any = None) -> Symbol:
     """
     if dims is None and len(x.axes) > 1:
         raise no_closed_form("`roll` of a flattened matrix (give a dimension)")
-    x = _apart(x)
+    x = apart(x)
     t, axes = x.tensor, list(x.axes)
     moved = shifts if isinstance(shifts, tuple | list) else (shifts,)
     for shift, d in zip(moved, normal_dims(dims, len(axes)), strict=True):
@@ -218,7 +218,7 @@ def triu(x: Symbol, diagonal: int = 0) -> Symbol:
 
 
 def _triangle(x: Symbol, k: int, turned: bool) -> Symbol:
-    x = _apart(x)
+    x = apart(x)
     a, b = x.axes[-2:]
     if a is None or b is None:
         raise no_closed_form("a triangle of a matrix with a dimension of size 1")
@@ -232,7 +232,7 @@ def cumsum(x: Symbol, dim: int = 0) -> Symbol:
     """Running sums: a product with the matrix of ones on and below the diagonal."""
     if not x.axes:
         return x
-    x = _apart(x)
+    x = apart(x)
     d = normal_dim(dim, len(x.axes))
     label = x.axes[d]
     if label is None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.elementwise import applied, indicator
-from gradcli.symbolic.simplify.coincidence import may_coincide
+from gradcli.symbolic.simplify.coincidence import end_of_sorted, may_coincide
 from gradcli.symbolic.simplify.piecewise import has_pieces, meeting
 from gradcli.symbolic.trace.symbol import (
     Symbol,
@@ -133,6 +133,10 @@ def _equality(name: str, x: Symbol, y: Symbol) -> Symbol:
     (a, b), axes = aligned((x, y))
     if not in_a_rule():
         return Symbol(applied(name, (a, b)), axes)
+    end = (end_of_sorted(a, b) or end_of_sorted(b, a)) if name == "eq" else None
+    if end is not None:
+        ties.seen.add("one")
+        return Symbol(end, axes)
     if a == b:
         ties.seen.add("kept")
     elif a.number() is None or b.number() is None:

@@ -12,12 +12,12 @@ from typing import Any
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.elementwise import powered
 from gradcli.symbolic.expr.kronecker import Kronecker, kronecker
-from gradcli.symbolic.trace.operations import matmul
-from gradcli.symbolic.trace.symbol import Symbol, operation
+from gradcli.symbolic.trace.operations import apart, matmul, mul
+from gradcli.symbolic.trace.symbol import OPERATION, Symbol, operation
 from gradcli.symbolic.unsupported import no_closed_form, no_value
 
 
-def _own(x: Symbol, name: str) -> tuple[v.Tensor, v.Label, v.Label]:
+def square(x: Symbol, name: str) -> tuple[v.Tensor, v.Label, v.Label]:
     """A square matrix over two fresh labels. Raises a fault (E0701) for anything else."""
     if len(x.axes) != 2 or None in x.axes or x.axes[0][0] != x.axes[1][0]:  # type: ignore[index]
         raise no_closed_form(f"`{name}` of what is no square matrix")
@@ -159,36 +159,46 @@ def _of_kronecker(name: str, both: Kronecker) -> v.Tensor:
     return v.mul(*found) if name == "det" else v.add(*found)
 
 
+def _stack(name: str, x: Symbol) -> Symbol:
+    """An inverse or a determinant of each matrix of a stack."""
+    x = apart(x)
+    labels: Any = x.axes
+    free = x.tensor.free()
+    if None in labels or labels[-1][0] != labels[-2][0] or any(map(v.is_hidden, free)):
+        raise no_closed_form(f"`{name}` of what are no square matrices")
+    if not set(labels) <= set(free):
+        raise no_closed_form(f"`{name}` of a matrix that is repeated, or has equal rows or columns")
+    local = v.relabel(x.tensor, {a: (a[0], i) for i, a in enumerate(labels)})
+    axes = tuple(v.fresh(a[0]) for a in (labels if name == "inv" else labels[:-2]))
+    made = v.base("matrix", name, (local,), tuple(a[0] for a in axes))
+    return Symbol(v.factor(made, axes), axes)
+
+
 @operation("inv")
 def inv(x: Symbol) -> Symbol:
     """The inverse. Raises a fault (E0701) for what is no square matrix."""
-    t, a, b = _own(x, "inv")
+    if len(x.axes) > 2:
+        return _stack("inv", x)
+    t, a, b = square(x, "inv")
     return Symbol(inverse(t, a, b), (a, b))
+
+
+def _determinant(name: str) -> Any:
+    def traced(x: Symbol) -> Symbol:
+        return _stack(name, x) if len(x.axes) > 2 else Symbol(of_matrix(name, *square(x, name)))
+
+    return traced
+
+
+for _name in ("det", "logdet", "logabsdet", "detsign"):
+    operation(_name)(_determinant(_name))
 
 
 @operation("adjugate")
 def adjugate(x: Symbol) -> Symbol:
     """det(x)*inv(x), which holds where x is regular."""
-    t, a, b = _own(x, "adjugate")
-    return Symbol(v.mul(of_matrix("det", t, a, b), inverse(t, a, b)), (a, b))
-
-
-def _scalar(name: str) -> Any:
-    return lambda x: Symbol(of_matrix(name, *_own(x, name)))
-
-
-for _name in ("det", "logdet", "logabsdet", "detsign"):
-    operation(_name)(_scalar(_name))
-
-
-@operation("cholesky")
-def cholesky(x: Symbol) -> Symbol:
-    """The factor of a symmetric matrix; another one counts as (x + x.T)/2."""
-    t, a, b = _own(x, "cholesky")
-    turned = v.relabel(t, {a: b, b: a})
-    whole = t if turned == v.add(t) else v.scale(v.add(t, turned), Fraction(1, 2))
-    local = v.relabel(whole, {a: (a[0], 0), b: (b[0], 1)})
-    return Symbol(v.factor(v.base("matrix", "cholesky", (local,), (a[0], a[0])), (a, b)), (a, b))
+    scale = OPERATION["det"](x)
+    return mul(Symbol(scale.tensor, (*scale.axes, None, None)), inv(x))
 
 
 @operation("solve")

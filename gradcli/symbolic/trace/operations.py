@@ -11,9 +11,9 @@ from fractions import Fraction
 from typing import Any
 
 from gradcli.ops.dims import normal_dim, normal_dims
-from gradcli.symbolic.expr import elementwise
+from gradcli.symbolic.expr import elementwise, selectors
 from gradcli.symbolic.expr import tensor as v
-from gradcli.symbolic.simplify.coincidence import marks_one
+from gradcli.symbolic.simplify.coincidence import in_order, marks_one
 from gradcli.symbolic.trace.symbol import (
     Symbol,
     aligned,
@@ -116,7 +116,7 @@ def _reduced(x: Symbol, dim: Any, keepdim: bool) -> tuple[list[Any], Any]:
     return gone, tuple(a for i, a in enumerate(x.axes) if i not in dims)
 
 
-def _apart(x: Symbol) -> Symbol:
+def apart(x: Symbol) -> Symbol:
     """The symbol with distinct, fresh labels (a diagonal may use one twice)."""
     if not x.axes:
         return x
@@ -211,7 +211,7 @@ def matmul(x: Symbol, y: Symbol) -> Symbol:
     """
     if not x.axes or not y.axes:
         raise no_closed_form("a product of scalars by @")
-    x, y = _apart(x), _apart(y)
+    x, y = apart(x), apart(y)
     left, right = x.axes[-1], y.axes[-2 if len(y.axes) > 1 else 0]
     lead = x.axes[:-2] if len(x.axes) > 1 else ()
     if len(y.axes) > 2:
@@ -244,14 +244,14 @@ def dot(x: Symbol, y: Symbol) -> Symbol:
 @operation("outer")
 def outer(x: Symbol, y: Symbol) -> Symbol:
     """x[i]*y[j]: the labels of both, side by side."""
-    x, y = _apart(x), _apart(y)
+    x, y = apart(x), apart(y)
     return Symbol(v.mul(x.tensor, y.tensor), (*x.axes, *y.axes))
 
 
 @operation("trace")
 def trace(x: Symbol) -> Symbol:
     """The sum over the diagonal. Raises a fault (E0701) for a matrix that is not square."""
-    x = _apart(x)
+    x = apart(x)
     a, b = x.axes
     if a is None or b is None or a[0] != b[0]:
         raise no_closed_form("the trace of a matrix that is not square")
@@ -323,7 +323,7 @@ def diagonal(x: Symbol) -> Symbol:
 
     Raises a fault (E0701) where the sizes differ.
     """
-    x = _apart(x)
+    x = apart(x)
     a, b = x.axes[-2:]
     if a is None or b is None or a[0] != b[0]:
         raise no_closed_form("the diagonal of a matrix that is not square")
@@ -333,7 +333,7 @@ def diagonal(x: Symbol) -> Symbol:
 @operation("undiagonal")
 def undiagonal(x: Symbol, shape: Any = ()) -> Symbol:
     """A vector on the diagonal: times delta. Raises a fault (E0701) for any other shape."""
-    x = _apart(x)
+    x = apart(x)
     if len(x.axes) != 1 or x.axes[0] is None or shape[0] != shape[1]:
         raise no_closed_form("a diagonal matrix that is not square")
     a: Any = x.axes[0]
@@ -345,9 +345,21 @@ GONE = 700
 """The first of the local labels that a body is reduced over."""
 
 
+def _end_of_sorted(name: str, x: Symbol, gone: list[Any]) -> v.Tensor | None:
+    """The largest or smallest of values in order, such as eigenvalues: the first or last entry."""
+    way = in_order(x.tensor)
+    if not way or len(gone) != 1 or name not in ("amax", "amin"):
+        return None
+    picked = selectors.entry(gone[0][0], -1 if (way > 0) == (name == "amax") else 0)
+    return v.contract(v.distribute(x.tensor, v.factor(picked, (gone[0],))), gone)
+
+
 def _over(name: str, x: Symbol, dim: Any, keepdim: bool) -> Symbol:
-    x = _apart(x)
+    x = apart(x)
     gone, axes = _reduced(x, dim, keepdim)
+    end = _end_of_sorted(name, x, gone)
+    if end is not None:
+        return Symbol(end, axes)
     before = v.before_join([x.tensor]) if len(gone) == 1 else None
     if before is not None and before[1][0] == gone[0]:  # of all entries, in whatever order
         _, labels, (body,) = before

@@ -12,7 +12,7 @@ from typing import Any
 from gradcli.symbolic.expr import selectors, sizes
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.shapes.rules import matched
-from gradcli.symbolic.trace.operations import _apart
+from gradcli.symbolic.trace.operations import apart
 from gradcli.symbolic.trace.symbol import Symbol, dimension_of, operation
 
 
@@ -20,7 +20,7 @@ from gradcli.symbolic.trace.symbol import Symbol, dimension_of, operation
 def reshape(x: Symbol, shape: Any = ()) -> Symbol:
     """The same entries in the same order: axes are joined and split; -1 is what is left over."""
     given = shape if isinstance(shape, tuple | list) else (shape,)
-    x = _apart(x)
+    x = apart(x)
     have = [a for a in x.axes if a is not None]
     ones = [isinstance(entry, int) and entry == 1 for entry in given]
     asked = [
@@ -84,7 +84,7 @@ def _times(
 @operation("tile")
 def tile(x: Symbol, repeats: Any = ()) -> Symbol:
     """Copies side by side: a new axis of each number of copies, joined with the old one."""
-    x = _apart(x)
+    x = apart(x)
     t, axes = x.tensor, list(x.axes)
     for d, k in enumerate(repeats if isinstance(repeats, tuple | list) else (repeats,)):
         if isinstance(k, int) and k == 1:

@@ -24,6 +24,7 @@ from gradcli.symbolic.trace import reshaping as reshaping  # registers reshape a
 from gradcli.symbolic.trace import (
     special_orders as special_orders,  # registers polygamma, Bessel functions
 )
+from gradcli.symbolic.trace import spectral as spectral  # registers decompositions
 from gradcli.symbolic.trace.symbol import Symbol, as_symbol, in_a_rule, inside_a_rule, ties
 from gradcli.symbolic.unsupported import at
 
@@ -90,22 +91,31 @@ def _step(
         return Symbol(v.UNIT if step.op == "ones" else v.ZERO, axes), None
     args = [primals[i] for i in step.inputs]
     tans = [tangents[i] for i in step.inputs]
-    params = step.params
+    params = dict(step.params)
+    part, _ = params.pop("part", None), params.pop("square", None)
     name = step.op
     if name == "diag":
         name = "undiagonal" if len(args[0].axes) == 1 else "diagonal"
         params = {"shape": args[0].shape * 2} if name == "undiagonal" else {}
     op = OPERATORS[name]
     out = op(*args, **params)
+    alone = OPERATORS.get(op.parts[part].partition("(")[0]) if part is not None else None
+    if alone is not None:  # a part that is an operator of its own: svd(X)[1]
+        op, part, out = alone, None, alone(*args)
     tangent = None
     if any(t is not None for t in tans):
         ties.seen.clear()
         with inside_a_rule():
-            tangent = push_forward(op, args, tans, out, params)
+            if op.kind == "general" and op.slope is not None and all(t is None for t in tans[:-1]):
+                tangent = op(*args[:-1], tans[-1])  # linear in its last input
+            else:
+                tangent = push_forward(op, args, tans, out, params)
         step.ties = (step.ties or frozenset()) | ties.seen
-        if tangent is not None and len(tangent.axes) < len(out.axes):
+        if part is not None:
+            tangent = None if tangent is None else tangent.__gradcli_parts__[part]
+        elif tangent is not None and len(tangent.axes) < len(out.axes):
             tangent = operations.expand(tangent, out.shape)
-    return out, tangent
+    return out if part is None else out.__gradcli_parts__[part], tangent
 
 
 def variable(name: str, shapes: Shapes, wrt: str) -> tuple[Symbol, Symbol | None]:

@@ -684,3 +684,86 @@ torch.manual_seed(0)
 net = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1))
 H = hessian(lambda x: net(x).sum())(torch.tensor([0.5, -0.5]))
 print(H.shape, torch.allclose(H, H.T))
+
+# %% lazy layers take their sizes from the first call
+import torch.nn as nn
+
+torch.manual_seed(3)
+net = nn.Sequential(
+    nn.LazyConv2d(2, kernel_size=3), nn.LazyBatchNorm2d(), nn.Flatten(), nn.LazyLinear(2)
+)
+print(net)
+first = net[3].weight
+print(first, isinstance(first, nn.Parameter), type(net[3]) is nn.Linear)
+try:
+    first.sum()
+except ValueError as fault:
+    print(str(fault)[:43])
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+loss = net(torch.ones(2, 1, 4, 4) * torch.tensor([1.0, 2.0]).view(2, 1, 1, 1)).pow(2).sum()
+loss.backward()
+opt.step()
+print(net, net[3].weight is first, type(net[3]) is nn.Linear, loss.detach())
+print(net[3].weight.shape, [name for name, p in net.named_parameters()])
+
+# %% a parametrised weight is computed
+import torch.nn as nn
+import torch.nn.utils.parametrize as parametrize
+
+
+class Even(nn.Module):
+    def forward(self, X):
+        return (X + X.T) / 2
+
+    def right_inverse(self, A):
+        return A
+
+
+class Loud(nn.Module):
+    def forward(self, X):
+        print("computed")
+        return X
+
+
+torch.manual_seed(4)
+layer = nn.Linear(2, 2)
+parametrize.register_parametrization(layer, "weight", Even())
+print(layer)
+print(torch.equal(layer.weight, layer.weight.T), sorted(dict(layer.named_parameters())))
+print(parametrize.is_parametrized(layer), layer.parametrizations.weight[0])
+layer.weight = torch.eye(2)
+print(layer.weight.detach(), layer.parametrizations.weight.original.detach())
+parametrize.remove_parametrizations(layer, "weight")
+print(layer)
+parametrize.register_parametrization(layer, "bias", Loud())
+print(layer.bias.shape)
+with parametrize.cached():
+    print(layer.bias.shape, layer.bias.shape)
+
+# %% old programs, copies and groups
+import copy
+
+import torch.nn as nn
+from torch.autograd import Variable
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(1, 1)
+
+    def forward(self, x):
+        return self.inner(x)
+
+
+torch.manual_seed(5)
+net = Net()
+other = copy.deepcopy(net)
+with torch.no_grad():
+    net.inner.weight.fill_(7.0)
+print(other, other.inner.weight.item() != 7.0)
+v = Variable(torch.ones(2), requires_grad=True)
+(v * v).sum().backward()
+print(v.grad, isinstance(v, Variable), v.type(torch.LongTensor))
+group = torch.optim.SGD([{"params": v, "lr": 0.5}], lr=0.1).param_groups[0]
+print(list(group)[:3], torch.fill_(torch.zeros(2), 3), torch.zero_(torch.ones(1)))

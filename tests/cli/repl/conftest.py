@@ -74,6 +74,20 @@ class Terminal:
         self.raw = self.text = ""
         os.kill(self.pid, signal.SIGINT)
 
+    def stopped(self, text: str) -> float:
+        """The seconds from Ctrl-C to the prompt, pressed while a statement runs."""
+        self.raw = self.text = ""
+        self.send(f"{text}\r")
+        time.sleep(0.3)
+        self.read(0.01)
+        self.interrupt()
+        began = time.perf_counter()
+        while "interrupted: everything is as it was before\n> " not in self.text:
+            took = time.perf_counter() - began
+            assert took < 20, f"it goes on:\n{self.text}"
+            self.read(0.005)
+        return took
+
     def end(self) -> int:
         """Wait for the end; gives the exit code."""
         until = time.monotonic() + 20

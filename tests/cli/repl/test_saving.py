@@ -17,6 +17,8 @@ SESSIONS = [
     ["import torch", "from torch import nn", "net = nn.Linear(2, 1)", "w = net.weight.tolist()"],
     ["out1 = 5", "out1 + 1", "z = _"],
     ["x = tensor(2., requires_grad=True)", "(x^3).backward()", "g = x.grad", "_ = 3", "h = _"],
+    ["a = 1/tensor(3.)", "import torch", "b = torch.tensor(1.)/3"],
+    ["a = ones(1)/3", ":set dtype float32", "b = ones(1)/3", ":set dtype float64", "c = ones(1)/3"],
 ]
 
 
@@ -28,7 +30,9 @@ def test_a_saved_session_gives_the_same_values(lines, tmp_path):
     try:
         session = Session()
         for line in lines:
-            list(session.feed(line))
+            setting = line.partition(":set dtype ")[2]
+            dtypes.set_default_dtype(setting or dtypes.get_default_dtype())
+            list(session.feed("" if setting else line))
         with pytest.raises(Fault):
             list(session.feed("lost = 1; 1/0"))
         path = tmp_path / "s.grad"
@@ -39,6 +43,7 @@ def test_a_saved_session_gives_the_same_values(lines, tmp_path):
         list(again.feed(path.read_text(), "file"))
         for name, value in session.variables.items():
             if name not in ("_", "o_"):
+                assert getattr(again.variables[name], "dtype", 0) == getattr(value, "dtype", 0)
                 assert (
                     str(again.variables[name]).split(" at 0x")[0] == str(value).split(" at 0x")[0]
                 )

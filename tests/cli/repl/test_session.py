@@ -66,13 +66,14 @@ class Net(torch.nn.Module):
         return self.inner(x)*k
 
 own = Net()
+lazy = torch.nn.LazyLinear(1)
 d = {"a": 1, "v": v}
 """
 SEEN = (
     "x.tolist()", "x.grad", "h.grad is None", "v.tolist()", "part.tolist()", "box[1]",
     "net.weight.tolist()", "net.training", "x.requires_grad", "k", "f(3)", "g.initial_seed()",
     "x.is_leaf", "v.shape", "own.count", "own.inner.weight.tolist()", "sorted(d)", "d['a']",
-    "own.inner.bias.grad",
+    "own.inner.bias.grad", "lazy",
 )  # fmt: skip
 CHANGES = (
     "v.mul_(0).add_(5)", "part += 7", "v[2] = 9", "part[0] = 3", "box.append(4)", "box[1][0] = 8",
@@ -85,7 +86,7 @@ CHANGES = (
     "torch.set_default_dtype(torch.float64)", "v.requires_grad_(); v2 = v*2",
     "torch.manual_seed(5); v.uniform_()", "own.count = 7", "own(torch.ones(2)).sum().backward()",
     "d['b'] = 2", "d['v'].mul_(3).add_(1)", "d.pop('a')", "d.update(a=5)", "own.more = 3",
-    "torch.nn.init.ones_(own.inner.weight)",
+    "torch.nn.init.ones_(own.inner.weight)", "lazy(torch.ones(1, 2))",
 )  # fmt: skip
 
 
@@ -113,6 +114,24 @@ def test_undo_takes_a_statement_back(session, change):
     run(session, change)
     assert session.undo().text == change
     assert [str(run(session, text)) for text in SEEN[:-3]] == before
+
+
+ITERATORS = (
+    "iter([1, 2, 3, 4])", "count(1)", "(v for v in range(1, 9))", "map(abs, [-1, -2, -3, -4])",
+    "iter({1: 0, 2: 0, 3: 0, 4: 0})", "iter(range(1, 5))", "filter(None, [0, 1, 2, 3, 4])",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("made", ITERATORS)
+def test_an_iterator_goes_back(session, made):
+    run(session, f"def count(n):\n    while True:\n        yield n\n        n += 1\n\nit = {made}")
+    assert run(session, "next(it)") == 1
+    fails(session, "next(it); list(zip(range(2), it)); zeros(2).view(5)", "E0306")
+    assert run(session, "next(it)") == 2
+    assert run(session, "pairs = zip(it, [5])", "next(pairs)") == (3, 5)
+    fails(session, "next(it); zeros(2).view(5)", "E0306")
+    session.undo()
+    assert run(session, "next(it)") == 3
 
 
 def test_an_interrupt_undoes_the_writes_of_a_loop(session):
@@ -256,3 +275,15 @@ def test_ctrl_c_stops_a_command(session, capsys):
         interrupts.release()
     captured = capsys.readouterr()
     assert "interrupted" in captured.err and captured.out == "tensor(3.)\n"
+
+
+def test_ctrl_c_between_computations_breaks_off_the_next(session):
+    """While a command is prepared, say; what is typed after it runs."""
+    interrupts = session.interrupts
+    interrupts.handle(signal.SIGINT, None)
+    with pytest.raises(KeyboardInterrupt):
+        run(session, "x = 1")
+    assert run(session, "x = 2", "x") == 2
+    interrupts.handle(signal.SIGINT, None)
+    Shell(Settings(), interrupts).take("y = 1")
+    assert not interrupts.pending

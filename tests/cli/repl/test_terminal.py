@@ -37,14 +37,17 @@ def test_a_tutorial_session(terminal, tmp_path):
     t.enter("return a*2", r"\. +$")
     t.enter("", r"\n> $")
     assert "8" in t.enter("f(4)")
+    # Who types the indentation, too, means it from the margin.
+    typed = "def g(n):|    if n > 0:|        return 1|    elif n == 0:|        return 0|    else:"
+    for line in (*typed.split("|"), "        return -1"):
+        t.enter(line, r"\. +$")
+    t.enter("", r"\n> $")
+    assert "(1, 0, -1)" in t.enter("g(5), g(0), g(-5)")
     t.enter("z = [1,", r"\. $")
     assert "[1, 2]" in (t.enter("2]"), t.enter("z"))[1]
-    t.send("while True: x.data.mul_(1.5)\r")
-    time.sleep(0.4)
-    began = time.perf_counter()
-    t.interrupt()
-    t.expect("interrupted: everything is as it was")
-    assert time.perf_counter() - began < 1.0  # 0.2 where nothing else runs
+    # The best of several, since others run too.
+    for endless in ("while True: x.data.mul_(1.5)", "sum(i*i for i in range(10**9))"):
+        assert any(t.stopped(endless) < 0.2 for _ in range(5))
     assert "tensor([1., 2.], requires_grad=True)" in t.enter("x")
     t.enter(":save session.grad")
     t.enter(":quit", "")

@@ -22,9 +22,11 @@ from tests.language.attacks.families import MORE as FAMILIES
 from tests.language.attacks.forms import FORMS, HARMLESS, TAKEN_IN, UNCATCHABLE
 from tests.language.attacks.functions_and_contexts import HELD
 from tests.language.attacks.further import FRESH
+from tests.language.attacks.program_objects import GROWS, REACHES
 from tests.language.attacks.targets import OUTSIDE
 
 MORE = {
+    "objects": REACHES,
     **{name: [t for t in texts if t not in TAKEN_IN] for name, texts in FAMILIES.items()},
     **FORMS,
 }  # fmt: skip
@@ -33,7 +35,7 @@ SECONDS = 5.0
 """The most processor time that one attack may take."""
 HANGS = 30.0
 """When a worker is given up."""
-ENDING = {**OUTSIDE, **HELD, **FRESH, "taken in": HARMLESS}
+ENDING = {**OUTSIDE, **HELD, **FRESH, "taken in": HARMLESS, "objects": GROWS}
 """Texts that may end in a value where they are harmless."""
 
 WORKER = """
@@ -151,7 +153,8 @@ def test_the_corpus_is_large():
     assert sum(map(len, OUTSIDE.values())) > 700
     assert all(len(set(texts)) == len(texts) > 50 for texts in HELD.values())
     assert all(len(set(texts)) == len(texts) > 50 for texts in FRESH.values())
-    assert len(ENDING) == len(OUTSIDE) + len(HELD) + len(FRESH) + 1
+    assert len(set(GROWS)) == len(GROWS) > 150
+    assert len(ENDING) == len(OUTSIDE) + len(HELD) + len(FRESH) + 2
 
 
 @LIMITED

@@ -275,6 +275,11 @@ class Spread:
     def do_inv(self, i: int, s: Step) -> Piece:
         return self.inverse(s.inputs[0])
 
+    def do_pinv(self, i: int, s: Step) -> Piece:
+        if s.params.get("rtol") is not None or s.params.get("atol"):
+            raise no_notation("pinv", " with a tolerance")
+        return self.single(i, self.at(s.inputs[0], ATOM) + "^{+}", POWER)
+
     def do_logabsdet(self, i: int, s: Step) -> Piece:
         inner = self.at(s.inputs[0])
         return self.single(i, rf"\log\left\lvert \det\left({inner}\right) \right\rvert")

@@ -1,0 +1,675 @@
+"""The values of a program that is lowered, and what its operations make of them.
+
+    Value      a tensor that depends on an input        Tensor, list, number, ...   what is known
+    PyNumber   a Python number that is not known yet    Closure   a function of the program
+
+A tensor may be written to where one name has it and no view does (``fresh``): the write gives a new
+value. What is carried by a loop, or comes out of a branch, has one type (``spec``, ``join``).
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import dtypes
+from gradcli.engine.tensor.tensor import Tensor
+from gradcli.functions import methods
+from gradcli.jit import loops, scalars
+from gradcli.jit.control import Scalar
+from gradcli.jit.emit import is_fresh
+from gradcli.jit.ir import Instruction, NotTraceable, Value
+from gradcli.jit.trace import Trace
+from gradcli.language.names import attributes, builtins, functions
+from gradcli.language.names import table as names
+from gradcli.language.names.argument_checks import with_checks
+from gradcli.ops.indexing import is_basic
+from gradcli.ops.operator import OPERATORS, Operator
+
+UNROLLED = 256
+"""The most turns of a loop that is written out."""
+UNSET = object()
+_NUMBERS = frozenset((int, float, bool))
+FLOATS = (dtypes.float64, dtypes.float32)
+"""What programs are lowered in."""
+_KINDS = {int: "int", float: "float", bool: "bool"}
+_DTYPES = {
+    "int": dtypes.int64, "float": dtypes.float64, "bool": dtypes.bool_, "mixed": dtypes.float64,
+}  # fmt: skip
+_FLAT = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+    "//": operator.floordiv, "%": builtins.modulo, "**": builtins.power, "^": builtins.power,
+    "@": operator.matmul,
+}  # fmt: skip
+_KNOWN = {**_FLAT, "+": builtins.add, "*": builtins.multiply}
+"""The same on what is known, within the limits of a program."""
+_COMPARISONS = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
+    ">=": operator.ge,
+}  # fmt: skip
+# Python's functions that compute and do nothing else, some of them under names of operators.
+_STATEFUL = frozenset(("iter", "next", "map", "filter"))
+"""Python's own functions that are not lowered: what they make changes as it is used."""
+# Methods that are lowered as they are: no write, no random number, nothing that is printed.
+_TENSOR_METHODS = frozenset((
+    "size", "dim", "numel", "nelement", "item", "detach", "float", "double", 
+    "repeat", "flatten", "max", "min", "tolist", "is_floating_point",
+    "is_complex",
+))  # fmt: skip
+_MEMORY = frozenset(("zeros", "ones", "full", "zeros_like", "ones_like", "full_like"))
+"""Functions that make memory for entries to be written to."""
+TENSOR_READ = frozenset(("shape", "ndim", "dtype", "T", "mT"))
+
+
+@functools.cache
+def _pure() -> frozenset[str]:
+    """The names of functions that do nothing but compute."""
+    made = ("tensor", "as_tensor", "ones", "zeros", "full", "eye", "arange", "linspace",
+            "logspace", "ones_like", "zeros_like", "full_like")  # fmt: skip
+    own = (*(builtins.TABLE.keys() - _STATEFUL), "numel", "is_tensor")
+    whole = ("gcd", "lcm", "factorial", "comb", "isclose", "fabs", "degrees", "radians")
+    return frozenset((*methods.public_operators(), *functions.composed(), *own, *made, *whole))
+
+
+@functools.cache
+def _allowed(module: str) -> dict[int, Any]:
+    """The functions of a module that do nothing but compute, by id; "" for bare names."""
+    table = {**names.CALLED, **names.NAMES} if not module else names.namespace(module) or {}
+    return {id(f): f for name, f in table.items() if name.rpartition(".")[2] in _pure()}
+
+
+class PyNumber:
+    """A Python number of the program that is not known before the run.
+
+    kind   int, float, bool, or mixed where it may be an int or a float
+    small  whether it is surely of a few digits: the index of a loop
+    """
+
+    __slots__ = ("kind", "small", "value")
+
+    def __init__(self, value: Value, kind: str, small: bool = False) -> None:
+        self.value = value
+        value.trace.numbers.add(value)
+        value.example = {"float": 1.0, "int": 1, "bool": True, "mixed": 1.0}[kind]
+        self.kind = kind
+        self.small = small
+
+
+class Closure:
+    """A function of the program."""
+
+    __slots__ = ("body", "by_name", "by_place", "defaults", "frame", "node")
+
+    def __init__(self, node: Any, body: Any, defaults: list[Any], frame: Frame) -> None:
+        self.node = node
+        self.body = body
+        self.by_place = [p.name for p in node.params if p.kind != "="]
+        self.by_name = frozenset(p.name for p in node.params if p.kind != "/")
+        self.defaults = {p.name: d for p, d in zip(node.params, defaults, strict=True)}
+        self.frame = frame
+
+
+class Frame:
+    """The variables of the text or of one call, by name."""
+
+    __slots__ = ("local", "names", "parent")
+
+    def __init__(self, parent: Frame | None, local: Sequence[str] = ()) -> None:
+        self.parent = parent
+        self.local = frozenset(local)
+        self.names: dict[str, Any] = {}
+
+
+class Notes(Trace):
+    """A trace in which every tensor of the program itself is a constant."""
+
+    def capture(self, found: Any) -> Value:
+        held = self.captured.get(id(found))
+        if held is None:
+            array = found.array if isinstance(found, Tensor) else found
+            held = self.captured[id(found)] = found, self.constant(array)
+        return held[1]
+
+    def apply(
+        self, op: Operator, args: Sequence[Any], params: dict, recorded: bool | None = None
+    ) -> Value:
+        out = super().apply(op, args, params, recorded)
+        assert out.source is not None
+        if all(a in self.numbers for a in out.source.inputs()):
+            self.numbers.add(out)  # what a rule computes with numbers alone
+        return out
+
+    def _weak(self, operands: list) -> list:
+        weak = [1.0 if a.__class__ is Value and a in self.numbers else a for a in operands]
+        return weak if any(a.__class__ is Value for a in weak) else operands
+
+    def _promoted(self, op: Operator, operands: list) -> list:
+        weak = self._weak(operands)
+        met = super()._promoted(op, weak)
+        return [a if w is not a else m for a, w, m in zip(operands, weak, met, strict=True)]
+
+    def _typed(self, op: Operator, operands: list, params: dict) -> tuple:
+        return super()._typed(op, self._weak(operands), params)
+
+
+class Range:
+    """A range whose bounds are not known before the run."""
+
+    __slots__ = ("args",)
+
+    def __init__(self, args: list) -> None:
+        for a in args:
+            whole = a.__class__ is int or (a.__class__ is PyNumber and a.kind == "int")
+            if not whole:
+                raise NotTraceable("a range of such bounds")
+        if len(args) == 3 and args[2].__class__ is not int:
+            raise NotTraceable("a range of such bounds")
+        self.args = args
+
+    def bounds(self, values: Values) -> tuple:
+        """Start, stop and step as operands."""
+        given = [values.operand(a) for a in self.args]
+        if len(given) == 1:
+            return 0, given[0], 1
+        return given[0], given[1], given[2] if len(given) == 3 else 1
+
+
+class Lost:
+    """A variable that has two types at once: whoever reads it finds that out."""
+
+    __slots__ = ("why",)
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+
+
+class Values:
+    """The operations of one program on its values, noted on a trace."""
+
+    def __init__(self, modules: Sequence[str], writes: bool) -> None:
+        self.trace = Notes()
+        self.writes = writes  # whether the program writes to items
+        self.region: object = object()
+        self.born: dict[int, tuple[list, object]] = {}  # lists, and where they were made
+        self.fresh: set[Value] = set()  # tensors that one name has, and nothing else
+        self.bound: set[Value] = set()  # tensors that have a name, or a place in a list
+        self.sources: dict[Value, list[Any]] = {}  # of what joins values: those
+        self.overwritten: set[Value] = set()
+        self.writers: dict[Instruction, Value] = {}  # operations in place, and their targets
+        self.pure = dict(_allowed(""))
+        for module in modules:
+            self.pure.update(_allowed(module))
+
+    def note(self, op: Scalar, args: Sequence[Any], kind: str, small: bool = False) -> PyNumber:
+        """An operation of Python's on numbers."""
+        out = Value(self.trace, (), _DTYPES[kind])
+        return PyNumber(self.trace.note(op, args, out, recorded=False), kind, small)
+
+    def operand(self, value: Any) -> Any:
+        """What stands for a value in an instruction or among results."""
+        kind = value.__class__
+        if kind is Value or kind in _NUMBERS:
+            return value
+        if kind is PyNumber:
+            return value.value
+        if isinstance(value, Tensor):
+            if not value.dtype.differentiable and value.dtype is not dtypes.bool_:
+                raise NotTraceable("a tensor of whole numbers")
+            return self.trace.constant(value.array if value.array.ndim else value.array[()])
+        raise NotTraceable(f"a value of class {kind.__name__} that depends on an input")
+
+    def tensor(self, value: Any) -> Any:
+        """What a tensor is computed with: a number as a float."""
+        if value.__class__ is not PyNumber:
+            return value
+        if value.kind in ("float", "mixed"):
+            return value.value
+        return self.note(scalars.AS_FLOAT, (value.value,), "float").value
+
+    def keep(self, value: Any) -> Any:
+        """A value that is about to get a second name, or a place in a list."""
+        if value.__class__ is Value:
+            self.fresh.discard(value)
+            self.bound.add(value)
+        return value
+
+    def computed(self, value: Any) -> Any:
+        """The result of an operation, new memory where the last instruction made it."""
+        if value.__class__ is Value:
+            ins = value.source
+            if ins is not None and ins.op.__class__ is not Scalar and is_fresh(ins):
+                self.fresh.add(value)
+        return value
+
+    def binary(self, op: str, a: Any, b: Any) -> Any:
+        """``a op b``."""
+        kinds = (a.__class__, b.__class__)
+        if Value in kinds:
+            for v in (a, b):
+                if not (
+                    v.__class__ in (Value, PyNumber, int, float, bool) or isinstance(v, Tensor)
+                ):
+                    raise NotTraceable("a tensor computed with a list or a text")
+            if op == "@" and PyNumber in kinds:
+                raise NotTraceable("a product of a number")
+            function = {"**": operator.pow, "^": operator.pow, "%": operator.mod}.get(op)
+            function = function or _FLAT[op]
+            return self.computed(function(self.tensor(a), self.tensor(b)))
+        if PyNumber not in kinds:
+            return _KNOWN[op](a, b)
+        if any(isinstance(v, Tensor) for v in (a, b)):
+            constant = [self.operand(v) if isinstance(v, Tensor) else v for v in (a, b)]
+            return self.binary(op, *constant)
+        return self.numbers(op, a, b)
+
+    def numbers(self, op: str, a: Any, b: Any) -> PyNumber:
+        """``a op b`` of Python numbers."""
+        kinds = [v.kind if v.__class__ is PyNumber else _KINDS.get(v.__class__) for v in (a, b)]
+        if None in kinds:
+            raise NotTraceable("a number computed with something else")
+        args = (self.operand(a), self.operand(b))
+        kind = "float" if "float" in kinds else "mixed" if "mixed" in kinds else "int"
+        if op == "/":
+            return self.note(scalars.DIVIDE, args, "float")
+        if op in ("**", "^"):
+            whole = kind == "int" and b.__class__ is int and b >= 0
+            return self.note(scalars.POWER, args, kind if kind == "float" or whole else "mixed")
+        if op not in scalars.ARITHMETIC:
+            raise NotTraceable(f"{op} of numbers")
+        small = [v.__class__ is PyNumber and v.small for v in (a, b)]
+        short = [s or (v.__class__ in (int, bool) and abs(v) < 1 << 24)
+                 for s, v in zip(small, (a, b), strict=True)]  # fmt: skip
+        # A sum with a small number takes more turns than there are steps to become too large.
+        free = kind == "float" or op in ("//", "%") or (op in "+-" and any(short))
+        made = scalars.ARITHMETIC[op] if free else scalars.BOUNDED[op]
+        return self.note(made, args, kind)
+
+    def compared(self, op: str, a: Any, b: Any) -> Any:
+        """One comparison."""
+        kinds = (a.__class__, b.__class__)
+        if Value not in kinds and PyNumber not in kinds:
+            if op in ("is", "is not"):
+                return (a is b) == (op == "is")
+            if op in ("in", "not in"):
+                if any(isinstance(v, list | tuple) for v in (a,)) or is_dynamic(b):
+                    raise NotTraceable("a search")
+                return (a in b) == (op == "in")
+            if is_dynamic(a) or is_dynamic(b):
+                raise NotTraceable("lists that are compared")
+            return _COMPARISONS[op](a, b)
+        if op in ("is", "is not") and (a is None or b is None):
+            return op == "is not"
+        if op not in _COMPARISONS:
+            raise NotTraceable(f"{op} of values")
+        if Value in kinds or any(isinstance(v, Tensor) for v in (a, b)):
+            given = [self.operand(v) if isinstance(v, Tensor) else self.tensor(v) for v in (a, b)]
+            return _COMPARISONS[op](*given)
+        return self.note(scalars.COMPARED[op], (self.operand(a), self.operand(b)), "bool")
+
+    def truth(self, value: Any) -> Any:
+        """What a test looks at: a value, or True or False."""
+        if value.__class__ is PyNumber:
+            return value.value
+        if value.__class__ is Value:
+            if value.shape or value.dtype not in (dtypes.bool_, *FLOATS):
+                raise NotTraceable("a test of more than one number")
+            return value
+        if isinstance(value, list | tuple | str | range) or value is None:
+            return bool(value)
+        if value.__class__ in _NUMBERS or isinstance(value, Tensor):
+            return bool(value)
+        raise NotTraceable("a test of something that is no number")
+
+    def boolean(self, value: Any) -> Any:
+        """The truth of a value, which has to be a boolean: a side of ``and`` or ``or``."""
+        if value.__class__ is PyNumber and value.kind == "bool":
+            return value
+        if value.__class__ is bool:
+            return value
+        if value.__class__ is Value and not value.shape and value.dtype is dtypes.bool_:
+            return PyNumber(value, "bool")
+        if isinstance(value, Tensor) and value.dtype is dtypes.bool_ and not value.array.ndim:
+            return bool(value)
+        raise NotTraceable("`and` or `or` of what is no boolean")
+
+    def made_list(self, made: list) -> list:
+        """A new list, which may be written to where it was made."""
+        self.born[id(made)] = made, self.region
+        return made
+
+    def pick(self, value: Any, index: Any) -> Any:
+        """An entry of a vector at a place that is computed in the run."""
+        if isinstance(value, Tensor):
+            value = self.operand(value)
+        whole = index.__class__ is PyNumber and index.kind == "int"
+        if not whole or len(value.shape) != 1 or value.dtype not in FLOATS:
+            raise NotTraceable("a computed index, but of a vector")
+        out = Value(self.trace, (), value.dtype, example=value.dtype.numpy.type(1))
+        return self.trace.note(scalars.PICK, (value, index.value), out)
+
+    def items(self, over: Any) -> list:
+        """What a loop that is written out goes over."""
+        if over.__class__ is Value:
+            if not over.shape or over.shape[0] > UNROLLED:
+                raise NotTraceable("a loop over a long tensor")
+            return [over[i] for i in range(over.shape[0])]
+        if isinstance(over, range) and len(over) > UNROLLED:
+            raise NotTraceable("a long list")
+        if isinstance(over, list | tuple | range | str | Tensor) or hasattr(over, "items"):
+            found = list(over)
+            if len(found) > UNROLLED:
+                raise NotTraceable("a long list")
+            return found
+        raise NotTraceable("a loop over something else")
+
+    def function(self, target: Any, args: list, options: dict) -> Any:
+        """A function of the language."""
+        given = [*args, *options.values()]
+        if id(target) not in self.pure:
+            raise NotTraceable(f"a call of {getattr(target, '__name__', target)}")
+        if any(options.get(word) for word in ("requires_grad", "out", "generator", "inplace")):
+            raise NotTraceable("a call with such an option")
+        if any(v.__class__ is PyNumber for v in given):
+            return self.of_numbers(target, args, options)
+        if any(v.__class__ is Closure for v in given):
+            raise NotTraceable("a function as an argument")
+        if len(given) == 1 and args and args[0].__class__ is Value:
+            made = self.number_of(target, args[0])
+            if made is not None:
+                return made
+        found = with_checks(target)(*args, **options)
+        if any(is_dynamic(v) for v in given):
+            return self.computed(found)
+        if self.writes and isinstance(found, Tensor) and found.dtype in FLOATS and (
+            getattr(target, "__name__", "") in _MEMORY and found.array.ndim
+        ):  # fmt: skip
+            found = self.trace.constant(found.array)
+            self.fresh.add(found)
+        return self.made_list(found) if found.__class__ is list else found
+
+    def number_of(self, target: Any, value: Value) -> PyNumber | None:
+        """``float(x)``, ``int(x)`` or ``bool(x)`` of a tensor; None for another function."""
+        known = names.NAMES
+        if target not in (known["float"], known["int"], known["bool"]):
+            return None
+        if value.shape or value.dtype not in FLOATS:
+            raise NotTraceable("the number of such a tensor")
+        if target is known["float"]:
+            return self.note(scalars.FLOAT, (value,), "float")
+        made = scalars.INT if target is known["int"] else scalars.BOOL
+        return self.note(made, (value,), "int" if target is known["int"] else "bool")
+
+    def of_numbers(self, target: Any, args: list, options: dict) -> Any:
+        """A function of the language with numbers that are not known among its arguments."""
+        known = names.NAMES
+        if options:
+            raise NotTraceable("a computed option")
+        tensors = any(v.__class__ is Value or isinstance(v, Tensor) for v in args)
+        op = target if isinstance(target, Operator) else getattr(target, "operator", None)
+        if op is None and target in (known["max"], known["min"]) and tensors and len(args) == 2:
+            op = OPERATORS["maximum" if target is known["max"] else "minimum"]
+        if op is None and target is known["pow"] and tensors:
+            op = OPERATORS["pow"]
+        if tensors:
+            if op is None or not op.entrywise or len(args) != op.arity:
+                raise NotTraceable("a number among the arguments of such a function")
+            return self.computed(op(*(self.tensor(self.lifted(a)) for a in args)))
+        (first, *rest) = args
+        if target is known["abs"] and not rest:
+            return self.note(scalars.ABSOLUTE, (first.value,), "int" if first.kind == "bool" else
+                first.kind)  # fmt: skip
+        if target is known["float"] and not rest:
+            return self.note(scalars.FLOAT, (first.value,), "float")
+        if target is known["int"] and not rest:
+            return self.note(scalars.INT, (first.value,), "int")
+        if target is known["bool"] and not rest:
+            return self.note(scalars.BOOL, (first.value,), "bool")
+        if target is known["pow"] and len(args) == 2:
+            return self.numbers("**", *args)
+        if target in (known["max"], known["min"]) and len(args) == 2:
+            kinds = {a.kind if a.__class__ is PyNumber else _KINDS[a.__class__] for a in args}
+            made = scalars.LARGEST if target is known["max"] else scalars.SMALLEST
+            return self.note(made, [self.operand(a) for a in args],
+                             kinds.pop() if len(kinds) == 1 else "mixed")  # fmt: skip
+        if target is known["range"]:
+            return Range(args)
+        if op is None or not op.entrywise or len(args) != op.arity or op.params:
+            raise NotTraceable("a function of numbers")
+        sample = with_checks(target)(*(0.5 for _ in args))
+        if sample.__class__ is not float:
+            raise NotTraceable("a function of numbers that gives something else")
+        out = self.trace.apply(op, [self.tensor(a) for a in args], {}, recorded=False)
+        if out.shape or out.dtype is not dtypes.float64:
+            raise NotTraceable("a function of numbers that gives something else")
+        return PyNumber(out, "float")
+
+    def lifted(self, value: Any) -> Any:
+        """A tensor of the program as a constant."""
+        return self.operand(value) if isinstance(value, Tensor) else value
+
+    def method(self, target: Any, name: str, args: list, options: dict) -> Any:
+        """``target.name(...)``."""
+        if target.__class__ is list:
+            return self.list_method(target, name, args, options)
+        given = [*args, *options.values()]
+        if target.__class__ is not Value and not isinstance(target, Tensor):
+            raise NotTraceable(f"the method {name}")
+        pure = name in _TENSOR_METHODS or name in functions.composed() or name in OPERATORS
+        if name.endswith("_") or not pure or any(options.get(w) for w in ("requires_grad", "out")):
+            raise NotTraceable(f"the method {name}")
+        if name == "item" and target.__class__ is Value and not given:
+            if target.shape or target.dtype not in (*FLOATS, dtypes.bool_):
+                raise NotTraceable("the number of such a tensor")
+            if target.dtype is dtypes.bool_:
+                return self.note(scalars.ITEM, (target,), "bool")
+            return self.note(scalars.FLOAT, (target,), "float")
+        if any(v.__class__ in (Closure, PyNumber) for v in given):
+            raise NotTraceable("a computed argument of a method")
+        return self.computed(attributes.attribute(target, name)(*args, **options))
+
+    def list_method(self, target: list, name: str, args: list, options: dict) -> Any:
+        """``append`` and its like, on a list that was made in the same block."""
+        if name not in ("append", "extend", "pop", "insert", "reverse", "clear", "copy") or options:
+            raise NotTraceable(f"the method {name} of a list")
+        if any(is_dynamic(a) for a in args) and name in ("pop", "insert"):
+            raise NotTraceable("a computed index of a list")
+        if name != "copy":
+            self.writable(target)
+        for a in args:
+            self.keep(a)
+        found = builtins.LIST_METHODS[name](target, *args)
+        return self.made_list(found) if name == "copy" else found
+
+    def writable(self, target: list) -> None:
+        """Raises NotTraceable for a list that other turns or other sides of a branch see."""
+        if self.born.get(id(target), (None, None))[1] is not self.region:
+            raise NotTraceable("a list that is written to in a loop or a branch")
+
+    def spec(self, value: Any) -> tuple:
+        """The type of a value: what is carried or merged as one."""
+        kind = value.__class__
+        if kind is Value:
+            return "tensor", tuple(value.shape), value.dtype
+        if kind is PyNumber:
+            return "number", value.kind
+        if kind in _NUMBERS:
+            return "constant", kind, value, str(value)
+        if isinstance(value, Tensor):
+            return "held", id(value), tuple(value.array.shape), value.dtype, value
+        if kind in (list, tuple):
+            if kind is list and len(value) > 64:
+                raise NotTraceable("a long list that changes")
+            return (kind, *(self.spec(v) for v in value))
+        if kind is Lost:
+            raise NotTraceable(value.why)
+        return "same", id(value), value
+
+    def join(self, spec: tuple, values: list, outs: list, results: list[list]) -> Any:
+        """A new value of a type for those of several ways; its parts are added to the lists."""
+        head = spec[0]
+        if head in ("same", "held", "constant"):
+            return values[0]
+        if head in (list, tuple):
+            parts = []
+            for place, inner in enumerate(spec[1:]):
+                items = [v if v is UNSET else v[place] for v in values]
+                parts.append(self.keep(self.join(inner, items, outs, results)))
+            return self.made_list(parts) if head is list else tuple(parts)
+        dtype = spec[2] if head == "tensor" else _DTYPES[spec[1]]
+        shape = spec[1] if head == "tensor" else ()
+        out = Value(self.trace, shape, dtype, example=np.ones(shape, dtype.numpy)[()])
+        own = True
+        for value, into in zip(values, results, strict=True):
+            if value is UNSET:
+                into.append(None)
+                continue
+            found = self.operand(value)
+            if head == "tensor" and found.__class__ in (int, bool):
+                found = float(found)
+            into.append(found)
+            own = own and (value.__class__ is not Value or value in self.fresh)
+        self.sources[out] = [v for v in values if v.__class__ is Value]
+        outs.append(out)
+        if head == "tensor":
+            if own:
+                self.fresh.add(out)
+                self.bound.add(out)
+            return out
+        return PyNumber(out, spec[1])
+
+    def written(self, held: Value, index: Any, value: Any) -> Value:
+        """What a tensor is after ``x[index] = value``: a new value."""
+        value = self.lifted(self.tensor(value))
+        value = float(value) if value.__class__ in (int, bool) else value
+        if held not in self.fresh:
+            raise NotTraceable("a write to a tensor that something else may have")
+        if held.dtype not in FLOATS or getattr(value, "dtype", held.dtype) is not held.dtype:
+            raise NotTraceable("a write to a tensor of another dtype")
+        if index.__class__ is PyNumber:
+            if index.kind != "int" or len(held.shape) != 1 or np.shape(value):
+                raise NotTraceable("a write to a computed place, but of a vector")
+            made = self.trace.note(scalars.PUT, (held, index.value, value), loops.like(held))
+        else:
+            if not is_basic(index):
+                raise NotTraceable("a write to several places")
+            mask = np.zeros(held.shape, bool)
+            mask[index] = True
+            region = mask[index].shape
+            if region:
+                value = OPERATORS["expand"](value, region)
+                value = OPERATORS["scatter"](value, tuple(held.shape), index)
+            made = OPERATORS["where"](self.trace.constant(mask), value, held)
+        assert made.source is not None
+        self.writers[made.source] = held
+        self.overwrite(held)
+        self.fresh.add(made)
+        self.bound.add(made)
+        return made
+
+    def marks(self) -> tuple:
+        """What is known of memory, to go back to."""
+        return set(self.fresh), set(self.bound), set(self.overwritten)
+
+    def reset(self, marks: tuple) -> None:
+        """Go back to what was known."""
+        self.fresh, self.bound, self.overwritten = marks
+
+    def overwrite(self, value: Value) -> None:
+        """A tensor is written to. Raises NotTraceable where a rule has saved what it was.
+
+        An operation that writes keeps a copy of what it needs of its target.
+        """
+        stack = [value]
+        seen: set[Value] = set()
+        while stack:
+            v = stack.pop()
+            if v in seen or v.__class__ is not Value:
+                continue
+            seen.add(v)
+            self.overwritten.add(v)
+            stack += self.sources.get(v, ())
+        views = set(seen)
+        for ins in self.trace.noted:
+            target = self.writers.get(ins)
+            if (ins.op is scalars.PICK or not is_fresh(ins)) and any(
+                v in views for v in ins.inputs()
+            ):
+                if ins.out in self.bound:
+                    raise NotTraceable("a write to a tensor that has a view")
+                views.add(ins.out)
+            if ins.recorded and any(v in views and v is not target for v in _saved(ins)):
+                raise NotTraceable("a write to a tensor that a rule has saved")
+
+
+def _saved(ins: Instruction) -> Iterator[Any]:
+    """What the rules of an instruction save."""
+    op = ins.op
+    for place, (rule, words) in enumerate(zip(op.rules, op.saves, strict=True)):
+        by = ins.args if op.variadic else ins.args[place : place + 1]
+        if rule is None or not any(a.__class__ is Value and a.const is None for a in by):
+            continue
+        for word in words:
+            if word == "out":
+                yield ins.out
+            elif op.variadic:
+                yield from ins.args
+            else:
+                yield ins.args[op.inputs.index(word)]
+
+
+def is_dynamic(value: Any) -> bool:
+    """Whether a value is not known before the run."""
+    stack = [value]
+    while stack:
+        one = stack.pop()
+        if one.__class__ in (Value, PyNumber, Range):
+            return True
+        if one.__class__ in (list, tuple):
+            stack += one
+        elif one.__class__ is Lost:
+            raise NotTraceable(one.why)
+    return False
+
+
+def is_narrow(spec: tuple) -> bool:
+    return spec[0] in ("constant", "number")
+
+
+def widened(spec: tuple) -> tuple:
+    """The type of a variable that a loop changes: not one number, but any."""
+    if spec[0] == "constant":
+        return "number", _KINDS[spec[1]]
+    if spec[0] == "held":
+        return "tensor", spec[2], spec[3]
+    if spec[0] in (list, tuple):
+        return (spec[0], *map(widened, spec[1:]))
+    return spec
+
+
+def joined_type(a: tuple, b: tuple) -> tuple:
+    """The type that values of two types have together. Raises NotTraceable."""
+    if a == b:
+        return a
+    if a[0] == "same" and a[2] is UNSET:
+        return widened(b)
+    if b[0] == "same" and b[2] is UNSET:
+        return widened(a)
+    if a[0] in (list, tuple) and b[0] is a[0] and len(a) == len(b):
+        return (a[0], *(joined_type(x, y) for x, y in zip(a[1:], b[1:], strict=True)))
+    if "same" in (a[0], b[0]) or a[0] in (list, tuple) or b[0] in (list, tuple):
+        raise NotTraceable("a variable that is one thing or another")
+    a, b = widened(a), widened(b)
+    if a == b:
+        return a
+    if a[0] == b[0] == "number":
+        return "number", "mixed"
+    for one, other in ((a, b), (b, a)):
+        if one[0] == "tensor" and other[0] == "number":
+            if one[1] or one[2] not in FLOATS or other[1] == "bool":
+                break
+            return one
+    raise NotTraceable("a variable of several shapes or types")

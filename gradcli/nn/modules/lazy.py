@@ -1,0 +1,109 @@
+"""Layers that take the size of their input from their first call: LazyLinear, LazyConv2d ...
+
+Until then their parameters are ``UninitializedParameter``, which an optimizer may hold already.
+With the first call they get their values, and the layer is what it is called after: a Linear.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradcli.engine import Tensor
+from gradcli.engine.dtypes import get_default_dtype
+from gradcli.engine.graph.node import AccumulateGrad
+from gradcli.nn.modules import batchnorm, conv, linear
+from gradcli.nn.modules.module import Module
+from gradcli.nn.parameter import Parameter
+from gradcli.ops.errors import ValueFault
+
+
+class UninitializedParameter(Parameter):
+    """A parameter of a lazy layer before its first call. Any use raises ValueFault (E0304)."""
+
+    __slots__ = ()
+    requires_grad = True
+
+    def __new__(cls) -> UninitializedParameter:
+        """A parameter without a value."""
+        made = object.__new__(cls)
+        made.edge = made.meta = None
+        made.dtype = get_default_dtype()
+        return made
+
+    @property
+    def array(self) -> Any:
+        """There is none yet."""
+        raise ValueFault(
+            "E0304", "Attempted to use an uninitialized parameter: its layer is a lazy one",
+            help="call the layer with a batch first: its size is known then",
+        )  # fmt: skip
+
+    @array.setter
+    def array(self, _value: Any) -> None:
+        raise self.array
+
+    def become(self, value: Parameter) -> None:
+        """Be a parameter of that value from now on."""
+        self.__class__ = Parameter  # type: ignore[assignment]
+        self.array, self.dtype = value.array, value.dtype
+        self.edge = AccumulateGrad(self)
+
+    def __repr__(self) -> str:
+        return "<UninitializedParameter>"
+
+    __str__ = __repr__
+
+
+class _Lazy(Module):
+    """The first base of a lazy layer; ``size`` is the attribute that its first call sets."""
+
+    becomes: Any
+    size: str
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(0, *args, **options)  # type: ignore[call-arg]
+        self.__dict__["_given"] = args, options
+        for name, held in self._parameters.items():
+            if held is not None:
+                self._parameters[name] = UninitializedParameter()
+
+    def reset_parameters(self) -> None:
+        """Nothing: there are no values yet."""
+
+    def has_uninitialized_params(self) -> bool:
+        """Whether it was not called yet."""
+        return True
+
+    def forward(self, input: Tensor, *further: Any) -> Any:
+        """Become the full layer, for inputs of that size, and call it."""
+        rank = getattr(self, "rank", None)
+        unbatched = rank is not None and input.ndim == rank + 1
+        size = input.shape[-1 if rank is None and self.size == "in_features" else 1 - unbatched]
+        args, options = self.__dict__.pop("_given")
+        full = self.becomes(size, *args, **options)
+        for name, parameter in full._parameters.items():
+            held = self._parameters[name]
+            if isinstance(held, UninitializedParameter):
+                held.become(parameter)
+        self._buffers.update(full._buffers)
+        setattr(self, self.size, size)
+        self.__class__ = self.becomes
+        return self.forward(input, *further)
+
+
+def _lazy(becomes: Any, size: str) -> Any:
+    doc = f"A {becomes.__name__} that takes ``{size}`` from its first input."
+    body = {"becomes": becomes, "size": size, "__doc__": doc, "__module__": __name__}
+    return type(f"Lazy{becomes.__name__}", (_Lazy, becomes), body)
+
+
+LazyLinear = _lazy(linear.Linear, "in_features")
+LazyConv1d = _lazy(conv.Conv1d, "in_channels")
+LazyConv2d = _lazy(conv.Conv2d, "in_channels")
+LazyConv3d = _lazy(conv.Conv3d, "in_channels")
+LazyConvTranspose1d = _lazy(conv.ConvTranspose1d, "in_channels")
+LazyConvTranspose2d = _lazy(conv.ConvTranspose2d, "in_channels")
+LazyConvTranspose3d = _lazy(conv.ConvTranspose3d, "in_channels")
+LazyBatchNorm1d = _lazy(batchnorm.BatchNorm1d, "num_features")
+LazyBatchNorm2d = _lazy(batchnorm.BatchNorm2d, "num_features")
+LazyBatchNorm3d = _lazy(batchnorm.BatchNorm3d, "num_features")
