@@ -237,16 +237,9 @@ sign = step(
     breaks="0",
     python="1.0 if {0} > 0.0 else -1.0 if {0} < 0.0 else 0.0 if {0} == 0.0 else {0}",
 )
-
-
-def _heaviside(x: Any, y: Any) -> Any:
-    kinds = (getattr(v, "dtype", v) for v in (x, y))
-    return np.heaviside(x, y).astype(np.result_type(*kinds))  # whole numbers stay so
-
-
 heaviside = step(
     "heaviside",
-    _heaviside,
+    lambda x, y: np.heaviside(x, y).astype(np.result_type(x, y)),  # whole numbers stay so
     inputs=_TWO,
     torch=("input", "values"),
     dtypes="promote",
