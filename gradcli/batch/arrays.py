@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.batch.chunk import Chunk
 from gradcli.batch.columns import arrow
 from gradcli.batch.fields import shown
-from gradcli.batch.sources import Chunk, LineSource
+from gradcli.batch.lines import LineSource
 from gradcli.ops.errors import Fault, ValueFault
 
 ARRAY_ROWS = 1 << 15
@@ -36,7 +37,7 @@ class ArraySource:
 
     form = "arrays"
     header = None
-    lines: Any = None
+    stream: Any = None
     pending = True
 
     def __init__(self, slices: Slices, columns: Mapping[str, str], total: int) -> None:
@@ -63,6 +64,10 @@ class ArraySource:
         return self.rows / self.total if self.total else 1.0
 
     def wants(self) -> bool:
+        """There is nothing to wait for."""
+        return False
+
+    def can_wait(self) -> bool:
         """There is nothing to wait for."""
         return False
 

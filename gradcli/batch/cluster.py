@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from gradcli.batch.arrays import Source
+from gradcli.batch.chunk import Chunk
 from gradcli.batch.encode import Result
-from gradcli.batch.sources import Chunk
 from gradcli.batch.worker import by_the_clock, ended
 from gradcli.ops.errors import LimitFault, RuntimeFault, ValueFault
 
@@ -128,7 +128,7 @@ class Cluster:
                 if chunk.count == 1:
                     yield task.worker().refused(chunk, ended(None))
                     continue
-                parts = [(part, self._send(client, blob, part)) for part in halves(chunk)]
+                parts = [(part, self._send(client, blob, part)) for part in chunk.halves()]
                 work += reversed(parts)
                 continue
             except Exception as problem:
@@ -142,17 +142,3 @@ class Cluster:
                     "goes on from here",
                 ) from None
             yield Result(chunk.first, chunk.count, records, failed, body, errors, chunk.seal)
-
-
-def halves(chunk: Chunk) -> list[Chunk]:
-    """A chunk as two; only the second tells what was read until its end."""
-    middle = chunk.count // 2
-    if isinstance(chunk.data, bytes):
-        lines = chunk.data.split(b"\n")
-        parts: list[Any] = [b"\n".join(lines[:middle]), b"\n".join(lines[middle:])]
-    else:
-        parts = [{n: a[:middle] for n, a in chunk.data.items()},
-                 {n: a[middle:] for n, a in chunk.data.items()}]  # fmt: skip
-    rest = chunk.count - middle
-    return [Chunk(chunk.first, middle, parts[0]),
-            Chunk(chunk.first + middle, rest, parts[1], chunk.seal)]  # fmt: skip

@@ -25,9 +25,9 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.batch.chunk import Chunk
 from gradcli.batch.columns import arrow
 from gradcli.batch.evaluate import Answers, Group
-from gradcli.batch.sources import Chunk
 from gradcli.display.records import dump_json, tensor_record, write_csv
 from gradcli.language.diagnostics.render import Diagnostic
 from gradcli.ops.errors import Fault

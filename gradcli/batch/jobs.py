@@ -22,12 +22,12 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.batch.chunk import Chunk
 from gradcli.batch.encode import Result, error_line, json_line
 from gradcli.batch.evaluate import Evaluator, unwatched
 from gradcli.batch.fields import Fields, shown
 from gradcli.batch.lines import text_of
 from gradcli.batch.readers import Reader
-from gradcli.batch.sources import Chunk
 from gradcli.batch.task import Poisoned, Verdict, Watch, fault_of
 from gradcli.display.records import tensor_record
 from gradcli.engine import Tensor
@@ -128,8 +128,8 @@ class Job:
             raise ValueFault("E0923", "against: not an expression")
         if self.against is not None and self.command != "check":
             raise ValueFault("E0923", "against goes with the command check")
-        if self.order is not None and self.command not in ("diff", "check"):
-            raise ValueFault("E0923", f"order goes with diff and check, not with {self.command}")
+        if self.order is not None and self.command != "diff" and self.against is None:
+            raise ValueFault("E0923", "order goes with diff, and with the against of a check")
 
 
 class JobWorker:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from gradcli.batch.arrays import Source
+from gradcli.batch.chunk import LARGEST
 from gradcli.batch.encode import Result
 from gradcli.batch.journal import Journal
 from gradcli.batch.outputs import Output
-from gradcli.batch.sources import LARGEST
 from gradcli.batch.worker import by_the_clock
 from gradcli.ops.errors import ValueFault
 

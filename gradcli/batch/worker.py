@@ -12,8 +12,8 @@ import threading
 import time
 from typing import Any
 
+from gradcli.batch.chunk import Chunk
 from gradcli.batch.encode import Result
-from gradcli.batch.sources import Chunk
 from gradcli.batch.task import Verdict
 from gradcli.ops.memory_budget import hold_address_space
 

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from gradcli.batch.arrays import Source
+from gradcli.batch.chunk import LARGEST, Chunk
 from gradcli.batch.encode import Result
-from gradcli.batch.sources import LARGEST, Chunk
 from gradcli.batch.task import Verdict
 from gradcli.batch.worker import ended, serve, too_long
 
@@ -150,10 +150,10 @@ class Processes:
         source = self.source
         stream = None
         if source.wants():
-            if not busy or not source.lines.can_wait():
+            if not busy or not source.can_wait():
                 source.read()
                 return
-            stream = source.lines.stream
+            stream = source.stream
             sources.append(stream)
         for ready in multiprocessing.connection.wait(sources, PULSE):
             if ready is stream:

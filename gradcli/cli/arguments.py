@@ -26,6 +26,7 @@ class Variables:
     """The variables given on the command line, and the option names to compare a typo with."""
 
     __slots__ = ("given", "options")
+    prefix = "gradcli "  # of a command's name, as it is written here
 
     def __init__(self, options: Sequence[str]) -> None:
         self.given: list[tuple[str, str]] = []
@@ -45,22 +46,22 @@ def invoke(
     ``variables`` takes what the arguments give, and may know of more.
     """
     noted.clear()
+    variables = variables or Variables(())
+    shown = f"{variables.prefix}{name}"
+    example = (function.__doc__ or "").replace(f"gradcli {name}", shown)
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     app.command(
         name,
-        help=f"{said[0].upper()}{said[1:]}.\n\n{function.__doc__ or ''}",
+        help=f"{said[0].upper()}{said[1:]}.\n\n{example}",
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )(function)
     command = get_command(app)
     flags, takers = _declared(command)
-    variables = variables or Variables(())
     variables.options = [*flags, *takers]
     sorted_args = split(args, flags, takers, variables)
     usage: Any = typer.BadParameter.__base__
     try:
-        result = command.main(
-            sorted_args, prog_name=f"gradcli {name}", standalone_mode=False, obj=variables
-        )
+        result = command.main(sorted_args, prog_name=shown, standalone_mode=False, obj=variables)
     except (EOFError, typer.Abort):
         # Click's word for Ctrl-C.
         raise KeyboardInterrupt from None

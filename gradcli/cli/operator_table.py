@@ -10,7 +10,7 @@ import importlib
 import inspect
 import re
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -21,7 +21,7 @@ from gradcli.ops.operator import OPERATORS, Operator
 PACKAGES = ("linalg", "nn.functional", "fft", "special", "masked")
 FACTS = ("derivative", "second", "forward", "batching", "closed_form")
 FAST = "gradcli.engine.record.fast_path"
-_OURS = ("gradcli.functions", "gradcli.masked", FAST)
+_OURS = ("gradcli.functions", "gradcli.masked", "gradcli.ops.einsum", FAST)
 _NODE = re.compile(r"\w+Backwards?\d?$")
 
 
@@ -53,23 +53,29 @@ def entries(known: bool = True) -> list[Entry]:
     """
     find = _of_operators if known else _nothing
     found: dict[str, Entry] = {}
-    seen: set[int] = set()
+    seen: dict[int, str] = {}
     for op in OPERATORS.values():
         if op.public:
-            seen.add(id(op))
+            seen[id(op)] = op.name
             facts = find({op.name}, False)
             found[op.name] = Entry(
                 op.name, f"torch.{op.name}", op.family, op.kind, op.doc, *facts, op.aliases
             )
     for name, function, prefix in _functions():
         inner = _unwrapped(function)
-        if id(inner) in seen or _operator(inner) is not None or inspect.isclass(inner):
+        if _operator(inner) is not None or inspect.isclass(inner):
+            continue
+        if id(inner) in seen:  # a further name
+            first = found.get(seen[id(inner)])
+            if first is not None and prefix == "torch" and name not in found:
+                named = (*first.aliases, name)
+                found[first.name] = replace(first, aliases=tuple(dict.fromkeys(named)))
             continue
         own = name if name not in found else f"{prefix}.{name}".removeprefix("torch.")
         if name in found and prefix == "torch":  # an operator with PyTorch's optional parameters
-            seen.add(id(inner))
+            seen[id(inner)] = name
             continue
-        seen.add(id(inner))
+        seen[id(inner)] = own
         doc = (inspect.getdoc(function) or "").partition("\n")[0]
         family = getattr(inner, "__module__", "").rpartition(".")[2] or prefix
         facts = find(*_called_by(inner))
@@ -91,6 +97,13 @@ def _functions() -> Iterator[tuple[str, Any, str]]:
     for name in surface.LATER:
         function = getattr(surface, name)
         if getattr(function, "__module__", "").startswith("gradcli.functions"):
+            yield name, function, "torch"
+    made = ("gradcli.functions", "gradcli.engine.creation")
+    for name in (*methods.public_operators(), *surface.__all__):
+        function = getattr(surface, name)
+        inner = _unwrapped(function)
+        gives = getattr(inner, "__annotations__", {}).get("return")
+        if gives in ("Tensor", "Any") and inner.__module__.startswith(made):
             yield name, function, "torch"
 
 

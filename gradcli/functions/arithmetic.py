@@ -98,6 +98,8 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
 def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     """``input`` held between two bounds: numbers or tensors, either of them left out."""
     if not any(getattr(bound, "__gradcli_rank__", 0) for bound in (min, max)):
+        if isinstance(input, Tensor) and input.dtype.kind < 2 and float in (type(min), type(max)):
+            input = input.to(dtypes.get_default_dtype())
         return O["clamp"](input, min=min, max=max)
     # At a bound the derivative is the input's, as between numbers.
     out = input if min is None else _held(input, min, O["lt"])
@@ -244,7 +246,7 @@ def angle(input: Any) -> Any:
 
 def polar(abs: Any, angle: Any) -> Any:
     """Complex numbers of a size and an angle."""
-    return abs * O["cos"](angle) + abs * O["sin"](angle) * 1j
+    return O["of_parts"](abs * O["cos"](angle), abs * O["sin"](angle))
 
 
 def conj_physical(input: Any) -> Any:

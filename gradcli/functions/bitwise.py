@@ -21,6 +21,10 @@ def _bits(ufunc: Any, name: str, sign: str, logic: str = "") -> Any:
         if logic and all(v is True or v is False or getattr(v, "dtype", 0) is dtypes.bool_
                          for v in (input, other)):  # fmt: skip
             return O[logic](input, other)
+        return of_numbers(input, other)
+
+    @by_element
+    def of_numbers(input: Any, other: Any) -> Any:
         for i, value in enumerate((input, other)):
             if not isinstance(value, int | float | complex | Tensor | np.ndarray):
                 raise not_a("Tensor", name, ("input", "other")[i], i + 1, value)
@@ -50,7 +54,7 @@ def _bits(ufunc: Any, name: str, sign: str, logic: str = "") -> Any:
 
     of_bits.__name__ = of_bits.__qualname__ = name
     of_bits.__doc__ = f"``input {sign} other``, bit by bit; of booleans, the logic."
-    return by_element(of_bits)
+    return of_bits
 
 
 bitwise_and = _bits(np.bitwise_and, "bitwise_and", "&", "logical_and")
@@ -62,11 +66,15 @@ gcd = _bits(np.gcd, "gcd", "gcd")
 lcm = _bits(lambda x, y: np.abs(np.lcm(x, y)), "lcm", "lcm")
 
 
-@by_element
 def bitwise_not(input: Any) -> Any:
     """``~input``: every bit turned; of booleans, the opposite."""
     if input.dtype is dtypes.bool_:
         return O["logical_not"](input)
+    return _turned(input)
+
+
+@by_element
+def _turned(input: Any) -> Any:
     if input.dtype.kind > 1:
         raise TypeFault(
             "E0309",

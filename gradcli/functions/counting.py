@@ -10,7 +10,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.custom_function.function import without_derivative
 from gradcli.engine.named_tuples import results
-from gradcli.engine.record.composite import by_element
+from gradcli.engine.record.composite import by_element, of_no_batch
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.functions.indexing import _whole
@@ -20,7 +20,7 @@ from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS as O
 
 
-@by_element
+@of_no_batch
 def unique(
     input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
@@ -55,7 +55,7 @@ def _found(
     return out[0] if len(out) == 1 else tuple(out)
 
 
-@by_element
+@of_no_batch
 def unique_consecutive(
     input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
@@ -291,8 +291,11 @@ def corrcoef(input: Any) -> Any:
 def frexp(input: Any) -> tuple:
     """``(mantissa, exponent)``: x = mantissa * 2**exponent, the mantissa at least 0.5, below 1."""
     _, exponent = np.frexp(input.array)
-    powers = wrap(np.ldexp(np.ones((), input.array.dtype), -exponent), input.dtype)
-    return O["mul"](input, powers), wrap(np.asarray(exponent, dtype=np.int32)[()], dtypes.int32)
+    out = input
+    for part in (exponent // 2, exponent - exponent // 2):  # 2**1074 is past the largest number
+        powers = np.ldexp(np.ones((), input.array.dtype), -part)
+        out = O["mul"](out, wrap(powers, input.dtype))
+    return out, wrap(np.asarray(exponent, dtype=np.int32)[()], dtypes.int32)
 
 
 def fill_diagonal_(input: Any, fill_value: Any, wrap: bool = False) -> Any:

@@ -10,7 +10,13 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.record.composite import by_element, called, is_batch, of_numbers_too
+from gradcli.engine.record.composite import (
+    by_element,
+    called,
+    dynamic_shape,
+    is_batch,
+    of_numbers_too,
+)
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions.segments import joined
@@ -116,9 +122,15 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
     return called(_along(input, dim, index), "IndexSelectBackward0")
 
 
-@by_element
 def masked_select(input: Any, mask: Any) -> Any:
     """The entries where ``mask`` holds, in order."""
+    if is_batch(mask):
+        raise dynamic_shape("a mask in masked_select()")
+    return _selected(input, mask)
+
+
+@by_element
+def _selected(input: Any, mask: Any) -> Any:
     if mask.dtype is not dtypes.bool_:
         raise RuntimeFault("E0309", "masked_select: expected BoolTensor for mask")
     input, mask = broadcast_tensors(input, mask)

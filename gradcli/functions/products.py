@@ -105,7 +105,10 @@ def _mixed(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
             f"{product.dtype.scalar_name}",
             help="write input.to(mat2.dtype)",
         )
-    return (input if beta == 1 else beta * input) + (product if alpha == 1 else alpha * product)
+    product = product if alpha == 1 else alpha * product
+    if beta == 0:  # NaN in the input does not count
+        return product + O["zeros_like"](input)
+    return (input if beta == 1 else beta * input) + product
 
 
 def vdot(input: Any, other: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.record.composite import by_element, called, reshaped
+from gradcli.engine.record.composite import by_element, called, of_no_batch, reshaped
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import together
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
@@ -338,6 +338,7 @@ def unravel_index(indices: Any, shape: Any) -> tuple:
     return tuple(indices // step % n for step, n in zip(steps, sizes, strict=True))
 
 
+@of_no_batch
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     """The places of the entries that are not zero, a row each; or an index per dimension."""
     charge_shape((input.ndim or 1, *input.shape))
@@ -440,18 +441,20 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
     return input.shape == other.shape
 
 
+@of_no_batch
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have one shape and the same entries."""
-    if not isinstance(other, Plain):
+    if not isinstance(other, Tensor):
         raise not_a("Tensor", "equal", "other", 2, other)
     return input.shape == other.shape and bool(np.all(input.array == other.array))
 
 
+@of_no_batch
 def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> bool:
     """Whether all entries agree to within atol + rtol*abs(other)."""
-    if not isinstance(other, Plain):
+    if not isinstance(other, Tensor):
         raise not_a("Tensor", "allclose", "other", 2, other)
     if input.dtype is not other.dtype:
         raise RuntimeFault(

@@ -192,6 +192,8 @@ def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 
 
 def _scaled(value: Any, factor: Any) -> Any:
     refuse_derivative("addr", beta=factor)
+    if factor == 0:  # NaN does not count
+        return O["zeros_like"](value)
     return value if factor == 1 else factor * value
 
 
@@ -255,7 +257,7 @@ def view_as_complex(input: Any) -> Any:
     if input.shape[-1:] != (2,):
         raise RuntimeFault("E0301", "Tensor must have a last dimension of size 2")
     parts = [O["getitem"](input, (Ellipsis, i)) for i in (0, 1)]
-    return called(parts[0] + parts[1] * 1j, "ViewAsComplexBackward0", input)
+    return called(O["of_parts"](*parts), "ViewAsComplexBackward0", input)
 
 
 def positive(input: Any) -> Any:

@@ -221,7 +221,7 @@ ones_like = constant(
 )
 sign = step(
     "sign",
-    np.sign,
+    lambda x: x if getattr(x, "dtype", None) == np.bool_ else np.sign(x),
     dtypes="keep",
     doc="-1, 0 or 1 by the sign of x.",
     edges="slope 0 at 0 too",
@@ -239,7 +239,7 @@ sign = step(
 )
 heaviside = step(
     "heaviside",
-    np.heaviside,
+    lambda x, y: np.heaviside(x, y).astype(np.result_type(x, y)),  # whole numbers stay so
     inputs=_TWO,
     torch=("input", "values"),
     dtypes="promote",

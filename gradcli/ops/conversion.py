@@ -94,11 +94,35 @@ imag = linear(
     latex=r"\operatorname{Im}",
     node={"name": lambda node: "SelectBackward0"},  # of the two columns of view_as_real,
 )
+
+
+def _of_parts(re: Any, im: Any) -> Any:
+    out = np.empty(np.broadcast_shapes(np.shape(re), np.shape(im)), np.result_type(re, im, 1j))
+    out.real, out.imag = re, im
+    return out[()]
+
+
+of_parts = linear(
+    "of_parts",
+    _of_parts,
+    lambda g: g,
+    lambda g: g * -1j,
+    inputs=("re", "im"),
+    dtypes="promote",
+    entrywise=True,
+    doc="The complex number of two parts; re + im*1j loses the sign of a zero, and infinities.",
+    grad_name="ComplexBackward0",
+    numpy="{0} + 1j*{1}",
+    pytorch="torch.complex",
+    jax="jax.lax.complex",
+    public=False,
+)
 drawn = step(
     "drawn",
-    lambda x, numbers: numbers.astype(x.dtype),
+    lambda x, numbers: np.broadcast_to(numbers, np.shape(x)).astype(x.dtype),
     params={"numbers": None},
     dtypes="keep",
+    entrywise=False,  # the numbers have a shape of their own
     doc="Random numbers that were drawn by x, which says how likely they are.",
     kink="",
     public=False,

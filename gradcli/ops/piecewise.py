@@ -56,7 +56,9 @@ where: Operator = elementwise(
 def unit(x: Any) -> Any:
     """x over its absolute value, 0 at 0: the sign, and for complex numbers the direction."""
     # The sign is constant wherever it is smooth; the direction is not, and must be differentiable.
-    return x / where(x == 0, 1.0, abs(x)) if is_complex(x) else sign(x)
+    if not is_complex(x):
+        return sign(x)
+    return where(x == 0, 0.0, x / where(x == 0, 1.0, abs(x)))
 
 
 abs = elementwise(

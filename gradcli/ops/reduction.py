@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.comparison import all_finite, isnan, ones_like, zeros_like
+from gradcli.ops.comparison import all_finite, isinf, isnan, ones_like, zeros_like
 from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import along, vectors
 from gradcli.ops.declaration.node_names import by_dim
@@ -160,7 +160,8 @@ def _var(x: Any, dim: Dims, correction: float, keepdim: bool) -> Any:
     n = count(np.shape(x), dim)
     d = x - _mean(x, dim, True)
     total = _sum((d * np.conj(d)).real if is_complex(d) else d * d, dim, keepdim)
-    return total / (n - correction) if n > correction else total * np.nan
+    with np.errstate(all="ignore"):  # of too few entries it is inf, or NaN where they are equal
+        return total / total.dtype.type(max(n - correction, 0))
 
 
 def _spread(x: Any, dim: Dims, correction: float) -> Any:
@@ -245,7 +246,7 @@ def _norm_slope(x: Any, out: Any, p: Any, dim: Dims) -> Any:
     """The derivative of the p-norm by each entry; ``out`` has the reduced dimensions kept."""
     safe = where(out == 0, 1.0, out)
     if p in (2, "fro", None):
-        return x * where(out == 0, 0.0, 1.0 / safe)  # 0 at the zero vector, to every order
+        return where(out == 0, 0.0, x / safe)  # 0 in the second derivative too
     if p == 1:
         return unit(x)
     if p == 0:
@@ -358,11 +359,15 @@ def _shares(x: Any, out: Any, dim: Dims) -> Any:
     sum: of 1e17 and 1e17 each is a half, where PyTorch has 1 for both.
     """
     shares = exp(x - out)
+    if getattr(out, "__gradcli_traced__", False):  # its numbers are known in a run only
+        size = abs(out)
+        total = where(size > _COARSE, sum(shares, dim, keepdim=True), 1.0)
+        return shares / where(size < np.inf, total, 1.0)
     known = getattr(out, "array", out)
     if isinstance(known, np.ndarray | np.floating) and known.dtype.kind == "f":
         size = np.abs(known)
         if np.any((size > _COARSE) & (size < np.inf)):
-            shares = shares / sum(shares, dim, keepdim=True)
+            shares = shares / where(isinf(out), 1.0, sum(shares, dim, keepdim=True))
     return shares
 
 

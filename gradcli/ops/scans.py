@@ -36,11 +36,22 @@ _PIECE = 1 << 14
 """Steps for which Python numbers are made at a time."""
 
 
+def _in_single(scan: Any) -> Any:
+    """``scan``, which adds half precision up in single: 3000 ones are 3000, and not 2048."""
+
+    def compute(x: Any, axis: int) -> Any:
+        if getattr(x, "dtype", None) != np.float16:
+            return scan(x, axis=axis)
+        return scan(x.astype(np.float32), axis=axis).astype(np.float16)
+
+    return compute
+
+
 def _cumsum(x: Any, dim: int) -> Any:
     axis = normal_dim(dim, np.ndim(x))
     if not np.ndim(x):
         return x.copy()
-    out = np.cumsum(x, axis=axis)
+    out = _in_single(np.cumsum)(x, axis=axis)
     if not isinstance(out, np.ndarray):
         return out + 0
     out += 0  # PyTorch begins with 0, which a first entry of -0.0 does not change
@@ -83,6 +94,9 @@ def _recurrence(a: Any, b: Any, dim: int) -> Any:
             row = (*lane[:axis], slice(None), *lane[axis:])
             out[row] = _of_numbers(a[row], b[row], out[row])
         return out
+    if axis and b.size > _PIECE:  # steps through memory as it lies
+        turned = (np.ascontiguousarray(np.moveaxis(v, axis, 0)) for v in (a, b))
+        return np.moveaxis(_recurrence(*turned, 0), 0, axis)
     places = _steps(b, axis)
     for j, place in enumerate(places):
         out[place] = b[place] + a[place] * out[places[j - 1]] if j else b[place]
@@ -164,7 +178,7 @@ def _lined(scan: Any) -> Any:
 
 cumprod = general(
     "cumprod",
-    _lined(np.cumprod),
+    _lined(_in_single(np.cumprod)),
     lambda g, x, out, dim: _product_vjp(g, x, out, dim),
     jvp=lambda tx, x, out, dim: (
         recurrence(x, tx * _before(out, dim, ones_like), dim) if len(out.shape) else tx
@@ -208,7 +222,7 @@ def _share(out: Any, dim: int) -> Any:
 
 logcumsumexp = general(
     "logcumsumexp",
-    _lined(_logcumsumexp),
+    _lined(_in_single(_logcumsumexp)),
     lambda g, x, out, dim: (
         exp(x - out) * _swept_back(_share(out, dim), g, dim) if len(g.shape) else g * exp(x - out)
     ),

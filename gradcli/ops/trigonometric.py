@@ -171,8 +171,8 @@ atan2 = elementwise(
 hypot = elementwise(
     "hypot",
     np.hypot,
-    lambda t, x, out: t * x / _safe(out),
-    lambda t, y, out: t * y / _safe(out),
+    lambda t, x, out: where(out == 0, 0.0, t * x / _safe(out)),
+    lambda t, y, out: where(out == 0, 0.0, t * y / _safe(out)),
     doc="sqrt(x**2 + y**2), without overflow.",
     edges="slopes 0 and 0 at (0, 0)",
     example="hypot(x, y) --x 3 --y 4",

@@ -16,6 +16,7 @@ import numpy as np
 
 from gradcli.engine.custom_function.node import call
 from gradcli.engine.named_tuples import Extremes, Results
+from gradcli.engine.record.composite import dynamic_shape
 from gradcli.engine.tensor.attributes import Size
 from gradcli.functions.scatter import index_put
 from gradcli.functions.subscripts import plain_index
@@ -59,7 +60,7 @@ class Batched(Layer):
         self.__gradcli_rank__ = level
         self.kin = None
 
-    def parts(self) -> tuple:
+    def components(self) -> tuple:
         """The content alone."""
         return (self.value,)
 
@@ -295,6 +296,9 @@ class Batched(Layer):
 
     __index__ = __int__
 
+    def __format__(self, spec: str) -> str:
+        return format(self._one("you write in a format"), spec) if spec else repr(self)
+
     def _one(self, what: str) -> Any:
         """Any value of the batch, where all are the same in a vmap that the user did not write.
 
@@ -324,16 +328,6 @@ def _side_by_side(stack: Any, level: int, dim: int = 0) -> Any:
         deeper = dim + stack.batch  # a batch has its own dimension in front
         return stack.over(lambda part: _side_by_side(part, level, deeper))
     return Batched(moveaxis(stack, dim, 0) if dim else stack, level)
-
-
-def dynamic_shape(what: str) -> RuntimeFault:
-    """The error of an operation whose result has as many entries as the numbers say."""
-    return RuntimeFault(
-        "E0414",
-        "vmap: We do not support batching operators that can output dynamic shape. Attempting to "
-        f"batch over {what}",
-        help="choose entry by entry with where(); or write a loop instead of vmap",
-    )
 
 
 def _depends(what: str) -> RuntimeFault:

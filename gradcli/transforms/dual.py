@@ -42,7 +42,7 @@ class Dual(Layer):
         self.__gradcli_rank__ = level
         self.kin = None
 
-    def parts(self) -> tuple:
+    def components(self) -> tuple:
         """The primal and the tangent."""
         return self.primal, self.tangent
 

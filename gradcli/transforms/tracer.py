@@ -24,7 +24,7 @@ from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.engine.backward.api import backward
-from gradcli.engine.creation import factories
+from gradcli.engine.creation import factories, sampling
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import Device
 from gradcli.engine.grad_mode import mode, shown_inside, transformed
@@ -72,14 +72,14 @@ def operands_of(value: Any) -> Iterator[Layer]:
         v = stack.pop()
         if isinstance(v, Layer):
             yield v
-            stack += v.parts()
+            stack += v.components()
 
 
 def tensors_of(value: Any) -> list[Tensor]:
     """Every Tensor of a tower, tangents included."""
     if isinstance(value, Plain):
         return [value]
-    return [p for v in operands_of(value) for p in v.parts() if isinstance(p, Plain)]
+    return [p for v in operands_of(value) for p in v.components() if isinstance(p, Plain)]
 
 
 def memory_of(value: Any) -> Tensor:
@@ -478,7 +478,7 @@ class Layer(Slots, Operand):
 
     # -- what a subclass answers -----------------------------------------------------------------
 
-    def parts(self) -> tuple:
+    def components(self) -> tuple:
         """What it is made of: the content, and the tangent where there is one."""
         raise NotImplementedError
 
@@ -585,6 +585,8 @@ for _sign, _op in by_sign().items():
         setattr(Operand, f"__i{SIGN_METHODS[_sign]}__", _augmented(_op))
 
 
+for _method in sampling.IN_PLACE:
+    setattr(Operand, _method.__name__, _method)
 for _word in ("and", "or", "xor", "lshift", "rshift"):  # of truths, and of bits
     for _name in (f"__{_word}__", f"__r{_word}__"):
         setattr(Layer, _name, METHODS[_name])

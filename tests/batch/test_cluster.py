@@ -7,8 +7,8 @@ import signal
 
 import pytest
 
-from gradcli.batch.cluster import Cluster, compute, halves
-from gradcli.batch.sources import Chunk
+from gradcli.batch.chunk import Chunk
+from gradcli.batch.cluster import Cluster, compute
 from gradcli.batch.task import Task
 from gradcli.language.runtime.run import Limits
 from tests.support.batches import output_of
@@ -20,7 +20,7 @@ SLOW = "if x == 77:\n    s = ones(50, 50)\n    for i in range(10**8): s = s @ s 
 
 
 def test_a_chunk_is_cut_in_two():
-    first, second = halves(Chunk(11, 3, b"a\nb\nc", "seal"))
+    first, second = Chunk(11, 3, b"a\nb\nc", "seal").halves()
     assert (first.first, first.data, first.seal) == (11, b"a", "")
     assert (second.first, second.count, second.data, second.seal) == (12, 2, b"b\nc", "seal")
 

@@ -8,9 +8,9 @@ import json
 import pytest
 
 from gradcli.batch.jobs import JobTask
+from gradcli.batch.lines import LineSource
 from gradcli.batch.outputs import open_output
 from gradcli.batch.session import Serial, run_session
-from gradcli.batch.sources import LineSource
 from gradcli.batch.workers import Processes
 from gradcli.cli.main import run
 from gradcli.language.runtime.run import Limits
@@ -97,6 +97,8 @@ POISON = {
     '{"expr": "x", "vars": [1]}': "E0923",
     '{"expr": "x", "wrt": 3}': "E0923",
     '{"expr": "x", "order": 2}': "E0923",
+    '{"expr": "x", "command": "check", "order": 2}': "E0923",
+    '{"expr": "x", "command": "diff", "order": 0}': "E0923",
     '{"expr": "x", "command": "check", "against": 3}': "E0923",
     '{"expr": "x", "command": ["grad"]}': "E0923",
     '{"expr": "x", "vars": {"x": 1}, "command": "hess", "wrt": "z"}': "E0910",

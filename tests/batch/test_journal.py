@@ -14,9 +14,9 @@ import pytest
 from gradcli.batch import journal as journal_module
 from gradcli.batch.arrays import array_source
 from gradcli.batch.journal import MAGIC, Journal, status
+from gradcli.batch.lines import LineSource
 from gradcli.batch.outputs import open_output
 from gradcli.batch.session import Serial, run_session
-from gradcli.batch.sources import LineSource
 from gradcli.batch.task import Task
 from gradcli.batch.workers import FORKS
 from gradcli.cli.main import run
@@ -178,7 +178,7 @@ def test_a_pipe_is_known_by_what_was_read(place):
         return found
 
     first = source(ROWS)
-    while not first.lines.ended:
+    while not first.over:
         first.read()
     chunk = first.cut(5000)
     assert source(ROWS).skip(chunk.count, chunk.seal)

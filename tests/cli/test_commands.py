@@ -200,9 +200,11 @@ def test_ops_filters(cli):
     assert "matmul" in cli("ops", "--kind", "bilinear").out
     assert "sin" not in cli("ops", "--kind", "bilinear").out.split()
     assert "layer_norm" in cli("ops", "--search", "norm").out.split()
+    assert "no operator says zzz" in cli("ops", "--search", "zzz").err
+    assert cli("ops", "einsum").out == cli("ops", "torch.einsum").out
     wrong = cli("ops", "--kind", "linaer")
     assert wrong.code == 2 and "did you mean linear" in wrong.err
-    for name in ("gelu", "nn.functional.gelu", "torch.nn.functional.gelu"):
+    for name in ("gelu", "F.gelu", "nn.functional.gelu", "torch.nn.functional.gelu"):
         assert "second derivative" in cli("ops", name).out
     assert cli("ops", "torch.sin").out.startswith("sin(x)")
 
@@ -218,7 +220,7 @@ def test_products_with_the_derivative(cli):
         cli("jvp", "sin(x)*y", "--x", "0", "--y", "2", "--along", "x=1").out
         == "value    0\ntangent  2\n"
     )
-    found = cli("hvp", "dot(x,x)**2", "--x", "1,2", "--along", "x=1,0", "--json").json["hvp"]
+    found = cli("hvp", "dot(x,x)**2", "--x", "1,2", "--along", "1,0", "--json").json["hvp"]
     assert found["x"]["data"] == [28.0, 16.0]
     found = cli("hess", "x^3*y", "--x", "2", "--y", "3", "--json").json["hessians"]
     assert found["x"]["data"] == 36.0 and found["y"]["data"] == 0.0

@@ -342,6 +342,9 @@ APART: tuple[tuple[str, str, Mask, str], ...] = (
         ~np.isfinite(np.prod(np.abs(x) + 1, -1, dtype=x.dtype, keepdims=True))
         | (np.abs(x).max(-1, keepdims=True) < 1e-100), np.shape(w)),
      "a quotient of products, or products in another order"),
+    (r"logsumexp", "slope", lambda g, w, x: (
+        np.abs(x) * np.isfinite(x)).max(-1, keepdims=True) > 1e16,
+     "its shares of a result that is rounded do not sum to 1"),
     (r"logcumsumexp", "slope", _anywhere, "both round log(n) away beside 1e17"),
     (r"vector_norm|torch.norm|normalize|renorm|cosine|pairwise|torch.std|linalg.norm|matrix_norm"
      r"|cdist|torch.dist|layer_norm|torch.var", "value|slope", _extreme_rows,

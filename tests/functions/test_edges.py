@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
 
 import gradcli
+from tests.functions import edge_calls
 from tests.functions.edge_table import APART, compared, evaluate, situations
 from tests.support.oracles import ORACLES
 
 CALLS = situations()
 
 
-@pytest.fixture(scope="module")
-def recorded():
-    with np.load(ORACLES / "edges.npz") as file:
+def read(name: str) -> dict[str, dict[str, np.ndarray]]:
+    with np.load(ORACLES / f"{name}.npz") as file:
         about = json.loads(str(file["about"]))
         arrays = {name: file[name] for name in file.files if name != "about"}
     assert about["made_with"]["torch"] == "2.13.0"
@@ -28,7 +29,8 @@ def recorded():
     return found
 
 
-def test_values_and_gradients_are_pytorchs_but_for_what_is_said(recorded):
+def test_values_and_gradients_are_pytorchs_but_for_what_is_said():
+    recorded = read("edges")
     assert list(recorded) == list(CALLS)
     used: set[int] = set()
     faults, numbers = [], 0
@@ -46,6 +48,29 @@ def test_values_and_gradients_are_pytorchs_but_for_what_is_said(recorded):
     assert not faults, "\n".join(faults)
     assert numbers > 150_000
     assert used == set(range(len(APART))), "a reason that nothing needs"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_calls_at_the_edges_give_what_pytorch_gives_to_the_second_derivative():
+    recorded = read("edge_calls")
+    used, faults = set(), []
+    for i, (x, texts) in enumerate(edge_calls.CALLS):
+        for text in texts:
+            want = recorded.pop(f"{i} {text}")
+            with np.errstate(all="ignore"):
+                got = edge_calls.evaluate(gradcli, text, x)
+            for part in want:
+                if edge_calls.same(part, got.get(part, np.zeros_like(want[part])), want[part]):
+                    continue
+                reasons = [
+                    k for k, (calls, parts, _) in enumerate(edge_calls.APART)
+                    if re.search(calls, text) and re.fullmatch(parts, part)
+                ]  # fmt: skip
+                used.update(reasons)
+                if not reasons:
+                    faults.append(f"{text} {part}: {got.get(part)}, not {want[part]}")
+    assert not faults, "\n".join(faults)
+    assert not recorded and used == set(range(len(edge_calls.APART)))
 
 
 @pytest.mark.parametrize("key", [k for k in CALLS if k.endswith("float64")])

@@ -155,3 +155,13 @@ def test_one_entry_read_twice_gets_both_gradients():
         x[torch.tensor([[0, 1], [1, 1]])] * torch.tensor([[1.0, 10.0], [100.0, 1000.0]])
     ).sum().backward()
     assert x.grad.tolist() == [1, 1110, 0]
+
+
+def test_the_slope_of_the_norm_at_zero_is_zero_to_every_order():
+    zero = torch.zeros(3)
+    for p in (2, 3, 1):
+        assert torch.func.hessian(lambda x, p=p: x.norm(p))(zero).tolist() == [[0.0] * 3] * 3
+        x = zero.clone().requires_grad_()
+        (slope,) = torch.autograd.grad(x.norm(p), x, create_graph=True)
+        (again,) = torch.autograd.grad(slope.sum(), x, materialize_grads=True, allow_unused=True)
+        assert again.tolist() == [0.0] * 3

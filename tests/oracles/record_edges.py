@@ -1,8 +1,8 @@
 """Record PyTorch's values and gradients at special values: zeros, NaN, infinities, huge numbers.
 
 Run in an environment that has torch 2.13.0 and NumPy:  python -m tests.oracles.record_edges
-Writes tests/oracles/edges.npz. The calls come from tests/functions/edge_table.py, which also says
-where gradcli differs on purpose.
+Writes tests/oracles/edges.npz and edge_calls.npz. The calls come from tests/functions/edge_table.py
+and edge_calls.py, which also say where gradcli differs on purpose.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import warnings
 
 import numpy as np
 
+from tests.functions import edge_calls
 from tests.functions.edge_table import evaluate, situations
 from tests.support.oracles import ORACLES
 
@@ -26,6 +27,19 @@ def main() -> None:
         for key, (text, arrays, slopes) in situations().items():
             for part, value in evaluate(torch, text, arrays, slopes).items():
                 found[f"{key}|{part}"] = np.asarray(value)
+        save("edges", found)
+        found = {}
+        for i, (x, texts) in enumerate(edge_calls.CALLS):
+            for text in texts:
+                for part, value in edge_calls.evaluate(torch, text, x).items():
+                    found[f"{i} {text}|{part}"] = value
+        save("edge_calls", found)
+
+
+def save(name: str, found: dict[str, np.ndarray]) -> None:
+    """Writes results by their key to ``tests/oracles/NAME.npz``."""
+    import torch
+
     record = {
         "made_with": {"torch": torch.__version__.partition("+")[0], "numpy": np.__version__},
         "script": "tests/oracles/record_edges.py",
@@ -34,13 +48,13 @@ def main() -> None:
     index: dict[str, list] = {}
     flat: dict[str, list] = {}
     for key, value in found.items():
-        name = value.dtype.name
-        start = sum(v.size for v in flat.setdefault(name, []))
-        flat[name].append(value.ravel())
-        index[key] = [name, start, list(value.shape)]
-    arrays = {name: np.concatenate(values) for name, values in flat.items()}
+        kind = value.dtype.name
+        start = sum(v.size for v in flat.setdefault(kind, []))
+        flat[kind].append(value.ravel())
+        index[key] = [kind, start, list(value.shape)]
+    arrays = {kind: np.concatenate(values) for kind, values in flat.items()}
     text = json.dumps({**record, "index": index}, separators=(",", ":"))
-    np.savez_compressed(ORACLES / "edges.npz", about=np.array(text), **arrays)
+    np.savez_compressed(ORACLES / f"{name}.npz", about=np.array(text), **arrays)
     print(f"{len(found)} results, {sum(v.size for v in found.values())} numbers")
 
 

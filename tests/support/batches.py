@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
 from gradcli.batch.fields import Fields
-from gradcli.batch.lines import Lines, text_of
+from gradcli.batch.lines import LineSource, text_of
 from gradcli.batch.outputs import open_output
 from gradcli.batch.readers import Reader, Row
 from gradcli.batch.session import Serial, Summary, run_session
-from gradcli.batch.sources import LineSource
 from gradcli.batch.task import Task
 from gradcli.language.runtime.run import Limits
 
@@ -39,15 +38,13 @@ def read_rows(
 ) -> Iterator[Row]:  # fmt: skip
     """The rows of a stream, each as soon as it is there."""
     reader = Reader(form, Fields(wanted or (lambda name: name != "id"), dtype, max_bytes))
-    headless, number, lines = form == "csv", 0, Lines(stream)
-    while not lines.ended or lines.pending:
-        if not lines.pending:
-            lines.read()
+    source = LineSource(stream, form)
+    if source.header is not None:
+        reader.head(text_of(source.header))
+    while not source.ended:
+        if not source.pending:
+            source.read()
             continue
-        data = lines.take(1)
-        if data and headless:
-            reader.head(text_of(data))
-            headless = False
-        elif data:
-            number += 1
-            yield reader.row(number, text_of(data))
+        chunk = source.cut(1)
+        for i, line in enumerate(chunk.data.split(b"\n") if chunk else ()):
+            yield reader.row(chunk.first + i, text_of(line))

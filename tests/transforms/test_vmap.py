@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 
 import gradcli as torch
 from gradcli.func import grad, hessian, jacfwd, jacrev, jvp, vmap
+from gradcli.nn import functional as F
 from gradcli.ops.errors import Fault
+from gradcli.transforms.batched import Batched
 
 RNG = np.random.default_rng(5)
 
@@ -220,3 +224,96 @@ def test_randomness():
     assert torch.equal(different, torch.randn(3, 2))
     with pytest.raises(RuntimeError, match="allowed values for randomness"):
         vmap(lambda v: v, randomness="often")
+
+
+def same(found, want):
+    np.testing.assert_allclose(found.detach().numpy(), np.array(want), rtol=1e-5, atol=1e-12)
+
+
+def test_indices_of_any_form_that_differ_along_the_batch():
+    random.seed(3)
+    rng, tried = np.random.default_rng(0), 0
+    for _ in range(60):
+        shape = tuple(random.choice([3, 4]) for _ in range(random.choice([1, 2, 3])))
+        x = torch.tensor(rng.standard_normal((2, *shape)))
+        own, parts = [], []
+        for _ in shape:
+            part = random.choice(["own", "own", "same", 1, slice(0, 2), slice(None, None, 2), None])
+            if part == "own":
+                size = random.choice([(), (2,), (2, 2)])
+                own.append(torch.tensor(rng.integers(-3, 3, (2, *size))))
+            elif part == "same":
+                part = torch.tensor(rng.integers(0, 3, (2,)))
+            parts.append(part)
+        if not own:
+            continue
+        tried += 1
+
+        def where(given, parts=parts):
+            left = iter(given)
+            return tuple(next(left) if p.__class__ is str else p for p in parts)
+
+        def read(x, *given):
+            return x[where(given)]
+
+        def written(x, value, *given):
+            y = x.clone()
+            y[where(given)] = value
+            return y
+
+        rows = [(x[b], *(i[b] for i in own)) for b in range(2)]
+        picked = [read(*row) for row in rows]
+        same(vmap(read)(x, *own), np.stack([p.numpy() for p in picked]))
+        value = torch.tensor(rng.standard_normal(picked[0].shape))
+        want = [written(row[0], value, *row[1:]).numpy() for row in rows]
+        same(vmap(written, in_dims=(0, None, *(0,) * len(own)))(x, value, *own), np.stack(want))
+        want = np.stack([jacrev(read)(*row).numpy() for row in rows])
+        same(vmap(jacfwd(read))(x, *own), want)
+        same(vmap(jacrev(read))(x, *own), want)
+    assert tried > 20
+
+
+LOGITS, CLASSES = torch.randn(50, 4, 3), torch.randint(0, 3, (50, 4))
+
+
+@pytest.mark.parametrize("function", [
+    lambda x, i: F.cross_entropy(x, i), lambda x, i: F.nll_loss(x, i, ignore_index=1),
+    lambda x, i: F.embedding(i, x), lambda x, i: x.gather(1, i[:, None]),
+    lambda x, i: F.one_hot(i, 3), lambda x, i: x.scatter(1, i[:, None], 0.5),
+    lambda x, i: torch.zeros(3).scatter_add(0, i, x[:, 0]), lambda x, i: x.index_select(1, i),
+    lambda x, i: x.index_put((i, i), x[:, 0]), lambda x, i: x.index_add(1, i, x[:, i]),
+    lambda x, i: x.take(i), lambda x, i: x[:, i],
+    lambda x, i: torch.take_along_dim(x, i[:, None], 1),
+    grad(lambda x, i: F.cross_entropy(x, i)),
+])  # fmt: skip
+def test_whole_numbers_are_looked_up_at_once(function, monkeypatch):
+    want = np.stack([function(LOGITS[b], CLASSES[b]).numpy() for b in range(50)])
+
+    def by_element(*args):
+        raise AssertionError("an element at a time")
+
+    monkeypatch.setattr(Batched, "_each", by_element)
+    found = vmap(function)(LOGITS, CLASSES)
+    same(found, want)
+
+
+def test_what_has_a_shape_of_its_own_in_every_element():
+    x = torch.tensor([[0.0, 1.0, 0.0], [0.0, 3.0, 0.0]])
+    for function in (
+        torch.nonzero, torch.unique, torch.unique_consecutive, lambda x: x[x > 0],
+        lambda x: torch.masked_select(x, x > 0), lambda x: torch.where(x > 0),
+        lambda x: x.clone().__setitem__(x > 0, 0.0), lambda x: torch.tensor(torch.equal(x, x)),
+        lambda x: x * len(range(x.sum().long())), lambda x: torch.ones(3)[: x.sum().long()],
+        lambda x: f"{x.sum():.2f}", lambda x: F.one_hot(x.long()),
+    ):  # fmt: skip
+        with pytest.raises(RuntimeError, match="vmap"):
+            vmap(function)(x)
+    mask = torch.tensor([True, False, True])
+    same(vmap(lambda x: x[mask])(x), x[:, mask].numpy())
+    same(vmap(lambda x: torch.masked_select(x, mask))(x), x[:, mask].numpy())
+    same(vmap(lambda x: (x.long() & 1) + (x.long() << 1))(x), [[0, 3, 0], [0, 7, 0]])
+    same(vmap(lambda x: x.as_strided((2, 2), (1, 1)))(x), [[[0, 1], [1, 0]], [[0, 3], [3, 0]]])
+    assert vmap(torch.linalg.eigh)(torch.eye(3).expand(2, 3, 3)).eigenvalues.shape == (2, 3)
+    same(vmap(lambda x: x.clone().uniform_(1, 1), randomness="different")(x), np.ones((2, 3)))
+    with pytest.raises(RuntimeError, match="randomness"):
+        vmap(lambda x: x.clone().normal_())(x)

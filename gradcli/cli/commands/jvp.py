@@ -78,7 +78,9 @@ def _directions(along: list[str] | None, job: Job) -> dict[str, Any]:
     found = {}
     for item in along:
         name, equals, text = item.partition("=")
-        if not equals or name not in job.leaves:
+        if not equals and len(job.leaves) == 1:  # the only variable need not be named
+            (name,), text = job.leaves, item
+        elif not equals or name not in job.leaves:
             raise ValueFault(
                 "E0910",
                 f"--along {item}: no variable {name!r} has a value",

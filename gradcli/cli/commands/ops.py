@@ -62,7 +62,7 @@ def find(name: str) -> Operator | Entry:
     if name in by_name:
         return by_name[name]
     listed = {n: entry for entry in entries() for n in (entry.prefixed, entry.name)}
-    for whole in (name, f"torch.{name}"):
+    for whole in (name, f"torch.{name}", name.replace("F.", "torch.nn.functional.", 1)):
         if whole in listed:
             entry = listed[whole]
             return by_name.get(entry.name, entry)
@@ -119,6 +119,8 @@ def _table(kind: str | None, search: str | None, count: bool, as_json: bool) -> 
         if kind in (None, entry.kind)
         and word in " ".join((entry.name, *entry.aliases, entry.family, entry.doc)).lower()
     ]  # fmt: skip
+    if not listed:
+        raise ValueFault("E0907", f"no operator says {search}", help="all: gradcli ops")
     if count:
         _count(listed, as_json)
         return
@@ -136,6 +138,9 @@ def _table(kind: str | None, search: str | None, count: bool, as_json: bool) -> 
     lines = []
     for family, members in families.items():
         lines.append(f"{family}")
+        if search:
+            lines += [f"    {entry.name:<28} {entry.doc}" for entry in members] + [""]
+            continue
         line = "   "
         for entry in members:
             if len(line) + len(entry.name) > 90:

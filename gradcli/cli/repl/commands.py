@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gradcli.cli.catalogue import COMMANDS
 from gradcli.cli.repl import describing, evaluation, saving
+from gradcli.cli.repl.messages import translated
 from gradcli.cli.repl.session import LAST_BUT_ONE
 from gradcli.cli.repl.settings import SETTINGS, WrongSetting, unknown_setting
+from gradcli.cli.topics import TOPICS
 from gradcli.language.diagnostics.render import closest, inert
 from gradcli.language.syntax import nodes as n
 from gradcli.ops.errors import ValueFault
@@ -166,13 +168,15 @@ def _seconds(seconds: float) -> str:
 
 def _help(shell: Shell, rest: str) -> None:
     name = rest.removeprefix(":")
-    if not name:
+    if name in ("", "help"):
         shell.write(overview() + "\n")
     elif name in ALL:
         command = ALL[name]
         shell.write(f":{name} {command.given}".rstrip() + f"   {command.doc}\n")
         if name in COMMANDS:
             _evaluate(name)(shell, "--help")
+    elif name in TOPICS:
+        shell.write(translated(TOPICS[name]))
     else:
         shell.write(describing.describe(shell.session, rest) + "\n")
 
@@ -193,7 +197,10 @@ INTRODUCTION = (
     "def f(x): ...   a function; an empty line ends the block",
     "_ and __   the last value and the one before      ^ is power",
 )
-REST = ("?sin or sin? describes a name; Tab completes it; Ctrl-C stops, Ctrl-D leaves",)
+REST = (
+    "?sin or sin? describes a name; Tab completes it; Ctrl-C stops, Ctrl-D leaves",
+    f"short topics: {', '.join(f':help {topic}' for topic in TOPICS)}",
+)
 
 
 def _evaluate(command: str) -> Callable[[Shell, str], None]:

@@ -10,6 +10,7 @@ import importlib
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from types import FunctionType
 from typing import Any
 
 from gradcli.cli import inputs, options, watchdog
@@ -71,6 +72,7 @@ class _OfSession(Variables):
     """Where a command gets its variables from: the session."""
 
     __slots__ = ("command", "digits", "session")
+    prefix = ":"
 
     def __init__(self, session: Session, command: str, digits: Any) -> None:
         super().__init__(())
@@ -87,6 +89,13 @@ class _OfSession(Variables):
         if not words or words[0].startswith("-"):
             return
         program = self.session.prepared(words[0])
+        for name in program.checked.called:
+            value = self.session.variables.get(name)
+            if value is not None and not isinstance(value, FunctionType):
+                raise ValueFault(
+                    "E0907", f"{name} has values of its own, and no formula",
+                    help=f":grad and :jac differentiate it; write def {name}(x): ... for a formula",
+                )  # fmt: skip
         values = {k: v for k, v in self.session.variables.items() if program.takes(k)}
         for name, value in values.items():
             if name in leaf_names(values, tuple(values)):
@@ -110,11 +119,13 @@ def definitions(session: Session, names: Any) -> list[str]:
     for number, line in enumerate(session.lines):
         if "import " in line.text:
             needed[number] = line.text
-        program = session.prepared(line.text) if "def " in line.text else None
+        functions = "def " in line.text or "lambda" in line.text
+        program = session.prepared(line.text) if functions else None
         if program is not None and len(program.checked.module.body) == 1:
             statement = program.checked.module.body[0]
-            if isinstance(statement, n.Def):
-                by_name[statement.name] = number, line.text, program.checked.outer
+            name = statement.name if isinstance(statement, n.Def) else _named_lambda(statement)
+            if name:
+                by_name[name] = number, line.text, program.checked.outer
     work = list(names)
     while work:
         name = work.pop()
@@ -123,6 +134,14 @@ def definitions(session: Session, names: Any) -> list[str]:
             needed[number] = text
             work += further
     return [needed[number] for number in sorted(needed)]
+
+
+def _named_lambda(statement: n.Statement) -> str:
+    """The name in ``name = lambda ...``."""
+    if isinstance(statement, n.Assign) and isinstance(statement.value, n.Lambda):
+        target = statement.targets[0]
+        return target.id if isinstance(target, n.Name) else ""
+    return ""
 
 
 class _SessionJob(Job):

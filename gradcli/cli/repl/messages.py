@@ -13,7 +13,7 @@ _LIMITS = re.compile(
 )
 _COMMANDS = re.compile(
     r"\bgradcli (diff|jac|hess|ops|why|grad|doctor|check|plot|graph|explain|minimize|eval|jvp|vjp"
-    r"|hvp)\b"
+    r"|hvp|help)\b"
 )
 
 

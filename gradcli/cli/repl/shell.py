@@ -128,8 +128,8 @@ class Shell:
     def _take(self, given: str, word: str) -> bool:
         asked = question(word)
         if asked is not None:
-            if asked.strip(": ") in ("", "help"):
-                return commands.run(self, ":help")
+            if asked.startswith(":") or asked in ("", "help"):
+                return commands.run(self, f":help {asked}")
             self.write(describe(self.session, asked) + "\n")
             return True
         if word.startswith(":"):

@@ -14,7 +14,9 @@ from gradcli.ops.errors import Fault
 _PROMPT = re.compile(r"[ \t]*(?:>>>|In \[\d+\]:)(?: |$)")
 _MORE = re.compile(r"[ \t]*(?:\.\.\.:?|\.\.\.\.+:)(?: |$)")
 _OUT = re.compile(r"[ \t]*Out\[\d+\]:")
-_QUESTION = re.compile(r"\?\s*([^\n]*)|([A-Za-z_][\w.]*)\s*\?")
+_QUESTION = re.compile(
+    r"\?\s*([^\n]*)|([A-Za-z_][\w.]*)\s*\?|help(?:\(\s*([A-Za-z_][\w.]*)?\s*\))?"
+)
 _JOINED = ("else", "elif", "except", "finally")
 """What goes on with the block before it, at the same indentation."""
 
@@ -45,13 +47,52 @@ def without_prompts(text: str) -> str:
 
 
 def question(text: str) -> str | None:
-    """The name that ``?name`` or ``name?`` asks about; None where a text asks nothing.
+    """The name that ``?name``, ``name?`` or ``help(name)`` asks about; None where a text asks
+    nothing.
 
-    >>> question("sin?"), question("? x.sum"), question("x = 1  # why?")
-    ('sin', 'x.sum', None)
+    >>> question("sin?"), question("? x.sum"), question("help(x)"), question("x = 1  # why?")
+    ('sin', 'x.sum', 'x', None)
     """
     found = _QUESTION.fullmatch(text.strip())
-    return None if found is None else found[1] or found[2] or ""
+    return None if found is None else found[1] or found[2] or found[3] or ""
+
+
+INDENT = 4
+_OPENERS = re.compile(r"(if|elif|else|for|while|try|except|with)\b")
+
+
+def next_indent(line: str) -> int:
+    """The columns that the editor indents the line after ``line`` by."""
+    return _columns(line) + INDENT * line.rstrip().endswith(":")
+
+
+def _columns(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def reindented(before: list[str], line: str) -> str:
+    """A line as it was typed behind the indentation that the editor gave it.
+
+    Who types the spaces, too, means them from the margin; ``else`` and its kin go to the ``if``.
+
+    >>> reindented(["def f(x):"], "        return x"), reindented(["if a:", "    b"], "    else:")
+    ('    return x', 'else:')
+    """
+    given = next_indent(before[-1])
+    typed = _columns(line) - given
+    text = line.lstrip()
+    open_blocks: list[int] = []
+    for one in filter(str.strip, before):
+        columns = _columns(one)
+        open_blocks = [c for c in open_blocks if c < columns] + [columns]
+    fits = typed > open_blocks[-1] if before[-1].rstrip().endswith(":") else typed in open_blocks
+    if typed > 0 and fits:
+        return " " * typed + text
+    if typed == 0 and (word := re.match(r"\w*", text)) and word[0] in _JOINED:
+        for one in reversed(before):
+            if one.strip() and _columns(one) <= given and _OPENERS.match(one.lstrip()):
+                return " " * _columns(one) + text
+    return line
 
 
 def is_command(text: str) -> bool:

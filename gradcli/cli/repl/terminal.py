@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from gradcli.cli.repl.shell import Shell
 
 PROMPT, MORE = "> ", ". "
-INDENT = "    "
 GREETING = "gradcli: type an expression, or :help"
 COLOURS = {
     "keyword": "ansiblue bold", "number": "ansimagenta", "string": "ansigreen",
@@ -148,19 +147,22 @@ def _keys(loader: Loader) -> KeyBindings:
     @keys.add("enter", filter=editing & ~completion_is_selected)
     def _(event: KeyPressEvent) -> None:
         """Run what is complete; else a new line, indented like the one before."""
-        from gradcli.cli.repl.splitting import is_command, is_complete, without_prompts
+        from gradcli.cli.repl import splitting
 
         buffer = event.current_buffer
-        text = buffer.text
         loader.wait()
-        command = is_command(text)
+        *before, line = buffer.document.text_before_cursor.split("\n")
         at_end = not buffer.document.text_after_cursor.strip()
-        if command or not text.strip() or (at_end and is_complete(without_prompts(text))):
+        if before and line.strip() and at_end:
+            buffer.delete_before_cursor(len(line))
+            line = splitting.reindented(before, line)
+            buffer.insert_text(line)
+        text = buffer.text
+        done = at_end and splitting.is_complete(splitting.without_prompts(text))
+        if done or splitting.is_command(text) or not text.strip():
             buffer.validate_and_handle()
-            return
-        line = buffer.document.current_line_before_cursor
-        indent = line[: len(line) - len(line.lstrip())]
-        buffer.insert_text("\n" + indent + INDENT * line.rstrip().endswith(":"))
+        else:
+            buffer.insert_text("\n" + " " * splitting.next_indent(line))
 
     @keys.add("escape", "enter", filter=editing)
     def _(event: KeyPressEvent) -> None:
@@ -171,7 +173,9 @@ def _keys(loader: Loader) -> KeyBindings:
         """Indent where a line begins, else complete."""
         buffer = event.current_buffer
         if not buffer.document.current_line_before_cursor.strip() and "\n" in buffer.text:
-            buffer.insert_text(INDENT)
+            from gradcli.cli.repl.splitting import INDENT
+
+            buffer.insert_text(" " * INDENT)
         elif buffer.complete_state:
             buffer.complete_next()
         else:

@@ -388,7 +388,8 @@ def complex_of(real: Tensor, imag: Tensor) -> Tensor:
                 f"Expected object of scalar type {kinds[0]} but got scalar type {kinds[1]} for "
                 "second argument",
             )
-    return real + imag * 1j
+    made: Tensor = OPERATORS["of_parts"](real, imag)
+    return made
 
 
 def tril_indices(

@@ -23,7 +23,7 @@ from gradcli.engine.creation.generator import manual_seed as manual_seed
 from gradcli.engine.dtypes import DType, float32, float64, int64, to_dtype
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.graph.node import more
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS
@@ -172,7 +172,10 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
     """
     chance: Any = input.detach() if p is None else p
     one = not isinstance(chance, Tensor)
-    low, high = (chance, chance) if one else (chance.min().item(), chance.max().item())
+    known = chance
+    while not one and not isinstance(known, Plain):  # every number of a batch
+        known = known.content
+    low, high = (chance, chance) if one else (known.min().item(), known.max().item())
     if not (low >= 0 and high <= 1):
         raise RuntimeFault(
             "E0304", f"Expected p_in >= 0 && p_in <= 1 to be true, got {low if low < 0 else high}"
@@ -383,13 +386,6 @@ def seed() -> int:
     return random.generator().manual_seed(random.system_seed()).initial_seed()
 
 
-def install() -> None:
-    """Put the methods on Tensor. Called once, when the engine is loaded."""
-    for method in (
-        uniform_, normal_, bernoulli_, exponential_, cauchy_, log_normal_, random_, bernoulli,
-        multinomial,
-    ):  # fmt: skip
-        setattr(Tensor, method.__name__, method)
-
-
-install()
+IN_PLACE = (uniform_, normal_, bernoulli_, exponential_, cauchy_, log_normal_, random_)
+for _method in (*IN_PLACE, bernoulli, multinomial):
+    setattr(Tensor, _method.__name__, _method)

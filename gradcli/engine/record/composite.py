@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from gradcli.engine.graph.node import Lasting, more
 from gradcli.engine.tensor.tensor import Plain, Tensor
+from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.operator import is_number
 
 _HOLDS_PLACES = frozenset(
@@ -84,6 +86,32 @@ def by_element(function: Any) -> Any:
     call.__module__ = function.__module__
     call.__wrapped__ = function  # type: ignore[attr-defined]
     return call
+
+
+def of_no_batch(function: Any) -> Any:
+    """A function whose result has as many entries as the numbers say: refused inside ``vmap``."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        for value in args:
+            inner = value
+            while inner.__class__ is not Tensor and hasattr(inner, "content"):
+                if inner.batch:
+                    raise dynamic_shape(f"{function.__name__}()")
+                inner = inner.content
+        return function(*args, **options)
+
+    return call
+
+
+def dynamic_shape(what: str) -> RuntimeFault:
+    """The error of an operation inside ``vmap`` whose result every element has in its own shape."""
+    return RuntimeFault(
+        "E0414",
+        "vmap: We do not support batching operators that can output dynamic shape. Attempting to "
+        f"batch over {what}",
+        help="choose entry by entry with where(); or write a loop instead of vmap",
+    )
 
 
 def is_batch(value: Any) -> bool:

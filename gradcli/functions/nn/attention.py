@@ -45,6 +45,9 @@ def scaled_dot_product_attention(
         else:
             scores = scores + attn_mask
     weights = softmax(scores, -1)
+    if attn_mask is not None:  # what may look at nothing sees zeros
+        nothing = _O["all"](scores == -math.inf, -1, True)
+        weights = _O["where"](nothing, 0.0, weights)
     return _O["matmul"](dropout(weights, dropout_p) if dropout_p else weights, value)
 
 

@@ -54,9 +54,10 @@ def nll_loss(
             return called(loss.mean(), name, input)
     else:
         weights = ones(safe.shape, dtype=input.dtype) if weight is None else weight[safe]
+        loss = -picked * weights
         if kept is not None:
             weights = weights * kept.to(input.dtype)
-        loss = -picked * weights
+            loss = _O["where"](kept, loss, 0.0)  # no slope, even where none counts: 0/0
         if reduction == "mean":
             return called(loss.sum() / weights.sum(), name, input)
     return reduced(loss if input.ndim > 1 else loss.squeeze(0), reduction, name, input)
@@ -276,7 +277,9 @@ def ctc_loss(
             now = wrap(lengths == t, bool_)
             total = _O["where"](now, found, _NEVER if total is None else total)
         if t < steps:
-            one, two = (pad(alpha[:, : states.shape[1] - k], (k, 0), value=_NEVER) for k in (1, 2))
+            width = states.shape[1]
+            one, two = (pad(alpha[:, :k], (width - k, 0), value=_NEVER)
+                        for k in (width - 1, max(0, width - 2)))  # fmt: skip
             two = _O["where"](wrap(skips, bool_), two, _NEVER)
             alpha = _O["logsumexp"](_O["stack"](alpha, one, two, dim=0), 0) + emitted[t]
     loss = -(total if total is not None else _O["sum"](scores, (0, 2)) * 0.0)

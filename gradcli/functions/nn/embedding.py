@@ -27,9 +27,10 @@ def embedding(
     ``max_norm`` first scales those rows of ``weight``, in place, whose ``norm_type``-norm is above
     it. ``scale_grad_by_freq`` divides the gradient of each row by how often it is named.
     """
-    if is_batch(input) and (max_norm is not None or scale_grad_by_freq):
+    batch = next((v for v in (input, weight) if is_batch(v)), None)
+    if batch is not None and (max_norm is not None or scale_grad_by_freq):
         args = (input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
-        return input.each_of(embedding, args, {})
+        return batch.each_of(embedding, args, {})
     if input.dtype.kind != 1:
         raise RuntimeFault(
             "E0309",

@@ -17,7 +17,7 @@ def composed() -> dict[str, Any]:
 _CREATED = (
     "tensor", "as_tensor", "ones", "zeros", "full", "empty", "eye", "arange", "linspace",
     "logspace", "ones_like", "zeros_like", "full_like", "empty_like", "tril_indices",
-    "triu_indices",
+    "triu_indices", "asarray",
 )  # fmt: skip
 _MODES = (
     "no_grad", "enable_grad", "set_grad_enabled", "inference_mode", "is_grad_enabled",
@@ -27,7 +27,7 @@ _MODES = (
 
 _DRAWN = (
     "rand", "randn", "randint", "randperm", "normal", "rand_like", "randn_like", "bernoulli",
-    "multinomial", "manual_seed", "initial_seed", "get_rng_state", "set_rng_state",
+    "multinomial", "poisson", "manual_seed", "initial_seed", "get_rng_state", "set_rng_state",
 )  # fmt: skip
 
 

@@ -13,8 +13,9 @@ from gradcli.language.names import builtins
 
 _BLOCK = 1 << 16
 """How many entries of a long sum are added at a time."""
-_PLAIN = 1e4
-"""Numbers below this are finite in every element type."""
+_PLAIN = 1e30
+"""Numbers below this are finite in all of these."""
+_WIDE = ("float64", "float32")  # half precision is added up in single by cumsum
 
 
 def in_order(terms: list[Any], order: array[int]) -> Any:
@@ -29,7 +30,7 @@ def in_order(terms: list[Any], order: array[int]) -> Any:
         total = builtins.add(total, terms[i]) if i >= 0 else total - terms[~i]
     like: Any = next((term for term in terms if term.__class__ is Tensor), None)
     entries = 0 if like is None else _BLOCK // max(1, like.numel())
-    if entries < 2 * len(terms) or not like.dtype.is_floating_point or not all(
+    if entries < 2 * len(terms) or like.dtype.name not in _WIDE or not all(
         abs(term) < _PLAIN if term.__class__ is not Tensor
         else term.dtype is like.dtype and term.shape == like.shape
         for term in terms

@@ -27,7 +27,7 @@ from gradcli.ops.linalg import inv
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import Operator
 from gradcli.ops.products import matmul
-from gradcli.ops.shape import mT
+from gradcli.ops.shape import expand, mT
 
 
 def _pinv(x: Any, rtol: float | None, atol: float) -> Any:
@@ -119,7 +119,9 @@ def _matrix_exp(x: Any) -> Any:
 
 
 def _block(x: Any, y: Any) -> Any:
-    """[[x, y], [0, x]] for each matrix of stacks."""
+    """[[x, y], [0, x]] for each matrix of stacks, which broadcast."""
+    shape = np.broadcast_shapes(tuple(x.shape), tuple(y.shape))
+    x, y = (v if tuple(v.shape) == shape else expand(v, shape) for v in (x, y))
     return cat(cat(x, y, dim=-1), cat(0.0 * x, x, dim=-1), dim=-2)
 
 

@@ -71,9 +71,9 @@ def join(parts: Sequence[Any], lead: Sequence[int], dtype: Any) -> Any:
 def unpacked(out: Any, shape: Sequence[int], core: str) -> tuple[Any, ...]:
     """The parts of a joined array: of a decomposition of ``shape``, as ``core`` has their sizes.
 
-    What does not lie in an array (a formula) has them as ``parts``.
+    What does not lie in an array (a formula) has them as ``__gradcli_parts__``.
     """
-    apart = getattr(out, "parts", None)
+    apart = getattr(out, "__gradcli_parts__", None)
     if apart is not None:
         return apart  # type: ignore[no-any-return]
     lead, found, start = tuple(out.shape)[:-1], [], 0
@@ -88,7 +88,7 @@ def unpacked(out: Any, shape: Sequence[int], core: str) -> tuple[Any, ...]:
 
 def packed(core: str, *parts: Any) -> Any:
     """Parts of several results joined as they lie in one array; see ``unpacked``."""
-    together = getattr(type(parts[0]), "packed", None)
+    together = getattr(type(parts[0]), "__gradcli_packed__", None)
     if together is not None:
         return together(parts)
     flat = []

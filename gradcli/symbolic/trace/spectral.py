@@ -22,14 +22,14 @@ from gradcli.symbolic.unsupported import no_closed_form
 class Parts(Symbol):
     """What a decomposition gives: several formulas, of which a step takes one."""
 
-    __slots__ = ("parts",)
+    __slots__ = ("__gradcli_parts__",)
 
     def __init__(self, parts: Sequence[Symbol]) -> None:
         super().__init__(v.ZERO)
-        self.parts = tuple(parts)
+        self.__gradcli_parts__ = tuple(parts)
 
 
-Symbol.packed = staticmethod(Parts)  # type: ignore[attr-defined]
+Symbol.__gradcli_packed__ = staticmethod(Parts)  # type: ignore[attr-defined]
 
 
 def _whole(t: v.Tensor, a: v.Label, b: v.Label) -> tuple[v.Tensor, v.Label, v.Label]:

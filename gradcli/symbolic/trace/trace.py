@@ -112,10 +112,10 @@ def _step(
                 tangent = push_forward(op, args, tans, out, params)
         step.ties = (step.ties or frozenset()) | ties.seen
         if part is not None:
-            tangent = None if tangent is None else tangent.parts[part]
+            tangent = None if tangent is None else tangent.__gradcli_parts__[part]
         elif tangent is not None and len(tangent.axes) < len(out.axes):
             tangent = operations.expand(tangent, out.shape)
-    return out if part is None else out.parts[part], tangent
+    return out if part is None else out.__gradcli_parts__[part], tangent
 
 
 def variable(name: str, shapes: Shapes, wrt: str) -> tuple[Symbol, Symbol | None]:

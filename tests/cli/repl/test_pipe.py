@@ -99,3 +99,22 @@ def test_settings_come_from_the_file_and_options_count_more(process, tmp_path):
     assert "GRADCLI_TIMEOUT: timeout soon" in done.err
     wrong = process("repl", "--precision", "ful", stdin="1\n", **env)
     assert wrong.code == 2 and "--precision ful" in wrong.err
+
+
+def test_help_is_found_in_every_way(process):
+    done = process("repl", stdin="help\nhelp(sin)\n?:grad\n:help limits\n:grad --help\n?nothing\n")
+    assert done.code == 1 and done.err.count("error[") == 1
+    assert "?sin or sin? describes a name" in done.out and "derivative   cos(x)" in done.out
+    assert done.out.count("Usage: :grad") == 2 and "gradcli grad" not in done.out
+    assert ":set timeout S" in done.out
+
+
+def test_classes_and_functions_by_name(process):
+    lines = (
+        "import torch\nclass Net(torch.nn.Module):\n    def forward(self, v):\n        return v*2\n"
+        "\nnet = Net()\nf = lambda v: v*v\nx = torch.tensor(3.)\n:vars\n:diff f(x)\n:diff net(x)\n"
+        ":grad net(x)\n"
+    )
+    done = process("repl", stdin=lines)
+    assert "Net  class\nnet  Net\nf    function\n" in done.out and "d/dx  2*x\n" in done.out
+    assert "net has values of its own" in done.err and done.out.endswith("d/dx   2\n")

@@ -37,6 +37,12 @@ def test_a_tutorial_session(terminal, tmp_path):
     t.enter("return a*2", r"\. +$")
     t.enter("", r"\n> $")
     assert "8" in t.enter("f(4)")
+    # Who types the indentation, too, means it from the margin.
+    typed = "def g(n):|    if n > 0:|        return 1|    elif n == 0:|        return 0|    else:"
+    for line in (*typed.split("|"), "        return -1"):
+        t.enter(line, r"\. +$")
+    t.enter("", r"\n> $")
+    assert "(1, 0, -1)" in t.enter("g(5), g(0), g(-5)")
     t.enter("z = [1,", r"\. $")
     assert "[1, 2]" in (t.enter("2]"), t.enter("z"))[1]
     # The best of several, since others run too.

@@ -1,0 +1,40 @@
+"""What is sent to whoever computes. Cuts may fall anywhere: no row depends on its chunk."""
+
+from __future__ import annotations
+
+import numpy as np
+
+LARGEST = 1 << 20
+"""Bytes of a chunk of lines, unless one line is longer."""
+
+
+class Chunk:
+    """Following rows: the number of the first, how many, and their data.
+
+    data   bytes, a line each, or arrays (rows, ...) by name
+    seal   what was read of the input until its end, as a hash, where that is to be known
+    """
+
+    __slots__ = ("count", "data", "first", "seal")
+
+    def __init__(
+        self, first: int, count: int, data: bytes | dict[str, np.ndarray], seal: str = ""
+    ) -> None:
+        self.first = first
+        self.count = count
+        self.data = data
+        self.seal = seal
+
+    def halves(self) -> list[Chunk]:
+        """The chunk as two; only the second tells what was read until its end."""
+        middle = self.count // 2
+        low: bytes | dict[str, np.ndarray]
+        high: bytes | dict[str, np.ndarray]
+        if isinstance(self.data, bytes):
+            lines = self.data.split(b"\n")
+            low, high = b"\n".join(lines[:middle]), b"\n".join(lines[middle:])
+        else:
+            low = {name: a[:middle] for name, a in self.data.items()}
+            high = {name: a[middle:] for name, a in self.data.items()}
+        rest = Chunk(self.first + middle, self.count - middle, high, self.seal)
+        return [Chunk(self.first, middle, low), rest]
