@@ -378,7 +378,7 @@ def _check(worker: JobWorker, job: Job, program: Program, used: dict) -> dict[st
 
 
 def _number(function: Callable[[Any], Any]) -> Callable[[np.ndarray], float]:
-    return lambda x: float(function(as_tensor(x)).array)
+    return lambda x: function(as_tensor(x)).item()
 
 
 def _compared(worker: JobWorker, job: Job, program: Program, used: dict) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from gradcli.language.limits.sizes import running_steps
 from gradcli.language.limits.step_budget import tokens
 from gradcli.language.runtime.run import Limits, Program
 from gradcli.ops.errors import LimitFault
-from gradcli.ops.memory_budget import no_collection, set_budget
+from gradcli.ops.memory_budget import no_collection, put_back, set_budget
 
 FEW = 1
 """Inputs, single numbers, up to which loops are differentiated forwards: nothing is saved."""
@@ -222,12 +222,12 @@ class Generated:
         budget = tokens(
             self.limits.steps, self.limits.memory, self._long if hurried else None, after
         )
-        set_budget(self.limits.memory, budget.__next__)
+        before = set_budget(self.limits.memory, budget.__next__)
         try:
             with np.errstate(all="ignore"):
                 return self._call(*args, budget)
         except _Faster:
-            set_budget(None)
+            put_back(before)
             return self._numbers(args)
         except LimitFault as fault:
             if fault.code != "E0601":
@@ -236,7 +236,7 @@ class Generated:
         except Exception:
             return None
         finally:
-            set_budget(None)
+            put_back(before)
 
     def _long(self) -> None:
         """Make machine code of a long run, where llvmlite is installed; it then begins anew."""
