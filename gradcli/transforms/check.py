@@ -21,7 +21,7 @@ from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import AssertionFault, AttributeFault, RuntimeFault, ValueFault
 from gradcli.ops.operator import OPERATORS
-from gradcli.transforms.forward import jvp
+from gradcli.transforms.forward import tangents_of
 
 
 class GradcheckFault(RuntimeFault):
@@ -277,7 +277,7 @@ def _forward(func: Callable, full: list, which: list[int]) -> list[list[np.ndarr
                 direction[place] = step
                 along = [wrap(direction, x.dtype) if v is x else OPERATORS["zeros_like"](v)
                          for v in at]  # fmt: skip
-                pushed = _parts(jvp(result, tuple(at), tuple(along))[1])
+                pushed = _parts(tangents_of(result, at, along))
                 slopes.append([np.asarray(p.tensor.detach().array) for p in pushed])
             column.append([_complex(parts) for parts in zip(*slopes, strict=True)])
     return [

@@ -61,6 +61,17 @@ def jvp(
         demote(level)
 
 
+def tangents_of(func: Callable[..., Any], at: Sequence[Any], along: Sequence[Any]) -> Any:
+    """The tangent of ``func(*at)`` by dual numbers, which are no transform: a Function whose
+    forward takes ctx can be asked."""
+    level = next_level()
+    try:
+        duals = [Dual(p, t, level) for p, t in zip(at, along, strict=True)]
+        return _pushed(func, duals, level, False, False)[1]
+    finally:
+        demote(level)
+
+
 def _pushed(function: Callable, duals: Any, level: int, strict: bool, has_aux: bool) -> tuple:
     result = function(*duals)
     aux = None
