@@ -294,6 +294,8 @@ def _run(asked: Any, source: Any, task: Any) -> int:
     except BaseException as problem:
         telling.end()
         output.abandon()
+        if log is not None:
+            log.file.close()
         if log is not None and isinstance(problem, OSError):
             fault = unwritable(problem)
             fault.help = "make room; the same command with --resume goes on"
