@@ -114,6 +114,20 @@ class Compiled:
         """
         return self._run("hessian", inputs)
 
+    def jacobian(self, *inputs: Any) -> Any:
+        """The first derivatives of a result of any shape: its shape + the input's.
+
+        Several inputs give a tuple with one for each of them.
+
+        Example:
+            >>> import numpy as np
+            >>> import gradcli
+            >>> gradcli.compile(lambda x: x * x.sum()).jacobian(np.array([1.0, 2.0]))
+            array([[4., 1.],
+                   [2., 5.]])
+        """
+        return self._run("jacobian", inputs)
+
     def jvp(self, inputs: Sequence[Any], tangents: Sequence[Any]) -> tuple:
         """The value at ``inputs`` and its derivative in the direction ``tangents``.
 
@@ -142,8 +156,8 @@ class Compiled:
     def ir(self, *inputs: Any, of: str = "gradient") -> str:
         """The program that runs for inputs of these shapes, a line for each operator.
 
-        ``of`` is one of value, gradient, hessian, jvp and hvp; raises ValueFault (E0907) for
-        another. Raises NotTraceable where the function runs eagerly.
+        ``of`` is one of value, gradient, hessian, jacobian, jvp and hvp; raises ValueFault
+        (E0907) for another, NotTraceable where the function runs eagerly.
 
         Example:
             >>> import gradcli
@@ -217,7 +231,7 @@ class Compiled:
         found = entry.run(*args)
         if entry.chooses:
             # The engine lets nothing flow through a branch not taken, where 0 * inf is NaN here.
-            for v in found[1:]:
+            for v in found:
                 if not (math.isfinite(v) if v.__class__ is float else all_finite(v)):
                     return None
         return found
@@ -336,16 +350,18 @@ def _compiled(function: Callable[..., Any], what: str, arrays: list) -> Entry:
         results, finish = outputs, _finish_value(form)
     elif what == "gradient":
         results, finish = [y, *grads], _finish_gradient([v.dtype.differentiable for v in inputs])
-    elif what == "hessian":
-        if any(v.dtype.is_complex for v in by) or len(by) != len(inputs):
-            raise NotTraceable("inputs that are not real")
-        rows = derive.directions(trace, by, grads)
+    elif what in ("hessian", "jacobian"):
+        of = grads if what == "hessian" else outputs
+        if form is not None or not all(v.dtype.is_floating_point for v in (*inputs, *of)):
+            raise NotTraceable("inputs or results that are not real")
         blocks = [
-            _zeros(trace, v, g.shape) if t is None else t
-            for v, row in zip(by, rows, strict=True)
-            for g, t in zip(grads, row, strict=True)
+            _zeros(trace, v, o.shape) if t is None else t
+            for v, row in zip(inputs, derive.directions(trace, inputs, of), strict=True)
+            for o, t in zip(of, row, strict=True)
         ]
-        results, finish = [y, *blocks], _finish_hessian([v.shape for v in inputs])
+        shapes = [v.shape for v in inputs]
+        results = blocks
+        finish = _finish_blocks([o.shape for o in of], shapes, what == "jacobian")
     else:
         extra = [trace.input(a) for a in arrays[count:]]
         for v, t in zip(inputs, extra, strict=True):
@@ -409,18 +425,20 @@ def _finish_gradient(differentiable: list[bool]) -> Callable:
     return finish
 
 
-def _finish_hessian(shapes: list[tuple]) -> Callable:
-    n = len(shapes)
+def _finish_blocks(rows: list[tuple], shapes: list[tuple], alone: bool) -> Callable:
+    """Blocks by what is differentiated and by the input; ``alone``: one row of them."""
+    n = len(rows)
 
     def finish(found: tuple, tensors: bool) -> Any:
         blocks = tuple(
             tuple(
-                _as_output(_block(found[1 + j * n + i], shapes[i], shapes[j]), tensors)
-                for j in range(n)
+                _as_output(_block(found[j * n + i], rows[i], shapes[j]), tensors)
+                for j in range(len(shapes))
             )
             for i in range(n)
         )
-        return blocks[0][0] if n == 1 else blocks
+        found = blocks if len(shapes) > 1 else blocks[0]
+        return found[0] if alone or len(shapes) == 1 else found
 
     return finish
 

@@ -82,6 +82,13 @@ def hessian(function: Callable, args: list, tensors: bool) -> Any:
     return blocks[0][0] if len(primals) == 1 else blocks
 
 
+def jacobian(function: Callable, args: list, tensors: bool) -> Any:
+    """The first derivatives: one array, or a tuple with one for each argument."""
+    found = reverse.jacobian(function, tuple(tensor_of(a) for a in args))
+    blocks = tuple(plain(block, tensors) for block in found)
+    return blocks[0] if len(args) == 1 else blocks
+
+
 def jvp(function: Callable, args: list, tensors: bool) -> tuple:
     """The value and its tangent."""
     given = tuple(tensor_of(a) for a in args)
@@ -102,5 +109,6 @@ def hvp(function: Callable, args: list, tensors: bool) -> tuple:
 
 
 RUN: dict[str, Callable] = {
-    "value": value, "gradient": gradient, "hessian": hessian, "jvp": jvp, "hvp": hvp,
+    "value": value, "gradient": gradient, "hessian": hessian, "jacobian": jacobian, "jvp": jvp,
+    "hvp": hvp,
 }  # fmt: skip

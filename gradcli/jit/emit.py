@@ -23,6 +23,9 @@ from gradcli.jit.blocks import Group, run, schedule
 from gradcli.jit.ir import Instruction, Pack, Program, Value, type_of
 from gradcli.ops.operator import Operator
 
+SCOPE = "gradcli.generated"
+"""The module that generated code says it is: NumPy's warnings are silent there, as in the rest."""
+
 _INFIX = {
     operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/",
     operator.eq: "==", operator.ne: "!=", operator.lt: "<", operator.le: "<=", operator.gt: ">",
@@ -76,7 +79,7 @@ class Emitter:
     def __init__(self, program: Program, name: str = "program") -> None:
         self.program: Any = program
         self.names = program.names()
-        self.scope: dict[str, Any] = {"f64": np.float64, "np": np}
+        self.scope: dict[str, Any] = {"f64": np.float64, "np": np, "__name__": SCOPE}
         self.lines: list[str] = []
         self.blocks: list[str] = []
         self.constants: dict[Value, str] = {}

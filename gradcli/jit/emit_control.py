@@ -35,7 +35,7 @@ from gradcli.jit.control import (
     operands,
     walk,
 )
-from gradcli.jit.emit import _INFIX, Emitter, decides, math_function, scalar_kind
+from gradcli.jit.emit import _INFIX, SCOPE, Emitter, decides, math_function, scalar_kind
 from gradcli.jit.ir import Instruction, Value, type_of
 
 DEEP = 12
@@ -63,8 +63,8 @@ class ControlEmitter(Emitter):
         self.again = False  # whether turns are run again, which takes no steps
         self.scope: dict[str, Any] = {
             "keep": keep, "segments": segments, "forever": repeat(True),
-            "f64": np.float64, "np": np, "compress": compress, "array": array, "packed": packed,
-            **scalars.HELPERS,
+            "__name__": SCOPE, "f64": np.float64, "np": np, "compress": compress, "array": array,
+            "packed": packed, **scalars.HELPERS,
         }  # fmt: skip
         self.lines: list[str] = []
         self.constants: dict[Value, str] = {}

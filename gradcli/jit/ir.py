@@ -33,6 +33,7 @@ class Value(Operand):
 
     __slots__ = ("const", "dtype", "example", "shape", "source", "trace")
     __gradcli_rank__ = 1.5  # above Tensors, below the tangents and batches of inner transforms
+    __gradcli_traced__ = True  # for a rule that looks at numbers
 
     def __init__(
         self, trace: Any, shape: tuple[int, ...], dtype: DType, const: Any = None,

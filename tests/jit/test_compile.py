@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
 import gradcli
+from gradcli.jit import compiled as module
 from gradcli.jit import eager
 from gradcli.jit.ir import NotTraceable
 
@@ -126,6 +129,15 @@ def test_domain_errors_are_the_engines_answer():
     assert gradcli.compile(lambda x: gradcli.exp(x))(1e3) == np.inf
 
 
+def test_numpy_says_nothing_of_generated_code():
+    x = np.array([-np.inf, -np.inf])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"gradcli\.")  # as in ops
+        value, (by_x,) = gradcli.compile(lambda x: gradcli.logsumexp(x, 0)).value_and_grad(x)
+    assert value == -np.inf and np.isnan(by_x).all()
+
+
 def test_errors_are_the_engines():
     c = gradcli.compile(lambda x, y: (x @ y).sum())
     x, y = np.ones((2, 3)), np.ones((2, 3))
@@ -180,6 +192,23 @@ def test_hessians_of_several_inputs(engine_is_shut):
     assert blocks[2][2] == 0.0 and blocks[0][2].tolist() == ((A + A.T) @ x).tolist()
     assert blocks[1][2].tolist() == np.outer(x, x).tolist()
     np.testing.assert_array_equal(blocks[0][1], np.moveaxis(blocks[1][0], 2, 0))
+
+
+def test_jacobians():
+    a = np.arange(12.0).reshape(3, 4)
+    for f, inputs in (
+        (lambda x: gradcli.sin(a @ x), [np.ones(4)]),
+        (lambda x, y: x * y.sum(), [np.ones((2, 2)), np.arange(3.0)]),
+        (lambda x, y: x * x * y, [2.0, 3.0]),
+        (lambda x: gradcli.where(x > 0, gradcli.sqrt(x), x), [np.array([1.0, 0.0])]),
+    ):
+        c = gradcli.compile(f)
+        found, want = c.jacobian(*inputs), eager.jacobian(f, inputs, False)
+        assert c._entry(*module._prepared("jacobian", tuple(inputs))[:1], "", []).program
+        for one, other in zip(*((found, want) if len(inputs) > 1 else ((found,), (want,))),
+                              strict=True):  # fmt: skip
+            np.testing.assert_allclose(one, other, rtol=1e-15)
+            assert np.shape(one) == np.shape(other)
 
 
 def test_inner_transforms_are_traced(engine_is_shut):

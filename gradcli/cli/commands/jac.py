@@ -14,10 +14,19 @@ from gradcli.transforms.functional import hessian as all_blocks
 
 
 @options.command(*options.EVERYTHING)
-def jac(job: Job, wrt: options.Wrt = None) -> None:
+def jac(job: Job, wrt: options.Wrt = None, run_by: runner.Runner = "auto") -> None:
     """Example: gradcli jac "W @ x" --W "1,2;3,4" --x 1,-1 --wrt x"""
     names = job.wanted
-    tables = jacobian(_function(job, names), [job.leaves[name] for name in names]) if names else ()
+    leaves = [job.leaves[name] for name in names]
+    compiled = None
+    few = sum(leaf.array.size for leaf in leaves) < runner.MANY
+    if runner.checked(run_by) == "generated" or (run_by == "auto" and not few):
+        compiled = runner.generated(job, names, "jacobian") if names else None
+    if compiled is None:
+        tables = jacobian(_function(job, names), leaves) if names else ()
+    else:
+        tables = compiled.jacobian(*(leaf.detach() for leaf in leaves))
+        tables = (tables,) if len(names) == 1 else tables
     parts: list[tuple[str, str, Any, str]] = [("value", "value", job.value(), "")]
     for name, table in zip(names, tables, strict=True):
         parts.append((f"jacobians.{name}", f"d/d{name}", table, ""))
