@@ -162,7 +162,7 @@ class Evaluator:
     def answers(
         self, rows: Sequence[Row], first: int = 1, watch: Callable[[int], object] = unwatched
     ) -> Answers:
-        """What becomes of rows; never raises for anything that a row did.
+        """What becomes of rows without a problem; never raises for anything that a row did.
 
         first   the number of the row at position 0 of the block that these rows are of
         watch   is told the position of each row that the engine works on, and -1 where it is rows
@@ -171,9 +171,6 @@ class Evaluator:
         found = Answers()
         alike: dict[tuple, list[int]] = {}
         for position, row in enumerate(rows):
-            if row.problem is not None:
-                found.errors[row.number - first] = row.problem
-                continue
             key = tuple([
                 (name, value.dtype.char, value.shape)
                 if isinstance(value, np.ndarray | np.generic) else (name, value.__class__, ())

@@ -128,8 +128,8 @@ class Job:
             raise ValueFault("E0923", "against: not an expression")
         if self.against is not None and self.command != "check":
             raise ValueFault("E0923", "against goes with the command check")
-        if self.order is not None and self.command not in ("diff", "check"):
-            raise ValueFault("E0923", f"order goes with diff and check, not with {self.command}")
+        if self.order is not None and self.command != "diff" and self.against is None:
+            raise ValueFault("E0923", "order goes with diff, and with the against of a check")
 
 
 class JobWorker:

@@ -116,7 +116,7 @@ class Journal:
             for name in differ
         )  # fmt: skip
         raise ValueFault(
-            "E0927", f"the journal {self.path} is of another batch: {said or 'of another version'}",
+            "E0927", f"the journal {self.path} is of another batch: {said or 'other options'}",
             help="resume with the same input and options, or remove the journal to start again",
         )  # fmt: skip
 

@@ -281,8 +281,10 @@ class RowWorker:
         """Add the answers to rows that are values."""
         for row in rows:
             if row.number in block.poisoned:
-                block.found.errors[row.number - block.first] = fault_of(block.poisoned[row.number])
-        rows = [row for row in rows if row.number not in block.poisoned]
+                row.problem = fault_of(block.poisoned[row.number])
+            if row.problem is not None:
+                block.found.errors[row.number - block.first] = row.problem
+        rows = [row for row in rows if row.problem is None]
         for part in [[row] for row in rows] if block.single else [rows]:
             if block.single:
                 block.watch(part[0].number)
@@ -329,6 +331,8 @@ class _Block:
             truth[group.positions] = group.value.reshape(len(group.value)).astype(bool)
         self.kept[positions[~truth[positions]]] = False
         for p, fault in answers.errors.items():
+            if not fault.message.startswith("--where"):  # one fault may be that of many rows
+                fault.message = f"--where: {fault.message}"
             self.kept[p] = True
             self.found.errors[p] = fault
         return truth[positions]

@@ -122,6 +122,7 @@ drawn = step(
     lambda x, numbers: np.broadcast_to(numbers, np.shape(x)).astype(x.dtype),
     params={"numbers": None},
     dtypes="keep",
+    entrywise=False,  # the numbers have a shape of their own
     doc="Random numbers that were drawn by x, which says how likely they are.",
     kink="",
     public=False,

@@ -29,59 +29,59 @@ def add_at(target: Any, index: Any, values: Any) -> None:
     if not isinstance(target, np.ndarray):
         target.scatter_add(index, values)
         return
-    many = values.size >= SMALL and 4 * values.size >= target.size
-    rows = _rows(target, index) if many else None
-    if rows is not None and _add_rows(np.moveaxis(target, rows[0], 0), rows[1], values, rows[0]):
-        return
-    flat = _flat(target, index) if many else None
-    if flat is None:
+    many = np.size(values) >= SMALL and 4 * np.size(values) >= target.size
+    found = _merged(target, index) if many else None
+    if found is None:
         np.add.at(target, index, values)
-    else:  # which NumPy has a loop of its own for
-        added = np.broadcast_to(values, flat.shape).reshape(-1)
-        np.add.at(target.reshape(-1), flat.reshape(-1), added)
+        return
+    lead, rows, merged = found
+    shape = (*merged.shape[:lead], *rows.shape, *merged.shape[lead + 1 :])
+    values = np.broadcast_to(values, shape)
+    values = values.reshape(*merged.shape[:lead], -1, *merged.shape[lead + 1 :])
+    row = rows.reshape(-1)
+    if lead == merged.ndim - 1 and target.size < row.size * merged.shape[lead]:
+        size = merged.shape[lead]  # vectors, which NumPy has a loop of its own for
+        for part, added in zip(merged.reshape(-1, size), values.reshape(-1, row.size), strict=True):
+            np.add.at(part, row, added)
+    elif not _add_rows(np.moveaxis(merged, lead, 0), row, np.moveaxis(values, lead, 0)):
+        np.add.at(target, index, values.reshape(shape))
 
 
-def _flat(target: Any, index: Any) -> Any:
-    """The places in memory that an integer array for each dimension names; None for another index
-    or where it leads out of the array.
+def _merged(target: Any, index: Any) -> tuple[int, Any, Any] | None:
+    """``target`` with the dimensions as one that integer arrays side by side name, which one that
+    is, and the places in it. None for another index, or where it leads out of the array.
     """
-    if not isinstance(index, tuple) or len(index) != target.ndim or target.ndim < 2:
+    parts = index if isinstance(index, tuple) else (index,)
+    dots = next((i for i, p in enumerate(parts) if p is Ellipsis), len(parts))
+    left = target.ndim - len(parts) + (dots < len(parts))
+    parts = (*parts[:dots], *(slice(None),) * left, *parts[dots + 1 :])
+    arrays = [i for i, p in enumerate(parts) if p.__class__ is not slice]
+    first = arrays[0] if arrays else 0
+    if not arrays or left < 0 or arrays != list(range(first, arrays[-1] + 1)):
+        return None
+    if any(p != slice(None) for p in parts if p.__class__ is slice):
         return None
     places: Any = 0
-    for part, size in zip(index, target.shape, strict=True):
-        if getattr(getattr(part, "dtype", None), "kind", "") not in ("i", "u") or not part.size:
+    for part, size in zip(parts[first:], target.shape[first:], strict=True):
+        if part.__class__ is slice:
+            break
+        if not getattr(part, "ndim", 0) or part.dtype.kind not in "iu" or not part.size:
             return None
         least = part.min()
         if least < -size or part.max() >= size:
             return None
         places = places * size + (part if least >= 0 else np.where(part < 0, part + size, part))
-    return places
+    shape = target.shape
+    return first, places, target.reshape(*shape[:first], -1, *shape[first + len(arrays) :])
 
 
-def _rows(target: Any, index: Any) -> tuple[int, Any] | None:
-    """The dimension that a vector of integers alone names whole slices of, and the vector."""
-    parts = index if isinstance(index, tuple) else (index,)
-    axis = next((i for i, p in enumerate(parts) if p.__class__ is not slice), None)
-    if axis is None or any(
-        p.__class__ is not slice or p != slice(None) for i, p in enumerate(parts) if i != axis
-    ):
-        return None
-    row = parts[axis]
-    if getattr(row, "ndim", 0) != 1 or row.dtype.kind not in "iu" or axis >= target.ndim:
-        return None
-    return axis, row
-
-
-def _add_rows(target: Any, row: Any, values: Any, axis: int) -> bool:
-    """Add whole slices: in round k those that are the k-th of their place. False where a place is
-    named so often that the rounds would take long.
+def _add_rows(target: Any, row: Any, values: Any) -> bool:
+    """Add whole slices: in round k those that are the k-th of their place. False where slices are
+    so small, or a place is named so often, that the rounds would take long.
     """
-    count, size = row.size, target.shape[0]
-    if target.size < 8 * size or (row.size and (row.min() < -size or row.max() >= size)):
+    count, each = row.size, target.size // target.shape[0]
+    if each < 8:
         return False
-    row = np.where(row < 0, row + size, row)
-    values = np.moveaxis(np.broadcast_to(values, _sliced(target, count, axis)), axis, 0)
-    each = target.size // size
     if each >= BLOCK // 16:
         for name, value in zip(row.tolist(), values, strict=True):
             target[name] += value
@@ -102,12 +102,6 @@ def _add_rows(target: Any, row: Any, values: Any, axis: int) -> bool:
             names = order[first_of : min(end, first_of + step)]
             target[row[names]] += values[names]
     return True
-
-
-def _sliced(moved: Any, count: int, axis: int) -> tuple[int, ...]:
-    """The shape of ``count`` slices along ``axis``, of an array that has that axis in front."""
-    rest = moved.shape[1:]
-    return (*rest[:axis], count, *rest[axis:])
 
 
 def grid(shape: Sequence[int], like: Any) -> list[Any]:

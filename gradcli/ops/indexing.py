@@ -6,6 +6,7 @@ Ellipsis, integer arrays and boolean masks, or a tuple of them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ from gradcli.ops.errors import IndexFault, RuntimeFault
 from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import budget, charge_shape
 from gradcli.ops.operator import Operator
+from gradcli.ops.piecewise import where
 from gradcli.ops.shape import expand_words, sum_to
 
 
@@ -262,11 +264,29 @@ def _rest(g: Any, index: Any, onward: bool) -> Any:
     return put(g, -nothing if onward else nothing, index)
 
 
+def _of_value(g: Any, index: Any) -> Any:
+    """The cotangent of the values written: where an entry is named twice, of the one that stayed.
+
+    PyTorch gives it to each of them, and says of such gradients that they are incorrect.
+    """
+    picked = getitem(g, index)
+    parts = index if isinstance(index, tuple) else (index,)
+    named = [p for p in parts if isinstance(p, np.ndarray) and p.dtype != np.bool_]
+    if index.__class__ is Apart or all(p.size < 2 for p in named):
+        return picked
+    charge_shape(g.shape, 8)
+    order = np.arange(math.prod(picked.shape)).reshape(picked.shape)
+    holder = np.empty(g.shape, order.dtype)
+    holder[index] = order
+    stayed = holder[index] == order
+    return picked if stayed.all() else where(stayed, picked, 0.0)
+
+
 put = linear(
     "put",
     _put,
     lambda g, index, onward: _rest(g, index, onward),
-    lambda g, index, shape: sum_to(getitem(g, index), shape),
+    lambda g, index, shape: sum_to(_of_value(g, index), shape),
     inputs=("x", "value"),
     params={"index": (), "onward": False},
     dtypes="keep",

@@ -97,6 +97,8 @@ POISON = {
     '{"expr": "x", "vars": [1]}': "E0923",
     '{"expr": "x", "wrt": 3}': "E0923",
     '{"expr": "x", "order": 2}': "E0923",
+    '{"expr": "x", "command": "check", "order": 2}': "E0923",
+    '{"expr": "x", "command": "diff", "order": 0}': "E0923",
     '{"expr": "x", "command": "check", "against": 3}': "E0923",
     '{"expr": "x", "command": ["grad"]}': "E0923",
     '{"expr": "x", "vars": {"x": 1}, "command": "hess", "wrt": "z"}': "E0910",

@@ -146,6 +146,15 @@ def test_constants_and_conditions():
     assert json.loads(found)["value"]["data"] == 1
 
 
+def test_a_condition_that_fails_says_so():
+    found, summary = output_of("x", "x,y\n1,2\n-1,oops\n", "csv", where="log(y) > q[5]",
+                               constants={"q": [1.0, 2]})  # fmt: skip
+    first, second = (json.loads(line)["error"] for line in found.splitlines())
+    assert first["code"] == "E0307" and first["message"].startswith("--where: ")
+    assert second["code"] == "E0901" and second["message"].startswith("y: ")
+    assert summary.failed == 2
+
+
 def test_what_no_row_can_satisfy_is_one_error():
     for options, said in (
         ({"wrt": ["z"]}, "'z' is not a variable"), ({"id": "nr"}, "--id nr"),

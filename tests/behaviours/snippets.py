@@ -16,6 +16,7 @@ import contextlib
 import io
 import re
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,10 @@ import numpy as np
 CELLS = Path(__file__).parent / "cells"
 
 
-def cells() -> dict[str, str]:
-    """Every cell's text under ``"file: name"``."""
+def cells(paths: Iterable[Path] = ()) -> dict[str, str]:
+    """Every cell's text under ``"file: name"``, of ``paths`` or of all files here."""
     found = {}
-    for path in sorted(CELLS.glob("*.py")):
+    for path in paths or sorted(CELLS.glob("*.py")):
         for part in re.split(r"(?m)^# %% ", path.read_text(encoding="utf-8"))[1:]:
             name, _, text = part.partition("\n")
             key = f"{path.stem}: {name}"

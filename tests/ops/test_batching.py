@@ -12,7 +12,10 @@ from gradcli.ops import OPERATORS
 from gradcli.transforms.batch_rules import rule_of
 from tests.ops.table import ROWS
 
-ROW_BY_ROW = {"put": "a write is done by the batch itself"}
+ROW_BY_ROW = {
+    "put": "a write is done by the batch itself",
+    "drawn": "the numbers are a parameter, which has no batch",
+}
 """Operators that run once for each element, and why."""
 rng = np.random.default_rng(3)
 SYMMETRIC = np.stack([a @ a.T + np.eye(3) for a in rng.normal(size=(4, 3, 3))])

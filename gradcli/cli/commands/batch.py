@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from gradcli import __version__
 from gradcli.cli import inputs, options
 from gradcli.cli.arguments import no_choice
 from gradcli.cli.streams import standard_input, unwritable
@@ -301,9 +302,9 @@ def _run(asked: Any, source: Any, task: Any) -> int:
     telling.end(summary)
     if not asked.quiet and asked.progress != "json":
         unit = ("job" if asked.form == "jobs" else "row") + "s" * (summary.rows != 1)
-        left = f", {summary.rows - summary.records} left out" if asked.where is not None else ""
+        left = f", {summary.rows - summary.records:,} left out" if asked.where is not None else ""
         halted = ", halted" if summary.halted else ""
-        sys.stderr.write(f"{summary.rows} {unit}{left}, {summary.failed} failed{halted}\n")
+        sys.stderr.write(f"{summary.rows:,} {unit}{left}, {summary.failed:,} failed{halted}\n")
     return 1 if summary.failed else 0
 
 
@@ -345,7 +346,7 @@ def _journal(asked: Any, source: Any, task: Any) -> Any:
 
     source.seal()
     deciding = {"input": file_hash(asked.path) if os.path.isfile(asked.path) else "",
-                **task.deciding()}  # fmt: skip
+                "version": __version__, **task.deciding()}  # fmt: skip
     what = {"input": asked.path, "form": asked.form, "output": asked.out, "format": task.output,
             "program": deciding.get("program")}  # fmt: skip
     log = Journal(asked.journal, asked.resume, what, deciding)

@@ -12,11 +12,12 @@ from gradcli.cli.repl.session import LAST_BUT_ONE, Session
 from gradcli.display.values import show_value
 from gradcli.engine import Tensor
 from gradcli.language.diagnostics.render import closest
+from gradcli.language.limits.sizes import Lazy
 from gradcli.language.names.attributes import CALL, READ
-from gradcli.language.names.isinstance_types import type_of
 from gradcli.language.names.mappings import Set
 from gradcli.language.names.records import ClassRecord, record_of
 from gradcli.language.names.table import CALLED, CONSTANTS, NAMES, namespace
+from gradcli.language.type_names import a_value
 from gradcli.ops.errors import ValueFault
 from gradcli.ops.operator import OPERATORS
 
@@ -101,7 +102,9 @@ def kind(value: Any) -> str:
     if isinstance(value, ClassRecord):
         return "class"
     own = record_of(value)
-    return getattr(type_of(value) if own is None else own, "__name__", type(value).__name__)
+    if own is not None:
+        return own.__name__
+    return value.kind.partition(" ")[0] if isinstance(value, Lazy) else type(value).__name__
 
 
 def standing(value: Any) -> str:
@@ -120,7 +123,8 @@ def _variable(session: Session, name: str) -> str:
         rows = [(signature(name, value), "a function of this session")]
         text = _source(session, name)
         return _rows(rows) + (f"\n{text}" if text else "")
-    rows = [(name, kind(value))]
+    plain = not isinstance(value, Tensor | ClassRecord) and record_of(value) is None
+    rows = [(name, a_value(value) if plain else kind(value))]
     for label, text in (("value", brief(value)), ("graph", standing(value))):
         if text:
             rows.append((label, text))

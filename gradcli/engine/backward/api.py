@@ -348,8 +348,8 @@ def _given(g: Any, place: int, edge: Node, create_graph: bool) -> Any:
     if isinstance(g, Tensor) and g.dtype.is_complex is not dtype.is_complex:
         raise RuntimeFault(
             "E0309",
-            f"For complex Tensors, both grad_output[{place}] and output[{place}] are required to "
-            f"have the same dtype. Mismatch in dtype: grad_output[{place}] has a dtype of "
+            "For complex Tensors, both grad_output and output are required to have the same dtype. "
+            f"Mismatch in dtype: grad_output[{place}] has a dtype of "
             f"{g.dtype} and output[{place}] has a dtype of {dtype}.",
         )
     if not isinstance(g, Tensor):

@@ -118,7 +118,7 @@ def cosine_embedding_loss(
     """1 - cosine where the target is 1, and the cosine above a margin where it is -1."""
     reduction = chosen(size_average, reduce, reduction)
     # PyTorch adds a small number to the squares here.
-    squares = [_O["sum"](x * x, -1) + 1e-12 for x in (input1, input2)]
+    squares = [_O["sum"](_O["square"](x), -1) + 1e-12 for x in (input1, input2)]
     cosine = _O["sum"](input1 * input2, -1) / _O["sqrt"](squares[0] * squares[1])
     apart = arithmetic.clamp(cosine - margin, min=0.0)
     return reduced(_by_target(target, 1.0 - cosine, apart), reduction)

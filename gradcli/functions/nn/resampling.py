@@ -34,13 +34,23 @@ _NAMES = {
 }  # fmt: skip
 
 
+_FEW = 4
+"""Taps up to which each is read by itself."""
+
+
 def taps(input: Any, axis: int, places: np.ndarray, weights: np.ndarray | None) -> Any:
     """New entries along ``axis``: row i is the sum of ``weights[i, k] * input[places[i, k]]``."""
     charge_shape((*input.shape[:axis], len(places), *input.shape[axis + 1 :]))
     before = (slice(None),) * axis
     shape = (-1,) + (1,) * (len(input.shape) - 1 - axis)
+    count = places.shape[1]
+    if weights is not None and count > _FEW:  # one gradient to add up, not one for each tap
+        charge_shape((*input.shape[:axis], len(places), count, *input.shape[axis + 1 :]))
+        factors = weights.reshape((-1, count, *shape[1:])).astype(input.dtype.numpy)
+        parts = _O["getitem"](input, (*before, places)) * wrap(factors, input.dtype)
+        return _O["sum"](parts, axis + 1)
     total = None
-    for k in range(places.shape[1]):
+    for k in range(count):
         part = _O["getitem"](input, (*before, places[:, k]))
         if weights is not None:
             factor = weights[:, k].reshape(shape).astype(input.dtype.numpy)

@@ -119,10 +119,9 @@ def _matrix_exp(x: Any) -> Any:
 
 
 def _block(x: Any, y: Any) -> Any:
-    """[[x, y], [0, x]] for each matrix of stacks, broadcast against each other."""
-    if tuple(x.shape) != tuple(y.shape):  # of a batch of directions
-        shape = np.broadcast_shapes(tuple(x.shape), tuple(y.shape))
-        x, y = expand(x, shape), expand(y, shape)
+    """[[x, y], [0, x]] for each matrix of stacks, which broadcast."""
+    shape = np.broadcast_shapes(tuple(x.shape), tuple(y.shape))
+    x, y = (v if tuple(v.shape) == shape else expand(v, shape) for v in (x, y))
     return cat(cat(x, y, dim=-1), cat(0.0 * x, x, dim=-1), dim=-2)
 
 

@@ -1,0 +1,440 @@
+"""Cells on corners of autograd: hooks, custom functions, views, edges, checkpoints.
+
+As in tests/behaviours/cells, a cell starts at a line ``# %% name`` and prints under gradcli what it
+prints under PyTorch (tests/oracles/record_corners.py). Programs of the language do not run these.
+"""
+
+# ruff: noqa: B023, E402
+
+import torch
+
+
+# %% a function runs where no gradient arrives
+class Nothing(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return None
+
+
+class Two(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2, x * 3
+
+    @staticmethod
+    def backward(ctx, a, b):
+        print("Two", a, b)
+        return a * 2 + b * 3
+
+
+x = torch.ones(2, requires_grad=True)
+Nothing.apply(Two.apply(x)[0]).sum().backward()
+print(x.grad)
+print(torch.autograd.grad(Nothing.apply(x).sum(), x, allow_unused=True))
+
+
+# %% hooks see None
+class Nothing(torch.autograd.Function):
+    forward = staticmethod(lambda ctx, x: x * 2)
+    backward = staticmethod(lambda ctx, g: None)
+
+
+x = torch.ones(2, requires_grad=True)
+y = x * 2
+end = y.grad_fn.next_functions[0][0]
+x.register_hook(lambda g: print("x", g))
+y.register_hook(lambda g: print("y", g))
+y.grad_fn.register_prehook(lambda g: print("before", g))
+y.grad_fn.register_hook(lambda i, o: print("after", i, o))
+end.register_prehook(lambda g: print("before the leaf", g))
+x.register_post_accumulate_grad_hook(lambda t: print("accumulated", t.grad))
+Nothing.apply(y).sum().backward()
+
+
+# %% hooks of several outputs
+class Two(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2, x * 3
+
+    @staticmethod
+    def backward(ctx, a, b):
+        return a * 2 + b * 3
+
+
+x = torch.ones(2, requires_grad=True)
+a, b = Two.apply(x)
+b.register_hook(lambda g: print("b", g))
+a.register_hook(lambda g: print("a", g))
+a.retain_grad()
+a.grad_fn.register_prehook(lambda gs: print("before", gs))
+a.grad_fn.register_hook(lambda i, o: print("after", i, o))
+(a + b).sum().backward(retain_graph=True)
+print(a.grad)
+print(torch.autograd.grad((a + b).sum(), (a, b), retain_graph=True))
+print(torch.autograd.grad((2 * b).sum(), (a, x), retain_graph=True, allow_unused=True))
+(2 * b).sum().backward(inputs=(a,))
+print(a.grad, x.grad)
+
+# %% what is captured and what hooks change
+x = torch.ones(2, requires_grad=True)
+y = x * 2
+z = y * 2
+y.register_hook(lambda g: g * 3)
+y.grad_fn.register_prehook(lambda gs: (gs[0] * 7,))
+print(torch.autograd.grad(z.sum(), (x, y), retain_graph=True))
+print(torch.autograd.grad(z.sum(), (y,), retain_graph=True))
+z.sum().backward(inputs=(y,), retain_graph=True)
+print(y.grad, x.grad, y.retains_grad)
+z.sum().backward()
+print(y.grad, x.grad)
+
+# %% what hooks may not give back
+x = torch.ones(2, requires_grad=True)
+for bad in (3, (torch.ones(2),), torch.ones(3), torch.ones(2, dtype=torch.double)):
+    for register in ("tensor", "before", "after"):
+        y = x * 2
+        if register == "tensor":
+            y.register_hook(lambda g: bad)
+        elif register == "before":
+            y.grad_fn.register_prehook(lambda gs: bad)
+        else:
+            y.grad_fn.register_hook(lambda i, o: bad)
+        try:
+            y.sum().backward()
+        except (RuntimeError, TypeError) as error:
+            print(register, type(error).__name__)
+
+# %% hooks of a leaf in order
+x = torch.ones(2, requires_grad=True)
+end = x.view_as(x).grad_fn.next_functions[0][0]
+
+
+def half(t):
+    t.grad.add_(0.5)
+
+
+def ten(i, o):
+    x.grad = o[0].mul(10)
+
+
+x.register_hook(lambda g: g.sub(2.0))
+end.register_prehook(lambda g: (g[0].div(5.0),))
+x.register_post_accumulate_grad_hook(half)
+end.register_hook(ten)
+x.sum().backward()
+print(x.grad)
+y = torch.ones(2, requires_grad=True)
+y.register_post_accumulate_grad_hook(lambda t: t.grad)
+try:
+    y.sum().backward()
+except RuntimeError as error:
+    print(error)
+
+# %% a kept gradient follows writes
+base = torch.tensor([1.0], requires_grad=True).clone()
+a, b = base[:], base[:]
+a.retain_grad()
+b.retain_grad()
+a.mul_(2)
+(a + b).sum().backward()
+print(a.grad, b.grad)
+
+# %% differentiable once
+from torch.autograd.function import once_differentiable
+
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, k, y):
+        ctx.save_for_backward(x, y)
+        return x * x + y * y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        return 2 * x * g, None, 2 * y * g
+
+
+x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+w = torch.ones(2, requires_grad=True)
+gx, gy = torch.autograd.grad(Square.apply(x, 3, y), (x, y), w, create_graph=True)
+print(type(gx.grad_fn).__name__, len(gx.grad_fn.next_functions))
+try:
+    gx.sum().backward()
+except RuntimeError as error:
+    print("once_differentiable" in str(error))
+
+# %% outputs that are not differentiable
+for zeros in (True, False):
+
+    class Pair(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            a, b = x.clone(), x.clone()
+            ctx.mark_non_differentiable(b)
+            ctx._materialize_non_diff_grads = zeros
+            return a, b
+
+        @staticmethod
+        def backward(ctx, a, b):
+            print(a, b)
+            return a
+
+    x = torch.tensor(1.0, requires_grad=True)
+    Pair.apply(x)[0].backward()
+
+
+# %% arguments by name
+class Power(torch.autograd.Function):
+    @staticmethod
+    def forward(x, y=3):
+        return torch.pow(x, y)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        x, ctx.y = inputs
+        ctx.save_for_backward(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * ctx.y * torch.pow(x, ctx.y - 1), None
+
+
+x = torch.tensor(2.0, requires_grad=True)
+print(torch.autograd.grad(Power.apply(x), x), torch.autograd.grad(Power.apply(x, y=2), x))
+
+
+# %% both names of backward, and none
+class Both(torch.autograd.Function):
+    forward = staticmethod(lambda ctx, x: x.clone())
+    backward = staticmethod(lambda ctx, g: g)
+    vjp = staticmethod(lambda ctx, g: g)
+
+
+class Neither(torch.autograd.Function):
+    forward = staticmethod(lambda ctx, x: x.clone())
+
+
+for function in (Both, Neither):
+    try:
+        function.apply(torch.ones(1, requires_grad=True)).sum().backward()
+    except (RuntimeError, NotImplementedError) as error:
+        print(type(error).__name__, str(error)[:40])
+
+
+# %% marked dirty
+class Dirty(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        out = x if x.dim() else x.clone().view_as(x)
+        out.add_(1)
+        ctx.mark_dirty(out)
+        return out
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+
+leaf = torch.tensor([1.0, 2.0], requires_grad=True)
+for x in (leaf.split(1)[0], leaf.view_as(leaf), leaf, leaf.sum()):
+    try:
+        Dirty.apply(x)
+    except RuntimeError as error:
+        print(str(error)[:30])
+y = leaf * 1
+print(Dirty.apply(y) is y, y._version)
+
+
+# %% views that functions return
+class View(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, pure=False):
+        ctx._is_pure_view = pure
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        print("called")
+        return g, None
+
+
+b = torch.ones(1, requires_grad=True)
+for base in (torch.ones(2), torch.ones(2, requires_grad=True) * 1):
+    v = View.apply(base)
+    try:
+        v += b
+    except RuntimeError as error:
+        print("created inside a custom Function" in str(error))
+x = torch.ones(2, requires_grad=True)
+v = View.apply(x * 1, True)
+v += b
+v.sum().backward()
+print(x.grad, b.grad)
+with torch.no_grad():
+    v = View.apply(x)
+print(v.requires_grad, v.grad_fn)
+v = torch.ones(1, 2).unbind()[0]
+try:
+    v.copy_(b)
+except RuntimeError as error:
+    print("returns multiple views" in str(error))
+
+# %% forms in place that turn a tensor
+for name, args in (
+    ("t_", ()),
+    ("transpose_", (0, 1)),
+    ("unsqueeze_", (0,)),
+    ("squeeze_", (0,)),
+    ("as_strided_", ((2,), (1,), 1)),
+):
+    x = torch.arange(3.0).reshape(1, 3).requires_grad_()
+    y = x * 2
+    turned = getattr(y, name)(*args)
+    print(name, turned is y, y.shape, y._version, type(y.grad_fn).__name__)
+    (y * torch.arange(1.0, y.numel() + 1).reshape(y.shape)).sum().backward()
+    print(x.grad)
+    for view in (x.view_as(x), (x * 1).unbind()[0]):
+        try:
+            getattr(view, name)(*args)
+        except RuntimeError as error:
+            print(str(error)[:20])
+
+# %% places in the graph
+from torch.autograd.graph import GradientEdge, get_gradient_edge
+
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+t = x.sin()
+edge = get_gradient_edge(t)
+out = t.exp().sum()
+(g,) = torch.autograd.grad(out, edge, retain_graph=True)
+print(g, torch.autograd.grad(edge, x, grad_outputs=g, retain_graph=True))
+wrong = (
+    lambda: torch.autograd.grad(edge, x),
+    lambda: torch.autograd.grad(edge, x, grad_outputs=torch.ones(3)),
+    lambda: torch.autograd.grad(edge, x, grad_outputs=torch.ones(2, dtype=torch.complex64)),
+    lambda: torch.autograd.grad(out, (x, get_gradient_edge(x.exp())), materialize_grads=True),
+)
+for call in wrong:
+    try:
+        call()
+    except RuntimeError as error:
+        print(str(error)[:40])
+y = x * 1
+edge = GradientEdge(y.grad_fn, y.output_nr)
+y *= 2
+print(torch.autograd.grad(y.sum(), (edge, y)))
+
+# %% gradients made of nothing
+x = torch.tensor(0.5, requires_grad=True)
+a = torch.tensor(1.0, requires_grad=True)
+d = torch.autograd.grad(x * a, x, create_graph=True)
+d2 = torch.autograd.grad(d, x, create_graph=True, materialize_grads=True)
+print(d2, torch.autograd.grad(d2, x, materialize_grads=True))
+
+# %% nodes are called
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+y = x.exp()
+print(y.grad_fn(torch.ones(2)).detach())
+for gs in ((), (torch.ones(2), torch.ones(2))):
+    try:
+        y.grad_fn(*gs)
+    except TypeError as error:
+        print(error)
+print(y.grad_fn._input_metadata[0].dtype, tuple(y.grad_fn._input_metadata[0].shape))
+
+# %% saved tensors as they are kept
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+y = x * x
+kept = y.grad_fn._raw_saved_self
+print(kept.data is x, kept.unpack_hook)
+kept.register_hooks(lambda t: 2 * t, lambda t: t)
+print(y.grad_fn._saved_self)
+y.sum().backward()
+print(x.grad)
+z = x.exp()
+z.grad_fn._raw_saved_result.register_hooks(lambda t: t * 1, lambda t: t)
+print(z.grad_fn._saved_result.grad_fn is z.grad_fn)
+
+
+def doubled(t):
+    t *= 2
+    return t
+
+
+attempts = (
+    lambda: z.grad_fn._raw_saved_result.register_hooks(lambda t: t, lambda t: t),
+    lambda: (x * x).grad_fn._raw_saved_self.register_hooks(1, 1),
+    lambda: (x * x).grad_fn._raw_saved_self.register_hooks(doubled, lambda t: t),
+    lambda: y.grad_fn._raw_saved_self.register_hooks(lambda t: t, lambda t: t),
+)
+for attempt in attempts:
+    try:
+        attempt()
+    except (RuntimeError, TypeError) as error:
+        print(type(error).__name__)
+
+# %% lists that stand for tuples
+x = torch.arange(25.0).view(5, 5)
+for index in ([[0, 1]], [[0, 1], [1, 1]], [[[0, 1]]], [slice(0, 1)], [None, 0], [...], [(0, 1)]):
+    print(x[index])
+y = torch.zeros(5, 5)
+y[[[0, 4], [2, 2]]] = torch.ones(2)
+print(y)
+
+# %% checkpoints count their runs
+from torch.utils.checkpoint import checkpoint
+
+runs = []
+
+
+def function(x):
+    runs.append(1)
+    y = x.sin()
+    return y, y.cos()
+
+
+x = torch.tensor([0.5, 1.0], requires_grad=True)
+y, z = checkpoint(function, x, use_reentrant=False)
+(g,) = torch.autograd.grad(z.sum(), y)
+print(len(runs), torch.autograd.grad(y, x, g), len(runs))
+z = checkpoint(function, x, use_reentrant=False)[1]
+print(torch.allclose(z.grad_fn._saved_self, x.sin()), len(runs))
+
+# %% module hooks under second order
+module = torch.nn.Tanh()
+log = []
+module.register_full_backward_pre_hook(lambda m, o: log.append("before"))
+module.register_full_backward_hook(lambda m, i, o: log.append("after"))
+x = torch.ones(2, requires_grad=True)
+(g,) = torch.autograd.grad(module(x).sum(), x, create_graph=True)
+print(log)
+g.sum().backward()
+print(log)
+
+
+class Product(torch.nn.Module):
+    def forward(self, a, b):
+        return a * b, a + b
+
+
+module = Product()
+module.register_full_backward_hook(lambda m, i, o: print(i, o))
+a, b = module(torch.ones(2, requires_grad=True), torch.ones(2))
+(a + b).sum().backward()
+
+# %% distinct entries have no gradient
+x = torch.tensor([1.0, 2.0, 1.0], requires_grad=True)
+for y in (torch.unique(x), torch.unique(x, dim=0), torch.unique_consecutive(x)):
+    print(y.grad_fn.name())
+    try:
+        y.sum().backward()
+    except NotImplementedError as error:
+        print(error)
