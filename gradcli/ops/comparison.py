@@ -222,6 +222,7 @@ ones_like = constant(
 sign = step(
     "sign",
     lambda x: x if getattr(x, "dtype", None) == np.bool_ else np.sign(x),
+    numpy="np.sign",
     dtypes="keep",
     doc="-1, 0 or 1 by the sign of x.",
     edges="slope 0 at 0 too",
@@ -241,6 +242,7 @@ sign = step(
 heaviside = step(
     "heaviside",
     lambda x, y: np.heaviside(x, y).astype((x * y).dtype),  # whole numbers stay so
+    numpy="np.heaviside",
     inputs=_TWO,
     torch=("input", "values"),
     dtypes="promote",
