@@ -235,7 +235,6 @@ sign = step(
             "torch.sgn instead.",
         )
     },
-    numpy="np.sign",
     breaks="0",
     python="1.0 if {0} > 0.0 else -1.0 if {0} < 0.0 else 0.0 if {0} == 0.0 else {0}",
 )
