@@ -1,6 +1,8 @@
 """``python -m gradcli``: the command line."""
 
-from gradcli.cli.main import main
-
 if __name__ == "__main__":
+    try:
+        from gradcli.cli.main import main
+    except KeyboardInterrupt:  # Ctrl-C in the first hundredths of a second
+        raise SystemExit(130) from None
     main()

@@ -18,7 +18,14 @@ import time
 from typing import Any
 
 from gradcli.ops.errors import LimitFault
-from gradcli.ops.memory_budget import held, hold_address_space, resident, show_bytes
+from gradcli.ops.memory_budget import (
+    held,
+    held_from_here,
+    hold_address_space,
+    resident,
+    set_budget,
+    show_bytes,
+)
 
 GRACE = 2.0
 """Seconds after the limit until the process is ended from outside the computation."""
@@ -66,6 +73,8 @@ def start(seconds: float, memory: int = 0) -> None:
     watch.running, watch.seconds, watch.memory, watch.told = True, seconds, memory, 0.0
     watch.deadline = time.monotonic() + seconds if seconds > 0 else float("inf")
     watch.base = resident() if memory else 0
+    set_budget(memory or None)  # for what runs outside the program too: a backward pass
+    held_from_here()
     if hasattr(signal, "setitimer") and (seconds > 0 or memory):
         signal.signal(signal.SIGALRM, _pulse)
         signal.setitimer(signal.ITIMER_REAL, PULSE, PULSE)
@@ -82,6 +91,7 @@ def keep_process(keep: bool = True) -> None:
 def stop() -> None:
     """The computation is over: output may take as long as it needs."""
     _watch.running = False
+    set_budget(None)
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, 0)
     if _watch.space is not None:

@@ -28,7 +28,7 @@ from gradcli.language.limits.sizes import running_steps
 from gradcli.language.limits.step_budget import tokens
 from gradcli.language.runtime.run import Limits, Program
 from gradcli.ops.errors import LimitFault
-from gradcli.ops.memory_budget import no_collection, set_budget
+from gradcli.ops.memory_budget import no_collection, put_back, set_budget
 
 FEW = 1
 """Inputs, single numbers, up to which loops are differentiated forwards: nothing is saved."""
@@ -164,7 +164,7 @@ class Generated:
         for j, array in enumerate(arrays):
             columns = []
             for place in np.ndindex(np.shape(array)):
-                along = [np.zeros(np.shape(a)) for a in arrays]
+                along = [np.zeros(np.shape(a), self.dtype.numpy) for a in arrays]
                 along[j][place] = 1.0
                 found = self.run(*arrays, *along)
                 if found is None:
@@ -174,10 +174,7 @@ class Generated:
                 np.stack([c[i] for c in columns], -1).reshape(np.shape(a) + np.shape(array))
                 for i, a in enumerate(arrays)
             ])  # fmt: skip
-        blocks = tuple(
-            tuple(_given(row[i] if row[i].shape else float(row[i]), tensors) for row in rows)
-            for i in range(len(rows))
-        )
+        blocks = tuple(tuple(_given(row[i], tensors) for row in rows) for i in range(len(rows)))
         return blocks[0][0] if len(blocks) == 1 else blocks
 
     def run(self, *inputs: Any) -> tuple[Any, tuple] | None:
@@ -222,12 +219,12 @@ class Generated:
         budget = tokens(
             self.limits.steps, self.limits.memory, self._long if hurried else None, after
         )
-        set_budget(self.limits.memory, budget.__next__)
+        before = set_budget(self.limits.memory, budget.__next__)
         try:
             with np.errstate(all="ignore"):
                 return self._call(*args, budget)
         except _Faster:
-            set_budget(None)
+            put_back(before)
             return self._numbers(args)
         except LimitFault as fault:
             if fault.code != "E0601":
@@ -236,7 +233,7 @@ class Generated:
         except Exception:
             return None
         finally:
-            set_budget(None)
+            put_back(before)
 
     def _long(self) -> None:
         """Make machine code of a long run, where llvmlite is installed; it then begins anew."""
@@ -257,9 +254,13 @@ def _arrays(inputs: Sequence[Any]) -> tuple[list[Any], bool]:
 
 
 def _given(value: Any, tensors: bool) -> Any:
-    """A result as it is given back."""
+    """A result as it is given back: single numbers of float64 as Python's."""
     array = np.asarray(value)
-    return wrap(array[()], dtypes.dtype_of(array)) if tensors else value
+    if tensors:
+        return wrap(array[()], dtypes.dtype_of(array))
+    if array.shape:
+        return value
+    return array.item() if array.dtype == np.float64 else array[()]
 
 
 class _Faster(BaseException):

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.memory_budget import charge_shape
+
 SMALL = 1024
 """Sizes of dimensions up to this are worth keeping the positions of."""
 
@@ -136,6 +138,7 @@ def writable_copy(x: Any) -> Any:
 def zeros(like: Any, shape: Sequence[int]) -> Any:
     """Zeros of a shape, of the element type and on the device of ``like``."""
     if isinstance(like, np.ndarray | np.generic):
+        charge_shape(shape, like.itemsize)
         return np.zeros(shape, like.dtype)  # np.zeros_like takes five times as long
     return np.zeros_like(like, shape=tuple(shape))
 

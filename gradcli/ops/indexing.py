@@ -19,7 +19,7 @@ from gradcli.ops.declaration.node_names import of_index
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import IndexFault, RuntimeFault
 from gradcli.ops.kinds import linear
-from gradcli.ops.memory_budget import budget, charge_shape
+from gradcli.ops.memory_budget import budget, charge_copies, charge_shape
 from gradcli.ops.operator import Operator
 from gradcli.ops.piecewise import where
 from gradcli.ops.shape import expand_words, sum_to
@@ -190,6 +190,7 @@ def _scatter(x: Any, shape: Sequence[int], index: Any) -> Any:
     elif _is_mask(index):
         out[index] = x + 0  # what is added to 0 is no -0.0
     else:
+        charge_copies(x)
         add_at(out, index, x)  # an entry may be named more than once
     return out
 
@@ -310,6 +311,7 @@ def _ungather(x: Any, indices: Any, shape: Sequence[int], dim: int, once: bool) 
     out = zeros(x, shape)
     places = grid(indices.shape, indices)
     places[dim] = indices
+    charge_copies(x)
     if once:
         out[tuple(places)] = x
     else:

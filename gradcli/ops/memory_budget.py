@@ -38,26 +38,46 @@ class _Budget:
 
     __slots__ = ("base", "next_look", "spent", "tick", "total")
 
-    def __init__(self, total: int | None, tick: Callable[[], object] | None) -> None:
+    def __init__(
+        self, total: int | None, tick: Callable[[], object] | None, base: int = -1
+    ) -> None:
         self.total = total
         self.tick = tick
         self.spent = 0
         self.next_look = (total or 0) // 4
-        self.base = -1
+        self.base = base
 
 
 _running: ContextVar[_Budget | None] = ContextVar("budget", default=None)
 
 
-def set_budget(total: int | None, tick: Callable[[], object] | None = None) -> None:
+def set_budget(total: int | None, tick: Callable[[], object] | None = None) -> _Budget | None:
     """Allow ``total`` bytes of new memory from now on, in this thread; None lifts the budget.
+
+    Inside another budget what that one allows counts from its beginning. Gives the budget from
+    before, for ``put_back``.
 
     ``tick`` is called at each turn of a loop in gradcli itself that a program makes long
     (``step``); it raises LimitFault when there have been too many.
     """
     if total is not None:
         budget.on = True
-    _running.set(None if total is None and tick is None else _Budget(total, tick))
+    before = _running.get()
+    base = -1 if before is None else before.base
+    _running.set(None if total is None and tick is None else _Budget(total, tick, base))
+    return before
+
+
+def held_from_here() -> None:
+    """Count what the process comes to hold from now on, large requests or not."""
+    run = _running.get()
+    if run is not None:
+        run.base = resident()
+
+
+def put_back(before: _Budget | None) -> None:
+    """Go on with a budget from before."""
+    _running.set(before)
 
 
 def step(times: int = 1) -> None:

@@ -57,7 +57,7 @@ def slope(function: Callable[[np.ndarray], float], x: np.ndarray, place: tuple) 
     """The derivative of a scalar function by one entry of x, from differences alone.
 
     A step of the usual size decides where both sides agree there; elsewhere (fast oscillation, a
-    kink, a jump) ever smaller ones do: the central difference that changes least is taken.
+    kink, a jump, a pole) ever smaller ones do: the central difference that changes least is taken.
     """
     enough = tolerance(x.dtype)
     info = np.finfo(x.dtype)
@@ -69,7 +69,7 @@ def slope(function: Callable[[np.ndarray], float], x: np.ndarray, place: tuple) 
         again = _sides(function, x, place, usual / 2, base)
         if abs(again.central - near.central) <= 0.1 * enough * near.scale:
             return Slope(again.central, "smooth", again.left, again.right)
-    steps = [usual * 10.0**-k for k in range(-1, 5 if x.dtype.itemsize == 8 else 2)]
+    steps = [usual * 10.0**-k for k in range(-1, 7 if x.dtype.itemsize == 8 else 3)]
     least = 0.1 * usual * abs(float(x[place])) / size
     while least and steps[-1] > least:  # beside a small number, steps relative to it
         steps.append(steps[-1] / 10)
@@ -84,10 +84,11 @@ def slope(function: Callable[[np.ndarray], float], x: np.ndarray, place: tuple) 
             return Slope(last.central, "jump", last.left, last.right)
         if abs(last.gap - before.gap) <= 0.1 * last.gap + 2 * noise:
             return Slope(last.central, "kink", last.left, last.right)
-    changes = [abs(b.central - a.central) for a, b in itertools.pairwise(found)]
+    # Relative to the slope: beside a pole those of too large steps are small, and change little.
+    changes = [abs(b.central - a.central) / b.scale for a, b in itertools.pairwise(found)]
     best = int(np.argmin([c if np.isfinite(c) else np.inf for c in changes]))
     chosen = found[best + 1]
-    settled = changes[best] <= max(1e-3, 10 * enough) * chosen.scale
+    settled = changes[best] <= 10 * enough
     return Slope(chosen.central, "smooth" if settled else "unsettled", chosen.left, chosen.right)
 
 

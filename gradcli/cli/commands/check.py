@@ -112,7 +112,7 @@ def _given(job: Job, against: list[str] | None, file: str | None) -> Any:
 
 
 def _number(function: Any) -> Any:
-    return lambda x: float(as_tensor(function(as_tensor(x))).array)
+    return lambda x: as_tensor(function(as_tensor(x))).item()
 
 
 def _verdict(name: str, place: tuple, rule: float, seen: Slope) -> str:

@@ -189,7 +189,9 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
     known = chance
     while not one and not isinstance(known, Plain):  # every number of a batch
         known = known.content
-    low, high = (chance, chance) if one else (known.min().item(), known.max().item())
+    low = high = chance if one else 0
+    if not one and known.numel():
+        low, high = known.min().item(), known.max().item()
     if not (low >= 0 and high <= 1):
         raise RuntimeFault(
             "E0304", f"Expected p_in >= 0 && p_in <= 1 to be true, got {low if low < 0 else high}"

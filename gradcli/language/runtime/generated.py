@@ -20,7 +20,7 @@ from gradcli.language.names import identity, printing, settings, showing
 from gradcli.language.runtime.scope import adopted, scope_of
 from gradcli.language.syntax import nodes as n
 from gradcli.ops.errors import LimitFault
-from gradcli.ops.memory_budget import no_collection, set_budget
+from gradcli.ops.memory_budget import no_collection, put_back, set_budget
 
 
 class Generated:
@@ -63,7 +63,7 @@ class Generated:
         numbers = identity.begin()
         again = _Again(values, limits, keep) if twice else None
         running_steps.set(scope["h_budget"])
-        set_budget(limits.memory, scope["h_tick"])
+        budget = set_budget(limits.memory, scope["h_tick"])
         try:
             # 1/0 and log(0) are values here, not warnings.
             with np.errstate(all="ignore"):
@@ -79,7 +79,7 @@ class Generated:
                 fault = again.with_places(program, fault)
             raise placed(fault, program, places) from None
         finally:
-            set_budget(None)
+            put_back(budget)
             showing.spelled_torch.reset(spelling)
             identity.end(numbers)
             settings.put_back(keep=lasting)

@@ -18,7 +18,7 @@ from gradcli.language.limits.sizes import OUTPUT_LIMIT
 from gradcli.language.runtime.walk import walked
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.source import Source
-from gradcli.ops.memory_budget import no_collection, set_budget
+from gradcli.ops.memory_budget import no_collection, put_back, set_budget
 
 if TYPE_CHECKING:
     from gradcli.language.runtime.generated import Generated
@@ -171,12 +171,12 @@ class Program:
     def _walked(self, inputs: Mapping[str, Any], limits: Limits) -> Outcome | None:
         """A run of a text without control flow (see ``walk``); None for others."""
         mixes, mode.mixes = mode.mixes, self.formula
-        set_budget(limits.memory)
+        budget = set_budget(limits.memory)
         try:
             with np.errstate(all="ignore"), no_collection():
                 found = walked(self.names, inputs)
         finally:
-            set_budget(None)
+            put_back(budget)
             mode.mixes = mixes
         return None if found is None else Outcome(*found)
 
