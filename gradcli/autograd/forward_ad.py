@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from gradcli.engine import Tensor
 from gradcli.engine.tensor.tensor import Plain
-from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
 from gradcli.transforms.dual import Dual, is_dual
 from gradcli.transforms.levels import next_level, running
 from gradcli.transforms.memory import demote
@@ -88,6 +88,15 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     for value in (tensor, tangent):
         if not isinstance(value, Tensor):
             raise TypeFault("E0303", f"make_dual takes tensors, got {type(value).__name__}")
+    for name, value in (("primal", tensor), ("tangent", tangent)):
+        if not value.dtype.differentiable:
+            raise ValueFault(
+                "E0404",
+                f"Expected {name} to be floating point or complex, but got: {value.dtype}",
+                help="write x.double(), or give the numbers a decimal point",
+            )
+    if is_dual(tensor, running.dual[-1]):
+        raise RuntimeFault("E0414", "the tensor has a tangent at this level already")
     if tuple(tensor.shape) != tuple(tangent.shape):
         raise RuntimeFault(
             "E0301",

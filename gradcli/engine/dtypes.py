@@ -63,9 +63,13 @@ class DType:
 
 
 class Device(str):
-    """Where numbers are: a name such as ``"cpu"`` or ``"cuda:0"``."""
+    """Where numbers are: a name such as ``"cpu"`` or ``"cuda:0"``, or ``type`` and ``index``."""
 
     __slots__ = ()
+
+    def __new__(cls, type: str, index: int | None = None) -> Device:
+        """The device of that name."""
+        return super().__new__(cls, type if index is None else f"{type}:{index}")
 
     def __repr__(self) -> str:
         return f"device(type='{self.type}'{f', index={self.index}' if ':' in self else ''})"

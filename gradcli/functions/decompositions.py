@@ -13,6 +13,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import by_element, called, is_batch
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
+from gradcli.engine.record.multi_output import joined as outputs
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions.scatter import diag_embed
 from gradcli.ops.errors import RuntimeFault
@@ -70,8 +71,9 @@ def eigh(A: Any, UPLO: str = "L") -> Any:
     """
     n = A.shape[-1] if A.ndim else 0
     joined = _O["eigh_parts"](one_triangle(A, UPLO), True)
-    values = called(_real(_part(joined, 0, n)), "LinalgEighBackward0", A)
-    vectors = called(_part(joined, n, n, n), "LinalgEighBackward0", A)
+    values, vectors = outputs(
+        "LinalgEighBackward0", (_real(_part(joined, 0, n)), _part(joined, n, n, n)), A
+    )
     return results("linalg_eigh", eigenvalues=values, eigenvectors=vectors)
 
 
@@ -113,8 +115,7 @@ def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any
             u = _O["cat"](u, wrap(whole[0][..., n:].astype(A.dtype.numpy), A.dtype), dim=-1)
         else:
             vh = _O["cat"](vh, wrap(whole[2][..., m:, :].astype(A.dtype.numpy), A.dtype), dim=-2)
-    name = "LinalgSvdBackward0"
-    u, s, vh = (called(part, name, A) for part in (u, s, vh))
+    u, s, vh = outputs("LinalgSvdBackward0", (u, s, vh), A)
     return results("linalg_svd", U=u, S=s, Vh=vh)
 
 
@@ -182,7 +183,9 @@ def qr(A: Any, mode: str = "reduced") -> Any:
         q, r = (wrap(part.astype(A.dtype.numpy), A.dtype) for part in whole)
     if mode == "r":
         q = A.detach().new_zeros((0,))
-    q, r = (called(part, "LinalgQrBackward0", A) for part in (q, r))
+    if mode != "r":
+        q, r = outputs("LinalgQrBackward0", (q, r), A)
+    r = called(r, "LinalgQrBackward0", A) if mode == "r" else r
     return results("linalg_qr", Q=q, R=r)
 
 

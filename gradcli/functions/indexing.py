@@ -305,7 +305,7 @@ def _places(input: Any, dim: int, index: Any, src: Any) -> tuple:
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
     """``input`` with slices of ``source`` added where ``index`` names along a dimension."""
     if is_batch(index):
-        source = source if alpha == 1 else alpha * source
+        source = _lined(source if alpha == 1 else alpha * source)
         return scatter_add(input, dim, _spread(index, dim, source.shape), source)
     before = (slice(None),) * normal_dim(dim, len(input.shape))
     source = _lined(source)
@@ -327,6 +327,7 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
 def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
     """``input`` with slices of ``source`` written where ``index`` names along a dimension."""
     if is_batch(index):
+        source = _lined(source)
         return _written(input, dim, _spread(index, dim, source.shape), source)
     before = (slice(None),) * normal_dim(dim, len(input.shape))
     index = _lined(_whole(index))

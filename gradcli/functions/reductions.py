@@ -12,6 +12,7 @@ from typing import Any
 from gradcli.engine import dtypes
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as O
+from gradcli.engine.record.multi_output import joined
 from gradcli.functions.matrices import matrix_norm
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault
@@ -90,7 +91,8 @@ def _with_mean(spread: Any, what: str) -> Any:
         if isinstance(dim, bool):
             dim, unbiased = None, dim
         found = spread(input, dim, unbiased, keepdim, correction=correction)
-        return found, mean(input, dim, keepdim)
+        node = f"{spread.__name__.capitalize()}MeanBackward0"
+        return joined(node, (found, mean(input, dim, keepdim)), input)
 
     pair.__name__ = f"{spread.__name__}_mean"
     pair.__doc__ = f"The {what} and the mean."

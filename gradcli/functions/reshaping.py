@@ -348,6 +348,12 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     return wrap(np.stack(found, axis=-1)[:, : input.ndim], dtypes.int64)
 
 
+@by_element
+def argwhere(input: Any) -> Any:
+    """The places of the entries that are not zero, a row each."""
+    return nonzero(input)
+
+
 def where(condition: Any, input: Any = None, other: Any = None) -> Any:
     """``input`` where the condition holds, else ``other``; alone, the places where it holds."""
     if input is None and other is None:
@@ -470,8 +476,8 @@ BOTH = (
     select, narrow, index_select, masked_select, masked_fill, take, take_along_dim, scatter, gather,
     scatter_add, scatter_reduce, index_add, index_copy, index_fill, index_reduce, split,
     split_with_sizes, chunk, unsafe_split, unsafe_chunk, unbind, tensor_split, movedim, unflatten,
-    expand_as, view_as, reshape_as, repeat_interleave, fliplr, flipud, rot90, nonzero, is_same_size,
-    equal, allclose, t, transpose, swapaxes, unsqueeze,
+    expand_as, view_as, reshape_as, repeat_interleave, fliplr, flipud, rot90, nonzero, argwhere,
+    is_same_size, equal, allclose, t, transpose, swapaxes, unsqueeze,
 )  # fmt: skip
 """Functions that are methods too."""
 ALONE = (
@@ -479,7 +485,7 @@ ALONE = (
     cartesian_prod, combinations, block_diag, unravel_index,
 )  # fmt: skip
 """Functions only: the method differs, or there is none."""
-ALIASES = {"moveaxis": movedim, "argwhere": nonzero, "swapdims": transpose,
+ALIASES = {"moveaxis": movedim, "swapdims": transpose,
            "row_stack": vstack, "unsafe_split_with_sizes": split_with_sizes}  # fmt: skip
 """Further names."""
 WRITTEN = (

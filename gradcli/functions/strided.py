@@ -17,7 +17,7 @@ from gradcli.engine.dtypes import get_default_dtype
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import more
 from gradcli.engine.record.apply import note_view, record
-from gradcli.engine.record.composite import by_element, called, of_its_own
+from gradcli.engine.record.composite import called, of_its_own
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, TypeFault
@@ -28,7 +28,6 @@ from gradcli.ops.operator import OPERATORS as O
 _FARTHEST = 2**40
 
 
-@by_element
 def as_strided(
     input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tensor:
@@ -43,6 +42,11 @@ def as_strided(
         tensor([[0., 1., 2.],
                 [2., 3., 4.]])
     """
+    each = getattr(input, "each_of", None)
+    if each is not None:
+        found = each(_of_a_copy, (input, size, stride, storage_offset), {})
+        if found is not NotImplemented:
+            return found  # type: ignore[no-any-return]
     shape, steps, storage_offset = _laid_out(size, stride, storage_offset)
     if getattr(input, "__gradcli_rank__", 0) > 1:  # a tangent: its memory is that of its primal
         return O["getitem"](input, _index(input, shape, steps, storage_offset or 0))
@@ -77,6 +81,13 @@ def as_strided(
         _record(out, base, laid.shape, order, steps, storage_offset)
     note_view(out, input)
     return out
+
+
+def _of_a_copy(
+    input: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None
+) -> Any:
+    """Of an element of a batch, whose memory begins where it begins."""
+    return as_strided(O["clone"](input), size, stride, storage_offset)
 
 
 def _laid_out(

@@ -425,7 +425,7 @@ def _finish_gradient(differentiable: list[bool]) -> Callable:
     return finish
 
 
-def _finish_blocks(rows: list[tuple], shapes: list[tuple], alone: bool) -> Callable:
+def _finish_blocks(rows: Sequence[tuple], shapes: Sequence[tuple], alone: bool) -> Callable:
     """Blocks by what is differentiated and by the input; ``alone``: one row of them."""
     n = len(rows)
 

@@ -6,12 +6,13 @@ may be anything that a tensor may: a batch of ``vmap``, a tangent, a tensor bein
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gradcli.nn.modules.batchnorm import _BatchNorm
 from gradcli.nn.modules.module import Module
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import RuntimeFault, ValueFault
 
 __all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_state"]
 
@@ -40,7 +41,20 @@ def functional_call(
         tensor([6.])
     """
     dicts = parameter_and_buffer_dicts
+    if not isinstance(dicts, Mapping | list | tuple):
+        raise ValueFault(
+            "E0303",
+            "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got "
+            f"{type(dicts)}",
+        )
     dicts = [dicts] if isinstance(dicts, Mapping) else list(dicts)
+    for name, times in Counter(name for found in dicts for name in found).items():
+        if times > 1:
+            raise ValueFault(
+                "E0304",
+                f"{name} appears in multiple dictionaries; behavior of functional call is "
+                "ambiguous",
+            )
     values = {name: value for found in dicts for name, value in found.items()}
     own = {
         **dict(module.named_parameters(remove_duplicate=False)),
@@ -76,6 +90,14 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict, dict]:
 
     if not models:
         raise RuntimeFault("E0304", "stack_module_state: Expected at least one model, got 0.")
+    if len({m.training for m in models}) > 1:
+        raise RuntimeFault(
+            "E0304", "stack_module_state: Expected all models to have the same training/eval mode."
+        )
+    if len({type(m) for m in models}) > 1:
+        raise RuntimeFault(
+            "E0304", "stack_module_state: Expected all models to be of the same class."
+        )
 
     def stacked(named: list[dict]) -> dict:
         found = {}

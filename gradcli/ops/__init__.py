@@ -16,7 +16,7 @@
     einsum          sums over products, by letters
     fft             the discrete Fourier transform
     conversion      other element types, clone, complex parts
-    decompositions  eigenvalues, singular values, QR, LU; pinv and matrix_exp
+    decompositions  eigenvalues, singular values, QR, LU; pinv, exp, roots and logarithms
 
 ``operator`` says what an operator is, ``kinds`` how each kind is declared, ``read`` how a rule is
 read forward and on arrays. This package knows arrays only.

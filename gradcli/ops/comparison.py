@@ -222,7 +222,6 @@ ones_like = constant(
 sign = step(
     "sign",
     lambda x: x if getattr(x, "dtype", None) == np.bool_ else np.sign(x),
-    numpy="np.sign",
     dtypes="keep",
     doc="-1, 0 or 1 by the sign of x.",
     edges="slope 0 at 0 too",
@@ -235,12 +234,13 @@ sign = step(
             "torch.sgn instead.",
         )
     },
+    numpy="np.sign",
     breaks="0",
     python="1.0 if {0} > 0.0 else -1.0 if {0} < 0.0 else 0.0 if {0} == 0.0 else {0}",
 )
 heaviside = step(
     "heaviside",
-    lambda x, y: np.heaviside(x, y).astype(np.result_type(x, y)),  # whole numbers stay so
+    lambda x, y: np.heaviside(x, y).astype((x * y).dtype),  # whole numbers stay so
     numpy="np.heaviside",
     inputs=_TWO,
     torch=("input", "values"),

@@ -97,18 +97,18 @@ imag = linear(
 
 
 def _of_parts(re: Any, im: Any) -> Any:
-    out = np.empty(np.broadcast_shapes(np.shape(re), np.shape(im)), np.result_type(re, im, 1j))
-    out.real, out.imag = re, im
+    out = np.zeros_like(re + im, dtype=np.result_type(re.dtype, im.dtype, np.complex64))
+    out.real[...], out.imag[...] = re, im
     return out[()]
 
 
 of_parts = linear(
     "of_parts",
     _of_parts,
-    lambda g: g,
-    lambda g: g * -1j,
+    lambda g: real(g),
+    lambda g: imag(g),
     inputs=("re", "im"),
-    dtypes="promote",
+    dtypes="inexact",
     entrywise=True,
     doc="The complex number of two parts; re + im*1j loses the sign of a zero, and infinities.",
     grad_name="ComplexBackward0",

@@ -95,8 +95,8 @@ def _recurrence(a: Any, b: Any, dim: int) -> Any:
             out[row] = _of_numbers(a[row], b[row], out[row])
         return out
     if axis and b.size > _PIECE:  # steps through memory as it lies
-        turned = (np.ascontiguousarray(np.moveaxis(v, axis, 0)) for v in (a, b))
-        return np.moveaxis(_recurrence(*turned, 0), 0, axis)
+        a, b = (np.ascontiguousarray(np.moveaxis(v, axis, 0)) for v in (a, b))
+        return np.moveaxis(_recurrence(a, b, 0), 0, axis)
     places = _steps(b, axis)
     for j, place in enumerate(places):
         out[place] = b[place] + a[place] * out[places[j - 1]] if j else b[place]

@@ -24,13 +24,13 @@ from gradcli.symbolic.expr.sizes import known_from
 from gradcli.symbolic.expr.sizes import names as names_of
 from gradcli.symbolic.kinks import kinks
 from gradcli.symbolic.program.steps import Step, steps_of, writes_decimals
-from gradcli.symbolic.shapes.declarations import Declaration, parse_declaration
+from gradcli.symbolic.shapes.declarations import Declaration, declared_as
 from gradcli.symbolic.shapes.inference import Shapes, infer
-from gradcli.symbolic.simplify.search import forms
-from gradcli.symbolic.symmetry import retraced, without_symmetry
+from gradcli.symbolic.simplify.search import forms, forms_at
+from gradcli.symbolic.symmetry import reread, retraced, without_symmetry
 from gradcli.symbolic.trace.trace import derivative
 from gradcli.symbolic.unsupported import NO_CLOSED_FORM, WITHHELD, no_closed_form
-from gradcli.symbolic.verify import TOLERANCE, Points, evaluate, kept, worst
+from gradcli.symbolic.verify import TOLERANCE, Points, agreeing, evaluate, kept, worst
 
 MOST_ORDER = 8
 
@@ -177,10 +177,7 @@ def diff(
     if isinstance(expression, Checked):
         expression = Program(expression)
     program = expression if isinstance(expression, Program) else prepare(expression)
-    shaped = {
-        k: d if isinstance(d, Declaration) else parse_declaration(d)
-        for k, d in (declared or {}).items()
-    }
+    shaped = declared_as(declared)
     v.reset()
     steps = steps_of(program.names)
     shapes = infer(steps, {k: d for k, d in shaped.items() if program.takes(k)}, program.source)
@@ -271,21 +268,17 @@ def _along(
     text = Text(program.names.module, 0)  # type: ignore[arg-type]
     error = 0.0
     given, shapes = shapes, without_symmetry(shapes, path)
-    here, known = program, shapes
+    source, known = program.source, shapes
     for depth, name in enumerate(path, 1):
         v.reset()
         if depth > 1:
-            here = prepare(text.key)
-            steps = steps_of(here.names)
-            known = infer(steps, shapes.declarations, here.source, shapes.sizes)
-            known.declarations = shapes.declarations | known.declarations
-        tensor, dims = derivative(steps, known, name, here.source)
-        options = forms(tensor, dims)
-        if not check:
-            text = options[0]
-            continue
-        small = forms(tensor, dims, points.shrunk) if points.shrunk else options
-        text, error = _confirmed(options, small, points, tuple(path[:depth]))
+            steps, known, source = reread(text, shapes)
+        tensor, dims = derivative(steps, known, name, source)
+        if check:
+            both = forms_at(tensor, dims, points.shrunk)
+            text, error = _confirmed(*both, points, tuple(path[:depth]))
+        else:
+            text = forms(tensor, dims)[0]
     if shapes is not given:
         return _rewritten(text, error, given, points if check else None, path)
     return text, error
@@ -297,11 +290,10 @@ def _rewritten(
     """A text in its simplest form with all that was declared; as it is where it has none."""
     try:
         tensor, dims = retraced(text, shapes)
-        options = forms(tensor, dims)
-        again, off = options[0], error
-        if points is not None:
-            small = forms(tensor, dims, points.shrunk) if points.shrunk else options
-            again, off = _confirmed(options, small, points, tuple(path))
+        if points is None:
+            again, off = forms(tensor, dims)[0], error
+        else:
+            again, off = _confirmed(*forms_at(tensor, dims, points.shrunk), points, tuple(path))
     except Fault:
         return text, error
     return (again, off) if again.cost <= text.cost else (text, error)
@@ -314,20 +306,19 @@ def _confirmed(
     known = points.at(path)
     if not known:
         raise no_closed_form("an expression for which no point of its domain was found to check at")
-    found = _agreeing(options, small, known, points)
+    found = agreeing(options, small, known, points.sizes)
     if found[1][0] > TOLERANCE:
         steady = points.steady(path)
         if not steady:
             raise no_closed_form(
                 "an expression whose derivative is all rounding where it was checked"
             )
-        found = _agreeing(options, small, steady, points)
+        found = agreeing(options, small, steady, points.sizes)
     if found[1][0] <= TOLERANCE:
         return _lasting(found[0], found[1][0], options, small, known, points, path)
-    first = found
-    if first[1][1] is None:
+    if found[1][1] is None:
         raise no_closed_form("an expression whose formula has no value where it could be checked")
-    raise withheld(*first, path)
+    raise withheld(*found, path)
 
 
 _OVERFLOWS = re.compile(r"\b(exp|sinh|cosh)\(")
@@ -354,20 +345,6 @@ def _lasting(
             if off <= TOLERANCE:
                 best, most = (other, off), kept(answer, far, points.sizes)
     return best
-
-
-def _agreeing(
-    options: Sequence[Text], small: Sequence[Text], known: Sequence[tuple], points: Points
-) -> tuple[Text, tuple]:
-    """The first text that agrees at these points, and by how much; if none does, the first."""
-    first: tuple | None = None
-    for text, checkable in zip(options, small, strict=True):
-        off = worst(prepare(checkable.key), known, points.sizes)
-        if off[0] <= TOLERANCE:
-            return text, off
-        first = first or (text, off)
-    assert first is not None
-    return first
 
 
 def withheld(text: Text, off: Sequence[Any], path: Sequence[str]) -> RuntimeFault:

@@ -21,13 +21,13 @@ from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.base import decimals
 from gradcli.symbolic.kinks import kinks
 from gradcli.symbolic.program.steps import steps_of, writes_decimals
-from gradcli.symbolic.shapes.declarations import Declaration, parse_declaration
+from gradcli.symbolic.shapes.declarations import Declaration, declared_as
 from gradcli.symbolic.shapes.inference import infer
-from gradcli.symbolic.simplify.search import forms
-from gradcli.symbolic.symmetry import retraced, without_symmetry
+from gradcli.symbolic.simplify.search import forms, forms_at
+from gradcli.symbolic.symmetry import reread, retraced, without_symmetry
 from gradcli.symbolic.trace.trace import derivative
 from gradcli.symbolic.unsupported import no_closed_form
-from gradcli.symbolic.verify import TOLERANCE, Draws, Points, worst
+from gradcli.symbolic.verify import TOLERANCE, Draws, Points, agreeing, worst
 
 
 class _Job:
@@ -42,10 +42,7 @@ class _Job:
         self.order = order
         v.reset()
         self.program = prepare(expression) if isinstance(expression, str) else expression
-        given = {
-            k: d if isinstance(d, Declaration) else parse_declaration(d)
-            for k, d in (declared or {}).items()
-        }
+        given = declared_as(declared)
         self.source = self.program.source
         self.steps = steps_of(self.program.checked)
         known = {k: d for k, d in given.items() if self.program.takes(k)}
@@ -60,12 +57,9 @@ class _Job:
         v.reset()
         self.now = (self.steps, self.shapes, self.source)
         if text is not None:
-            here = prepare(text.key)
-            steps = steps_of(here.checked)
-            known = {**self.shapes.declarations, **(more or {})}
-            shapes = infer(steps, known, here.source, self.shapes.sizes)
-            shapes.declarations = known | shapes.declarations
-            self.now = (steps, shapes, here.source)
+            shapes = copy(self.shapes)
+            shapes.declarations = {**shapes.declarations, **(more or {})}
+            self.now = reread(text, shapes)
 
     def derivative(self, name: str) -> tuple[v.Tensor, tuple]:
         """The derivative by a variable, not simplified."""
@@ -79,16 +73,11 @@ class _Job:
         if not known:
             raise no_closed_form("an expression for which no point of its domain was found")
         with decimals(writes_decimals(self.program.checked)):
-            options = forms(t, dims)
-            small = forms(t, dims, self.points.shrunk) if self.points.shrunk else options
-        first: tuple[Text, Any] | None = None
-        for text, checkable in zip(options, small, strict=True):
-            off = worst(prepare(checkable.key), known, self.points.sizes)
-            if off[0] <= TOLERANCE:
-                return text, off[0]
-            first = first or (text, off)
-        assert first is not None
-        raise withheld(*first, (name,))
+            both = forms_at(t, dims, self.points.shrunk)
+        text, off = agreeing(*both, known, self.points.sizes)
+        if off[0] > TOLERANCE:
+            raise withheld(text, off, (name,))
+        return text, off[0]
 
     def textbook(
         self, twice: v.Tensor, on_diagonal: v.Tensor, dims: Sequence[str],

@@ -20,13 +20,13 @@ from gradcli.symbolic.program.conditions import Condition
 from gradcli.symbolic.program.path import Tape
 from gradcli.symbolic.program.steps import Step, steps_of, writes_decimals
 from gradcli.symbolic.program.tape import follow, needs_values, result_of, up_to_backward
-from gradcli.symbolic.shapes.declarations import Declaration, parse_declaration
+from gradcli.symbolic.shapes.declarations import Declaration, declared_as
 from gradcli.symbolic.shapes.inference import infer
 from gradcli.symbolic.simplify.search import forms
 from gradcli.symbolic.symmetry import without_symmetry
 from gradcli.symbolic.trace.trace import derivative, primal
 from gradcli.symbolic.unsupported import no_closed_form
-from gradcli.symbolic.verify import TOLERANCE, double, draw, worst
+from gradcli.symbolic.verify import TOLERANCE, agreeing, double, draw
 
 _SIZES = (3, 4, 2, 5, 6, 7)
 
@@ -65,10 +65,7 @@ class _Path:
         self.of = of
         self.limits = limits
         self.values = {k: np.asarray(x) for k, x in values.items()}
-        self.declared = {
-            k: d if isinstance(d, Declaration) else parse_declaration(d)
-            for k, d in declared.items()
-        }
+        self.declared = declared_as(declared)
         self.open = [k for k in program.free if k not in self.values]
         for k in self.open:
             self.declared.setdefault(k, Declaration(0))
@@ -239,20 +236,16 @@ class _Path:
         exact: Sequence[np.ndarray], path: tuple[str, ...],
     ) -> tuple[Text, float]:  # fmt: skip
         """The shortest text that agrees with the engine at every point. Raises E0702, E0701."""
-        first: tuple | None = None
         pairs = [
             ({**point, **tape.constants}, value)
             for (point, tape), value in zip(points, exact, strict=True)
         ]
         if not all(np.all(np.isfinite(x)) for x in exact):
             raise no_closed_form("a program whose derivative is not finite at these values")
-        for text in options:
-            off = worst(prepare(text.key), pairs, self.sizes)
-            if off[0] <= TOLERANCE:
-                return text, off[0]
-            first = first or (text, off)
-        assert first is not None
-        raise withheld(first[0], first[1], path)
+        text, off = agreeing(options, options, pairs, self.sizes)
+        if off[0] > TOLERANCE:
+            raise withheld(text, off, path)
+        return text, off[0]
 
     def _value(
         self, steps: list[Step], tape: Tape, known: Mapping[str, Declaration]

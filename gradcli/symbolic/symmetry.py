@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from typing import Any
 
 from gradcli.language.runtime.run import prepare
 from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.expr import tensor as v
-from gradcli.symbolic.program.steps import steps_of
+from gradcli.symbolic.program.steps import Step, steps_of
 from gradcli.symbolic.shapes.declarations import Declaration
 from gradcli.symbolic.shapes.inference import Shapes, infer
 from gradcli.symbolic.trace.trace import primal
@@ -35,14 +36,20 @@ def without_symmetry(shapes: Shapes, path: Sequence[str]) -> Shapes:
     return found
 
 
+def reread(text: Text, shapes: Shapes) -> tuple[list[Step], Shapes, Any]:
+    """The steps of a text, their shapes with all that was declared, and its source."""
+    program = prepare(text.key)
+    steps = steps_of(program.checked)
+    known = infer(steps, shapes.declarations, program.source, shapes.sizes)
+    known.declarations = shapes.declarations | known.declarations
+    return steps, known, program.source
+
+
 def retraced(text: Text, shapes: Shapes) -> tuple[v.Tensor, tuple]:
     """The value of a text over its labels, and their sizes, with all that was declared.
 
     Raises a fault (E0701) for what a derivative can say and a value cannot.
     """
     v.reset()
-    program = prepare(text.key)
-    steps = steps_of(program.checked)
-    known = infer(steps, shapes.declarations, program.source, shapes.sizes)
-    known.declarations = shapes.declarations | known.declarations
+    steps, known, _ = reread(text, shapes)
     return primal(steps, known)

@@ -18,8 +18,9 @@ from gradcli.engine.backward.api import grad
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import float64, get_default_dtype, set_default_dtype
 from gradcli.engine.grad_mode import enable_grad
-from gradcli.language.runtime.run import Program
+from gradcli.language.runtime.run import Program, prepare
 from gradcli.ops.errors import Fault
+from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.expr.sizes import is_plain, names, value
 from gradcli.symbolic.program.lookup import called_by_name
 from gradcli.symbolic.shapes.declarations import Declaration
@@ -359,6 +360,24 @@ def worst(
             if difference == np.inf:
                 return most
     return most
+
+
+def agreeing(
+    options: Sequence[Text], small: Sequence[Text], known: Sequence[tuple[dict, np.ndarray]],
+    sizes: Mapping[str, int],
+) -> tuple[Text, tuple]:  # fmt: skip
+    """The first text that agrees at these points, and by how much; if none does, the first.
+
+    ``small`` are the texts as they can be evaluated at ``sizes``.
+    """
+    first: tuple | None = None
+    for text, checkable in zip(options, small, strict=True):
+        off = worst(prepare(checkable.key), known, sizes)
+        if off[0] <= TOLERANCE:
+            return text, off
+        first = first or (text, off)
+    assert first is not None
+    return first
 
 
 def kept(

@@ -100,6 +100,14 @@ class Batched(Layer):
                     help="set generate_vmap_rule to False, or leave the vmap method out",
                 )
             return self._by_vmap(definition, args)
+        own = any(v.level == level and not v.internal for v in running.vmaps)
+        if own and not getattr(definition, "generate_vmap_rule", False):
+            raise RuntimeFault(
+                "E0412",
+                f"You tried to vmap over {definition.__name__}, but it does not have vmap support. "
+                "Please override and implement the vmap staticmethod or set "
+                "generate_vmap_rule=True.",
+            )
         return self._each(lambda i: call(definition, pick(args, level, i)))
 
     def _by_vmap(self, definition: Any, args: tuple) -> Any:

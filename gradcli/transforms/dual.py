@@ -62,6 +62,8 @@ class Dual(Layer):
             return op(*primals, **params)
         linear = op.kind == "linear" and tangents[0] is not None
         out = op(*primals, **params)
+        if not getattr(getattr(out, "dtype", None), "differentiable", True):
+            return out
         if linear and shares(out, primals[0]):
             return args[0]._view(op, out, params)
         for i, arg in enumerate(args):

@@ -164,11 +164,16 @@ def primals_and_tangents(primals: Any, tangents: Any) -> tuple[list[Any], list[A
     return at, along, shape
 
 
-def mapped_outputs(outputs: Sequence[Any], func: Callable[..., Any]) -> None:
-    """Raise ValueFault (E0303) unless a function under ``vmap`` gave tensors."""
+def mapped_outputs(
+    outputs: Sequence[Any], dims: Sequence[int | None], func: Callable[..., Any]
+) -> None:
+    """Raise ValueFault (E0303) unless a function under ``vmap`` gave tensors.
+
+    What goes without a dimension may be anything.
+    """
     name = getattr(func, "__name__", repr(func))
-    for out in outputs:
-        if not rank_of(out):
+    for out, dim in zip(outputs, dims, strict=True):
+        if not rank_of(out) and dim is not None:
             raise ValueFault(
                 "E0303",
                 f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(out)}. Did "

@@ -61,6 +61,12 @@ def vmap(
         if chunk_size is not None:
             one = vmap(func, in_dims, out_dims, randomness)
             return _by_chunks(one, args, kwargs, in_dims, out_dims, chunk_size)
+        if not isinstance(in_dims, int | tuple):
+            raise _unfit(
+                "in_dims",
+                "expected `in_dims` to be int or a (potentially nested) tuple matching the "
+                f"structure of inputs, got: {type(in_dims)}.",
+            )
         leaves, shape = flatten(args)
         dims = _for_each(in_dims, args, "in_dims")
         count = _size(leaves, dims)
@@ -72,8 +78,8 @@ def vmap(
             with transforming(Transform(None, level=level)):
                 result = func(*unflatten(batches, shape), **kwargs)
             outputs, out_shape = flatten(result)
-            mapped_outputs(outputs, func)
             where = _for_each(out_dims, result, "out_dims", one=out_shape is None)
+            mapped_outputs(outputs, where, func)
             found = [_whole(o, level, count, dim) for o, dim in zip(outputs, where, strict=True)]
         return unflatten(found, out_shape)
 
@@ -164,9 +170,9 @@ def _for_each(dims: Any, values: Any, what: str, one: bool = False) -> list:
         parts = parts_of(value)
         if dim is None or dim.__class__ is int:
             inner = [dim] * len(parts)
-        elif isinstance(dim, dict) and isinstance(value, dict):
-            inner = [dim.get(name) for name in value]
-        elif isinstance(dim, tuple | list):
+        elif isinstance(dim, dict) and isinstance(value, dict) and dim.keys() == value.keys():
+            inner = [dim[name] for name in value]
+        elif isinstance(dim, tuple | list) and not isinstance(value, dict):
             inner = list(dim)
         else:
             raise _unfit(what, f"an entry of {what} is a whole number or None, not {dim!r}")
@@ -221,9 +227,9 @@ def _to_front(value: Any, dim: int) -> Any:
 def _whole(out: Any, level: int, count: int, dim: int | None) -> Any:
     """A result with the mapped dimension where it belongs."""
     if not is_batched(out, level):
-        out = as_value(out)
         if dim is None:
             return out
+        out = as_value(out)
         value = OPERATORS["expand"](out, (count, *out.shape))
     else:
         if dim is None:

@@ -438,3 +438,46 @@ for y in (torch.unique(x), torch.unique(x, dim=0), torch.unique_consecutive(x)):
         y.sum().backward()
     except NotImplementedError as error:
         print(error)
+
+
+# %% a pass inside a pass, many times
+class Deep(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        with torch.enable_grad():
+            ctx.x = x.detach().requires_grad_() - 1
+        return ctx.x.detach()
+
+    @staticmethod
+    def backward(ctx, g):
+        if ctx.x < 0:
+            return g
+        with torch.enable_grad():
+            Deep.apply(ctx.x).sum().backward()
+        return g
+
+
+x = torch.tensor(300.0, requires_grad=True)
+Deep.apply(x).sum().backward()
+print(x.grad)
+
+# %% a stale view prints
+x = torch.ones(1, requires_grad=True)
+with torch.no_grad():
+    v = x[:]
+    v *= 2
+print(v, x)
+
+# %% a node of several results
+x = torch.arange(6.0).reshape(2, 3).requires_grad_()
+v, m = torch.var_mean(x, dim=1)
+print(v.grad_fn is m.grad_fn, v.grad_fn.name(), v.output_nr, m.output_nr)
+print([node.name() for node, _ in v.grad_fn.next_functions])
+m.grad_fn.register_prehook(lambda gs: (gs[0] * 2, gs[1] * 3))
+(v + m).sum().backward()
+print(x.grad)
+
+# %% entries written twice, looked at forward
+x, v = torch.zeros(3), torch.tensor([1.0, 2.0])
+put = lambda v: x.index_put((torch.tensor([0, 0]),), v)  # noqa: E731
+print(torch.func.jvp(put, (v,), (torch.tensor([10.0, 20.0]),)))

@@ -112,6 +112,7 @@ def test_einsum_by_numbers():
 
 
 def test_random_numbers_are_pytorchs_and_their_derivative_is_zero():
+    assert gradcli.bernoulli(gradcli.zeros(0, 3)).shape == (0, 3)
     gradcli.manual_seed(0)
     rates = gradcli.tensor([0.0, 0.3, 4.0, 20.0, 500.0, 9.9], requires_grad=True)
     drawn = gradcli.poisson(rates)

@@ -706,6 +706,8 @@ CONVERSION = (
     moved("conj", "torch.conj(x).resolve_conj()", ((2, 3), {}), ((), {}), ((0,), {})),
     Row("drawn", tuple(Case((Draw(s),), {"numbers": np.ones(s)}) for s in ((3,), (), (0,))), None,
         wrt=()),
+    Row("of_parts", tuple(Case((Draw(s), Draw(s))) for s in ((3,), (2, 2), (), (0,))), None,
+        wrt=(0, 1), result="complex128"),
     Row("real", tuple(Case((Draw(s, complex=True),)) for s in COMPLEX), "torch.real(x)"),
     Row("imag", tuple(Case((Draw(s, complex=True),)) for s in COMPLEX), "torch.imag(x)"),
 )  # fmt: skip

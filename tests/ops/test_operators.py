@@ -29,9 +29,10 @@ REAL = [
     for name, place in SMOOTH
     if not any(np.iscomplexobj(a) for a in ROWS[name].arguments(place))
     and "complex" not in str(ROWS[name].cases[place].params)
+    and "complex" not in ROWS[name].result
 ]
 KINKS = [(name, i) for name, row in ROWS.items() for i in range(len(row.kinks))]
-COMPLEX_ONLY = ("real", "imag", "fourier", "eig_parts", "eigvals")
+COMPLEX_ONLY = ("real", "imag", "fourier", "eig_parts", "eigvals", "of_parts")
 RTOL = (1e-13, 1e-12, 1e-11, 1e-10)  # by order: what is left of 2.2e-16 after that many rules
 
 

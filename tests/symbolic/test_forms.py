@@ -220,3 +220,15 @@ def test_functions_of_matrices(text, answer, traits):
     found = diff(text, next(k for k in "XT" if k in declared), declared=declared)
     assert found.text == answer
     assert found.latex and found.code("numpy")
+
+
+def test_all_results_of_a_decomposition():
+    text = "import torch; U, S, V = torch.linalg.svd(X, full_matrices=False); sum(S)"
+    assert diff(text, declared={"X": "matrix:n,m"}).text == SPECTRAL[0][1]
+    text = "w, V = eigh(A); w[0]"
+    found = diff(text, declared={"A": "matrix:n,n symmetric"})
+    assert found.text == "outer(eigh(A)[1][:, 0], eigh(A)[1][:, 0])"
+    with pytest.raises(Fault, match=r"all of `svd\(X\)\[0\]` \(write svd\(X, False\)\[0\]\)"):
+        diff("sum(svd(X)[0])", declared={"X": "matrix:n,m"})
+    with pytest.raises(Fault, match="not declared or seen to be symmetric"):
+        diff("eigh(A)[1][0, 0]", declared={"A": "matrix:n,n"})

@@ -312,8 +312,33 @@ def test_what_has_a_shape_of_its_own_in_every_element():
     same(vmap(lambda x: x[mask])(x), x[:, mask].numpy())
     same(vmap(lambda x: torch.masked_select(x, mask))(x), x[:, mask].numpy())
     same(vmap(lambda x: (x.long() & 1) + (x.long() << 1))(x), [[0, 3, 0], [0, 7, 0]])
-    same(vmap(lambda x: x.as_strided((2, 2), (1, 1)))(x), [[[0, 1], [1, 0]], [[0, 3], [3, 0]]])
+    strided = [[[0, 1], [1, 0]], [[0, 3], [3, 0]]]
+    for offset in (None, 0):
+        same(vmap(lambda x, offset=offset: x.as_strided((2, 2), (1, 1), offset))(x), strided)
+    constant = torch.arange(3.0)  # a tangent that has no batch, of indices that have
+    moved = vmap(lambda x: jvp(lambda x: x.sort()[0], (x,), (constant,))[1])(x)
+    same(moved, [[0, 2, 1], [0, 2, 1]])
     assert vmap(torch.linalg.eigh)(torch.eye(3).expand(2, 3, 3)).eigenvalues.shape == (2, 3)
     same(vmap(lambda x: x.clone().uniform_(1, 1), randomness="different")(x), np.ones((2, 3)))
     with pytest.raises(RuntimeError, match="randomness"):
         vmap(lambda x: x.clone().normal_())(x)
+
+
+def test_what_goes_without_a_dimension_and_what_does_not_fit():
+    x = torch.ones(2, 3)
+    rows, three = vmap(lambda row: (row * 2, 3.0), out_dims=(0, None))(x)
+    assert three == 3.0 and rows.shape == (2, 3)
+    for run in (
+        lambda: vmap(torch.sin, in_dims=[0])(x), lambda: vmap(torch.sin, in_dims=None)(x),
+        lambda: vmap(lambda row: {"a": row}, out_dims=(0,))(x),
+        lambda: vmap(lambda d: d["a"], in_dims=({"b": 0},))({"a": x}),
+        lambda: vmap(lambda row: (row, 3.0))(x),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="vmap"):
+            run()
+    for draw in (lambda row: torch.randperm(3), lambda row: torch.randint(0, 9, (4,))):
+        with pytest.raises(RuntimeError, match="randomness"):
+            vmap(draw)(x)
+        first, second = vmap(draw, randomness="same")(x)
+        assert first.tolist() == second.tolist()
+        assert vmap(draw, randomness="different")(x).shape == (2, len(first))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,6 +33,7 @@ def backward(
     grad_tensors: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    grad_variables: Any = None,
     inputs: Any = None,
 ) -> None:
     """Add the gradients of ``tensors``, weighted by ``grad_tensors``, to the leaves' ``grad``.
@@ -48,6 +50,18 @@ def backward(
         tensor([3., 5.])
     """
     _refuse_in_transform()
+    if grad_variables is not None:
+        warnings.warn(
+            "`grad_variables` is deprecated. Use `grad_tensors` instead.",
+            FutureWarning, stacklevel=2,
+        )  # fmt: skip
+        if grad_tensors is not None:
+            raise RuntimeFault(
+                "E0302",
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to "
+                "`backward()`. Please only use `grad_tensors`.",
+            )
+        grad_tensors = grad_variables
     tensors = _listed(tensors)
     gradients = _weights(grad_tensors, tensors)
     if create_graph and not mode.warned_of_cycle:
@@ -94,7 +108,7 @@ def _backward(
     """
     edge = self.edge
     if create_graph or inputs is not None or edge is None:
-        backward([self], [gradient], retain_graph, create_graph, inputs)
+        backward([self], [gradient], retain_graph, create_graph, inputs=inputs)
         return
     # The usual call, in as few steps as may be.
     if transformed.by:
@@ -327,7 +341,7 @@ def _implicit(t: Tensor | GradientEdge, edge: Node) -> Any:
     return np.ones_like(array)
 
 
-_NO_COTANGENTS = (str, dict, set)
+_NO_COTANGENTS = (str, dict, set, list, tuple, int, float, complex)
 
 
 def _given(g: Any, place: int, edge: Node, create_graph: bool) -> Any:

@@ -6,7 +6,9 @@ all it depends on), a leaf's AccumulateGrad as soon as its last contribution is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
+from contextvars import copy_context
 from operator import attrgetter
 from typing import Any
 
@@ -28,6 +30,16 @@ RECORDED = 4096
 """What a node's rule, recorded for a further pass, takes in memory: a few nodes and tensors. Graphs
 of higher derivatives grow by a factor with each order, inside one call."""
 
+DEEP = 20
+"""How many passes may run inside one another, each asked for by a backward of the user's, before
+the next one gets a stack of its own: as in PyTorch, so that thousands can."""
+
+
+class _Depth(threading.local):
+    passes = 0
+
+
+_depth = _Depth()
 _by_age = attrgetter("seq")
 _quiet = np.errstate(all="ignore")  # as a decorator, which takes half the time of a block
 
@@ -79,6 +91,41 @@ def run(
     With ``accumulates`` only ``wanted`` places receive, but as in a pass without: leaves add to
     their gradients, and the nodes behind the other places run.
     """
+    ask = (roots, cotangents, keep, recorded, wanted, accumulates)
+    if _depth.passes >= DEEP:
+        _on_a_fresh_stack(lambda: run(*ask))
+        return
+    _depth.passes += 1
+    try:
+        _run(*ask)
+    finally:
+        _depth.passes -= 1
+
+
+def _on_a_fresh_stack(work: Callable[[], None]) -> None:
+    """Do ``work`` in a thread of its own, whose stack is empty.
+
+    The modes and the budget of this one hold there too.
+    """
+    failed: list[BaseException] = []
+
+    def guarded() -> None:
+        try:
+            work()
+        except BaseException as fault:  # it is raised where the work was asked for
+            failed.append(fault)
+
+    thread = threading.Thread(target=copy_context().run, args=(guarded,), daemon=True)
+    thread.start()
+    thread.join()
+    if failed:
+        raise failed[0]
+
+
+def _run(
+    roots: Sequence[Node], cotangents: Sequence[Any], keep: bool, recorded: bool,
+    wanted: dict[Any, Any] | None, accumulates: bool,
+) -> None:  # fmt: skip
     order = collect(roots)
     arrived: dict[Node, Any] = {}
     for root, g in zip(roots, cotangents, strict=True):

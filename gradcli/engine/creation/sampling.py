@@ -11,7 +11,7 @@ The words of the generator become numbers as they do in PyTorch on a CPU without
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,11 @@ def drawn(
             numbers.astype(target.numpy).reshape(shape)[()], target, requires_grad, device
         )
 
+    return _made(make, shape)
+
+
+def _made(make: Callable[[tuple[Any, ...]], Tensor], shape: tuple[Any, ...]) -> Tensor:
+    """A random tensor of a shape, by ``make``: inside vmap as that says of random numbers."""
     inside = random.drawing.get()
     return make(shape) if inside is None else inside(make, shape)
 
@@ -129,17 +134,21 @@ def randint(
         low, high, size = 0, low, high
     if not isinstance(size, tuple | list):
         raise not_a("tuple of ints", "randint", "size", 2, size, "write randint(0, 10, (2, 3))")
-    shape = sizes_of((tuple(size),))
     target = dtypes.int64 if dtype is None else to_dtype(dtype)
-    charge_shape(shape)
     if high <= low:
         raise RuntimeFault(
             "E0303",
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}",
             help="write randint(0, 10, (2, 3))",
         )
-    numbers = (generator or random.generator()).integers(low, high, math.prod(shape))
-    return finish(numbers.astype(target.numpy).reshape(shape)[()], target, requires_grad, device)
+
+    def make(shape: tuple[Any, ...]) -> Tensor:
+        charge_shape(shape)
+        numbers = (generator or random.generator()).integers(low, high, math.prod(shape))
+        numbers = numbers.astype(target.numpy).reshape(shape)[()]
+        return finish(numbers, target, requires_grad, device)
+
+    return _made(make, sizes_of((tuple(size),)))
 
 
 def randperm(
@@ -147,11 +156,16 @@ def randperm(
     generator: Any = None,
 ) -> Tensor:  # fmt: skip
     """The whole numbers below ``n`` in a random order."""
-    (count,) = sizes_of((n,))
-    charge_shape((count,))
     target = dtypes.int64 if dtype is None else to_dtype(dtype)
-    numbers = (generator or random.generator()).permutation(count).astype(target.numpy)
-    return finish(numbers, target, requires_grad, device)
+
+    def make(shape: tuple[Any, ...]) -> Tensor:
+        charge_shape(shape)
+        source = generator or random.generator()
+        rows = [source.permutation(shape[-1]) for _ in range(math.prod(shape[:-1]))]
+        numbers = np.array(rows, target.numpy).reshape(shape)
+        return finish(numbers, target, requires_grad, device)
+
+    return _made(make, sizes_of((n,)))
 
 
 rand_like, randn_like = like(rand), like(randn)
@@ -175,7 +189,9 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
     known = chance
     while not one and not isinstance(known, Plain):  # every number of a batch
         known = known.content
-    low, high = (chance, chance) if one else (known.min().item(), known.max().item())
+    low = high = chance if one else 0
+    if not one and known.numel():
+        low, high = known.min().item(), known.max().item()
     if not (low >= 0 and high <= 1):
         raise RuntimeFault(
             "E0304", f"Expected p_in >= 0 && p_in <= 1 to be true, got {low if low < 0 else high}"

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.custom_function.context import Context, Store
-from gradcli.engine.grad_mode import mode
+from gradcli.engine.grad_mode import mode, transformed
 from gradcli.engine.graph.node import (
     EMPTY,
     Cotangents,
@@ -226,6 +226,13 @@ def call(definition: Any, args: tuple[Any, ...], options: dict[str, Any] | None 
     forward takes ctx itself).
     """
     args = _bound(definition, args, options or {})
+    if transformed.by and definition.setup_context is None:
+        raise RuntimeFault(
+            "E0412",
+            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, "
+            "jacrev, ...), it must override the setup_context staticmethod.",
+            help="let forward(*args) take no ctx, and save in setup_context(ctx, inputs, output)",
+        )
     chosen: Any = max(args, key=_rank, default=None)
     if _rank(chosen) > 1:
         if not hasattr(chosen, "__gradcli_function__"):

@@ -18,6 +18,7 @@ from gradcli.engine.graph.view_edges import Severed
 from gradcli.engine.record.dtype_checks import refused
 from gradcli.engine.record.rule_compiler import node_class
 from gradcli.engine.source_location import mark
+from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops import memory_budget
 from gradcli.ops.errors import Fault, RuntimeFault, ValueFault
@@ -43,7 +44,9 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
     ]
     if params:
         for name, value in params.items():
-            if isinstance(value, Plain):
+            if isinstance(value, Slots):
+                if not isinstance(value, Plain):  # a batch of indices, of numbers that have none
+                    return value.__gradcli_apply__(op, tuple(args), params)  # type: ignore[attr-defined,no-any-return]
                 params[name] = value.array
     first = inputs[0] if inputs else None
     if op.kind == "linear" and first.__class__ is Tensor and not first.array.ndim:

@@ -13,7 +13,16 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.grad_mode import current
-from gradcli.engine.graph.node import EMPTY, Cotangents, Node, Output, more, next_number
+from gradcli.engine.graph.node import (
+    EMPTY,
+    Cotangents,
+    Extra,
+    Node,
+    Output,
+    Part,
+    more,
+    next_number,
+)
 from gradcli.engine.record.composite import one_of_several
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.operator import OPERATORS
@@ -70,3 +79,39 @@ def together(
             piece.edge = Output(node, i, len(pieces), piece.array.shape, piece.dtype)
             node.ports[i] = weakref.ref(piece.edge)  # type: ignore[index]
     return tuple(one_of_several(piece, name) for piece in pieces)
+
+
+class Joint(Node):
+    """The node of a function of several results, each of which operators of its own made.
+
+    What looks at it, a hook of the node, sees the cotangents of all of them.
+    """
+
+    __slots__ = ("outputs", "ports")
+    op = Part("joint", "joint")
+
+    def __init__(self, results: Sequence[Tensor], name: str, sources: Sequence[Tensor]) -> None:
+        self.edges = tuple(r.edge for r in results)
+        self.saved = EMPTY
+        self.seq = next_number()
+        self.shape = ()
+        self.dtype = results[0].dtype
+        self.extra = Extra({"called": name, "called_on": tuple(s.edge for s in sources)})
+        self.outputs = [(r.array.shape, r.dtype) for r in results]
+        self.ports: dict[int, Any] = {}
+
+    @staticmethod
+    def pull(node: Joint, g: Cotangents) -> tuple[Any, ...]:
+        """Each result's cotangent goes where it was made."""
+        return tuple(g.parts)
+
+
+def joined(name: str, results: Sequence[Any], *sources: Any) -> tuple[Any, ...]:
+    """``results`` of ``sources`` as outputs of one node called ``name``."""
+    if not all(isinstance(r, Plain) and r.edge is not None and not r.is_leaf for r in results):
+        return tuple(results)
+    node = Joint(results, name, sources)
+    for i, result in enumerate(results):
+        result.edge = Output(node, i, len(results), result.array.shape, result.dtype)
+        node.ports[i] = weakref.ref(result.edge)
+    return tuple(results)

@@ -386,6 +386,15 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
     def __hash__(self) -> int:
         return id(self)
 
+    def __delattr__(self, name: str) -> None:
+        if (
+            name != "grad"
+            and name not in getattr(self, "__dict__", ())
+            and hasattr(type(self), name)
+        ):
+            raise RuntimeFault("E0404", f"cannot delete attribute {name!r} of a tensor")
+        super().__delattr__(name)
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         """A leaf of its own with the same numbers, and the same gradient."""
         if not self.is_leaf:

@@ -361,8 +361,8 @@ def _fractional(
     shares = np.asarray(samples.array).reshape(*input.shape[:-rank], rank)
     index: list[np.ndarray] = []
     for i, (size, m, k) in enumerate(zip(old, wanted, sizes, strict=True)):
-        # PyTorch draws for the last dimension first.
-        share = shares[..., rank - 1 - i, None]
+        # PyTorch draws for the last dimension first in 2-d, and for the first one in 3-d.
+        share = shares[..., 1 - i if rank == 2 else i, None]
         step = (size - k) / (m - 1) if m > 1 else 0.0
         starts = ((np.arange(m) + share) * step).astype(int) - (share * step).astype(int)
         starts[..., m - 1] = size - k

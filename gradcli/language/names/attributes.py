@@ -126,7 +126,7 @@ def _family(value: Any) -> type:
         return kind
     if isinstance(value, dict):
         return dict
-    if isinstance(value, Tensor):  # a Parameter
+    if Tensor in kind.__mro__:  # a Parameter; a batch is an instance, too, with methods of its own
         return Tensor
     if isinstance(value, Node):
         return AccumulateGrad if kind is AccumulateGrad else Node

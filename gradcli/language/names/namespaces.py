@@ -183,8 +183,8 @@ def size(sizes: Any = ()) -> Size:
     return Size(whole)
 
 
-def _device(name: str) -> dtypes.Device:
-    return engine.dtypes.CPU if name == "cpu" else settings.refuse_device(name)
+def _device(type: Any, index: int | None = None) -> dtypes.Device:
+    return engine.dtypes.CPU if str(type) == "cpu" else settings.refuse_device(type)
 
 
 def _from_numpy(ndarray: Any) -> Tensor:
@@ -353,6 +353,7 @@ def numpy(names: Mapping[str, Any]) -> Namespace:
 
     table.update(arrays.table(table))
     table["ndarray"] = arrays.NDARRAY
+    table["newaxis"] = None
     return Namespace(table, {
         "linalg": lambda: arrays.linalg(_public("linalg")()), "random": arrays.random_table,
     })  # fmt: skip

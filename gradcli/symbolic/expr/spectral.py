@@ -19,6 +19,7 @@ from gradcli.symbolic.expr.base import HALF, ONE, Base, Tensor, base, fresh_sum
 Key = tuple[Base, tuple]
 Met = tuple[list, Fraction]
 _EIGENVECTORS, _LEFT, _RIGHT = ("eigh_parts", 1), ("svd_parts", 0), ("svd_parts", 2)
+_ORTHONORMAL = (_EIGENVECTORS, _LEFT, _RIGHT, ("qr_parts", 0))
 _POWERS = {Fraction(-1): "inv", HALF: "sqrtm"}
 _CALLS = {"exp": "matrix_exp", "log": "logm"}
 
@@ -32,7 +33,7 @@ def met(merged: Mapping[Key, Any], bound: set) -> Met | None:
         found = None
         if len(b.args) > 1:
             found = _commuted(merged, bound, key)
-        elif b.name in (_EIGENVECTORS, _LEFT, _RIGHT) or (b.name == ("qr_parts", 0)):
+        elif b.name in _ORTHONORMAL:
             found = _vectors(merged, bound, key)
         elif b.name == "pinv":
             found = _projected(merged, bound, key)

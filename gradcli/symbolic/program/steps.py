@@ -85,6 +85,13 @@ class _Flattening:
         for statement in self.checked.module.body:
             if isinstance(statement, n.ExprStmt):
                 result = self.expression(statement.value)
+            elif isinstance(statement, n.Assign) and self.unpacks(statement):
+                targets: Any = statement.targets[0]
+                read = [x.id for x in n.walk(self.checked.module) if isinstance(x, n.Name)]
+                for i, target in enumerate(targets.items):
+                    if read.count(target.id) > 1:
+                        part = n.Subscript(statement.value, n.Number(i, str(i)))
+                        self.bound[target.id] = self.expression(part)
             elif isinstance(statement, n.Assign):
                 place = self.expression(statement.value)
                 for target in statement.targets:
@@ -99,6 +106,16 @@ class _Flattening:
             raise self.refuse("a text without an expression at its end", self.checked.module)
         del self.steps[result + 1 :]
         return self.steps
+
+    def unpacks(self, statement: n.Assign) -> bool:
+        """Whether an assignment gives names to all results of a decomposition: ``Q, R = qr(A)``."""
+        (target, *more), call = statement.targets, statement.value
+        if more or not isinstance(target, n.Tuple) or not isinstance(call, n.Call):
+            return False
+        name = getattr(call.func, "id", getattr(call.func, "name", ""))
+        op = OPERATORS.get(f"{name}_parts")
+        named = all(isinstance(x, n.Name) for x in target.items)
+        return op is not None and named and len(op.parts) == len(target.items)
 
     def expression(self, root: n.Node) -> int:
         """Flatten one expression without recursion; the index of its value."""
@@ -217,11 +234,13 @@ class _Flattening:
         inner: Any = node.value
         called: Any = inner.func if isinstance(inner, n.Call) else None
         known = isinstance(called, n.Name) and id(called) not in self.checked.variables
+        name = called.name if isinstance(called, n.Attribute) else getattr(called, "id", "")
         if known and called.id == "slogdet" and len(inner.args) == 1:
             part = self.literal(node.index)
             if part in (0, 1):
                 return ("detsign", "logabsdet")[part], list(inner.args), {}, None
-        found = self.part(node, called.id) if known else None
+        module = isinstance(called, n.Attribute) and "linalg" in unparse(called.value)
+        found = self.part(node, name) if known or module else None
         if found is not None:
             return found
         if isinstance(node.index, n.List) and node.index.items:

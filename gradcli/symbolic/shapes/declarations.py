@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gradcli.ops.errors import RuntimeFault, ValueFault
@@ -77,6 +77,14 @@ def parse_declaration(text: str) -> Declaration:
     if "symmetric" in traits and (rank != 2 or len(set(dims)) > 1):
         raise _unreadable(text, "only a square matrix is symmetric")
     return Declaration(rank, dims, tuple(traits))
+
+
+def declared_as(given: Mapping[str, str | Declaration] | None) -> dict[str, Declaration]:
+    """Declarations by name, those that are texts read."""
+    return {
+        k: d if isinstance(d, Declaration) else parse_declaration(d)
+        for k, d in (given or {}).items()
+    }
 
 
 def _unreadable(text: str, why: str) -> ValueFault:

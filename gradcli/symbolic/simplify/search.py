@@ -97,6 +97,14 @@ def forms(t: v.Tensor, dims: Sequence[str], sizes: dict[str, int] | None = None)
     return found
 
 
+def forms_at(
+    t: v.Tensor, dims: Sequence[str], sizes: dict[str, int]
+) -> tuple[list[Text], list[Text]]:
+    """The forms, and the same at other sizes, at which they can be checked."""
+    found = forms(t, dims)
+    return found, forms(t, dims, sizes) if sizes else found
+
+
 class _Search:
     """The candidates for one tensor, each once, within a budget."""
 

@@ -26,7 +26,7 @@ from gradcli.symbolic.trace import (
 )
 from gradcli.symbolic.trace import spectral as spectral  # registers decompositions
 from gradcli.symbolic.trace.symbol import Symbol, as_symbol, in_a_rule, inside_a_rule, ties
-from gradcli.symbolic.unsupported import at
+from gradcli.symbolic.unsupported import at, no_closed_form
 
 __all__ = ["derivative", "in_a_rule"]
 
@@ -109,7 +109,10 @@ def _step(
             if op.kind == "general" and op.slope is not None and all(t is None for t in tans[:-1]):
                 tangent = op(*args[:-1], tans[-1])  # linear in its last input
             else:
-                tangent = push_forward(op, args, tans, out, params)
+                try:
+                    tangent = push_forward(op, args, tans, out, params)
+                except TypeError:  # a rule that needs sizes as numbers
+                    raise no_closed_form(f"the derivative of `{op.name}`") from None
         step.ties = (step.ties or frozenset()) | ties.seen
         if part is not None:
             tangent = None if tangent is None else tangent.__gradcli_parts__[part]

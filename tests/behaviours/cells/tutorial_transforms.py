@@ -376,3 +376,12 @@ def f(x):
 
 
 print(grad(f)(torch.tensor([2.0])))
+
+# %% methods that ask inside a map
+import numpy as np
+
+x = torch.arange(6.0).reshape(2, 3)
+print(torch.vmap(lambda v: v * v.numel() + v.dim() + v.size(0) + v.element_size())(x))
+print(torch.vmap(lambda v: v if v.is_floating_point() and isinstance(v, torch.Tensor) else -v)(x))
+device = torch.device(type="cpu")
+print(torch.ones(2, device=device), x.numpy()[:, np.newaxis].shape)

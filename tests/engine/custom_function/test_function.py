@@ -34,6 +34,24 @@ class Cube(Function):
         return 3 * x**2 * g
 
 
+class Square(Function):
+    """Saves apart, as transforms ask for."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x):
+        return x**2
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, g):
+        return 2 * ctx.saved_tensors[0] * g
+
+
 class Exp(Function):
     """Saves its result."""
 
@@ -358,17 +376,35 @@ def test_a_record_is_no_class():
 
 def test_forward_mode_reads_backward():
     x, t = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 10.0])
-    value, tangent = torch.func.jvp(Cube.apply, (x,), (t,))
-    assert value.tolist() == [1, 8]
-    assert tangent.tolist() == [3, 120]
-    value, tangent = torch.func.jvp(lambda x: Exp.apply(x) * x, (x,), (t,))
+    value, tangent = torch.func.jvp(Square.apply, (x,), (t,))
+    assert value.tolist() == [1, 4]
+    assert tangent.tolist() == [2, 40]
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(x, t)
+        tangent = torch.autograd.forward_ad.unpack_dual(Exp.apply(dual) * dual).tangent
     np.testing.assert_allclose(tangent.numpy(), (torch.exp(x) * (1 + x) * t).numpy(), rtol=1e-6)
 
 
 def test_vmap_runs_it_for_each():
     x = torch.tensor([1.0, 2.0])
-    assert torch.func.vmap(Cube.apply)(x).tolist() == [1, 8]
-    assert torch.func.vmap(torch.func.grad(Cube.apply))(x).tolist() == [3, 12]
+    assert torch.func.vmap(Square.apply)(x).tolist() == [1, 4]
+    assert torch.func.vmap(torch.func.grad(Square.apply))(x).tolist() == [2, 4]
+
+
+def test_transforms_ask_for_setup_context_and_vmap_for_a_rule():
+    class WithoutRule(Square):
+        generate_vmap_rule = False
+
+    x = torch.tensor([1.0, 2.0])
+    for transform in (
+        torch.func.grad, torch.func.jacrev, torch.func.jacfwd, torch.func.vmap,
+        lambda f: lambda x: torch.func.jvp(f, (x,), (x,)), lambda f: lambda x: torch.func.vjp(f, x),
+    ):  # fmt: skip
+        with pytest.raises(RuntimeError, match="setup_context"):
+            transform(lambda x: Cube.apply(x).sum())(x)
+    with pytest.raises(RuntimeError, match="does not have vmap support"):
+        torch.func.vmap(WithoutRule.apply)(x)
+    assert torch.func.hessian(lambda x: WithoutRule.apply(x).sum())(x).tolist() == [[2, 0], [0, 2]]
 
 
 def test_nothing_stays_behind():
@@ -432,13 +468,11 @@ def test_the_node_that_a_user_sees_is_one_and_writes_to_ctx():
 
 
 def test_vmap_refuses_two_rules_at_once():
-    class Both(Cube):
-        generate_vmap_rule = True
-
+    class Both(Square):
         @staticmethod
         def vmap(info, in_dims, x):
             return x, 0
 
-    assert Both.apply(torch.tensor([2.0])).tolist() == [8]
+    assert Both.apply(torch.tensor([2.0])).tolist() == [4]
     with pytest.raises(RuntimeError, match="both generate_vmap_rule=True and an overridden vmap"):
         torch.vmap(Both.apply)(torch.ones(2))

@@ -32,11 +32,15 @@ class Two(Function):
 class SinCos(Function):
     """Saves both results, each of which the other's derivative needs."""
 
+    generate_vmap_rule = True
+
     @staticmethod
-    def forward(ctx, x):
-        s, c = torch.sin(x), torch.cos(x)
-        ctx.save_for_backward(s, c)
-        return s, c
+    def forward(x):
+        return torch.sin(x), torch.cos(x)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*output)
 
     @staticmethod
     def backward(ctx, g, h):

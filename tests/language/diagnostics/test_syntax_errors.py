@@ -402,7 +402,7 @@ def test_the_notation_of_papers(text, mend):
     [
         ("y = np.sum(x)", "`np` is not imported", "or the bare name: sum"),
         ("y = torch.linalg.norm(x)", "`torch` is not imported", "or the bare name: norm"),
-        ("linalg.norm(x)", "`linalg` is not imported", "write the bare name: norm"),
+        ("y = linalg.norm(x)", "`linalg` is not imported", "write the bare name: norm"),
         ("jnp.exp(x)", "`jnp` is not imported", "write the bare name: exp"),
         ("linalg*x", "no value for `linalg`", "add --linalg VALUE"),
         ("tr(x)", "programs cannot use `tr`", "write trace(A)"),

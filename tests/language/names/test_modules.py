@@ -47,7 +47,7 @@ def test_a_model_learns():
         ("m = nn.Linear(2, 2)\nlist(m.parameters())[0].data = 3", "E0303"),
         ("m = nn.Linear(2, 2)\nm._parameters = 3", "E0204"),
         ("m = nn.Linear(2, 2)\nm._modules['a'] = 3", "E0303"),
-        ("m = nn.Linear(2, 2)\nm.register_buffer('_parameters', torch.ones(1))", "E0303"),
+        ("m = nn.Linear(2, 2)\nm.register_buffer('_parameters', torch.ones(1))", "E0304"),
         ("m = nn.Linear(2, 2)\nm.load_state_dict(3)", "E0303"),
         ("nn.Linear(2, 2).weight.tile(10**9)", "E0602"),
         ("nn.Parameter(torch.ones(3)).repeat(10**9)", "E0602"),

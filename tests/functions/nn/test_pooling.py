@@ -1,0 +1,35 @@
+"""Fractional pooling: which dimension each drawn number places windows along."""
+
+from __future__ import annotations
+
+import pytest
+
+import gradcli
+from gradcli.nn import functional as F
+
+# PyTorch 2.13.0: the largest entries of windows of 2 at these numbers.
+PLANE = {
+    (0.9, 0.2): [8, 10, 13, 15, 17, 20, 22, 24, 27, 36, 38, 41],
+    (0.2, 0.9): [8, 11, 13, 15, 18, 20, 22, 25, 27, 36, 39, 41],
+}
+SOLID = {
+    (0.9, 0.2, 0.5): [131, 134, 136, 139, 201, 204, 206, 209, 271, 274, 276, 279, 411, 414, 416,
+                      419],
+    (0.5, 0.2, 0.9): [131, 134, 136, 139, 271, 274, 276, 279, 341, 344, 346, 349, 411, 414, 416,
+                      419],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("pool", "shape", "size", "wanted"),
+    [
+        (F.fractional_max_pool2d, (1, 1, 6, 7), (4, 3), PLANE),
+        (F.fractional_max_pool3d, (1, 1, 6, 7, 10), (4, 1, 4), SOLID),
+    ],
+)
+def test_places_are_pytorchs(pool, shape, size, wanted):
+    count = gradcli.zeros(shape).numel()
+    x = gradcli.arange(float(count)).reshape(shape)
+    for drawn, largest in wanted.items():
+        found = pool(x, 2, output_size=size, _random_samples=gradcli.tensor([[drawn]]))
+        assert found.flatten().tolist() == largest
