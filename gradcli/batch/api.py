@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.batch.arrays import columns_by_name, kinds_of, plain
+from gradcli.batch.encode import MISFIT, fitting
 from gradcli.batch.evaluate import Answers
 from gradcli.batch.task import Task
 from gradcli.language.diagnostics.render import Diagnostic
@@ -126,28 +127,21 @@ def _joined(
     if len(groups) == 1 and len(groups[0].value) == count:
         grads = groups[0].grads or {}
         return Outcome(groups[0].value, {n: grads[n] for n in names if n in grads}, errors, rows)
-    value = np.full(count, np.nan) if not groups else _empty(groups[0].value, count)
-    found = {
-        n: np.full(count, np.nan) if not groups else _empty((groups[0].grads or {})[n], count)
-        for n in names if not groups or n in (groups[0].grads or {})
-    }  # fmt: skip
-    for group in groups:
-        at = group.positions if place is None else place[group.positions]
-        grads = group.grads or {}
-        if group.value.shape[1:] != value.shape[1:] or any(
-            grads[n].shape[1:] != array.shape[1:] for n, array in found.items()
-        ):
-            said = {"code": "E0912", "message": "the row's results have another shape than those "
-                    f"of the first row: {tuple(group.value.shape[1:])}", "help": None}  # fmt: skip
-            errors += [_error(int(p), said) for p in group.positions]
-            continue
-        value[at] = group.value
-        for n, array in found.items():
-            array[at] = grads[n]
+    results = [{"": g.value, **(g.grads or {})} for g in groups]
+    found = {}
+    for n in ["", *names] if not groups else [n for n in ["", *names] if n in results[0]]:
+        floats = [r[n].dtype for r in results if r[n].dtype.kind in "fc"]
+        dtype = np.result_type(*floats) if floats else np.dtype(np.float64)
+        found[n] = np.full((count, *(results[0][n].shape[1:] if groups else ())), np.nan, dtype)
+    for group, arrays in zip(groups, results, strict=True):
+        fits = np.all([fitting(arrays[n], a.shape[1:], a.dtype) for n, a in found.items()], axis=0)
+        errors += [_error(int(p), _MISFIT) for p in group.positions[~fits]]
+        if fits.any():
+            at = group.positions if place is None else place[group.positions]
+            for n, array in found.items():
+                array[at[fits]] = arrays[n][fits]
+    value = found.pop("")
     return Outcome(value, found, sorted(errors, key=lambda e: int(e["row"])), rows)
 
 
-def _empty(like: np.ndarray, count: int) -> np.ndarray:
-    """Rows of NaN; of another type of number only where that has one."""
-    dtype = like.dtype if like.dtype.kind in "fc" else np.dtype(np.float64)
-    return np.full((count, *like.shape[1:]), np.nan, dtype)
+_MISFIT = Diagnostic.of(MISFIT).to_json()

@@ -30,7 +30,7 @@ from gradcli.batch.columns import arrow
 from gradcli.batch.evaluate import Answers, Group
 from gradcli.display.records import dump_json, tensor_record, write_csv
 from gradcli.language.diagnostics.render import Diagnostic
-from gradcli.ops.errors import Fault
+from gradcli.ops.errors import Fault, ValueFault
 
 FORMS = ("jsonl", "csv", "npy", "npz", "parquet")
 
@@ -69,7 +69,8 @@ class Result:
             groups = []
             for places, arrays in unpack(self.body):
                 kept = places < records
-                groups.append((places[kept], {name: a[kept] for name, a in arrays.items()}))
+                if kept.any():
+                    groups.append((places[kept], {name: a[kept] for name, a in arrays.items()}))
             body = _packed(groups)
         errors = b"".join(self.errors.splitlines(keepends=True)[: len(failed)])
         return Result(self.first, row - self.first + 1, records, failed, body, errors)
@@ -322,3 +323,21 @@ def unpack(body: bytes) -> list[tuple[np.ndarray, dict[str, np.ndarray]]]:
             arrays[name] = np.load(stream, allow_pickle=False)
         found.append((places, arrays))
     return found
+
+
+MISFIT = ValueFault(
+    "E0912", "the row's results have another shape or type than those of the first row, or are "
+    "whole numbers that its floats cannot hold",
+    help="an array has one shape and dtype in all rows; --format jsonl takes any",
+)  # fmt: skip
+
+
+def fitting(array: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """Which rows of an array a column of this shape and float dtype holds, to the last digit."""
+    kind, fits = array.dtype.kind, np.ones(len(array), bool)
+    if array.shape[1:] != shape or not (kind in "biu" or np.can_cast(array.dtype, dtype)):
+        return ~fits
+    if kind in "iu":
+        large = np.abs(array) > 2 ** (np.finfo(dtype).nmant + 1)
+        fits = ~large.reshape(len(array), -1).any(axis=1)
+    return fits

@@ -36,7 +36,7 @@ from gradcli.engine.creation.factories import as_tensor, tensor
 from gradcli.engine.grad_mode import no_grad
 from gradcli.language.diagnostics.render import closest
 from gradcli.language.diagnostics.runtime import placed
-from gradcli.language.runtime.run import Limits, Program, prepare
+from gradcli.language.runtime.run import MAX_MEMORY, Limits, Program, prepare
 from gradcli.language.syntax.source import Source
 from gradcli.ops.errors import Fault, RuntimeFault, ValueFault
 from gradcli.transforms.check import slope, tolerance
@@ -140,8 +140,7 @@ class JobWorker:
     def __init__(self, task: JobTask) -> None:
         self.task = task
         self.limits = task.limits
-        self.evaluator = self  # the bounds of a process are those of any job
-        self.max_bytes = task.limits.memory or (2 << 30)
+        self.max_bytes = task.limits.memory or MAX_MEMORY
         self.fields = Fields(lambda name: True, task.dtype, self.max_bytes)
         self.reader = Reader("jsonl", self.fields)
         self._programs: dict[tuple[str, bool], Program | Fault] = {}

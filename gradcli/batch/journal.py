@@ -21,6 +21,7 @@ import hashlib
 import json
 import os
 import time
+import weakref
 import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
@@ -82,6 +83,15 @@ class Journal:
             import fcntl  # not on Windows
         except ImportError:
             return
+        # A worker that outlives a killed run for a moment must not keep the lock for it.
+        held = weakref.ref(self.file)
+
+        def let_go() -> None:
+            file = held()
+            if file is not None:
+                file.close()
+
+        os.register_at_fork(after_in_child=let_go)
         try:
             fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from gradcli.batch.columns import arrow
-from gradcli.batch.encode import Result, csv_header, error_line, unpack
+from gradcli.batch.encode import MISFIT, Result, csv_header, error_line, fitting, unpack
 from gradcli.ops.errors import ValueFault
 
 ROW_GROUP = 1 << 16
@@ -157,27 +157,28 @@ class TableOutput(Output):
                 floats = name != "value" or array.dtype.kind in "fc"
                 self.types[name] = array.dtype if floats else np.dtype(np.float64)
                 self.shapes[name] = array.shape[1:]
-        wrong = [p for places, arrays in groups if not self._takes(arrays) for p in places.tolist()]
         known = {place for place, _ in result.failed}
-        wrong = [place for place in wrong if place not in known]
+        wrong = [
+            place for places, arrays in groups
+            for place in places[~self._fitting(arrays)].tolist() if place not in known
+        ]  # fmt: skip
         if not wrong:
             return result
         said = dict(zip(result.failed, result.errors.splitlines(True), strict=True))
         for place in wrong:
             row = int(about["row"][place]) if "row" in about else result.first + place
             id = str(about["id"][place]) if "id" in about else None
-            said[place, row] = error_line(row, id, _MISFIT).encode()
+            said[place, row] = error_line(row, id, MISFIT).encode()
         return Result(
             result.first, result.count, result.records, sorted(said), result.body,
             b"".join(said[key] for key in sorted(said)), result.seal,
         )  # fmt: skip
 
-    def _takes(self, arrays: dict[str, np.ndarray]) -> bool:
-        return all(
-            a.shape[1:] == self.shapes[name]
-            and (a.dtype.kind in "biu" or np.can_cast(a.dtype, self.types[name]))
-            for name, a in arrays.items() if name in self.shapes
-        )  # fmt: skip
+    def _fitting(self, arrays: dict[str, np.ndarray]) -> np.ndarray:
+        """Which rows of a group this table can hold."""
+        names = arrays.keys() & self.shapes.keys()
+        fits = [fitting(arrays[n], self.shapes[n], self.types[n]) for n in names]
+        return np.all(fits, axis=0)  # type: ignore[no-any-return]
 
     def write(self, result: Result) -> None:
         """Add records to the columns."""
@@ -191,11 +192,12 @@ class TableOutput(Output):
             self.unknown += result.records
         else:
             self._fill()
+            fits = [self._fitting(arrays) for _, arrays in groups]
             for name in self.columns:
                 column = self._lost(name, result.records)
-                for places, arrays in groups:
-                    if name in arrays and self._takes(arrays):
-                        column[places] = arrays[name]
+                for (places, arrays), good in zip(groups, fits, strict=True):
+                    if name in arrays and good.any():
+                        column[places[good]] = arrays[name][good]
                 self._spool(name).write(column.tobytes())
         self.write_errors(result.errors)
 
@@ -267,12 +269,6 @@ class TableOutput(Output):
             writer = writer or pyarrow.parquet.ParquetWriter(self.file, group.schema)
             writer.write_table(group, row_group_size=ROW_GROUP)
         writer.close()
-
-
-_MISFIT = ValueFault(
-    "E0912", "the row's results have other shapes or another type than those of the first row",
-    help="an array has one shape in all rows; --format jsonl takes any",
-)  # fmt: skip
 
 
 def _groups(result: Result) -> tuple[list[tuple[np.ndarray, dict]], dict[str, np.ndarray]]:

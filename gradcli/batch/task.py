@@ -94,7 +94,8 @@ class RowWorker:
         theirs = () if self.condition is None else self.condition.constants
         mine = {n: v for n, v in constants.items() if program.takes(n) or n not in theirs}
         self.evaluator = Evaluator(program, limits=task.limits, constants=mine, **options)
-        self.fields = Fields(self._takes, self.evaluator.dtype, self.evaluator.max_bytes)
+        self.max_bytes = self.evaluator.max_bytes
+        self.fields = Fields(self._takes, self.evaluator.dtype, self.max_bytes)
         self.reader: Reader | None = None
         columns: Sequence[str] | None = None if task.columns is None else list(task.columns)
         if task.form == "csv":

@@ -33,7 +33,7 @@ def serve(pipe: Any, progress: Any, task: Any) -> None:
     def watch(row: int) -> None:
         progress.value = row
 
-    hold_address_space(2 * worker.evaluator.max_bytes + (1 << 30))
+    hold_address_space(2 * worker.max_bytes + (1 << 30))
     while True:
         try:
             chunk, poisoned, single = pipe.recv()

@@ -10,6 +10,7 @@ of an expression.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from inspect import cleandoc
 from typing import Any
 
 import typer
@@ -48,7 +49,7 @@ def invoke(
     noted.clear()
     variables = variables or Variables(())
     shown = f"{variables.prefix}{name}"
-    example = (function.__doc__ or "").replace(f"gradcli {name}", shown)
+    example = cleandoc(function.__doc__ or "").replace(f"gradcli {name}", shown)
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     app.command(
         name,

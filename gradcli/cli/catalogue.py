@@ -19,7 +19,7 @@ COMMANDS = {
     "minimize": "where a scalar is smallest, from a given start",
     "run": "run a program; its prints are its output",
     "fmt": "a program in canonical form, comments kept",
-    "batch": "one gradient per row of a JSONL or CSV file",
+    "batch": "one expression over many rows, or jobs of any kind",
     "repl": "the same, live",
     "example": "the programs that come with the tool: print one, or run it",
     "ops": "the operators, or one operator with its rule",

@@ -52,10 +52,11 @@ for _function in (_alias, _detach, _view, _expand, _slice):
 
 BOTH = (_copied(indexing.narrow),)
 """Functions that are methods too."""
-ALONE = tuple(map(_copied, (
+_VIEWS: tuple[Callable[..., Any], ...] = (
     _alias, _detach, _view, _expand, _slice, strided.as_strided, scatter.diagonal,
     reshaping.permute, indexing.select, reshaping.split, reshaping.split_with_sizes, O["squeeze"],
     reshaping.t, reshaping.transpose, reshaping.unbind, scatter.unfold, O["unsqueeze"],
     scatter.view_as_complex, arithmetic.view_as_real,
-)))  # fmt: skip
+)  # fmt: skip
+ALONE = tuple(map(_copied, _VIEWS))
 """Functions only."""

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.dtypes import DType
+from gradcli.engine.dtypes import DType, bool_
 from gradcli.engine.tensor.attributes import Size
+from gradcli.ops.declaration.infix import METHODS, by_sign
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.transforms.tracer import Operand
 
@@ -89,6 +90,25 @@ class Value(Operand):
 
     def __repr__(self) -> str:
         raise NotTraceable("a value's text")
+
+
+def _of_truths(op: Operator, turned: bool = False) -> Any:
+    """``a & b`` of truths; of whole numbers it is about bits, for which there is no operator."""
+
+    def method(self: Value, *other: Any) -> Any:
+        given = (*other, self) if turned else (self, *other)
+        if all(v is True or v is False or getattr(v, "dtype", None) is bool_ for v in given):
+            return op(*given)
+        raise NotTraceable("an operation on bits")
+
+    return method
+
+
+for _sign, _op in by_sign().items():
+    if _op.dtypes == "keep":
+        setattr(Value, f"__{METHODS[_sign]}__", _of_truths(_op))
+        setattr(Value, f"__r{METHODS[_sign]}__", _of_truths(_op, turned=True))
+Value.__invert__ = _of_truths(OPERATORS["logical_not"])  # type: ignore[method-assign]
 
 
 class Instruction:

@@ -164,7 +164,7 @@ class Generated:
         for j, array in enumerate(arrays):
             columns = []
             for place in np.ndindex(np.shape(array)):
-                along = [np.zeros(np.shape(a)) for a in arrays]
+                along = [np.zeros(np.shape(a), self.dtype.numpy) for a in arrays]
                 along[j][place] = 1.0
                 found = self.run(*arrays, *along)
                 if found is None:
@@ -174,10 +174,7 @@ class Generated:
                 np.stack([c[i] for c in columns], -1).reshape(np.shape(a) + np.shape(array))
                 for i, a in enumerate(arrays)
             ])  # fmt: skip
-        blocks = tuple(
-            tuple(_given(row[i] if row[i].shape else float(row[i]), tensors) for row in rows)
-            for i in range(len(rows))
-        )
+        blocks = tuple(tuple(_given(row[i], tensors) for row in rows) for i in range(len(rows)))
         return blocks[0][0] if len(blocks) == 1 else blocks
 
     def run(self, *inputs: Any) -> tuple[Any, tuple] | None:
@@ -257,9 +254,13 @@ def _arrays(inputs: Sequence[Any]) -> tuple[list[Any], bool]:
 
 
 def _given(value: Any, tensors: bool) -> Any:
-    """A result as it is given back."""
+    """A result as it is given back: single numbers of float64 as Python's."""
     array = np.asarray(value)
-    return wrap(array[()], dtypes.dtype_of(array)) if tensors else value
+    if tensors:
+        return wrap(array[()], dtypes.dtype_of(array))
+    if array.shape:
+        return value
+    return array.item() if array.dtype == np.float64 else array[()]
 
 
 class _Faster(BaseException):

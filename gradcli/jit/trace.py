@@ -18,7 +18,7 @@ from gradcli.engine.creation import generator as random
 from gradcli.engine.grad_mode import current, enable_grad
 from gradcli.engine.record.apply import _promoted as promoted
 from gradcli.engine.tensor.tensor import Tensor, wrap
-from gradcli.jit.ir import Instruction, NotTraceable, Program, Value
+from gradcli.jit.ir import Instruction, NotTraceable, Value
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.transforms.tree import flatten
 
@@ -261,11 +261,6 @@ class Traced:
         if isinstance(leaf, Tensor | np.ndarray):
             return self.trace.capture(leaf)
         raise NotTraceable(f"a result of class {leaf.__class__.__name__}")
-
-    def program(self, outputs: Sequence[Any]) -> Program:
-        """Everything noted so far, with some of its values as the results."""
-        captures = [value for _, value in self.trace.captures()]
-        return Program(self.inputs, captures, self.trace.tape, outputs)
 
 
 def no_random(make: Any, shape: Any) -> Any:

@@ -399,9 +399,14 @@ class Values:
         if value.shape or value.dtype not in FLOATS:
             raise NotTraceable("the number of such a tensor")
         if target is known["float"]:
-            return self.note(scalars.FLOAT, (value,), "float")
+            return self.float_of(value)
         made = scalars.INT if target is known["int"] else scalars.BOOL
         return self.note(made, (value,), "int" if target is known["int"] else "bool")
+
+    def float_of(self, value: Value) -> PyNumber:
+        """A single number of a tensor as Python's float, which that of float64 is already."""
+        made = scalars.ITEM if value.dtype is dtypes.float64 else scalars.FLOAT
+        return self.note(made, (value,), "float")
 
     def of_numbers(self, target: Any, args: list, options: dict) -> Any:
         """A function of the language with numbers that are not known among its arguments."""
@@ -466,7 +471,7 @@ class Values:
                 raise NotTraceable("the number of such a tensor")
             if target.dtype is dtypes.bool_:
                 return self.note(scalars.ITEM, (target,), "bool")
-            return self.note(scalars.FLOAT, (target,), "float")
+            return self.float_of(target)
         if any(v.__class__ in (Closure, PyNumber) for v in given):
             raise NotTraceable("a computed argument of a method")
         return self.computed(attributes.attribute(target, name)(*args, **options))

@@ -149,6 +149,9 @@ def test_rows_that_fit_no_table_are_told_in_order(files):
                 "-o", "w.npy", "--quiet"]) == 1  # fmt: skip
     said = (files / "w.npy.errors.jsonl").read_text().splitlines()
     assert [json.loads(line)["row"] for line in said] == [3, 4]
+    (files / "n.jsonl").write_text('{"n": "int:9007199254740993"}\n{"n": "int:7"}\n')
+    assert run(["batch", "n", "--jsonl", "n.jsonl", "--no-grad", "-o", "n.npy", "--quiet"]) == 1
+    assert np.isnan(np.load(files / "n.npy")["value"]).tolist() == [True, False]
 
 
 def numbers():

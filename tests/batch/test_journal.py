@@ -195,7 +195,15 @@ def test_two_runs_do_not_share_a_journal(place):
     with pytest.raises(Fault) as caught:
         Journal("j", True, {}, {"input": "a"})
     assert caught.value.code == "E0927" and "another run" in caught.value.message
+    context = multiprocessing.get_context("fork")
+    here, there = context.Pipe()
+    worker = context.Process(target=lambda: (there.send("here"), time.sleep(30)))
+    worker.start()  # what a run that is killed leaves behind holds no lock
+    here.recv()
     log.file.close()
+    Journal("j", True, {}, {"input": "a"}).file.close()
+    worker.kill()
+    worker.join()
 
 
 def test_a_full_disk_is_one_message_and_can_be_continued(place, monkeypatch, capsys):

@@ -215,6 +215,10 @@ def test_a_data_frame_and_columns_that_no_program_reads():
     found = gradcli.batch.run("x*k", {"x": np.ones(3, ">f4"), "k": [1, 2, 3], "no": ["a"] * 3},
                               where="k > c", const={"c": 1})  # fmt: skip
     assert found.value.tolist() == [2, 3] and list(found.rows) == [1, 2]
+    found = gradcli.batch.run("x if x < 2 else x*1j if x < 3 else ones(2)", {"x": [1.0, 2, 3]},
+                              grad=False)  # fmt: skip
+    assert found.value.tolist()[:2] == [1, 2j] and found.errors[0]["code"] == "E0912"
+    assert np.isnan(found.value[2]) and found.errors[0]["row"] == 2
     masked = np.ma.masked_array([1.0, 2], [False, True])
     found = gradcli.batch.run("x*k", {"x": masked}, "k", const={"k": 3})
     assert found.value[0] == 3 and np.isnan(found.value[1]) and found.grads["k"][0] == 1

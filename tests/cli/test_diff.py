@@ -198,7 +198,7 @@ def test_a_constant_of_a_program_stands_in_one_line(cli):
 @pytest.mark.parametrize(
     ("expr", "name"),
     [
-        ("linalg.norm(x)", "norm"), ("functional.softmax(x, 0)", "softmax"),
+        ("y = linalg.norm(x)\ny", "norm"), ("functional.softmax(x, 0)", "softmax"),
         ("y = np.sum(x**2)\ny", "sum"), ("y = torch.linalg.norm(x)\ny", "norm"),
     ],
 )  # fmt: skip
@@ -213,6 +213,7 @@ def test_a_module_that_is_not_imported_is_no_variable(cli, expr, name):
     [
         ("np.sum(x**2)", "sum(x**2)"), ("np.max(x)", "max(x)"), ("sum(x)*np.pi", "sum(x)*pi"),
         ("x @ np.eye(3) @ x", "x @ eye(3) @ x"), ("torch.linalg.norm(x)", "norm(x)"),
+        ("linalg.norm(x)", "norm(x)"),
         ("sum(torch.nn.functional.silu(x))", "sum(silu(x))"),
         ("math.log(2)*sum(x)", "log(2)*sum(x)"),
         ("sum(F.softmax(x, 0)**2)", "sum(softmax(x, 0)**2)"),

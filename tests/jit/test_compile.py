@@ -332,3 +332,14 @@ def test_wrong_calls_are_refused():
         c.code(1.0, of="grad")
     with pytest.raises(TypeError, match="takes a function, not int"):
         gradcli.compile(3)
+
+
+def test_signs_of_truths_are_traced_and_those_of_bits_run_as_they_are():
+    numbers = gradcli.tensor([0, 2, 5])
+    for function in (
+        lambda x: (x & 1) + 0, lambda x: (4 | x) + 0, lambda x: (x ^ 3) + 0, lambda x: ~x + 0,
+        lambda x: ((x > 0) & (x < 5)) * x + (~(x > 1)) * 2,
+    ):  # fmt: skip
+        compiled = gradcli.compile(function)
+        for _ in range(3):
+            assert compiled(numbers).tolist() == function(numbers).tolist()

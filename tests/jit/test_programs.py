@@ -218,6 +218,21 @@ def test_programs_in_float32_are_equal(name):
         assert np.float32(want[0]) == got[0]
 
 
+def test_hessians_in_float32():
+    gradcli.set_default_dtype(gradcli.float32)
+    program = prepare(PROGRAMS["items"], "file")
+    leaves = leaves_of({"k": 0.7, "y0": 2.0})
+    made = Generated(program, leaves, list(leaves), what="hvp")
+    found = made.hessian(*(leaf.detach() for leaf in leaves.values()))
+    want = gradcli.autograd.functional.hessian(
+        lambda k, y0: program.run({"k": k, "y0": y0}).value, tuple(leaves.values())
+    )
+    for row, wanted in zip(found, want, strict=True):
+        for h, w in zip(row, wanted, strict=True):
+            assert h.dtype is gradcli.float32 and h.shape == w.shape
+            np.testing.assert_allclose(h.item(), w.item(), rtol=1e-4)
+
+
 def test_random_programs_agree():
     """The number of the branches taken is part of the result: another branch is another value."""
     assert compared(range(150), None) > 100

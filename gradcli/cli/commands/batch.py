@@ -146,9 +146,12 @@ def batch(
 
     A CSV or an array has the columns value, d_a, d_b ...; a row that failed is NaN there, and its
     error stands in FILE.errors.jsonl. --jobs takes an expression and a command from each line.
-    gradcli batch status JOURNAL tells how far a batch with a journal is.
 
-    The exit code is 0 when every row succeeded, else 1.
+    --journal FILE keeps what is done; the disk is told to keep it once a second. After a kill, a
+    full disk or a loss of power the same command with --resume goes on, and writes what an unbroken
+    run would have written. gradcli batch status JOURNAL tells how far it is.
+
+    The exit code is 0 when every row succeeded, 1 when one failed, 2 for wrong flags.
 
     Example: gradcli batch "a*exp(-b*t)" --csv examples/decay.csv --wrt a,b
     """
@@ -294,6 +297,8 @@ def _run(asked: Any, source: Any, task: Any) -> int:
     except BaseException as problem:
         telling.end()
         output.abandon()
+        if log is not None:
+            log.file.close()
         if log is not None and isinstance(problem, OSError):
             fault = unwritable(problem)
             fault.help = "make room; the same command with --resume goes on"

@@ -43,8 +43,8 @@ def show(value: Any, inside: bool = False) -> str:
     if written is not None:
         return _spelled(written)
     shown = hasattr(value, "__gradcli_rank__") or hasattr(value, "__gradcli_layer__")
-    function = callable(value) and not shown and not isinstance(value, Node)
-    if function and not hasattr(value, "__gradcli_type__"):
+    named = not (shown or isinstance(value, Node) or hasattr(value, "__gradcli_type__"))
+    if callable(value) and named:
         if value.__class__ is Bound:
             return f"<bound method {_own(value)}>"
         name = _own(value)
