@@ -114,12 +114,7 @@ def from_file(job: Job, file: str) -> tuple[dict[str, str], dict[str, Any]]:
                 "variables", help="choose one with --wrt NAME, or give a JSON object",
             )  # fmt: skip
         return {}, {job.wanted[0]: array}
-    import json  # needed by such files alone
-
-    try:
-        found = json.loads(inputs.read_text(file))
-    except (ValueError, RecursionError) as problem:
-        raise ValueFault("E0904", f"--against-file {file}: not JSON: {problem}") from None
+    found = inputs.from_json("--against-file", file)
     if isinstance(found, dict) and isinstance(found.get("grads"), dict):
         found = found["grads"]
     if not isinstance(found, dict) or "data" in found:

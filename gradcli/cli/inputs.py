@@ -279,14 +279,28 @@ def _constant(text: str) -> Any:
     return found.detach().numpy() if isinstance(found, Tensor) else found
 
 
-def _from_json(file: str, dtype: dtypes.DType) -> dict[str, Any]:
-    """Variables from a JSON object of numbers, lists and value texts."""
-    import json  # needed by --vars only
+def from_json(option: str, file: str) -> Any:
+    """What a JSON file holds. Raises ValueFault (E0904), for digits that overflow too."""
+    import json  # needed by --vars and --against-file only
+
+    def finite(text: str) -> float:
+        number = float(text)
+        if abs(number) == float("inf"):
+            raise OverflowError(text)
+        return number
 
     try:
-        found = json.loads(read_text(file))
+        return json.loads(read_text(file), parse_float=finite)
+    except OverflowError as number:
+        problem = f"{str(number)[:20]} is too large for float64"
+        raise ValueFault("E0904", f"{option} {file}: {problem}", help="write Infinity") from None
     except (ValueError, RecursionError) as problem:
-        raise ValueFault("E0904", f"--vars {file}: not JSON: {problem}") from None
+        raise ValueFault("E0904", f"{option} {file}: not JSON: {problem}") from None
+
+
+def _from_json(file: str, dtype: dtypes.DType) -> dict[str, Any]:
+    """Variables from a JSON object of numbers, lists and value texts."""
+    found = from_json("--vars", file)
     if not isinstance(found, dict):
         raise ValueFault("E0904", f"--vars {file}: not a JSON object", help='{"x": [1, 2], "a": 3}')
     values = {}

@@ -234,13 +234,13 @@ sign = step(
             "torch.sgn instead.",
         )
     },
-    numpy="np.sign",
     breaks="0",
     python="1.0 if {0} > 0.0 else -1.0 if {0} < 0.0 else 0.0 if {0} == 0.0 else {0}",
 )
 heaviside = step(
     "heaviside",
     lambda x, y: np.heaviside(x, y).astype((x * y).dtype),  # whole numbers stay so
+    numpy="np.heaviside",
     inputs=_TWO,
     torch=("input", "values"),
     dtypes="promote",

@@ -36,13 +36,15 @@ class Slope(NamedTuple):
     """What differences say of one entry, and the slopes on its two sides.
 
     ``kind`` is ``"smooth"``, ``"kink"`` (the sides differ), ``"jump"``, ``"edge"`` (no value on one
-    side) or ``"unsettled"`` (no two steps agree).
+    side) or ``"unsettled"`` (no two steps agree). ``doubt`` is how far, relatively, the value may
+    be off.
     """
 
     value: float
     kind: str
     left: float
     right: float
+    doubt: float = 0.0
 
 
 _ENOUGH = {8: 1e-6, 4: 1e-3, 2: 5e-2}
@@ -88,8 +90,9 @@ def slope(function: Callable[[np.ndarray], float], x: np.ndarray, place: tuple) 
     changes = [abs(b.central - a.central) / b.scale for a, b in itertools.pairwise(found)]
     best = int(np.argmin([c if np.isfinite(c) else np.inf for c in changes]))
     chosen = found[best + 1]
-    settled = changes[best] <= 10 * enough
-    return Slope(chosen.central, "smooth" if settled else "unsettled", chosen.left, chosen.right)
+    doubt = 10 * changes[best]
+    kind = "smooth" if doubt <= max(1e-2, 100 * enough) else "unsettled"
+    return Slope(chosen.central, kind, chosen.left, chosen.right, doubt)
 
 
 class _Sides(NamedTuple):

@@ -252,7 +252,10 @@ def test_check_agrees_and_disagrees(cli, monkeypatch):
         (("sin(1e6*x)", "--x", "0.3", "--dtype", "float32"), 1, "settle at no step"),
         (("x**2", "--x", "3", "--dtype", "float32"), 0, "agrees"),
         (("sum(tanh(x)**3)", "--x", "1,2,3", "--dtype", "float32"), 0, "agrees"),
-        (("abs(x)", "--x", "1e-7"), 0, "agrees"),
+        (("exp(x)", "--x", "80", "--dtype", "float32"), 0, "agrees"),
+        (("abs(x)", "--x", "1e-7"), 0, "agrees"), (("1/x", "--x", "1e-12"), 0, "agrees"),
+        (("tan(x)", "--x", "1.5707963"), 0, "agrees"),
+        (("reshape(x, (1,))*2", "--x", "3"), 0, "agrees"),
         (("abs(x)", "--x", "0"), 0, "a kink, -1 on the left and 1 on the right; the rules take 0\n"
          "nothing was compared"),
         (("abs(x)", "--x", "0", "--dtype", "float32"), 0, "nothing was compared"),

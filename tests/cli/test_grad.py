@@ -105,6 +105,9 @@ def test_values_from_files(cli, tmp_path):
     assert cli("eval", "x", "--x", "@t.csv:height").out == "value  [1, 4]\n"
     (tmp_path / "v.json").write_text('{"x": [1, 2], "a": "pi", "unused": 3}')
     assert cli("eval", "x*a", "--vars", "v.json", "--precision", "3").out == "value  [3.14, 6.28]\n"
+    (tmp_path / "v.json").write_text('{"x": [1, 1e400]}')
+    done = cli("eval", "x", "--vars", "v.json")
+    assert done.code == 2 and "1e400 is too large for float64" in done.err
 
 
 def test_a_data_file_cannot_name_other_files(cli, tmp_path):

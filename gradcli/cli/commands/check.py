@@ -135,7 +135,7 @@ def _verdict(name: str, place: tuple, rule: float, seen: Slope) -> str:
         said = "differences find a jump"
     elif seen.kind == "edge":
         said = "differences find no value on one side"
-    elif seen.kind == "unsettled":
+    elif seen.kind == "unsettled" or abs(rule - seen.value) <= seen.doubt * abs(seen.value):
         said = "differences settle at no step: it turns too fast, or has no bound"
         help = "float64, or a smaller argument, leaves more digits"
     raise RuntimeFault("E0410", f"{where} is {rule:.10g} by the rules; {said}", help=help)

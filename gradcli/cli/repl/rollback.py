@@ -129,7 +129,7 @@ class Snapshot:
             if kind in _PLAIN or id(value) in seen:
                 continue
             seen.add(id(value))
-            if isinstance(value, Tensor):
+            if Tensor in kind.__mro__:  # a dual is an instance of Tensor, too, and a plain object
                 try:
                     array = value.array
                 except Fault:  # a parameter of a lazy layer has none yet

@@ -39,8 +39,7 @@ def edge_of(value: Tensor | GradientEdge) -> Node | None:
     if isinstance(value, GradientEdge):
         own = getattr(type(value.node), "__gradcli_node__", None)
         node = value.node if own is None else own(value.node)
-        port = getattr(node, "port", None)
-        return node if port is None else port(value.output_nr)
+        return node.port(value.output_nr)
     if not hasattr(value, "edge"):
         raise RuntimeFault(
             "E0303", f"expected a Tensor or a GradientEdge, but got {type(value).__name__}"

@@ -16,15 +16,7 @@ import numpy as np
 
 from gradcli.engine.custom_function.context import Context, Store
 from gradcli.engine.grad_mode import mode, transformed
-from gradcli.engine.graph.node import (
-    EMPTY,
-    Cotangents,
-    Node,
-    Output,
-    Part,
-    next_number,
-    placed_number,
-)
+from gradcli.engine.graph.node import EMPTY, Cotangents, Node, Part, next_number, placed_number
 from gradcli.engine.graph.view_edges import FUNCTION, Severed
 from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.cotangents import cast
@@ -74,18 +66,6 @@ class FunctionNode(Node):
             found = object.__new__(shown_class(self.name()))
             object.__setattr__(found, "_gradcli_node", self)
             self.shown = weakref.ref(found)
-        return found
-
-    def port(self, number: int) -> Node:
-        """The graph's edge for output ``number``: this node, or one Output of several."""
-        if len(self.outputs) == 1:
-            return self
-        reference = self.ports.get(number)
-        found = None if reference is None else reference()
-        if found is None:
-            shape, dtype = self.outputs[number]
-            found = Output(self, number, len(self.outputs), shape, dtype)
-            self.ports[number] = weakref.ref(found)
         return found
 
     @staticmethod

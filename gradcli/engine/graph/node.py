@@ -126,6 +126,18 @@ class Node:
         edges = shown_edges(self)
         return tuple((None, 0) if e is None else (dressed(e.origin), e.number) for e in edges)
 
+    def port(self, number: int) -> Node:
+        """The graph's edge for output ``number``: this node, or one Output of several."""
+        if self.ports is None:
+            return self
+        reference = self.ports.get(number)
+        found = None if reference is None else reference()
+        if found is None:
+            shape, dtype = self.outputs[number]
+            found = Output(self, number, len(self.outputs), shape, dtype)
+            self.ports[number] = weakref.ref(found)
+        return found
+
     @property
     def _input_metadata(self) -> list[Metadata]:
         """Shape, element type and place of each of the node's outputs: its backward's inputs."""

@@ -112,6 +112,5 @@ def joined(name: str, results: Sequence[Any], *sources: Any) -> tuple[Any, ...]:
         return tuple(results)
     node = Joint(results, name, sources)
     for i, result in enumerate(results):
-        result.edge = Output(node, i, len(results), result.array.shape, result.dtype)
-        node.ports[i] = weakref.ref(result.edge)
+        result.edge = node.port(i)
     return tuple(results)

@@ -184,8 +184,13 @@ def _reduced(function: Any, values: Any, *first: Any) -> Any:
     )
 
 
-def _wraps(_function: Any) -> Callable:
-    return lambda function: function
+def _wraps(wrapped: Any) -> Callable:
+    def named(function: Any) -> Any:
+        if calling.of_program(function):
+            function.__name__ = getattr(wrapped, "__name__", function.__name__)
+        return function
+
+    return named
 
 
 def _remembered(function: Any = None, maxsize: Any = None) -> Any:

@@ -767,3 +767,22 @@ v = Variable(torch.ones(2), requires_grad=True)
 print(v.grad, isinstance(v, Variable), v.type(torch.LongTensor))
 group = torch.optim.SGD([{"params": v, "lr": 0.5}], lr=0.1).param_groups[0]
 print(list(group)[:3], torch.fill_(torch.zeros(2), 3), torch.zero_(torch.ones(1)))
+
+# %% a decorator that keeps the name
+from functools import wraps
+
+
+def timed(f):
+    @wraps(f)
+    def inner(*args, **kwargs):
+        return f(*args, **kwargs)
+
+    return inner
+
+
+@timed
+def square(x):
+    return x * x
+
+
+print(square(torch.tensor(3.0)), square.__name__)
