@@ -97,7 +97,9 @@ imag = linear(
 
 
 def _of_parts(re: Any, im: Any) -> Any:
-    out = np.zeros_like(re + im, dtype=np.result_type(re.dtype, im.dtype, np.complex64))
+    out = np.zeros_like(
+        re + im, dtype=np.result_type(*(getattr(v, "dtype", float) for v in (re, im)), np.complex64)
+    )
     out.real[...], out.imag[...] = re, im
     return out[()]
 

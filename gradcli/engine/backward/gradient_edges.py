@@ -42,8 +42,9 @@ def edge_of(value: Tensor | GradientEdge) -> Node | None:
         return node.port(value.output_nr)
     if not hasattr(value, "edge"):
         raise RuntimeFault(
-            "E0303", f"expected a Tensor or a GradientEdge, but got {type(value).__name__}"
-        )
+            "E0303", f"expected a Tensor or a GradientEdge, but got {type(value).__name__}",
+            help="outputs and inputs are tensors, or what get_gradient_edge gives",
+        )  # fmt: skip
     return value.edge
 
 
