@@ -232,6 +232,8 @@ def _lazy(name: str, make: Callable[..., Iterator[Any]], whole: bool = False) ->
             v if isinstance(v, int | float | str | None) or callable(v) else read(v) for v in values
         ]
         walked = [calling.plain(v) for v in walked]
+        if whole:  # each item that it gives is as long as this
+            check_length(options.get("repeat", 1) * max(1, len(values)))
         return Lazy(name, make(*walked, **options), values)
 
     return _named(call, name)
