@@ -107,7 +107,8 @@ class Lexer:
     def term(self) -> re.Pattern[str]:
         """A term of a sum, without strings and line ends, and the sign behind it; or all there
         is."""
-        number, name = self.patterns["NUMBER"], self.patterns["NAME"]
+        # Each as long as it can be: a shorter one is never followed by what may follow.
+        number, name = (rf"(?>{self.patterns[kind]})" for kind in ("NUMBER", "NAME"))
         plain = r"[^()\[\]{}'\"#\\\n;]"
         inner = rf"\({plain}*+\)"
         for _ in range(3):  # brackets in brackets
