@@ -60,7 +60,7 @@ def test_a_model_learns():
         ("nn.GRU(1, 1, num_layers=100000)", "E0601"),
         ("nn.LSTM(1, 1, 10**9, bidirectional=True)", "E0601"),
         ("nn.RNN(1, 1, 0)", "E0304"),
-        ("m = nn.ReLU()\nfor i in range(30): m = nn.Sequential(m, m)\nm(torch.ones(1))", "E0601"),
+        ("m = nn.ReLU()\nfor i in range(30): m = nn.ModuleList([m, m])\nprint(m)", "E0601"),
         ("torch.combinations(torch.ones(10**6), 10**6, True)", "E0602"),
     ],
 )
