@@ -111,7 +111,7 @@ def _largest(
     at       the indices along each dimension of the entries at given places in their windows
     apart    whether no two windows share an entry
     """
-    found = _O["reshape"](found, (*found.shape[:-rank], -1))
+    found = _O["reshape"](found, (*found.shape[:-rank], math.prod(found.shape[-rank:])))
     values = called(_read(input, found, at, rank, apart), name, *(input,) * (rank > 1))
     return values, _flat_places(found, at, tuple(input.shape[-rank:])) if indices else None
 
