@@ -338,6 +338,7 @@ def logspace(
     requires_grad: bool = False, device: Any = None, layout: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """``steps`` numbers from ``base**start`` to ``base**end``, evenly spaced in their logarithm."""
+    refuse_derivative("logspace", base=base)
     powers = linspace(start, end, steps, dtype="float64").array
     target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
     return finish((base**powers).astype(target.numpy), target, requires_grad, device)
