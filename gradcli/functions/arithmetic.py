@@ -277,32 +277,3 @@ def is_neg(input: Any) -> bool:
 def view_as_real(input: Any) -> Any:
     """The two parts of complex numbers along a last dimension."""
     return O["stack"](input.real, input.imag, dim=-1)
-
-
-BOTH = (
-    add, sub, rsub, div, pow, addcdiv, lerp, clamp, clamp_min, clamp_max, nan_to_num,
-    round, deg2rad, rad2deg, sgn, copysign, mvlgamma, logit, float_power,
-    resolve_conj, angle, conj_physical, fill, is_conj, is_neg,
-)  # fmt: skip
-"""Functions that are methods too."""
-ALONE = (polygamma, cdist, polar, view_as_real)
-"""Functions only."""
-ALIASES = {
-    "subtract": sub, "divide": div, "true_divide": div, "clip": clamp, "resolve_neg": resolve_conj,
-}  # fmt: skip
-"""Further names."""
-WRITTEN = (
-    clamp,
-    clamp_min,
-    clamp_max,
-    nan_to_num,
-    copysign,
-    round,
-    deg2rad,
-    rad2deg,
-    pow,
-    sgn,
-    float_power,
-    conj_physical,
-)
-"""Those of which a form writes in place: ``x.clamp_(0, 1)``."""

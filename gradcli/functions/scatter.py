@@ -12,7 +12,6 @@ import numpy as np
 from gradcli.engine.record.composite import called, is_batch, of_its_own
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.tensor.tensor import Plain
-from gradcli.functions import overloads
 from gradcli.functions.reshaping import at_least, movedim, tensor_split
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import IndexFault, RuntimeFault
@@ -278,19 +277,3 @@ def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
     size = O["norm"](input, p, others, True)
     scale = O["where"](size > maxnorm, maxnorm / (size + 1e-7), 1.0)
     return called(input * scale, "RenormBackward0", input)
-
-
-BOTH = (
-    index_put, put, masked_scatter, select_scatter, slice_scatter, diagonal_scatter, diagonal, diag,
-    diag_embed, diagflat, addr, addbmm, hsplit, vsplit, dsplit, positive,
-    renorm, ravel,
-)  # fmt: skip
-"""Functions that are methods too."""
-ALONE = (
-    vander, atleast_1d, atleast_2d, atleast_3d, view_as_complex,
-)  # fmt: skip
-"""Functions only."""
-ALIASES = {"concatenate": overloads.cat}
-"""Further names."""
-WRITTEN = (index_put, masked_scatter, renorm, addr, addbmm)
-"""Those of which a form writes in place: ``x.clamp_(0, 1)``."""
