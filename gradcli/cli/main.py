@@ -42,20 +42,23 @@ def main(argv: Sequence[str] | None = None) -> None:
             streams.flush()
     except KeyboardInterrupt:  # also while the first modules are imported
         code = 130
-    _end(code, argv is None)
-
-
-def _end(code: int, whole: bool) -> None:
-    """Exit; where this is the ``whole`` process, without taking apart all that was imported.
-
-    That costs more than a small gradient, and the system takes the memory back anyway. The usual
-    exit stays where anything waits for it: exit handlers, threads, a debugger, a profiler.
-    """
-    gc.freeze()  # Python collects once more at its end
-    watched = sys.gettrace() or sys.getprofile() or sys.flags.interactive
-    if whole and not watched and not _waiting():
-        os._exit(code)
     sys.exit(code)
+
+
+def program() -> None:
+    """Run the command of the command line, and end the process.
+
+    Without taking apart all that was imported, which costs more than a small gradient, and the
+    system takes the memory back anyway. The usual exit stays where anything waits for it: exit
+    handlers, threads, a debugger, a profiler.
+    """
+    try:
+        main()
+    except SystemExit as end:
+        if sys.gettrace() or sys.getprofile() or sys.flags.interactive or _waiting():
+            gc.freeze()  # Python collects once more at its end
+            raise
+        os._exit(int(end.code or 0))
 
 
 def _waiting() -> bool:
