@@ -91,10 +91,10 @@ def test_an_interrupt_while_modules_are_imported_leaves_at_once(wheel, tmp_path)
 
 
 def test_what_waits_for_the_end_of_the_process_gets_it(wheel, tmp_path):
+    thread = "lambda: (threading.main_thread().join(), print('end'))"
     for waiting in (
         "import atexit; atexit.register(print, 'end')",
-        "import threading, time; "
-        "threading.Thread(target=lambda: (time.sleep(0.3), print('end'))).start()",
+        f"import threading; threading.Thread(target={thread}).start()",
     ):
         code = f"{waiting}\nfrom gradcli.cli.main import program\nprogram()"
         done = subprocess.run(
