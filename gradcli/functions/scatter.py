@@ -244,12 +244,9 @@ def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
             "E0304", f"maximum size for tensor at dimension {dimension} is {length} but size is "
             f"{size}" if step > 0 else f"step is {step} but must be > 0",
         )  # fmt: skip
-    starts = np.arange(0, length - size + 1, step)
-    charge_shape((starts.size, size, *input.shape))
-    index = starts[:, None] + np.arange(size)
-    windows = O["getitem"](input, (*_before(input, dimension), index))
-    at = normal_dim(dimension, len(input.shape))
-    return called(of_its_own(movedim(windows, at + 1, -1)), "UnfoldBackward0", input)
+    if size < 0:
+        raise RuntimeFault("E0304", f"size is {size} but must be >= 0")
+    return O["unfold"](input, dimension, size, step)
 
 
 def view_as_complex(input: Any) -> Any:
