@@ -163,7 +163,9 @@ def diagflat(input: Any, offset: int = 0) -> Any:
 
 
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
-    """Powers of a vector's entries, a row for each."""
+    """Powers of a vector's entries, a row for each. Raises RuntimeFault (E0301) for others."""
+    if len(x.shape) != 1:
+        raise RuntimeFault("E0301", "x must be a one-dimensional tensor.")
     count = x.shape[0] if N is None else N
     powers = range(count) if increasing else range(count - 1, -1, -1)
     charge_shape((x.shape[0], count))
@@ -271,6 +273,10 @@ def ravel(input: Any) -> Any:
 
 def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
     """Slices along a dimension scaled down to a norm of ``maxnorm`` at most."""
+    if len(input.shape) < 2:
+        raise RuntimeFault(
+            "E0301", f"renorm: input needs at least 2 dimensions, got {len(input.shape)} dimensions"
+        )
     others = tuple(d for d in range(len(input.shape)) if d != normal_dim(dim, len(input.shape)))
     size = O["norm"](input, p, others, True)
     scale = O["where"](size > maxnorm, maxnorm / (size + 1e-7), 1.0)
