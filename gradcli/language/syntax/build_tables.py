@@ -72,7 +72,8 @@ def build(grammar: str) -> dict[str, Any]:
 
     parser = lark_parser(grammar)
     table = parser.parser.parser._parse_table
-    literals, patterns = {}, {}
+    literals: dict[str, str] = {}
+    patterns: dict[str, str] = {}
     for terminal in parser.terminals:
         found = literals if terminal.pattern.type == "str" else patterns
         found[terminal.name] = terminal.pattern.value
