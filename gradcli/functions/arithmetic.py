@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
+from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.composite import called, multiple
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import into
@@ -258,7 +259,7 @@ def polar(abs: Any, angle: Any) -> Any:
 
 
 def conj_physical(input: Any) -> Any:
-    """The complex conjugate."""
+    """The complex conjugate; a real tensor itself."""
     return O["conj"](input) if input.is_complex() else input
 
 
@@ -284,7 +285,11 @@ def is_neg(input: Any) -> bool:
 
 def view_as_real(input: Any) -> Any:
     """The two parts of complex numbers along a last dimension."""
-    return O["stack"](input.real, input.imag, dim=-1)
+    out = called(O["stack"](input.real, input.imag, dim=-1), "ViewAsRealBackward0", input)
+    if isinstance(input, Plain) and isinstance(out, Plain):
+        out.array = input.own_array()[..., None].view(out.array.dtype)
+        note_view(out, input)
+    return out
 
 
 BOTH = (
@@ -297,6 +302,7 @@ ALONE = (polygamma, cdist, polar, view_as_real)
 """Functions only."""
 ALIASES = {
     "subtract": sub, "divide": div, "true_divide": div, "clip": clamp, "resolve_neg": resolve_conj,
+    "conj": conj_physical,
 }  # fmt: skip
 """Further names."""
 WRITTEN = (
@@ -312,5 +318,7 @@ WRITTEN = (
     sgn,
     float_power,
     conj_physical,
+    logit,
+    mvlgamma,
 )
 """Those of which a form writes in place: ``x.clamp_(0, 1)``."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.composite import called, is_batch, of_its_own
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.tensor.tensor import Plain
@@ -256,7 +257,11 @@ def view_as_complex(input: Any) -> Any:
     if input.shape[-1:] != (2,):
         raise RuntimeFault("E0301", "Tensor must have a last dimension of size 2")
     parts = [O["getitem"](input, (Ellipsis, i)) for i in (0, 1)]
-    return called(O["of_parts"](*parts), "ViewAsComplexBackward0", input)
+    out = called(O["of_parts"](*parts), "ViewAsComplexBackward0", input)
+    if isinstance(input, Plain) and isinstance(out, Plain) and input.array.flags.c_contiguous:
+        out.array = input.own_array().view(out.array.dtype)[..., 0]
+        note_view(out, input)
+    return out
 
 
 def positive(input: Any) -> Any:
