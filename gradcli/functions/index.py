@@ -36,8 +36,8 @@ HOMES = {
         (
             "add sub rsub div pow pow_ addcdiv lerp clamp clamp_ clip_ clamp_min clamp_min_ "
             "clamp_max clamp_max_ nan_to_num nan_to_num_ round round_ deg2rad deg2rad_ rad2deg "
-            "rad2deg_ sgn sgn_ copysign copysign_ mvlgamma logit float_power float_power_ "
-            "resolve_conj angle conj_physical conj_physical_ fill is_conj is_neg"
+            "rad2deg_ sgn sgn_ copysign copysign_ mvlgamma mvlgamma_ logit logit_ float_power "
+            "float_power_ resolve_conj angle conj_physical conj_physical_ fill is_conj is_neg"
         ),
         alone="polygamma cdist polar view_as_real",
         aliases={
@@ -46,6 +46,7 @@ HOMES = {
             "true_divide": "div",
             "clip": "clamp",
             "resolve_neg": "resolve_conj",
+            "conj": "conj_physical",
         },
     ),
     "reductions": Home(
