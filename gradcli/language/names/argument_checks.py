@@ -351,9 +351,8 @@ def _special(function: Any) -> Callable | None:
         return _data_first(FUNCTIONS["abs"])
     module, name = getattr(function, "__module__", None) or "", getattr(function, "__name__", "")
     bounded = _BOUNDED.get((module.rpartition(".")[2], name))
-    if bounded is None or getattr(modules[module], name, None) is not function:
-        return None
-    return bounded(function)
+    own = bounded is not None and getattr(modules[module], name, None) is function
+    return bounded(function) if bounded is not None and own else None
 
 
 # Names of parameters, of which a few are names of operators, too.
