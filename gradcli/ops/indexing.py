@@ -22,7 +22,7 @@ from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import budget, charge_copies, charge_shape
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.ops.piecewise import where
-from gradcli.ops.shape import expand_words, sum_to
+from gradcli.ops.shape import expand_words, reshape, sum_to
 
 
 def is_basic(index: Any) -> bool:
@@ -258,8 +258,14 @@ def write(target: Any, index: Any, value: Any) -> None:
         target[index] = value
     except IndexError as fault:
         raise _explained(fault, np.shape(target), index) from None
-    except ValueError:
+    except (ValueError, TypeError) as fault:
         have, room = tuple(np.shape(value)), tuple(np.shape(target[index]))
+        lead = len(have) - len(room)
+        if lead > 0 and math.prod(have[:lead]) == 1:  # NumPy takes them in some places only
+            write(target, index, np.reshape(value, have[lead:]))
+            return
+        if isinstance(fault, TypeError):
+            raise
         raise RuntimeFault(
             "E0301",
             f"cannot write shape {have} into entries of shape {room}",
@@ -310,11 +316,17 @@ def _of_value(g: Any, index: Any) -> Any:
     return picked if stayed.all() else where(stayed, picked, 0.0)
 
 
+def _summed_to(g: Any, shape: Sequence[int]) -> Any:
+    """``g`` as the cotangent of a value that was broadcast: which may have more dimensions of 1."""
+    lead = len(shape) - np.ndim(g)
+    return sum_to(reshape(g, (*shape[:lead], *np.shape(g))) if lead > 0 else g, shape)
+
+
 put = linear(
     "put",
     _put,
     lambda g, index, onward: _rest(g, index, onward),
-    lambda g, index, shape: sum_to(_of_value(g, index), shape),
+    lambda g, index, shape: _summed_to(_of_value(g, index), shape),
     inputs=("x", "value"),
     params={"index": (), "onward": False},
     dtypes="keep",

@@ -320,7 +320,12 @@ def _read_again(view: Tensor, base: Tensor) -> None:
     if not view.array.size and not base.array.ndim:
         return  # no index says so of a number, and nothing would be read
     again = wrap(view.array, view.dtype)
-    record(OPERATORS["getitem"], [base], {"index": _places(view, base)}, again)
+    if view.dtype.is_complex is base.dtype.is_complex:
+        record(OPERATORS["getitem"], [base], {"index": _places(view, base)}, again)
+    else:
+        index = _places(_as_parts(wrap(view.array, view.dtype)), _as_parts(base))
+        again = OPERATORS["getitem"](_as_parts(base), index)
+        again = _of_parts(again) if view.dtype.is_complex else again
     _keep_on(view, again.edge)
     view.edge = again.edge
     if view.edge is not None:
@@ -359,8 +364,11 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
         old = wrap(base.array, base.dtype)
         written = wrap(target.array, target.dtype, target.edge)
         before = wrap(base.array, base.dtype, base.edge)
-        places = {"index": _places(target, base), "onward": onward}
-        record(OPERATORS["put"], [before, written], places, old)
+        if written.dtype.is_complex is base.dtype.is_complex:
+            places = {"index": _places(target, base), "onward": onward}
+            record(OPERATORS["put"], [before, written], places, old)
+        else:
+            _put_parts(before, written, old)
         runs_once(old)
         _keep_on(base, old.edge)
         base.edge = old.edge
@@ -369,6 +377,31 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
             view.edge = Stale(view)
         else:
             _read_again(view, old)
+
+
+def _put_parts(before: Tensor, written: Tensor, out: Tensor) -> None:
+    """Record ``out`` as ``before`` with ``written`` put in, of which one is complex and one real:
+    a view of the real parts, of the imaginary ones, of both, or of pairs as complex numbers."""
+    whole, part = _as_parts(before), _as_parts(written)
+    found = wrap(whole.array, whole.dtype)
+    record(OPERATORS["put"], [whole, part], {"index": _places(part, whole), "onward": False}, found)
+    out.edge = (_of_parts(found) if out.dtype.is_complex else found).edge
+
+
+def _as_parts(x: Tensor) -> Tensor:
+    """Real numbers as they are, complex ones as a last dimension of two: in the memory of ``x``."""
+    if not x.dtype.is_complex:
+        return x
+    parts = OPERATORS["stack"](OPERATORS["real"](x), OPERATORS["imag"](x), dim=-1)
+    parts.array = x.own_array()[..., None].view(parts.array.dtype)
+    return parts
+
+
+def _of_parts(parts: Tensor) -> Tensor:
+    """The complex numbers of two parts along the last dimension."""
+    pick = OPERATORS["getitem"]
+    re, im = (pick(parts, (Ellipsis, i)) for i in (0, 1))
+    return OPERATORS["of_parts"](re, im)
 
 
 def _places(view: Tensor, base: Tensor) -> tuple[Any, ...]:
