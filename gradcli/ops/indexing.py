@@ -155,8 +155,10 @@ def gathered(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     rank = batch.ranks[0]
     if not rank:
         return NotImplemented
-    indices = params["indices"]
-    indices = np.asarray(getattr(indices, "array", indices))
+    indices = getattr(params["indices"], "array", params["indices"])
+    if hasattr(indices, "__gradcli_rank__"):  # a batch of an enclosing vmap
+        return NotImplemented
+    indices = np.asarray(indices)
     moved = {
         "indices": np.broadcast_to(indices, (batch.count, *indices.shape)),
         "dim": normal_dim(params["dim"], rank) + 1,
