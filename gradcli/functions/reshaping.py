@@ -268,6 +268,13 @@ def repeat_interleave(
         )
     charge_shape((max(0, total), input.numel() // max(1, size)))
     name = "IndexSelectBackward0" if isinstance(repeats, Plain) else "ViewBackward0"
+    if np.size(times) == 1 and size > 1 and total > size:  # never a view, and no indices
+        shape, axis = list(input.shape), normal_dim(dim, len(input.shape))
+        each = O["unsqueeze"](input, axis + 1)
+        each = O["expand"](each, (*shape[: axis + 1], int(np.max(times)), *shape[axis + 1 :]))
+        shape[axis] = total
+        return called(O["reshape"](each, tuple(shape)), name, input)
+    charge_shape((2, max(0, total)))  # the indices too
     return called(_along(input, dim, np.repeat(np.arange(size), times)), name, input)
 
 
