@@ -385,11 +385,9 @@ def as_result(value: Any) -> Any:
 def _last_variable(program: Program, outcome: Outcome) -> Any:
     """A text that ends with an assignment means the variable it assigned; one that differentiates
     a variable itself means that."""
-    body = program.names.module.body
-    last = body[-1] if body else None
-    if isinstance(last, n.Assign) and isinstance(last.targets[0], n.Name):
-        return outcome.variables.get(last.targets[0].id)
-    for statement in reversed(body):
+    if program.names.last_assigned:
+        return outcome.variables.get(program.names.last_assigned)
+    for statement in reversed(program.names.module.body):
         call = statement.value if isinstance(statement, n.ExprStmt) else None
         func = call.func if isinstance(call, n.Call) else None
         root = func.value if isinstance(func, n.Attribute) and func.name == "backward" else None

@@ -14,7 +14,6 @@ from gradcli.ops.errors import ValueFault
 
 
 def example(
-    ctx: typer.Context,
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="One of them.")] = None,
     run: Annotated[bool, option("--run", "Run it instead of printing it.")] = False,
 ) -> int:

@@ -16,7 +16,6 @@ from gradcli.ops.operator import OPERATORS, Operator
 
 
 def ops(
-    ctx: typer.Context,
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="One operator.")] = None,
     kind: Annotated[str | None, option("--kind", "Only of a kind: linear ...")] = None,
     search: Annotated[str | None, option("--search", "Only where this is said.")] = None,

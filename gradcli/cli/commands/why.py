@@ -14,7 +14,6 @@ from gradcli.ops.errors import ValueFault
 
 
 def why(
-    ctx: typer.Context,
     code: Annotated[str, typer.Argument(metavar="CODE", help="The code in brackets: E0301.")],
     json: options.Json = False,
 ) -> None:
