@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
@@ -152,7 +151,8 @@ def _operator(op: Any) -> str:
 
 
 def _doc(function: Any) -> list[tuple[str, str]]:
-    doc = inspect.getdoc(function) if isinstance(function, Callable | property) else None  # type: ignore[arg-type]
+    described = callable(function) or isinstance(function, property)
+    doc = inspect.getdoc(function) if described else None
     return [("", line) for line in (doc or "").split("\n\n")[0].splitlines()]
 
 
