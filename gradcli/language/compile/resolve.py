@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from gradcli.engine.tensor.tensor import Tensor
-from gradcli.language.diagnostics.render import SyntaxFault, closest, located
+from gradcli.language.diagnostics.render import SyntaxFault, did_you_mean, located
 from gradcli.language.names.table import CALLED, NAMES, namespace
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.source import Source
@@ -550,8 +550,7 @@ def _imports(checked: Checked, statements: Iterable[n.Statement]) -> None:
                 elif namespace(f"{node.module}.{name}") is not None:
                     checked.modules[alias or name] = f"{node.module}.{name}"
                 else:
-                    near = closest(name, table)
-                    mend = f"did you mean `{near}`?" if near else _module_help(name)
+                    mend = did_you_mean(name, table, _module_help(name), "`{}`")
                     raise SyntaxFault(
                         "E0163", f"`{node.module}` has no `{name}` here", checked.source,
                         node.start, node.end, help=mend,
