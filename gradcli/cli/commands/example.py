@@ -26,8 +26,8 @@ def example(
         return 0
     found = files.get(name) or files.get(f"{name}.grad")
     if found is None:
-        known = [*files, *(file.removesuffix(".grad") for file in files)]
-        help = did_you_mean(name, known, "all of them: gradcli example")
+        names = [*files, *(file.removesuffix(".grad") for file in files)]
+        help = did_you_mean(name, names, "all of them: gradcli example")
         raise ValueFault("E0907", f"no example {name}", help=help)
     if not run:
         output.write(inputs.read_text(found))
