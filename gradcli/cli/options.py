@@ -125,7 +125,9 @@ def command(
         def run(ctx: typer.Context, **asked: Any) -> Any:
             with unchanged():
                 job = None
-                if not (alone and asked[alone]):
+                if alone and asked[alone]:
+                    ctx.obj.refuse(f"{ctx.command_path} --{alone}")
+                else:
                     given = {**asked, "fill": fill}
                     job = ctx.obj.job(given) or Job(ctx.obj, given)
                 return function(job, **{name: asked[name] for name in own_declared})

@@ -1,6 +1,6 @@
 """Write ``gradcli/__init__.pyi``: what an editor completes, made from the functions themselves.
 
-Run after a function or a method changed:  python -m gradcli.build_stubs
+Run after a function or a method changed:  python -m tests.build_stubs
 ``text()`` gives the file's text; a test compares it with the file.
 """
 
@@ -21,7 +21,7 @@ from gradcli.functions.methods import METHODS
 from gradcli.ops.operator import Operator
 
 FILE = Path(gradcli.__file__).with_suffix(".pyi")
-HEAD = '''"""What gradcli offers, for editors; written by gradcli.build_stubs."""
+HEAD = '''"""What gradcli offers, for editors; written by tests.build_stubs."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
