@@ -73,7 +73,7 @@ def _bare_names() -> LazyTable:
     return LazyTable(sources, _value, table)
 
 
-NAMES: Mapping[str, Any] = _bare_names()
+NAMES = _bare_names()
 
 
 class _Called(Mapping[str, Any]):
