@@ -79,10 +79,11 @@ def lower(
     try:
         with enable_grad(), np.errstate(all="ignore"):
             return work.program(given, by, of)
-    except NotTraceable:
-        raise
-    except Exception as fault:  # the engine finds the same one, with its place
-        raise NotTraceable(f"{type(fault).__name__}: {fault}") from None
+    except Exception as fault:  # the engine finds the same one
+        why = fault if isinstance(fault, NotTraceable) else NotTraceable(
+            f"{type(fault).__name__}: {fault}")  # fmt: skip
+        why.at = None if work.node is None else (work.node.start, work.node.end)
+        raise why from None
     finally:
         random.drawing.reset(drawing)
 
@@ -153,6 +154,7 @@ class _Lowerer:
         self.loops: list[bool] = []  # around the statement: whether each is a loop of the program
         self.nesting = 0
         self.statements = 0
+        self.node: n.Node | None = None  # what is lowered, or could not be
         writes = any(
             isinstance(node, n.Assign | n.AugAssign) and isinstance(_first(node), n.Subscript)
             for node in n.walk(checked.module)
@@ -164,17 +166,21 @@ class _Lowerer:
 
     def run(self, first: Lowering) -> Any:
         """Run a generator that yields nodes and generators: a stack of suspended ones."""
-        stack = [first]
+        stack = [(first, self.node)]
         value = None
         while stack:
+            generator, self.node = stack[-1]
             try:
-                child = stack[-1].send(value)
+                child = generator.send(value)
             except StopIteration as done:
                 stack.pop()
                 value = done.value
-            else:
-                stack.append(child if child.__class__ is GeneratorType else self.visit(child))
-                value = None
+                continue
+            value = None
+            if child.__class__ is not GeneratorType:
+                self.node = child
+                child = self.visit(child)
+            stack.append((child, self.node))
         return value
 
     def visit(self, node: Any) -> Lowering:
@@ -533,6 +539,7 @@ class _Lowerer:
             if self.statements > MOST_STATEMENTS:
                 raise NotTraceable("a program of that length")
             kind: Any = node.__class__
+            self.node = node
             if kind is n.If:
                 rest = body[place + 1 :] if _exits(node) else []
                 status = yield self.branch(node, rest)

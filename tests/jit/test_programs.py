@@ -289,6 +289,13 @@ def test_what_stays_on_the_engine(text, why):
         Generated(program, leaves_of({"k": 1.5}), ["k"])
 
 
+def test_the_reason_has_its_place():
+    text = "s = k\nfor i in range(300):\n    s = s + randn(1)[0]\ns"
+    with pytest.raises(NotTraceable) as caught:
+        Generated(prepare(text, "file"), leaves_of({"k": 1.5}), ["k"])
+    assert text[slice(*caught.value.at)] == "randn(1)"
+
+
 @pytest.mark.parametrize(
     "text",
     [
