@@ -76,7 +76,7 @@ def _bare_names() -> LazyTable:
     return LazyTable(sources, lambda source: source[0](source[1]), table)
 
 
-NAMES: Mapping[str, Any] = _bare_names()
+NAMES = _bare_names()
 
 
 class _Called(Mapping[str, Any]):
