@@ -103,14 +103,23 @@ def split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> tu
     return split(input, tuple(split_sizes), dim)
 
 
-def unsafe_split(input: Any, split_size: int, dim: int = 0) -> tuple:
-    """``split``; here its pieces are views too."""
-    return split(input, split_size, dim)
+def unsafe_split(input: Any, split_size: Any, dim: int = 0) -> tuple:
+    """``split`` into copies, which may be written to."""
+    return tuple(
+        called(O["clone"](v), "UnsafeSplitBackward0", input) for v in split(input, split_size, dim)
+    )
+
+
+def unsafe_split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> tuple:
+    """``split_with_sizes`` into copies, which may be written to."""
+    return unsafe_split(input, split_sizes, dim)
 
 
 def unsafe_chunk(input: Any, chunks: int, dim: int = 0) -> tuple:
-    """``chunk``; here its pieces are views too."""
-    return chunk(input, chunks, dim)
+    """``chunk`` into copies, which may be written to."""
+    return tuple(
+        called(O["clone"](v), "UnsafeSplitBackward0", input) for v in chunk(input, chunks, dim)
+    )
 
 
 def unbind(input: Any, dim: int = 0) -> tuple:
@@ -475,7 +484,7 @@ def allclose(
 BOTH = (
     select, narrow, index_select, masked_select, masked_fill, take, take_along_dim, scatter, gather,
     scatter_add, scatter_reduce, index_add, index_copy, index_fill, index_reduce, split,
-    split_with_sizes, chunk, unsafe_split, unsafe_chunk, unbind, tensor_split, movedim, unflatten,
+    split_with_sizes, chunk, unsafe_split, unsafe_split_with_sizes, unsafe_chunk, unbind, tensor_split, movedim, unflatten,
     expand_as, view_as, reshape_as, repeat_interleave, fliplr, flipud, rot90, nonzero, argwhere,
     is_same_size, equal, allclose, t, transpose, swapaxes, unsqueeze,
 )  # fmt: skip
@@ -486,7 +495,7 @@ ALONE = (
 )  # fmt: skip
 """Functions only: the method differs, or there is none."""
 ALIASES = {"moveaxis": movedim, "swapdims": transpose,
-           "row_stack": vstack, "unsafe_split_with_sizes": split_with_sizes}  # fmt: skip
+           "row_stack": vstack, }  # fmt: skip
 """Further names."""
 WRITTEN = (
     scatter, scatter_add, scatter_reduce, index_add, index_copy, index_fill, index_reduce,

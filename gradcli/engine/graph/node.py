@@ -353,7 +353,7 @@ def freed(node: Node) -> RuntimeFault:
 
 
 def verify(node: Node, place: int, value: Any) -> None:
-    """Check that a saved value has not been written to since it was saved. Raises E0402.
+    """Check that a saved value has not been written to, or detached, since. Raises E0402.
 
     ``value`` is a saved Tensor, or for the output (place -1) the Meta that its tensor got later.
     """
@@ -366,6 +366,14 @@ def verify(node: Node, place: int, value: Any) -> None:
         shape, dtype, edge = made if place == -1 else (value.array.shape, value.dtype, value.edge)
         what = f"{kind} of {node.op.name} (shape {list(shape)})"
         raise changed(what, node, version, then, (shape, dtype, edge))
+    if place != -1 and value.edge is None:
+        edge = node.edges[place]
+        if edge is not None and not edge.leaf:
+            raise RuntimeFault(
+                "E0402",
+                "Trying to use a saved tensor that has been detached in-place, i.e. with "
+                ".detach_(). This is not supported, please use out-of-place `.detach()` instead",
+            )
 
 
 def changed(

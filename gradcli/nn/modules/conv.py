@@ -35,6 +35,16 @@ class _Convolution(Module):
             raise ValueFault("E0304", "in_channels must be divisible by groups")
         if out_channels % groups:
             raise ValueFault("E0304", "out_channels must be divisible by groups")
+        if isinstance(padding, str) and padding not in ("same", "valid"):
+            raise ValueFault(
+                "E0304", f"Invalid padding string {padding!r}, should be one of {{'valid', 'same'}}"
+            )
+        if padding_mode not in ("zeros", "reflect", "replicate", "circular"):
+            raise ValueFault(
+                "E0304",
+                "padding_mode must be one of {'zeros', 'reflect', 'replicate', 'circular'}, but "
+                f"got padding_mode='{padding_mode}'",
+            )
         rank = self.rank
         self.in_channels, self.out_channels = in_channels, out_channels
         self.kernel_size, self.stride = _each(kernel_size, rank), _each(stride, rank)
@@ -63,12 +73,18 @@ class _Convolution(Module):
         convolve = getattr(F, f"conv{self.rank}d")
         padding: Any = self.padding
         if self.padding_mode != "zeros":
-            mode = {"zeros": "constant"}.get(self.padding_mode, self.padding_mode)
-            sides = [n for size in reversed(padding) for n in (size, size)]
-            input, padding = F.pad(input, sides, mode=mode), 0
+            input, padding = F.pad(input, self._sides(), mode=self.padding_mode), 0
         return convolve(
             input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
         )
+
+    def _sides(self) -> list[int]:
+        """What to pad before and after each dimension, the last one first."""
+        if self.padding == "same":
+            both = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]
+            return [n for size in reversed(both) for n in (size // 2, size - size // 2)]
+        sizes = (0,) * self.rank if self.padding == "valid" else self.padding
+        return [n for size in reversed(sizes) for n in (size, size)]
 
     def extra_repr(self) -> str:
         """The sizes, and what is not as usual."""
