@@ -82,6 +82,11 @@ def _whole(value: Any) -> bool:
 def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     """``input + value * tensor1 / tensor2``."""
     refuse_derivative("addcdiv", value=value)
+    if _whole(tensor1) and _whole(tensor2):
+        raise RuntimeFault(
+            "E0309", "addcdiv divides floats", help="write tensor1.float()",
+            torch="Integer division with addcdiv is no longer supported",
+        )  # fmt: skip
     first = tensor1 if value == 1 else value * tensor1
     return called(input + first / tensor2, "AddcdivBackward0", input, tensor1, tensor2)
 
@@ -176,6 +181,9 @@ def copysign(input: Any, other: Any) -> Any:
         raise not_a("Tensor", "copysign", "other", 1, other)
     traced = getattr(other, "__gradcli_rank__", 0)  # a Tensor, or what stands for one
     signs = O["signbit"](other) if traced else np.signbit(other)
+    if input.dtype.kind < 2:
+        wide = isinstance(other, Plain) and other.dtype.kind == 2
+        input = input.to(other.dtype if wide else dtypes.get_default_dtype())
     size = O["abs"](input)
     out = O["where"](signs, -size, size)
     if not isinstance(other, Plain):

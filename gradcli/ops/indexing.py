@@ -20,7 +20,7 @@ from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import IndexFault, RuntimeFault
 from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import budget, charge_copies, charge_shape
-from gradcli.ops.operator import Operator
+from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.ops.piecewise import where
 from gradcli.ops.shape import expand_words, reshape, sum_to
 
@@ -215,6 +215,31 @@ scatter: Operator = linear(
     grad_name="IndexPutBackward0",
     doc="The transpose of reading an index: zeros of a shape with x added in at the index.",
     batching=scattered,
+    public=False,
+)
+
+
+def _windows(x: Any, dim: int, size: int, step: int) -> Any:
+    found = np.lib.stride_tricks.sliding_window_view(x, size, dim, writeable=True)
+    return found[(slice(None),) * (dim % x.ndim) + (slice(None, None, step),)]
+
+
+def _unwindowed(g: Any, shape: Sequence[int], dim: int, size: int, step: int) -> Any:
+    at = normal_dim(dim, len(shape))
+    places = np.arange(g.shape[at])[:, None] * step + np.arange(size)
+    index = (slice(None),) * at + (places,)
+    order = (*range(at + 1), len(shape), *range(at + 1, len(shape)))
+    return scatter(OPERATORS["permute"](g, order), shape, Apart(index) if step >= size else index)
+
+
+unfold: Operator = linear(
+    "unfold",
+    _windows,
+    lambda g, shape, dim, size, step: _unwindowed(g, shape, dim, size, step),
+    params={"dim": 0, "size": 1, "step": 1},
+    dtypes="keep",
+    doc="All windows of a size along a dimension, as a last dimension.",
+    moves="view",
     public=False,
 )
 
