@@ -503,8 +503,8 @@ def allclose(
 BOTH = (
     select, narrow, index_select, masked_select, masked_fill, take, take_along_dim, scatter, gather,
     scatter_add, scatter_reduce, index_add, index_copy, index_fill, index_reduce, split,
-    split_with_sizes, chunk, unsafe_split, unsafe_split_with_sizes, unsafe_chunk, unbind, tensor_split, movedim, unflatten,
-    expand_as, view_as, reshape_as, repeat_interleave, fliplr, flipud, rot90, nonzero, argwhere,
+    split_with_sizes, chunk, unsafe_split, unsafe_split_with_sizes, unsafe_chunk, unbind,
+    tensor_split, movedim, unflatten, expand_as, view_as, reshape_as, repeat_interleave, fliplr, flipud, rot90, nonzero, argwhere,
     is_same_size, equal, allclose, t, transpose, swapaxes, unsqueeze,
 )  # fmt: skip
 """Functions that are methods too."""
@@ -513,8 +513,7 @@ ALONE = (
     cartesian_prod, combinations, block_diag, unravel_index,
 )  # fmt: skip
 """Functions only: the method differs, or there is none."""
-ALIASES = {"moveaxis": movedim, "swapdims": transpose,
-           "row_stack": vstack, }  # fmt: skip
+ALIASES = {"moveaxis": movedim, "swapdims": transpose, "row_stack": vstack}
 """Further names."""
 WRITTEN = (
     scatter, scatter_add, scatter_reduce, index_add, index_copy, index_fill, index_reduce,

@@ -387,7 +387,7 @@ def changed(
     shape, dtype, edge = tensor
     known = f"[gradcli.{dtype.scalar_name}Tensor {list(shape)}]"
     if edge is not None and not edge.leaf:
-        known += f", which is output {edge.number} of {edge.name().partition('Backward')[0]},"
+        known += f", which is output {edge.number} of {edge.name().rpartition('Backward')[0]},"
     hint = (
         "the backtrace further above shows the operation that failed to compute its gradient. The "
         "variable in question was changed in there or anywhere later. Good luck!"
