@@ -504,8 +504,9 @@ BOTH = (
     select, narrow, index_select, masked_select, masked_fill, take, take_along_dim, scatter, gather,
     scatter_add, scatter_reduce, index_add, index_copy, index_fill, index_reduce, split,
     split_with_sizes, chunk, unsafe_split, unsafe_split_with_sizes, unsafe_chunk, unbind,
-    tensor_split, movedim, unflatten, expand_as, view_as, reshape_as, repeat_interleave, fliplr, flipud, rot90, nonzero, argwhere,
-    is_same_size, equal, allclose, t, transpose, swapaxes, unsqueeze,
+    tensor_split, movedim, unflatten, expand_as, view_as, reshape_as, repeat_interleave, fliplr,
+    flipud, rot90, nonzero, argwhere, is_same_size, equal, allclose, t, transpose, swapaxes,
+    unsqueeze,
 )  # fmt: skip
 """Functions that are methods too."""
 ALONE = (
