@@ -261,7 +261,7 @@ def _backward(func: Callable, full: list, which: list[int]) -> list[list[np.ndar
 def _forward(func: Callable, full: list, which: list[int]) -> list[list[np.ndarray]]:
     """The same by forward mode, a column for each entry of an input."""
     columns: list[list[Any]] = [[] for _ in which]
-    at = [full[i].detach() for i in which]
+    at = [full[i] for i in which]  # which require gradients: the function may ask for them
 
     def result(*values: Any) -> tuple:
         given = list(full)
