@@ -37,6 +37,7 @@ def placed_number() -> Placed:
     """A sequence number that knows the line of the user's program: see ``State.placed``."""
     number = Placed(next_number())
     number.place = here()
+    number.cause = getattr(mode.inspect, "running", None)
     return number
 
 
