@@ -323,6 +323,8 @@ def gradcheck(
          "Expected at least one of check_forward_ad or check_backward_ad to be True"),
         (check_batched_grad, check_backward_ad,
          "Setting check_batched_grad=True requires check_backward_ad to be True"),
+        (check_undefined_grad, check_backward_ad,
+         "Setting check_undefined_grad=True requires check_backward_ad to be True"),
         (check_batched_forward_grad, check_forward_ad,
          "Setting check_batched_forward_grad=True requires check_forward_ad to be True"),
     ):  # fmt: skip

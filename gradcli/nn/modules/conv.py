@@ -7,6 +7,7 @@ from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import empty
+from gradcli.functions.nn.convolution import sides_of
 from gradcli.nn import functional as F
 from gradcli.nn import init
 from gradcli.nn.modules.module import Module
@@ -39,6 +40,8 @@ class _Convolution(Module):
             raise ValueFault(
                 "E0304", f"Invalid padding string {padding!r}, should be one of {{'valid', 'same'}}"
             )
+        if padding == "same" and max(_each(stride, self.rank)) > 1:
+            raise ValueFault("E0304", "padding='same' is not supported for strided convolutions")
         if padding_mode not in ("zeros", "reflect", "replicate", "circular"):
             raise ValueFault(
                 "E0304",
@@ -73,18 +76,11 @@ class _Convolution(Module):
         convolve = getattr(F, f"conv{self.rank}d")
         padding: Any = self.padding
         if self.padding_mode != "zeros":
-            input, padding = F.pad(input, self._sides(), mode=self.padding_mode), 0
+            sides = sides_of(padding, self.kernel_size, self.dilation, self.rank)
+            input, padding = F.pad(input, sides, mode=self.padding_mode), 0
         return convolve(
             input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
         )
-
-    def _sides(self) -> list[int]:
-        """What to pad before and after each dimension, the last one first."""
-        if self.padding == "same":
-            both = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]
-            return [n for size in reversed(both) for n in (size // 2, size - size // 2)]
-        sizes = (0,) * self.rank if self.padding == "valid" else self.padding
-        return [n for size in reversed(sizes) for n in (size, size)]
 
     def extra_repr(self) -> str:
         """The sizes, and what is not as usual."""
