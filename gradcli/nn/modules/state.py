@@ -47,14 +47,14 @@ class State:
         for front, module in fronts:
             for hook in module._state_pre_hooks.values():
                 hook(module, front, keep_vars)
-        found = self._held(fronts, keep_vars)
+        found = self._collected(fronts, keep_vars)
         for front, module in reversed(fronts):  # inner ones first
             for hook in module._state_hooks.values():
                 hook(module, found, front, {})
         return found
 
     @staticmethod
-    def _held(fronts: list[tuple[str, Any]], keep_vars: bool) -> OrderedDict:
+    def _collected(fronts: list[tuple[str, Any]], keep_vars: bool) -> OrderedDict:
         found: OrderedDict = OrderedDict()
         for front, module in fronts:
             for name, value in (*module._parameters.items(), *module._buffers.items()):
@@ -98,13 +98,14 @@ class State:
             raise TypeFault(
                 "E0303", f"Expected state_dict to be dict-like, got {type(state_dict)}."
             )
-        fronts, given_dict, faults = self._fronts(""), OrderedDict(state_dict), []
+        fronts, given_dict = self._fronts(""), OrderedDict(state_dict)
+        faults: list[str] = []
         missing: list[str] = []
         unexpected: list[str] = []
         for front, module in fronts:
             for hook in module._load_pre_hooks.values():
                 hook(module, given_dict, front, {}, strict, missing, unexpected, faults)
-        state_dict, own = given_dict, self._held(fronts, True)
+        state_dict, own = given_dict, self._collected(fronts, True)
         missing += [n for n in own if n not in state_dict]
         unexpected += [n for n in state_dict if n not in own]
         keys = LoadedKeys(missing, unexpected)  # type: ignore[call-arg]  # __str__ is no field
