@@ -1,4 +1,4 @@
-"""What gradcli offers, for editors; written by gradcli.build_stubs."""
+"""What gradcli offers, for editors; written by tests.build_stubs."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any

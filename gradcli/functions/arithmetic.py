@@ -263,6 +263,11 @@ def conj_physical(input: Any) -> Any:
     return O["conj"](input) if input.is_complex() else input
 
 
+def conj(input: Any) -> Any:
+    """The complex conjugate; a real tensor itself."""
+    return conj_physical(input)
+
+
 def fill(input: Any, value: Any) -> Any:
     """``value`` in every place."""
     return called(O["put"](input, value, Ellipsis), "FillBackward0")

@@ -84,14 +84,23 @@ def split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> tu
     return split(input, tuple(split_sizes), dim)
 
 
-def unsafe_split(input: Any, split_size: int, dim: int = 0) -> tuple:
-    """``split``; here its pieces are views too."""
-    return split(input, split_size, dim)
+def unsafe_split(input: Any, split_size: Any, dim: int = 0) -> tuple:
+    """``split`` into copies, which may be written to."""
+    return tuple(
+        called(O["clone"](v), "UnsafeSplitBackward0", input) for v in split(input, split_size, dim)
+    )
+
+
+def unsafe_split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> tuple:
+    """``split_with_sizes`` into copies, which may be written to."""
+    return unsafe_split(input, split_sizes, dim)
 
 
 def unsafe_chunk(input: Any, chunks: int, dim: int = 0) -> tuple:
-    """``chunk``; here its pieces are views too."""
-    return chunk(input, chunks, dim)
+    """``chunk`` into copies, which may be written to."""
+    return tuple(
+        called(O["clone"](v), "UnsafeSplitBackward0", input) for v in chunk(input, chunks, dim)
+    )
 
 
 def unbind(input: Any, dim: int = 0) -> tuple:

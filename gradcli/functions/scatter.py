@@ -26,7 +26,13 @@ def _array(index: Any) -> Any:
 
 
 def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Any:
-    """``input`` with ``values`` written (or added) where ``input[indices]`` stands."""
+    """``input`` with ``values`` written (or added) where ``input[indices]`` stands.
+
+    An entry that is named more than once keeps the last value written to it. The gradient goes to
+    that value alone, in reverse and in forward mode; PyTorch's reverse mode gives it to each of the
+    values, and its documentation calls such gradients incorrect. The same holds for ``put``,
+    ``index_copy``, ``scatter`` and ``x[index] = value``.
+    """
     for part in indices:
         if is_batch(part):
             return part.put_into(input, tuple(indices), values, accumulate)
