@@ -22,79 +22,53 @@ from gradcli.engine.grad_mode import unchanged
 from gradcli.language.limits.sizes import OUTPUT_LIMIT
 from gradcli.language.runtime.run import MAX_DEPTH, MAX_STEPS
 
+
+def option(
+    name: str, help: str, metavar: str | None = None, also: str | None = None, **more: Any
+) -> Any:
+    """An option of a command, as Typer declares it; ``also`` is another name for it."""
+    return typer.Option(*filter(None, (name, also)), help=help, metavar=metavar, **more)
+
+
 Expression = Annotated[
     str | None,
     typer.Argument(metavar="EXPRESSION", help="What to compute; `-` reads standard input."),
 ]
-Pieces = Annotated[
-    list[str] | None,
-    typer.Option("-e", metavar="TEXT", help="A piece of the text; may be repeated."),
-]
-File = Annotated[
-    str | None, typer.Option("-f", "--file", metavar="FILE", help="Read a program file.")
-]
-Of = Annotated[str | None, typer.Option("--of", metavar="NAME", help="The result: this variable.")]
-Wrt = Annotated[
-    str | None,
-    typer.Option("--wrt", metavar="NAMES", help="Differentiate by these only: x or W,b."),
-]
+Pieces = Annotated[list[str] | None, option("-e", "A piece of the text; may be repeated.", "TEXT")]
+File = Annotated[str | None, option("-f", "Read a program file.", "FILE", also="--file")]
+Of = Annotated[str | None, option("--of", "The result: this variable.", "NAME")]
+Wrt = Annotated[str | None, option("--wrt", "Differentiate by these only: x or W,b.", "NAMES")]
 Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A variable whose name is an option's."),
+    list[str] | None, option("--set", "A variable whose name is an option's.", "NAME=VALUE")
 ]
-Vars = Annotated[
-    str | None, typer.Option("--vars", metavar="FILE.json", help="Variables from a JSON object.")
-]
-DType = Annotated[
-    str | None, typer.Option("--dtype", help="float64 (default), float32 or float16.")
-]
-Rng = Annotated[
-    int | None, typer.Option("--rng", metavar="SEED", help="Seed of the random numbers.")
-]
-Device = Annotated[str, typer.Option("--device", help="cpu or cuda.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
-Format = Annotated[str | None, typer.Option("--format", help="text, json, csv or npy.")]
-Precision = Annotated[
-    str | None, typer.Option("--precision", metavar="N|full", help="Digits to show (default 7).")
-]
-Color = Annotated[str, typer.Option("--color", help="auto, always or never.")]
+Vars = Annotated[str | None, option("--vars", "Variables from a JSON object.", "FILE.json")]
+DType = Annotated[str | None, option("--dtype", "float64 (default), float32 or float16.")]
+Rng = Annotated[int | None, option("--rng", "Seed of the random numbers.", "SEED")]
+Device = Annotated[str, option("--device", "cpu or cuda.")]
+Json = Annotated[bool, option("--json", "One JSON object on standard output.")]
+Format = Annotated[str | None, option("--format", "text, json, csv or npy.")]
+Precision = Annotated[str | None, option("--precision", "Digits to show (default 7).", "N|full")]
+Color = Annotated[str, option("--color", "auto, always or never.")]
 MaxSteps = Annotated[
-    int,
-    typer.Option(
-        "--max-steps", metavar="N", envvar="GRADCLI_MAX_STEPS", help="Loop turns and calls allowed."
-    ),
+    int, option("--max-steps", "Loop turns and calls allowed.", "N", envvar="GRADCLI_MAX_STEPS")
 ]
 MaxDepth = Annotated[
     int,
-    typer.Option(
-        "--max-depth",
-        metavar="N",
-        envvar="GRADCLI_MAX_DEPTH",
-        help="Calls inside calls allowed, at most 900.",
+    option(
+        "--max-depth", "Calls inside calls allowed, at most 900.", "N", envvar="GRADCLI_MAX_DEPTH"
     ),
 ]
 MaxOutput = Annotated[
     int,
-    typer.Option(
-        "--max-output",
-        metavar="N",
-        envvar="GRADCLI_MAX_OUTPUT",
-        help="Characters that prints may write.",
-    ),
+    option("--max-output", "Characters that prints may write.", "N", envvar="GRADCLI_MAX_OUTPUT"),
 ]
 MaxMem = Annotated[
-    str,
-    typer.Option(
-        "--max-mem", metavar="SIZE", envvar="GRADCLI_MAX_MEM", help="Memory allowed: 512M, 2G."
-    ),
+    str, option("--max-mem", "Memory allowed: 512M, 2G.", "SIZE", envvar="GRADCLI_MAX_MEM")
 ]
 Timeout = Annotated[
-    float,
-    typer.Option(
-        "--timeout", metavar="S", envvar="GRADCLI_TIMEOUT", help="Seconds allowed; 0: no limit."
-    ),
+    float, option("--timeout", "Seconds allowed; 0: no limit.", "S", envvar="GRADCLI_TIMEOUT")
 ]
-Nan = Annotated[str, typer.Option("--nan", help="At a NaN or inf: warn (default), allow or error.")]
+Nan = Annotated[str, option("--nan", "At a NaN or inf: warn (default), allow or error.")]
 
 Group = dict[str, tuple[Any, Any]]
 """Parameter names with their declaration and default."""

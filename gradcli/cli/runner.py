@@ -10,22 +10,17 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import numpy as np
-import typer
 
 from gradcli.cli.arguments import no_choice
 from gradcli.cli.job import Job
+from gradcli.cli.options import option
 from gradcli.engine import wrap
 from gradcli.language.syntax import nodes as n
 from gradcli.ops.errors import LimitFault, RuntimeFault, ValueFault
 
-Runner = Annotated[
-    str, typer.Option("--runner", metavar="NAME", help="auto (default), eager or generated.")
-]
+Runner = Annotated[str, option("--runner", "auto (default), eager or generated.", "NAME")]
 Checkpoint = Annotated[
-    str | None,
-    typer.Option(
-        "--checkpoint", metavar="HOW", help="Memory of long loops: sqrt, or revolve:K states."
-    ),
+    str | None, option("--checkpoint", "Memory of long loops: sqrt, or revolve:K states.", "HOW")
 ]
 RUNNERS = ("auto", "eager", "generated")
 WARM = 50

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
+from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.composite import called, multiple
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import into
@@ -81,6 +82,11 @@ def _whole(value: Any) -> bool:
 def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     """``input + value * tensor1 / tensor2``."""
     refuse_derivative("addcdiv", value=value)
+    if _whole(tensor1) and _whole(tensor2):
+        raise RuntimeFault(
+            "E0309", "addcdiv divides floats", help="write tensor1.float()",
+            torch="Integer division with addcdiv is no longer supported",
+        )  # fmt: skip
     first = tensor1 if value == 1 else value * tensor1
     return called(input + first / tensor2, "AddcdivBackward0", input, tensor1, tensor2)
 
@@ -175,6 +181,9 @@ def copysign(input: Any, other: Any) -> Any:
         raise not_a("Tensor", "copysign", "other", 1, other)
     traced = getattr(other, "__gradcli_rank__", 0)  # a Tensor, or what stands for one
     signs = O["signbit"](other) if traced else np.signbit(other)
+    if input.dtype.kind < 2:
+        wide = isinstance(other, Plain) and other.dtype.kind == 2
+        input = input.to(other.dtype if wide else dtypes.get_default_dtype())
     size = O["abs"](input)
     out = O["where"](signs, -size, size)
     if not isinstance(other, Plain):
@@ -250,7 +259,7 @@ def polar(abs: Any, angle: Any) -> Any:
 
 
 def conj_physical(input: Any) -> Any:
-    """The complex conjugate."""
+    """The complex conjugate; a real tensor itself."""
     return O["conj"](input) if input.is_complex() else input
 
 
@@ -276,7 +285,11 @@ def is_neg(input: Any) -> bool:
 
 def view_as_real(input: Any) -> Any:
     """The two parts of complex numbers along a last dimension."""
-    return O["stack"](input.real, input.imag, dim=-1)
+    out = called(O["stack"](input.real, input.imag, dim=-1), "ViewAsRealBackward0", input)
+    if isinstance(input, Plain) and isinstance(out, Plain):
+        out.array = input.own_array()[..., None].view(out.array.dtype)
+        note_view(out, input)
+    return out
 
 
 BOTH = (
@@ -289,6 +302,7 @@ ALONE = (polygamma, cdist, polar, view_as_real)
 """Functions only."""
 ALIASES = {
     "subtract": sub, "divide": div, "true_divide": div, "clip": clamp, "resolve_neg": resolve_conj,
+    "conj": conj_physical,
 }  # fmt: skip
 """Further names."""
 WRITTEN = (
@@ -304,5 +318,7 @@ WRITTEN = (
     sgn,
     float_power,
     conj_physical,
+    logit,
+    mvlgamma,
 )
 """Those of which a form writes in place: ``x.clamp_(0, 1)``."""

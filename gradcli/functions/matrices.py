@@ -88,7 +88,8 @@ def adjoint(input: Any) -> Any:
             "tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D "
             "tensor.",
         )
-    return O["conj"](O["mT"](input) if len(input.shape) != 0 else input)
+    turned = O["mT"](input) if len(input.shape) != 0 else input
+    return O["conj"](turned) if input.is_complex() else turned
 
 
 def cholesky(input: Any, upper: bool = False) -> Any:

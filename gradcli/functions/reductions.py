@@ -170,8 +170,8 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
     before = (slice(None),) * normal_dim(dim, len(input.shape))
     size = len(input.shape) and input.shape[normal_dim(dim, len(input.shape))]
     for _ in range(min(n, size)):
-        last = input[(*before, slice(1, None))]
-        input = last - input[(*before, slice(None, -1))]
+        last, first = input[(*before, slice(1, None))], input[(*before, slice(None, -1))]
+        input = O["ne"](last, first) if input.dtype.kind == 0 else last - first
     return input
 
 
@@ -192,6 +192,8 @@ def _trapezes(y: Any, x: Any, dx: Any, dim: int) -> Any:
     before = (slice(None),) * axis
     if x is not None and not hasattr(x, "shape"):
         raise not_a("Tensor", "trapezoid", "x", 2, x)
+    if x is not None and x.dtype.kind == 0:
+        O["sub"](x, x)  # booleans have no difference here: the error of that
     if x is not None and len(x.shape) == 1:
         dx = O["reshape"](diff(x), (-1,) + (1,) * (len(y.shape) - 1 - axis))
     elif x is not None:

@@ -368,6 +368,11 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple:
     for i, value in enumerate(listed):
         if not getattr(value, "__gradcli_rank__", 0):
             raise not_a("Tensor", "meshgrid", "tensors", i + 1, value)
+        if len(value.shape) > 1:
+            raise RuntimeFault(
+                "E0301", "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: "
+                f"{list(value.shape)}",
+            )  # fmt: skip
     if indexing not in ("ij", "xy"):
         raise RuntimeFault("E0304", f"indexing is 'ij' or 'xy', not {indexing!r}")
     shape = tuple(t.numel() for t in listed)
@@ -382,9 +387,16 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple:
 
 def cartesian_prod(*tensors: Any) -> Any:
     """All combinations of entries of vectors, a row each."""
+    for value in tensors:
+        _check_vector(value)
     if len(tensors) == 1:
         return tensors[0]
     return overloads.stack([O["reshape"](g, (-1,)) for g in meshgrid(*tensors)], 1)
+
+
+def _check_vector(value: Any) -> None:
+    if len(value.shape) != 1:
+        raise RuntimeFault("E0301", f"Expect a 1D vector, but got shape {list(value.shape)}")
 
 
 _MANY = 300
@@ -403,7 +415,8 @@ def _choices(n: int, r: int) -> int:
 def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     """All choices of ``r`` entries of a vector, a row each."""
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    size = input.shape[0] if input.ndim == 1 else 0
+    _check_vector(input)
+    size = input.shape[0]
     if r < 0:
         raise RuntimeFault("E0304", f"Expect a non-negative number, but got {r}")
     count = _choices(size + r - 1 if with_replacement and size else size, r)
@@ -418,7 +431,13 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
 
 def block_diag(*tensors: Any) -> Any:
     """Matrices along a diagonal, zeros elsewhere."""
-    blocks = [t if t.ndim == 2 else O["reshape"](t, (1, -1)) for t in tensors]
+    for i, t in enumerate(tensors):
+        if t.ndim > 2:
+            raise RuntimeFault(
+                "E0301", "torch.block_diag: Input tensors must have 2 or fewer dimensions. "
+                f"Input {i} has {t.ndim} dimensions",
+            )  # fmt: skip
+    blocks = [t if t.ndim == 2 else O["reshape"](t, (1, t.numel())) for t in tensors]
     width = sum(b.shape[1] for b in blocks)
     rows, start = [], 0
     for b in blocks:

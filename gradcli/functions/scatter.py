@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.composite import called, is_batch, of_its_own
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.tensor.tensor import Plain
@@ -163,7 +164,9 @@ def diagflat(input: Any, offset: int = 0) -> Any:
 
 
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
-    """Powers of a vector's entries, a row for each."""
+    """Powers of a vector's entries, a row for each. Raises RuntimeFault (E0301) for others."""
+    if len(x.shape) != 1:
+        raise RuntimeFault("E0301", "x must be a one-dimensional tensor.")
     count = x.shape[0] if N is None else N
     powers = range(count) if increasing else range(count - 1, -1, -1)
     charge_shape((x.shape[0], count))
@@ -244,12 +247,9 @@ def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
             "E0304", f"maximum size for tensor at dimension {dimension} is {length} but size is "
             f"{size}" if step > 0 else f"step is {step} but must be > 0",
         )  # fmt: skip
-    starts = np.arange(0, length - size + 1, step)
-    charge_shape((starts.size, size, *input.shape))
-    index = starts[:, None] + np.arange(size)
-    windows = O["getitem"](input, (*_before(input, dimension), index))
-    at = normal_dim(dimension, len(input.shape))
-    return called(of_its_own(movedim(windows, at + 1, -1)), "UnfoldBackward0", input)
+    if size < 0:
+        raise RuntimeFault("E0304", f"size is {size} but must be >= 0")
+    return O["unfold"](input, dimension, size, step)
 
 
 def view_as_complex(input: Any) -> Any:
@@ -257,7 +257,11 @@ def view_as_complex(input: Any) -> Any:
     if input.shape[-1:] != (2,):
         raise RuntimeFault("E0301", "Tensor must have a last dimension of size 2")
     parts = [O["getitem"](input, (Ellipsis, i)) for i in (0, 1)]
-    return called(O["of_parts"](*parts), "ViewAsComplexBackward0", input)
+    out = called(O["of_parts"](*parts), "ViewAsComplexBackward0", input)
+    if isinstance(input, Plain) and isinstance(out, Plain) and input.array.flags.c_contiguous:
+        out.array = input.own_array().view(out.array.dtype)[..., 0]
+        note_view(out, input)
+    return out
 
 
 def positive(input: Any) -> Any:
@@ -274,6 +278,10 @@ def ravel(input: Any) -> Any:
 
 def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
     """Slices along a dimension scaled down to a norm of ``maxnorm`` at most."""
+    if len(input.shape) < 2:
+        raise RuntimeFault(
+            "E0301", f"renorm: input needs at least 2 dimensions, got {len(input.shape)} dimensions"
+        )
     others = tuple(d for d in range(len(input.shape)) if d != normal_dim(dim, len(input.shape)))
     size = O["norm"](input, p, others, True)
     scale = O["where"](size > maxnorm, maxnorm / (size + 1e-7), 1.0)

@@ -47,6 +47,8 @@ def msort(input: Any) -> Any:
 def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The ``k`` largest (or smallest) along a dimension, ``(values, indices)``."""
     size = input.shape[normal_dim(dim, len(input.shape))] if input.ndim else 1
+    if input.dtype.kind == 0:
+        raise RuntimeFault("E0309", "topk does not support bool dtypes on CPU")
     if not 0 <= k <= size:
         raise RuntimeFault(
             "E0304",
@@ -57,10 +59,26 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
     return _ordered(input, _along(order, dim, slice(0, k)) if input.ndim else order, dim, "topk")
 
 
+def sized(name: str, input: Any, dim: int) -> int:
+    """``dim``, counted from 0, once it is known to have entries. Raises IndexFault (E0307)."""
+    axis = normal_dim(dim, len(input.shape))
+    if input.shape and not input.shape[axis]:
+        raise IndexFault("E0307", f"{name}(): Expected reduction dim {axis} to have non-zero size.")
+    return axis
+
+
+def no_truths(input: Any, kernel: str) -> None:
+    """Raises UnwrittenFault (E0309), as PyTorch's ``kernel`` does, for booleans."""
+    if input.dtype.kind == 0:
+        said = f"\"{kernel}\" not implemented for 'Bool'"
+        raise UnwrittenFault("E0309", said, help="write x.int() first")
+
+
 @of_numbers_too
 def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The ``k``-th smallest along a dimension, counted from 1: ``(values, indices)``."""
-    axis = normal_dim(dim, input.ndim)
+    axis = sized("kthvalue", input, dim)
+    no_truths(input, "kthvalue_cpu")
     if not 0 < k <= input.shape[axis]:
         raise RuntimeFault(
             "E0304",
@@ -82,6 +100,7 @@ def _picked(input: Any, order: Any, place: int, dim: int, keepdim: bool, name: s
 @by_element
 def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """The middle entry (the lower of two) of all, or ``(values, indices)`` along a dimension."""
+    no_truths(input, "median_cpu")
     if dim is None:
         return called(median_of(input), "MedianBackward0", input)
     return _median_along(input, dim, keepdim)
@@ -89,7 +108,7 @@ def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
 
 @of_numbers_too
 def _median_along(input: Any, dim: int, keepdim: bool) -> Any:
-    size = input.shape[normal_dim(dim, input.ndim)]
+    size = input.shape[sized("median", input, dim)]
     order = O["argsort"](input, dim, False)
     missing = O["isnan"](input).sum(dim, True).array
     if not np.any(missing):

@@ -16,9 +16,9 @@ from gradcli.engine.record.composite import by_element, called, of_its_own
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions.reshaping import movedim
-from gradcli.functions.sorting import median_of
+from gradcli.functions.sorting import median_of, no_truths, sized
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import differentiated, is_number, refuse_derivative
 
@@ -72,6 +72,9 @@ def _quantile(
     input: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip: bool
 ) -> Any:
     points = np.asarray(getattr(q, "array", q), np.float64)
+    if input.dtype.kind != 2:
+        raise RuntimeFault("E0309", "quantile() input tensor must be either float or double dtype",
+                           help="write x.float() first")  # fmt: skip
     if interpolation not in _INTERPOLATION:
         raise RuntimeFault(
             "E0304",
@@ -140,10 +143,11 @@ def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
 @by_element
 def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """The middle one (the lower of two) of the entries that are numbers."""
+    no_truths(input, "median_cpu")
     if dim is None:
         return called(median_of(input, skip=True), "NanmedianBackward0", input)
     line = input if len(input.shape) else O["reshape"](input, (-1,))
-    at = dim if len(input.shape) else 0
+    at = sized("median", input, dim) if len(input.shape) else 0
     order = O["argsort"](line, at, False)
     counts = O["logical_not"](O["isnan"](line)).sum(at, True).array
     place = np.maximum((counts - 1) // 2, 0)
@@ -159,7 +163,7 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent entry along a dimension, the smallest of several, and its last place."""
     if not len(input.shape):
         return Extremes((input.clone(), wrap(np.int64(0), dtypes.int64)), "mode")
-    rows = np.moveaxis(input.array, normal_dim(dim, input.ndim), -1)
+    rows = np.moveaxis(input.array, sized("mode", input, dim), -1)
     charge_shape((*rows.shape[:-1], PIECE), 1)
     found = np.empty(rows.shape[:-1], np.int64)
     for place in np.ndindex(found.shape):
@@ -239,6 +243,9 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor
     """How many entries fall into each of ``bins`` equal parts of ``min`` to ``max``."""
     refuse_derivative("histc", bins=bins, min=min, max=max)
     raw = np.asarray(input.array).ravel()
+    if input.dtype.kind != 2:
+        said = f'"histogram_cpu" not implemented for {input.dtype.scalar_name!r}'
+        raise UnwrittenFault("E0309", said, help="write x.float() first")
     if not isinstance(bins, int):
         raise TypeFault("E0303", f"histc needs a whole number of bins, got {type(bins).__name__}")
     if bins < 1:

@@ -97,6 +97,7 @@ addcmul = elementwise(
     params={"value": 1},
     dtypes="promote",
     doc="x + value*tensor1*tensor2.",
+    refuses={"bool": "addcmul_cpu_out"},
     example="addcmul(x, y, 2) --x 1 --y 3",
 )
 div = elementwise(
@@ -132,6 +133,7 @@ lerp_number = linear(
     entrywise=True,
     dtypes="promote",
     grad_name="LerpBackward0",
+    refuses={"bool int": "lerp_kernel_scalar"},
     public=False,
 )
 neg = linear(
@@ -368,7 +370,7 @@ cbrt = elementwise(
 )
 square = elementwise(
     "square",
-    np.square,
+    lambda x: np.square(x) if getattr(x, "dtype", None) != np.bool_ else x.astype(np.int64),
     lambda x: 2.0 * x,
     doc="x times x.",
     dtypes="promote",

@@ -83,9 +83,22 @@ log10 = elementwise(
     cures=cures.LOG,
     slope_cures=cures.LOG_SLOPE,
 )
+
+
+def _log1p(x: Any) -> Any:
+    if not is_complex(x):
+        return np.log1p(x)
+    a, b = np.real(x), np.imag(x)
+    with np.errstate(over="ignore", invalid="ignore"):
+        near = 0.5 * np.log1p(a * (2.0 + a) + b * b)  # log(abs(1 + x)), exact near 0
+        out = np.asarray(np.log1p(x))
+        out.real = np.where(np.abs(a) + np.abs(b) < 0.5, near, out.real)
+    return out[()]
+
+
 log1p = elementwise(
     "log1p",
-    np.log1p,
+    _log1p,
     lambda t, x: t / (1.0 + x),
     doc="log(1 + x), exact near 0.",
     domain="x > -1",
@@ -185,7 +198,7 @@ logaddexp = elementwise(
 softsign = elementwise(
     "softsign",
     lambda x: x / (1.0 + np.abs(x)),
-    lambda t, x: t / (1.0 + x * sign(x)) ** 2,
+    lambda t, x: t * (1.0 / (1.0 + x * sign(x))) ** 2,
     doc="x/(1 + abs(x)).",
     refuses={"complex": "softsign_cpu"},
     numpy="""def _softsign(x):

@@ -294,6 +294,7 @@ trace = linear(
     doc="The sum of a matrix's diagonal.",
     example='trace(A @ A) --A "1,2;3,4"',
     core="(n,n)->()",
+    refuses={"bool": "trace"},
     numpy="np.trace",
     latex=r"\operatorname{tr}",
     batching=traces,

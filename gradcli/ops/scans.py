@@ -220,16 +220,26 @@ def _share(out: Any, dim: int) -> Any:
     return exp(where((before == out) & isinf(out), 0.0, before - out))
 
 
+def _times_own_share(h: Any, x: Any, out: Any, unknown: float = 0.0) -> Any:
+    """h times exp(x - out), which is how much of each result its entry is.
+
+    Where both are infinite it is ``unknown``, and no other entry's derivative feels it: NaN for a
+    cotangent and 0 for a tangent, as in PyTorch.
+    """
+    same = (x == out) & isinf(out)
+    return where(same, unknown, h * exp(where(same, 0.0, x - out)))
+
+
 logcumsumexp = general(
     "logcumsumexp",
     _lined(_in_single(_logcumsumexp)),
-    lambda g, x, out, dim: (
-        exp(x - out) * _swept_back(_share(out, dim), g, dim) if len(g.shape) else g * exp(x - out)
+    lambda g, x, out, dim: _times_own_share(
+        _swept_back(_share(out, dim), g, dim) if len(g.shape) else g, x, out, np.nan
     ),
     jvp=lambda tx, x, out, dim: (
-        recurrence(_share(out, dim), tx * exp(x - out), dim)
+        recurrence(_share(out, dim), _times_own_share(tx, x, out), dim)
         if len(out.shape)
-        else tx * exp(x - out)
+        else _times_own_share(tx, x, out)
     ),
     params={"dim": 0},
     doc="The logarithm of running sums of exponentials along a dimension, without overflow.",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from gradcli.ops.arithmetic import sqrt
@@ -156,11 +158,16 @@ def _safe(squares: object) -> object:
     return where(squares == 0, 1.0, squares)
 
 
+def _over_square(t: Any, part: Any, x: Any, y: Any) -> Any:
+    squares = x * x + y * y
+    return where(squares == 0, 0.0, t * part / _safe(squares))
+
+
 atan2 = elementwise(
     "atan2",
     np.arctan2,
-    lambda t, x, y: t * y / _safe(x * x + y * y),
-    lambda t, x, y: -t * x / _safe(x * x + y * y),
+    lambda t, x, y: _over_square(t, y, x, y),
+    lambda t, x, y: _over_square(-t, x, x, y),
     aliases=("arctan2",),
     doc="The angle of the point (y, x): atan2(x, y) is atan(x/y) by quadrant.",
     edges="slopes 0 and 0 at (0, 0)",
@@ -178,5 +185,5 @@ hypot = elementwise(
     example="hypot(x, y) --x 3 --y 4",
     parity="even",
     kink="at {0} = {1} = 0: hypot has no derivative (gradcli grad takes 0)",
-    refuses={"complex": "hypot_cpu"},
+    refuses={"bool complex": "hypot_cpu"},
 )

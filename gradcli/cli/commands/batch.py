@@ -14,85 +14,54 @@ import typer
 from gradcli import __version__
 from gradcli.cli import inputs, options
 from gradcli.cli.arguments import no_choice
+from gradcli.cli.options import option
 from gradcli.cli.streams import standard_input, unwritable
 from gradcli.language.limits.sizes import OUTPUT_LIMIT
 from gradcli.language.runtime.run import MAX_DEPTH, MAX_STEPS
 from gradcli.ops.errors import ValueFault
 
 Jsonl = Annotated[
-    str | None,
-    typer.Option("--jsonl", metavar="FILE", help="Rows as JSON objects, one a line; - is stdin."),
+    str | None, option("--jsonl", "Rows as JSON objects, one a line; - is stdin.", "FILE")
 ]
-Csv = Annotated[
-    str | None,
-    typer.Option("--csv", metavar="FILE", help="Rows as CSV; the header names the variables."),
-]
+Csv = Annotated[str | None, option("--csv", "Rows as CSV; the header names the variables.", "FILE")]
 Npy = Annotated[
-    str | None,
-    typer.Option("--npy", metavar="FILE", help="A structured array, or a table with --columns."),
+    str | None, option("--npy", "A structured array, or a table with --columns.", "FILE")
 ]
-Npz = Annotated[
-    str | None, typer.Option("--npz", metavar="FILE", help="An array for each variable, rows first")
-]
-Parquet = Annotated[
-    str | None, typer.Option("--parquet", metavar="FILE", help="A Parquet file (needs pyarrow).")
-]
-Columns = Annotated[
-    str | None, typer.Option("--columns", metavar="NAMES", help="Names of the columns of --npy.")
-]
+Npz = Annotated[str | None, option("--npz", "An array for each variable, rows first", "FILE")]
+Parquet = Annotated[str | None, option("--parquet", "A Parquet file (needs pyarrow).", "FILE")]
+Columns = Annotated[str | None, option("--columns", "Names of the columns of --npy.", "NAMES")]
 Jobs = Annotated[
-    str | None,
-    typer.Option("--jobs", metavar="FILE", help="Jobs as JSON objects, one a line: expr, vars ..."),
+    str | None, option("--jobs", "Jobs as JSON objects, one a line: expr, vars ...", "FILE")
 ]
 Const = Annotated[
-    list[str] | None,
-    typer.Option("--const", metavar="NAME=VALUE", help="The same in every row; may be repeated."),
+    list[str] | None, option("--const", "The same in every row; may be repeated.", "NAME=VALUE")
 ]
-Where = Annotated[
-    str | None, typer.Option("--where", metavar="COND", help="Only rows for which this holds.")
-]
-Id = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="Echo this column.")]
+Where = Annotated[str | None, option("--where", "Only rows for which this holds.", "COND")]
+Id = Annotated[str | None, option("--id", "Echo this column.", "COLUMN")]
 Out = Annotated[
-    str | None,
-    typer.Option("--out", "-o", metavar="FILE", help="Write here, whole at the end; - is stdout."),
+    str | None, option("--out", "Write here, whole at the end; - is stdout.", "FILE", also="-o")
 ]
 Format = Annotated[
-    str | None,
-    typer.Option("--format", metavar="FORM", help="jsonl, csv, npz, npy or parquet; by suffix."),
+    str | None, option("--format", "jsonl, csv, npz, npy or parquet; by suffix.", "FORM")
 ]
-NoGrad = Annotated[bool, typer.Option("--no-grad", help="Values only.")]
+NoGrad = Annotated[bool, option("--no-grad", "Values only.")]
 Cotangent = Annotated[
-    str | None,
-    typer.Option("--cotangent", metavar="VALUE", help="Weights of a result with entries."),
+    str | None, option("--cotangent", "Weights of a result with entries.", "VALUE")
 ]
-Workers = Annotated[
-    int | None, typer.Option("--workers", metavar="N", help="Processes (default: one a core).")
-]
-Executor = Annotated[
-    str, typer.Option("--executor", metavar="NAME", help="processes (default), serial or dask.")
-]
+Workers = Annotated[int | None, option("--workers", "Processes (default: one a core).", "N")]
+Executor = Annotated[str, option("--executor", "processes (default), serial or dask.", "NAME")]
 Scheduler = Annotated[
-    str | None,
-    typer.Option("--scheduler", metavar="ADDRESS", help="Of a Dask cluster; else a local one."),
+    str | None, option("--scheduler", "Of a Dask cluster; else a local one.", "ADDRESS")
 ]
-Halt = Annotated[
-    str, typer.Option("--halt", metavar="WHEN", help="Stop: never, at the first failure, or at N%.")
-]
+Halt = Annotated[str, option("--halt", "Stop: never, at the first failure, or at N%.", "WHEN")]
 JournalFile = Annotated[
-    str | None,
-    typer.Option("--journal", metavar="FILE", help="Keep what is done; on disk within 1 s."),
+    str | None, option("--journal", "Keep what is done; on disk within 1 s.", "FILE")
 ]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on where the journal ends.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No bar and no summary.")]
-ProgressKind = Annotated[
-    str, typer.Option("--progress", metavar="KIND", help="auto (a bar), json or none.")
-]
-Timeout = Annotated[
-    float, typer.Option("--timeout", metavar="S", help="Seconds allowed for a row; 0: no limit.")
-]
-Rng = Annotated[
-    int, typer.Option("--rng", metavar="SEED", help="Seed; each row draws its own random numbers.")
-]
+Resume = Annotated[bool, option("--resume", "Go on where the journal ends.")]
+Quiet = Annotated[bool, option("--quiet", "No bar and no summary.")]
+ProgressKind = Annotated[str, option("--progress", "auto (a bar), json or none.", "KIND")]
+Timeout = Annotated[float, option("--timeout", "Seconds allowed for a row; 0: no limit.", "S")]
+Rng = Annotated[int, option("--rng", "Seed; each row draws its own random numbers.", "SEED")]
 StatusFile = Annotated[str | None, typer.Argument(metavar="[JOURNAL]", hidden=True)]
 
 MOST_WORKERS = 256

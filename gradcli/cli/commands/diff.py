@@ -11,6 +11,7 @@ import typer
 
 from gradcli.cli import inputs, options, output, watchdog
 from gradcli.cli.diff_output import say, write_json, write_text
+from gradcli.cli.options import option
 from gradcli.engine import dtypes
 from gradcli.language.diagnostics.render import closest
 from gradcli.language.runtime.run import MAX_STEPS, Limits, Program, prepare
@@ -27,47 +28,28 @@ _VALUES = "a value is 2, 1,2,3 or pi/4, a declaration scalar, vector or matrix:n
 
 Wrt = Annotated[
     str | None,
-    typer.Option(
-        "--wrt",
-        metavar="NAMES",
-        help="By these; with --order 2, x,y is the mixed one: by x, then by y.",
-    ),
+    option("--wrt", "By these; with --order 2, x,y is the mixed one: by x, then by y.", "NAMES"),
 ]
-Order = Annotated[int, typer.Option("--order", metavar="N", help="Differentiate N times.")]
+Order = Annotated[int, option("--order", "Differentiate N times.", "N")]
 Along = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
         "--along",
-        metavar="NAME=V",
-        help="In a direction: a name for it (x=v) or its values (x=1,0); may be repeated.",
+        "In a direction: a name for it (x=v) or its values (x=1,0); may be repeated.",
+        "NAME=V",
     ),
 ]
-Structured = Annotated[
-    bool, typer.Option("--structured", help="By symmetric matrices as such: 2G - diag(G).")
-]
-At = Annotated[
-    list[str] | None,
-    typer.Option("--at", metavar="NAME=VALUE", help="Evaluate there; may be repeated."),
-]
-Zeros = Annotated[
-    bool, typer.Option("--zeros", help="Where the derivative is zero (one scalar variable).")
-]
+Structured = Annotated[bool, option("--structured", "By symmetric matrices as such: 2G - diag(G).")]
+At = Annotated[list[str] | None, option("--at", "Evaluate there; may be repeated.", "NAME=VALUE")]
+Zeros = Annotated[bool, option("--zeros", "Where the derivative is zero (one scalar variable).")]
 Range = Annotated[
-    str | None,
-    typer.Option("--range", metavar="A,B", help="Look for zeros from A to B (default -10,10)."),
+    str | None, option("--range", "Look for zeros from A to B (default -10,10).", "A,B")
 ]
-Taylor = Annotated[
-    int | None, typer.Option("--taylor", metavar="N", help="The Taylor series to order N instead.")
-]
-Around = Annotated[
-    str, typer.Option("--around", metavar="A", help="The point of the series: 0, pi/2, a.")
-]
-Let = Annotated[bool, typer.Option("--let/--no-let", help="Name what stands twice (not in JSON).")]
-Latex = Annotated[bool, typer.Option("--latex", help="Write LaTeX.")]
-Code = Annotated[
-    str | None,
-    typer.Option("--code", metavar="LIBRARY", help="Write a function: numpy, torch or jax."),
-]
+Taylor = Annotated[int | None, option("--taylor", "The Taylor series to order N instead.", "N")]
+Around = Annotated[str, option("--around", "The point of the series: 0, pi/2, a.", "A")]
+Let = Annotated[bool, option("--let/--no-let", "Name what stands twice (not in JSON).")]
+Latex = Annotated[bool, option("--latex", "Write LaTeX.")]
+Code = Annotated[str | None, option("--code", "Write a function: numpy, torch or jax.", "LIBRARY")]
 
 
 def diff(

@@ -8,6 +8,7 @@ import typer
 
 from gradcli.cli import inputs, output
 from gradcli.cli.examples import listed
+from gradcli.cli.options import option
 from gradcli.language.diagnostics.render import closest
 from gradcli.ops.errors import ValueFault
 
@@ -15,7 +16,7 @@ from gradcli.ops.errors import ValueFault
 def example(
     ctx: typer.Context,
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="One of them.")] = None,
-    run: Annotated[bool, typer.Option("--run", help="Run it instead of printing it.")] = False,
+    run: Annotated[bool, option("--run", "Run it instead of printing it.")] = False,
 ) -> int:
     """Example: gradcli example newton --run"""
     files = listed()

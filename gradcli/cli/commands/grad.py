@@ -7,34 +7,27 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 import numpy as np
-import typer
 
 from gradcli import engine
 from gradcli.cli import inputs, options, output, runner
 from gradcli.cli.job import Job
+from gradcli.cli.options import option
 from gradcli.engine import Tensor
 from gradcli.language.diagnostics.render import closest
 from gradcli.language.runtime.run import Outcome
 from gradcli.ops.errors import RuntimeFault, ValueFault
 
 Cotangent = Annotated[
-    str | None,
-    typer.Option("--cotangent", metavar="VALUE", help="Weights of a result with entries."),
+    str | None, option("--cotangent", "Weights of a result with entries.", "VALUE")
 ]
 Retain = Annotated[
-    str | None,
-    typer.Option("--retain", metavar="NAMES", help="Gradients of h,k or all variables too."),
+    str | None, option("--retain", "Gradients of h,k or all variables too.", "NAMES")
 ]
 
-Doctor = Annotated[
-    bool, typer.Option("--doctor", help="Say where a NaN or inf first comes from, both ways.")
-]
+Doctor = Annotated[bool, option("--doctor", "Say where a NaN or inf first comes from, both ways.")]
 
 
-Show = Annotated[
-    str | None,
-    typer.Option("--show", metavar="NAMES", help="Show a,b and their gradients at the end."),
-]
+Show = Annotated[str | None, option("--show", "Show a,b and their gradients at the end.", "NAMES")]
 
 
 @options.command(*options.EVERYTHING)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 from typing import Annotated, Any
 
-import typer
-
 from gradcli.cli import options, output, watchdog
 from gradcli.cli.job import Job
+from gradcli.cli.options import option
 from gradcli.display import graphs
 from gradcli.engine.grad_mode import mode
 from gradcli.ops.errors import RuntimeFault, ValueFault
@@ -16,19 +15,16 @@ from gradcli.ops.errors import RuntimeFault, ValueFault
 FORMS = ("text", "dot", "json", "ir")
 
 
-Form = Annotated[str | None, typer.Option("--format", help="text, dot, json or ir.")]
+Form = Annotated[str | None, option("--format", "text, dot, json or ir.")]
 Folder = Annotated[
-    str | None,
-    typer.Option("--tensorboard", metavar="DIR", help="Write an event file for TensorBoard here."),
+    str | None, option("--tensorboard", "Write an event file for TensorBoard here.", "DIR")
 ]
 
 
 @options.command(*options.EVERYTHING)
 def graph(
     job: Job,
-    values: Annotated[
-        bool, typer.Option("--values", help="Show each node's value and gradient.")
-    ] = False,
+    values: Annotated[bool, option("--values", "Show each node's value and gradient.")] = False,
     format: Form = None,
     tensorboard: Folder = None,
 ) -> None:

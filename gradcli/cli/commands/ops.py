@@ -8,6 +8,7 @@ import typer
 
 from gradcli.cli import options, output
 from gradcli.cli.operator_table import FACTS, Entry, entries
+from gradcli.cli.options import option
 from gradcli.display.records import dump_json
 from gradcli.language.diagnostics.render import closest
 from gradcli.ops.errors import ValueFault
@@ -17,9 +18,9 @@ from gradcli.ops.operator import OPERATORS, Operator
 def ops(
     ctx: typer.Context,
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="One operator.")] = None,
-    kind: Annotated[str | None, typer.Option("--kind", help="Only of a kind: linear ...")] = None,
-    search: Annotated[str | None, typer.Option("--search", help="Only where this is said.")] = None,
-    count: Annotated[bool, typer.Option("--count", help="How many names have what.")] = False,
+    kind: Annotated[str | None, option("--kind", "Only of a kind: linear ...")] = None,
+    search: Annotated[str | None, option("--search", "Only where this is said.")] = None,
+    count: Annotated[bool, option("--count", "How many names have what.")] = False,
     json: options.Json = False,
 ) -> None:
     """Example: gradcli ops tanh"""

@@ -70,6 +70,8 @@ def finish(
     op: Operator, inputs: Sequence[Any], params: dict[str, Any], array: Any, raw: Sequence[Any]
 ) -> Tensor:
     """The Tensor of what ``op`` computed from ``raw``, recorded where an input needs a gradient."""
+    if array.dtype == np.uint64:  # what NumPy adds bytes up in
+        array = array.astype(np.int64)
     out = wrap(array, dtypes.dtype_of(array))
     if op.kind == "linear" and (array is raw[0] or getattr(array, "base", None) is not None):
         note_view(out, inputs[0])

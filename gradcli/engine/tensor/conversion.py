@@ -118,10 +118,6 @@ class Conversions:
         """This tensor, which is dense."""
         return self if dtype is None else self.to(dtype)
 
-    def conj(self) -> Any:
-        """The complex conjugate; a real tensor unchanged."""
-        return OPERATORS["conj"](self) if self.dtype.is_complex else self
-
 
 def _no_device(name: str) -> Any:
     raise ValueFault("E0905", f"no device {name!r} here", help="use cpu, or install gradcli[cuda]")

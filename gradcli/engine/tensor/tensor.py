@@ -190,10 +190,18 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         """The real part; a real tensor itself."""
         return OPERATORS["real"](self) if self.dtype.is_complex else self
 
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.real.copy_(value)  # type: ignore[attr-defined]
+
     @property
     def imag(self) -> Tensor:
         """The imaginary part of a complex tensor."""
         return OPERATORS["imag"](self)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self.imag.copy_(value)  # type: ignore[attr-defined]
 
     @property
     def _version(self) -> int:

@@ -205,7 +205,7 @@ def glu(input: Any, dim: int = -1) -> Any:
             "E0301", f"Halving dimension must be even, but dimension {dim} is size "
             f"{input.shape[dim]}",
         )  # fmt: skip
-    first, second = input.chunk(2, dim)
+    first, second = input.tensor_split(2, dim)
     return called(first * _O["sigmoid"](second), "GluBackward0", input)
 
 

@@ -27,6 +27,8 @@ def embedding(
     ``max_norm`` first scales those rows of ``weight``, in place, whose ``norm_type``-norm is above
     it. ``scale_grad_by_freq`` divides the gradient of each row by how often it is named.
     """
+    if len(weight.shape) != 2:
+        raise RuntimeFault("E0301", "'weight' must be 2-D")
     batch = next((v for v in (input, weight) if is_batch(v)), None)
     if batch is not None and (max_norm is not None or scale_grad_by_freq):
         args = (input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine.dtypes import float16, float32
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
@@ -75,6 +76,8 @@ def layer_norm(
 
 
 def _standard(input: Any, dims: int | tuple, eps: float) -> Any:
+    if input.dtype is float16:  # computed in single, as in PyTorch: 1/eps**1.5 is no half
+        return _standard(input.to(float32), dims, eps).to(float16)
     centred = input - _O["mean"](input, dims, True)
     variance = _O["mean"](_O["square"](centred), dims, True)
     return centred * _O["rsqrt"](variance + eps)

@@ -12,7 +12,7 @@ import numpy as np
 from gradcli.engine.creation.sampling import rand
 from gradcli.engine.dtypes import int64
 from gradcli.engine.named_tuples import Extremes
-from gradcli.engine.record.composite import by_element, called
+from gradcli.engine.record.composite import by_element, called, is_batch
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions.indexing import scatter
@@ -20,6 +20,7 @@ from gradcli.functions.nn.padding import pad
 from gradcli.functions.nn.resampling import adaptive, averaged
 from gradcli.functions.nn.windows import Sizes, each, windows
 from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.indexing import Apart
 from gradcli.ops.memory_budget import charge_shape
 
 __all__ = [
@@ -52,7 +53,7 @@ def _pooled(input: Any, kernel: Any, stride: Any, padding: Any, rank: int, ceil:
     sizes = each(kernel, rank, "kernel_size")
     steps = each(stride, rank, "stride") if isinstance(stride, int) or stride else sizes
     edges = each(padding, rank, "padding")
-    if any(2 * e > k for e, k in zip(edges, sizes, strict=True)):
+    if any(edges) and any(2 * e > k for e, k in zip(edges, sizes, strict=True)):
         raise RuntimeFault(
             "E0304", "pad should be at most half of effective kernel size, but got "
             f"pad={edges[0]}, kernel_size={sizes[0]} and dilation=1",
@@ -67,35 +68,83 @@ def _max_pool(
 ) -> Any:  # fmt: skip
     sizes, steps, sides = _pooled(input, kernel, stride, padding, rank, ceil)
     spread = each(dilation, rank, "dilation")
-    outer = tuple(input.shape[-rank:])
-    padded = pad(input, sides, value=-float("inf")) if any(sides) else input
+    padded = input.detach()
+    padded = pad(padded, sides, value=-float("inf")) if any(sides) else padded
     if ceil:
         more = _extra(padded.shape[-rank:], sizes, steps, spread, sides)
         padded = pad(padded, more, value=-float("inf")) if any(more) else padded
-    found, out = windows(padded, sizes, steps, spread)
-    flat = _O["reshape"](found, (*input.shape[:-rank], *out, -1))
-    values, where = flat.max(-1)
-    if rank > 1:
-        values = called(values, f"MaxPool{rank}DWithIndicesBackward0", input)
-    else:
-        values = called(values, "SqueezeBackward1")
-    if not indices:
-        return values
-    return Extremes((values, _flat_places(where, sizes, steps, spread, sides, outer, rank)),
-                    f"max_pool{rank}d")  # fmt: skip
+    found, _ = windows(padded, sizes, steps, spread)
+    edges = tuple(sides[::2][::-1])
+    apart = all(k * d <= s for k, d, s in zip(sizes, spread, steps, strict=True))
+
+    def at(where: np.ndarray) -> list[np.ndarray]:
+        inside = np.unravel_index(where, sizes)
+        starts = _starts(where.shape[-rank:], steps, edges)
+        along = [s + i * d for s, i, d in zip(starts, inside, spread, strict=True)]
+        for start, found, d in zip(starts, along, spread, strict=True):
+            if any(edges):  # where a window holds -inf alone: its first entry that is no padding
+                np.maximum(found, start % d, where=start < 0, out=found)
+        return along
+
+    name = f"MaxPool{rank}DWithIndicesBackward0" if rank > 1 else "SqueezeBackward1"
+    values, places = _largest(input, found, at, rank, indices, name, apart)
+    return Extremes((values, places), f"max_pool{rank}d") if indices else values
+
+
+@functools.lru_cache(maxsize=64)
+def _starts(counts: tuple, steps: tuple, edges: tuple) -> list[np.ndarray]:
+    """Where the windows begin along each dimension, to broadcast over the windows."""
+    rank = len(counts)
+    return [
+        np.arange(-e, n * s - e, s).reshape((-1,) + (1,) * (rank - 1 - i))
+        for i, (n, s, e) in enumerate(zip(counts, steps, edges, strict=True))
+    ]
+
+
+def _largest(
+    input: Any, found: Any, at: Callable, rank: int, indices: bool, name: str, apart: bool = False
+) -> tuple[Any, Any]:
+    """The largest entry of each window, and its place in the last ``rank`` dimensions if asked.
+
+    found    the windows, ``(N, C, out..., kernel...)``; they only say which entry it is: the values
+             are read from ``input`` itself, so that a gradient has no entry for each of a window's
+    at       the indices along each dimension of the entries at given places in their windows
+    apart    whether no two windows share an entry
+    """
+    found = _O["reshape"](found, (*found.shape[:-rank], math.prod(found.shape[-rank:])))
+    values = called(_read(input, found, at, rank, apart), name, *(input,) * (rank > 1))
+    return values, _flat_places(found, at, tuple(input.shape[-rank:])) if indices else None
+
+
+def _which(found: Any) -> np.ndarray:
+    """Which entry of each window is its largest: the first of equal ones, the last NaN."""
+    each = np.asarray(found.array)
+    where = each.argmax(-1)
+    if np.isnan(each.max(initial=0)):
+        backwards = np.isnan(each[..., ::-1])
+        where = np.where(backwards.any(-1), each.shape[-1] - 1 - backwards.argmax(-1), where)
+    return where
+
+
+def _read(input: Any, found: Any, at: Callable, rank: int, apart: bool) -> Any:
+    if is_batch(found):
+        return found.at_once(lambda x, f: _read(x, f, at, rank, apart), input, found)
+    where = _which(found)
+    index = (*_lead(where.shape, rank), *at(where))
+    return _O["getitem"](input, Apart(index) if apart else index)
+
+
+@functools.lru_cache(maxsize=64)
+def _lead(shape: tuple, rank: int) -> tuple[np.ndarray, ...]:
+    """The indices of the dimensions before the last ``rank`` ones, to broadcast over all."""
+    return np.indices(shape[:-rank] + (1,) * rank, sparse=True)[: len(shape) - rank]
 
 
 @by_element
-def _flat_places(
-    where: Any, kernel: tuple, stride: tuple, dilation: tuple, sides: list, outer: tuple, rank: int
-) -> Any:
-    inside = np.unravel_index(where.array, kernel)
+def _flat_places(found: Any, at: Callable, sizes: tuple) -> Any:
     total: Any = 0
-    for i in range(rank):
-        out = where.shape[len(where.shape) - rank + i]
-        start = np.arange(out).reshape((-1,) + (1,) * (rank - 1 - i)) * stride[i]
-        before = sides[2 * (rank - 1 - i)]
-        total = total * outer[i] + start + inside[i] * dilation[i] - before
+    for along, n in zip(at(_which(found)), sizes, strict=True):
+        total = total * n + along
     return wrap(np.asarray(total, np.int64), int64)
 
 
@@ -243,24 +292,18 @@ def _adaptive_max(input: Any, output_size: Any, rank: int, indices: bool) -> Any
         index.append(spot.reshape(shape))
     kernel = tuple(spot.shape[1] for spot in spots)
     charge_shape((*input.shape[:-rank], *wanted, *kernel))
-    found = _O["getitem"](input, (Ellipsis, *index))
-    values, where = _O["reshape"](found, (*input.shape[:-rank], *wanted, -1)).max(-1)
-    values = called(values, f"AdaptiveMaxPool{rank}DBackward0" if rank > 1 else "SqueezeBackward1")
-    if not indices:
-        return values
-    return Extremes((values, _adaptive_places(where, spots, sizes)), f"adaptive_max_pool{rank}d")
+    found = _O["getitem"](input.detach(), (Ellipsis, *index))
 
+    def at(where: np.ndarray) -> list[np.ndarray]:
+        inside = np.unravel_index(where, kernel)
+        return [
+            spot[np.arange(len(spot)).reshape((-1,) + (1,) * (rank - 1 - i)), inside[i]]
+            for i, spot in enumerate(spots)
+        ]
 
-@by_element
-def _adaptive_places(where: Any, spots: list, sizes: tuple) -> Any:
-    """The flat places of entries that stand at ``where`` in the windows at ``spots``."""
-    rank = len(spots)
-    inside = np.unravel_index(np.asarray(where.array), tuple(spot.shape[1] for spot in spots))
-    total: Any = 0
-    for i, (spot, n) in enumerate(zip(spots, sizes, strict=True)):
-        rows = np.arange(spot.shape[0]).reshape((-1,) + (1,) * (rank - 1 - i))
-        total = total * n + spot[rows, inside[i]]
-    return wrap(np.asarray(total, np.int64), int64)
+    name = f"AdaptiveMaxPool{rank}DBackward0" if rank > 1 else "SqueezeBackward1"
+    values, places = _largest(input, found, at, rank, indices, name)
+    return Extremes((values, places), f"adaptive_max_pool{rank}d") if indices else values
 
 
 def adaptive_avg_pool1d(input: Any, output_size: Any) -> Any:
@@ -373,22 +416,21 @@ def _fractional(
     lead = np.indices(input.shape[:-rank], sparse=True)
     charge_shape((*input.shape[:-rank], *wanted, *sizes))
     rows = [np.asarray(a).reshape(*a.shape, *(1,) * (2 * rank)) for a in lead]
-    found = _O["getitem"](input, (*rows, *index))
-    values, where = _O["reshape"](found, (*input.shape[:-rank], *wanted, -1)).max(-1)
-    values = called(values, f"FractionalMaxPool{rank}DBackward0", input)
-    if not indices:
-        return values
-    inside = np.unravel_index(np.asarray(where.array), sizes)
-    total: Any = 0
-    for i, size in enumerate(old):
-        spots = np.moveaxis(index[i], -rank + i, -1)
-        spots = np.broadcast_to(
-            spots.reshape(*index[i].shape[: -2 * rank], *[
-                m if d == i else 1 for d, m in enumerate(wanted)], -1),
-            (*where.shape, sizes[i]),
-        )  # fmt: skip
-        total = total * size + np.take_along_axis(spots, inside[i][..., None], -1)[..., 0]
-    return Extremes((values, wrap(np.asarray(total, np.int64), int64)), "fractional_max_pool")
+    found = _O["getitem"](input.detach(), (*rows, *index))
+
+    def at(where: np.ndarray) -> list[np.ndarray]:
+        inside = np.unravel_index(where, sizes)
+        along = []
+        for i, (spots, k) in enumerate(zip(index, sizes, strict=True)):
+            alone = [m if d == i else 1 for d, m in enumerate(wanted)]
+            spots = np.moveaxis(spots, -rank + i, -1).reshape(*spots.shape[: -2 * rank], *alone, k)
+            spots = np.broadcast_to(spots, (*where.shape, k))
+            along.append(np.take_along_axis(spots, inside[i][..., None], -1)[..., 0])
+        return along
+
+    name = f"FractionalMaxPool{rank}DBackward0"
+    values, places = _largest(input, found, at, rank, indices, name)
+    return Extremes((values, places), "fractional_max_pool") if indices else values
 
 
 def fractional_max_pool2d(

@@ -7,7 +7,7 @@ from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import empty
-from gradcli.functions.nn import layers as functions
+from gradcli.functions.nn import layers
 from gradcli.nn import init
 from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter
@@ -58,7 +58,7 @@ class Linear(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """``(..., in_features)`` to ``(..., out_features)``."""
-        return functions.linear(input, self.weight, self.bias)
+        return layers.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         """The sizes."""
@@ -96,7 +96,7 @@ class Bilinear(Module):
 
     def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
         """``(..., in1)`` and ``(..., in2)`` to ``(..., out_features)``."""
-        return functions.bilinear(input1, input2, self.weight, self.bias)
+        return layers.bilinear(input1, input2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         """The sizes."""

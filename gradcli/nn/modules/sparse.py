@@ -7,12 +7,10 @@ from typing import Any
 from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import empty
 from gradcli.engine.grad_mode import no_grad
-from gradcli.functions.nn import embedding as functions
+from gradcli.functions.nn import embedding
 from gradcli.nn import init
 from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter
-
-__all__ = ["Embedding", "EmbeddingBag"]
 
 
 class _Table(Module):
@@ -26,7 +24,7 @@ class _Table(Module):
         super().__init__()
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         if padding_idx is not None:
-            padding_idx = functions.padding_row(padding_idx, num_embeddings)
+            padding_idx = embedding.padding_row(padding_idx, num_embeddings)
         self.padding_idx = padding_idx
         self.max_norm, self.norm_type = max_norm, norm_type
         self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
@@ -85,7 +83,7 @@ class Embedding(_Table):
 
     def forward(self, input: Tensor) -> Tensor:
         """Whole numbers of any shape to vectors: one more dimension."""
-        return functions.embedding(
+        return embedding.embedding(
             input, self.weight, self.padding_idx, self.max_norm, self.norm_type,
             self.scale_grad_by_freq, self.sparse,
         )  # fmt: skip
@@ -134,7 +132,7 @@ class EmbeddingBag(_Table):
         self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
     ) -> Tensor:
         """Bags of whole numbers to a vector each."""
-        return functions.embedding_bag(
+        return embedding.embedding_bag(
             input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq,
             self.mode, self.sparse, per_sample_weights, self.include_last_offset, self.padding_idx,
         )  # fmt: skip
