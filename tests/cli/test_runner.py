@@ -59,7 +59,7 @@ def test_auto_generates_where_many_evaluations_follow(cli, made):
 )  # fmt: skip
 def test_what_has_no_program_runs_on_the_engine(cli, text):
     eager, generated = (
-        results(cli("minimize", text, "--x", "3", "--rng", "3", "--runner", name))
+        results(cli("minimize", text, "--x", "3", "--rng", "3", "--steps", "40", "--runner", name))
         for name in ("eager", "generated")
     )
     assert generated == eager
