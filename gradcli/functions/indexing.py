@@ -186,6 +186,7 @@ def gather(input: Any, dim: int, index: Any) -> Any:
 
 def _gathered(input: Any, dim: int, index: np.ndarray) -> Any:
     shape = index.shape
+    charge_shape(shape)  # before every index is compared with the size
     if not index.size:
         nothing = O["getitem"](O["reshape"](input, (-1,)), slice(0, 0))
         return called(O["reshape"](nothing, shape), "GatherBackward0")
