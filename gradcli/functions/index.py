@@ -37,7 +37,8 @@ HOMES = {
             "add sub rsub div pow pow_ addcdiv lerp clamp clamp_ clip_ clamp_min clamp_min_ "
             "clamp_max clamp_max_ nan_to_num nan_to_num_ round round_ deg2rad deg2rad_ rad2deg "
             "rad2deg_ sgn sgn_ copysign copysign_ mvlgamma mvlgamma_ logit logit_ float_power "
-            "float_power_ resolve_conj angle conj conj_physical conj_physical_ fill is_conj is_neg"
+            "float_power_ resolve_conj angle conj conj_physical conj_physical_ fill is_conj "
+            "is_neg"
         ),
         alone="polygamma cdist polar view_as_real",
         aliases={
@@ -75,20 +76,17 @@ HOMES = {
     ),
     "reshaping": Home(
         (
-            "split split_with_sizes chunk unsafe_split unsafe_split_with_sizes unsafe_chunk unbind tensor_split movedim "
-            "unflatten expand_as view_as reshape_as repeat_interleave fliplr flipud rot90 nonzero "
-            "argwhere is_same_size equal allclose t transpose swapaxes unsqueeze"
+            "split split_with_sizes chunk unsafe_split unsafe_split_with_sizes unsafe_chunk "
+            "unbind tensor_split movedim unflatten expand_as view_as reshape_as repeat_interleave "
+            "fliplr flipud rot90 nonzero argwhere is_same_size equal allclose t transpose "
+            "swapaxes unsqueeze"
         ),
         alone=(
-            "hstack vstack dstack column_stack permute where meshgrid cartesian_prod "
-            "combinations block_diag unravel_index"
+            "hstack vstack dstack column_stack permute where meshgrid cartesian_prod combinations "
+            "block_diag unravel_index"
         ),
         turned="t transpose swapaxes swapdims unsqueeze",
-        aliases={
-            "moveaxis": "movedim",
-            "swapdims": "transpose",
-            "row_stack": "vstack",
-        },
+        aliases={"moveaxis": "movedim", "swapdims": "transpose", "row_stack": "vstack"},
     ),
     "sorting": Home("sort argsort msort topk kthvalue median aminmax"),
     "counting": Home(
