@@ -8,24 +8,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 
-class Home(NamedTuple):
-    """The names that a module of composed functions has for others."""
+class Home:
+    """The names that a module of composed functions has for others.
 
-    methods: str = ""
-    """Functions that are methods too; with a trailing underscore, their forms in place."""
-    alone: str = ""
-    """Functions only: the method differs, or there is none."""
-    turned: str = ""
-    """Those of which a form in place gives the tensor itself another shape: ``x.t_()``."""
-    aliases: Mapping[str, str] = {}
-    """Further names, each with the function's own: methods where that is one."""
+    methods  functions that are methods too; with a trailing underscore, their forms in place
+    alone    functions only: the method differs, or there is none
+    turned   those of which a form in place gives the tensor itself another shape: ``x.t_()``
+    aliases  further names, each with the function's own: methods where that is one
+    """
+
+    __slots__ = ("aliases", "alone", "methods", "turned")
+
+    def __init__(
+        self,
+        methods: str = "",
+        *,
+        alone: str = "",
+        turned: str = "",
+        aliases: Mapping[str, str] | None = None,
+    ) -> None:
+        self.methods = methods.split()
+        self.alone = alone.split()
+        self.turned = turned.split()
+        self.aliases = aliases or {}
 
     def functions(self) -> Iterator[tuple[str, str]]:
         """Every name of a function, with the function's own name."""
-        for name in (*self.methods.split(), *self.alone.split()):
+        for name in (*self.methods, *self.alone):
             if not name.endswith("_"):
                 yield name, name
         yield from self.aliases.items()

@@ -264,7 +264,7 @@ def _of_functions() -> dict[str, _Source]:
     """The composed functions as methods, and those that write in place what they give."""
     table: dict[str, _Source] = {}
     for module, home in HOMES.items():
-        names = set(home.methods.split())
+        names = home.methods
         for name, own in home.functions():
             if own in names:
                 table[name] = (found, f"{module}.{own}")
@@ -335,9 +335,7 @@ class _Unmade:
         return getattr(owner if value is None else value, self.name)
 
 
-TURNED = frozenset(
-    f"{name}_" for home in HOMES.values() for name in (*home.turned.split(), "squeeze")
-)
+TURNED = frozenset(f"{name}_" for home in HOMES.values() for name in (*home.turned, "squeeze"))
 """Methods in place that change the shape and not the entries."""
 METHODS: Mapping[str, Any] = LazyTable(
     {
