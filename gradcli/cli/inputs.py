@@ -12,7 +12,6 @@ import numpy as np
 
 from gradcli.cli import output, watchdog
 from gradcli.cli.arguments import Variables, no_choice, unknown
-from gradcli.cli.examples import packaged
 from gradcli.cli.streams import standard_input
 from gradcli.engine import Tensor, dtypes, wrap
 from gradcli.engine.creation import factories
@@ -73,6 +72,8 @@ _MOST = 4 << 20
 
 def read_text(file: str) -> str:
     """A text file, whole; ``examples/...`` are there anywhere. Raises ValueFault (E0904)."""
+    from gradcli.cli.examples import packaged  # a flag alone reads no file
+
     file = packaged(file) or file
     try:
         with open(file, "rb") as f:
