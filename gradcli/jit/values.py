@@ -141,7 +141,10 @@ class Notes(Trace):
     ) -> Value:
         out = super().apply(op, args, params, recorded)
         assert out.source is not None
-        if all(a in self.numbers for a in out.source.inputs()):
+        for a in out.source.args:
+            if a.__class__ is Value and a not in self.numbers:
+                break
+        else:
             self.numbers.add(out)  # what a rule computes with numbers alone
         return out
 
@@ -428,24 +431,24 @@ class Values:
             return ByTurn(count, lambda turn: tuple(part.item(turn) for part in found))
         (part,) = found
         if name == "enumerate":
-            shift = self.by_turn(range(start, start + count))
+            shift: Any = self.by_turn(range(start, start + count))
             return ByTurn(count, lambda turn: (shift.item(turn), part.item(turn)))
         if not isinstance(args[0], list | tuple | range):  # it is made a list of, step by step
             index = Value(self.trace, (), dtypes.int64, example=np.int64(1))
             self.trace.tape.append(Loop((0, count, 1), index, None, [], [], Block([]), []))
-        back = self.by_turn(range(count - 1, -1, -1))
+        back: Any = self.by_turn(range(count - 1, -1, -1))
         return ByTurn(count, lambda turn: part.item(back.item(turn)))
 
     def function(self, target: Any, args: list, options: dict) -> Any:
         """A function of the language."""
         for name in ("enumerate", "zip", "reversed"):
             if target is names.NAMES[name]:
-                made = self.iterator(name, [*args], dict(options))
-                if made is not None:
+                turns = self.iterator(name, [*args], dict(options))
+                if turns is not None:
                     args = [a.known if a.__class__ is ByTurn else a for a in args]
                     if not any(a is None or is_dynamic(a) for a in args):
-                        made.known = with_checks(target)(*args, **options)
-                    return made
+                        turns.known = with_checks(target)(*args, **options)
+                    return turns
         if any(a.__class__ is ByTurn for a in args):
             args = [a.known if a.__class__ is ByTurn else a for a in args]
             if None in args:
