@@ -156,7 +156,7 @@ class _Lowerer:
         self.nesting = 0
         self.statements = 0
         self.node: n.Node | None = None  # what is lowered, or could not be
-        writes = any(
+        writes = "[" in checked.source.text and any(
             isinstance(node, n.Assign | n.AugAssign) and isinstance(_first(node), n.Subscript)
             for node in n.walk(checked.module)
         )
@@ -178,8 +178,15 @@ class _Lowerer:
                 value = done.value
                 continue
             value = None
-            if child.__class__ is not GeneratorType:
+            kind = child.__class__
+            if kind is not GeneratorType:
                 self.node = child
+                if kind is n.Name:
+                    value = self.named(child.id, child)
+                    continue
+                if kind is n.Number:
+                    value = child.value
+                    continue
                 child = self.visit(child)
             stack.append((child, self.node))
         return value
@@ -231,32 +238,31 @@ class _Lowerer:
 
     # -- expressions -----------------------------------------------------------------------------
 
-    def Name(self, node: n.Name) -> Lowering:
+    def named(self, name: str, node: n.Name) -> Any:
         """A variable, or a name of the language."""
         frame: Frame | None = self.frame
         while frame is not None:
-            if node.id in frame.names:
-                return frame.names[node.id]
-            if node.id in frame.local:
-                raise NotTraceable(f"{node.id}, which is not set on every way")
+            if name in frame.names:
+                return frame.names[name]
+            if name in frame.local:
+                raise NotTraceable(f"{name}, which is not set on every way")
             frame = frame.parent
-        if node.id in self.checked.imported:
-            return self.checked.imported[node.id]
-        if node.id in self.checked.modules:
+        if name in self.checked.imported:
+            return self.checked.imported[name]
+        if name in self.checked.modules:
             raise NotTraceable("a module")
-        if node.id in names.CONSTANTS:
-            return names.CONSTANTS[node.id]
-        if id(node) in self.checked.variables and node.id not in names.NAMES:
-            raise NotTraceable(f"{node.id}, which is not set on every way")
-        return names.function(node.id)
-        yield
+        if name in names.CONSTANTS:
+            return names.CONSTANTS[name]
+        if id(node) in self.checked.variables and name not in names.NAMES:
+            raise NotTraceable(f"{name}, which is not set on every way")
+        return names.function(name)
 
     def Literal(self, node: Any) -> Lowering:
-        """A number, a text, ``True``, ``False``, ``None`` or ``...``, as written."""
+        """A text, ``True``, ``False``, ``None`` or ``...``, as written."""
         return node.value
         yield
 
-    Number = String = Literal
+    String = Literal
 
     def Binary(self, node: n.Binary) -> Lowering:
         """``a op b``."""

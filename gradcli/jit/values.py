@@ -141,7 +141,10 @@ class Notes(Trace):
     ) -> Value:
         out = super().apply(op, args, params, recorded)
         assert out.source is not None
-        if all(a in self.numbers for a in out.source.inputs()):
+        for a in out.source.args:
+            if a.__class__ is Value and a not in self.numbers:
+                break
+        else:
             self.numbers.add(out)  # what a rule computes with numbers alone
         return out
 
