@@ -1,5 +1,7 @@
 """What holds for all tests: the same examples on every run, the default dtype, the long tests."""
 
+import gc
+
 import pytest
 from hypothesis import settings
 
@@ -26,3 +28,9 @@ def default_dtype():
     before = dtypes.get_default_dtype()
     yield
     dtypes.set_default_dtype(before)
+
+
+def pytest_collection_finish() -> None:
+    """What is there for the whole run is not looked through at every collection of garbage."""
+    gc.collect()
+    gc.freeze()

@@ -7,7 +7,6 @@ import io
 import os
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 
 import gradcli
+from gradcli.cli.main import run
 from gradcli.language.diagnostics import codes
 from gradcli.language.diagnostics.codes import CODES
 from gradcli.language.runtime.run import prepare
@@ -86,20 +86,14 @@ def test_python(code):
 
 
 @pytest.mark.parametrize("code", COMMANDS)
-def test_command(code, tmp_path):
+def test_command(code, tmp_path, monkeypatch, capsys):
     words = shlex.split(CODES[code][2])
     assert words[:2] == ["$", "gradcli"]
-    ran = subprocess.run(
-        [sys.executable, "-m", "gradcli", *words[2:]],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert ran.returncode in (1, 2, 3)
-    assert f"error[{code}]" in ran.stderr
+    monkeypatch.chdir(tmp_path)
+    with open(os.devnull, encoding="utf-8") as nothing:
+        monkeypatch.setattr(sys, "stdin", nothing)
+        assert run(words[2:]) in (1, 2, 3)
+    assert f"error[{code}]" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("code", ROWS)
