@@ -17,6 +17,7 @@ import gradcli
 from gradcli import surface
 from gradcli.engine.dtypes import DType
 from gradcli.engine.tensor.tensor import Tensor
+from gradcli.functions.methods import METHODS
 from gradcli.ops.operator import Operator
 
 FILE = Path(gradcli.__file__).with_suffix(".pyi")
@@ -103,6 +104,7 @@ def _tensor() -> Iterator[str]:
     seen: dict[str, Any] = {}
     for kind in reversed(Tensor.__mro__[:-1]):
         seen.update(vars(kind))
+    seen.update(METHODS)
     for name, value in sorted(seen.items()):
         if isinstance(value, property):
             yield "    @property"

@@ -17,7 +17,7 @@ from gradcli.cli.streams import standard_input
 from gradcli.engine import Tensor, dtypes, wrap
 from gradcli.engine.creation import factories
 from gradcli.engine.creation import generator as random
-from gradcli.functions import overloads
+from gradcli.functions.index import found
 from gradcli.language.diagnostics.render import did_you_mean
 from gradcli.language.limits.sizes import OUTPUT_LIMIT
 from gradcli.language.names.table import NAMES
@@ -371,7 +371,7 @@ def as_result(value: Any) -> Any:
             getattr(v, "__gradcli_rank__", 0) for v in value
         ):
             # A list of results is one result with a row for each; stacking keeps the graph.
-            return overloads.stack(value)
+            return found("overloads.stack")(value)
         return factories.as_tensor(value)
     except Fault:
         raise ValueFault(

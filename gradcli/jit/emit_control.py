@@ -93,7 +93,8 @@ class ControlEmitter(Emitter):
         self.kept = self._checkpointed()
         self.lists = {
             ins.args[0] for ins in walk(program.block)
-            if ins.__class__ is Instruction and ins.op is scalars.PICK and scalar_kind(ins.out)
+            if ins.__class__ is Instruction and ins.op is scalars.PICK
+            and (scalar_kind(ins.out) or ins.out.dtype is dtypes.int64)
             and (ins.args[0] in set(program.inputs) or ins.args[0].const is not None)
         }  # fmt: skip
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.engine.custom_function.node import call
+from gradcli.engine.grad_mode import enable_grad
 from gradcli.engine.named_tuples import Extremes, Results
 from gradcli.engine.record.composite import dynamic_shape
 from gradcli.engine.tensor.attributes import Size
@@ -190,9 +191,10 @@ class Batched(Layer):
             batches = zeros_beside(members, self)
             kin: list = []
             before = moved(members)
-            for was, batch in zip(before, batches, strict=True):
-                if 0 not in bottom(was).array.strides:  # else others hold all that it shows
-                    store(batch, was)
+            with enable_grad():  # only the memory changes
+                for was, batch in zip(before, batches, strict=True):
+                    if 0 not in bottom(was).array.strides:  # else others hold all that it shows
+                        store(batch, was)
             for member, was, batch in zip(members, before, batches, strict=True):
                 member.__class__ = Batched
                 member.__init__(batch.content, level)
@@ -308,10 +310,16 @@ class Batched(Layer):
         return format(self._one("you write in a format"), spec) if spec else repr(self)
 
     def _one(self, what: str) -> Any:
+        value = self.alike()
+        if value is None:
+            raise _depends(what)
+        return value
+
+    def alike(self) -> Any:
         """Any value of the batch, where all are the same in a vmap that the user did not write.
 
         Such a vmap is over the directions of another transform, ``hessian`` for example. What the
-        function computes from its arguments is then the same for all.
+        function computes from its arguments is then the same for all. None elsewhere.
         """
         level = self.__gradcli_rank__
         if any(v.internal and v.level == level for v in running.vmaps):
@@ -320,7 +328,7 @@ class Batched(Layer):
             same = numbers == numbers[:1]
             if np.all(same | (numbers != numbers)):
                 return self.content[0]
-        raise _depends(what)
+        return None
 
 
 def _placed(result: Any, dim: int | None, level: int) -> Any:
@@ -405,7 +413,9 @@ class _Where:
         parts: list[Any] = []
         for part in index if isinstance(index, tuple) else (index,):
             if is_batched(part, level) and part.dtype.kind == 0:
-                raise dynamic_shape("indexing with a boolean mask")
+                part = part.alike()
+                if part is None:
+                    raise dynamic_shape("indexing with a boolean mask")
             plain = part if rank_of(part) > 1 else plain_index(part)
             if getattr(plain, "dtype", None) == np.bool_:
                 parts += np.nonzero(plain)

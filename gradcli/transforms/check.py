@@ -261,7 +261,7 @@ def _backward(func: Callable, full: list, which: list[int]) -> list[list[np.ndar
 def _forward(func: Callable, full: list, which: list[int]) -> list[list[np.ndarray]]:
     """The same by forward mode, a column for each entry of an input."""
     columns: list[list[Any]] = [[] for _ in which]
-    at = [full[i].detach() for i in which]
+    at = [full[i] for i in which]  # which require gradients: the function may ask for them
 
     def result(*values: Any) -> tuple:
         given = list(full)
@@ -323,6 +323,8 @@ def gradcheck(
          "Expected at least one of check_forward_ad or check_backward_ad to be True"),
         (check_batched_grad, check_backward_ad,
          "Setting check_batched_grad=True requires check_backward_ad to be True"),
+        (check_undefined_grad, check_backward_ad,
+         "Setting check_undefined_grad=True requires check_backward_ad to be True"),
         (check_batched_forward_grad, check_forward_ad,
          "Setting check_batched_forward_grad=True requires check_forward_ad to be True"),
     ):  # fmt: skip

@@ -27,6 +27,7 @@ class _Running(threading.local):
         self.vmaps: list[Vmap] = []  # outermost first
         self.randomness: dict[int, str] = {}  # what each vmap says of random numbers
         self.dual: list[int] = []  # the level that ``forward_ad.dual_level`` opened
+        self.linear: set[int] = set()  # levels whose tangents are recorded, whatever the mode
         # What writes made part of a level (weak references), and what it was before.
         self.promoted: dict[int, list[tuple[Any, Any]]] = {}
 

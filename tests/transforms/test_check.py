@@ -33,7 +33,8 @@ PLAIN = torch.tensor([1.5, 2.5, 3.5], dtype=torch.double)
 ])  # fmt: skip
 def test_what_agrees(function, inputs):
     assert gradcheck(function, inputs)
-    assert gradcheck(function, inputs, check_forward_ad=True, check_backward_ad=False)
+    options = {"check_backward_ad": False, "check_undefined_grad": False}
+    assert gradcheck(function, inputs, check_forward_ad=True, **options)
     assert gradgradcheck(function, inputs)
 
 
@@ -147,3 +148,16 @@ def test_single_precision_is_warned_of():
     ones = torch.ones(2, requires_grad=True)
     with pytest.warns(UserWarning, match="Input #0 requires gradient and is not a double"):
         assert gradcheck(lambda a: a, ones, atol=0.1)
+
+
+def test_forward_over_reverse_takes_the_gradient_of_the_primal():
+    x = torch.tensor([0.3, -1.2], dtype=torch.float64, requires_grad=True)
+    for rev in (True, False):
+        options = {"check_rev_over_rev": rev, "check_undefined_grad": rev}
+        assert gradgradcheck(torch.sin, x, check_fwd_over_rev=True, **options)
+        assert not gradgradcheck(
+            lambda x: torch.sin(x.detach()) * x, x, check_fwd_over_rev=True, raise_exception=False,
+            **options,
+        )  # fmt: skip
+    with pytest.raises(AssertionError, match="check_undefined_grad"):
+        gradgradcheck(torch.sin, x, check_fwd_over_rev=True, check_rev_over_rev=False)

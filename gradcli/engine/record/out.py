@@ -8,7 +8,7 @@ from typing import Any
 
 from gradcli.engine.grad_mode import current, no_grad
 from gradcli.engine.tensor.tensor import Plain, Tensor
-from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
 from gradcli.ops.operator import Operator
 
 
@@ -22,6 +22,12 @@ def into(
     that cannot hold the result, TypeFault (E0303) where ``out`` is no tensor.
     """
     targets = out if isinstance(out, tuple | list) else (out,)
+    if any(getattr(v, "__gradcli_rank__", 0) > 1 for v in (*args, *options.values(), *targets)):
+        raise UnwrittenFault(
+            "E0414",
+            "the out= function would lose what a transform follows: forward AD and vmap take the "
+            "result of the function",
+        )
     for target in targets:
         if not isinstance(target, Plain):
             raise TypeFault("E0303", f"out must be a tensor, got {type(target).__name__}")

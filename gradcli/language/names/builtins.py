@@ -14,7 +14,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.tensor.tensor import Tensor
-from gradcli.functions.arithmetic import round as round_to
+from gradcli.functions.index import found
 from gradcli.language.limits.sizes import (
     INT_BITS,
     WALKED,
@@ -337,7 +337,11 @@ def _absolute(value: Any) -> Any:
 def _rounded(value: Any, digits: Any = None, *, decimals: Any = None) -> Any:
     digits = decimals if digits is None else digits  # PyTorch's name for it
     if _is_data(value):
-        return OPERATORS["round"](value) if digits is None else round_to(value, decimals=digits)
+        return (
+            OPERATORS["round"](value)
+            if digits is None
+            else found("arithmetic.round")(value, decimals=digits)
+        )
     if digits is None:
         return bounded(_round(value))
     # Python would compute 10**digits first.

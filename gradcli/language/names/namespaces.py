@@ -21,7 +21,7 @@ from gradcli.engine.creation.generator import Generator
 from gradcli.engine.graph.node import Node
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Tensor
-from gradcli.functions import overloads, reshaping
+from gradcli.functions import methods, overloads, reshaping
 from gradcli.language.names import (
     argument_checks,
     builtins,
@@ -130,7 +130,7 @@ def _torch_table(names: Mapping[str, Any]) -> dict[str, Any]:
     table = dict(names)
     for name in builtins.PYTHON_ONLY:
         table.pop(name, None)
-    table.update(functions.composed())
+    table.update(methods.COMPOSED)
     table.update(functions.created())
     table.update(_in_place())
     table.update(factories.TYPED)
@@ -336,7 +336,7 @@ def torch(names: Mapping[str, Any]) -> Namespace:
 def numpy(names: Mapping[str, Any]) -> Namespace:
     """``import numpy``: the same tensors; those made here are float64, as NumPy's arrays are."""
     table = dict(names)
-    table.update(functions.composed())
+    table.update(methods.COMPOSED)
     for name in ("array", "asarray", "ones", "zeros", "full", "eye", "arange", "linspace"):
         table[name] = _wide(getattr(factories, {"array": "tensor", "asarray": "tensor"}.get(
             name, name)))  # fmt: skip
@@ -390,7 +390,7 @@ def math(names: Mapping[str, Any]) -> Namespace:
         "log10 log1p sqrt cbrt hypot floor ceil trunc pow isnan isinf isfinite pi e inf nan prod "
         "erf erfc gamma lgamma copysign"
     )
-    known = {**functions.composed(), **names}
+    known = {**methods.COMPOSED, **names}
     table = {name: known[name] for name in wanted.split()}
     for name in ("floor", "ceil", "trunc"):
         table[name] = _whole(names[name], getattr(python, name))

@@ -7,6 +7,7 @@ from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import empty
+from gradcli.functions.nn.convolution import sides_of
 from gradcli.nn import functional as F
 from gradcli.nn import init
 from gradcli.nn.modules.module import Module
@@ -35,6 +36,18 @@ class _Convolution(Module):
             raise ValueFault("E0304", "in_channels must be divisible by groups")
         if out_channels % groups:
             raise ValueFault("E0304", "out_channels must be divisible by groups")
+        if isinstance(padding, str) and padding not in ("same", "valid"):
+            raise ValueFault(
+                "E0304", f"Invalid padding string {padding!r}, should be one of {{'valid', 'same'}}"
+            )
+        if padding == "same" and max(_each(stride, self.rank)) > 1:
+            raise ValueFault("E0304", "padding='same' is not supported for strided convolutions")
+        if padding_mode not in ("zeros", "reflect", "replicate", "circular"):
+            raise ValueFault(
+                "E0304",
+                "padding_mode must be one of {'zeros', 'reflect', 'replicate', 'circular'}, but "
+                f"got padding_mode='{padding_mode}'",
+            )
         rank = self.rank
         self.in_channels, self.out_channels = in_channels, out_channels
         self.kernel_size, self.stride = _each(kernel_size, rank), _each(stride, rank)
@@ -61,9 +74,8 @@ class _Convolution(Module):
         convolve = getattr(F, f"conv{self.rank}d")
         padding: Any = self.padding
         if self.padding_mode != "zeros":
-            mode = {"zeros": "constant"}.get(self.padding_mode, self.padding_mode)
-            sides = [n for size in reversed(padding) for n in (size, size)]
-            input, padding = F.pad(input, sides, mode=mode), 0
+            sides = sides_of(padding, self.kernel_size, self.dilation, self.rank)
+            input, padding = F.pad(input, sides, mode=self.padding_mode), 0
         return convolve(
             input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
         )

@@ -20,6 +20,7 @@ from gradcli.language.diagnostics.codes import CODES
 from gradcli.language.runtime.run import prepare
 from gradcli.ops.errors import Fault
 from tests.support.batches import read_rows
+from tests.support.families import family
 
 PACKAGE = Path(gradcli.__file__).parent
 
@@ -48,7 +49,7 @@ def test_no_code_is_explained_twice():
     assert keys == sorted(set(keys)) == list(CODES)
 
 
-@pytest.mark.parametrize("code", CODES)
+@family("code", CODES)
 def test_an_explanation_is_plain_and_whole(code):
     title, explanation, _ = CODES[code]
     assert title[0].islower() or title.split()[0] in ("NaN", "^", "=")
@@ -66,7 +67,7 @@ COMMANDS = [code for code, entry in CODES.items() if entry[2].startswith("$")]
 ROWS = [code for code, entry in CODES.items() if code.startswith("E092") and entry[2]]
 
 
-@pytest.mark.parametrize("code", PROGRAMS)
+@family("code", PROGRAMS)
 def test_program(code):
     with pytest.raises(Fault) as caught, np.errstate(all="ignore"):
         program = prepare(CODES[code][2], "file")
