@@ -73,6 +73,16 @@ Nan = Annotated[str, option("--nan", "At a NaN or inf: warn (default), allow or 
 Group = dict[str, tuple[Any, Any]]
 """Parameter names with their declaration and default."""
 
+
+def entry(
+    name: str, help: str, metavar: str | None = None, default: Any = None, kind: Any = str,
+    **more: Any,
+) -> tuple[Any, Any]:  # fmt: skip
+    """An option of a group: of the kind of its default, or of ``kind`` where it may be left out."""
+    wanted = kind | None if default is None else type(default)
+    return Annotated[wanted, option(name, help, metavar, **more)], default
+
+
 TEXT: Group = {
     "expression": (Expression, None),
     "pieces": (Pieces, None),
@@ -133,20 +143,23 @@ def command(
                 return function(job, **{name: asked[name] for name in own_declared})
 
         run.__doc__ = function.__doc__
-        keyword = inspect.Parameter.KEYWORD_ONLY
-        run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-            [
-                inspect.Parameter("ctx", keyword, annotation=typer.Context),
-                *(
-                    inspect.Parameter(name, keyword, annotation=kind, default=default)
-                    for name, (kind, default) in declared.items()
-                ),
-            ]
-        )
-        run.__annotations__ = {
-            "ctx": typer.Context,
-            **{n: kind for n, (kind, _) in declared.items()},
-        }
+        return taking(declared)(run)
+
+    return decorate
+
+
+def taking(declared: Group) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a function of a context and keywords the signature that Typer reads."""
+
+    def decorate(run: Any) -> Callable[..., Any]:
+        every = {"ctx": (typer.Context, inspect.Parameter.empty), **declared}
+        run.__signature__ = inspect.Signature([
+            inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default
+            )
+            for name, (kind, default) in every.items()
+        ])  # fmt: skip
+        run.__annotations__ = {name: kind for name, (kind, _) in every.items()}
         return run
 
     return decorate
