@@ -32,6 +32,7 @@ from gradcli.language.limits.sizes import (
     check_nested,
 )
 from gradcli.language.names import builtins
+from gradcli.language.names.calling import named
 from gradcli.language.type_names import a_value
 from gradcli.ops.errors import TypeFault, ValueFault
 from gradcli.ops.memory_budget import charge
@@ -141,8 +142,7 @@ def _operator_with_checks(function: Any, op: Operator, count: int | None) -> Cal
             return slow(x, y)
 
         call = binary
-    call.__name__ = name
-    return call
+    return named(call, name)
 
 
 def _numpy_names(function: Any) -> dict[str, str]:
@@ -176,8 +176,7 @@ def _any_arguments(function: Any, op: Operator, arity: int) -> Callable:
         result = op(*args, **options)
         return result.item() if getattr(result, "ndim", 1) == 0 else result
 
-    call.__name__ = name
-    return call
+    return named(call, name)
 
 
 _NUMBERS = frozenset((float, int, complex, bool))
@@ -253,8 +252,7 @@ def _joining(function: Callable) -> Callable:
             raise TypeFault("E0303", f"{name} takes its tensors in a list", help=f"{name}([a, b])")
         return function(_tensors(tensors, name), checked_option(dim if axis is None else axis))
 
-    call.__name__ = name
-    return call
+    return named(call, name)
 
 
 def _parting(pieces: Callable[[int, Any], int], function: Callable) -> Callable:
@@ -271,8 +269,7 @@ def _parting(pieces: Callable[[int, Any], int], function: Callable) -> Callable:
         charge(TENSOR_BYTES * check_length(pieces(most, size)))
         return function(x, *args, **options)
 
-    call.__name__ = name
-    return call
+    return named(call, name)
 
 
 def _data_first(function: Callable) -> Callable:
@@ -284,8 +281,7 @@ def _data_first(function: Callable) -> Callable:
             options[key] = checked_option(value)
         return function(checked_data(x, name), *[checked_option(a) for a in args], **options)
 
-    call.__name__ = name
-    return call
+    return named(call, name)
 
 
 def _making(function: Callable) -> Callable:
@@ -298,8 +294,7 @@ def _making(function: Callable) -> Callable:
             options[key] = checked_option(value)
         return function(data, *[checked_option(a) for a in args], **options)
 
-    call.__name__ = name
-    return call
+    return named(call, name)
 
 
 def _few(most: int, size: Any) -> int:
@@ -388,7 +383,6 @@ def composed(function: Callable) -> Callable:
         return function(*given, **options)
 
     call.__name__ = name
-    call.__module__ = __name__
     if hasattr(function, "dtype"):  # x.type(torch.LongTensor)
         call.dtype = function.dtype  # type: ignore[attr-defined]
     return call

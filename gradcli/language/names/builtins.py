@@ -32,7 +32,7 @@ from gradcli.language.limits.sizes import (
     take_steps,
     too_large,
 )
-from gradcli.language.names.calling import called
+from gradcli.language.names.calling import called, named
 from gradcli.language.type_names import EXCEPTIONS, a_value
 from gradcli.ops.errors import LimitFault, TypeFault, ValueFault
 from gradcli.ops.operator import OPERATORS
@@ -304,8 +304,7 @@ def _extreme(name: str, python: Callable) -> Callable:
             found = pairwise(found, value)
         return found
 
-    extreme.__name__ = name
-    return extreme
+    return named(extreme, name)
 
 
 _NONE = object()
@@ -360,8 +359,7 @@ def _every(name: str, python: Callable) -> Callable:
             return OPERATORS[name](value, *args, **options)
         return python(counted(value))
 
-    test.__name__ = name
-    return test
+    return named(test, name)
 
 
 _DIGITS = 1000

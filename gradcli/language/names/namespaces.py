@@ -30,6 +30,7 @@ from gradcli.language.names import (
     functions,
     settings,
 )
+from gradcli.language.names.calling import named
 from gradcli.language.type_names import a_value
 from gradcli.ops.errors import LimitFault, TypeFault
 from gradcli.ops.operator import OPERATORS
@@ -122,9 +123,7 @@ def _writing(name: str, method: Callable) -> Callable:
             )
         return argument_checks.method_with_checks(name, method, None)(input, *args, **options)
 
-    call.__name__ = name
-    call.__module__ = __name__
-    return call
+    return named(call, name)
 
 
 def _torch_table(names: Mapping[str, Any]) -> dict[str, Any]:
@@ -278,8 +277,7 @@ def _anomaly(name: str) -> Callable[[], bool]:
     def ask() -> bool:
         return getattr(importlib.import_module("gradcli.engine.backward.anomaly"), name)()
 
-    ask.__name__ = name
-    return ask
+    return named(ask, name)
 
 
 # What takes functions, layers and schedulers is a hundredth of the time at start-up each, and few
@@ -373,8 +371,7 @@ def _wide(make: Callable) -> Callable:
         finally:
             dtypes.set_default_dtype(before)
 
-    made.__name__ = make.__name__
-    return made
+    return named(made, make.__name__)
 
 
 def _number_of(dtype: dtypes.DType) -> Callable:
@@ -383,9 +380,7 @@ def _number_of(dtype: dtypes.DType) -> Callable:
     def number(value: Any = 0) -> Tensor:
         return factories.tensor(argument_checks.bounded_lists(value), dtype=dtype)
 
-    number.__name__ = dtype.name
-    number.__module__ = __name__
-    return number
+    return named(number, dtype.name)
 
 
 def math(names: Mapping[str, Any]) -> Namespace:
@@ -412,9 +407,7 @@ def _whole(of_tensors: Any, of_numbers: Callable) -> Callable:
     def call(x: Any) -> Any:
         return of_numbers(x) if x.__class__ in (float, int) else of_tensors(x)
 
-    call.__name__ = of_numbers.__name__
-    call.__module__ = __name__
-    return call
+    return named(call, of_numbers.__name__)
 
 
 MOST_FACTORS = 500
@@ -436,9 +429,7 @@ def _counting(function: Callable) -> Callable:
                 )  # fmt: skip
         return builtins.bounded(function(*numbers, **options))
 
-    call.__name__ = name
-    call.__module__ = __name__
-    return call
+    return named(call, name)
 
 
 STANDARD = (
