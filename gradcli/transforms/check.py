@@ -323,8 +323,6 @@ def gradcheck(
          "Expected at least one of check_forward_ad or check_backward_ad to be True"),
         (check_batched_grad, check_backward_ad,
          "Setting check_batched_grad=True requires check_backward_ad to be True"),
-        (check_undefined_grad, check_backward_ad,
-         "Setting check_undefined_grad=True requires check_backward_ad to be True"),
         (check_batched_forward_grad, check_forward_ad,
          "Setting check_batched_forward_grad=True requires check_forward_ad to be True"),
     ):  # fmt: skip
@@ -472,6 +470,10 @@ def gradgradcheck(
     ``grad_outputs`` weight the results; without them fixed numbers do. The second order is taken
     by reverse mode, by forward mode or by both.
     """
+    if options.get("check_undefined_grad", True) and not check_rev_over_rev:
+        raise AssertionFault(
+            "E0304", "Setting check_undefined_grad=True requires check_rev_over_rev to be True"
+        )
     options.update(check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev)
     inputs = tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import gradcli as torch
-from gradcli.autograd import Function, gradcheck, gradgradcheck
+from gradcli.autograd import Function, forward_ad, gradcheck, gradgradcheck
 from gradcli.autograd.gradcheck import GradcheckError
 
 
@@ -33,8 +33,7 @@ PLAIN = torch.tensor([1.5, 2.5, 3.5], dtype=torch.double)
 ])  # fmt: skip
 def test_what_agrees(function, inputs):
     assert gradcheck(function, inputs)
-    options = {"check_backward_ad": False, "check_undefined_grad": False}
-    assert gradcheck(function, inputs, check_forward_ad=True, **options)
+    assert gradcheck(function, inputs, check_forward_ad=True, check_backward_ad=False)
     assert gradgradcheck(function, inputs)
 
 
@@ -161,3 +160,17 @@ def test_forward_over_reverse_takes_the_gradient_of_the_primal():
         )  # fmt: skip
     with pytest.raises(AssertionError, match="check_undefined_grad"):
         gradgradcheck(torch.sin, x, check_fwd_over_rev=True, check_rev_over_rev=False)
+
+
+def test_forward_ad_sees_the_level_of_a_check():
+    def wrong(x):
+        if forward_ad._current_level >= 0:
+            x, tangent = forward_ad.unpack_dual(x)
+            x = forward_ad.make_dual(x, tangent * 1.1)
+        return x * x
+
+    x = torch.tensor([0.3, -1.2], dtype=torch.float64, requires_grad=True)
+    assert gradcheck(wrong, x)
+    with pytest.raises(GradcheckError, match="forward mode mismatch"):
+        gradcheck(wrong, x, check_forward_ad=True)
+    assert forward_ad._current_level == -1
