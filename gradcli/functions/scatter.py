@@ -261,9 +261,11 @@ def view_as_complex(input: Any) -> Any:
     """Complex numbers of two parts along the last dimension."""
     if input.shape[-1:] != (2,):
         raise RuntimeFault("E0301", "Tensor must have a last dimension of size 2")
+    if getattr(input, "__gradcli_rank__", 0) > 1:  # stands for a tensor in a transform
+        return input.viewed(view_as_complex)
     parts = [O["getitem"](input, (Ellipsis, i)) for i in (0, 1)]
     out = called(O["of_parts"](*parts), "ViewAsComplexBackward0", input)
-    if isinstance(input, Plain) and isinstance(out, Plain) and input.array.flags.c_contiguous:
+    if isinstance(input, Plain) and input.own_array().strides[-1] == input.dtype.itemsize:
         out.array = input.own_array().view(out.array.dtype)[..., 0]
         note_view(out, input)
     return out

@@ -213,6 +213,10 @@ class Batched(Layer):
 
     def put_at(self, target: Any, index: Any, value: Any) -> None:
         """``target[index] = value`` where the index differs along the batch."""
+        index, differs = _alike(index, self.__gradcli_rank__)
+        if not differs:
+            target[index] = value
+            return
         become(target, self.put_into(target, index, value))
 
     def put_into(self, target: Any, index: Any, value: Any, accumulate: bool = False) -> Any:
@@ -279,6 +283,9 @@ class Batched(Layer):
 
     def pick_from(self, source: Any, index: Any) -> Any:
         """``source[index]`` where the index differs along the batch."""
+        index, differs = _alike(index, self.__gradcli_rank__)
+        if not differs:
+            return source[index]
         where = _Where(self, source, index)
         return self.at_once(where.read, source)
 
@@ -377,6 +384,16 @@ def pick(tree: Any, level: int, i: int) -> Any:
     return tree.value[i] if is_batched(tree, level) else tree
 
 
+def _alike(index: Any, level: int) -> tuple[Any, bool]:
+    """An index whose masks are no batches where all elements have the same; has it batches yet?"""
+    parts = list(index) if isinstance(index, tuple) else [index]
+    for i, part in enumerate(parts):
+        if is_batched(part, level) and part.dtype.kind == 0:
+            same = part.alike()
+            parts[i] = part if same is None else same
+    return tuple(parts), holds(parts, level)
+
+
 class _Split:
     """An operator's arguments as a batch rule reads them."""
 
@@ -413,9 +430,7 @@ class _Where:
         parts: list[Any] = []
         for part in index if isinstance(index, tuple) else (index,):
             if is_batched(part, level) and part.dtype.kind == 0:
-                part = part.alike()
-                if part is None:
-                    raise dynamic_shape("indexing with a boolean mask")
+                raise dynamic_shape("indexing with a boolean mask")
             plain = part if rank_of(part) > 1 else plain_index(part)
             if getattr(plain, "dtype", None) == np.bool_:
                 parts += np.nonzero(plain)

@@ -19,7 +19,7 @@ from typing import Any
 
 from gradcli.engine.custom_function.context import Context
 from gradcli.engine.custom_function.node import call
-from gradcli.engine.grad_mode import current, enable_grad
+from gradcli.engine.grad_mode import current, enable_grad, mode
 from gradcli.engine.tensor.storage import Slots
 from gradcli.ops.operator import OPERATORS
 from gradcli.ops.read import push_forward
@@ -61,7 +61,11 @@ class Dual(Layer):
 
         Forward mode knows no ``no_grad``, and what ``linearize`` gives is read from a graph.
         """
-        return enable_grad() if self.__gradcli_rank__ in running.linear else nullcontext()
+        level = self.__gradcli_rank__
+        if level not in running.linear or mode.grad:
+            return nullcontext()
+        running.linear[level] = True
+        return enable_grad()
 
     def __gradcli_apply__(self, op: Any, args: tuple, params: dict) -> Any:
         level = self.__gradcli_rank__

@@ -125,7 +125,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     at, shape = flatten(tuple(primals))
     floating("primal", at)
     level = next_level()
-    running.linear.add(level)
+    running.linear[level] = False
     along = [leaf_of(OPERATORS["zeros_like"](p)) for p in at]
     try:
         with outside_inference():
@@ -133,7 +133,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
             value, pushed = _pushed(func, unflatten(duals, shape), level, False, False)
     finally:
         demote(level)
-        running.linear.remove(level)
+        silenced = running.linear.pop(level) and outer
     ends, form = flatten(pushed)
     with outside_inference(), enable_grad():
         # Linear in ``along``, so what it is pulled back to, as a function of the weights, has the
@@ -154,6 +154,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
                 f"{drawn(shape)}",
             )
         _same_shapes(at, given)
+        if further and silenced:  # the graph has more than the caller will differentiate
+            return tangents_of(lambda *leaves: func(*unflatten(list(leaves), shape)), at, given)
         tracked = any(t.edge is not None for v in given for t in tensors_of(v))
         create = recording() and (further or tracked)
         return unflatten(pull_back(back, weights, given, create), form)

@@ -514,15 +514,19 @@ class Layer(Slots, Operand):
         """``view``, ``as_strided``, of the memory below from so many entries after the first."""
         if self.batch:
             shape, steps = (self.content.shape[0], *shape), (self.content.stride(0), *steps)
-        else:
-            self.own()
 
         def part(value: Any) -> Any:
             if isinstance(value, Layer):
                 return value.strided(view, shape, steps, ahead)
             return view(value, shape, steps, value.storage_offset() + ahead)
 
-        return self.note_view(self.over(part))
+        return self.viewed(part)
+
+    def viewed(self, view: Callable[[Any], Any]) -> Any:
+        """This value with a view of each part: one that shares its memory."""
+        if not self.batch:
+            self.own()
+        return self.note_view(self.over(view))
 
     # -- what it is ------------------------------------------------------------------------------
 

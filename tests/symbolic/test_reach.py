@@ -168,7 +168,8 @@ REFUSED: dict[str, tuple[str, dict]] = {
     "cumprod": ("cumprod(x, 0)", {"x": V}), "logcumsumexp": ("logcumsumexp(x, 0)", {"x": V}),
 }  # fmt: skip
 ELSEWHERE = {
-    "drawn": "random numbers, in programs", "of_parts": "complex numbers",
+    "drawn": "random numbers, in programs", "unfold": "windows, in programs",
+    "of_parts": "complex numbers",
     "argcummax": "in the rule of cummax", "argcummin": "in the rule of cummin",
     "fourier": "complex, by gradcli.functions.fft", "bessel_i": "in the rules of i0 and i1",
     "bessel_ie": "in the rules of i0e and i1e", "bessel_j": "in the rules of bessel_j0, bessel_j1",

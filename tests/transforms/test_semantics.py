@@ -344,3 +344,24 @@ def test_indices_of_an_enclosing_batch():
     x = torch.tensor([[1.0, 3.0, 2.0], [3.0, 1.0, 2.0]])
     each = vmap(jacfwd(lambda row: row.cummax(0).values))(x)
     near(each, torch.stack([jacrev(lambda row: row.cummax(0).values)(row) for row in x]))
+
+
+@pytest.mark.parametrize("like", [torch.rand_like, torch.randn_like])
+def test_random_numbers_like_a_batch(like):
+    rows = torch.zeros(2, 3)
+    drawn = vmap(like, randomness="same")(rows)
+    assert drawn.shape == (2, 3) and (drawn[0] == drawn[1]).all()
+    inner = vmap(lambda row: vmap(like, randomness="different")(row), randomness="different")
+    assert len(set(inner(rows).flatten().tolist())) == 6
+    with pytest.raises(RuntimeError):
+        vmap(like)(rows)
+
+
+def test_a_constant_slope_of_a_square_still_leads_to_its_base():
+    x = torch.tensor(3.0, requires_grad=True)
+    for y in (x**2, x.square()):
+        found = []
+        for _ in range(3):
+            (y,) = torch.autograd.grad(y, x, create_graph=True)
+            found.append(y.item())
+        assert found == [6, 2, 0] and not y.requires_grad
