@@ -88,18 +88,11 @@ def adjoint(input: Any) -> Any:
             "tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D "
             "tensor.",
         )
-    return O["conj"](O["mT"](input) if len(input.shape) != 0 else input)
+    turned = O["mT"](input) if len(input.shape) != 0 else input
+    return O["conj"](turned) if input.is_complex() else turned
 
 
 def cholesky(input: Any, upper: bool = False) -> Any:
     """The lower triangular L with A = L L' of a positive definite matrix, or (``upper``) L'."""
     low = O["cholesky"](input)
     return called(adjoint(low), "CholeskyBackward0") if upper else low
-
-
-BOTH = (matrix_power, adjoint, cholesky)
-"""Functions that are methods too."""
-ALONE: tuple = ()
-"""Functions only."""
-ALIASES: dict[str, Any] = {}
-"""Further names."""

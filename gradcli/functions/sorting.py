@@ -185,7 +185,3 @@ def _extremes(x: Any, dim: int, keepdim: bool, name: str) -> Extremes:
         values = of_its_own(O["squeeze"](values, dim))
         indices = of_its_own(O["squeeze"](indices, dim))
     return Extremes((called(values, f"{name.capitalize()}Backward0"), indices), name)
-
-
-BOTH = (sort, argsort, msort, topk, kthvalue, median, aminmax)
-"""Functions that are methods too."""

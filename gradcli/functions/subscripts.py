@@ -100,10 +100,32 @@ def get_item(self: Tensor, index: Any) -> Any:
         if part is not None:
             return part.pick_from(self, index)
     index = plain_index(index)
+    if index.__class__ is tuple and (steps := _numbers_first(index)) is not None:
+        self, index = FUNCTIONS["getitem"](self, steps[0]), steps[1]
     out = FUNCTIONS["getitem"](self, index)
     if out.edge is None or index.__class__ is int or is_basic(index):
         return out
     return runs_once(out)
+
+
+def _numbers_first(parts: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
+    """An index in two steps, where NumPy and PyTorch differ: its numbers, then all the rest.
+
+    NumPy counts a number as an index array beside one, and where they stand apart has the picked
+    dimension first: ``zeros(2, 3, 4)[0, :, [1, 1]]`` is (2, 3) there, (3, 2) here.
+    """
+    picks = [i for i, p in enumerate(parts) if p.__class__ is int or isinstance(p, np.ndarray)]
+    if not picks or picks[-1] - picks[0] < len(picks):
+        return None
+    if len({parts[i].__class__ is int for i in picks}) < 2:
+        return None
+    numbers: list[Any] = []
+    for part in parts:
+        if isinstance(part, np.ndarray):
+            numbers += [slice(None)] * (part.ndim if part.dtype == np.bool_ else 1)
+        elif part is not None:
+            numbers.append(slice(None) if isinstance(part, slice) else part)
+    return tuple(numbers), tuple(p for p in parts if p.__class__ is not int)
 
 
 def put_item(self: Tensor, index: Any, value: Any) -> None:
@@ -113,6 +135,8 @@ def put_item(self: Tensor, index: Any, value: Any) -> None:
         part.put_at(self, index, value)
         return
     index = plain_index(index)
+    if index.__class__ is tuple and (steps := _numbers_first(index)) is not None:
+        self, index = FUNCTIONS["getitem"](self, steps[0]), steps[1]
     parts = index if isinstance(index, tuple) else (index,)
     if any(isinstance(p, np.ndarray) for p in parts):
         set_item(self, index, value)

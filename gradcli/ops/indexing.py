@@ -20,9 +20,9 @@ from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import IndexFault, RuntimeFault
 from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import budget, charge_copies, charge_shape
-from gradcli.ops.operator import Operator
+from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.ops.piecewise import where
-from gradcli.ops.shape import expand_words, sum_to
+from gradcli.ops.shape import expand_words, reshape, sum_to
 
 
 def is_basic(index: Any) -> bool:
@@ -155,8 +155,10 @@ def gathered(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     rank = batch.ranks[0]
     if not rank:
         return NotImplemented
-    indices = params["indices"]
-    indices = np.asarray(getattr(indices, "array", indices))
+    indices = getattr(params["indices"], "array", params["indices"])
+    if hasattr(indices, "__gradcli_rank__"):  # a batch of an enclosing vmap
+        return NotImplemented
+    indices = np.asarray(indices)
     moved = {
         "indices": np.broadcast_to(indices, (batch.count, *indices.shape)),
         "dim": normal_dim(params["dim"], rank) + 1,
@@ -220,6 +222,31 @@ scatter: Operator = linear(
 )
 
 
+def _windows(x: Any, dim: int, size: int, step: int) -> Any:
+    found = np.lib.stride_tricks.sliding_window_view(x, size, dim, writeable=True)
+    return found[(slice(None),) * (dim % x.ndim) + (slice(None, None, step),)]
+
+
+def _unwindowed(g: Any, shape: Sequence[int], dim: int, size: int, step: int) -> Any:
+    at = normal_dim(dim, len(shape))
+    places = np.arange(g.shape[at])[:, None] * step + np.arange(size)
+    index = (slice(None),) * at + (places,)
+    order = (*range(at + 1), len(shape), *range(at + 1, len(shape)))
+    return scatter(OPERATORS["permute"](g, order), shape, Apart(index) if step >= size else index)
+
+
+unfold: Operator = linear(
+    "unfold",
+    _windows,
+    lambda g, shape, dim, size, step: _unwindowed(g, shape, dim, size, step),
+    params={"dim": 0, "size": 1, "step": 1},
+    dtypes="keep",
+    doc="All windows of a size along a dimension, as a last dimension.",
+    moves="view",
+    public=False,
+)
+
+
 def _put(x: Any, value: Any, index: Any, onward: bool) -> Any:
     out = writable_copy(x)
     write(out, index, value)
@@ -232,8 +259,14 @@ def write(target: Any, index: Any, value: Any) -> None:
         target[index] = value
     except IndexError as fault:
         raise _explained(fault, np.shape(target), index) from None
-    except ValueError:
+    except (ValueError, TypeError) as fault:
         have, room = tuple(np.shape(value)), tuple(np.shape(target[index]))
+        lead = len(have) - len(room)
+        if lead > 0 and math.prod(have[:lead]) == 1:  # NumPy takes them in some places only
+            write(target, index, np.reshape(value, have[lead:]))
+            return
+        if isinstance(fault, TypeError):
+            raise
         raise RuntimeFault(
             "E0301",
             f"cannot write shape {have} into entries of shape {room}",
@@ -284,11 +317,17 @@ def _of_value(g: Any, index: Any) -> Any:
     return picked if stayed.all() else where(stayed, picked, 0.0)
 
 
+def _summed_to(g: Any, shape: Sequence[int]) -> Any:
+    """``g`` as the cotangent of a value that was broadcast: which may have more dimensions of 1."""
+    lead = len(shape) - np.ndim(g)
+    return sum_to(reshape(g, (*shape[:lead], *np.shape(g))) if lead > 0 else g, shape)
+
+
 put = linear(
     "put",
     _put,
     lambda g, index, onward: _rest(g, index, onward),
-    lambda g, index, shape: sum_to(_of_value(g, index), shape),
+    lambda g, index, shape: _summed_to(_of_value(g, index), shape),
     inputs=("x", "value"),
     params={"index": (), "onward": False},
     dtypes="keep",

@@ -14,6 +14,7 @@ from gradcli.cli import inputs, options, output, runner
 from gradcli.cli.agreements import agreements
 from gradcli.cli.commands.grad import gradients
 from gradcli.cli.job import Job
+from gradcli.cli.options import option
 from gradcli.display.values import show_value
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.grad_mode import no_grad
@@ -22,13 +23,10 @@ from gradcli.transforms.check import Slope, slope, tolerance
 
 Against = Annotated[
     list[str] | None,
-    typer.Option(
-        "--against", metavar="GRADIENT", help="Your own gradient: 4*x, or x=4*x for each variable."
-    ),
+    option("--against", "Your own gradient: 4*x, or x=4*x for each variable.", "GRADIENT"),
 ]
 AgainstFile = Annotated[
-    str | None,
-    typer.Option("--against-file", metavar="FILE", help="The same from .csv, .npy, .json, .grad."),
+    str | None, option("--against-file", "The same from .csv, .npy, .json, .grad.", "FILE")
 ]
 
 

@@ -9,11 +9,10 @@ import typer
 
 from gradcli.cli import options, output, watchdog
 from gradcli.cli.job import Job
+from gradcli.cli.options import option
 from gradcli.display.findings import record_of, text_of
 
-Env = Annotated[
-    bool, typer.Option("--env", help="Versions and settings instead, for a bug report.")
-]
+Env = Annotated[bool, option("--env", "Versions and settings instead, for a bug report.")]
 
 
 @options.command(

@@ -7,34 +7,27 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 import numpy as np
-import typer
 
 from gradcli import engine
 from gradcli.cli import inputs, options, output, runner
 from gradcli.cli.job import Job
+from gradcli.cli.options import option
 from gradcli.engine import Tensor
-from gradcli.language.diagnostics.render import closest
+from gradcli.language.diagnostics.render import did_you_mean
 from gradcli.language.runtime.run import Outcome
 from gradcli.ops.errors import RuntimeFault, ValueFault
 
 Cotangent = Annotated[
-    str | None,
-    typer.Option("--cotangent", metavar="VALUE", help="Weights of a result with entries."),
+    str | None, option("--cotangent", "Weights of a result with entries.", "VALUE")
 ]
 Retain = Annotated[
-    str | None,
-    typer.Option("--retain", metavar="NAMES", help="Gradients of h,k or all variables too."),
+    str | None, option("--retain", "Gradients of h,k or all variables too.", "NAMES")
 ]
 
-Doctor = Annotated[
-    bool, typer.Option("--doctor", help="Say where a NaN or inf first comes from, both ways.")
-]
+Doctor = Annotated[bool, option("--doctor", "Say where a NaN or inf first comes from, both ways.")]
 
 
-Show = Annotated[
-    str | None,
-    typer.Option("--show", metavar="NAMES", help="Show a,b and their gradients at the end."),
-]
+Show = Annotated[str | None, option("--show", "Show a,b and their gradients at the end.", "NAMES")]
 
 
 @options.command(*options.EVERYTHING)
@@ -156,10 +149,9 @@ def shown(show: str | None, outcome: Outcome) -> list[tuple[str, str, Any, str]]
     parts: list[tuple[str, str, Any, str]] = []
     for name in (n.strip() for n in (show or "").split(",") if n.strip()):
         if name not in outcome.variables:
-            near = closest(name, outcome.variables)
             raise ValueFault(
                 "E0910", f"--show {name}: the program leaves no variable of that name",
-                help=f"did you mean {near}?" if near else None,
+                help=did_you_mean(name, outcome.variables, None),
             )  # fmt: skip
         value = outcome.variables[name]
         tensor = value if isinstance(value, Tensor) else inputs.as_result(value)

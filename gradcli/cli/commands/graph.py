@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 from typing import Annotated, Any
 
-import typer
-
 from gradcli.cli import options, output, watchdog
 from gradcli.cli.job import Job
+from gradcli.cli.options import option
 from gradcli.display import graphs
 from gradcli.engine.grad_mode import mode
 from gradcli.ops.errors import RuntimeFault, ValueFault
@@ -16,19 +15,16 @@ from gradcli.ops.errors import RuntimeFault, ValueFault
 FORMS = ("text", "dot", "json", "ir")
 
 
-Form = Annotated[str | None, typer.Option("--format", help="text, dot, json or ir.")]
+Form = Annotated[str | None, option("--format", "text, dot, json or ir.")]
 Folder = Annotated[
-    str | None,
-    typer.Option("--tensorboard", metavar="DIR", help="Write an event file for TensorBoard here."),
+    str | None, option("--tensorboard", "Write an event file for TensorBoard here.", "DIR")
 ]
 
 
 @options.command(*options.EVERYTHING)
 def graph(
     job: Job,
-    values: Annotated[
-        bool, typer.Option("--values", help="Show each node's value and gradient.")
-    ] = False,
+    values: Annotated[bool, option("--values", "Show each node's value and gradient.")] = False,
     format: Form = None,
     tensorboard: Folder = None,
 ) -> None:
@@ -70,10 +66,13 @@ def _program(job: Job) -> str:
     names = job.wanted if of == "gradient" else list(job.leaves)
     compiled = runner.generated(job, names, of)
     if compiled is None:
-        raise RuntimeFault(
-            "E0404", "no program of operators: the text branches on values, prints or draws",
-            help="gradcli graph without --format ir shows what ran",
-        )  # fmt: skip
+        reasons: list[Any] = []
+        compiled = runner.of_program(job, names, of, reasons=reasons)
+        if compiled is None:
+            raise runner.not_generated(
+                job, "no program of operators", reasons[0],
+                "gradcli graph without --format ir shows what ran",
+            )  # fmt: skip
     named = ", ".join(f"x{i} = {name}" for i, name in enumerate(names))
     given = [job.leaves[name].detach() for name in names]
     return f"# {named}\n{compiled.ir(*given, of=of)}\n"

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import typer
-
 from gradcli import transforms
 from gradcli.cli import inputs, options, runner
 from gradcli.cli.commands.grad import Cotangent, gradients, read_cotangent
 from gradcli.cli.job import Job
+from gradcli.cli.options import option
 from gradcli.engine import wrap
 from gradcli.ops.errors import ValueFault
 from gradcli.transforms import functional
 
 Along = Annotated[
-    list[str] | None,
-    typer.Option("--along", metavar="NAME=VALUE", help="The direction of a variable; repeatable."),
+    list[str] | None, option("--along", "The direction of a variable; repeatable.", "NAME=VALUE")
 ]
 
 

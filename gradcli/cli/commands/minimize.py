@@ -5,31 +5,23 @@ from __future__ import annotations
 import sys
 from typing import Annotated, Any
 
-import typer
-
 from gradcli.cli import inputs, options, output, runner
 from gradcli.cli.arguments import no_choice
 from gradcli.cli.job import Job
+from gradcli.cli.options import option
 from gradcli.ops.errors import Fault, ValueFault
 from gradcli.optim.minimize import METHODS
 from gradcli.optim.minimize import minimize as search
 
-Method = Annotated[
-    str, typer.Option("--method", metavar="NAME", help="lbfgs (default), adam, sgd, rmsprop ...")
-]
-Rate = Annotated[
-    float | None,
-    typer.Option("--lr", metavar="RATE", help="Learning rate (default: the method's)."),
-]
+Method = Annotated[str, option("--method", "lbfgs (default), adam, sgd, rmsprop ...", "NAME")]
+Rate = Annotated[float | None, option("--lr", "Learning rate (default: the method's).", "RATE")]
 Steps = Annotated[
-    int | None,
-    typer.Option("--steps", metavar="N", help="Steps at most: 1000 of lbfgs, 10000 of others."),
+    int | None, option("--steps", "Steps at most: 1000 of lbfgs, 10000 of others.", "N")
 ]
 Tolerance = Annotated[
-    float,
-    typer.Option("--tolerance", metavar="T", help="Largest entry of the gradient at the end."),
+    float, option("--tolerance", "Largest entry of the gradient at the end.", "T")
 ]
-Trace = Annotated[bool, typer.Option("--trace", help="Show each step.")]
+Trace = Annotated[bool, option("--trace", "Show each step.")]
 LINES = 1000
 """The most lines of one trace."""
 

@@ -7,23 +7,19 @@ import sys
 from typing import Annotated, Any
 
 import numpy as np
-import typer
 
 from gradcli.cli import inputs, options, output, runner, watchdog
 from gradcli.cli.commands.grad import gradients
 from gradcli.cli.job import Job
+from gradcli.cli.options import option
 from gradcli.display.plot import WIDTH, save_curves, show_curves
 from gradcli.display.records import write_csv
 from gradcli.engine import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, ValueFault
 
-Over = Annotated[
-    str | None, typer.Option("--over", metavar="NAME", help="The variable along the axis.")
-]
-Out = Annotated[
-    str | None, typer.Option("--out", metavar="FILE", help="A picture instead: .png, .svg or .pdf.")
-]
-Ascii = Annotated[bool, typer.Option("--ascii", help="Plain characters only.")]
+Over = Annotated[str | None, option("--over", "The variable along the axis.", "NAME")]
+Out = Annotated[str | None, option("--out", "A picture instead: .png, .svg or .pdf.", "FILE")]
+Ascii = Annotated[bool, option("--ascii", "Plain characters only.")]
 MOST = 1_000_000
 
 

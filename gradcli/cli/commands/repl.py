@@ -7,22 +7,17 @@ from typing import Annotated, Any
 import typer
 
 from gradcli.cli import options
+from gradcli.cli.options import option
 from gradcli.cli.repl.settings import Settings, WrongSetting
 from gradcli.cli.repl.start import configured, start
 from gradcli.language.diagnostics.render import closest
 from gradcli.ops.errors import ValueFault
 
-NoConfig = Annotated[
-    bool, typer.Option("--no-config", help="Neither read config.toml nor keep a history.")
-]
-MaxSteps = Annotated[
-    int | None, typer.Option("--max-steps", metavar="N", help="Loop turns and calls allowed.")
-]
-MaxMem = Annotated[str | None, typer.Option("--max-mem", metavar="SIZE", help="Memory allowed.")]
-Timeout = Annotated[
-    float | None, typer.Option("--timeout", metavar="S", help="Seconds for a statement; 0: any.")
-]
-Color = Annotated[str | None, typer.Option("--color", help="auto, always or never.")]
+NoConfig = Annotated[bool, option("--no-config", "Neither read config.toml nor keep a history.")]
+MaxSteps = Annotated[int | None, option("--max-steps", "Loop turns and calls allowed.", "N")]
+MaxMem = Annotated[str | None, option("--max-mem", "Memory allowed.", "SIZE")]
+Timeout = Annotated[float | None, option("--timeout", "Seconds for a statement; 0: any.", "S")]
+Color = Annotated[str | None, option("--color", "auto, always or never.")]
 
 
 def repl(

@@ -10,6 +10,7 @@ import typer
 from gradcli.cli import options, output, watchdog
 from gradcli.cli.commands.grad import Show, kept_names, shown
 from gradcli.cli.job import Job
+from gradcli.cli.options import option
 from gradcli.engine import Tensor
 from gradcli.language.runtime.run import Outcome
 from gradcli.ops.errors import ValueFault
@@ -25,14 +26,11 @@ PROGRAM: options.Group = {
     "pieces": options.TEXT["pieces"],
 }
 Retain = Annotated[
-    str | None,
-    typer.Option("--retain", metavar="NAMES", help="Show the gradients of h,k or all variables."),
+    str | None, option("--retain", "Show the gradients of h,k or all variables.", "NAMES")
 ]
 
 
-Trace = Annotated[
-    bool, typer.Option("--trace", help="Show each statement that runs, with shapes and values.")
-]
+Trace = Annotated[bool, option("--trace", "Show each statement that runs, with shapes and values.")]
 
 
 @options.command(PROGRAM, options.VALUES, options.SHOWN, options.LIMITS)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.grad_mode import current, mode, transformed
+from gradcli.engine.grad_mode import current, mode, restore, transformed
 from gradcli.engine.graph.node import AccumulateGrad, more
 from gradcli.engine.graph.view_edges import Stale, output_name, refusal
 from gradcli.engine.record.apply import apply, as_input, record
@@ -147,7 +147,7 @@ def put_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
     """``set_item`` of a value that has no level, wherever the target comes from."""
     part = index is not Ellipsis and is_basic(index)
     check_writable(target, (value,), through_view=part)
-    if part and 0 in target.array.strides and _share_memory(target.array):
+    if part and _share_memory(target.array):
         # A part may well be written to, and whoever reads the memory sees it.
         set_item(apply(OPERATORS["getitem"], (target,), {"index": index}), Ellipsis, value)
         return
@@ -205,8 +205,8 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
             if through_view or base is not None
             else None,
         )
-    if base is not None and target.meta.made is not None:
-        _refuse_view(target, base, others)
+    if base is not None and target.meta.made is not None and _in_graph(base, target, *others):
+        raise refusal(target.meta.made, output_name(target.edge), "is being modified inplace")
     if base is not None and base.edge is not None and not isinstance(base.array, np.ndarray):
         raise RuntimeFault(
             "E0409",
@@ -223,14 +223,21 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
             "a view of a leaf Variable that requires grad is being used in an in-place operation.",
             help="write to a clone() of the leaf, or change it inside no_grad()",
         )
+    if base is not None and _share_memory(base.array) and _in_graph(base, target, *others):
+        raise _written_twice()  # the graph follows a write to all of such a base alone
 
 
-def _refuse_view(target: Tensor, base: Tensor, others: tuple[Any, ...]) -> None:
-    """Raise E0409 where the graph could not follow a write to this view."""
-    sources = (base, target, *others)
-    if not any(isinstance(t, Plain) and t.edge is not None for t in sources):
-        return
-    raise refusal(target.meta.made, output_name(target.edge), "is being modified inplace")
+def _in_graph(*values: Any) -> bool:
+    return any(isinstance(t, Plain) and t.edge is not None for t in values)
+
+
+def _written_twice() -> RuntimeFault:
+    return RuntimeFault(
+        "E0409",
+        "unsupported operation: more than one element of the written-to tensor refers to a "
+        "single memory location",
+        help="Please clone() the tensor before performing the operation.",
+    )
 
 
 def _before_write(target: Tensor, one_number: bool = False, index: Any = None) -> Tensor:
@@ -240,20 +247,15 @@ def _before_write(target: Tensor, one_number: bool = False, index: Any = None) -
     is written, if that is a basic index.
     """
     array = target.own_array()
-    shared = 0 in array.strides and _share_memory(array)
     base = target.meta.base if target.meta is not None else None
+    shared = _share_memory(array)
     if not array.flags.writeable and array.base is not None:
         # NumPy protects what diagonal and expand give, PyTorch does not. Memory that its owner
         # protects stays so.
         with contextlib.suppress(ValueError):
             array.setflags(write=True)
     if not array.flags.writeable or (shared and not one_number):
-        raise RuntimeFault(
-            "E0409",
-            "unsupported operation: more than one element of the written-to tensor refers to a "
-            "single memory location",
-            help="Please clone() the tensor before performing the operation.",
-        )
+        raise _written_twice()
     if undo.on:
         note_write(array, index)
     old = wrap(array, target.dtype, target.edge)
@@ -266,10 +268,16 @@ def _before_write(target: Tensor, one_number: bool = False, index: Any = None) -
 
 
 def _share_memory(array: Any) -> bool:
-    """Whether some entries lie in one place."""
-    return array.size > 1 and any(
-        s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True)
-    )
+    """Whether some entries lie in one place: those of ``expand``, or of windows that overlap."""
+    if array.flags.c_contiguous or array.size < 2:
+        return False
+    reach = 0
+    for step, n in sorted((abs(s), n) for s, n in zip(array.strides, array.shape, strict=True)):
+        if n > 1:
+            if step < reach + array.itemsize:
+                return not step or np.unique(_addresses(array)).size < array.size
+            reach += step * (n - 1)
+    return False
 
 
 def _after_write(target: Tensor, result: Tensor, before: Any) -> Tensor:
@@ -312,7 +320,10 @@ def _read_again(view: Tensor, base: Tensor) -> None:
     if not view.array.size and not base.array.ndim:
         return  # no index says so of a number, and nothing would be read
     again = wrap(view.array, view.dtype)
-    record(OPERATORS["getitem"], [base], {"index": _places(view, base)}, again)
+    if view.dtype.is_complex is base.dtype.is_complex:
+        record(OPERATORS["getitem"], [base], {"index": _places(view, base)}, again)
+    else:
+        again = _parts_of_base(view, base)
     _keep_on(view, again.edge)
     view.edge = again.edge
     if view.edge is not None:
@@ -351,8 +362,11 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
         old = wrap(base.array, base.dtype)
         written = wrap(target.array, target.dtype, target.edge)
         before = wrap(base.array, base.dtype, base.edge)
-        places = {"index": _places(target, base), "onward": onward}
-        record(OPERATORS["put"], [before, written], places, old)
+        if written.dtype.is_complex is base.dtype.is_complex:
+            places = {"index": _places(target, base), "onward": onward}
+            record(OPERATORS["put"], [before, written], places, old)
+        else:
+            _put_parts(before, written, old)
         runs_once(old)
         _keep_on(base, old.edge)
         base.edge = old.edge
@@ -361,6 +375,44 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
             view.edge = Stale(view)
         else:
             _read_again(view, old)
+
+
+def _parts_of_base(view: Tensor, base: Tensor) -> Tensor:
+    """The entries of ``view``, one of the two complex and one real, as recorded from ``base``: also
+    where nothing else is."""
+    before = current()
+    restore(before.recording(True, False))
+    try:
+        whole = _as_parts(base)
+        found = OPERATORS["getitem"](whole, _places(_as_parts(wrap(view.array, view.dtype)), whole))
+        return _of_parts(found) if view.dtype.is_complex else found
+    finally:
+        restore(before)
+
+
+def _put_parts(before: Tensor, written: Tensor, out: Tensor) -> None:
+    """Record ``out`` as ``before`` with ``written`` put in, of which one is complex and one real:
+    a view of the real parts, of the imaginary ones, of both, or of pairs as complex numbers."""
+    whole, part = _as_parts(before), _as_parts(written)
+    found = wrap(whole.array, whole.dtype)
+    record(OPERATORS["put"], [whole, part], {"index": _places(part, whole), "onward": False}, found)
+    out.edge = (_of_parts(found) if out.dtype.is_complex else found).edge
+
+
+def _as_parts(x: Tensor) -> Tensor:
+    """Real numbers as they are, complex ones as a last dimension of two: in the memory of ``x``."""
+    if not x.dtype.is_complex:
+        return x
+    parts = OPERATORS["stack"](OPERATORS["real"](x), OPERATORS["imag"](x), dim=-1)
+    parts.array = x.own_array()[..., None].view(parts.array.dtype)
+    return parts
+
+
+def _of_parts(parts: Tensor) -> Tensor:
+    """The complex numbers of two parts along the last dimension."""
+    pick = OPERATORS["getitem"]
+    re, im = (pick(parts, (Ellipsis, i)) for i in (0, 1))
+    return OPERATORS["of_parts"](re, im)
 
 
 def _places(view: Tensor, base: Tensor) -> tuple[Any, ...]:
@@ -373,15 +425,15 @@ def _places(view: Tensor, base: Tensor) -> tuple[Any, ...]:
 
 def _positions(view: np.ndarray, base: np.ndarray) -> np.ndarray:
     """For each entry of ``view`` its place in the flattened ``base``, by their addresses."""
-
-    def addresses(array: np.ndarray) -> np.ndarray:
-        start = array.__array_interface__["data"][0]
-        steps: Any = np.indices(array.shape, sparse=True)
-        return sum((i * s for i, s in zip(steps, array.strides, strict=True)), np.asarray(start))
-
-    here = np.asarray(addresses(view))
+    here = _addresses(view)
     if base.flags.c_contiguous:
         return (here - base.__array_interface__["data"][0]) // base.itemsize
-    there = addresses(base).ravel()
+    there = _addresses(base).ravel()
     order = np.argsort(there)
     return order[np.searchsorted(there, here, sorter=order)]
+
+
+def _addresses(array: np.ndarray) -> np.ndarray:
+    start = np.asarray(array.__array_interface__["data"][0])
+    steps: Any = np.indices(array.shape, sparse=True)
+    return np.asarray(sum((i * s for i, s in zip(steps, array.strides, strict=True)), start))

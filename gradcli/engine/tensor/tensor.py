@@ -190,10 +190,18 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         """The real part; a real tensor itself."""
         return OPERATORS["real"](self) if self.dtype.is_complex else self
 
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.real.copy_(value)  # type: ignore[attr-defined]
+
     @property
     def imag(self) -> Tensor:
         """The imaginary part of a complex tensor."""
         return OPERATORS["imag"](self)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self.imag.copy_(value)  # type: ignore[attr-defined]
 
     @property
     def _version(self) -> int:
@@ -232,7 +240,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
 
     @property
     def _base(self) -> Tensor | None:
-        return None if self.meta is None else self.meta.base
+        return None if self.meta is None or self.meta.inference else self.meta.base
 
     def _is_view(self) -> bool:
         return self._base is not None
@@ -324,6 +332,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 "Can't detach views in-place. Use detach() instead.",
                 help="write v = v.detach(), which is a tensor of its own",
             )
+        self._meta()  # who saved this tensor looks whether it is still in the graph
         self.edge = None
         return self
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from gradcli.language.diagnostics.lexical import Explanation
+from gradcli.language.diagnostics.lexical import Explanation, plain
 from gradcli.language.diagnostics.render import SyntaxFault, closest
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.actions import MODULES
@@ -106,30 +106,6 @@ def argument_order(source: Source, start: int, end: int, last: n.Keyword) -> Syn
     )
 
 
-def parameter_order(source: Source, start: int, end: int) -> SyntaxFault:
-    """A ``*``, ``**`` or ``/`` among parameters where it says nothing."""
-    return SyntaxFault(
-        "E0146",
-        "this parameter stands in the wrong place",
-        source,
-        start,
-        end,
-        help="the order is (a, b=1, *rest, c, d=2, **options); after a lone * others follow",
-    )
-
-
-def class_bases(source: Source, start: int, end: int) -> SyntaxFault:
-    """More than one base of a class, or one that is no name."""
-    return SyntaxFault(
-        "E0130",
-        "a class derives from one other at most",
-        source,
-        start,
-        end,
-        help="write class Net(nn.Module):",
-    )
-
-
 def class_member(
     source: Source, start: int, end: int, member: n.Statement, function: bool
 ) -> SyntaxFault:
@@ -162,30 +138,6 @@ def special_name(source: Source, start: int, end: int) -> SyntaxFault:
     )
 
 
-def bare_generator(source: Source, start: int, end: int) -> SyntaxFault:
-    """A generator without brackets among other arguments."""
-    return SyntaxFault(
-        "E0135",
-        "a generator among other arguments needs brackets of its own",
-        source,
-        start,
-        end,
-        help="write f((x for x in items), 2)",
-    )
-
-
-def bare_except(source: Source, start: int, end: int) -> SyntaxFault:
-    """An ``except`` that catches everything before another one."""
-    return SyntaxFault(
-        "E0131",
-        "an `except:` that catches everything stands last",
-        source,
-        start,
-        end,
-        help="put it after the others, or say what it catches: except ValueError:",
-    )
-
-
 def incomplete_class(
     source: Source, start: int, end: int, name: str, methods: Collection[str]
 ) -> SyntaxFault:
@@ -198,18 +150,6 @@ def incomplete_class(
         start,
         last,
         help="add a static method forward(ctx, ...)",
-    )
-
-
-def decorator(source: Source, start: int, end: int) -> SyntaxFault:
-    """A decorator in a Function that changes what its methods are."""
-    return SyntaxFault(
-        "E0132",
-        "this decorator cannot stand here",
-        source,
-        start,
-        end,
-        help="the methods of a Function stand under @staticmethod, and @once_differentiable",
     )
 
 
@@ -244,11 +184,31 @@ def too_many_statements(_source: Source, _start: int, _end: int) -> LimitFault:
 
 
 EXPLANATIONS: dict[str, Explanation] = {
-    explanation.__name__: explanation
-    for explanation in (
-        bad_target, unknown_module, duplicate_name, default_order, argument_order, parameter_order,
-        class_bases, class_member, incomplete_class, decorator, special_name, bare_generator,
-        bare_except, not_an_expression, too_many_statements,
-    )
+    **{
+        explanation.__name__: explanation
+        for explanation in (
+            bad_target, unknown_module, duplicate_name, default_order, argument_order,
+            class_member, incomplete_class, special_name, not_an_expression, too_many_statements,
+        )
+    },
+    "parameter_order": plain(
+        "E0146", "this parameter stands in the wrong place",
+        "the order is (a, b=1, *rest, c, d=2, **options); after a lone * others follow",
+    ),
+    "class_bases": plain(
+        "E0130", "a class derives from one other at most", "write class Net(nn.Module):"
+    ),
+    "decorator": plain(
+        "E0132", "this decorator cannot stand here",
+        "the methods of a Function stand under @staticmethod, and @once_differentiable",
+    ),
+    "bare_generator": plain(
+        "E0135", "a generator among other arguments needs brackets of its own",
+        "write f((x for x in items), 2)",
+    ),
+    "bare_except": plain(
+        "E0131", "an `except:` that catches everything stands last",
+        "put it after the others, or say what it catches: except ValueError:",
+    ),
 }  # fmt: skip
 """By the kind of a SyntaxFailure."""

@@ -8,6 +8,7 @@ One function for each kind of SyntaxFailure, by the offsets of the mistake.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from gradcli.language.diagnostics.notation import between_bars, primed
 from gradcli.language.diagnostics.render import SyntaxFault, located
@@ -17,6 +18,14 @@ from gradcli.ops.errors import Fault, LimitFault
 
 Explanation = Callable[..., Fault]
 """Of the source, the offsets and the details of a SyntaxFailure."""
+
+
+def plain(code: str, message: str, help: str, label: str = "", **more: Any) -> Explanation:
+    """The explanation of a mistake that is the same wherever it stands."""
+    return lambda source, start, end: SyntaxFault(
+        code, message, source, start, end, label, help=help, **more
+    )
+
 
 # ---- Characters ----------------------------------------------------------------------------------
 
@@ -72,19 +81,6 @@ def _opens_block(before: str) -> bool:
     """Whether what stands before a brace is the head of a block in another language."""
     word = before.replace("(", " ").partition(" ")[0]
     return word in ("if", "for", "while", "def", "else", "elif", "function", "func", "fn", "class")
-
-
-def caret(source: Source, start: int, end: int) -> SyntaxFault:
-    """``^`` in a program file, where Python would read exclusive or."""
-    return SyntaxFault(
-        "E0115",
-        "`^` is a power in one-liners only",
-        source,
-        start,
-        end,
-        "Python reads this as exclusive or",
-        help="write `**` in a program file",
-    )
 
 
 def character(source: Source, start: int, end: int) -> SyntaxFault:
@@ -241,19 +237,6 @@ def unclosed(source: Source, start: int, end: int) -> SyntaxFault:
     )
 
 
-def nothing_joined(source: Source, start: int, end: int) -> SyntaxFault:
-    """A backslash at the end of the last line: there is no line to join."""
-    return SyntaxFault(
-        "E0101",
-        "the backslash joins the next line, and there is none",
-        source,
-        start,
-        end,
-        help="remove the backslash",
-        incomplete=True,
-    )
-
-
 def closer(source: Source, start: int, end: int, opener: int | None) -> SyntaxFault:
     """A closing bracket that closes nothing, or the wrong bracket, which is at ``opener``."""
     sign = source.text[start]
@@ -292,18 +275,6 @@ def _nested(what: str, limit: int) -> Explanation:
     return fault
 
 
-def tabs(source: Source, start: int, end: int) -> SyntaxFault:
-    """Indentation whose depth depends on how wide a tab is."""
-    return SyntaxFault(
-        "E0122",
-        "tabs and spaces are mixed in the indentation",
-        source,
-        start,
-        end,
-        help="indent with four spaces everywhere",
-    )
-
-
 def dedent(source: Source, start: int, end: int) -> SyntaxFault:
     """A line that is indented like none of the blocks around it."""
     return SyntaxFault(
@@ -339,18 +310,6 @@ def unterminated(source: Source, start: int, end: int) -> SyntaxFault:
     )
 
 
-def bytes_literal(source: Source, start: int, end: int) -> SyntaxFault:
-    """A bytes literal."""
-    return SyntaxFault(
-        "E0120",
-        "bytes are not part of the language",
-        source,
-        start,
-        end,
-        help="leave out the b for a string; for numbers, write a list",
-    )
-
-
 def escape(source: Source, start: int, end: int) -> SyntaxFault:
     """A backslash sequence that stands for nothing."""
     return SyntaxFault(
@@ -363,47 +322,51 @@ def escape(source: Source, start: int, end: int) -> SyntaxFault:
     )
 
 
-def _field(message: str, help: str) -> Explanation:
-    """A function for one mistake in the fields of an f-string."""
-
-    def fault(source: Source, start: int, end: int) -> SyntaxFault:
-        return SyntaxFault("E0121", f"f-string: {message}", source, start, end, help=help)
-
-    return fault
-
-
 EXPLANATIONS: dict[str, Explanation] = {
     "unknown_character": character,
     "foreign_operator": sign,
-    "caret_in_file": caret,
+    "caret_in_file": plain(
+        "E0115", "`^` is a power in one-liners only", "write `**` in a program file",
+        "Python reads this as exclusive or",
+    ),
     "python_keyword": word,
     "glued_number": number,
     "bad_number": bad_number,
-    "joined_to_nothing": nothing_joined,
+    "joined_to_nothing": plain(
+        "E0101", "the backslash joins the next line, and there is none", "remove the backslash",
+        incomplete=True,
+    ),
     "unclosed_bracket": unclosed,
     "unmatched_bracket": closer,
     "deep_brackets": _nested("brackets", NESTING_LIMIT),
     "deep_blocks": _nested("blocks", INDENT_LIMIT),
-    "mixed_tabs": tabs,
+    "mixed_tabs": plain(
+        "E0122", "tabs and spaces are mixed in the indentation",
+        "indent with four spaces everywhere",
+    ),
     "unaligned_dedent": dedent,
     "unterminated_string": unterminated,
-    "bytes_literal": bytes_literal,
-    "unknown_escape": escape,
-    "comment_in_field": _field(
-        "a comment or a backslash inside a field", "compute the value before, and name it"
+    "bytes_literal": plain(
+        "E0120", "bytes are not part of the language",
+        "leave out the b for a string; for numbers, write a list",
     ),
-    "lone_brace": _field("`}` closes nothing", "write }} for the character }"),
-    "unclosed_field": _field(
-        "`{` is never closed",
+    "unknown_escape": escape,
+    "comment_in_field": plain(
+        "E0121", "f-string: a comment or a backslash inside a field",
+        "compute the value before, and name it",
+    ),
+    "lone_brace": plain("E0121", "f-string: `}` closes nothing", "write }} for the character }"),
+    "unclosed_field": plain(
+        "E0121", "f-string: `{` is never closed",
         "add }, write {{ for the character {, or use the other kind of quote inside",
     ),
-    "empty_field": _field("an empty field", "put a name between the braces"),
-    "field_conversion": _field(
-        "`!` conversions are not part of the language", "leave out the `!` part"
+    "empty_field": plain("E0121", "f-string: an empty field", "put a name between the braces"),
+    "field_conversion": plain(
+        "E0121", "f-string: `!` conversions are not part of the language", "leave out the `!` part"
     ),
-    "bad_format": _field(
-        "this format is not one for numbers",
+    "bad_format": plain(
+        "E0121", "f-string: this format is not one for numbers",
         "formats look like .4f, 10.3e, >8 or d, with a width of at most 1000 and no braces",
     ),
-}
+}  # fmt: skip
 """By the kind of a SyntaxFailure."""

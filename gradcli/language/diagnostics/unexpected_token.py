@@ -158,65 +158,17 @@ def is_function(word: str) -> bool:
     return word in NAMES and word not in CONSTANTS
 
 
-OPERATORS = frozenset(
-    [
-        "+",
-        "-",
-        "*",
-        "/",
-        "//",
-        "%",
-        "**",
-        "^",
-        "@",
-        "&",
-        "|",
-        "<<",
-        ">>",
-        "==",
-        "!=",
-        "<",
-        ">",
-        "<=",
-        ">=",
-        "=",
-        "+=",
-        "-=",
-        "*=",
-        "/=",
-        "//=",
-        "%=",
-        "**=",
-        "@=",
-        "&=",
-        "|=",
-        "<<=",
-        ">>=",
-        "and",
-        "or",
-        "not",
-        "in",
-        "is",
-    ]
-)
+OPERATORS = frozenset((
+    "+", "-", "*", "/", "//", "%", "**", "^", "@", "&", "|", "<<", ">>", "==", "!=", "<", ">", "<=",
+    ">=", "=", "+=", "-=", "*=", "/=", "//=", "%=", "**=", "@=", "&=", "|=", "<<=", ">>=", "and",
+    "or", "not", "in", "is",
+))  # fmt: skip
 SIGN_OPERATORS = OPERATORS - {"and", "or", "not", "in", "is"}
 LATE_WORDS = {
-    "elsif": "elif",
-    "elseif": "elif",
-    "elsIf": "elif",
-    "foreach": "for",
-    "function": "def",
-    "func": "def",
-    "fn": "def",
-    "fun": "def",
-    "until": "while not",
-    "repeat": "while",
-    "procedure": "def",
-    "sub": "def",
-    "using": "import",
-    "include": "import",
-    "require": "import",
-}
+    "elsif": "elif", "elseif": "elif", "elsIf": "elif", "foreach": "for", "function": "def",
+    "func": "def", "fn": "def", "fun": "def", "until": "while not", "repeat": "while",
+    "procedure": "def", "sub": "def", "using": "import", "include": "import", "require": "import",
+}  # fmt: skip
 KEYWORDS = (
     "if", "elif", "else", "while", "for", "def", "return", "lambda", "import", "from", "with",
     "assert", "class", "print",

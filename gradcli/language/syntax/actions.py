@@ -8,16 +8,61 @@ checked here; a violation raises a SyntaxFailure.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.failures import Kind, SyntaxFailure
 from gradcli.language.syntax.lexer import Tokens
 
+Action = Callable[[Tokens, int, int, list[Any]], Any]
+
+
+def _of_parts(cls: type[n.Node], *fixed: Any) -> Action:
+    """A node of the symbols as they stand, None for those that are left out."""
+    count = len(cls.slots) - len(("start", "end")) - len(fixed)
+
+    def build(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Node:
+        return cls(*fixed, *symbols, *[None] * (count - len(symbols)), start, end)
+
+    return build
+
+
+def _of_items(cls: type[n.Node], *fixed: Any) -> Action:
+    """A node of all symbols as one tuple."""
+    return lambda _w, start, end, symbols: cls(*fixed, tuple(symbols), start, end)
+
+
+def _of_clauses(cls: type[n.Comprehension]) -> Action:
+    """A comprehension: its element, then its clauses."""
+    return lambda _w, start, end, symbols: cls(symbols[0], tuple(symbols[1:]), start, end)
+
+
+def _only(_w: Tokens, _start: int, _end: int, symbols: list[Any]) -> Any:
+    """The one symbol itself."""
+    return symbols[0]
+
 
 def _failure(kind: Kind, w: Tokens, node: n.Node, **details: Any) -> SyntaxFailure:
     """The failure at the place of a node."""
     return SyntaxFailure(kind, w.source, node.start, node.end, **details)
+
+
+starred = _of_parts(n.Starred)
+tuple_of = _of_items(n.Tuple)
+group = else_clause = decorator = _only
+list_of = _of_items(n.List)
+list_comprehension = _of_clauses(n.ListComp)
+generator = _of_clauses(n.GeneratorExp)
+set_of = _of_items(n.Set)
+set_comprehension = _of_clauses(n.SetComp)
+dict_of = _of_items(n.Dict)
+conditional = _of_parts(n.Conditional)
+or_operation = _of_items(n.BoolOp, "or")
+and_operation = _of_items(n.BoolOp, "and")
+negation = _of_parts(n.Unary, "not")
+keywords_of = _of_parts(n.Keyword, None)
+subscript = _of_parts(n.Subscript)
 
 
 def check_target(w: Tokens, target: n.Expr) -> None:
@@ -42,66 +87,15 @@ def _special(node: n.Expr) -> bool:
     return str(text).startswith("__")
 
 
-def starred(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Starred:
-    """``*values``."""
-    return n.Starred(symbols[0], start, end)
-
-
-def tuple_of(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Tuple:
-    """``a, b``."""
-    return n.Tuple(tuple(symbols), start, end)
-
-
-def empty_tuple(_w: Tokens, start: int, end: int, _symbols: list[Any]) -> n.Tuple:
-    """``()``."""
-    return n.Tuple((), start, end)
-
-
-def group(_w: Tokens, _start: int, _end: int, symbols: list[Any]) -> n.Expr:
-    """``(value)``: the value itself."""
-    value: n.Expr = symbols[0]
-    return value
-
-
 def tuple_in_brackets(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Tuple:
     """``(a, b)``: its place includes the brackets."""
     return n.Tuple(symbols[0].items, start, end)
-
-
-def list_of(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.List:
-    """``[a, b]``."""
-    return n.List(tuple(symbols), start, end)
-
-
-def list_comprehension(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.ListComp:
-    """``[element for ...]``."""
-    return n.ListComp(symbols[0], tuple(symbols[1:]), start, end)
-
-
-def generator(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.GeneratorExp:
-    """``element for ...`` in round brackets, or as the only argument of a call."""
-    return n.GeneratorExp(symbols[0], tuple(symbols[1:]), start, end)
-
-
-def set_of(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Set:
-    """``{a, b}``."""
-    return n.Set(tuple(symbols), start, end)
-
-
-def set_comprehension(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.SetComp:
-    """``{element for ...}``."""
-    return n.SetComp(symbols[0], tuple(symbols[1:]), start, end)
 
 
 def entry(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.DictItem:
     """``key: value`` or ``**more``."""
     key = symbols[0] if len(symbols) > 1 else None
     return n.DictItem(key, symbols[-1], start, end)
-
-
-def dict_of(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Dict:
-    """``{key: value}``."""
-    return n.Dict(tuple(symbols), start, end)
 
 
 def dict_comprehension(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.DictComp:
@@ -118,31 +112,10 @@ def clause(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Clause:
     return n.Clause(target, over, tuple(conditions), start, end)
 
 
-def conditional(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Conditional:
-    """``a if test else b``."""
-    body, test, orelse = symbols
-    return n.Conditional(test, body, orelse, start, end)
-
-
 def lambda_function(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Lambda:
     """``lambda params: value``."""
     *params, body = symbols
     return n.Lambda(params[0] if params else (), body, start, end)
-
-
-def or_operation(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.BoolOp:
-    """``a or b or c``."""
-    return n.BoolOp("or", tuple(symbols), start, end)
-
-
-def and_operation(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.BoolOp:
-    """``a and b and c``."""
-    return n.BoolOp("and", tuple(symbols), start, end)
-
-
-def negation(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Unary:
-    """``not a``."""
-    return n.Unary("not", symbols[0], start, end)
 
 
 def compare(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Compare:
@@ -222,21 +195,11 @@ def arguments(w: Tokens, _start: int, _end: int, symbols: list[Any]) -> list[n.N
     return symbols
 
 
-def keywords_of(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Keyword:
-    """``**values`` of a call."""
-    return n.Keyword(None, symbols[0], start, end)
-
-
 def keyword(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Keyword:
     """``name=value`` of a call."""
     if w.text[start] == "_" and w.word(symbols[0]) != "_":
         raise SyntaxFailure("special_name", w.source, start, w.ends[symbols[0]])
     return n.Keyword(w.word(symbols[0]), symbols[1], start, end)
-
-
-def subscript(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Subscript:
-    """``a[index]``."""
-    return n.Subscript(symbols[0], symbols[1], start, end)
 
 
 def slice_item(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Slice:
@@ -379,10 +342,15 @@ def suite(_w: Tokens, _start: int, _end: int, symbols: list[Any]) -> tuple[n.Sta
 
 # ---- Statements of one line ----------------------------------------------------------------------
 
-
-def expr_stmt(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.ExprStmt:
-    """An expression that stands alone."""
-    return n.ExprStmt(symbols[0], start, end)
+expr_stmt = _of_parts(n.ExprStmt)
+return_value = _of_parts(n.Return)
+raise_stmt = _of_parts(n.Raise)
+yield_stmt = _of_parts(n.Yield, False)
+yield_from = _of_parts(n.Yield, True)
+assertion = _of_parts(n.Assert)
+pass_stmt = _of_parts(n.Pass)
+break_stmt = _of_parts(n.Break)
+continue_stmt = _of_parts(n.Continue)
 
 
 def assign(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Assign:
@@ -406,16 +374,6 @@ def augmented_sign(w: Tokens, start: int, end: int, _symbols: list[Any]) -> str:
     return w.text[start : end - 1]
 
 
-def return_value(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Return:
-    """``return value``."""
-    return n.Return(symbols[0], start, end)
-
-
-def return_nothing(_w: Tokens, start: int, end: int, _symbols: list[Any]) -> n.Return:
-    """``return``."""
-    return n.Return(None, start, end)
-
-
 def annotation(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Annotation:
     """``x: int = value``."""
     target, kind, *value = symbols
@@ -423,12 +381,6 @@ def annotation(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Annotat
         raise _failure("bad_target", w, target, target=target)
     check_target(w, target)
     return n.Annotation(target, kind, value[0] if value else None, start, end)
-
-
-def raise_stmt(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Raise:
-    """``raise value from cause``."""
-    value, cause = [*symbols, None, None][:2]
-    return n.Raise(value, cause, start, end)
 
 
 def del_stmt(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Del:
@@ -449,36 +401,6 @@ def global_stmt(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Outer:
 def nonlocal_stmt(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Outer:
     """``nonlocal a, b``."""
     return n.Outer("nonlocal", tuple([w.word(token) for token in symbols]), start, end)
-
-
-def yield_stmt(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Yield:
-    """``yield value``."""
-    return n.Yield(symbols[0] if symbols else None, False, start, end)
-
-
-def yield_from(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Yield:
-    """``yield from values``."""
-    return n.Yield(symbols[0], True, start, end)
-
-
-def assertion(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Assert:
-    """``assert test, message``."""
-    return n.Assert(symbols[0], symbols[1] if len(symbols) > 1 else None, start, end)
-
-
-def pass_stmt(_w: Tokens, start: int, end: int, _symbols: list[Any]) -> n.Pass:
-    """``pass``."""
-    return n.Pass(start, end)
-
-
-def break_stmt(_w: Tokens, start: int, end: int, _symbols: list[Any]) -> n.Break:
-    """``break``."""
-    return n.Break(start, end)
-
-
-def continue_stmt(_w: Tokens, start: int, end: int, _symbols: list[Any]) -> n.Continue:
-    """``continue``."""
-    return n.Continue(start, end)
 
 
 MODULES = (
@@ -542,12 +464,6 @@ def if_stmt(_w: Tokens, start: int, _end: int, symbols: list[Any]) -> n.If:
 def elif_clause(_w: Tokens, start: int, _end: int, symbols: list[Any]) -> list[Any]:
     """``elif test: body``, with its place."""
     return [start, *symbols]
-
-
-def else_clause(_w: Tokens, _start: int, _end: int, symbols: list[Any]) -> tuple[n.Statement, ...]:
-    """``else: body``."""
-    body: tuple[n.Statement, ...] = symbols[0]
-    return body
 
 
 def while_stmt(_w: Tokens, start: int, _end: int, symbols: list[Any]) -> n.While:
@@ -641,7 +557,7 @@ def parameters(w: Tokens, _start: int, _end: int, symbols: list[Any]) -> tuple[n
         if param.kind == "/":
             if not found or by_name or any(one.kind for one in found):
                 raise _failure("parameter_order", w, param)
-            found = [_param(one, "/") for one in found]
+            found = [one.replace(kind="/") for one in found]
             continue
         if (found and found[-1].kind == "**") or (param.kind == "*" and by_name):
             raise _failure("parameter_order", w, param)
@@ -651,7 +567,7 @@ def parameters(w: Tokens, _start: int, _end: int, symbols: list[Any]) -> tuple[n
                 star = param
                 continue
         elif by_name and param.kind == "":
-            param = _param(param, "=")
+            param = param.replace(kind="=")
             by_name = 2
         if param.name in seen:
             raise _failure(
@@ -671,11 +587,6 @@ def parameters(w: Tokens, _start: int, _end: int, symbols: list[Any]) -> tuple[n
     if by_name == 1:
         raise _failure("parameter_order", w, star)
     return tuple(found)
-
-
-def _param(param: n.Param, kind: str) -> n.Param:
-    """The same parameter of another kind."""
-    return n.Param(param.name, param.default, param.annotation, kind, param.start, param.end)
 
 
 def parameter(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Param:
@@ -800,7 +711,7 @@ def _static(w: Tokens, method: n.Def) -> n.Def:
             kept.append(one)
         elif path != "staticmethod":
             raise _failure("decorator", w, one)
-    return method.decorated(tuple(kept))
+    return method.replace(decorators=tuple(kept))
 
 
 def decorated(w: Tokens, _start: int, _end: int, symbols: list[Any]) -> n.Def | n.ClassDef:
@@ -808,11 +719,5 @@ def decorated(w: Tokens, _start: int, _end: int, symbols: list[Any]) -> n.Def | 
     *decorators, made = symbols
     if isinstance(made, n.FunctionClass):
         raise _failure("decorator", w, decorators[0])
-    found: n.Def | n.ClassDef = made.decorated(tuple(decorators))
-    return found
-
-
-def decorator(_w: Tokens, _start: int, _end: int, symbols: list[Any]) -> n.Expr:
-    """``@value``."""
-    found: n.Expr = symbols[0]
+    found: n.Def | n.ClassDef = made.replace(decorators=tuple(decorators))
     return found

@@ -4,9 +4,10 @@ Nodes are immutable, slotted, and know their place: ``start`` and ``end`` are of
 ``Source``. Sequences are tuples. A class declares its slots with their types, in the order in which
 its constructor takes them; ``start`` and ``end`` come last, and are 0 unless given. ``fields``
 names the slots that hold child nodes (a node, None, or a tuple of nodes), in the order in which the
-children stand in the text, and ``data`` the slots that hold plain values. With these two, ``walk``
-and ``same`` need to know nothing of the single classes, and both are iterative: a tree may be
-100,000 nodes deep.
+children stand in the text, and ``data`` the slots that hold plain values: both follow from the
+types, and a class says them itself where its text has another order or a value does not count. With
+these two, ``walk`` and ``same`` need to know nothing of the single classes, and both are iterative:
+a tree may be 100,000 nodes deep.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator
 from types import EllipsisType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 
 class NodeType(type):
@@ -35,8 +36,11 @@ class NodeType(type):
         own = tuple(slot for slot, kind in kinds.items() if not kind.startswith("ClassVar"))
         given = {slot: body.pop(slot) for slot in own if slot in body}
         body["__slots__"] = own
-        made = super().__new__(mcs, name, bases, body)
         base = bases[0] if bases else None
+        for which, wanted in (("fields", True), ("data", False)) if base else ():
+            found = tuple(slot for slot in own if _holds_nodes(kinds[slot]) is wanted)
+            body.setdefault(which, getattr(base, which) + found)
+        made = super().__new__(mcs, name, bases, body)
         if isinstance(base, NodeType):
             made.slots = (*base.slots[:-2], *own, *base.slots[-2:])
             made.defaults = {**base.defaults, **given}
@@ -54,6 +58,12 @@ class NodeType(type):
         return values + tuple(others[slot] for slot in rest)
 
 
+def _holds_nodes(kind: str) -> bool:
+    """Whether an annotation names a class of nodes; those of plain values are in small letters."""
+    classes = kind.replace("None", "").replace("EllipsisType", "")
+    return classes != classes.lower()
+
+
 class Node(metaclass=NodeType):
     """What all nodes share: a place in the source, and that nothing can be assigned."""
 
@@ -69,6 +79,10 @@ class Node(metaclass=NodeType):
             values = cls.complete(values, named)
         for put, value in zip(cls.setters, values, strict=True):
             put(self, value)
+
+    def replace(self, **changes: Any) -> Self:
+        """The same node with other values in those slots."""
+        return type(self)(**{slot: getattr(self, slot) for slot in self.__class__.slots} | changes)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is immutable: cannot set {name!r}")
@@ -92,8 +106,6 @@ class Expr(Node):
 class Name(Expr):
     """A name."""
 
-    data = ("id",)
-
     id: str
 
 
@@ -109,15 +121,11 @@ class Number(Expr):
 class String(Expr):
     """A string, or the text between the fields of an f-string."""
 
-    data = ("value",)
-
     value: str
 
 
 class Literal(Expr):
     """``True``, ``False``, ``None`` or ``...``."""
-
-    data = ("value",)
 
     value: bool | EllipsisType | None
 
@@ -125,7 +133,6 @@ class Literal(Expr):
 class Binary(Expr):
     """``left op right``; ``op_start`` and ``op_end`` are the place of the operator's sign."""
 
-    fields = ("left", "right")
     data = ("op",)
 
     op: str
@@ -142,9 +149,6 @@ class Sum(Expr):
             where it is subtracted
     """
 
-    fields = ("terms",)
-    data = ("order",)
-
     terms: tuple[Expr, ...]
     order: array[int]
 
@@ -152,18 +156,12 @@ class Sum(Expr):
 class Unary(Expr):
     """``op operand``, where op is ``-``, ``+``, ``~`` or ``not``."""
 
-    fields = ("operand",)
-    data = ("op",)
-
     op: str
     operand: Expr
 
 
 class Compare(Expr):
     """``left < a <= b``: ``ops`` and ``rights`` are equally long."""
-
-    fields = ("left", "rights")
-    data = ("ops",)
 
     left: Expr
     ops: tuple[str, ...]
@@ -173,9 +171,6 @@ class Compare(Expr):
 class BoolOp(Expr):
     """``a and b and c``, two or more values."""
 
-    fields = ("values",)
-    data = ("op",)
-
     op: str
     values: tuple[Expr, ...]
 
@@ -183,17 +178,13 @@ class BoolOp(Expr):
 class Conditional(Expr):
     """``body if test else orelse``."""
 
-    fields = ("body", "test", "orelse")
-
-    test: Expr
     body: Expr
+    test: Expr
     orelse: Expr
 
 
 class Call(Expr):
     """``func(args, keywords)``."""
-
-    fields = ("func", "args", "keywords")
 
     func: Expr
     args: tuple[Expr, ...]
@@ -203,18 +194,12 @@ class Call(Expr):
 class Keyword(Node):
     """``name=value`` in a call; name is None for ``**value``."""
 
-    fields = ("value",)
-    data = ("name",)
-
     name: str | None
     value: Expr
 
 
 class Attribute(Expr):
     """``value.name``."""
-
-    fields = ("value",)
-    data = ("name",)
 
     value: Expr
     name: str
@@ -223,16 +208,12 @@ class Attribute(Expr):
 class Subscript(Expr):
     """``value[index]``; several indices are a Tuple."""
 
-    fields = ("value", "index")
-
     value: Expr
     index: Expr
 
 
 class Slice(Expr):
     """``lower:upper:step`` inside a subscript; each may be None."""
-
-    fields = ("lower", "upper", "step")
 
     lower: Expr | None
     upper: Expr | None
@@ -242,23 +223,17 @@ class Slice(Expr):
 class Tuple(Expr):
     """``a, b`` or ``(a, b)``."""
 
-    fields = ("items",)
-
     items: tuple[Expr, ...]
 
 
 class List(Expr):
     """``[a, b]``."""
 
-    fields = ("items",)
-
     items: tuple[Expr, ...]
 
 
 class Lambda(Expr):
     """``lambda params: body``."""
-
-    fields = ("params", "body")
 
     params: tuple[Param, ...]
     body: Expr
@@ -267,23 +242,17 @@ class Lambda(Expr):
 class Set(Expr):
     """``{a, b}``."""
 
-    fields = ("items",)
-
     items: tuple[Expr, ...]
 
 
 class Dict(Expr):
     """``{key: value, **more}``."""
 
-    fields = ("items",)
-
     items: tuple[DictItem, ...]
 
 
 class DictItem(Node):
     """``key: value``; key is None for ``**value``."""
-
-    fields = ("key", "value")
 
     key: Expr | None
     value: Expr
@@ -292,15 +261,11 @@ class DictItem(Node):
 class Starred(Expr):
     """``*value`` among the items of a tuple or list, the arguments of a call, or targets."""
 
-    fields = ("value",)
-
     value: Expr
 
 
 class Comprehension(Expr):
     """``element for ... in ... if ...``, in the brackets that say what it makes."""
-
-    fields = ("element", "clauses")
 
     element: Expr | DictItem
     clauses: tuple[Clause, ...]
@@ -325,8 +290,6 @@ class GeneratorExp(Comprehension):
 class Clause(Node):
     """``for target in iter if condition if condition``."""
 
-    fields = ("target", "iter", "conditions")
-
     target: Expr
     iter: Expr
     conditions: tuple[Expr, ...]
@@ -335,16 +298,11 @@ class Clause(Node):
 class FString(Expr):
     """An f-string: Strings and FormatParts in order."""
 
-    fields = ("parts",)
-
     parts: tuple[String | FormatPart, ...]
 
 
 class FormatPart(Node):
     """``{value!conversion:spec}``; ``text`` is what ``{value=}`` prints before it, or None."""
-
-    fields = ("value",)
-    data = ("spec", "text", "conversion")
 
     value: Expr
     spec: str
@@ -355,8 +313,6 @@ class FormatPart(Node):
 class Module(Node):
     """A program, or one line of input."""
 
-    fields = ("body",)
-
     body: tuple[Statement, ...]
 
 
@@ -364,7 +320,6 @@ class Def(Statement):
     """``def name(params) -> returns: body`` under its decorators."""
 
     fields = ("decorators", "params", "returns", "body")
-    data = ("name",)
 
     name: str
     params: tuple[Param, ...]
@@ -372,25 +327,15 @@ class Def(Statement):
     decorators: tuple[Expr, ...] = ()
     returns: Expr | None = None
 
-    def decorated(self, decorators: tuple[Expr, ...]) -> Def:
-        """The same under other decorators."""
-        return Def(
-            self.name, self.params, self.body, decorators, self.returns, self.start, self.end
-        )
-
 
 class Return(Statement):
     """``return value``; value is None where nothing follows."""
-
-    fields = ("value",)
 
     value: Expr | None
 
 
 class If(Statement):
     """``if test: body else: orelse``; an ``elif`` is an If that is all of ``orelse``."""
-
-    fields = ("test", "body", "orelse")
 
     test: Expr
     body: tuple[Statement, ...]
@@ -400,8 +345,6 @@ class If(Statement):
 class While(Statement):
     """``while test: body else: orelse``."""
 
-    fields = ("test", "body", "orelse")
-
     test: Expr
     body: tuple[Statement, ...]
     orelse: tuple[Statement, ...] = ()
@@ -409,8 +352,6 @@ class While(Statement):
 
 class For(Statement):
     """``for target in iter: body else: orelse``."""
-
-    fields = ("target", "iter", "body", "orelse")
 
     target: Expr
     iter: Expr
@@ -421,8 +362,6 @@ class For(Statement):
 class Try(Statement):
     """``try: body except ...: else: orelse finally: final``."""
 
-    fields = ("body", "handlers", "orelse", "final")
-
     body: tuple[Statement, ...]
     handlers: tuple[Handler, ...]
     orelse: tuple[Statement, ...]
@@ -432,8 +371,6 @@ class Try(Statement):
 class Raise(Statement):
     """``raise value from cause``; both may be None."""
 
-    fields = ("value", "cause")
-
     value: Expr | None
     cause: Expr | None
 
@@ -441,15 +378,11 @@ class Raise(Statement):
 class Del(Statement):
     """``del a, b[0]``."""
 
-    fields = ("targets",)
-
     targets: tuple[Expr, ...]
 
 
 class Outer(Statement):
     """``global a, b`` or ``nonlocal a, b``: ``word`` says which."""
-
-    data = ("word", "names")
 
     word: str
     names: tuple[str, ...]
@@ -458,11 +391,8 @@ class Outer(Statement):
 class Yield(Statement):
     """``yield value`` or ``yield from values`` on a line of its own; value may be None."""
 
-    fields = ("value",)
-    data = ("many",)
-
-    value: Expr | None
     many: bool
+    value: Expr | None
 
 
 class Break(Statement):
@@ -480,16 +410,12 @@ class Pass(Statement):
 class Assert(Statement):
     """``assert test, message``; message may be None."""
 
-    fields = ("test", "message")
-
     test: Expr
     message: Expr | None
 
 
 class With(Statement):
     """``with items: body``."""
-
-    fields = ("items", "body")
 
     items: tuple[WithItem, ...]
     body: tuple[Statement, ...]
@@ -498,16 +424,12 @@ class With(Statement):
 class Assign(Statement):
     """``a = b = value``: targets from left to right."""
 
-    fields = ("targets", "value")
-
     targets: tuple[Expr, ...]
     value: Expr
 
 
 class Annotation(Statement):
     """``target: kind = value``; value may be None. The kind is read, and not computed."""
-
-    fields = ("target", "kind", "value")
 
     target: Expr
     kind: Expr
@@ -517,9 +439,6 @@ class Annotation(Statement):
 class AugAssign(Statement):
     """``target op= value``; ``op`` is the operator's sign without the ``=``."""
 
-    fields = ("target", "value")
-    data = ("op",)
-
     target: Expr
     op: str
     value: Expr
@@ -528,15 +447,11 @@ class AugAssign(Statement):
 class ExprStmt(Statement):
     """An expression that stands alone."""
 
-    fields = ("value",)
-
     value: Expr
 
 
 class Import(Statement):
     """``import module as alias``; module is dotted, alias may be None."""
-
-    data = ("module", "alias")
 
     module: str
     alias: str | None
@@ -544,8 +459,6 @@ class Import(Statement):
 
 class FromImport(Statement):
     """``from module import names``: pairs of a name and its alias or None."""
-
-    data = ("module", "names")
 
     module: str
     names: tuple[tuple[str, str | None], ...]
@@ -557,9 +470,6 @@ class FunctionClass(Statement):
     ``rule`` is what ``generate_vmap_rule`` was set to, None where it was not.
     """
 
-    fields = ("methods",)
-    data = ("name", "base", "rule")
-
     name: str
     base: str
     methods: tuple[Def, ...]
@@ -570,23 +480,15 @@ class FunctionClass(Statement):
         return next((one for one in self.methods if one.name == name), None)
 
 
-# ---- Parts of statements -------------------------------------------------------------------------
-
-
 class ClassDef(Statement):
     """``class name(bases):`` with methods, values and a docstring, under its decorators."""
 
     fields = ("decorators", "bases", "body")
-    data = ("name",)
 
     name: str
     bases: tuple[Expr, ...]
     body: tuple[Statement, ...]
     decorators: tuple[Expr, ...] = ()
-
-    def decorated(self, decorators: tuple[Expr, ...]) -> ClassDef:
-        """The same under other decorators."""
-        return ClassDef(self.name, self.bases, self.body, decorators, self.start, self.end)
 
     @property
     def methods(self) -> tuple[Def, ...]:
@@ -594,10 +496,11 @@ class ClassDef(Statement):
         return tuple(one for one in self.body if isinstance(one, Def))
 
 
+# ---- Parts of statements -------------------------------------------------------------------------
+
+
 class Handler(Node):
     """``except kind as name: body``; kind and name may be None."""
-
-    fields = ("kind", "name", "body")
 
     kind: Expr | None
     name: Name | None
@@ -611,7 +514,6 @@ class Param(Node):
     """
 
     fields = ("annotation", "default")
-    data = ("name", "kind")
 
     name: str
     default: Expr | None
@@ -621,8 +523,6 @@ class Param(Node):
 
 class WithItem(Node):
     """``expr as target``; target is a Name or None."""
-
-    fields = ("expr", "target")
 
     expr: Expr
     target: Name | None

@@ -81,10 +81,10 @@ class Parser:
         self.tables = tables
         self.lexer = Lexer(tables)
         self.rows: list[dict[int, int] | None] = [None] * len(tables["states"])
-        self.gotos: list[dict[int, int] | None] = [None] * len(tables["gotos"])
         self.rules = [
-            (nonterminal, length, _builder(action, length, kept))
-            for nonterminal, length, action, kept in tables["rules"]
+            (nonterminal, len(shape), _builder(action, shape))
+            for nonterminal, action, shapes in tables["rules"]
+            for shape in shapes.split(" ")
         ]
         self.leaps: dict[tuple[int, int, int], int] = {}
 
@@ -93,20 +93,17 @@ class Parser:
         1."""
         row = self.rows[state]
         if row is None:
-            row = self.rows[state] = {
-                ord(char) - 48: step
-                for step, kinds in self.tables["states"][state]
-                for char in kinds
-            }
+            sets, shifts = self.tables["sets"], self.tables["shifts"]
+            usual, *others = self.tables["states"][state]
+            row = self.rows[state] = {ord(c) - 48: shifts[ord(c) - 48] for c in sets[usual]}
+            for step, number in zip(others[::2], others[1::2], strict=True):
+                row.update((ord(char) - 48, step) for char in sets[number])
         return row
 
     def goto(self, state: int, nonterminal: int) -> int:
         """The state after a nonterminal."""
-        row = self.gotos[state]
-        if row is None:
-            flat = self.tables["gotos"][state]
-            row = self.gotos[state] = dict(zip(flat[::2], flat[1::2], strict=True))
-        return row[nonterminal]
+        found: int | None = self.tables["exceptions"].get((state, nonterminal))
+        return self.tables["gotos"][nonterminal] if found is None else found
 
     def leap(self, below: int, nonterminal: int, kind: int) -> int:
         """The state that stands on ``below`` once all renaming of ``nonterminal`` before a token of
@@ -148,7 +145,7 @@ class Parser:
         kinds, starts, ends = tokens.kinds, tokens.starts, tokens.ends
         rows, rules, leaps = self.rows, self.rules, self.leaps
         final = self.tables["final"]
-        states = [self.tables["start"]]
+        states = [0]
         values: list[Any] = [None]
         begins: list[int] = [0]
         stops: list[int] = [0]
@@ -201,14 +198,14 @@ class Parser:
             states.append(state)
 
 
-def _builder(action: str | None, length: int, kept: tuple[tuple[int, bool], ...]) -> Any:
-    """The function ``(tokens, start, end, symbols) -> value`` for one rule."""
+def _builder(action: str | None, shape: str) -> Any:
+    """The function ``(tokens, start, end, symbols) -> value`` for one rule; see build_tables."""
     if action is None:
         return None
+    kept = [(place, letter == "l") for place, letter in enumerate(shape) if letter != "."]
     places = [place for place, _ in kept]
-    lists = [is_list for _, is_list in kept]
     if action == "*":  # a repetition: collects one flat list, and goes on with the one it has
-        if lists[:1] == [True]:
+        if kept[:1] == [(0, True)]:
             rest = places[1:]
 
             def extend(_tokens: Tokens, _start: int, _end: int, symbols: list[Any]) -> list[Any]:
@@ -221,8 +218,8 @@ def _builder(action: str | None, length: int, kept: tuple[tuple[int, bool], ...]
         return lambda _tokens, _start, _end, symbols: [symbols[place] for place in places]
 
     build = getattr(actions, action)
-    if not any(lists):
-        if len(places) == length:
+    if "l" not in shape:
+        if len(places) == len(shape):
             return build
         return lambda tokens, start, end, symbols: build(
             tokens, start, end, [symbols[place] for place in places]

@@ -90,6 +90,3 @@ class MultiheadAttention(Module):
         if self.batch_first and query.ndim == 3:
             out = _O["transpose"](out, 0, 1)
         return out, shown
-
-
-__all__ = ["MultiheadAttention"]

@@ -9,5 +9,3 @@ CosineSimilarity = module_of(__name__, "CosineSimilarity", F.cosine_similarity, 
                              dim=1, eps=1e-8)  # fmt: skip
 PairwiseDistance = module_of(__name__, "PairwiseDistance", F.pairwise_distance, "", 2,
                              p=2.0, eps=1e-6, keepdim=False)  # fmt: skip
-
-__all__ = ["CosineSimilarity", "PairwiseDistance"]

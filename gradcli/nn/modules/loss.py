@@ -49,11 +49,3 @@ TripletMarginWithDistanceLoss = _row("TripletMarginWithDistanceLoss",
                                      distance_function=None, margin=1.0, swap=False,
                                      reduction="mean")  # fmt: skip
 CTCLoss = _row("CTCLoss", F.ctc_loss, 4, blank=0, reduction="mean", zero_infinity=False)
-
-__all__ = [
-    "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss", "CrossEntropyLoss",
-    "GaussianNLLLoss", "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss", "L1Loss", "MSELoss",
-    "MarginRankingLoss", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss",
-    "NLLLoss", "PoissonNLLLoss", "SmoothL1Loss", "SoftMarginLoss", "TripletMarginLoss",
-    "TripletMarginWithDistanceLoss",
-]  # fmt: skip

@@ -76,9 +76,3 @@ ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = (
 CircularPad1d, CircularPad2d, CircularPad3d = (
     _row(f"CircularPad{n}d", "circular", n) for n in (1, 2, 3)
 )
-
-__all__ = [
-    "CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d",
-    "ConstantPad3d", "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d",
-    "ReplicationPad2d", "ReplicationPad3d", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d",
-]  # fmt: skip

@@ -73,9 +73,3 @@ class UpsamplingBilinear2d(Upsample):
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, "bilinear", True)
-
-
-__all__ = [
-    "ChannelShuffle", "Fold", "PixelShuffle", "PixelUnshuffle", "Unfold", "Upsample",
-    "UpsamplingBilinear2d", "UpsamplingNearest2d",
-]  # fmt: skip

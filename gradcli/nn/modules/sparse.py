@@ -7,12 +7,10 @@ from typing import Any
 from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import empty
 from gradcli.engine.grad_mode import no_grad
-from gradcli.functions.nn import embedding as functions
+from gradcli.functions.nn import embedding
 from gradcli.nn import init
 from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter
-
-__all__ = ["Embedding", "EmbeddingBag"]
 
 
 class _Table(Module):
@@ -26,7 +24,7 @@ class _Table(Module):
         super().__init__()
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         if padding_idx is not None:
-            padding_idx = functions.padding_row(padding_idx, num_embeddings)
+            padding_idx = embedding.padding_row(padding_idx, num_embeddings)
         self.padding_idx = padding_idx
         self.max_norm, self.norm_type = max_norm, norm_type
         self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
@@ -45,12 +43,7 @@ class _Table(Module):
 
     def _limits(self) -> str:
         """What is not as usual about the norm of rows and the scale of gradients."""
-        text = "" if self.max_norm is None else f", max_norm={self.max_norm}"
-        if self.norm_type != 2:
-            text += f", norm_type={self.norm_type}"
-        if self.scale_grad_by_freq:
-            text += f", scale_grad_by_freq={self.scale_grad_by_freq}"
-        return text
+        return self._unusual(max_norm=None, norm_type=2, scale_grad_by_freq=False)
 
 
 class Embedding(_Table):
@@ -85,17 +78,15 @@ class Embedding(_Table):
 
     def forward(self, input: Tensor) -> Tensor:
         """Whole numbers of any shape to vectors: one more dimension."""
-        return functions.embedding(
+        return embedding.embedding(
             input, self.weight, self.padding_idx, self.max_norm, self.norm_type,
             self.scale_grad_by_freq, self.sparse,
         )  # fmt: skip
 
     def extra_repr(self) -> str:
         """The sizes, and what is not as usual."""
-        text = f"{self.num_embeddings}, {self.embedding_dim}"
-        if self.padding_idx is not None:
-            text += f", padding_idx={self.padding_idx}"
-        return text + self._limits()
+        padding = self._unusual(padding_idx=None)
+        return f"{self.num_embeddings}, {self.embedding_dim}{padding}{self._limits()}"
 
 
 class EmbeddingBag(_Table):
@@ -134,7 +125,7 @@ class EmbeddingBag(_Table):
         self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
     ) -> Tensor:
         """Bags of whole numbers to a vector each."""
-        return functions.embedding_bag(
+        return embedding.embedding_bag(
             input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq,
             self.mode, self.sparse, per_sample_weights, self.include_last_offset, self.padding_idx,
         )  # fmt: skip
@@ -142,4 +133,4 @@ class EmbeddingBag(_Table):
     def extra_repr(self) -> str:
         """The sizes, and what is not as usual."""
         text = f"{self.num_embeddings}, {self.embedding_dim}{self._limits()}, mode={self.mode!r}"
-        return text if self.padding_idx is None else text + f", padding_idx={self.padding_idx}"
+        return text + self._unusual(padding_idx=None)

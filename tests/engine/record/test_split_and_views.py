@@ -151,3 +151,31 @@ def test_pieces_of_a_detached_expansion_are_written_to():
     protected.flags.writeable = False
     with pytest.raises(RuntimeError):
         torch.from_numpy(protected).add_(1)
+
+
+def windows(y):
+    return y.as_strided((2, 2), (1, 1))
+
+
+@pytest.mark.parametrize(("write", "wanted"), [
+    (lambda y, v: (y.mul_(3), v)[1], [3, 15, 12]),
+    (lambda y, v: (v[0].mul_(5), v)[1], [5, 25, 4]),
+    (lambda y, v: (v.zero_(), y)[1], [0, 0, 0]),
+])  # fmt: skip
+@pytest.mark.parametrize("windows", [windows, lambda y: y.unfold(0, 2, 1)])
+def test_windows_that_overlap_follow_a_write_to_their_base_or_a_part(windows, write, wanted):
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    y = x * 1
+    out = write(y, windows(y))
+    (out * torch.arange(1.0, out.numel() + 1).reshape(out.shape)).sum().backward()
+    assert x.grad.tolist() == wanted
+
+
+@pytest.mark.parametrize("write", [
+    lambda y: windows(y).mul_(2), lambda y: y.unfold(0, 2, 1).add_(1),
+    lambda y: windows(y).copy_(torch.ones(2, 2)),
+    lambda y: y.as_strided_((2, 2), (1, 1))[0].mul_(2),
+])  # fmt: skip
+def test_windows_that_overlap_are_not_written_entry_by_entry(write):
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        write(torch.tensor([1.0, 2.0, 3.0], requires_grad=True) * 1)
