@@ -331,8 +331,9 @@ class _Unmade:
         self.name = name
 
     def __get__(self, value: Tensor | None, owner: type) -> Any:
-        setattr(Tensor, self.name, METHODS[self.name])
-        return getattr(owner if value is None else value, self.name)
+        found = METHODS[self.name]
+        setattr(Tensor, self.name, found)
+        return found.__get__(value, owner)
 
 
 TURNED = frozenset(f"{name}_" for home in HOMES.values() for name in (*home.turned, "squeeze"))
