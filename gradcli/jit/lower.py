@@ -25,12 +25,13 @@ from gradcli.engine.grad_mode import enable_grad
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.jit import scalars
 from gradcli.jit.control import Block, Branch, Check, Loop, Step, Structured
+from gradcli.jit.grown import Grown
 from gradcli.jit.ir import NotTraceable, Value
+from gradcli.jit.specs import UNSET, is_narrow, joined_type, widened
 from gradcli.jit.trace import no_random
 from gradcli.jit.values import (
     TENSOR_READ,
     UNROLLED,
-    UNSET,
     ByTurn,
     Closure,
     Frame,
@@ -39,9 +40,6 @@ from gradcli.jit.values import (
     Range,
     Values,
     is_dynamic,
-    is_narrow,
-    joined_type,
-    widened,
 )
 from gradcli.language.compile.resolve import Checked
 from gradcli.language.names import attributes
@@ -389,6 +387,8 @@ class _Lowerer:
             if value.__class__ is not Value and is_dynamic(index):
                 raise NotTraceable("a computed index")
             return value[index]
+        if value.__class__ is Grown:
+            return value.item(index)
         if is_dynamic(index):
             raise NotTraceable("a computed index of a list")
         if isinstance(value, list | tuple | range | str):
@@ -515,7 +515,7 @@ class _Lowerer:
         if len(args) > len(placed) or not target.by_name - placed.keys() >= options.keys():
             raise NotTraceable("a call with an argument that there is not")
         for name, value in (placed | options).items():
-            frame.names[name] = self.values.keep(value)
+            frame.names[name] = self.values.bind(value)
         frame.names = target.defaults | frame.names
         if any(v is UNSET for v in frame.names.values()):
             raise NotTraceable("a call without an argument")
@@ -532,7 +532,7 @@ class _Lowerer:
         self.calls.pop()
         self.frame, self.loops = outer, loops
         return (
-            self.values.keep(found)
+            self.values.bind(found)
             if found.__class__ is Value and found in self.values.bound
             else found
         )
@@ -622,7 +622,7 @@ class _Lowerer:
             over = yield node.iter
             if over.__class__ is not Range and not isinstance(over, range):
                 long = self.values.by_turn(over)
-                if long is None or long.count <= UNROLLED:
+                if long is None or not long.is_long:
                     return (yield self.written_out(node, self.values.items(over)))
                 over = long
             if isinstance(over, range) and not len(over):
@@ -642,6 +642,7 @@ class _Lowerer:
                 self.values.reset(marks)
                 return (yield self.written_out(node, list(over)))
         else:
+            self.grow(node)
             yield self.turning(node, over)
         if not returns:
             return "fall"
@@ -663,13 +664,30 @@ class _Lowerer:
         self.merge(self.values.truth(test), before, sides)
         return "done"
 
+    def grow(self, node: Any) -> None:
+        """Let the lists that a long loop appends to grow in the run."""
+        for call in n.walk(node):
+            func: Any = call.func if isinstance(call, n.Call) else None
+            if not isinstance(func, n.Attribute) or func.name != "append":
+                continue
+            frame: Frame | None = self.frame
+            name = func.value.id if isinstance(func.value, n.Name) else ""
+            while frame is not None and name not in frame.names:
+                frame = frame.parent
+            if frame is None:
+                continue
+            held = frame.names[name]
+            alone = held.__class__ is list and id(held) not in self.values.shared
+            if alone and self.values.is_new(held):
+                frame.names[name] = Grown(self.values, held)
+
     def written_out(self, node: Any, items: list) -> Lowering:
         """A loop over what is known, turn by turn."""
         self.loops = [*self.loops, False]
         status = "fall"
         for item in items:
             self.values.trace.tape.append(Step())
-            yield self.store(node.target, self.values.keep(item))
+            yield self.store(node.target, self.values.bind(item))
             status = yield self.block(list(node.body))
             if status in ("break", "return"):
                 break
@@ -743,7 +761,7 @@ class _Lowerer:
             index = Value(self.values.trace, (), dtypes.int64, example=np.int64(1))
             turn = PyNumber(index, "int", True)
             if over.__class__ is ByTurn:
-                bounds = 0, over.count, 1
+                bounds = 0, self.values.operand(over.count), 1
                 yield self.store(node.target, over.item(turn))
             else:
                 bounds = over.bounds(self.values) if over.__class__ is Range else (
@@ -758,7 +776,12 @@ class _Lowerer:
                 return None
             test = Block(self.values.trace.tape, [tested])
             self.values.trace.tape = []
+        walked = getattr(over, "over", None)
+        if walked is not None:
+            walked.walked = True
         yield self.block(list(node.body))
+        if walked is not None:
+            walked.walked = False
         tape = self.leave(outer)
         self.loops = self.loops[:-1]
         ends = self.frame.names
@@ -787,6 +810,7 @@ class _Lowerer:
             after[name] = value
             for v, end in zip(carried[name], results[0], strict=True):
                 if v in self.values.overwritten and end.__class__ is Value:
+                    self.values.only(end, [e for other, e in ends.items() if other != name])
                     self.values.overwrite(end)
             # After no turn it would still be a number.
             if is_narrow(self.values.spec(first[name])) and spec[0] == "tensor":
@@ -820,6 +844,8 @@ class _Lowerer:
         if isinstance(target, n.Name):
             if value.__class__ is ByTurn:
                 raise NotTraceable("an iterator with a name")
+            if value.__class__ is list:
+                self.values.name(value)
             if value.__class__ is Value:
                 if value in self.values.bound:
                     self.values.fresh.discard(value)
@@ -854,7 +880,17 @@ class _Lowerer:
 
     def Assign(self, node: n.Assign) -> Lowering:
         """``a = b = value``."""
-        value = yield node.value
+        target, given = node.targets[0], node.value
+        if isinstance(target, n.Tuple) and isinstance(given, n.Tuple) and (
+            len(node.targets) == 1 and len(target.items) == len(given.items)
+        ):  # fmt: skip
+            parts = []  # of which no tuple remains
+            for item in given.items:
+                parts.append((yield item))
+            for inner, part in zip(target.items, parts, strict=True):
+                yield self.store(inner, part)
+            return
+        value = yield given
         if is_dynamic(value) and isinstance(value, Range):
             raise NotTraceable("a range with a name")
         for target in node.targets:
@@ -906,7 +942,7 @@ class _Lowerer:
         """An expression; outside functions its value becomes the result."""
         value = yield node.value
         if self.frame.parent is None:
-            self.frame.names["<result>"] = self.values.keep(value)
+            self.frame.names["<result>"] = self.values.bind(value)
 
     def Def(self, node: n.Def) -> Lowering:
         """A function."""
