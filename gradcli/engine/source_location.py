@@ -59,6 +59,7 @@ class Placed(int):
     """A sequence number that knows where its node was recorded; see ``anomaly``."""
 
     place: Place | None
+    cause: Any  # the node whose backward recorded this one, None in the forward pass
 
 
 theirs: set[str] = set()

@@ -26,7 +26,7 @@ from gradcli.jit.grown import Grown
 from gradcli.jit.ir import Instruction, NotTraceable, Value
 from gradcli.jit.specs import FLOATS, KINDS, UNSET
 from gradcli.jit.trace import Trace
-from gradcli.language.names import attributes, builtins, functions
+from gradcli.language.names import attributes, builtins
 from gradcli.language.names import table as names
 from gradcli.language.names.argument_checks import with_checks
 from gradcli.ops.indexing import is_basic
@@ -72,7 +72,7 @@ def _pure() -> frozenset[str]:
             "logspace", "ones_like", "zeros_like", "full_like")  # fmt: skip
     own = (*(builtins.TABLE.keys() - _STATEFUL), "numel", "is_tensor")
     whole = ("gcd", "lcm", "factorial", "comb", "isclose", "fabs", "degrees", "radians")
-    return frozenset((*methods.public_operators(), *functions.composed(), *own, *made, *whole))
+    return frozenset((*methods.public_operators(), *methods.COMPOSED, *own, *made, *whole))
 
 
 @functools.cache
@@ -578,7 +578,7 @@ class Values:
         given = [*args, *options.values()]
         if target.__class__ is not Value and not isinstance(target, Tensor):
             raise NotTraceable(f"the method {name}")
-        pure = name in _TENSOR_METHODS or name in functions.composed() or name in OPERATORS
+        pure = name in _TENSOR_METHODS or name in methods.COMPOSED or name in OPERATORS
         if name.endswith("_") or not pure or any(options.get(w) for w in ("requires_grad", "out")):
             raise NotTraceable(f"the method {name}")
         if name == "item" and target.__class__ is Value and not given:

@@ -63,7 +63,7 @@ def test_auto_generates_where_many_evaluations_follow(cli, made):
 )
 def test_what_has_no_flat_program_runs_on_the_engine(cli, text, ir):
     eager, generated = (
-        results(cli("minimize", text, "--x", "3", "--rng", "3", "--runner", name))
+        results(cli("minimize", text, "--x", "3", "--rng", "3", "--steps", "40", "--runner", name))
         for name in ("eager", "generated")
     )
     assert generated == eager

@@ -379,14 +379,18 @@ def _looked_at(node: Node, g: Any, recorded: bool, careful: bool) -> tuple[Any, 
     try:
         if node.saved.__class__ is Freed:
             _refuse_again(node)
+        if inspect is not None:
+            inspect.running = node
         pulled = pull_recorded(node, g, wrap) if recorded else _pulled(node, g)
-    except Fault as fault:
+    except Exception as fault:
+        if isinstance(fault, TypeError | AttributeError):
+            _refuse_freed_meanwhile(node)
         if inspect is not None:
             inspect.explain(node, fault)
         raise
-    except (TypeError, AttributeError):
-        _refuse_freed_meanwhile(node)
-        raise
+    finally:
+        if inspect is not None:
+            inspect.running = None
     if careful and node.op.kind in CHOSEN:
         pulled = taken(node, g, pulled)
     if inspect is not None:

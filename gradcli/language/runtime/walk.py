@@ -18,7 +18,7 @@ from gradcli.engine.grad_mode import current
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions import methods
 from gradcli.language.compile.resolve import Checked
-from gradcli.language.names import builtins, functions
+from gradcli.language.names import builtins
 from gradcli.language.names import table as names
 from gradcli.language.names.argument_checks import with_checks
 from gradcli.language.syntax.nodes import Assign, Binary, Call, ExprStmt, Name, Number, Sum, Unary
@@ -47,7 +47,7 @@ class _GivenUp(Exception):
 @functools.cache
 def _computing(name: str) -> Any:
     """The function of a bare name that does nothing but compute. Raises _GivenUp."""
-    pure = name in methods.public_operators() or name in functions.composed() or name in _BUILTIN
+    pure = name in methods.public_operators() or name in methods.COMPOSED or name in _BUILTIN
     if not pure or name not in names.NAMES:
         raise _GivenUp
     return names.NAMES[name]
