@@ -19,7 +19,7 @@ from gradcli.engine import dtypes
 from gradcli.jit import scalars
 from gradcli.jit.control import Block, Loop
 from gradcli.jit.ir import NotTraceable, Value
-from gradcli.jit.specs import widened
+from gradcli.jit.specs import PyNumber, widened
 from gradcli.ops.operator import OPERATORS
 
 
@@ -58,7 +58,7 @@ class Grown:
 
     def item(self, index: Any) -> Any:
         """An item at a place that is known or computed."""
-        whole = index.__class__ is int or getattr(index, "kind", "") == "int"
+        whole = index.__class__ is int or (index.__class__ is PyNumber and index.kind == "int")
         if self.kind is None or not whole:
             raise NotTraceable("such items of a list that grows")
         args = self.value, self.values.operand(index)

@@ -27,20 +27,11 @@ from gradcli.jit import scalars
 from gradcli.jit.control import Block, Branch, Check, Loop, Step, Structured
 from gradcli.jit.grown import Grown
 from gradcli.jit.ir import NotTraceable, Value
-from gradcli.jit.specs import UNSET, is_narrow, joined_type, widened
+from gradcli.jit.iteration import UNROLLED, ByTurn, Range, by_turn
+from gradcli.jit.scopes import assigned, exits, first_target
+from gradcli.jit.specs import UNSET, PyNumber, is_narrow, joined_type, widened
 from gradcli.jit.trace import no_random
-from gradcli.jit.values import (
-    TENSOR_READ,
-    UNROLLED,
-    ByTurn,
-    Closure,
-    Frame,
-    Lost,
-    PyNumber,
-    Range,
-    Values,
-    is_dynamic,
-)
+from gradcli.jit.values import TENSOR_READ, Closure, Frame, Lost, Values, is_dynamic
 from gradcli.language.compile.resolve import Checked
 from gradcli.language.names import attributes
 from gradcli.language.names import table as names
@@ -87,61 +78,6 @@ def lower(
         random.drawing.reset(drawing)
 
 
-def _exits(node: n.Node) -> set[Any]:
-    """The kinds of statements by which one may leave the block that it stands in."""
-    found: set[Any] = set()
-    stack: list[tuple[n.Node, bool]] = [(node, True)]
-    while stack:
-        one, own = stack.pop()
-        kind = one.__class__
-        if kind is n.Return or (own and kind in (n.Break, n.Continue)):
-            found.add(kind)
-        elif kind in (n.If, n.With, n.For, n.While):
-            inner = own and kind not in (n.For, n.While)
-            stack += [(c, inner) for c in n.children(one) if isinstance(c, n.Statement)]
-    return found
-
-
-def _first(node: Any) -> n.Node:
-    """The first target of an assignment."""
-    return node.targets[0] if isinstance(node, n.Assign) else node.target
-
-
-def _assigned(body: Sequence[n.Statement], items: bool = False) -> list[str]:
-    """The names that statements may give a value to, in their own scope.
-
-    ``items``: those too whose items are written to.
-    """
-    found: dict[str, None] = {}
-    stack: list[Any] = list(reversed(body))
-    while stack:
-        node: Any = stack.pop()
-        kind = node.__class__
-        if kind is n.Assign:
-            parts: list[n.Node] = list(node.targets)
-        elif kind in (n.AugAssign, n.Annotation, n.For):
-            parts = [node.target]
-        else:
-            parts = []
-        while parts:
-            part = parts.pop()
-            if isinstance(part, n.Tuple | n.List):
-                parts += part.items
-            elif items and isinstance(part, n.Subscript):
-                parts.append(part.value)
-            elif isinstance(part, n.Name):
-                found[part.id] = None
-        if kind is n.Def:
-            found[node.name] = None
-        elif kind is n.ExprStmt:
-            found["<result>"] = None
-        elif kind is n.Return:
-            found["<return>"] = found["<returned>"] = None
-        elif kind in (n.If, n.While, n.For, n.With):
-            stack += [c for c in reversed(n.children(node)) if isinstance(c, n.Statement)]
-    return list(found)
-
-
 class _Lowerer:
     """One run of the tree on values."""
 
@@ -155,7 +91,7 @@ class _Lowerer:
         self.statements = 0
         self.node: n.Node | None = None  # what is lowered, or could not be
         writes = "[" in checked.source.text and any(
-            isinstance(node, n.Assign | n.AugAssign) and isinstance(_first(node), n.Subscript)
+            isinstance(node, n.Assign | n.AugAssign) and isinstance(first_target(node), n.Subscript)
             for node in n.walk(checked.module)
         )
         modules = {*checked.modules.values(), *(["torch"] if checked.imported else [])}
@@ -231,8 +167,6 @@ class _Lowerer:
             raise NotTraceable("a result that depends on nothing")
         block = Block(self.values.trace.tape, [self.values.operand(found)])
         return Structured(inputs, block, list(by))
-
-    # -- values ----------------------------------------------------------------------------------
 
     # -- expressions -----------------------------------------------------------------------------
 
@@ -509,7 +443,7 @@ class _Lowerer:
             self.depth - 1, 40
         ):
             raise NotTraceable("recursion")
-        own = _assigned(target.body) if target.body.__class__ is tuple else ()
+        own = assigned(target.body) if target.body.__class__ is tuple else ()
         frame = Frame(target.frame, [*own, *target.defaults])
         placed = dict(zip(target.by_place, args, strict=False))
         if len(args) > len(placed) or not target.by_name - placed.keys() >= options.keys():
@@ -548,7 +482,7 @@ class _Lowerer:
             kind: Any = node.__class__
             self.node = node
             if kind is n.If:
-                rest = body[place + 1 :] if _exits(node) else []
+                rest = body[place + 1 :] if exits(node) else []
                 status = yield self.branch(node, rest)
             elif isinstance(node, n.For | n.While):
                 status = yield self.loop(node, body[place + 1 :])
@@ -561,7 +495,7 @@ class _Lowerer:
     def branch(self, node: n.If, rest: list) -> Lowering:
         """An ``if``, with what follows it where it may leave the block."""
         test = self.values.truth((yield node.test))
-        jumps = bool(rest or _exits(node))
+        jumps = bool(rest or exits(node))
         return (yield self.either(test, list(node.body), list(node.orelse), rest, jumps))
 
     def either(self, test: Any, then: list, orelse: list, rest: list, jumps: bool) -> Lowering:
@@ -606,13 +540,13 @@ class _Lowerer:
         """A loop and its ``else``, and what follows where the loop may return from a function."""
         if not node.orelse:
             return (yield self.turns(node, rest))
-        if any(n.Return in _exits(c) for c in node.body):
+        if any(n.Return in exits(c) for c in node.body):
             raise NotTraceable("a loop with else that returns")
         left = f"<left{len(self.loops)}>"
         self.frame.names[left] = False
         yield self.turns(node, rest)
         found = self.values.truth(self.frame.names.pop(left))
-        jumps = any(_exits(c) for c in node.orelse)
+        jumps = any(exits(c) for c in node.orelse)
         return (yield self.either(found, [], list(node.orelse), rest if jumps else [], jumps))
 
     def turns(self, node: Any, rest: list) -> Lowering:
@@ -621,13 +555,13 @@ class _Lowerer:
         if node.__class__ is n.For:
             over = yield node.iter
             if over.__class__ is not Range and not isinstance(over, range):
-                long = self.values.by_turn(over)
+                long = by_turn(self.values, over)
                 if long is None or not long.is_long:
                     return (yield self.written_out(node, self.values.items(over)))
                 over = long
             if isinstance(over, range) and not len(over):
                 return "fall"
-        returns = n.Return in _exits(node)
+        returns = n.Return in exits(node)
         if isinstance(over, range) and len(over) <= UNROLLED:
             names_before, tape = dict(self.frame.names), list(self.values.trace.tape)
             marks = self.values.marks()
@@ -696,13 +630,13 @@ class _Lowerer:
 
     def turning(self, node: Any, over: Any) -> Lowering:
         """A loop of the program: its variables are carried, their types found by trying."""
-        changed = _assigned(node.body, items=True)
+        changed = assigned(node.body, items=True)
         if (left := f"<left{len(self.loops)}>") in self.frame.names:
             changed.append(left)
         if over is not None:
             if not all(isinstance(t, n.Name | n.Tuple) for t in n.walk(node.target)):
                 raise NotTraceable("a loop with such a target")
-            changed = list(dict.fromkeys([*changed, *_assigned([node])]))
+            changed = list(dict.fromkeys([*changed, *assigned([node])]))
         before = self.frame.names
         first = {name: before[name] for name in changed if name in before}
         specs = {name: widened(self.values.spec(value)) for name, value in first.items()}
@@ -834,8 +768,6 @@ class _Lowerer:
             after[name] = value
         self.values.trace.tape.append(loop)
         self.frame.names = after
-
-    # -- types of joined values -------------------------------------------------------------------
 
     # -- assignments -----------------------------------------------------------------------------
 
@@ -990,7 +922,7 @@ class _Lowerer:
 
     def With(self, node: n.With) -> Lowering:
         """Gradient modes."""
-        if len(node.items) != 1 or node.items[0].target is not None or _exits(node):
+        if len(node.items) != 1 or node.items[0].target is not None or exits(node):
             raise NotTraceable("such a with")
         call = node.items[0].expr
         if not isinstance(call, n.Call) or call.args or call.keywords:

@@ -1,4 +1,4 @@
-"""The types of values that a loop carries or a branch joins, as tuples.
+"""Python numbers that a run computes, and the types of what loops carry and branches join.
 
 constant, class, number, text   one number that is known     number, kind   any number of a kind
 held, id, shape, dtype, tensor  one tensor that is known     tensor, shape, dtype   any of those
@@ -10,13 +10,32 @@ from __future__ import annotations
 from typing import Any
 
 from gradcli.engine import dtypes
-from gradcli.jit.ir import NotTraceable
+from gradcli.jit.ir import NotTraceable, Value
 
 FLOATS = (dtypes.float64, dtypes.float32)
 """What programs are lowered in."""
 KINDS: dict[Any, str] = {int: "int", float: "float", bool: "bool"}
+SMALL = 1 << 24
+"""Whole numbers below this, added up in every step of a program, do not become too large."""
 UNSET = object()
 """Stands for the value of a variable that is not set."""
+
+
+class PyNumber:
+    """A Python number of the program that is not known before the run.
+
+    kind   int, float, bool, or mixed where it may be an int or a float
+    small  whether it is surely of a few digits: the index of a loop
+    """
+
+    __slots__ = ("kind", "small", "value")
+
+    def __init__(self, value: Value, kind: str, small: bool = False) -> None:
+        self.value = value
+        value.trace.numbers.add(value)
+        value.example = {"float": 1.0, "int": 1, "bool": True, "mixed": 1.0}[kind]
+        self.kind = kind
+        self.small = small
 
 
 def is_narrow(spec: tuple) -> bool:

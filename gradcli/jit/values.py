@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,11 +20,12 @@ from gradcli.engine import dtypes
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions import methods
 from gradcli.jit import loops, scalars
-from gradcli.jit.control import EXACT, Block, Loop, Scalar
+from gradcli.jit.control import Scalar
 from gradcli.jit.emit import is_fresh
 from gradcli.jit.grown import Grown
 from gradcli.jit.ir import Instruction, NotTraceable, Value
-from gradcli.jit.specs import FLOATS, KINDS, UNSET
+from gradcli.jit.iteration import UNROLLED, ByTurn, Range, iterator
+from gradcli.jit.specs import FLOATS, KINDS, SMALL, UNSET, PyNumber
 from gradcli.jit.trace import Trace
 from gradcli.language.names import attributes, builtins
 from gradcli.language.names import table as names
@@ -32,10 +33,6 @@ from gradcli.language.names.argument_checks import with_checks
 from gradcli.ops.indexing import is_basic
 from gradcli.ops.operator import OPERATORS, Operator
 
-UNROLLED = 256
-"""The most turns of a loop that is written out."""
-SMALL = 1 << 24
-"""Whole numbers below this, added up in every step of a program, do not become too large."""
 _NUMBERS = frozenset((int, float, bool))
 _DTYPES = {
     "int": dtypes.int64, "float": dtypes.float64, "bool": dtypes.bool_, "mixed": dtypes.float64,
@@ -80,23 +77,6 @@ def _allowed(module: str) -> dict[int, Any]:
     """The functions of a module that do nothing but compute, by id; "" for bare names."""
     table = {**names.CALLED, **names.NAMES} if not module else names.namespace(module) or {}
     return {id(f): f for name, f in table.items() if name.rpartition(".")[2] in _pure()}
-
-
-class PyNumber:
-    """A Python number of the program that is not known before the run.
-
-    kind   int, float, bool, or mixed where it may be an int or a float
-    small  whether it is surely of a few digits: the index of a loop
-    """
-
-    __slots__ = ("kind", "small", "value")
-
-    def __init__(self, value: Value, kind: str, small: bool = False) -> None:
-        self.value = value
-        value.trace.numbers.add(value)
-        value.example = {"float": 1.0, "int": 1, "bool": True, "mixed": 1.0}[kind]
-        self.kind = kind
-        self.small = small
 
 
 class Closure:
@@ -157,50 +137,6 @@ class Notes(Trace):
 
     def _typed(self, op: Operator, operands: list, params: dict) -> tuple:
         return super()._typed(op, self._weak(operands), params)
-
-
-class Range:
-    """A range whose bounds are not known before the run."""
-
-    __slots__ = ("args",)
-
-    def __init__(self, args: list) -> None:
-        for a in args:
-            whole = a.__class__ is int or (a.__class__ is PyNumber and a.kind == "int")
-            if not whole:
-                raise NotTraceable("a range of such bounds")
-        if len(args) == 3 and args[2].__class__ is not int:
-            raise NotTraceable("a range of such bounds")
-        self.args = args
-
-    def bounds(self, values: Values) -> tuple:
-        """Start, stop and step as operands."""
-        given = [values.operand(a) for a in self.args]
-        if len(given) == 1:
-            return 0, given[0], 1
-        return given[0], given[1], given[2] if len(given) == 3 else 1
-
-
-class ByTurn:
-    """What a long loop goes over: so many items, each by the number of its turn.
-
-    ``known`` is the iterator for what else may take it, where the items do not depend on an input.
-    """
-
-    __slots__ = ("count", "item", "known", "over")
-
-    def __init__(
-        self, count: Any, item: Callable[[PyNumber], Any], over: Grown | None = None
-    ) -> None:
-        self.count = count
-        self.item = item
-        self.over = over
-        self.known: Any = None
-
-    @property
-    def is_long(self) -> bool:
-        """Whether there are more items than what is written out."""
-        return self.count.__class__ is not int or self.count > UNROLLED
 
 
 class Lost:
@@ -405,63 +341,6 @@ class Values:
             return found
         raise NotTraceable("a loop over something else")
 
-    def by_turn(self, over: Any) -> ByTurn | None:
-        """The same as items by the number of the turn; None for what has to be written out."""
-        if over.__class__ is ByTurn:
-            return over
-        if over.__class__ is Grown:
-            return ByTurn(over.length(), over.item, over)
-        if isinstance(over, range):
-            start, step = over.start, over.step
-            if max(abs(start), abs(over.stop)) > SMALL:
-                return None
-
-            def number(turn: PyNumber) -> PyNumber:
-                by, plus = scalars.ARITHMETIC["*"], scalars.ARITHMETIC["+"]
-                found = turn if step == 1 else self.note(by, (turn.value, step), "int", True)
-                return self.note(plus, (found.value, start), "int", True) if start else found
-
-            return ByTurn(len(over), number)
-        if over.__class__ is Value or isinstance(over, Tensor):
-            if len(over.shape) != 1 or over.dtype not in FLOATS:
-                return None
-            return ByTurn(over.shape[0], functools.partial(self.pick, over))
-        if isinstance(over, list | tuple) and over:
-            kind = KINDS.get(over[0].__class__)
-            if kind not in ("int", "float") or any(
-                v.__class__ is not over[0].__class__ or abs(v) > EXACT for v in over
-            ):  # fmt: skip
-                return None
-            vector = self.trace.constant(np.array(over))
-            return ByTurn(len(over), lambda turn: self.note(
-                scalars.PICK, (vector, turn.value), kind))  # fmt: skip
-        return None
-
-    def iterator(self, name: str, args: list, options: dict) -> ByTurn | None:
-        """``enumerate``, ``zip`` and ``reversed`` of what is long; None for what is written out."""
-        start = args.pop(1) if name == "enumerate" and len(args) == 2 else options.pop("start", 0)
-        parts = [self.by_turn(a) for a in args]
-        if options or start.__class__ is not int or not parts or None in parts:
-            return None
-        found: Any = parts
-        count = min(part.count for part in found) if len(found) > 1 else found[0].count
-        if not any(part.is_long for part in found):
-            return None
-        over = next((part.over for part in found if part.over is not None), None)
-        if name == "zip":
-            return ByTurn(count, lambda turn: tuple(part.item(turn) for part in found), over)
-        (part,) = found
-        if name == "enumerate":
-            shift: Any = self.by_turn(range(start, start + 1))
-            return ByTurn(count, lambda turn: (shift.item(turn), part.item(turn)), over)
-        if over is not None:
-            raise NotTraceable("a list that grows, from its end")
-        if not isinstance(args[0], list | tuple | range):  # it is made a list of, step by step
-            index = Value(self.trace, (), dtypes.int64, example=np.int64(1))
-            self.trace.tape.append(Loop((0, count, 1), index, None, [], [], Block([]), []))
-        back: Any = self.by_turn(range(count - 1, -1, -1))
-        return ByTurn(count, lambda turn: part.item(back.item(turn)))
-
     def function(self, target: Any, args: list, options: dict) -> Any:
         """A function of the language."""
         if args and args[0].__class__ is Grown and len(args) == 1 and not options:
@@ -471,7 +350,7 @@ class Values:
                 return args[0].total()
         for name in ("enumerate", "zip", "reversed"):
             if target is names.NAMES[name]:
-                turns = self.iterator(name, [*args], dict(options))
+                turns = iterator(self, name, [*args], dict(options))
                 if turns is not None:
                     args = [a.known if a.__class__ is ByTurn else a for a in args]
                     if not any(a is None or is_dynamic(a) for a in args):
