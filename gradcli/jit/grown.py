@@ -28,23 +28,33 @@ class Grown:
 
     value  the list in the run
     kind   the type of its items (see ``specs``); None while there are none
+    home   the block that it is made in: outside it there is no list, or one of several
     walked whether the statements that are lowered stand in a loop over it
     """
 
-    __slots__ = ("kind", "value", "values", "walked")
+    __slots__ = ("home", "kind", "value", "values", "walked")
 
     def __init__(self, values: Any, held: list) -> None:
         self.values = values
         self.kind: tuple | None = None
         self.walked = False
+        self.home = values.region
         self.value = self._noted(scalars.LIST)
         values.grown.append(self)
         for item in held:
             self.append(item)
 
     def _noted(self, op: Any, *args: Any) -> Value:
+        self._check_home()
         out = Value(self.values.trace, (), dtypes.float64, example=np.float64(1))
         return self.values.trace.note(op, args, out)
+
+    def _check_home(self) -> None:
+        region = self.values.region
+        while region is not self.home:
+            region = region.around
+            if region is None:
+                raise NotTraceable("a list that grew in a block that has ended")
 
     def append(self, item: Any) -> None:
         """Note that an item is appended."""
@@ -61,6 +71,7 @@ class Grown:
         whole = index.__class__ is int or (index.__class__ is PyNumber and index.kind == "int")
         if self.kind is None or not whole:
             raise NotTraceable("such items of a list that grows")
+        self._check_home()
         args = self.value, self.values.operand(index)
         if self.kind[0] == "tensor":
             return self._noted(scalars.AT, *args)
@@ -68,6 +79,7 @@ class Grown:
 
     def length(self) -> Any:
         """How many items it has, at this place of the program."""
+        self._check_home()
         return self.values.note(scalars.LENGTH, (self.value,), "int", True)
 
     def total(self) -> Any:

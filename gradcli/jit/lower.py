@@ -31,7 +31,7 @@ from gradcli.jit.iteration import UNROLLED, ByTurn, Range, by_turn
 from gradcli.jit.scopes import assigned, exits, first_target
 from gradcli.jit.specs import UNSET, PyNumber, is_narrow, joined_type, widened
 from gradcli.jit.trace import no_random
-from gradcli.jit.values import TENSOR_READ, Closure, Frame, Lost, Values, is_dynamic
+from gradcli.jit.values import TENSOR_READ, Closure, Frame, Lost, Region, Values, is_dynamic
 from gradcli.language.compile.resolve import Checked
 from gradcli.language.names import attributes
 from gradcli.language.names import table as names
@@ -286,7 +286,7 @@ class _Lowerer:
     def enter(self) -> tuple:
         """Begin a block: what follows is noted there."""
         outer = self.values.trace.tape, self.values.region
-        self.values.trace.tape, self.values.region = [], object()
+        self.values.trace.tape, self.values.region = [], Region(self.values.region)
         self.nesting += 1
         if self.nesting > DEEPEST:
             raise NotTraceable("loops and branches that nest that deep")

@@ -139,6 +139,15 @@ class Notes(Trace):
         return super()._typed(op, self._weak(operands), params)
 
 
+class Region:
+    """A block that is lowered, and the one around it."""
+
+    __slots__ = ("around",)
+
+    def __init__(self, around: Region | None) -> None:
+        self.around = around
+
+
 class Lost:
     """A variable that has two types at once: whoever reads it finds that out."""
 
@@ -154,8 +163,8 @@ class Values:
     def __init__(self, modules: Sequence[str], writes: bool) -> None:
         self.trace = Notes()
         self.writes = writes  # whether the program writes to items
-        self.region: object = object()
-        self.born: dict[int, tuple[list, object]] = {}  # lists, and where they were made
+        self.region = Region(None)
+        self.born: dict[int, tuple[list, Region]] = {}  # lists, and where they were made
         self.named: set[int] = set()  # lists that a name has
         self.shared: set[int] = set()  # and those that something else has besides
         self.grown: list[Grown] = []

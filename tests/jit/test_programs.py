@@ -306,6 +306,11 @@ def test_twenty_thousand_random_programs_agree():
         ("y = k * ones(3)\nz = y[0]\ny += 1\ny.sum() * z", "has a view"),
         ("y = [k]\nz = y\nfor i in range(300):\n    y.append(k)\ny[0]", "written to in a loop"),
         ("y = []\nfor i in range(300):\n    y.append([k])\ny[0]", "than single numbers"),
+        (
+            "for j in range(3):\n    y = [k*j]\n    while len(y) < 9:\n        y.append(y[-1])\n"
+            "sum(y)",
+            "a block that has ended",
+        ),
         ("y = [k]\nfor i in range(300):\n    y.append(k)\nsum(y[1:3])", "such items of a list"),
         (
             "t = k*3\ns = k*1\nfor i in range(3):\n    s += k\n    k = k + t\n    t = s\nk",
