@@ -1,4 +1,4 @@
-"""Record what PyTorch prints for every cell of tests/behaviours/cells and of tests/autograd/corners.
+"""Record what PyTorch prints for the cells of tests/behaviours/cells and tests/autograd/corners.py.
 
 Run in an environment that has torch 2.13.0 and NumPy:  python -m tests.oracles.record_behaviours
 Writes tests/oracles/behaviours.json.gz and corners.json.gz. A cell that raises what it does not
