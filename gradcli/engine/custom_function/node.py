@@ -20,7 +20,7 @@ from gradcli.engine.graph.node import EMPTY, Cotangents, Node, Part, next_number
 from gradcli.engine.graph.view_edges import FUNCTION, Severed
 from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.cotangents import cast
-from gradcli.engine.record.inplace import check_writable, take_into_base
+from gradcli.engine.record.inplace import check_writable, keep_on, take_into_base
 from gradcli.engine.source_location import mark, warn
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, TypeFault
@@ -346,8 +346,8 @@ def _placed(
                 "Function cannot return more than one Tensor.",
                 help="give the function x.clone(), or return the written tensor alone",
             )
+        keep_on(t, node.port(number))
         t.edge = node.port(number)
-        t.meta.kept = None
         take_into_base(t)
         return t
     if is_dirty and t._is_view():
