@@ -290,39 +290,10 @@ def is_neg(input: Any) -> bool:
 
 def view_as_real(input: Any) -> Any:
     """The two parts of complex numbers along a last dimension."""
+    if getattr(input, "__gradcli_rank__", 0) > 1:  # stands for a tensor in a transform
+        return input.viewed(view_as_real)
     out = called(O["stack"](input.real, input.imag, dim=-1), "ViewAsRealBackward0", input)
-    if isinstance(input, Plain) and isinstance(out, Plain):
+    if isinstance(input, Plain):
         out.array = input.own_array()[..., None].view(out.array.dtype)
         note_view(out, input)
     return out
-
-
-BOTH = (
-    add, sub, rsub, div, pow, addcdiv, lerp, clamp, clamp_min, clamp_max, nan_to_num,
-    round, deg2rad, rad2deg, sgn, copysign, mvlgamma, logit, float_power,
-    resolve_conj, angle, conj, conj_physical, fill, is_conj, is_neg,
-)  # fmt: skip
-"""Functions that are methods too."""
-ALONE = (polygamma, cdist, polar, view_as_real)
-"""Functions only."""
-ALIASES = {
-    "subtract": sub, "divide": div, "true_divide": div, "clip": clamp, "resolve_neg": resolve_conj,
-}  # fmt: skip
-"""Further names."""
-WRITTEN = (
-    clamp,
-    clamp_min,
-    clamp_max,
-    nan_to_num,
-    copysign,
-    round,
-    deg2rad,
-    rad2deg,
-    pow,
-    sgn,
-    float_power,
-    conj_physical,
-    logit,
-    mvlgamma,
-)
-"""Those of which a form writes in place: ``x.clamp_(0, 1)``."""

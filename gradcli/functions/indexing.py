@@ -124,7 +124,7 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
 
 def masked_select(input: Any, mask: Any) -> Any:
     """The entries where ``mask`` holds, in order."""
-    if is_batch(mask):
+    if is_batch(mask) and (mask := mask.alike()) is None:
         raise dynamic_shape("a mask in masked_select()")
     return _selected(input, mask)
 
@@ -135,9 +135,7 @@ def _selected(input: Any, mask: Any) -> Any:
         raise RuntimeFault("E0309", "masked_select: expected BoolTensor for mask")
     input, mask = broadcast_tensors(input, mask)
     charge_shape(input.shape)
-    flat = O["reshape"](input, (-1,))
-    places = np.flatnonzero(mask.array)
-    return called(O["gather"](flat, places, 0, True), "MaskedSelectBackward0", input)
+    return called(O["getitem"](input, mask.array), "MaskedSelectBackward0", input)
 
 
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:
@@ -188,6 +186,7 @@ def gather(input: Any, dim: int, index: Any) -> Any:
 
 def _gathered(input: Any, dim: int, index: np.ndarray) -> Any:
     shape = index.shape
+    charge_shape(shape)  # before every index is compared with the size
     if not index.size:
         nothing = O["getitem"](O["reshape"](input, (-1,)), slice(0, 0))
         return called(O["reshape"](nothing, shape), "GatherBackward0")
@@ -258,7 +257,7 @@ def scatter(input: Any, dim: int, index: Any, src: Any, *, reduce: str | None = 
 def _written(input: Any, dim: int, index: Any, src: Any) -> Any:
     if is_batch(index):
         return _batched(_written, input, dim, index, src)
-    if isinstance(src, Plain) and src.dtype is not input.dtype:
+    if getattr(src, "dtype", input.dtype) is not input.dtype:
         raise RuntimeFault(
             "E0309",
             "scatter(): Expected self.dtype to be equal to src.dtype",
@@ -284,11 +283,13 @@ def _places(input: Any, dim: int, index: Any, src: Any) -> tuple:
     _within(index, input.shape[axis], axis)
     if not index.size:
         index = index.reshape((0,) * input.ndim)
+        src = input.new_zeros(index.shape)
     if index.ndim != input.ndim:
         raise RuntimeFault(
             "E0301", "Index tensor must have the same number of dimensions as self tensor"
         )
-    if isinstance(src, Plain) and any(n > m for n, m in zip(index.shape, src.shape, strict=False)):
+    tensor = hasattr(src, "shape")
+    if tensor and any(n > m for n, m in zip(index.shape, src.shape, strict=False)):
         raise RuntimeFault(
             "E0301",
             f"Expected index {list(index.shape)} to be no larger than self {list(input.shape)} "
@@ -296,7 +297,7 @@ def _places(input: Any, dim: int, index: Any, src: Any) -> tuple:
         )
     places = list(np.indices(index.shape, sparse=True))
     places[axis] = index
-    if isinstance(src, Plain) and tuple(src.shape) != index.shape:
+    if tensor and tuple(src.shape) != index.shape:
         src = O["getitem"](src, tuple(slice(0, n) for n in index.shape))
     return tuple(places), src
 

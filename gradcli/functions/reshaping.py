@@ -18,26 +18,7 @@ from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import together
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions import overloads
-from gradcli.functions.indexing import (
-    _along,
-    _meet,
-    broadcast_tensors,
-    gather,
-    index_add,
-    index_copy,
-    index_fill,
-    index_reduce,
-    index_select,
-    masked_fill,
-    masked_select,
-    narrow,
-    scatter,
-    scatter_add,
-    scatter_reduce,
-    select,
-    take,
-    take_along_dim,
-)
+from gradcli.functions.indexing import _along, _meet
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape
@@ -238,6 +219,8 @@ def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Any:
     at = normal_dim(dim, len(input.shape))
     shape = tuple(input.shape)
     sizes = tuple(int(n) for n in sizes)
+    if shape and -1 in sizes and (known := -math.prod(sizes)) > 0 and shape[at] % known == 0:
+        sizes = tuple(shape[at] // known if n == -1 else n for n in sizes)
     if shape and -1 not in sizes and math.prod(sizes) != shape[at]:
         raise RuntimeFault(
             "E0306",
@@ -294,6 +277,13 @@ def repeat_interleave(
         )
     charge_shape((max(0, total), input.numel() // max(1, size)))
     name = "IndexSelectBackward0" if isinstance(repeats, Plain) else "ViewBackward0"
+    if np.size(times) == 1 and size > 1 and total > size:  # never a view, and no indices
+        shape, axis = list(input.shape), normal_dim(dim, len(input.shape))
+        each = O["unsqueeze"](input, axis + 1)
+        each = O["expand"](each, (*shape[: axis + 1], int(np.max(times)), *shape[axis + 1 :]))
+        shape[axis] = total
+        return called(O["reshape"](each, tuple(shape)), name, input)
+    charge_shape((2, max(0, total)))  # the indices too
     return called(_along(input, dim, np.repeat(np.arange(size), times)), name, input)
 
 
@@ -498,27 +488,3 @@ def allclose(
         )
     _meet(input, other)
     return bool(np.allclose(input.array, other.array, rtol=rtol, atol=atol, equal_nan=equal_nan))
-
-
-BOTH = (
-    select, narrow, index_select, masked_select, masked_fill, take, take_along_dim, scatter, gather,
-    scatter_add, scatter_reduce, index_add, index_copy, index_fill, index_reduce, split,
-    split_with_sizes, chunk, unsafe_split, unsafe_split_with_sizes, unsafe_chunk, unbind,
-    tensor_split, movedim, unflatten, expand_as, view_as, reshape_as, repeat_interleave, fliplr,
-    flipud, rot90, nonzero, argwhere, is_same_size, equal, allclose, t, transpose, swapaxes,
-    unsqueeze,
-)  # fmt: skip
-"""Functions that are methods too."""
-ALONE = (
-    hstack, vstack, dstack, column_stack, permute, broadcast_tensors, where, meshgrid,
-    cartesian_prod, combinations, block_diag, unravel_index,
-)  # fmt: skip
-"""Functions only: the method differs, or there is none."""
-ALIASES = {"moveaxis": movedim, "swapdims": transpose, "row_stack": vstack}
-"""Further names."""
-WRITTEN = (
-    scatter, scatter_add, scatter_reduce, index_add, index_copy, index_fill, index_reduce,
-)  # fmt: skip
-"""Those of which a form writes in place: ``x.clamp_(0, 1)``."""
-TURNED = (t, transpose, swapaxes, unsqueeze)
-"""Those of which a form gives the tensor itself another shape: ``x.t_()``."""

@@ -13,7 +13,6 @@ from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.composite import called, is_batch, of_its_own
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.tensor.tensor import Plain
-from gradcli.functions import overloads
 from gradcli.functions.reshaping import at_least, movedim, tensor_split
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import IndexFault, RuntimeFault
@@ -262,9 +261,11 @@ def view_as_complex(input: Any) -> Any:
     """Complex numbers of two parts along the last dimension."""
     if input.shape[-1:] != (2,):
         raise RuntimeFault("E0301", "Tensor must have a last dimension of size 2")
+    if getattr(input, "__gradcli_rank__", 0) > 1:  # stands for a tensor in a transform
+        return input.viewed(view_as_complex)
     parts = [O["getitem"](input, (Ellipsis, i)) for i in (0, 1)]
     out = called(O["of_parts"](*parts), "ViewAsComplexBackward0", input)
-    if isinstance(input, Plain) and isinstance(out, Plain) and input.array.flags.c_contiguous:
+    if isinstance(input, Plain) and input.own_array().strides[-1] == input.dtype.itemsize:
         out.array = input.own_array().view(out.array.dtype)[..., 0]
         note_view(out, input)
     return out
@@ -292,19 +293,3 @@ def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
     size = O["norm"](input, p, others, True)
     scale = O["where"](size > maxnorm, maxnorm / (size + 1e-7), 1.0)
     return called(input * scale, "RenormBackward0", input)
-
-
-BOTH = (
-    index_put, put, masked_scatter, select_scatter, slice_scatter, diagonal_scatter, diagonal, diag,
-    diag_embed, diagflat, addr, addbmm, hsplit, vsplit, dsplit, positive,
-    renorm, ravel,
-)  # fmt: skip
-"""Functions that are methods too."""
-ALONE = (
-    vander, atleast_1d, atleast_2d, atleast_3d, view_as_complex,
-)  # fmt: skip
-"""Functions only."""
-ALIASES = {"concatenate": overloads.cat}
-"""Further names."""
-WRITTEN = (index_put, masked_scatter, renorm, addr, addbmm)
-"""Those of which a form writes in place: ``x.clamp_(0, 1)``."""

@@ -43,14 +43,11 @@ def as_strided(
         tensor([[0., 1., 2.],
                 [2., 3., 4.]])
     """
-    each = getattr(input, "each_of", None)
-    if each is not None:
-        found = each(_of_a_copy, (input, size, stride, storage_offset), {})
-        if found is not NotImplemented:
-            return found  # type: ignore[no-any-return]
     shape, steps, storage_offset = _laid_out(size, stride, storage_offset)
-    if getattr(input, "__gradcli_rank__", 0) > 1:  # a tangent: its memory is that of its primal
-        return O["getitem"](input, _index(input, shape, steps, storage_offset or 0))
+    inside = getattr(input, "strided", None)
+    if inside is not None:
+        ahead = 0 if storage_offset is None else storage_offset - input.storage_offset()
+        return inside(as_strided, shape, steps, ahead)  # type: ignore[no-any-return]
     if not isinstance(input, Plain):
         raise TypeFault("E0303", f"as_strided needs a tensor, got {type(input).__name__}")
     base = input if input.meta is None or input.meta.base is None else input.meta.base
@@ -83,13 +80,6 @@ def as_strided(
         _record(out, input, base, (laid.shape, order, steps, storage_offset))
     note_view(out, input)
     return out
-
-
-def _of_a_copy(
-    input: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None
-) -> Any:
-    """Of an element of a batch, whose memory begins where it begins."""
-    return as_strided(O["clone"](input), size, stride, storage_offset)
 
 
 def _laid_out(
@@ -306,9 +296,3 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
         flat = np.concatenate([flat, np.zeros(count - flat.size, flat.dtype)])
     input.array = flat[:count].reshape(shape)
     return input
-
-
-BOTH = (as_strided, as_strided_scatter)
-"""Functions that are methods too."""
-ALONE = (gradient, empty_strided, empty_permuted)
-"""Functions only."""

@@ -170,7 +170,9 @@ def _remainder(x: Any, y: Any) -> Any:
     rest = of_whole(x % y, y)
     if getattr(rest, "dtype", None) is None or rest.dtype.kind != "f":
         return rest
-    return np.where(rest == 0, np.copysign(rest, x), rest)[()]  # of -4.0 by 2.0 it is -0.0
+    if not rest.ndim:
+        return np.copysign(rest, x) if rest == 0 else rest
+    return np.copysign(rest, x, out=rest, where=rest == 0)  # of -4.0 by 2.0 it is -0.0
 
 
 floor_divide = step(
@@ -282,10 +284,9 @@ def _power_by_base(t: Any, x: Any, y: Any) -> Any:
     if is_number(y):
         if y == 0:
             return zeros_like(t)
-        if y == 1:
-            return t
-        if y == 2:
-            return t * (2.0 * x)
+        if y in (1, 2) and getattr(x, "edge", None) is None:
+            return t if y == 1 else t * (2.0 * x)
+        # In a graph, as in PyTorch, a slope that is constant still leads to x: zeros, no error.
         return t * (y * x ** (y - 1))
     # x ** (y - 1) may be infinite where y is 0, and the slope there is 0.
     flat = y == 0
@@ -371,7 +372,7 @@ cbrt = elementwise(
 square = elementwise(
     "square",
     lambda x: np.square(x) if getattr(x, "dtype", None) != np.bool_ else x.astype(np.int64),
-    lambda x: 2.0 * x,
+    lambda x: 2.0 * (x if getattr(x, "edge", None) is None else x**1),  # as for pow, in a graph
     doc="x times x.",
     dtypes="promote",
     grad_name="PowBackward0",

@@ -155,8 +155,10 @@ def gathered(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     rank = batch.ranks[0]
     if not rank:
         return NotImplemented
-    indices = params["indices"]
-    indices = np.asarray(getattr(indices, "array", indices))
+    indices = getattr(params["indices"], "array", params["indices"])
+    if hasattr(indices, "__gradcli_rank__"):  # a batch of an enclosing vmap
+        return NotImplemented
+    indices = np.asarray(indices)
     moved = {
         "indices": np.broadcast_to(indices, (batch.count, *indices.shape)),
         "dim": normal_dim(params["dim"], rank) + 1,
@@ -188,7 +190,8 @@ def _scatter(x: Any, shape: Sequence[int], index: Any) -> Any:
     if is_basic(index) or index.__class__ is Apart:
         out[index] = x
     elif _is_mask(index):
-        out[index] = x + 0  # what is added to 0 is no -0.0
+        out[index] = x
+        out += 0  # what is added to 0 is no -0.0
     else:
         charge_copies(x)
         add_at(out, index, x)  # an entry may be named more than once

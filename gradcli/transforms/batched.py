@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.engine.custom_function.node import call
+from gradcli.engine.grad_mode import enable_grad
 from gradcli.engine.named_tuples import Extremes, Results
 from gradcli.engine.record.composite import dynamic_shape
 from gradcli.engine.tensor.attributes import Size
@@ -190,9 +191,10 @@ class Batched(Layer):
             batches = zeros_beside(members, self)
             kin: list = []
             before = moved(members)
-            for was, batch in zip(before, batches, strict=True):
-                if 0 not in bottom(was).array.strides:  # else others hold all that it shows
-                    store(batch, was)
+            with enable_grad():  # only the memory changes
+                for was, batch in zip(before, batches, strict=True):
+                    if 0 not in bottom(was).array.strides:  # else others hold all that it shows
+                        store(batch, was)
             for member, was, batch in zip(members, before, batches, strict=True):
                 member.__class__ = Batched
                 member.__init__(batch.content, level)
@@ -211,6 +213,10 @@ class Batched(Layer):
 
     def put_at(self, target: Any, index: Any, value: Any) -> None:
         """``target[index] = value`` where the index differs along the batch."""
+        index, differs = _alike(index, self.__gradcli_rank__)
+        if not differs:
+            target[index] = value
+            return
         become(target, self.put_into(target, index, value))
 
     def put_into(self, target: Any, index: Any, value: Any, accumulate: bool = False) -> Any:
@@ -277,6 +283,9 @@ class Batched(Layer):
 
     def pick_from(self, source: Any, index: Any) -> Any:
         """``source[index]`` where the index differs along the batch."""
+        index, differs = _alike(index, self.__gradcli_rank__)
+        if not differs:
+            return source[index]
         where = _Where(self, source, index)
         return self.at_once(where.read, source)
 
@@ -308,10 +317,16 @@ class Batched(Layer):
         return format(self._one("you write in a format"), spec) if spec else repr(self)
 
     def _one(self, what: str) -> Any:
+        value = self.alike()
+        if value is None:
+            raise _depends(what)
+        return value
+
+    def alike(self) -> Any:
         """Any value of the batch, where all are the same in a vmap that the user did not write.
 
         Such a vmap is over the directions of another transform, ``hessian`` for example. What the
-        function computes from its arguments is then the same for all.
+        function computes from its arguments is then the same for all. None elsewhere.
         """
         level = self.__gradcli_rank__
         if any(v.internal and v.level == level for v in running.vmaps):
@@ -320,7 +335,7 @@ class Batched(Layer):
             same = numbers == numbers[:1]
             if np.all(same | (numbers != numbers)):
                 return self.content[0]
-        raise _depends(what)
+        return None
 
 
 def _placed(result: Any, dim: int | None, level: int) -> Any:
@@ -367,6 +382,16 @@ def pick(tree: Any, level: int, i: int) -> Any:
     if rank_of(tree) > level:
         return tree.over(lambda part: pick(part, level, i))
     return tree.value[i] if is_batched(tree, level) else tree
+
+
+def _alike(index: Any, level: int) -> tuple[Any, bool]:
+    """An index whose masks are no batches where all elements have the same; has it batches yet?"""
+    parts = list(index) if isinstance(index, tuple) else [index]
+    for i, part in enumerate(parts):
+        if is_batched(part, level) and part.dtype.kind == 0:
+            same = part.alike()
+            parts[i] = part if same is None else same
+    return tuple(parts), holds(parts, level)
 
 
 class _Split:

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from gradcli.engine.custom_function.context import Context
 from gradcli.engine.custom_function.node import call
-from gradcli.engine.grad_mode import current, enable_grad
+from gradcli.engine.grad_mode import current, enable_grad, mode
 from gradcli.engine.tensor.storage import Slots
 from gradcli.ops.operator import OPERATORS
 from gradcli.ops.read import push_forward
@@ -55,6 +56,17 @@ class Dual(Layer):
         """The dual of the changed primal and the changed tangent."""
         return Dual(change(self.primal), change(self.tangent), self.__gradcli_rank__)
 
+    def recorded(self) -> Any:
+        """A context in which the tangent is computed: ``linearize`` records it under ``no_grad``.
+
+        Forward mode knows no ``no_grad``, and what ``linearize`` gives is read from a graph.
+        """
+        level = self.__gradcli_rank__
+        if level not in running.linear or mode.grad:
+            return nullcontext()
+        running.linear[level] = True
+        return enable_grad()
+
     def __gradcli_apply__(self, op: Any, args: tuple, params: dict) -> Any:
         level = self.__gradcli_rank__
         primals, tangents = _split(args, level)
@@ -70,7 +82,8 @@ class Dual(Layer):
             if tangents[i] is not None and arg.kin is not None:
                 # A later write to the tangent is none to what a graph of this product saves.
                 tangents[i] = snapshot(tangents[i])
-        tangent = push_forward(op, primals, tangents, out, params)
+        with self.recorded():
+            tangent = push_forward(op, primals, tangents, out, params)
         for arg in args:
             if tangent is not None and is_dual(arg, level) and arg.kin is not None:
                 # Not the memory of a tangent that may be written to.
@@ -97,13 +110,15 @@ class Dual(Layer):
         """Have the tangent in memory of its own, laid out like the primal's."""
         if self.kin is None:
             (tangent,) = zeros_beside([self.primal], self.tangent)
-            store(tangent, self.tangent)
+            with enable_grad():  # only the memory changes, whoever asks for a view
+                store(tangent, self.tangent)
             self.tangent = tangent
             self.kin = [weakref.ref(self)]
 
     def _view(self, op: Any, primal: Any, params: dict) -> Any:
         self.own()
-        tangent = op(self.tangent, **params)
+        with self.recorded():
+            tangent = op(self.tangent, **params)
         return self.note_view(Dual(primal, tangent, self.__gradcli_rank__))
 
     def write(self, value: Any) -> None:
@@ -111,7 +126,8 @@ class Dual(Layer):
         self.own()
         mine = is_dual(value, self.__gradcli_rank__)
         store(self.primal, value.primal if mine else value)
-        store(self.tangent, value.tangent if mine else 0)
+        with self.recorded():
+            store(self.tangent, value.tangent if mine else 0)
 
     def admit(self, target: Any) -> None:
         """Make a dual of ``target`` and of all that shares its memory, with tangents of zero.

@@ -5,15 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradcli.engine.grad_mode import Transform, no_grad, transforming
+from gradcli.engine.grad_mode import Transform, enable_grad, outside_inference, transforming
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.dual import Dual, is_dual
-from gradcli.transforms.func_checks import pair, primals_and_tangents, tensors
+from gradcli.transforms.func_checks import drawn, floating, pair, primals_and_tangents, tensors
 from gradcli.transforms.levels import next_level, running
 from gradcli.transforms.memory import demote
-from gradcli.transforms.reverse import lifted
-from gradcli.transforms.tracer import as_value, operands_of
+from gradcli.transforms.reverse import (
+    finished,
+    leaf_of,
+    lifted,
+    pull_back,
+    reaches_further,
+    recording,
+)
+from gradcli.transforms.tracer import as_value, operands_of, tensors_of
 from gradcli.transforms.tree import flatten, unflatten
 
 
@@ -40,6 +47,19 @@ def jvp(
     """
     at, along, shape = primals_and_tangents(primals, tangents)
     level = next_level()
+    _same_shapes(at, along)
+    # Tangents that writes could bring together are batches alike.
+    batches = {v.__gradcli_rank__ for t in along for v in operands_of(t) if v.batch}
+    around = [vmap for vmap in running.vmaps if vmap.level in batches]
+    duals = [Dual(p, lifted(t, around), level) for p, t in zip(at, along, strict=True)]
+    try:
+        with transforming(Transform(func, duals, level)):
+            return _pushed(func, unflatten(duals, shape), level, strict, has_aux)
+    finally:
+        demote(level)
+
+
+def _same_shapes(at: Sequence[Any], along: Sequence[Any]) -> None:
     for primal, tangent in zip(at, along, strict=True):
         if tuple(primal.shape) != tuple(tangent.shape):
             raise RuntimeFault(
@@ -50,15 +70,6 @@ def jvp(
                 f"original Tensor, this is not supported. Tensor is of size {list(primal.shape)} "
                 f"while the given forward gradient is of size {list(tangent.shape)}.",
             )
-    # Tangents that writes could bring together are batches alike.
-    batches = {v.__gradcli_rank__ for t in along for v in operands_of(t) if v.batch}
-    around = [vmap for vmap in running.vmaps if vmap.level in batches]
-    duals = [Dual(p, lifted(t, around), level) for p, t in zip(at, along, strict=True)]
-    try:
-        with transforming(Transform(func, duals, level)):
-            return _pushed(func, unflatten(duals, shape), level, strict, has_aux)
-    finally:
-        demote(level)
 
 
 def tangents_of(func: Callable[..., Any], at: Sequence[Any], along: Sequence[Any]) -> Any:
@@ -102,19 +113,53 @@ def _pushed(function: Callable, duals: Any, level: int, strict: bool, has_aux: b
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """The value of ``func(*primals)``, and the linear function of tangents that it is nearby.
 
+    The function runs once. Raises RuntimeFault (E0301, E0302) for tangents that do not fit.
+
     Example:
         >>> import gradcli
         >>> value, push = gradcli.func.linearize(lambda x: x * x, gradcli.tensor(3.0))
         >>> value, push(gradcli.tensor(1.0)), push(gradcli.tensor(2.0))
         (tensor(9.), tensor(6.), tensor(12.))
     """
+    outer = recording()
+    at, shape = flatten(tuple(primals))
+    floating("primal", at)
+    level = next_level()
+    running.linear[level] = False
+    along = [leaf_of(OPERATORS["zeros_like"](p)) for p in at]
+    try:
+        with outside_inference():
+            duals = [Dual(p, t, level) for p, t in zip(at, along, strict=True)]
+            value, pushed = _pushed(func, unflatten(duals, shape), level, False, False)
+    finally:
+        demote(level)
+        silenced = running.linear.pop(level) and outer
+    ends, form = flatten(pushed)
+    with outside_inference(), enable_grad():
+        # Linear in ``along``, so what it is pulled back to, as a function of the weights, has the
+        # pushforward for a derivative.
+        weights = [leaf_of(OPERATORS["zeros_like"](t)) for t in ends]
+        back = pull_back(ends, along, weights, True)
+    own = [*along, *weights]
+    further = outer and reaches_further(back, own)
+    for leaf in own:
+        finished(leaf)
 
     def push(*tangents: Any) -> Any:
-        return jvp(func, primals, tangents)[1]
+        given, nested = flatten(tuple(tangents))
+        if nested != shape:
+            raise RuntimeFault(
+                "E0302",
+                f"Expected the tangents {drawn(nested)} to have the same structure as the primals "
+                f"{drawn(shape)}",
+            )
+        _same_shapes(at, given)
+        if further and silenced:  # the graph has more than the caller will differentiate
+            return tangents_of(lambda *leaves: func(*unflatten(list(leaves), shape)), at, given)
+        tracked = any(t.edge is not None for v in given for t in tensors_of(v))
+        create = recording() and (further or tracked)
+        return unflatten(pull_back(back, weights, given, create), form)
 
-    leaves, shape = flatten(tuple(primals))
-    with no_grad():
-        value = func(*unflatten([as_value(v).detach() for v in leaves], shape))
     return value, push
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
+from gradcli.ops.errors import AttributeFault, RuntimeFault, TypeFault, ValueFault
 from gradcli.transforms.tracer import rank_of
 from gradcli.transforms.tree import flatten
 
@@ -153,15 +153,22 @@ def primals_and_tangents(primals: Any, tangents: Any) -> tuple[list[Any], list[A
                 raise RuntimeFault(
                     "E0303", f"{call}: Expected {name} to only contain Tensors, got {type(value)}"
                 )
-    for name, values in (("primal", at), ("tangent", along)):
-        for value in values:
-            if value.dtype.kind < 2:
-                raise ValueFault(
-                    "E0404",
-                    f"Expected {name} to be floating point or complex, but got: {value.dtype}",
-                    help="write x.double(), or give the numbers a decimal point",
-                )
+    floating("primal", at)
+    floating("tangent", along)
     return at, along, shape
+
+
+def floating(name: str, values: Sequence[Any]) -> None:
+    """Raise ValueFault (E0404) for a tensor of whole numbers, AttributeFault for what is none."""
+    for value in values:
+        if not rank_of(value):
+            raise AttributeFault("E0303", f"a {name} is a Tensor, not a {type(value)}")
+        if value.dtype.kind < 2:
+            raise ValueFault(
+                "E0404",
+                f"Expected {name} to be floating point or complex, but got: {value.dtype}",
+                help="write x.double(), or give the numbers a decimal point",
+            )
 
 
 def mapped_outputs(

@@ -138,9 +138,10 @@ def jacobian(
     """
     known_strategy(strategy)
     with enable_grad():
-        several, given = as_tuple(inputs, "inputs", "jacobian")
         if strategy == "forward-mode":
             check_forward("jacobian", strict, vectorize, create_graph)
+        several, given = as_tuple(inputs, "inputs", "jacobian")
+        if strategy == "forward-mode":
             return _forward(func, given, several)
         if vectorize:
             try:
@@ -231,8 +232,7 @@ def _forward(func: Callable, given: tuple, several: bool) -> Any:
         as_tuple(result, "outputs of the user-provided function", "jacobian")
         return result
 
-    points = tuple(x.detach() for x in given)
-    found = jacfwd(checked, tuple(range(len(points))) if several else 0)(*points)
+    found = jacfwd(checked, tuple(range(len(given))) if several else 0)(*given)
     return _listed(found) if several else found
 
 

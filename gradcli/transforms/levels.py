@@ -27,6 +27,8 @@ class _Running(threading.local):
         self.vmaps: list[Vmap] = []  # outermost first
         self.randomness: dict[int, str] = {}  # what each vmap says of random numbers
         self.dual: list[int] = []  # the level that ``forward_ad.dual_level`` opened
+        # Levels whose tangents are recorded, whatever the mode, and whether it mattered.
+        self.linear: dict[int, bool] = {}
         # What writes made part of a level (weak references), and what it was before.
         self.promoted: dict[int, list[tuple[Any, Any]]] = {}
 

@@ -71,7 +71,8 @@ def zeros_beside(members: Sequence[Any], like: Any) -> list:
         return [OPERATORS["zeros_like"](member) for member in members]
     bounds = [np.lib.array_utils.byte_bounds(array) for array in arrays]
     low, high = min(b[0] for b in bounds), max(b[1] for b in bounds)
-    extent = -(-(high - low) // 16) * 16 or 16
+    item = max(array.itemsize for array in arrays)
+    extent = -(-(high - low) // item) * item or item
     laid = []
     largest = extent
     for own, array in zip(paths, arrays, strict=True):

@@ -139,16 +139,16 @@ def pull_back(
         # Many cotangents, or outputs, of one value that is not mapped over: the vjp for each.
         return _for_each(outputs, leaves, cotangents, create_graph, passed, sample)
     if sample.batch:
-        inner = [o.content if mine else o for o, mine in zip(outputs, at_top, strict=True)]
-        weights = []
+        inner, weights = [], []
         for o, c, mine in zip(outputs, cotangents, at_top, strict=True):
-            if getattr(c, "__gradcli_rank__", 0) == top:
-                c = c.content
-            elif mine:
+            if not mine:  # does not differ along a batch of the leaves, nor depend on them
+                continue
+            if getattr(c, "__gradcli_rank__", 0) != top:
                 c = OPERATORS["ones_like"](o) if c is None else as_value(c)
-                c = c.content if getattr(c, "__gradcli_rank__", 0) == top else OPERATORS["expand"](
-                    c, (sample.count, *c.shape)
-                )  # fmt: skip
+            c = c.content if getattr(c, "__gradcli_rank__", 0) == top else OPERATORS["expand"](
+                c, (sample.count, *c.shape)
+            )  # fmt: skip
+            inner.append(o.content)
             weights.append(c)
         found = pull_back(inner, leaves, weights, create_graph, passed | {top})
         return [sample.around(g) for g in found]

@@ -283,18 +283,6 @@ class Operand(Conversions):
         """True: how the memory lies is not seen here."""
         return True
 
-    def stride(self, dim: int | None = None) -> Any:
-        """Steps between neighbours, in entries, of a value whose rows lie side by side."""
-        steps, step = [], 1
-        for n in reversed(self.shape):
-            steps.append(step)
-            step *= max(n, 1)
-        return tuple(steps[::-1]) if dim is None else steps[::-1][dim]
-
-    def storage_offset(self) -> int:
-        """0: what the value is a part of is not seen here."""
-        return 0
-
     def is_inference(self) -> bool:
         """False: a transform records what it is given."""
         return False
@@ -512,6 +500,33 @@ class Layer(Slots, Operand):
         kin.append(weakref.ref(view))
         view.kin = kin
         return view
+
+    def stride(self, dim: int | None = None) -> Any:
+        """Steps between neighbours, in entries, in the memory of the Tensor inside."""
+        steps = self.content.stride()[self.batch :]
+        return steps if dim is None else steps[dim]
+
+    def storage_offset(self) -> int:
+        """Where the Tensor inside begins in its memory."""
+        return bottom(self).storage_offset()
+
+    def strided(self, view: Callable, shape: tuple, steps: tuple, ahead: int) -> Any:
+        """``view``, ``as_strided``, of the memory below from so many entries after the first."""
+        if self.batch:
+            shape, steps = (self.content.shape[0], *shape), (self.content.stride(0), *steps)
+
+        def part(value: Any) -> Any:
+            if isinstance(value, Layer):
+                return value.strided(view, shape, steps, ahead)
+            return view(value, shape, steps, value.storage_offset() + ahead)
+
+        return self.viewed(part)
+
+    def viewed(self, view: Callable[[Any], Any]) -> Any:
+        """This value with a view of each part: one that shares its memory."""
+        if not self.batch:
+            self.own()
+        return self.note_view(self.over(view))
 
     # -- what it is ------------------------------------------------------------------------------
 

@@ -115,7 +115,8 @@ def mapping(count: int, randomness: str, internal: bool = False) -> Iterator[int
 
 
 def _drawing(randomness: str, level: int, count: int) -> Callable:
-    """How a random tensor of a shape is made inside this vmap."""
+    """How a random tensor of a shape is made inside this vmap, and inside those around it."""
+    outer = random.drawing.get()
 
     def draw(make: Callable, shape: tuple) -> Any:
         if randomness == "error":
@@ -123,7 +124,9 @@ def _drawing(randomness: str, level: int, count: int) -> Callable:
                 "E0414", "vmap: called random operation while in randomness error mode",
                 help='vmap(f, randomness="same") or "different" says what is wanted',
             )  # fmt: skip
-        return Batched(make((count, *shape)), level) if randomness == "different" else make(shape)
+        full = (count, *shape) if randomness == "different" else shape
+        drawn = make(full) if outer is None else outer(make, full)
+        return Batched(drawn, level) if randomness == "different" else drawn
 
     return draw
 

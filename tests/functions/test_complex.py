@@ -67,3 +67,9 @@ def test_cholesky_of_a_hermitian_matrix():
     matrix = x @ x.mH + g.eye(3)
     low = g.linalg.cholesky(matrix)
     np.testing.assert_allclose((low @ low.mH).detach(), matrix.detach(), rtol=1e-12)
+
+
+def test_a_number_leaves_the_gradient_as_narrow_as_it_is():
+    z = g.ones(2, dtype=g.complex64, requires_grad=True)
+    (z * 2.0 * (1 - 2j)).sum().abs().backward()
+    assert z.grad.numpy().dtype == np.complex64

@@ -442,6 +442,9 @@ SHAPE = (
     moved("diagonal", "torch.diagonal(x, dim1=-2, dim2=-1)", ((3, 3), {}), ((2, 3), {}),
         ((2, 3, 2), {}),
         ((0, 2), {}), apart="0-d has no diagonal"),
+    moved("unfold", "x.unfold(dim, size, step)", ((2, 5), {"dim": 1, "size": 3, "step": 1}),
+        ((5, 2), {"dim": 0, "size": 2, "step": 3}), ((2, 0), {"dim": 0, "size": 1, "step": 1}),
+        apart="0-d has no windows"),
     moved("undiagonal", RECTANGLE, ((3,), {"shape": (3, 3)}), ((2,), {"shape": (2, 3)}),
         ((2, 2), {"shape": (2, 3, 2)}), ((0,), {"shape": (0, 2)}), apart="0-d is no diagonal"),
     moved("tril", "torch.tril(x, diagonal)", ((3, 3), {}), ((2, 3), {"diagonal": 1}),
@@ -507,6 +510,12 @@ INDEXING = (
         Case((Draw((0, 2)),), {"indices": np.zeros((0, 2), int), "shape": (0, 3), "dim": 1}),
     ), "torch.zeros(shape, dtype=x.dtype).scatter_add(dim, torch.as_tensor(indices), x)",
         apart="0-d: gather's transpose"),
+    Row("unfold", (
+        Case((Draw((5,)),), {"dim": 0, "size": 2, "step": 1}),
+        Case((Draw((5, 2)),), {"dim": 0, "size": 3, "step": 2}),
+        Case((Draw((2, 5)),), {"dim": -1, "size": 2, "step": 3}),
+        Case((Draw((0, 3)),), {"dim": 1, "size": 2, "step": 1}),
+    ), "x.unfold(dim, size, step)", apart="0-d: has no dimension"),
 )  # fmt: skip
 
 JOINING = (

@@ -271,3 +271,97 @@ def test_a_dual_of_a_level_is_a_tensor_like_others():
         constant = own.detach() * 1
         assert fwad.unpack_dual(constant).tangent is None
     near(w.grad, 2 * X)
+
+
+def test_linearize_runs_its_function_once():
+    calls = []
+
+    def f(x):
+        calls.append(1)
+        y = F.dropout(x * x, 0.5)
+        with torch.no_grad():  # forward mode knows no such thing
+            z = y * x
+        return y, z.sum()
+
+    x = torch.tensor([1.0, 2.0, 3.0, 4.0])
+    (y, _), push = torch.func.linearize(f, x)
+    kept = 2 * (y != 0)
+    for t in (torch.ones(4), x):
+        along, total = push(t)
+        near(along, 2 * x * t * kept)
+        near(total, (3 * x**2 * t * kept).sum())
+    assert len(calls) == 1
+    near(vmap(lambda t: push(t)[0])(torch.eye(4)), torch.diag(2 * x * kept))
+    near(grad(lambda x: torch.func.linearize(lambda y: (y**3).sum(), x)[1](x))(x), 9 * x**2)
+    for tangents in ((), (torch.ones(3),), (torch.ones(4),) * 2):
+        with pytest.raises(RuntimeError):
+            push(*tangents)
+    for wrong, error in ((2.0, AttributeError), (torch.ones(2).long(), ValueError)):
+        with pytest.raises(error):
+            torch.func.linearize(f, wrong)
+
+
+def masked(x):
+    y = x * x
+    y[x.detach() > 0] = 0.5
+    return (y * y[x > -2]).sum() + y.masked_select(x < 0).sum()
+
+
+def looked_at(x):
+    y = F.gelu(x)
+    with torch.no_grad():
+        y.view(-1)
+    return (y.cumsum(0) * x).sum()
+
+
+@pytest.mark.parametrize("f", [masked, looked_at])
+def test_all_hessians_agree(f):
+    x = torch.tensor([0.5, -0.3, 1.0], dtype=torch.float64)
+    wanted = jacrev(jacrev(f))(x)
+    for found in (hessian(f)(x), jacfwd(jacfwd(f))(x), jacrev(jacfwd(f))(x)):
+        near(found, wanted)
+
+
+def test_outputs_that_hold_no_argument_have_rows_of_zeros():
+    weight = torch.tensor([1.0, 2.0], requires_grad=True)
+    found = torch.autograd.functional.jacobian(
+        lambda x: (x * 2, weight * 3), torch.ones(2), vectorize=True
+    )
+    near(found[0], 2 * torch.eye(2))
+    near(found[1], torch.zeros(2, 2))
+
+
+def test_scatter_of_a_source_wider_than_its_index():
+    def f(x):
+        return x[:1].scatter(0, torch.tensor([0]), x * 2)
+
+    x = torch.tensor([1.0, 2.0])
+    near(jacfwd(f)(x), torch.tensor([[2.0, 0.0]]))
+    near(jacfwd(f)(x), jacrev(f)(x))
+
+
+def test_indices_of_an_enclosing_batch():
+    x = torch.tensor([[1.0, 3.0, 2.0], [3.0, 1.0, 2.0]])
+    each = vmap(jacfwd(lambda row: row.cummax(0).values))(x)
+    near(each, torch.stack([jacrev(lambda row: row.cummax(0).values)(row) for row in x]))
+
+
+@pytest.mark.parametrize("like", [torch.rand_like, torch.randn_like])
+def test_random_numbers_like_a_batch(like):
+    rows = torch.zeros(2, 3)
+    drawn = vmap(like, randomness="same")(rows)
+    assert drawn.shape == (2, 3) and (drawn[0] == drawn[1]).all()
+    inner = vmap(lambda row: vmap(like, randomness="different")(row), randomness="different")
+    assert len(set(inner(rows).flatten().tolist())) == 6
+    with pytest.raises(RuntimeError):
+        vmap(like)(rows)
+
+
+def test_a_constant_slope_of_a_square_still_leads_to_its_base():
+    x = torch.tensor(3.0, requires_grad=True)
+    for y in (x**2, x.square()):
+        found = []
+        for _ in range(3):
+            (y,) = torch.autograd.grad(y, x, create_graph=True)
+            found.append(y.item())
+        assert found == [6, 2, 0] and not y.requires_grad

@@ -14,6 +14,7 @@ import gradcli as torch
 import gradcli.autograd.forward_ad as fwad
 from gradcli.autograd import functional
 from gradcli.func import grad, hessian, jacfwd, jacrev, jvp, vjp, vmap
+from tests.support.families import family
 from tests.transforms import random_writes
 
 T = torch.tensor([1.0, 0.5, 0.25])
@@ -60,7 +61,7 @@ def test_random_functions(block):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("block", range(100))
+@family("block", range(100))
 def test_twenty_thousand_random_functions(block):
     tried, seed = 0, 10_000 + block * 1_000
     while tried < 200:
@@ -340,3 +341,20 @@ def test_threads_do_not_meet():
     finally:
         sys.setswitchinterval(interval)
     assert differ == [False] * 4
+
+
+def strided(x):
+    y = x * 1
+    y.as_strided((2,), (1,)).mul_(x[:2])
+    y[1:].as_strided((2,), (1,), 1).add_(x[:2])
+    return y
+
+
+def test_strided_views_share_memory_in_every_transform():
+    x = torch.tensor([1.0, 2.0, 3.0])
+    wanted = torch.autograd.functional.jacobian(strided, x)
+    for found in (jacrev(strided)(x), jacfwd(strided)(x)):
+        same(found, wanted)
+    rows = torch.stack([x, x * 2])
+    same(vmap(strided)(rows), torch.stack([strided(row) for row in rows]))
+    same(vmap(jacfwd(strided))(rows), torch.stack([jacrev(strided)(row) for row in rows]))

@@ -343,15 +343,19 @@ def logspace(
     return finish((base**powers).astype(target.numpy), target, requires_grad, device)
 
 
-def like(make: Any) -> Any:
-    """The form of a creator that takes a tensor for the shape and the dtype: ``ones_like``."""
+def like(make: Any, drawn: bool = False) -> Any:
+    """The form of a creator that takes a tensor for the shape and the dtype: ``ones_like``.
+
+    What is ``drawn`` in a batch is as ``vmap`` says of random numbers, not a batch itself.
+    """
 
     def create(
         input: Tensor, *value: Any, dtype: Any = None, requires_grad: bool = False,
         device: Any = None, **named: Any,
     ) -> Any:  # fmt: skip
-        if not isinstance(input, Plain):
-            if getattr(input, "__gradcli_rank__", 0) > 1:
+        rank = getattr(input, "__gradcli_rank__", 0)
+        if not isinstance(input, Plain) and not (drawn and rank > 1):
+            if rank > 1:
                 named["device"] = device
                 return input.__gradcli_like__(create, *value, dtype=dtype, **named)
             raise words.no_tensor(create.__name__, input)

@@ -22,7 +22,7 @@ from gradcli.engine.creation.factories import finish, like, requiring, shape_of,
 from gradcli.engine.creation.generator import manual_seed as manual_seed
 from gradcli.engine.dtypes import DType, float32, float64, int64, to_dtype
 from gradcli.engine.grad_mode import no_grad
-from gradcli.engine.graph.node import more
+from gradcli.engine.record.composite import called
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.memory_budget import charge_shape
@@ -120,9 +120,7 @@ def normal(
 def _from(chances: Tensor, numbers: Tensor, name: str) -> Tensor:
     """Numbers drawn by the ``chances``: as in PyTorch the derivative is 0, not missing."""
     out: Tensor = OPERATORS["drawn"](chances, numbers=numbers.array)
-    if out.edge is not None:
-        more(out.edge).params["called"] = name
-    return out
+    return called(out, name)
 
 
 def randint(
@@ -168,7 +166,7 @@ def randperm(
     return _made(make, sizes_of((n,)))
 
 
-rand_like, randn_like = like(rand), like(randn)
+rand_like, randn_like = like(rand, True), like(randn, True)
 
 
 # ---- Choices -------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ import weakref
 from _thread import RLock
 from collections.abc import Callable
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import Any
 
 from gradcli.engine.dtypes import CPU, DType
 from gradcli.engine.grad_mode import mode
@@ -74,16 +74,6 @@ class Kept:
 
     def __init__(self) -> None:
         self.grad: Any = None
-
-
-class Metadata(NamedTuple):
-    """What is known of an output of a node without the tensor."""
-
-    shape: tuple[int, ...]
-    dtype: DType
-    device: Any = CPU
-    is_nested_tensor: bool = False
-    is_cpp_nested_tensor: bool = False
 
 
 class Node:
@@ -140,10 +130,18 @@ class Node:
         return found
 
     @property
-    def _input_metadata(self) -> list[Metadata]:
+    def _input_metadata(self) -> list[Any]:
         """Shape, element type and place of each of the node's outputs: its backward's inputs."""
+        from gradcli.engine.named_tuples import results  # a few programs ask
+
         made = [(self.shape, self.dtype)] if self.outputs is None else self.outputs
-        return [Metadata(*o) for o in made if o is not None]
+        return [
+            results(
+                "TensorMetadata", shape=o[0], dtype=o[1], device=CPU,
+                is_nested_tensor=False, is_cpp_nested_tensor=False,
+            )
+            for o in made if o is not None
+        ]  # fmt: skip
 
     def _sequence_nr(self) -> int:
         return int(self.seq)

@@ -46,7 +46,8 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
         for name, value in params.items():
             if isinstance(value, Slots):
                 if not isinstance(value, Plain):  # a batch of indices, of numbers that have none
-                    return value.__gradcli_apply__(op, tuple(args), params)  # type: ignore[attr-defined,no-any-return]
+                    batch: Any = value
+                    return batch.__gradcli_apply__(op, tuple(args), params)
                 params[name] = value.array
     first = inputs[0] if inputs else None
     if op.kind == "linear" and first.__class__ is Tensor and not first.array.ndim:

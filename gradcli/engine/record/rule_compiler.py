@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import Freed, Node, Part, freed, verify
@@ -126,7 +124,6 @@ def _assemble_recorded(
 ) -> Callable[..., Any]:
     """Write out ``pull(node, g, wrap)`` on Tensors: the same rules, their cotangents recorded."""
     scope = _scope(op, numbers, lambda rule: rule)
-    scope["conj"] = _conj
     unpacks, checks = _reading(op, numbers)
     lines = ["def pull(node, g, wrap):"]
     if unpacks:
@@ -143,7 +140,7 @@ def _assemble_recorded(
 def _scope(op: Operator, numbers: tuple[bool, ...], reading: Callable[..., Any]) -> dict[str, Any]:
     """The names that the written text uses; ``reading`` makes of a rule what it calls."""
     scope: dict[str, Any] = {
-        "verify": verify, "conj": np.conj, "fit": fit, "cast": cast, "Freed": Freed, "freed": freed,
+        "verify": verify, "conj": _conj, "fit": fit, "cast": cast, "Freed": Freed, "freed": freed,
         "nothing": (None,) * (len(op.inputs) + 1),
     }  # fmt: skip
     for i, rule in enumerate(op.rules):
@@ -160,6 +157,7 @@ def _for_edges(terms: dict[int, str], numbers: tuple[bool, ...]) -> str:
 
 
 def _conj(value: Any) -> Any:
+    # NumPy's function makes a double of a Python number, which widens what it meets.
     return value.conjugate() if is_number(value) else value.conj()
 
 

@@ -57,10 +57,8 @@ class _Convolution(Module):
         self.padding_mode = padding_mode
         ends = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
         self.weight = Parameter(empty(ends[0], ends[1] // groups, *self.kernel_size, dtype=dtype))
-        if bias:
-            self.bias = Parameter(empty(out_channels, dtype=dtype))
-        else:
-            self.register_parameter("bias", None)
+        offset = Parameter(empty(out_channels, dtype=dtype)) if bias else None
+        self.register_parameter("bias", offset)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -84,17 +82,11 @@ class _Convolution(Module):
 
     def extra_repr(self) -> str:
         """The sizes, and what is not as usual."""
+        none, one = (0,) * self.rank, (1,) * self.rank
         text = (
             f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, "
             f"stride={self.stride}"
-        )
-        usual = {
-            "padding": (0,) * self.rank, "dilation": (1,) * self.rank,
-            "output_padding": (0,) * self.rank, "groups": 1,
-        }  # fmt: skip
-        for name, value in usual.items():
-            if getattr(self, name) != value:
-                text += f", {name}={getattr(self, name)}"
+        ) + self._unusual(padding=none, dilation=one, output_padding=none, groups=1)
         if self.bias is None:
             text += ", bias=False"
         if self.padding_mode != "zeros":

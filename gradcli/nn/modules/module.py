@@ -372,6 +372,11 @@ class Module(State):
         """What stands between the parentheses before the modules inside."""
         return ""
 
+    def _unusual(self, **usual: Any) -> str:
+        """``, name=value`` for each attribute that is not as usual."""
+        given = {name: getattr(self, name) for name in usual}
+        return "".join(f", {name}={v}" for name, v in given.items() if v != usual[name])
+
     def _get_name(self) -> str:
         return type(self).__name__
 
