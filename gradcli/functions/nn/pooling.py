@@ -249,7 +249,7 @@ def _lp_pool(rank: int) -> Any:
         ceil_mode: bool = False,
     ) -> Any:
         """The ``norm_type``-norm of each window of ``(N, C, SIZES)``."""
-        return _lp_pool(input, norm_type, kernel_size, stride, ceil_mode, rank)
+        return _lp_pooled(input, norm_type, kernel_size, stride, ceil_mode, rank)
 
     return function
 
@@ -257,7 +257,7 @@ def _lp_pool(rank: int) -> Any:
 lp_pool1d, lp_pool2d, lp_pool3d = _lp_pool
 
 
-def _lp_pool(input: Any, p: float, kernel: Any, stride: Any, ceil: bool, rank: int) -> Any:
+def _lp_pooled(input: Any, p: float, kernel: Any, stride: Any, ceil: bool, rank: int) -> Any:
     count = math.prod(each(kernel, rank, "kernel_size"))
     means = _avg_pool(input**p, kernel, stride, 0, ceil, True, rank)
     # PyTorch's formula: a negative sum, of an odd norm_type, counts as 0.
