@@ -21,6 +21,8 @@ from gradcli.engine.custom_function.context import Context
 from gradcli.engine.custom_function.node import call
 from gradcli.engine.grad_mode import current, enable_grad, mode
 from gradcli.engine.tensor.storage import Slots
+from gradcli.engine.tensor.tensor import Tensor
+from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.operator import OPERATORS
 from gradcli.ops.read import push_forward
 from gradcli.transforms.levels import running
@@ -94,11 +96,12 @@ class Dual(Layer):
         """A custom function: its own jvp, or its backward read forwards."""
         level = self.__gradcli_rank__
         primals, tangents = _split(args, level)
-        result = call(definition, tuple(primals))
+        ctx = Context()
+        result = call(definition, tuple(primals), ctx=ctx)
         several = isinstance(result, tuple)
         outputs = result if several else (result,)
         if getattr(definition, "jvp", None) is not None:
-            pushed = _by_jvp(definition, primals, tangents, outputs)
+            pushed = _by_jvp(definition, ctx, primals, tangents, outputs)
         else:
             pushed = _by_backward(definition, primals, tangents)
         joined = tuple(_joined(o, t, level) for o, t in zip(outputs, pushed, strict=True))
@@ -289,15 +292,39 @@ def _joined(out: Any, tangent: Any, level: int) -> Any:
 # ---- Custom functions ----------------------------------------------------------------------------
 
 
-def _by_jvp(definition: Any, primals: list, tangents: list, outputs: tuple) -> tuple:
-    ctx = Context()
-    if definition.setup_context is None:
-        definition.forward(ctx, *primals)
-    else:
-        result = outputs if len(outputs) != 1 else outputs[0]
-        definition.setup_context(ctx, tuple(primals), result)
+def _by_jvp(definition: Any, ctx: Context, primals: list, tangents: list, outputs: tuple) -> tuple:
+    """The function's own jvp; ``ctx`` is that of its forward, but where that saw other levels."""
+    if any(isinstance(p, Layer) for p in primals):
+        ctx = Context()
+        if definition.setup_context is None:
+            definition.forward(ctx, *primals)
+        else:
+            result = outputs if len(outputs) != 1 else outputs[0]
+            definition.setup_context(ctx, tuple(primals), result)
+    if ctx._gradcli_materialize:
+        tangents = [
+            OPERATORS["zeros_like"](p) if t is None and isinstance(p, Tensor) else t
+            for p, t in zip(primals, tangents, strict=True)
+        ]
     pushed = definition.jvp(ctx, *tangents)
-    return pushed if isinstance(pushed, tuple) else (pushed,)
+    pushed = pushed if isinstance(pushed, tuple) else (pushed,)
+    name, fixed = definition.__name__, {id(t) for t in ctx._gradcli_fixed}
+    if len(pushed) != len(outputs):
+        raise RuntimeFault(
+            "E0411",
+            f"A jvp function returned an incorrect number of forward gradients: {name} has "
+            f"{len(outputs)} outputs, its jvp gave {len(pushed)}",
+        )
+    for out, t in zip(outputs, pushed, strict=True):
+        follows = isinstance(out, Tensor) and out.dtype.differentiable and id(out) not in fixed
+        if follows and (not isinstance(t, Tensor) or tuple(t.shape) != tuple(out.shape)):
+            given = tuple(t.shape) if isinstance(t, Tensor) else type(t).__name__
+            raise RuntimeFault(
+                "E0411",
+                f"the jvp of {name} must return a tensor of shape {tuple(out.shape)}, got {given}",
+                help="return one forward gradient for each output, in its shape",
+            )
+    return pushed
 
 
 def _by_backward(definition: Any, primals: list, tangents: list) -> tuple:

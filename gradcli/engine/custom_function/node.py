@@ -199,8 +199,11 @@ def _fitted(r: Tensor, edge: Node, name: str, index: int) -> Any:
     return r if mode.grad else r.array
 
 
-def call(definition: Any, args: tuple[Any, ...], options: dict[str, Any] | None = None) -> Any:
-    """Run ``definition.forward`` on ``args`` and record it as one node.
+def call(
+    definition: Any, args: tuple[Any, ...], options: dict[str, Any] | None = None,
+    ctx: Context | None = None,
+) -> Any:  # fmt: skip
+    """Run ``definition.forward`` on ``args`` and record it as one node; ``ctx`` is to be its ctx.
 
     ``definition`` has ``__name__``, ``forward``, ``backward`` and ``setup_context`` (None where
     forward takes ctx itself).
@@ -225,7 +228,7 @@ def call(definition: Any, args: tuple[Any, ...], options: dict[str, Any] | None 
         return chosen.__gradcli_function__(definition, args)
     tensors = [a for a in args if isinstance(a, Tensor)]
     edges = tuple(t.edge for t in tensors)
-    ctx = Context()
+    ctx = Context() if ctx is None else ctx
     ctx.needs_input_grad = tuple(isinstance(a, Tensor) and a.edge is not None for a in args)
     recording = mode.grad and any(e is not None for e in edges)
     before = mode.grad
