@@ -101,8 +101,7 @@ class Batched(Layer):
                     help="set generate_vmap_rule to False, or leave the vmap method out",
                 )
             return self._by_vmap(definition, args)
-        own = any(v.level == level and not v.internal for v in running.vmaps)
-        if own and not getattr(definition, "generate_vmap_rule", False):
+        if not running.internal(level) and not getattr(definition, "generate_vmap_rule", False):
             raise RuntimeFault(
                 "E0412",
                 f"You tried to vmap over {definition.__name__}, but it does not have vmap support. "
@@ -329,7 +328,7 @@ class Batched(Layer):
         function computes from its arguments is then the same for all. None elsewhere.
         """
         level = self.__gradcli_rank__
-        if any(v.internal and v.level == level for v in running.vmaps):
+        if running.internal(level):
             place = sum(v.batch for v in primals(self)) - 1
             numbers = np.moveaxis(bottom(self).array, place, 0)
             same = numbers == numbers[:1]
