@@ -2,7 +2,7 @@
 
 if __name__ == "__main__":
     try:
-        from gradcli.cli.main import main
+        from gradcli.cli.main import program
     except KeyboardInterrupt:  # Ctrl-C in the first hundredths of a second
         raise SystemExit(130) from None
-    main()
+    program()

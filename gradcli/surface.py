@@ -94,8 +94,8 @@ from gradcli.engine.grad_mode import (
     set_grad_enabled,
 )
 from gradcli.engine.record.out import with_out as _with_out
-from gradcli.functions.methods import LATER as _FUNCTIONS_LATER
-from gradcli.functions.methods import functions as _functions
+from gradcli.functions.index import LATER as _FUNCTIONS_LATER
+from gradcli.functions.methods import COMPOSED as _COMPOSED
 from gradcli.functions.methods import later as _later
 from gradcli.functions.methods import public_operators
 from gradcli.functions.overloads import broadcast_shapes, is_tensor, numel
@@ -114,7 +114,7 @@ dtype = _dtypes.DType
 # PyTorch's names: operators, then what is composed of them or takes PyTorch's optional parameters;
 # what is imported above keeps its name.
 _own = frozenset(globals())
-_table = {**{n: v for n, v in public_operators().items() if n not in _own}, **_functions()}
+_table = {**{n: v for n, v in public_operators().items() if n not in _own}, **_COMPOSED}
 globals().update({name: _with_out(function) for name, function in _table.items()})
 globals().update(_creation.TYPED)
 

@@ -1,5 +1,7 @@
 """What holds for all tests: the same examples on every run, the default dtype, the long tests."""
 
+import gc
+
 import pytest
 from hypothesis import settings
 
@@ -14,9 +16,10 @@ settings.load_profile("repeatable")
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave the long tests out unless ``-m long`` asks for them."""
     if "long" not in config.getoption("markexpr"):
-        for item in items:
-            if item.get_closest_marker("long"):
-                item.add_marker(pytest.mark.skip(reason="taken by -m long"))
+        long = [item for item in items if item.get_closest_marker("long")]
+        if long:
+            config.hook.pytest_deselected(items=long)
+            items[:] = [item for item in items if not item.get_closest_marker("long")]
 
 
 @pytest.fixture(autouse=True)
@@ -25,3 +28,9 @@ def default_dtype():
     before = dtypes.get_default_dtype()
     yield
     dtypes.set_default_dtype(before)
+
+
+def pytest_collection_finish() -> None:
+    """What is there for the whole run is not looked through at every collection of garbage."""
+    gc.collect()
+    gc.freeze()

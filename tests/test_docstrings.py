@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import doctest
+import functools
 import importlib
 import pkgutil
 
-import pytest
-
 import gradcli
 from gradcli.engine import dtypes
+from tests.support.families import family
 from tests.support.recorded import difference
 
 MODULES = [
@@ -29,6 +29,7 @@ class Checker(doctest.OutputChecker):
         return super().check_output(want, got, optionflags) or not difference(got, want)
 
 
+@functools.cache
 def examples(name):
     """The docstrings with examples that a module itself defines."""
     module = importlib.import_module(name)
@@ -40,7 +41,7 @@ def test_there_are_examples():
     assert sum(len(examples(name)) for name in MODULES) >= 20
 
 
-@pytest.mark.parametrize("name", MODULES)
+@family("name", MODULES, by=lambda name: ".".join(name.split(".")[:2]))
 def test_examples_of_a_module(name):
     before = dtypes.get_default_dtype()
     runner = doctest.DocTestRunner(Checker(), verbose=False)

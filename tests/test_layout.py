@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
+from tests.support.families import family
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "gradcli"
@@ -14,13 +14,13 @@ MOST = 25
 """Modules of one folder, ``__init__`` not counted."""
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda f: str(f.relative_to(ROOT)))
+@family("folder", FOLDERS)
 def test_a_folder_is_small_enough_to_be_read(folder):
     modules = [path.name for path in folder.glob("*.py") if path.name != "__init__.py"]
     assert len(modules) <= MOST, modules
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda f: str(f.relative_to(ROOT)))
+@family("folder", FOLDERS)
 def test_a_folder_says_what_it_is_for(folder):
     text = (folder / "__init__.py").read_text("utf-8")
     assert text.startswith('"""')

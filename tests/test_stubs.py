@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import gradcli
-from gradcli import build_stubs
+from tests import build_stubs
 
 USE = """
 import gradcli as torch
@@ -29,7 +29,7 @@ def stub():
 
 
 def test_the_file_is_what_the_script_writes():
-    again = "run python -m gradcli.build_stubs"
+    again = "run python -m tests.build_stubs"
     assert build_stubs.FILE.read_text("utf-8") == build_stubs.text(), again
 
 

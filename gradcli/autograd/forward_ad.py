@@ -29,6 +29,13 @@ class UnpackedDualTensor(NamedTuple):
     tangent: Tensor | None
 
 
+def __getattr__(name: str) -> int:
+    """``_current_level``: the number of the level that is on, or -1."""
+    if name == "_current_level":
+        return len(running.dual) - 1
+    raise AttributeError(f"module 'gradcli.autograd.forward_ad' has no attribute {name!r}")
+
+
 def enter_dual_level() -> int:
     """Begin forward mode; returns the level. ``dual_level`` also ends it."""
     if running.dual:
@@ -100,8 +107,9 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     if tuple(tensor.shape) != tuple(tangent.shape):
         raise RuntimeFault(
             "E0301",
-            f"Expected tensor and tangent to have the same shape, got {tuple(tensor.shape)} and "
-            f"{tuple(tangent.shape)}",
+            "Trying to set a forward gradient that has a different size than that of the original "
+            f"Tensor, this is not supported. Tensor is of size {list(tensor.shape)} while the "
+            f"given forward gradient is of size {list(tangent.shape)}.",
         )
     primal = tensor.view(tensor.shape) if isinstance(tensor, Plain) else tensor
     return Dual(primal, lifted(tangent, running.vmaps), running.dual[-1])

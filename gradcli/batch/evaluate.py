@@ -26,7 +26,6 @@ from gradcli.functions.overloads import stack
 from gradcli.language.diagnostics.runtime import placed
 from gradcli.language.names.table import NAMES
 from gradcli.language.runtime.run import MAX_MEMORY, Limits, Outcome, Program
-from gradcli.language.syntax.nodes import Assign, Name
 from gradcli.ops.errors import Fault, LimitFault, RuntimeFault, TypeFault, ValueFault
 
 _SEEDS = 0x9E3779B1  # odd and far from a power of two: seeds of one row and the next stay apart
@@ -140,7 +139,7 @@ class Evaluator:
         self._dtype = to_dtype(dtype)
         torch = program.checked.uses_torch and dtype == "float64"
         self._default = to_dtype("float32") if torch else self._dtype
-        self._last = _last_assigned(program)
+        self._last = program.checked.last_assigned
         self._known: set[tuple[str, ...]] = set()
         self._plans: dict[tuple, Plan] = {}
 
@@ -392,14 +391,6 @@ class Evaluator:
             g = leaf.grad
             found.append(np.zeros(leaf.array.shape, leaf.dtype.numpy) if g is None else g.array)
         return found
-
-
-def _last_assigned(program: Program) -> str:
-    """The variable that the last line assigns, or "": a text that ends so means that variable."""
-    body = program.checked.module.body
-    if body and isinstance(body[-1], Assign) and isinstance(body[-1].targets[0], Name):
-        return body[-1].targets[0].id
-    return ""
 
 
 def _result(value: Any, assigned: Any) -> Any:

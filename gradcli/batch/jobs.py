@@ -34,7 +34,7 @@ from gradcli.engine import Tensor
 from gradcli.engine.creation import generator as random
 from gradcli.engine.creation.factories import as_tensor, tensor
 from gradcli.engine.grad_mode import no_grad
-from gradcli.language.diagnostics.render import closest
+from gradcli.language.diagnostics.render import closest, did_you_mean
 from gradcli.language.diagnostics.runtime import placed
 from gradcli.language.runtime.run import MAX_MEMORY, Limits, Program, prepare
 from gradcli.language.syntax.source import Source
@@ -89,10 +89,9 @@ class Job:
         self.number = number
         for name in line:
             if name not in _FIELDS:
-                near = closest(name, _FIELDS)
                 raise ValueFault(
                     "E0923", f"a job has no field {shown(name)}",
-                    help=f"did you mean {near}?" if near else f"its fields: {', '.join(_FIELDS)}",
+                    help=did_you_mean(name, _FIELDS, f"its fields: {', '.join(_FIELDS)}"),
                 )  # fmt: skip
         text = {name: line[name] for name in ("expr", "program") if name in line}
         if len(text) != 1 or not isinstance(next(iter(text.values())), str):

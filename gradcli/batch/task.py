@@ -14,7 +14,7 @@ from gradcli.batch.evaluate import Answers, Evaluator, Group, unwatched
 from gradcli.batch.fields import Fields, shown
 from gradcli.batch.lines import text_of
 from gradcli.batch.readers import Reader, Row
-from gradcli.language.diagnostics.render import closest
+from gradcli.language.diagnostics.render import did_you_mean
 from gradcli.language.runtime.run import Limits, prepare
 from gradcli.language.syntax.source import Source
 from gradcli.ops.errors import Fault, RuntimeFault, ValueFault
@@ -131,10 +131,9 @@ class RowWorker:
                     help="rename the column, or leave out the constant",
                 )  # fmt: skip
         if task.id is not None and task.id not in columns:
-            near = closest(task.id, columns)
             raise ValueFault(
                 "E0910", f"--id {task.id}: there is no such column",
-                help=f"did you mean {near}?" if near else have,
+                help=did_you_mean(task.id, columns, have),
             )  # fmt: skip
         asked = [(name, "--wrt") for name in evaluator.wrt or ()]
         asked += [(name, "the expression") for name in evaluator.program.free]
@@ -143,11 +142,10 @@ class RowWorker:
         for name, by in asked:
             if name in columns or name in constants:
                 continue
-            near = closest(name, columns)
             raise ValueFault(
                 "E0910", f"there is no column `{name}`, which {by} reads"
                 if by != "--wrt" else f"--wrt {name}: there is no such column",
-                help=f"did you mean {near}?" if near else f"{have}; or --const {name}=VALUE",
+                help=did_you_mean(name, columns, f"{have}; or --const {name}=VALUE"),
             )  # fmt: skip
         for name, kind in (task.columns or {}).items():
             if kind in ("text", "unreadable") and self._takes(name):

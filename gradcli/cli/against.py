@@ -19,7 +19,7 @@ from gradcli.display.mistakes import Mistake, Part, Parts, Sample, close, diagno
 from gradcli.engine import Tensor, grad, wrap
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.grad_mode import no_grad
-from gradcli.language.diagnostics.render import closest
+from gradcli.language.diagnostics.render import did_you_mean
 from gradcli.language.runtime.run import Program, prepare
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.source import Source
@@ -91,10 +91,9 @@ def formulas(job: Job, given: Sequence[str]) -> dict[str, str]:
 
 def _known(job: Job, name: str, said: str) -> None:
     if name not in job.wanted:
-        near = closest(name, job.wanted)
         raise ValueFault(
             "E0910", f"{said}: there is no gradient by {name}",
-            help=f"did you mean {near}?" if near else f"by {', '.join(job.wanted) or 'nothing'}",
+            help=did_you_mean(name, job.wanted, f"by {', '.join(job.wanted) or 'nothing'}"),
         )  # fmt: skip
 
 

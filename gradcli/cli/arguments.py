@@ -10,7 +10,7 @@ of an expression.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from inspect import cleandoc
+from inspect import cleandoc, signature
 from typing import Any
 
 import typer
@@ -32,6 +32,15 @@ class Variables:
     def __init__(self, options: Sequence[str]) -> None:
         self.given: list[tuple[str, str]] = []
         self.options = options
+
+    def refuse(self, command: str) -> None:
+        """For a command without variables: raises ValueFault (E0902) where one is given."""
+        for name, _ in self.given:
+            near = _nearest(name, self, ())
+            raise ValueFault(
+                "E0902", f"{command} has no option --{name}, and takes no variables",
+                help=f"did you mean {near}?" if near else f"{command} --help",
+            )  # fmt: skip
 
     def job(self, asked: Mapping[str, Any]) -> Any:
         """The work on one expression with these variables, where it is not a plain Job."""
@@ -60,6 +69,8 @@ def invoke(
     flags, takers = _declared(command)
     variables.options = [*flags, *takers]
     sorted_args = split(args, flags, takers, variables)
+    if "ctx" not in signature(function).parameters:
+        variables.refuse(shown)
     usage: Any = typer.BadParameter.__base__
     try:
         result = command.main(sorted_args, prog_name=shown, standalone_mode=False, obj=variables)

@@ -12,13 +12,12 @@ import numpy as np
 
 from gradcli.cli import output, watchdog
 from gradcli.cli.arguments import Variables, no_choice, unknown
-from gradcli.cli.examples import packaged
 from gradcli.cli.streams import standard_input
 from gradcli.engine import Tensor, dtypes, wrap
 from gradcli.engine.creation import factories
 from gradcli.engine.creation import generator as random
-from gradcli.functions import overloads
-from gradcli.language.diagnostics.render import closest
+from gradcli.functions.index import found
+from gradcli.language.diagnostics.render import did_you_mean
 from gradcli.language.limits.sizes import OUTPUT_LIMIT
 from gradcli.language.names.table import NAMES
 from gradcli.language.runtime.run import (
@@ -73,6 +72,8 @@ _MOST = 4 << 20
 
 def read_text(file: str) -> str:
     """A text file, whole; ``examples/...`` are there anywhere. Raises ValueFault (E0904)."""
+    from gradcli.cli.examples import packaged  # a flag alone reads no file
+
     file = packaged(file) or file
     try:
         with open(file, "rb") as f:
@@ -224,8 +225,7 @@ def wanted(wrt: str | None, leaves: Mapping[str, Tensor], program: Program) -> l
     chosen = [name.strip() for name in wrt.split(",") if name.strip()]
     for name in chosen:
         if name not in leaves:
-            near = closest(name, leaves)
-            mend = f"did you mean {near}?" if near else f"given: {', '.join(leaves) or 'none'}"
+            mend = did_you_mean(name, leaves, f"given: {', '.join(leaves) or 'none'}")
             if name in program.names.bound:
                 mend = (
                     f"the program sets {name} itself: without --wrt all leaves that it makes count"
@@ -353,10 +353,9 @@ def execute(
     value = outcome.value
     if of is not None:
         if of not in outcome.variables:
-            near = closest(of, outcome.variables)
             raise ValueFault(
                 "E0910", f"--of {of}: the program leaves no variable of that name",
-                help=f"did you mean {near}?" if near else None,
+                help=did_you_mean(of, outcome.variables, None),
             )  # fmt: skip
         value = outcome.variables[of]
     elif value is None:
@@ -373,7 +372,7 @@ def as_result(value: Any) -> Any:
             getattr(v, "__gradcli_rank__", 0) for v in value
         ):
             # A list of results is one result with a row for each; stacking keeps the graph.
-            return overloads.stack(value)
+            return found("overloads.stack")(value)
         return factories.as_tensor(value)
     except Fault:
         raise ValueFault(
@@ -385,11 +384,9 @@ def as_result(value: Any) -> Any:
 def _last_variable(program: Program, outcome: Outcome) -> Any:
     """A text that ends with an assignment means the variable it assigned; one that differentiates
     a variable itself means that."""
-    body = program.names.module.body
-    last = body[-1] if body else None
-    if isinstance(last, n.Assign) and isinstance(last.targets[0], n.Name):
-        return outcome.variables.get(last.targets[0].id)
-    for statement in reversed(body):
+    if program.names.last_assigned:
+        return outcome.variables.get(program.names.last_assigned)
+    for statement in reversed(program.names.module.body):
         call = statement.value if isinstance(statement, n.ExprStmt) else None
         func = call.func if isinstance(call, n.Call) else None
         root = func.value if isinstance(func, n.Attribute) and func.name == "backward" else None

@@ -6,6 +6,7 @@ only: start-up is most of what a one-line gradient costs.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
@@ -41,10 +42,29 @@ def main(argv: Sequence[str] | None = None) -> None:
             streams.flush()
     except KeyboardInterrupt:  # also while the first modules are imported
         code = 130
-    # Python collects once more at its end; going through all that was imported costs as much as
-    # a small gradient, and the system takes the memory back anyway.
-    gc.freeze()
     sys.exit(code)
+
+
+def program() -> None:
+    """Run the command of the command line, and end the process.
+
+    Without taking apart all that was imported, which costs more than a small gradient, and the
+    system takes the memory back anyway. The usual exit stays where anything waits for it: exit
+    handlers, threads, a debugger, a profiler.
+    """
+    try:
+        main()
+    except SystemExit as end:
+        if sys.gettrace() or sys.getprofile() or sys.flags.interactive or _waiting():
+            gc.freeze()  # Python collects once more at its end
+            raise
+        os._exit(int(end.code or 0))
+
+
+def _waiting() -> bool:
+    threading = sys.modules.get("threading")
+    handlers: Callable[[], int] = getattr(atexit, "_ncallbacks", lambda: 1)
+    return handlers() > 0 or (threading is not None and threading.active_count() > 1)
 
 
 _interrupts: list[int] = []

@@ -86,7 +86,7 @@ def entries(known: bool = True) -> list[Entry]:
 
 
 def _functions() -> Iterator[tuple[str, Any, str]]:
-    for name, function in methods.functions().items():
+    for name, function in methods.COMPOSED.items():
         yield name, function, "torch"
     for package in PACKAGES:
         module = importlib.import_module(f"gradcli.{package}")

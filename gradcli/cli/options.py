@@ -30,74 +30,63 @@ def option(
     return typer.Option(*filter(None, (name, also)), help=help, metavar=metavar, **more)
 
 
-Expression = Annotated[
-    str | None,
-    typer.Argument(metavar="EXPRESSION", help="What to compute; `-` reads standard input."),
-]
 Pieces = Annotated[list[str] | None, option("-e", "A piece of the text; may be repeated.", "TEXT")]
-File = Annotated[str | None, option("-f", "Read a program file.", "FILE", also="--file")]
-Of = Annotated[str | None, option("--of", "The result: this variable.", "NAME")]
 Wrt = Annotated[str | None, option("--wrt", "Differentiate by these only: x or W,b.", "NAMES")]
-Set = Annotated[
-    list[str] | None, option("--set", "A variable whose name is an option's.", "NAME=VALUE")
-]
-Vars = Annotated[str | None, option("--vars", "Variables from a JSON object.", "FILE.json")]
 DType = Annotated[str | None, option("--dtype", "float64 (default), float32 or float16.")]
 Rng = Annotated[int | None, option("--rng", "Seed of the random numbers.", "SEED")]
-Device = Annotated[str, option("--device", "cpu or cuda.")]
 Json = Annotated[bool, option("--json", "One JSON object on standard output.")]
-Format = Annotated[str | None, option("--format", "text, json, csv or npy.")]
 Precision = Annotated[str | None, option("--precision", "Digits to show (default 7).", "N|full")]
 Color = Annotated[str, option("--color", "auto, always or never.")]
-MaxSteps = Annotated[
-    int, option("--max-steps", "Loop turns and calls allowed.", "N", envvar="GRADCLI_MAX_STEPS")
-]
-MaxDepth = Annotated[
-    int,
-    option(
-        "--max-depth", "Calls inside calls allowed, at most 900.", "N", envvar="GRADCLI_MAX_DEPTH"
-    ),
-]
-MaxOutput = Annotated[
-    int,
-    option("--max-output", "Characters that prints may write.", "N", envvar="GRADCLI_MAX_OUTPUT"),
-]
-MaxMem = Annotated[
-    str, option("--max-mem", "Memory allowed: 512M, 2G.", "SIZE", envvar="GRADCLI_MAX_MEM")
-]
-Timeout = Annotated[
-    float, option("--timeout", "Seconds allowed; 0: no limit.", "S", envvar="GRADCLI_TIMEOUT")
-]
 Nan = Annotated[str, option("--nan", "At a NaN or inf: warn (default), allow or error.")]
 
 Group = dict[str, tuple[Any, Any]]
 """Parameter names with their declaration and default."""
 
+
+def entry(
+    name: str, help: str, metavar: str | None = None, default: Any = None, kind: Any = str,
+    **more: Any,
+) -> tuple[Any, Any]:  # fmt: skip
+    """An option of a group: of the kind of its default, or of ``kind`` where it may be left out."""
+    wanted = kind | None if default is None else type(default)
+    return Annotated[wanted, option(name, help, metavar, **more)], default
+
+
+def _limit(name: str, help: str, metavar: str, default: Any) -> tuple[Any, Any]:
+    """A limit, which the environment sets as well: ``GRADCLI_MAX_STEPS``."""
+    return entry(
+        name, help, metavar, default, envvar="GRADCLI" + name[1:].replace("-", "_").upper()
+    )
+
+
+_EXPRESSION = typer.Argument(
+    metavar="EXPRESSION", help="What to compute; `-` reads standard input."
+)
 TEXT: Group = {
-    "expression": (Expression, None),
+    "expression": (Annotated[str | None, _EXPRESSION], None),
     "pieces": (Pieces, None),
-    "file": (File, None),
-    "of": (Of, None),
+    "file": entry("-f", "Read a program file.", "FILE", also="--file"),
+    "of": entry("--of", "The result: this variable.", "NAME"),
 }
 VALUES: Group = {
-    "given": (Set, None),
-    "vars": (Vars, None),
+    "given": entry("--set", "A variable whose name is an option's.", "NAME=VALUE", kind=list[str]),
+    "vars": entry("--vars", "Variables from a JSON object.", "FILE.json"),
     "dtype": (DType, None),
     "rng": (Rng, None),
-    "device": (Device, "cpu"),
+    "device": entry("--device", "cpu or cuda.", default="cpu"),
 }
 SHOWN: Group = {
     "json": (Json, False),
-    "format": (Format, None),
+    "format": entry("--format", "text, json, csv or npy."),
     "precision": (Precision, None),
     "color": (Color, "auto"),
 }
 LIMITS: Group = {
-    "max_steps": (MaxSteps, MAX_STEPS),
-    "max_depth": (MaxDepth, MAX_DEPTH),
-    "max_output": (MaxOutput, OUTPUT_LIMIT),
-    "max_mem": (MaxMem, inputs.DEFAULT_MEMORY),
-    "timeout": (Timeout, 60.0),
+    "max_steps": _limit("--max-steps", "Loop turns and calls allowed.", "N", MAX_STEPS),
+    "max_depth": _limit("--max-depth", "Calls inside calls allowed, at most 900.", "N", MAX_DEPTH),
+    "max_output": _limit("--max-output", "Characters that prints may write.", "N", OUTPUT_LIMIT),
+    "max_mem": _limit("--max-mem", "Memory allowed: 512M, 2G.", "SIZE", inputs.DEFAULT_MEMORY),
+    "timeout": _limit("--timeout", "Seconds allowed; 0: no limit.", "S", 60.0),
 }
 
 
@@ -125,26 +114,31 @@ def command(
         def run(ctx: typer.Context, **asked: Any) -> Any:
             with unchanged():
                 job = None
-                if not (alone and asked[alone]):
+                if alone and asked[alone]:
+                    ctx.obj.refuse(f"{ctx.command_path} --{alone}")
+                else:
                     given = {**asked, "fill": fill}
                     job = ctx.obj.job(given) or Job(ctx.obj, given)
                 return function(job, **{name: asked[name] for name in own_declared})
 
         run.__doc__ = function.__doc__
-        keyword = inspect.Parameter.KEYWORD_ONLY
-        run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-            [
-                inspect.Parameter("ctx", keyword, annotation=typer.Context),
-                *(
-                    inspect.Parameter(name, keyword, annotation=kind, default=default)
-                    for name, (kind, default) in declared.items()
-                ),
-            ]
-        )
-        run.__annotations__ = {
-            "ctx": typer.Context,
-            **{n: kind for n, (kind, _) in declared.items()},
-        }
+        return taking(declared)(run)
+
+    return decorate
+
+
+def taking(declared: Group) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a function of a context and keywords the signature that Typer reads."""
+
+    def decorate(run: Any) -> Callable[..., Any]:
+        every = {"ctx": (typer.Context, inspect.Parameter.empty), **declared}
+        run.__signature__ = inspect.Signature([
+            inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default
+            )
+            for name, (kind, default) in every.items()
+        ])  # fmt: skip
+        run.__annotations__ = {name: kind for name, (kind, _) in every.items()}
         return run
 
     return decorate

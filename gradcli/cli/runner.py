@@ -127,21 +127,37 @@ def _with_checkpoints(
     job: Job, run_by: str, plain: bool, checkpoint: int
 ) -> tuple[Any, Any, list | None]:
     """The same with ``--checkpoint``."""
-    why = "the engine keeps every value"
+    why: Any = "options that need the engine's graph"
     if plain and run_by != "eager" and job.wanted and not job.fixed:
-        reasons: list[str] = []
+        reasons: list[Any] = []
         made = of_program(job, job.wanted, checkpoint=checkpoint, reasons=reasons)
         if made is None:
-            why = f"it has {reasons[0]}"
+            (why,) = reasons
         else:
             found = _run(job, made, job.wanted)
             if found is not None:
                 return found
-            why = "it has results that only the engine gives"
-    raise RuntimeFault(
-        "E0404", f"--checkpoint: the program does not run as generated code: {why}",
-        help="leave out --checkpoint, and --retain, --show, --cotangent and --doctor with it",
+            why = "results that only the engine gives"
+    raise not_generated(
+        job, "--checkpoint: the program does not run as generated code", why,
+        "leave out --checkpoint, and --retain, --show, --cotangent and --doctor with it",
     )  # fmt: skip
+
+
+def not_generated(job: Job, message: str, why: Any, cure: str) -> RuntimeFault:
+    """The error for a program that has to run eagerly; it is marked in the text where that is
+    known.
+
+    ``why`` is what it has: a text, or the NotTraceable that says so.
+    """
+    fault = RuntimeFault("E0404", f"{message}: it has {why}", help=cure)
+    place = getattr(why, "at", None)
+    if place is not None:
+        source = job.program.source
+        start, end = place
+        marked = start, min(end, source.line_bounds(start)[1]), "", True
+        fault.source, fault.labels = source, [marked]  # type: ignore[attr-defined]
+    return fault
 
 
 def has_loops(job: Job) -> bool:
@@ -159,7 +175,7 @@ def _speaks(job: Job) -> bool:
 
 def of_program(
     job: Job, names: Sequence[str], of: str = "gradient", inputs: Any = None,
-    checkpoint: int | None = None, reasons: list[str] | None = None,
+    checkpoint: int | None = None, reasons: list[Any] | None = None,
 ) -> Any:  # fmt: skip
     """A program with loops as generated code; None where it has to run eagerly.
 
@@ -181,7 +197,7 @@ def of_program(
                          eagerly=function, checkpoint=checkpoint)  # fmt: skip
     except NotTraceable as why:
         if reasons is not None:
-            reasons.append(str(why))
+            reasons.append(why)
         return None
 
 

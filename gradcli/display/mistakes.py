@@ -94,7 +94,7 @@ def _shape(name: str, samples: Sequence[Sample], parts: Parts, enough: float) ->
     if given == right:
         return None
     for order in itertools.permutations(range(len(given))) if len(given) < 5 else ():
-        if _always(samples, name, enough, lambda s, o=order: s.given[name].transpose(o)):  # type: ignore[misc]
+        if _always(samples, name, enough, _permuted(name, order)):
             return _transposed(order)
     for axes in _subsets(len(given)):
 
@@ -118,6 +118,14 @@ def _shape(name: str, samples: Sequence[Sample], parts: Parts, enough: float) ->
     return chain or Mistake("shape", f"its shape is {given}; {name} has {right}")
 
 
+def _permuted(name: str, order: Sequence[int]) -> Callable[[Sample], Array]:
+    return lambda s: s.given[name].transpose(order)
+
+
+def _flipped(name: str, axis: int) -> Callable[[Sample], Array]:
+    return lambda s: np.flip(s.given[name], axis)
+
+
 def _transposed(order: Sequence[int]) -> Mistake:
     if len(order) == 2:
         return Mistake("transpose", "a transpose: it is the transposed gradient")
@@ -134,7 +142,7 @@ def _plain(name: str, samples: Sequence[Sample], parts: Parts, enough: float) ->
         return Mistake("sign", "the sign: it is minus the gradient")
     ndim = samples[0].right[name].ndim
     for order in itertools.permutations(range(ndim)) if 1 < ndim < 5 else ():
-        if _always(samples, name, enough, lambda s, o=order: s.given[name].transpose(o)):  # type: ignore[misc]
+        if _always(samples, name, enough, _permuted(name, order)):
             return _transposed(order)
     factor = _constant_ratio(name, samples, enough)
     if factor is None:
@@ -233,7 +241,7 @@ def _index(name: str, samples: Sequence[Sample], parts: Parts, enough: float) ->
                         .replace("before", "@").replace("after", "before").replace("@", "after")
                         + along,
                     )  # fmt: skip
-        if _always(samples, name, enough, lambda s, a=axis: np.flip(s.given[name], a)):  # type: ignore[misc]
+        if _always(samples, name, enough, _flipped(name, axis)):
             return Mistake("index", f"the entries are in reverse order along axis {axis}")
     return None
 

@@ -13,7 +13,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import Any
 
 from gradcli.ops.errors import RuntimeFault, TypeFault
 
@@ -172,7 +172,7 @@ class _Modes:
 mode = _Modes()
 
 
-class Transform(NamedTuple):
+class Transform:
     """A transform of ``gradcli.func`` that is running.
 
     function   what it differentiates; None where it maps, for that may write to what it captures
@@ -180,9 +180,15 @@ class Transform(NamedTuple):
     level      of the values that it made; None in reverse mode, whose values are tensors
     """
 
-    function: Callable[..., Any] | None
-    arguments: Sequence[Any] = ()
-    level: int | None = None
+    __slots__ = ("arguments", "function", "level")
+
+    def __init__(
+        self,
+        function: Callable[..., Any] | None,
+        arguments: Sequence[Any] = (),
+        level: int | None = None,
+    ) -> None:
+        self.function, self.arguments, self.level = function, arguments, level
 
 
 class _Transformed(threading.local):

@@ -59,6 +59,7 @@ class Placed(int):
     """A sequence number that knows where its node was recorded; see ``anomaly``."""
 
     place: Place | None
+    cause: Any  # the node whose backward recorded this one, None in the forward pass
 
 
 theirs: set[str] = set()
@@ -71,10 +72,10 @@ def outside(frame: Any) -> Any:
     while (name := frame.f_code.co_filename) not in theirs:
         if name not in _ours:
             (_ours if name.startswith(_OWN) else theirs).add(name)
-        elif frame.f_back is None:
+        elif (caller := frame.f_back) is None:
             break
         else:
-            frame = frame.f_back
+            frame = caller
     return frame
 
 

@@ -8,7 +8,7 @@ indexing     chosen by index or mask               scatter      parts written, d
 strided      by strides; slopes of samples         overloads    calls that differ from operators
 matrices     powers, adjoints                      segments     entries joined in groups
 copies       views copied: ``permute_copy``        linalg, decompositions, fft
-nn           gradcli.nn.functional's
+nn           gradcli.nn.functional's               index        where each function is, by name
 methods      what Tensor has as methods            subscripts   x[index], and in_place: x.add_(y)
 """
 

@@ -263,6 +263,11 @@ def conj_physical(input: Any) -> Any:
     return O["conj"](input) if input.is_complex() else input
 
 
+def conj(input: Any) -> Any:
+    """The complex conjugate; a real tensor itself."""
+    return conj_physical(input)
+
+
 def fill(input: Any, value: Any) -> Any:
     """``value`` in every place."""
     return called(O["put"](input, value, Ellipsis), "FillBackward0")
@@ -292,35 +297,3 @@ def view_as_real(input: Any) -> Any:
         out.array = input.own_array()[..., None].view(out.array.dtype)
         note_view(out, input)
     return out
-
-
-BOTH = (
-    add, sub, rsub, div, pow, addcdiv, lerp, clamp, clamp_min, clamp_max, nan_to_num,
-    round, deg2rad, rad2deg, sgn, copysign, mvlgamma, logit, float_power,
-    resolve_conj, angle, conj_physical, fill, is_conj, is_neg,
-)  # fmt: skip
-"""Functions that are methods too."""
-ALONE = (polygamma, cdist, polar, view_as_real)
-"""Functions only."""
-ALIASES = {
-    "subtract": sub, "divide": div, "true_divide": div, "clip": clamp, "resolve_neg": resolve_conj,
-    "conj": conj_physical,
-}  # fmt: skip
-"""Further names."""
-WRITTEN = (
-    clamp,
-    clamp_min,
-    clamp_max,
-    nan_to_num,
-    copysign,
-    round,
-    deg2rad,
-    rad2deg,
-    pow,
-    sgn,
-    float_power,
-    conj_physical,
-    logit,
-    mvlgamma,
-)
-"""Those of which a form writes in place: ``x.clamp_(0, 1)``."""

@@ -82,12 +82,3 @@ def _turned(input: Any) -> Any:
             torch="~ (operator.invert) is only implemented on integer and Boolean-type tensors",
         )
     return wrap(np.invert(input.array), input.dtype)
-
-
-BOTH = (
-    bitwise_and, bitwise_or, bitwise_xor, bitwise_not, bitwise_left_shift, bitwise_right_shift, gcd,
-    lcm,
-)  # fmt: skip
-"""Functions that are methods too."""
-WRITTEN = (*BOTH,)
-"""Those of which a form writes in place: ``x.clamp_(0, 1)``."""

@@ -15,7 +15,7 @@ from gradcli.functions import arithmetic, indexing, reshaping, scatter, strided
 
 def _copied(function: Callable) -> Callable:
     """``function``, a view of its first argument, or several, copied."""
-    name = function.__name__.rstrip("_")
+    name = function.__name__.strip("_")
 
     @functools.wraps(function)
     def copied(input: Any, *args: Any, **options: Any) -> Any:
@@ -47,16 +47,23 @@ def _slice(input: Any, dim: int = 0, start: Any = None, end: Any = None, step: i
     return indexing._along(input, dim, slice(start, end, step))
 
 
-for _function in (_alias, _detach, _view, _expand, _slice):
-    _function.__name__ = _function.__name__.lstrip("_")
-
-BOTH = (_copied(indexing.narrow),)
-"""Functions that are methods too."""
-_VIEWS: tuple[Callable[..., Any], ...] = (
-    _alias, _detach, _view, _expand, _slice, strided.as_strided, scatter.diagonal,
-    reshaping.permute, indexing.select, reshaping.split, reshaping.split_with_sizes, O["squeeze"],
-    reshaping.t, reshaping.transpose, reshaping.unbind, scatter.unfold, O["unsqueeze"],
-    scatter.view_as_complex, arithmetic.view_as_real,
-)  # fmt: skip
-ALONE = tuple(map(_copied, _VIEWS))
-"""Functions only."""
+alias_copy = _copied(_alias)
+as_strided_copy = _copied(strided.as_strided)
+detach_copy = _copied(_detach)
+diagonal_copy = _copied(scatter.diagonal)
+expand_copy = _copied(_expand)
+narrow_copy = _copied(indexing.narrow)
+permute_copy = _copied(reshaping.permute)
+select_copy = _copied(indexing.select)
+slice_copy = _copied(_slice)
+split_copy = _copied(reshaping.split)
+split_with_sizes_copy = _copied(reshaping.split_with_sizes)
+squeeze_copy = _copied(O["squeeze"])
+t_copy = _copied(reshaping.t)
+transpose_copy = _copied(reshaping.transpose)
+unbind_copy = _copied(reshaping.unbind)
+unfold_copy = _copied(scatter.unfold)
+unsqueeze_copy = _copied(O["unsqueeze"])
+view_copy = _copied(_view)
+view_as_complex_copy = _copied(scatter.view_as_complex)
+view_as_real_copy = _copied(arithmetic.view_as_real)

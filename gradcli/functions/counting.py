@@ -312,9 +312,3 @@ def fill_diagonal_(input: Any, fill_value: Any, wrap: bool = False) -> Any:
         return input
     input[(places,) * len(shape)] = fill_value
     return input
-
-
-BOTH = (unique, unique_consecutive, bincount, histogram, cov, corrcoef, frexp)
-"""Functions that are methods too."""
-ALONE = (histogramdd,)
-"""Functions only."""

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
+from gradcli.engine.creation.sampling import randn
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import by_element, called, is_batch
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.record.multi_output import joined as outputs
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions.scatter import diag_embed
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape
 
 __all__ = [
@@ -449,3 +450,47 @@ def cholesky_inverse(L: Any, upper: bool = False) -> Any:
         L = L + (_O["triu" if upper else "tril"](raw, 0) - raw)
     inverse = _O["inv"](_mH(L) if upper else L)
     return called(_O["matmul"](_mH(inverse), inverse), "CholeskyInverseBackward0", L)
+
+
+def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None) -> tuple:
+    """``(U, S, V)`` with A - M close to U diag(S) V.mH, of ``q`` singular values.
+
+    ``niter`` rounds sharpen the random directions, which are drawn from the generator in PyTorch's
+    order. ``M`` broadcasts to A. After Halko, Martinsson and Tropp, Finding structure with
+    randomness, 2011.
+
+    Example:
+        >>> import gradcli
+        >>> A = gradcli.tensor([[1.0, 2.0], [2.0, 4.0], [3.0, 6.0]])
+        >>> gradcli.svd_lowrank(A, 1)[1]
+        tensor([8.3666])
+    """
+    rows = A if M is None else A - M
+    wide = A.shape[-2] < A.shape[-1]
+    tall = _mH(rows) if wide else rows
+    start = randn(tall.shape[-1], 6 if q is None else q, dtype=A.dtype)
+    basis = qr(tall @ start)[0]
+    for _ in range(2 if niter is None else niter):
+        basis = qr(_mH(tall) @ basis)[0]
+        basis = qr(tall @ basis)[0]
+    u, s, vh = svd(_mH(basis) @ tall, False)
+    u, v = basis @ u, _mH(vh)
+    return (v, s, u) if wide else (u, s, v)
+
+
+def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 2) -> tuple:
+    """``(U, S, V)`` of the principal components: ``svd_lowrank`` of A less the mean of its columns.
+
+    A row is an observation; ``q`` is 6 if left out. Raises ValueFault (E0304) for more components
+    than rows or columns.
+    """
+    m, n = A.shape[-2:]
+    q = min(6, m, n) if q is None else q
+    if not 0 <= q <= min(m, n):
+        raise ValueFault(
+            "E0304",
+            f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(m, n)}",
+        )
+    if niter < 0:
+        raise ValueFault("E0304", f"niter(={niter}) must be non-negative integer")
+    return svd_lowrank(A - _O["mean"](A, -2, True) if center else A, q, niter)

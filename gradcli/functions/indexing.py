@@ -135,9 +135,7 @@ def _selected(input: Any, mask: Any) -> Any:
         raise RuntimeFault("E0309", "masked_select: expected BoolTensor for mask")
     input, mask = broadcast_tensors(input, mask)
     charge_shape(input.shape)
-    flat = O["reshape"](input, (-1,))
-    places = np.flatnonzero(mask.array)
-    return called(O["gather"](flat, places, 0, True), "MaskedSelectBackward0", input)
+    return called(O["getitem"](input, mask.array), "MaskedSelectBackward0", input)
 
 
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:
@@ -188,6 +186,7 @@ def gather(input: Any, dim: int, index: Any) -> Any:
 
 def _gathered(input: Any, dim: int, index: np.ndarray) -> Any:
     shape = index.shape
+    charge_shape(shape)  # before every index is compared with the size
     if not index.size:
         nothing = O["getitem"](O["reshape"](input, (-1,)), slice(0, 0))
         return called(O["reshape"](nothing, shape), "GatherBackward0")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Any
 
 
@@ -33,6 +33,11 @@ class LazyTable(Mapping[str, Any]):
 
     def __contains__(self, name: object) -> bool:
         return name in self._made or name in self._sources
+
+    def isdisjoint(self, names: Set[str]) -> bool:
+        """Whether it has none of these names: quicker than looking them up one by one."""
+        sets = self._made.keys(), self._sources.keys()
+        return all(known.isdisjoint(names) for known in sets)
 
     def __iter__(self) -> Iterator[str]:
         return iter({**self._sources, **self._made})

@@ -96,11 +96,3 @@ def cholesky(input: Any, upper: bool = False) -> Any:
     """The lower triangular L with A = L L' of a positive definite matrix, or (``upper``) L'."""
     low = O["cholesky"](input)
     return called(adjoint(low), "CholeskyBackward0") if upper else low
-
-
-BOTH = (matrix_power, adjoint, cholesky)
-"""Functions that are methods too."""
-ALONE: tuple = ()
-"""Functions only."""
-ALIASES: dict[str, Any] = {}
-"""Further names."""

@@ -1,4 +1,4 @@
-"""What Tensor has as methods: one table, bound once.
+"""What Tensor has as methods: one table; each is made, or its module loaded, at its first use.
 
 The operators by their names, as written out by ``fast_path``; over them the composed functions,
 which have PyTorch's optional parameters; over them what a method takes otherwise than the function
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -22,22 +21,8 @@ from gradcli.engine.record.fast_path import FUNCTIONS, function, method
 from gradcli.engine.record.inplace import check_writable
 from gradcli.engine.record.out import with_out
 from gradcli.engine.tensor.tensor import Tensor, wrap
-from gradcli.functions import (
-    arithmetic,
-    bitwise,
-    copies,
-    counting,
-    in_place,
-    matrices,
-    overloads,
-    products,
-    reductions,
-    reshaping,
-    scatter,
-    sorting,
-    statistics,
-    strided,
-)
+from gradcli.functions import bitwise, in_place
+from gradcli.functions.index import HOMES, LATER, LATER_METHODS, found
 from gradcli.functions.lazy_table import LazyTable
 from gradcli.functions.subscripts import get_item, put_item
 from gradcli.ops.declaration.infix import METHODS as SIGN_METHODS
@@ -45,12 +30,6 @@ from gradcli.ops.declaration.infix import MIRRORED, by_sign
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.operator import OPERATORS, Operator
-
-COMPOSED = (
-    arithmetic, reductions, products, bitwise, reshaping, sorting, counting, statistics, scatter,
-    strided, matrices, copies,
-)  # fmt: skip
-"""The modules of functions that are composed of operators."""
 
 
 def sizes_method(op: Callable) -> Callable:
@@ -193,7 +172,7 @@ def _storage_offset(self: Tensor) -> int:
 
 
 def _resize_as(self: Tensor, other: Tensor, *, memory_format: Any = None) -> Tensor:
-    return strided.resize_(self, tuple(other.shape))
+    return found("strided.resize_")(self, tuple(other.shape))
 
 
 def _compare(op: Operator) -> Callable:
@@ -245,145 +224,140 @@ def _signs() -> dict[str, Callable]:
     return found
 
 
-def _of_operators() -> dict[str, Any]:
+_Source = tuple[Callable, *tuple[Any, ...]]
+"""What makes a method: a function, and what it is called with."""
+
+
+def _of_operators() -> dict[str, _Source]:
     """The operators as methods, each with the form that writes in place where it has one."""
-    found: dict[str, Any] = {}
+    table: dict[str, _Source] = {}
     for op in OPERATORS.values():
         if not op.public or op.variadic:
             continue
-        own = FUNCTIONS[op.name]
-        written = in_place.of_operator(op) if in_place.writes(op) else None
-        if written is None and op.entrywise and op.infix:  # x.lt_(y): numbers 0 and 1
-            written = in_place.rewritten(own)
+        written: _Source | None = None
+        if in_place.writes(op):
+            written = (in_place.of_operator, op)
+        elif op.entrywise and op.infix:  # x.lt_(y): numbers 0 and 1
+            written = (_rewritten, op.name)
         for name in (op.name, *op.aliases):
             if name not in vars(Tensor):  # real is a property
-                found[name] = own
+                table[name] = (FUNCTIONS.__getitem__, op.name)
                 if written is not None:
-                    found[f"{name}_"] = written
-    for name in ("logical_not", "tril", "triu"):
-        found[f"{name}_"] = in_place.rewritten(FUNCTIONS[name])
-    return found
+                    table[f"{name}_"] = written
+    table.update({f"{name}_": (_rewritten, name) for name in ("logical_not", "tril", "triu")})
+    return table
 
 
-def _named(module: Any) -> dict[str, Any]:
-    return {f.__name__: f for f in module.BOTH} | getattr(module, "ALIASES", {})
+def _rewritten(name: str) -> Callable:
+    return in_place.rewritten(FUNCTIONS[name])
 
 
-def _of_functions() -> dict[str, Any]:
+def _rewritten_function(path: str) -> Callable:
+    return in_place.rewritten(found(path))
+
+
+def _turned(name: str) -> Callable:
+    return in_place.turned(name, COMPOSED[name] if name in COMPOSED else FUNCTIONS[name])
+
+
+def _of_functions() -> dict[str, _Source]:
     """The composed functions as methods, and those that write in place what they give."""
-    found: dict[str, Any] = {}
-    for module in COMPOSED:
-        named = _named(module)
-        found.update(named)
-        again = getattr(module, "WRITTEN", ())
-        found.update({f"{n}_": in_place.rewritten(f) for n, f in named.items() if f in again})
-    return found
+    table: dict[str, _Source] = {}
+    for module, home in HOMES.items():
+        names = home.methods
+        for name, own in home.functions():
+            if own in names:
+                table[name] = (found, f"{module}.{own}")
+        for name in names:
+            if name.endswith("_"):
+                own = home.aliases.get(name[:-1], name[:-1])
+                table[name] = (_rewritten_function, f"{module}.{own}")
+    return table
 
 
-def _own() -> dict[str, Any]:
+def _own() -> dict[str, _Source]:
     """What a method takes otherwise than the function of its name, or what has no function."""
-    makers = {"zeros": factories.zeros, "ones": factories.ones, "full": factories.full,
-              "empty": factories.empty, "tensor": factories.tensor}  # fmt: skip
-    expand = sizes_method(FUNCTIONS["expand"])
+    expand = (_with_sizes, "expand")
     return {
-        **{op.name: sizes_method(FUNCTIONS[op.name]) for op in OPERATORS.values() if op.sizes},
-        **{f"new_{name}": _like(make) for name, make in makers.items()},
-        "T": property(FUNCTIONS["reverse_dims"], doc="All dimensions in reverse order."),
-        "mT": property(FUNCTIONS["mT"], doc="The last two dimensions exchanged."),
-        "__neg__": FUNCTIONS["neg"], "__abs__": FUNCTIONS["abs"], "__pos__": lambda self: self,
-        "__invert__": bitwise.bitwise_not, "__getitem__": get_item, "__setitem__": put_item,
-        "broadcast_to": expand, "expand": expand,
-        "reshape": sizes_method(reshape), "view": sizes_method(view),
-        "repeat": _repeat, "where": _where, "flatten": overloads.flatten, "unfold": scatter.unfold,
-        "flip": sizes_method(FUNCTIONS["flip"]),
-        "max": sorting.extreme_method("max"), "min": sorting.extreme_method("min"),
-        "fill_diagonal_": counting.fill_diagonal_, "stride": _stride, "new": _new,
-        "set_": _set,
-        "slogdet": overloads.slogdet, "put_": in_place.rewritten(scatter.put),
-        "resize_as_": _resize_as, "storage_offset": _storage_offset,
-        "contiguous": _contiguous, "resize_": strided.resize_, "dim_order": strided.dim_order,
-        "new_empty_strided": _like(strided.empty_strided),
-        "H": property(_conjugate_transpose, doc="The conjugate transpose of a matrix."),
+        **{op.name: (_with_sizes, op.name) for op in OPERATORS.values() if op.sizes},
+        **{f"new_{name}": (_like, getattr(factories, name))
+           for name in ("zeros", "ones", "full", "empty", "tensor")},
+        "mT": (_read, "mT", "The last two dimensions exchanged."),
+        "T": (_read, "reverse_dims", "All dimensions in reverse order."),
+        "broadcast_to": expand, "expand": expand, "flip": (_with_sizes, "flip"),
+        "reshape": (sizes_method, reshape), "view": (sizes_method, view),
+        "max": (_extreme, "max"), "min": (_extreme, "min"),
+        "put_": (_rewritten_function, "scatter.put"),
+        "new_empty_strided": (_new_empty_strided,),
+        **{path.rpartition(".")[2]: (found, path) for path in (
+            "overloads.flatten", "overloads.slogdet", "scatter.unfold", "counting.fill_diagonal_",
+            "strided.resize_", "strided.dim_order",
+        )},
     }  # fmt: skip
 
 
-LATER = {
-    **dict.fromkeys(("cholesky_inverse", "cholesky_solve", "geqrf", "ormqr", "triangular_solve",
-                     "lu_unpack"), "functions.decompositions"),
-    **{name: f"functions.decompositions:torch_{name}" for name in ("lu", "lu_solve", "qr", "svd")},
-    "orgqr": "functions.linalg:householder_product",
-    **dict.fromkeys(("pca_lowrank", "svd_lowrank"), "functions.low_rank"),
-    **dict.fromkeys(("stft", "istft"), "functions.spectral"),
-    "constant_pad_nd": "functions.nn.padding",
-    **dict.fromkeys(("native_batch_norm", "native_group_norm", "native_layer_norm"),
-                    "functions.nn.layers"),
-    **dict.fromkeys(("grid_sampler", "grid_sampler_2d", "grid_sampler_3d"),
-                    "functions.nn.resampling:grid_sampler"),
-    **dict.fromkeys((
-        "batch_norm", "bilinear", "group_norm", "instance_norm", "layer_norm", "rms_norm",
-    ), "functions.nn.layers"),
-    **dict.fromkeys((
-        "binary_cross_entropy_with_logits", "kl_div", "poisson_nll_loss",
-    ), "functions.nn.losses"),
-    **dict.fromkeys((
-        "alpha_dropout", "celu", "dropout", "feature_alpha_dropout", "hardshrink", "prelu",
-        "rrelu", "selu", "threshold",
-    ), "functions.nn.activations"),
-    **dict.fromkeys((
-        "channel_shuffle", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
-        "conv_transpose3d", "pixel_shuffle", "pixel_unshuffle",
-    ), "functions.nn.convolution"),
-    **dict.fromkeys((
-        "adaptive_avg_pool1d", "adaptive_max_pool1d", "avg_pool1d", "max_pool1d",
-        "max_pool1d_with_indices", "max_pool2d", "max_pool3d",
-    ), "functions.nn.pooling"),
-    "ctc_loss": "functions.nn.class_losses", "embedding": "functions.nn.embedding",
-    **dict.fromkeys((
-        "cosine_embedding_loss", "cosine_similarity", "hinge_embedding_loss",
-        "margin_ranking_loss", "pairwise_distance", "pdist", "triplet_margin_loss",
-    ), "functions.nn.pair_losses"),
-}  # fmt: skip
-"""Functions whose modules are loaded with their first use, each with its module."""
-LATER_METHODS = (
-    "cholesky_inverse", "cholesky_solve", "geqrf", "ormqr", "triangular_solve", "lu", "lu_solve",
-    "qr", "svd", "orgqr", "stft", "istft", "hardshrink", "prelu",
-)  # fmt: skip
-"""Those that are methods too."""
+def _read(name: str, doc: str) -> property:
+    return property(FUNCTIONS[name], doc=doc)
+
+
+def _with_sizes(name: str) -> Callable:
+    return sizes_method(FUNCTIONS[name])
+
+
+def _new_empty_strided() -> Callable:
+    return _like(found("strided.empty_strided"))
+
+
+def _extreme(name: str) -> Callable:
+    return found("sorting.extreme_method")(name)
 
 
 def later(name: str) -> Any:
     """The function of a name of ``LATER``."""
-    module, _, other = LATER[name].partition(":")
-    found = getattr(import_module(f"gradcli.{module}"), other or name)
-    return with_out(found) if module == "functions.decompositions" else found
+    path = LATER[name]
+    return with_out(found(path)) if path.startswith("decompositions.") else found(path)
 
 
-def _later_method(name: str) -> Callable:
-    def method(self: Tensor, *args: Any, **options: Any) -> Any:
-        return later(name)(self, *args, **options)
-
-    method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"``torch.{name}`` of the tensor."
-    return method
+def _call(source: _Source) -> Any:
+    return source[0](*source[1:])
 
 
-TURNED = {
-    f"{name}_": in_place.turned(name, function)
-    for name, function in (
-        *_named(reshaping).items(),
-        ("squeeze", FUNCTIONS["squeeze"]),
-        ("as_strided", strided.as_strided),
-    )
-    if function in reshaping.TURNED or name in ("squeeze", "as_strided")
-}
+class _Unmade:
+    """Stands on Tensor for a method until it is first looked up."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, value: Tensor | None, owner: type) -> Any:
+        found = METHODS[self.name]
+        setattr(Tensor, self.name, found)
+        return found.__get__(value, owner)
+
+
+TURNED = frozenset(f"{name}_" for home in HOMES.values() for name in (*home.turned, "squeeze"))
 """Methods in place that change the shape and not the entries."""
-METHODS: dict[str, Any] = {
-    **_of_operators(), **_of_functions(), **_own(), **TURNED, **in_place.METHODS,
-    **_signs(), **{name: _later_method(name) for name in LATER_METHODS},
-}  # fmt: skip
+METHODS: Mapping[str, Any] = LazyTable(
+    {
+        **_of_operators(), **_of_functions(), **_own(),
+        **{name: (_turned, name[:-1]) for name in TURNED},
+        **{name: (later, name) for name in LATER_METHODS},
+    },
+    _call,
+    {
+        "__pos__": lambda self: self, "__invert__": bitwise.bitwise_not,
+        "__getitem__": get_item, "__setitem__": put_item, "__neg__": FUNCTIONS["neg"],
+        "__abs__": FUNCTIONS["abs"], "repeat": _repeat, "where": _where, "stride": _stride,
+        "new": _new, "set_": _set, "resize_as_": _resize_as, "storage_offset": _storage_offset,
+        "contiguous": _contiguous,
+        "H": property(_conjugate_transpose, doc="The conjugate transpose of a matrix."),
+        **in_place.METHODS, **_signs(),
+    },
+)  # fmt: skip
 """Every method by name. Where several have one, the later is PyTorch's method."""
-for _name, _method in METHODS.items():
-    setattr(Tensor, _name, _method)
+for _name in METHODS:
+    setattr(Tensor, _name, METHODS[_name] if _name.startswith("__") else _Unmade(_name))
 Tensor.__gradcli_apply__ = staticmethod(apply)  # type: ignore[attr-defined]
 
 
@@ -392,24 +366,25 @@ def public_operators() -> Mapping[str, Any]:
     """Operators by the names that a user calls them by, aliases included."""
     public = [op for op in OPERATORS.values() if op.public]
     by_name = {name: op for op in public for name in (op.name, *op.aliases)}
-    own = (overloads.cat, overloads.stack, overloads.flatten, overloads.einsum, overloads.slogdet,
-           reshaping.split, reshaping.chunk, reshaping.unbind, scatter.diag,
-           scatter.diag_embed)  # fmt: skip
-    tile = OPERATORS["tile"]
-    made = {**{f.__name__: f for f in own}, "concat": overloads.cat, "tile": tile, "repeat": tile}
-    return LazyTable(by_name, _public, made)
+    sources: dict[str, Any] = dict(by_name)
+    sources.update({path.rpartition(".")[2]: path for path in (
+        "overloads.cat", "overloads.stack", "overloads.flatten", "overloads.einsum",
+        "overloads.slogdet", "reshaping.split", "reshaping.chunk", "reshaping.unbind",
+        "scatter.diag", "scatter.diag_embed",
+    )}, concat="overloads.cat")  # fmt: skip
+    return LazyTable(sources, _public, dict.fromkeys(("tile", "repeat"), OPERATORS["tile"]))
 
 
 @cache
-def _public(op: Operator) -> Any:
-    return op if op.variadic else function(op)
+def _public(source: Operator | str) -> Any:
+    if isinstance(source, str):
+        return found(source)
+    return source if source.variadic else function(source)
 
 
-def functions() -> dict[str, Any]:
-    """What the module ``gradcli`` offers beside the operators."""
-    table: dict[str, Any] = {}
-    for module in COMPOSED:
-        for composed in (*module.BOTH, *getattr(module, "ALONE", ())):
-            table[composed.__name__] = composed
-        table.update(getattr(module, "ALIASES", {}))
-    return table
+COMPOSED: Mapping[str, Any] = LazyTable(
+    {name: f"{module}.{own}" for module, home in HOMES.items() for name, own in home.functions()},
+    found,
+    {},
+)
+"""What the module ``gradcli`` offers beside the operators."""

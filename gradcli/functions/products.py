@@ -228,11 +228,3 @@ def cross(input: Any, other: Any, dim: int = -1) -> Any:
     x, y = input, other
     first = turn(x, -1, dim) * turn(y, -2, dim) - turn(x, -2, dim) * turn(y, -1, dim)
     return called(first, "LinalgCrossBackward0", input, other)
-
-
-BOTH = (mm, mv, bmm, addmm, addmv, baddbmm, vdot, inner, kron, cross)
-"""Functions that are methods too."""
-ALONE = (chain_matmul, tensordot)
-"""Functions only."""
-WRITTEN = (addmm, addmv, baddbmm)
-"""Those of which a form writes in place: ``x.clamp_(0, 1)``."""

@@ -199,16 +199,3 @@ def _trapezes(y: Any, x: Any, dx: Any, dim: int) -> Any:
     elif x is not None:
         dx = diff(x, dim=dim)
     return dx * (y[(*before, slice(1, None))] + y[(*before, slice(None, -1))])
-
-
-BOTH = (
-    sum, amax, amin, mean, prod, nansum, var, std, norm, dist, softmax, log_softmax, cumsum,
-    cumprod, logcumsumexp, diff, sum_to_size,
-)  # fmt: skip
-"""Functions that are methods too."""
-ALONE = (var_mean, std_mean, trapezoid, cumulative_trapezoid)
-"""Functions only."""
-ALIASES = {"trapz": trapezoid}
-"""Further names."""
-WRITTEN = (cumsum, cumprod)
-"""Those of which a form writes in place: ``x.clamp_(0, 1)``."""

@@ -18,26 +18,7 @@ from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import together
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions import overloads
-from gradcli.functions.indexing import (
-    _along,
-    _meet,
-    broadcast_tensors,
-    gather,
-    index_add,
-    index_copy,
-    index_fill,
-    index_reduce,
-    index_select,
-    masked_fill,
-    masked_select,
-    narrow,
-    scatter,
-    scatter_add,
-    scatter_reduce,
-    select,
-    take,
-    take_along_dim,
-)
+from gradcli.functions.indexing import _along, _meet
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape
@@ -103,14 +84,23 @@ def split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> tu
     return split(input, tuple(split_sizes), dim)
 
 
-def unsafe_split(input: Any, split_size: int, dim: int = 0) -> tuple:
-    """``split``; here its pieces are views too."""
-    return split(input, split_size, dim)
+def unsafe_split(input: Any, split_size: Any, dim: int = 0) -> tuple:
+    """``split`` into copies, which may be written to."""
+    return tuple(
+        called(O["clone"](v), "UnsafeSplitBackward0", input) for v in split(input, split_size, dim)
+    )
+
+
+def unsafe_split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> tuple:
+    """``split_with_sizes`` into copies, which may be written to."""
+    return unsafe_split(input, split_sizes, dim)
 
 
 def unsafe_chunk(input: Any, chunks: int, dim: int = 0) -> tuple:
-    """``chunk``; here its pieces are views too."""
-    return chunk(input, chunks, dim)
+    """``chunk`` into copies, which may be written to."""
+    return tuple(
+        called(O["clone"](v), "UnsafeSplitBackward0", input) for v in chunk(input, chunks, dim)
+    )
 
 
 def unbind(input: Any, dim: int = 0) -> tuple:
@@ -287,6 +277,13 @@ def repeat_interleave(
         )
     charge_shape((max(0, total), input.numel() // max(1, size)))
     name = "IndexSelectBackward0" if isinstance(repeats, Plain) else "ViewBackward0"
+    if np.size(times) == 1 and size > 1 and total > size:  # never a view, and no indices
+        shape, axis = list(input.shape), normal_dim(dim, len(input.shape))
+        each = O["unsqueeze"](input, axis + 1)
+        each = O["expand"](each, (*shape[: axis + 1], int(np.max(times)), *shape[axis + 1 :]))
+        shape[axis] = total
+        return called(O["reshape"](each, tuple(shape)), name, input)
+    charge_shape((2, max(0, total)))  # the indices too
     return called(_along(input, dim, np.repeat(np.arange(size), times)), name, input)
 
 
@@ -491,27 +488,3 @@ def allclose(
         )
     _meet(input, other)
     return bool(np.allclose(input.array, other.array, rtol=rtol, atol=atol, equal_nan=equal_nan))
-
-
-BOTH = (
-    select, narrow, index_select, masked_select, masked_fill, take, take_along_dim, scatter, gather,
-    scatter_add, scatter_reduce, index_add, index_copy, index_fill, index_reduce, split,
-    split_with_sizes, chunk, unsafe_split, unsafe_chunk, unbind, tensor_split, movedim, unflatten,
-    expand_as, view_as, reshape_as, repeat_interleave, fliplr, flipud, rot90, nonzero, argwhere,
-    is_same_size, equal, allclose, t, transpose, swapaxes, unsqueeze,
-)  # fmt: skip
-"""Functions that are methods too."""
-ALONE = (
-    hstack, vstack, dstack, column_stack, permute, broadcast_tensors, where, meshgrid,
-    cartesian_prod, combinations, block_diag, unravel_index,
-)  # fmt: skip
-"""Functions only: the method differs, or there is none."""
-ALIASES = {"moveaxis": movedim, "swapdims": transpose,
-           "row_stack": vstack, "unsafe_split_with_sizes": split_with_sizes}  # fmt: skip
-"""Further names."""
-WRITTEN = (
-    scatter, scatter_add, scatter_reduce, index_add, index_copy, index_fill, index_reduce,
-)  # fmt: skip
-"""Those of which a form writes in place: ``x.clamp_(0, 1)``."""
-TURNED = (t, transpose, swapaxes, unsqueeze)
-"""Those of which a form gives the tensor itself another shape: ``x.t_()``."""

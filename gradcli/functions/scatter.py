@@ -13,7 +13,6 @@ from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.composite import called, is_batch, of_its_own
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.tensor.tensor import Plain
-from gradcli.functions import overloads
 from gradcli.functions.reshaping import at_least, movedim, tensor_split
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import IndexFault, RuntimeFault
@@ -27,7 +26,13 @@ def _array(index: Any) -> Any:
 
 
 def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Any:
-    """``input`` with ``values`` written (or added) where ``input[indices]`` stands."""
+    """``input`` with ``values`` written (or added) where ``input[indices]`` stands.
+
+    An entry that is named more than once keeps the last value written to it. The gradient goes to
+    that value alone, in reverse and in forward mode; PyTorch's reverse mode gives it to each of the
+    values, and its documentation calls such gradients incorrect. The same holds for ``put``,
+    ``index_copy``, ``scatter`` and ``x[index] = value``.
+    """
     for part in indices:
         if is_batch(part):
             return part.put_into(input, tuple(indices), values, accumulate)
@@ -288,19 +293,3 @@ def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
     size = O["norm"](input, p, others, True)
     scale = O["where"](size > maxnorm, maxnorm / (size + 1e-7), 1.0)
     return called(input * scale, "RenormBackward0", input)
-
-
-BOTH = (
-    index_put, put, masked_scatter, select_scatter, slice_scatter, diagonal_scatter, diagonal, diag,
-    diag_embed, diagflat, addr, addbmm, hsplit, vsplit, dsplit, positive,
-    renorm, ravel,
-)  # fmt: skip
-"""Functions that are methods too."""
-ALONE = (
-    vander, atleast_1d, atleast_2d, atleast_3d, view_as_complex,
-)  # fmt: skip
-"""Functions only."""
-ALIASES = {"concatenate": overloads.cat}
-"""Further names."""
-WRITTEN = (index_put, masked_scatter, renorm, addr, addbmm)
-"""Those of which a form writes in place: ``x.clamp_(0, 1)``."""

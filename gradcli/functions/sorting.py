@@ -56,7 +56,7 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
             torch="selected index k out of range",
         )
     order = O["argsort"](input, dim, largest)
-    return _ordered(input, _along(order, dim, slice(0, k)) if input.ndim else order, dim, "topk")
+    return _ordered(input, _some(order, dim, slice(0, k)) if input.ndim else order, dim, "topk")
 
 
 def sized(name: str, input: Any, dim: int) -> int:
@@ -88,8 +88,13 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     return _picked(input, O["argsort"](input, dim, False), k - 1, dim, keepdim, "kthvalue")
 
 
+def _some(order: Any, dim: int, part: slice) -> Any:
+    """Some of the indices along a dimension, in memory of their own: the others are let go."""
+    return _along(order, dim, part).clone()
+
+
 def _picked(input: Any, order: Any, place: int, dim: int, keepdim: bool, name: str) -> Any:
-    order = _along(order, dim, slice(place, place + 1))
+    order = _some(order, dim, slice(place, place + 1))
     values = O["gather"](input, order.array, dim, True)
     if not keepdim:
         values, order = (of_its_own(O["squeeze"](v, dim)) for v in (values, order))
@@ -180,7 +185,3 @@ def _extremes(x: Any, dim: int, keepdim: bool, name: str) -> Extremes:
         values = of_its_own(O["squeeze"](values, dim))
         indices = of_its_own(O["squeeze"](indices, dim))
     return Extremes((called(values, f"{name.capitalize()}Backward0"), indices), name)
-
-
-BOTH = (sort, argsort, msort, topk, kthvalue, median, aminmax)
-"""Functions that are methods too."""

@@ -275,14 +275,3 @@ def ldexp(input: Any, other: Any) -> Any:
     if input.dtype.kind > 1 and power.dtype is not input.dtype:
         power = power.to(input.dtype)
     return called(input * power, "LdexpBackward0", input, other)
-
-
-BOTH = (
-    cummax, cummin, quantile, nanquantile, nanmean, nanmedian, mode, isposinf,
-    isneginf, isreal, histc, logaddexp2, ldexp,
-)  # fmt: skip
-"""Functions that are methods too."""
-ALONE = (isin, searchsorted, bucketize)
-"""Functions only."""
-WRITTEN = (ldexp,)
-"""Those of which a form writes in place: ``x.clamp_(0, 1)``."""

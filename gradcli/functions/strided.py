@@ -289,9 +289,3 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
         flat = np.concatenate([flat, np.zeros(count - flat.size, flat.dtype)])
     input.array = flat[:count].reshape(shape)
     return input
-
-
-BOTH = (as_strided, as_strided_scatter)
-"""Functions that are methods too."""
-ALONE = (gradient, empty_strided, empty_permuted)
-"""Functions only."""

@@ -156,13 +156,15 @@ class Structured:
 
 def walk(block: Block) -> Iterator[Any]:
     """Every node of a block and of the blocks inside, in the order in which they run."""
-    stack: list[Any] = list(reversed(block.nodes))
+    stack = [iter(block.nodes)]
     while stack:
-        node = stack.pop()
-        yield node
-        if node.__class__ is Branch or node.__class__ is Loop:
-            for inner in reversed(node.blocks()):
-                stack += reversed(inner.nodes)
+        for node in stack[-1]:
+            yield node
+            if node.__class__ is Branch or node.__class__ is Loop:
+                stack += [iter(inner.nodes) for inner in reversed(node.blocks())]
+                break
+        else:
+            stack.pop()
 
 
 def operands(node: Any) -> list[Any]:

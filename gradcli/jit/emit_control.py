@@ -56,6 +56,7 @@ class ControlEmitter(Emitter):
         self, program: Structured, pairs: dict[Block, Block], checkpoint: int | None = None
     ) -> None:
         self.program: Any = program
+        self.nodes = list(walk(program.block))
         self.names = named(program)
         self.forward = {back: block for block, back in pairs.items()}
         self.checkpoint = checkpoint  # states to keep; 0 as many as for sqrt; None saves all
@@ -79,7 +80,7 @@ class ControlEmitter(Emitter):
         self.pad = 1
         self.saved: set[Value] = set()
         self.numbers = program.inputs[0].trace.numbers
-        self._loops = [n for n in walk(program.block) if n.__class__ is Loop]
+        self._loops = [n for n in self.nodes if n.__class__ is Loop]
         self._read = self._readers()
         self._plan_stacks()
         # Which stacks hold nothing but floats.
@@ -92,8 +93,9 @@ class ControlEmitter(Emitter):
         self._share_names()
         self.kept = self._checkpointed()
         self.lists = {
-            ins.args[0] for ins in walk(program.block)
-            if ins.__class__ is Instruction and ins.op is scalars.PICK and scalar_kind(ins.out)
+            ins.args[0] for ins in self.nodes
+            if ins.__class__ is Instruction and ins.op is scalars.PICK
+            and (scalar_kind(ins.out) or ins.out.dtype is dtypes.int64)
             and (ins.args[0] in set(program.inputs) or ins.args[0].const is not None)
         }  # fmt: skip
 
@@ -102,7 +104,7 @@ class ControlEmitter(Emitter):
     def _exact(self) -> set[Value]:
         """The values that a decision depends on, through branches and loops."""
         found: set[Value] = set()
-        nodes = list(walk(self.program.block))
+        nodes = self.nodes
 
         def add(values: Any) -> None:
             found.update(v for v in values if v.__class__ is Value)
@@ -147,7 +149,7 @@ class ControlEmitter(Emitter):
 
         block = self.program.block
         reads(block, block.results)
-        for node in walk(block):
+        for node in self.nodes:
             kind = node.__class__
             if kind is Branch:
                 reads(node, [node.test])
@@ -175,7 +177,7 @@ class ControlEmitter(Emitter):
                 elif node.__class__ is Loop and node.backward is None:
                     stack += [(b, node) for b in node.blocks()]
         backward = {
-            n.backward for n in walk(self.program.block)
+            n.backward for n in self.nodes
             if n.__class__ is Loop and n.backward is not None
         }  # fmt: skip
         number = 0
@@ -228,7 +230,7 @@ class ControlEmitter(Emitter):
         """The numbers that are read once, by an instruction or a test of the same block."""
         found: set[Value] = set()
         blocks = [self.program.block]
-        for node in walk(self.program.block):
+        for node in self.nodes:
             if node.__class__ in (Branch, Loop):
                 blocks += node.blocks()
         for block in blocks:
@@ -277,7 +279,7 @@ class ControlEmitter(Emitter):
                 if not once or v is loop.stop:
                     continue
                 self._share(loop, p, v, place, ends, when)
-        for node in walk(self.program.block):
+        for node in self.nodes:
             if node.__class__ is not Branch:
                 continue
             for block in node.blocks():
@@ -328,7 +330,7 @@ class ControlEmitter(Emitter):
         program: Any = self.program
         given = ", ".join([*(self.names[v] for v in program.inputs), "budget"])
         self.lines.append(f"def program({given}):")
-        if any(n.__class__ is Step for n in walk(program.block)):
+        if any(n.__class__ is Step for n in self.nodes):
             self.say("tick = budget.__next__")
         for v in program.inputs:
             if v in self.lists:
@@ -416,13 +418,12 @@ class ControlEmitter(Emitter):
             self.lines[i] = "    " * (self.pad - 1) + self.lines[i]
         if not word:
             return
-        depth = 1 + max(
-            (self.depths.get(a, 0) for a in ins.inputs() if a in self.folded), default=0
-        )
-        if ins.out in self.folds and depth < DEEP:
-            self.folded[ins.out] = word
-            self.depths[ins.out] = depth
-            return
+        if ins.out in self.folds:
+            depth = 1 + max([self.depths[a] for a in ins.args if a in self.folded], default=0)
+            if depth < DEEP:
+                self.folded[ins.out] = word
+                self.depths[ins.out] = depth
+                return
         name = self.names[ins.out]
         if word != name:
             note = "" if scalar_kind(ins.out) == "f" else f"  # {type_of(ins.out)}"

@@ -21,7 +21,12 @@ from gradcli.transforms.tracer import Operand
 
 
 class NotTraceable(Exception):
-    """A function does what a program of operators cannot say: it runs eagerly instead."""
+    """A function does what a program of operators cannot say: it runs eagerly instead.
+
+    ``at`` is where a program does it, as offsets in its text, where that is known.
+    """
+
+    at: tuple[int, int] | None = None
 
 
 class Value(Operand):
@@ -199,9 +204,9 @@ def shown(value: Any, names: dict[Value, str]) -> str:
         if value not in names:
             return shown(value.const, names)
         return names[value]
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray) and value.ndim:
         return f"array{list(value.shape)}"
-    return repr(value.item()) if isinstance(value, np.generic) else repr(value)
+    return repr(value.item()) if isinstance(value, np.generic | np.ndarray) else repr(value)
 
 
 def line_of(ins: Instruction, names: dict[Value, str]) -> str:

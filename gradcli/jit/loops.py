@@ -424,10 +424,12 @@ class Forward:
 
 def save(program: Structured, pairs: dict[Block, Block], trace: Trace) -> None:
     """Find what blocks inside loops have to save, and let the backward ones read that instead."""
-    home = homes(program.block)
     there = {b for node in walk(program.block) if node.__class__ in (Branch, Loop)
              for b in node.blocks()}  # fmt: skip
     backward = there & set(pairs.values())
+    if not backward:
+        return
+    home = homes(program.block)
     looped = in_loops(program.block)
     indices = {
         n.index: n for n in walk(program.block) if n.__class__ is Loop and n.index is not None

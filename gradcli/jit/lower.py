@@ -31,6 +31,7 @@ from gradcli.jit.values import (
     TENSOR_READ,
     UNROLLED,
     UNSET,
+    ByTurn,
     Closure,
     Frame,
     Lost,
@@ -79,10 +80,11 @@ def lower(
     try:
         with enable_grad(), np.errstate(all="ignore"):
             return work.program(given, by, of)
-    except NotTraceable:
-        raise
-    except Exception as fault:  # the engine finds the same one, with its place
-        raise NotTraceable(f"{type(fault).__name__}: {fault}") from None
+    except Exception as fault:  # the engine finds the same one
+        why = fault if isinstance(fault, NotTraceable) else NotTraceable(
+            f"{type(fault).__name__}: {fault}")  # fmt: skip
+        why.at = None if work.node is None else (work.node.start, work.node.end)
+        raise why from None
     finally:
         random.drawing.reset(drawing)
 
@@ -153,7 +155,8 @@ class _Lowerer:
         self.loops: list[bool] = []  # around the statement: whether each is a loop of the program
         self.nesting = 0
         self.statements = 0
-        writes = any(
+        self.node: n.Node | None = None  # what is lowered, or could not be
+        writes = "[" in checked.source.text and any(
             isinstance(node, n.Assign | n.AugAssign) and isinstance(_first(node), n.Subscript)
             for node in n.walk(checked.module)
         )
@@ -164,17 +167,28 @@ class _Lowerer:
 
     def run(self, first: Lowering) -> Any:
         """Run a generator that yields nodes and generators: a stack of suspended ones."""
-        stack = [first]
+        stack = [(first, self.node)]
         value = None
         while stack:
+            generator, self.node = stack[-1]
             try:
-                child = stack[-1].send(value)
+                child = generator.send(value)
             except StopIteration as done:
                 stack.pop()
                 value = done.value
-            else:
-                stack.append(child if child.__class__ is GeneratorType else self.visit(child))
-                value = None
+                continue
+            value = None
+            kind = child.__class__
+            if kind is not GeneratorType:
+                self.node = child
+                if kind is n.Name:
+                    value = self.named(child.id, child)
+                    continue
+                if kind is n.Number:
+                    value = child.value
+                    continue
+                child = self.visit(child)
+            stack.append((child, self.node))
         return value
 
     def visit(self, node: Any) -> Lowering:
@@ -224,32 +238,31 @@ class _Lowerer:
 
     # -- expressions -----------------------------------------------------------------------------
 
-    def Name(self, node: n.Name) -> Lowering:
+    def named(self, name: str, node: n.Name) -> Any:
         """A variable, or a name of the language."""
         frame: Frame | None = self.frame
         while frame is not None:
-            if node.id in frame.names:
-                return frame.names[node.id]
-            if node.id in frame.local:
-                raise NotTraceable(f"{node.id}, which is not set on every way")
+            if name in frame.names:
+                return frame.names[name]
+            if name in frame.local:
+                raise NotTraceable(f"{name}, which is not set on every way")
             frame = frame.parent
-        if node.id in self.checked.imported:
-            return self.checked.imported[node.id]
-        if node.id in self.checked.modules:
+        if name in self.checked.imported:
+            return self.checked.imported[name]
+        if name in self.checked.modules:
             raise NotTraceable("a module")
-        if node.id in names.CONSTANTS:
-            return names.CONSTANTS[node.id]
-        if id(node) in self.checked.variables and node.id not in names.NAMES:
-            raise NotTraceable(f"{node.id}, which is not set on every way")
-        return names.function(node.id)
-        yield
+        if name in names.CONSTANTS:
+            return names.CONSTANTS[name]
+        if id(node) in self.checked.variables and name not in names.NAMES:
+            raise NotTraceable(f"{name}, which is not set on every way")
+        return names.function(name)
 
     def Literal(self, node: Any) -> Lowering:
-        """A number, a text, ``True``, ``False``, ``None`` or ``...``, as written."""
+        """A text, ``True``, ``False``, ``None`` or ``...``, as written."""
         return node.value
         yield
 
-    Number = String = Literal
+    String = Literal
 
     def Binary(self, node: n.Binary) -> Lowering:
         """``a op b``."""
@@ -533,6 +546,7 @@ class _Lowerer:
             if self.statements > MOST_STATEMENTS:
                 raise NotTraceable("a program of that length")
             kind: Any = node.__class__
+            self.node = node
             if kind is n.If:
                 rest = body[place + 1 :] if _exits(node) else []
                 status = yield self.branch(node, rest)
@@ -548,14 +562,18 @@ class _Lowerer:
         """An ``if``, with what follows it where it may leave the block."""
         test = self.values.truth((yield node.test))
         jumps = bool(rest or _exits(node))
+        return (yield self.either(test, list(node.body), list(node.orelse), rest, jumps))
+
+    def either(self, test: Any, then: list, orelse: list, rest: list, jumps: bool) -> Lowering:
+        """One of two lists of statements and ``rest``; ``jumps``: one may leave the block."""
         if test.__class__ is bool:
-            status = yield self.block([*(node.body if test else node.orelse), *rest])
+            status = yield self.block([*(then if test else orelse), *rest])
             return "done" if jumps and status == "fall" else status
         if jumps and self.loops and not self.loops[-1]:
             raise NotTraceable("a loop over a list that is left where a value says so")
         before = self.frame.names
         sides = []
-        for part in (node.body, node.orelse):
+        for part in (then, orelse):
             self.frame.names = dict(before)
             outer = self.enter()
             yield self.block([*part, *rest])
@@ -586,12 +604,16 @@ class _Lowerer:
 
     def loop(self, node: Any, rest: list) -> Lowering:
         """A loop and its ``else``, and what follows where the loop may return from a function."""
-        if node.orelse:
-            if any(_exits(c) for c in (*node.body, *node.orelse)):
-                raise NotTraceable("a loop with else that may be left")
-            yield self.turns(node, rest)
-            return (yield self.block(list(node.orelse)))
-        return (yield self.turns(node, rest))
+        if not node.orelse:
+            return (yield self.turns(node, rest))
+        if any(n.Return in _exits(c) for c in node.body):
+            raise NotTraceable("a loop with else that returns")
+        left = f"<left{len(self.loops)}>"
+        self.frame.names[left] = False
+        yield self.turns(node, rest)
+        found = self.values.truth(self.frame.names.pop(left))
+        jumps = any(_exits(c) for c in node.orelse)
+        return (yield self.either(found, [], list(node.orelse), rest if jumps else [], jumps))
 
     def turns(self, node: Any, rest: list) -> Lowering:
         """A loop without its ``else``."""
@@ -599,7 +621,10 @@ class _Lowerer:
         if node.__class__ is n.For:
             over = yield node.iter
             if over.__class__ is not Range and not isinstance(over, range):
-                return (yield self.written_out(node, self.values.items(over)))
+                long = self.values.by_turn(over)
+                if long is None or long.count <= UNROLLED:
+                    return (yield self.written_out(node, self.values.items(over)))
+                over = long
             if isinstance(over, range) and not len(over):
                 return "fall"
         returns = n.Return in _exits(node)
@@ -654,10 +679,12 @@ class _Lowerer:
     def turning(self, node: Any, over: Any) -> Lowering:
         """A loop of the program: its variables are carried, their types found by trying."""
         changed = _assigned(node.body, items=True)
+        if (left := f"<left{len(self.loops)}>") in self.frame.names:
+            changed.append(left)
         if over is not None:
-            if not isinstance(node.target, n.Name):
+            if not all(isinstance(t, n.Name | n.Tuple) for t in n.walk(node.target)):
                 raise NotTraceable("a loop with such a target")
-            changed = list(dict.fromkeys([*changed, node.target.id]))
+            changed = list(dict.fromkeys([*changed, *_assigned([node])]))
         before = self.frame.names
         first = {name: before[name] for name in changed if name in before}
         specs = {name: widened(self.values.spec(value)) for name, value in first.items()}
@@ -714,9 +741,14 @@ class _Lowerer:
         test = None
         if over is not None:
             index = Value(self.values.trace, (), dtypes.int64, example=np.int64(1))
-            bounds = over.bounds(self.values) if over.__class__ is Range else (
-                over.start, over.stop, over.step)  # fmt: skip
-            self.frame.names[node.target.id] = PyNumber(index, "int", True)
+            turn = PyNumber(index, "int", True)
+            if over.__class__ is ByTurn:
+                bounds = 0, over.count, 1
+                yield self.store(node.target, over.item(turn))
+            else:
+                bounds = over.bounds(self.values) if over.__class__ is Range else (
+                    over.start, over.stop, over.step)  # fmt: skip
+                yield self.store(node.target, turn)
         else:
             tested = self.values.truth((yield node.test))
             if tested is False:
@@ -786,6 +818,8 @@ class _Lowerer:
     def store(self, target: Any, value: Any) -> Lowering:
         """Assign a value to a target."""
         if isinstance(target, n.Name):
+            if value.__class__ is ByTurn:
+                raise NotTraceable("an iterator with a name")
             if value.__class__ is Value:
                 if value in self.values.bound:
                     self.values.fresh.discard(value)
@@ -892,6 +926,8 @@ class _Lowerer:
         """A break."""
         if self.loops[-1]:
             self.frame.names[f"<break{len(self.loops) - 1}>"] = True
+        if (left := f"<left{len(self.loops) - 1}>") in self.frame.names:
+            self.frame.names[left] = True
         return "break"
         yield
 

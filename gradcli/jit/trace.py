@@ -8,6 +8,7 @@ computed then and not before.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.creation import generator as random
 from gradcli.engine.grad_mode import current, enable_grad
 from gradcli.engine.record.apply import _promoted as promoted
+from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.jit.ir import Instruction, NotTraceable, Value
 from gradcli.ops.operator import OPERATORS, Operator
@@ -26,7 +28,11 @@ LONGEST = 50_000
 """How many instructions a trace may have: a longer one costs more than it brings."""
 
 _REALS = frozenset((float, int, bool))
+_SINGLE = Size()
+_FLOATS = frozenset((dtypes.float64, dtypes.float32))
 _dtypes: dict[tuple, dtypes.DType] = {}
+_singles: dict[tuple, dtypes.DType] = {}
+"""What an operator makes of single numbers of these dtypes and classes, which are not promoted."""
 _types: dict[tuple, tuple] = {}
 
 
@@ -76,8 +82,16 @@ class Trace:
                     params[name] = given.array
                 elif _holds_value(given):
                     raise NotTraceable(f"a computed {name} of {op.name}")
-        operands = self._promoted(op, [self._operand(a) for a in args])
-        shape, dtype, example = self._typed(op, operands, params)
+        key = self._single(op, args)
+        dtype = _singles.get(key)  # type: ignore[arg-type]
+        if dtype is not None:
+            operands, shape, example = args, _SINGLE, None
+        else:
+            given = [self._operand(a) for a in args]
+            operands = self._promoted(op, given)
+            shape, dtype, example = self._typed(op, operands, params)
+            if key is not None and not shape and all(map(operator.is_, given, operands)):
+                _singles[key] = dtype
         out = Value(self, shape, dtype, example=example)
         out.source = Instruction(
             op, tuple(operands), params, out, current().grad if recorded is None else recorded
@@ -94,6 +108,21 @@ class Trace:
         self.tape.append(out.source)
         self.noted.append(out.source)
         return out
+
+    def _single(self, op: Operator, args: Sequence[Any]) -> tuple | None:
+        """What the type of an entrywise result depends on where all operands are single floats."""
+        if op.params or not op.entrywise:
+            return None
+        key: list = [op]
+        for a in args:
+            cls = a.__class__
+            if cls is float or cls is int:
+                key.append(cls)
+            elif cls is Value and not a.shape and a.dtype in _FLOATS and a.trace is self:
+                key.append(cls if a in self.numbers else a.dtype)
+            else:
+                return None
+        return tuple(key)
 
     def _operand(self, value: Any) -> Any:
         cls = value.__class__

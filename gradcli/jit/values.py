@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,11 +20,11 @@ from gradcli.engine import dtypes
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions import methods
 from gradcli.jit import loops, scalars
-from gradcli.jit.control import Scalar
+from gradcli.jit.control import EXACT, Block, Loop, Scalar
 from gradcli.jit.emit import is_fresh
 from gradcli.jit.ir import Instruction, NotTraceable, Value
 from gradcli.jit.trace import Trace
-from gradcli.language.names import attributes, builtins, functions
+from gradcli.language.names import attributes, builtins
 from gradcli.language.names import table as names
 from gradcli.language.names.argument_checks import with_checks
 from gradcli.ops.indexing import is_basic
@@ -32,6 +32,8 @@ from gradcli.ops.operator import OPERATORS, Operator
 
 UNROLLED = 256
 """The most turns of a loop that is written out."""
+SMALL = 1 << 24
+"""Whole numbers below this, added up in every step of a program, do not become too large."""
 UNSET = object()
 _NUMBERS = frozenset((int, float, bool))
 FLOATS = (dtypes.float64, dtypes.float32)
@@ -72,7 +74,7 @@ def _pure() -> frozenset[str]:
             "logspace", "ones_like", "zeros_like", "full_like")  # fmt: skip
     own = (*(builtins.TABLE.keys() - _STATEFUL), "numel", "is_tensor")
     whole = ("gcd", "lcm", "factorial", "comb", "isclose", "fabs", "degrees", "radians")
-    return frozenset((*methods.public_operators(), *functions.composed(), *own, *made, *whole))
+    return frozenset((*methods.public_operators(), *methods.COMPOSED, *own, *made, *whole))
 
 
 @functools.cache
@@ -139,7 +141,10 @@ class Notes(Trace):
     ) -> Value:
         out = super().apply(op, args, params, recorded)
         assert out.source is not None
-        if all(a in self.numbers for a in out.source.inputs()):
+        for a in out.source.args:
+            if a.__class__ is Value and a not in self.numbers:
+                break
+        else:
             self.numbers.add(out)  # what a rule computes with numbers alone
         return out
 
@@ -176,6 +181,20 @@ class Range:
         if len(given) == 1:
             return 0, given[0], 1
         return given[0], given[1], given[2] if len(given) == 3 else 1
+
+
+class ByTurn:
+    """What a long loop goes over: so many items, each by the number of its turn.
+
+    ``known`` is the iterator for what else may take it, where the items do not depend on an input.
+    """
+
+    __slots__ = ("count", "item", "known")
+
+    def __init__(self, count: int, item: Callable[[PyNumber], Any]) -> None:
+        self.count = count
+        self.item = item
+        self.known: Any = None
 
 
 class Lost:
@@ -235,6 +254,8 @@ class Values:
         if value.__class__ is Value:
             self.fresh.discard(value)
             self.bound.add(value)
+        elif value.__class__ is ByTurn:  # which is used up by the loop that goes over it
+            raise NotTraceable("an iterator with a name")
         return value
 
     def computed(self, value: Any) -> Any:
@@ -281,7 +302,7 @@ class Values:
         if op not in scalars.ARITHMETIC:
             raise NotTraceable(f"{op} of numbers")
         small = [v.__class__ is PyNumber and v.small for v in (a, b)]
-        short = [s or (v.__class__ in (int, bool) and abs(v) < 1 << 24)
+        short = [s or (v.__class__ in (int, bool) and abs(v) < SMALL)
                  for s, v in zip(small, (a, b), strict=True)]  # fmt: skip
         # A sum with a small number takes more turns than there are steps to become too large.
         free = kind == "float" or op in ("//", "%") or (op in "+-" and any(short))
@@ -366,8 +387,72 @@ class Values:
             return found
         raise NotTraceable("a loop over something else")
 
+    def by_turn(self, over: Any) -> ByTurn | None:
+        """The same as items by the number of the turn; None for what has to be written out."""
+        if over.__class__ is ByTurn:
+            return over
+        if isinstance(over, range):
+            start, step = over.start, over.step
+            if max(abs(start), abs(over.stop)) > SMALL:
+                return None
+
+            def number(turn: PyNumber) -> PyNumber:
+                by, plus = scalars.ARITHMETIC["*"], scalars.ARITHMETIC["+"]
+                found = turn if step == 1 else self.note(by, (turn.value, step), "int", True)
+                return self.note(plus, (found.value, start), "int", True) if start else found
+
+            return ByTurn(len(over), number)
+        if over.__class__ is Value or isinstance(over, Tensor):
+            if len(over.shape) != 1 or over.dtype not in FLOATS:
+                return None
+            return ByTurn(over.shape[0], functools.partial(self.pick, over))
+        if isinstance(over, list | tuple) and over:
+            kind = _KINDS.get(over[0].__class__)
+            if kind not in ("int", "float") or any(
+                v.__class__ is not over[0].__class__ or abs(v) > EXACT for v in over
+            ):  # fmt: skip
+                return None
+            vector = self.trace.constant(np.array(over))
+            return ByTurn(len(over), lambda turn: self.note(
+                scalars.PICK, (vector, turn.value), kind))  # fmt: skip
+        return None
+
+    def iterator(self, name: str, args: list, options: dict) -> ByTurn | None:
+        """``enumerate``, ``zip`` and ``reversed`` of what is long; None for what is written out."""
+        start = args.pop(1) if name == "enumerate" and len(args) == 2 else options.pop("start", 0)
+        parts = [self.by_turn(a) for a in args]
+        if options or start.__class__ is not int or not parts or None in parts:
+            return None
+        found: Any = parts
+        count = min(part.count for part in found)
+        if count <= UNROLLED and not any(a.__class__ is ByTurn for a in args):
+            return None
+        if name == "zip":
+            return ByTurn(count, lambda turn: tuple(part.item(turn) for part in found))
+        (part,) = found
+        if name == "enumerate":
+            shift: Any = self.by_turn(range(start, start + count))
+            return ByTurn(count, lambda turn: (shift.item(turn), part.item(turn)))
+        if not isinstance(args[0], list | tuple | range):  # it is made a list of, step by step
+            index = Value(self.trace, (), dtypes.int64, example=np.int64(1))
+            self.trace.tape.append(Loop((0, count, 1), index, None, [], [], Block([]), []))
+        back: Any = self.by_turn(range(count - 1, -1, -1))
+        return ByTurn(count, lambda turn: part.item(back.item(turn)))
+
     def function(self, target: Any, args: list, options: dict) -> Any:
         """A function of the language."""
+        for name in ("enumerate", "zip", "reversed"):
+            if target is names.NAMES[name]:
+                turns = self.iterator(name, [*args], dict(options))
+                if turns is not None:
+                    args = [a.known if a.__class__ is ByTurn else a for a in args]
+                    if not any(a is None or is_dynamic(a) for a in args):
+                        turns.known = with_checks(target)(*args, **options)
+                    return turns
+        if any(a.__class__ is ByTurn for a in args):
+            args = [a.known if a.__class__ is ByTurn else a for a in args]
+            if None in args:
+                raise NotTraceable("a long iterator that no loop goes over")
         given = [*args, *options.values()]
         if id(target) not in self.pure:
             raise NotTraceable(f"a call of {getattr(target, '__name__', target)}")
@@ -463,7 +548,7 @@ class Values:
         given = [*args, *options.values()]
         if target.__class__ is not Value and not isinstance(target, Tensor):
             raise NotTraceable(f"the method {name}")
-        pure = name in _TENSOR_METHODS or name in functions.composed() or name in OPERATORS
+        pure = name in _TENSOR_METHODS or name in methods.COMPOSED or name in OPERATORS
         if name.endswith("_") or not pure or any(options.get(w) for w in ("requires_grad", "out")):
             raise NotTraceable(f"the method {name}")
         if name == "item" and target.__class__ is Value and not given:

@@ -170,7 +170,9 @@ def _remainder(x: Any, y: Any) -> Any:
     rest = of_whole(x % y, y)
     if getattr(rest, "dtype", None) is None or rest.dtype.kind != "f":
         return rest
-    return np.where(rest == 0, np.copysign(rest, x), rest)[()]  # of -4.0 by 2.0 it is -0.0
+    if not rest.ndim:
+        return np.copysign(rest, x) if rest == 0 else rest
+    return np.copysign(rest, x, out=rest, where=rest == 0)  # of -4.0 by 2.0 it is -0.0
 
 
 floor_divide = step(

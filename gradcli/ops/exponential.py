@@ -91,8 +91,8 @@ def _log1p(x: Any) -> Any:
     a, b = np.real(x), np.imag(x)
     with np.errstate(over="ignore", invalid="ignore"):
         near = 0.5 * np.log1p(a * (2.0 + a) + b * b)  # log(abs(1 + x)), exact near 0
-        out = np.asarray(np.log1p(x))
-        out.real = np.where(np.abs(a) + np.abs(b) < 0.5, near, out.real)
+        far, out = np.log1p(x), np.empty_like(x)
+        out.real, out.imag = np.where(np.abs(a) + np.abs(b) < 0.5, near, far.real), far.imag
     return out[()]
 
 

@@ -407,8 +407,11 @@ def _below_largest(x: Any, dim: int) -> tuple[Any, Any, Any]:
 
 
 def _softmax(x: Any, dim: int) -> Any:
-    _, e, total = _below_largest(x, dim)
-    return e / total
+    axes = normal_dims(dim, x.ndim)
+    e = np.asarray(x - (x.max if x.size else x.sum)(axis=axes, keepdims=True))
+    np.exp(e, out=e)
+    e /= e.sum(axis=axes, keepdims=True)
+    return e[()]
 
 
 softmax = general(

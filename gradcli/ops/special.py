@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops import order_slopes
 from gradcli.ops.comparison import logical_and, sign
 from gradcli.ops.cupy_compat import special
 from gradcli.ops.exponential import exp, log, log1p
@@ -271,9 +270,23 @@ gammaincc = elementwise(
     numpy="special.gammaincc",
     latex="Q",
 )
+
+
+def _zeta_slopes(x: Any, y: Any, n: int) -> Any:
+    from gradcli.ops import order_slopes  # quadrature and series: few programs use any
+
+    return order_slopes.zeta_slope(x, y, n)
+
+
+def _gammainc_slopes(x: Any, y: Any, n: int) -> Any:
+    from gradcli.ops import order_slopes  # as above
+
+    return order_slopes.gammainc_slope(x, y, n)
+
+
 zeta_slope: Operator = elementwise(
     "zeta_slope",
-    lambda x, y, n: order_slopes.zeta_slope(x, y, n),
+    _zeta_slopes,
     lambda x, y, n: zeta_slope(x, y, n + 1),
     lambda x, y, n: -x * zeta_slope(x + 1.0, y, n) - n * _zeta_slope(x + 1.0, y, n - 1),
     params={"n": 1},
@@ -283,7 +296,7 @@ zeta_slope: Operator = elementwise(
 )
 gammainc_slope: Operator = elementwise(
     "gammainc_slope",
-    lambda x, y, n: order_slopes.gammainc_slope(x, y, n),
+    _gammainc_slopes,
     lambda x, y, n: gammainc_slope(x, y, n + 1),
     lambda x, y, n: _density_slope(x, y, n),
     params={"n": 1},

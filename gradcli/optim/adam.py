@@ -10,12 +10,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.ops import OPERATORS
-from gradcli.optim.optimizer import Optimizer
+from gradcli.optim.optimizer import Group, Optimizer, State
 
 
 class Adam(Optimizer):
@@ -39,23 +39,16 @@ class Adam(Optimizer):
             "amsgrad": amsgrad, "maximize": maximize,
         }, switches)  # fmt: skip
 
-    def _update(
-        self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]
-    ) -> None:
+    def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
         lr, (beta1, beta2) = group["lr"], group["betas"]
-        if not state:
-            zeros = OPERATORS["zeros_like"]
-            state.update(step=0, exp_avg=zeros(p), exp_avg_sq=zeros(p))
-            if group["amsgrad"]:
-                state["max_exp_avg_sq"] = zeros(p)
-        state["step"] += 1
+        largest_too = ("max_exp_avg_sq",) if group["amsgrad"] else ()
+        n = self._counted(p, state, "exp_avg", "exp_avg_sq", *largest_too)
         mean, square = state["exp_avg"], state["exp_avg_sq"]
         mean.lerp_(g, 1.0 - beta1)
         square.mul_(beta2).addcmul_(g, g, value=1.0 - beta2)
         if group["amsgrad"]:
             largest = state["max_exp_avg_sq"]
             square = largest.copy_(OPERATORS["maximum"](largest, square))
-        n = state["step"]
         size = square.sqrt() / math.sqrt(1.0 - beta2**n) + group["eps"]
         p.addcdiv_(mean, size, value=-lr / (1.0 - beta1**n))
 

@@ -10,12 +10,12 @@ RAdam    p -= lr*m/(1 - beta1**n) * r*sqrt(1 - beta2**n)/(sqrt(v) + eps), r once
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.ops import OPERATORS
-from gradcli.optim.optimizer import Optimizer
+from gradcli.optim.optimizer import Group, Optimizer, State
 
 Betas = tuple[float, float]
 
@@ -37,18 +37,13 @@ class Adamax(Optimizer):
             "maximize": maximize,
         }, switches)  # fmt: skip
 
-    def _update(
-        self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]
-    ) -> None:
+    def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
         beta1, beta2 = group["betas"]
-        if not state:
-            zeros = OPERATORS["zeros_like"]
-            state.update(step=0, exp_avg=zeros(p), exp_inf=zeros(p))
-        state["step"] += 1
+        n = self._counted(p, state, "exp_avg", "exp_inf")
         mean = state["exp_avg"].lerp_(g, 1.0 - beta1)
         largest = OPERATORS["maximum"](beta2 * state["exp_inf"], g.abs() + group["eps"])
         state["exp_inf"] = largest
-        p.addcdiv_(mean, largest, value=-group["lr"] / (1.0 - beta1 ** state["step"]))
+        p.addcdiv_(mean, largest, value=-group["lr"] / (1.0 - beta1**n))
 
 
 class NAdam(Optimizer):
@@ -67,15 +62,9 @@ class NAdam(Optimizer):
             "maximize": maximize,
         }, switches)  # fmt: skip
 
-    def _update(
-        self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]
-    ) -> None:
+    def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
         lr, (beta1, beta2), fall = group["lr"], group["betas"], group["momentum_decay"]
-        if not state:
-            zeros = OPERATORS["zeros_like"]
-            state.update(step=0, mu_product=1.0, exp_avg=zeros(p), exp_avg_sq=zeros(p))
-        state["step"] += 1
-        n = state["step"]
+        n = self._counted(p, state, "exp_avg", "exp_avg_sq", mu_product=1.0)
         mu, next_mu = (beta1 * (1.0 - 0.5 * 0.96 ** (k * fall)) for k in (n, n + 1))
         state["mu_product"] *= mu
         mean = state["exp_avg"].lerp_(g, 1.0 - beta1)
@@ -103,15 +92,9 @@ class RAdam(Optimizer):
             "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize,
         }, switches)  # fmt: skip
 
-    def _update(
-        self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]
-    ) -> None:
+    def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
         beta1, beta2 = group["betas"]
-        if not state:
-            zeros = OPERATORS["zeros_like"]
-            state.update(step=0, exp_avg=zeros(p), exp_avg_sq=zeros(p))
-        state["step"] += 1
-        n = state["step"]
+        n = self._counted(p, state, "exp_avg", "exp_avg_sq")
         mean = state["exp_avg"].lerp_(g, 1.0 - beta1)
         square = state["exp_avg_sq"].mul_(beta2).addcmul_(g, g, value=1.0 - beta2)
         step = mean / (1.0 - beta1**n)

@@ -11,13 +11,13 @@ Rprop     (Riedmiller and Braun, 1993)  the step grows by etas[1] while the sign
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.ops import OPERATORS
 from gradcli.ops.errors import ValueFault
-from gradcli.optim.optimizer import Optimizer
+from gradcli.optim.optimizer import Group, Optimizer, State
 
 
 class Adagrad(Optimizer):
@@ -38,9 +38,7 @@ class Adagrad(Optimizer):
             "initial_accumulator_value": initial_accumulator_value, "maximize": maximize,
         }, switches)  # fmt: skip
 
-    def _update(
-        self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]
-    ) -> None:
+    def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
         if not state:
             start = OPERATORS["zeros_like"](p) + group["initial_accumulator_value"]
             state.update(step=0, sum=start)
@@ -68,14 +66,9 @@ class Adadelta(Optimizer):
             "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
         }, switches)  # fmt: skip
 
-    def _update(
-        self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]
-    ) -> None:
+    def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
         rho, eps = group["rho"], group["eps"]
-        if not state:
-            zeros = OPERATORS["zeros_like"]
-            state.update(step=0, square_avg=zeros(p), acc_delta=zeros(p))
-        state["step"] += 1
+        self._counted(p, state, "square_avg", "acc_delta")
         square, moved = state["square_avg"], state["acc_delta"]
         square.mul_(rho).add_((1.0 - rho) * g * g)
         step = (moved + eps).sqrt() / (square + eps).sqrt() * g
@@ -101,9 +94,7 @@ class Rprop(Optimizer):
             "lr": lr, "etas": tuple(etas), "step_sizes": tuple(step_sizes), "maximize": maximize,
         }, switches)  # fmt: skip
 
-    def _update(
-        self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]
-    ) -> None:
+    def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
         if not state:
             zeros = OPERATORS["zeros_like"](p)
             state.update(step=0, prev=zeros, step_size=zeros + group["lr"])

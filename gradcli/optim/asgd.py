@@ -11,13 +11,12 @@ Source: Polyak and Juditsky, Acceleration of Stochastic Approximation by Averagi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.engine.dtypes import get_default_dtype
-from gradcli.ops.operator import OPERATORS
-from gradcli.optim.optimizer import Optimizer
+from gradcli.optim.optimizer import Group, Optimizer, State
 
 
 class ASGD(Optimizer):
@@ -46,15 +45,11 @@ class ASGD(Optimizer):
             "maximize": maximize,
         }, switches)  # fmt: skip
 
-    def _update(
-        self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]
-    ) -> None:
+    def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
         lr, lambd = group["lr"], group["lambd"]
         # PyTorch keeps eta and mu in tensors of the default dtype.
         kept = get_default_dtype().numpy.type
-        if not state:
-            state.update(step=0, eta=float(kept(lr)), mu=1.0, ax=OPERATORS["zeros_like"](p))
-        state["step"] += 1
+        n = self._counted(p, state, "ax", eta=float(kept(lr)), mu=1.0)
         p.mul_(1 - lambd * state["eta"])
         p.add_(g, alpha=-state["eta"])
         average = state["ax"]
@@ -62,5 +57,5 @@ class ASGD(Optimizer):
             average.copy_(p.detach())
         else:
             average.add_((p - average) * state["mu"])
-        state["eta"] = float(kept(lr / (1 + lambd * lr * state["step"]) ** group["alpha"]))
-        state["mu"] = float(kept(1 / max(1, state["step"] - group["t0"])))
+        state["eta"] = float(kept(lr / (1 + lambd * lr * n) ** group["alpha"]))
+        state["mu"] = float(kept(1 / max(1, n - group["t0"])))

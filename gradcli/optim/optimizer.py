@@ -8,9 +8,14 @@ from typing import Any
 from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import tensor
 from gradcli.engine.grad_mode import enable_grad, no_grad
+from gradcli.ops import OPERATORS
 from gradcli.ops.errors import TypeFault, UnwrittenFault, ValueFault
 from gradcli.ops.memory_budget import step as turn
 
+State = dict[str, Any]
+"""What an optimizer keeps of one parameter."""
+Group = Mapping[str, Any]
+"""The options of a group of parameters."""
 _SPOKEN = {"lr": "learning rate", "eps": "epsilon value"}
 
 
@@ -143,12 +148,18 @@ class Optimizer:
             return g
         return g.add(p, alpha=decay)
 
+    def _counted(self, p: Tensor, state: State, *kept: str, **more: Any) -> int:
+        """The number of this step, from 1; with the first, ``kept`` begin as zeros like ``p``."""
+        if not state:
+            zeros = {name: OPERATORS["zeros_like"](p) for name in kept}
+            state.update(step=0, **more, **zeros)
+        state["step"] += 1
+        return int(state["step"])
+
     def _state(self, p: Tensor) -> dict[str, Any]:
         return self.state.setdefault(p, {})
 
-    def _update(
-        self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]
-    ) -> None:
+    def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
         """Write the new value of one parameter into it, given its gradient.
 
         Raises UnwrittenFault (E0304) where the class has neither this nor a ``step`` of its own.

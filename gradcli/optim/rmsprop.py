@@ -9,12 +9,12 @@ p  -= lr * buf                             without momentum: lr * g / size
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.ops import OPERATORS
-from gradcli.optim.optimizer import Optimizer
+from gradcli.optim.optimizer import Group, Optimizer, State
 
 
 class RMSprop(Optimizer):
@@ -35,9 +35,7 @@ class RMSprop(Optimizer):
             "weight_decay": weight_decay, "maximize": maximize,
         }, switches)  # fmt: skip
 
-    def _update(
-        self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]
-    ) -> None:
+    def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
         alpha = group["alpha"]
         state["step"] = state.get("step", 0) + 1
         for name in ("square_avg", *(("grad_avg",) if group["centered"] else ())):

@@ -13,7 +13,7 @@ from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.ops.errors import ValueFault
-from gradcli.optim.optimizer import Optimizer
+from gradcli.optim.optimizer import Group, Optimizer, State
 
 
 class SGD(Optimizer):
@@ -47,9 +47,7 @@ class SGD(Optimizer):
         if group["nesterov"] and (group["momentum"] <= 0 or group["dampening"] != 0):
             raise ValueFault("E0304", "Nesterov momentum requires a momentum and zero dampening")
 
-    def _update(
-        self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]
-    ) -> None:
+    def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
         momentum = group["momentum"]
         if momentum:
             buffer = state.get("momentum_buffer")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.language.compile.resolve import Checked
-from gradcli.language.diagnostics.render import closest
+from gradcli.language.diagnostics.render import did_you_mean
 from gradcli.language.runtime.run import Program, prepare
 from gradcli.language.syntax.printer import unparse
 from gradcli.language.syntax.source import Source
@@ -252,10 +252,9 @@ def _names(
     names = [x.strip() for x in wrt.split(",")] if isinstance(wrt, str) else list(wrt)
     for name in names:
         if name not in known and name not in absent:
-            near = closest(name, known)
             raise ValueFault(
                 "E0902", f"`{name}` is not a variable of this expression",
-                help=f"did you mean `{near}`?" if near else f"its variables: {', '.join(known)}",
+                help=did_you_mean(name, known, f"its variables: {', '.join(known)}", "`{}`"),
             )  # fmt: skip
     return names
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,7 +28,7 @@ def no_answer(message: str, help: str | None = None) -> RuntimeFault:
     return RuntimeFault(NO_ANSWER, message, help=help)
 
 
-class Zeros:
+class Zeros(NamedTuple):
     """The zeros of a formula, and how sure they are.
 
     points     the zeros in increasing order
@@ -38,17 +38,11 @@ class Zeros:
     everywhere whether the formula is zero identically
     """
 
-    __slots__ = ("everywhere", "exact", "interval", "points", "residuals")
-
-    def __init__(
-        self, points: list[float], exact: list[Fraction | None], residuals: list[float],
-        interval: tuple[float, float] | None, everywhere: bool = False,
-    ) -> None:  # fmt: skip
-        self.points = points
-        self.exact = exact
-        self.residuals = residuals
-        self.interval = interval
-        self.everywhere = everywhere
+    points: list[float]
+    exact: list[Fraction | None]
+    residuals: list[float]
+    interval: tuple[float, float] | None
+    everywhere: bool = False
 
     @property
     def method(self) -> str:

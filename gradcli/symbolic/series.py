@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from math import factorial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -84,7 +84,7 @@ SHORT = 12
 """Operations up to which a coefficient is given as a formula."""
 
 
-class Series:
+class Series(NamedTuple):
     """A Taylor polynomial.
 
     text          the polynomial, an expression of the language
@@ -93,18 +93,12 @@ class Series:
     max_rel_error how far coefficients are from the derivatives at the point
     """
 
-    __slots__ = ("around", "coefficients", "max_rel_error", "name", "remainder", "text")
-
-    def __init__(
-        self, text: str, coefficients: list[str], remainder: str, error: float, name: str,
-        around: str,
-    ) -> None:  # fmt: skip
-        self.text = text
-        self.coefficients = coefficients
-        self.remainder = remainder
-        self.max_rel_error = error
-        self.name = name
-        self.around = around
+    text: str
+    coefficients: list[str]
+    remainder: str
+    max_rel_error: float
+    name: str
+    around: str
 
     def record(self) -> dict[str, Any]:
         """The series as plain data."""

@@ -261,7 +261,7 @@ def _backward(func: Callable, full: list, which: list[int]) -> list[list[np.ndar
 def _forward(func: Callable, full: list, which: list[int]) -> list[list[np.ndarray]]:
     """The same by forward mode, a column for each entry of an input."""
     columns: list[list[Any]] = [[] for _ in which]
-    at = [full[i].detach() for i in which]
+    at = [full[i] for i in which]  # which require gradients: the function may ask for them
 
     def result(*values: Any) -> tuple:
         given = list(full)
@@ -470,6 +470,10 @@ def gradgradcheck(
     ``grad_outputs`` weight the results; without them fixed numbers do. The second order is taken
     by reverse mode, by forward mode or by both.
     """
+    if options.get("check_undefined_grad", True) and not check_rev_over_rev:
+        raise AssertionFault(
+            "E0304", "Setting check_undefined_grad=True requires check_rev_over_rev to be True"
+        )
     options.update(check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev)
     inputs = tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
 

@@ -74,12 +74,14 @@ def _same_shapes(at: Sequence[Any], along: Sequence[Any]) -> None:
 
 def tangents_of(func: Callable[..., Any], at: Sequence[Any], along: Sequence[Any]) -> Any:
     """The tangent of ``func(*at)`` by dual numbers, which are no transform: a Function whose
-    forward takes ctx can be asked."""
+    forward takes ctx can be asked, and ``forward_ad`` sees the level."""
     level = next_level()
+    running.dual.append(level)
     try:
         duals = [Dual(p, t, level) for p, t in zip(at, along, strict=True)]
         return _pushed(func, duals, level, False, False)[1]
     finally:
+        running.dual.remove(level)
         demote(level)
 
 

@@ -298,6 +298,10 @@ class Operand(Conversions):
         """Itself."""
         return self
 
+    @property
+    def _version(self) -> int:
+        return int(self.content._version)
+
     def data_ptr(self) -> int:
         """Raises RuntimeFault (E0412): the value has no memory of its own."""
         return self.numpy()

@@ -326,7 +326,7 @@ for call in wrong:
     try:
         call()
     except RuntimeError as error:
-        print(str(error)[:40])
+        print(str(error)[:20])
 y = x * 1
 edge = GradientEdge(y.grad_fn, y.output_nr)
 y *= 2
@@ -481,3 +481,168 @@ print(x.grad)
 x, v = torch.zeros(3), torch.tensor([1.0, 2.0])
 put = lambda v: x.index_put((torch.tensor([0, 0]),), v)  # noqa: E731
 print(torch.func.jvp(put, (v,), (torch.tensor([10.0, 20.0]),)))
+
+# %% writes to parts of complex numbers
+z = torch.tensor([1 + 2j, -3 + 1j], requires_grad=True)
+w = torch.tensor([0.5 - 1j, 2 + 1j])
+for write in (
+    lambda y: y.real.mul_(2),
+    lambda y: y.imag.copy_(torch.tensor([1.0, 2.0])),
+    lambda y: y.real.__setitem__(0, 5.0),
+    lambda y: torch.view_as_real(y).mul_(3),
+    lambda y: torch.view_as_real(y)[:, 1].mul_(torch.tensor([2.0, 4.0])),
+    lambda y: setattr(y, "imag", y.real.detach()),
+    lambda y: y[1:].real.mul_(y[:1].imag.clone()),
+):
+    y = z * 1
+    before = y.imag
+    write(y)
+    (g,) = torch.autograd.grad((y * w).abs().sum(), z, retain_graph=True)
+    print(y.detach(), before.detach(), g)
+    (g,) = torch.autograd.grad((before * before).sum(), z, allow_unused=True)
+    print(g)
+x = torch.arange(1.0, 5.0).reshape(2, 2).requires_grad_()
+y = x * 1
+torch.view_as_complex(y).mul_(1j)
+print(y.detach(), torch.autograd.grad((y * x.detach()).sum(), x))
+
+# %% indices and the shapes of values
+x, i = torch.arange(24.0).reshape(2, 3, 4).requires_grad_(), torch.tensor([2, 1])
+for index in ((0, slice(None), i), (0, None, [0, 1]), (slice(None), 1, i), (i - 1, slice(None), 0)):
+    picked = x[index]
+    print(picked.shape, torch.autograd.grad((picked * picked).sum(), x)[0].sum((0, 2)))
+    y, v = x * 1, torch.arange(1.0, picked.numel() + 1).reshape(1, 1, *picked.shape)
+    v.requires_grad_()
+    y[index] = v
+    print(y.sum(), torch.autograd.grad((y * y).sum(), v))
+mask = x.detach() % 2 == 0
+v = torch.ones(1, 12, requires_grad=True)
+y = x * 1
+y[mask] = v * 2
+print(y.sum(), torch.autograd.grad((y * y).sum(), v))
+
+# %% saved, then detached in place
+a = torch.tensor(1.0, requires_grad=True).clone()
+b, c = a.sin(), a.exp()
+a.detach_()
+for out in (b, c):
+    try:
+        out.backward()
+        print("no error")
+    except RuntimeError as error:
+        print(str(error)[:60])
+
+# %% views of inference tensors
+with torch.inference_mode():
+    c = torch.ones(2, 3, requires_grad=True)
+    v = c.view(-1)
+    print(v.requires_grad, v.is_leaf, v._is_view())
+for v in (c.view(-1), c[0], c.t()):
+    print(v.requires_grad, v.is_leaf, v._is_view(), v.is_inference())
+
+# %% out= inside forward mode
+import torch.autograd.forward_ad as fw
+
+with fw.dual_level():
+    print(fw._current_level)
+    d, plain = fw.make_dual(torch.ones(2), torch.ones(2)), torch.zeros(2)
+    for args, out in (((d, plain), plain), ((plain, plain), d)):
+        try:
+            torch.add(*args, out=out)
+        except NotImplementedError as error:
+            print("out= function" in str(error))
+    print(d._version == d.detach()._version)
+print(fw._current_level)
+
+# %% pieces that may be written to
+for f in (lambda t: t.unsafe_split(1), lambda t: t.unsafe_chunk(2)):
+    a = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    one, two = f(a * 2)
+    one.mul_(two)
+    print(torch.autograd.grad(one.sum(), a))
+
+# %% inplace activations
+import torch.nn as nn
+
+x = torch.tensor([-2.5, -2.0, 0.0, 0.25, 2.0])
+for m in (
+    nn.LeakyReLU(0.1, True), nn.LeakyReLU(0.0, True), nn.ELU(2.0, True), nn.SiLU(True),
+    nn.Mish(True), nn.Hardswish(True), nn.Hardtanh(inplace=True), nn.CELU(0.5, True),
+    nn.SELU(True), nn.ReLU6(True), nn.Hardsigmoid(True), nn.Threshold(0.5, 7.0, True),
+):  # fmt: skip
+    a = x.clone().requires_grad_()
+    b = a * 1
+    c = m(b)
+    print(c is b, c.detach(), torch.autograd.grad(c.sum(), a)[0])
+b = x.clone()
+print(nn.functional.leaky_relu_(b, 0.5) is b, b, nn.functional.threshold_(b, 0.5, 7.0))
+
+# %% running statistics of each sample alone
+import torch.nn as nn
+
+m = nn.InstanceNorm1d(2, track_running_stats=True)
+x = torch.arange(12.0).reshape(2, 2, 3)
+m(x * x)
+print(m.running_mean, m.running_var, m.eval()(x))
+for bad in (
+    lambda: nn.InstanceNorm1d(2)(torch.ones(2, 2, 1)),
+    lambda: nn.Conv1d(2, 2, 3, padding_mode="wrap"),
+    lambda: nn.Conv1d(2, 2, 3, padding="full"),
+    lambda: nn.functional.gaussian_nll_loss(x, x, -torch.ones(2, 2, 3)),
+    lambda: nn.Linear(1, 1).train("yes"),
+):
+    try:
+        bad()
+    except ValueError as error:
+        print(str(error)[:20])
+
+# %% convolutions that pad in other ways
+import torch.nn as nn
+
+for mode in ("zeros", "circular", "reflect", "replicate"):
+    m = nn.Conv1d(1, 1, 4, padding="same", padding_mode=mode, bias=False)
+    nn.init.ones_(m.weight)
+    x = torch.arange(1.0, 7.0).reshape(1, 1, 6).requires_grad_()
+    print(m(x).detach(), torch.autograd.grad((m(x) ** 2).sum(), x))
+
+# %% hooks of all modules, and of results
+import torch.nn as nn
+import torch.nn.modules.module as modules
+
+seen = []
+handles = [
+    modules.register_module_forward_pre_hook(lambda m, i: seen.append("before")),
+    modules.register_module_forward_hook(lambda m, i, o: seen.append("after")),
+    modules.register_module_full_backward_pre_hook(lambda m, o: seen.append("back")),
+    modules.register_module_full_backward_hook(lambda m, i, o: seen.append("back again")),
+]
+m = nn.Sigmoid()
+m.register_forward_hook(lambda m, i, o: seen.append("its own"))
+m(torch.zeros(1, requires_grad=True)).backward()
+print(seen)
+for handle in handles:
+    handle.remove()
+m = nn.Linear(2, 1, bias=False)
+nn.init.ones_(m.weight)
+m.register_backward_hook(lambda m, i, o: print(o))
+m(torch.ones(2, requires_grad=True)).sum().backward()
+try:
+    m.register_full_backward_hook(print)
+except RuntimeError as error:
+    print(str(error)[:45])
+
+# %% hooks of a state dict
+import torch.nn as nn
+
+m = nn.Sequential(nn.Linear(1, 1), nn.Linear(1, 1))
+m.register_state_dict_pre_hook(lambda m, prefix, keep: print("before", prefix, keep))
+m[0].register_state_dict_post_hook(lambda m, sd, prefix, _: print("after", prefix, list(sd)[:1]))
+m[1].register_load_state_dict_pre_hook(
+    lambda m, sd, prefix, meta, strict, missing, unexpected, errors: sd.pop(prefix + "bias")
+)
+m.register_load_state_dict_post_hook(lambda m, keys: keys.missing_keys.clear())
+print(m.load_state_dict(m.state_dict()))
+try:
+    nn.Linear(1, 1).load_state_dict({"weight": 3, "bias": 4})
+except RuntimeError as error:
+    print(str(error).partition(", expected")[0])

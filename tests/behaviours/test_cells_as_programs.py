@@ -19,6 +19,7 @@ from gradcli.language.diagnostics.render import SyntaxFault
 from gradcli.language.names.attributes import WITHHELD
 from gradcli.language.runtime.run import Limits, prepare
 from gradcli.ops.errors import Fault
+from tests.support.families import family
 from tests.support.oracles import load
 from tests.support.recorded import difference
 
@@ -87,7 +88,7 @@ def printed(text):
     return snippets.plain("".join(out)), None
 
 
-@pytest.mark.parametrize("name", CELLS)
+@family("name", CELLS, by=lambda name: name.partition(":")[0])
 def test_prints_what_pytorch_prints(name):
     needs = refusal(CELLS[name])
     if needs is not None:

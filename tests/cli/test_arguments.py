@@ -84,3 +84,9 @@ def test_a_variable_that_a_file_does_not_read_is_a_note(tmp_path, capsys):
     assert run(["grad", "x**2", "--x", "3", "--zeta", "4"]) == 2
     assert run(["grad", "-f", str(file), "--x", "3", "--jsn", "4"]) == 2
     assert capsys.readouterr().err.count("E0902") == 2
+
+
+@pytest.mark.parametrize("command", ["fmt -e x", "ops", "why E0101", "example", "doctor --env"])
+def test_a_command_without_variables_refuses_one(cli, command):
+    found = cli(*command.split(), "--nonsense", "3")
+    assert found.code == 2 and "error[E0902]" in found.err and "--nonsense" in found.err

@@ -19,6 +19,7 @@ from gradcli.cli.catalogue import COMMANDS, module_of
 from gradcli.cli.commands.ops import example
 from gradcli.cli.main import overview
 from gradcli.ops import OPERATORS
+from tests.support.families import family
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -164,7 +165,7 @@ def test_version(cli):
     assert cli("--version").out == "gradcli 0.1.0\n"
 
 
-@pytest.mark.parametrize("name", [name for name, op in OPERATORS.items() if example(op)])
+@family("name", [name for name, op in OPERATORS.items() if example(op)])
 def test_every_operators_example_runs(cli, name):
     words = shlex.split(example(OPERATORS[name]))[1:]
     done = cli(*words)

@@ -275,18 +275,18 @@ def test_a_mistyped_choice_gets_the_nearest(cli, option, given, meant):
     "text",
     ["norm(x, p)", "sum(add(x, x, alpha=p))", "sum(elu(-x, p))", "sum(var(x, correction=p))"],
 )
-def test_no_derivative_by_a_parameter_is_made_up(process, text):
+def test_no_derivative_by_a_parameter_is_made_up(cli, text):
     """PyTorch refuses too: a parameter must be a number, not a tensor that requires grad."""
     given = ("--x", "1,2", "--p", "1.5")
-    refused = process("grad", text, *given)
+    refused = cli("grad", text, *given)
     assert refused.code == 1 and "must be a plain number" in refused.err
     assert "--wrt" in refused.err
-    value = process("eval", text, *given, "--json").json["value"]["data"]
-    by_x = process("grad", text, *given, "--wrt", "x", "--json").json
+    value = cli("eval", text, *given, "--json").json["value"]["data"]
+    by_x = cli("grad", text, *given, "--wrt", "x", "--json").json
     assert by_x["value"]["data"] == value
-    moved = process("jvp", text, *given, "--along", "x=1,0", "--json").json
+    moved = cli("jvp", text, *given, "--along", "x=1,0", "--json").json
     assert moved["tangent"]["data"] == pytest.approx(by_x["grads"]["x"]["data"][0])
-    number = process("grad", text.replace("p)", "1.5)").replace("=p", "=1.5"), *given[:2], "--json")
+    number = cli("grad", text.replace("p)", "1.5)").replace("=p", "=1.5"), *given[:2], "--json")
     assert number.json["grads"]["x"]["data"] == by_x["grads"]["x"]["data"]
 
 

@@ -74,8 +74,8 @@ def test_a_reader_that_leaves_is_no_error(words, wheel, tmp_path):
 def test_an_interrupt_while_modules_are_imported_leaves_at_once(wheel, tmp_path):
     """From the first line of ``main`` on, whatever is being imported."""
     code = (
-        "from gradcli.cli.main import main\nimport sys\nsys.stderr.write('.')\n"
-        "sys.stderr.flush()\nmain()"
+        "from gradcli.cli.main import program\nimport sys\nsys.stderr.write('.')\n"
+        "sys.stderr.flush()\nprogram()"
     )
     for turn in range(12):
         process = subprocess.Popen(
@@ -88,6 +88,21 @@ def test_an_interrupt_while_modules_are_imported_leaves_at_once(wheel, tmp_path)
         _, said = process.communicate(timeout=30)
         assert process.returncode in (0, 130), said
         assert said == b""
+
+
+def test_what_waits_for_the_end_of_the_process_gets_it(wheel, tmp_path):
+    thread = "lambda: (threading.main_thread().join(), print('end'))"
+    for waiting in (
+        "import atexit; atexit.register(print, 'end')",
+        f"import threading; threading.Thread(target={thread}).start()",
+    ):
+        code = f"{waiting}\nfrom gradcli.cli.main import program\nprogram()"
+        done = subprocess.run(
+            [sys.executable, "-c", code, *GRAD], capture_output=True, text=True, cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(wheel)}, timeout=60,
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.endswith("end\n") and "d/dx" in done.stdout
 
 
 def test_cells_that_overflow_are_errors_as_flags_are(cli, tmp_path):

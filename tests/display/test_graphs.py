@@ -171,18 +171,18 @@ def test_json():
 
 def test_a_long_chain():
     x = y = leaf(1.0)
-    for _ in range(100_000):
+    for _ in range(30_000):
         y = y * 1.00001
     seen = watch_gradients(y)
     y.backward(retain_graph=True)
     graph = graph_of(y, {"x": x}, values=True, grads=seen)
-    assert len(graph) == 100_001
+    assert len(graph) == 30_001
     assert graph.nodes[-1].value == y.item() and graph.nodes[0].grad == x.grad.item()
     text = to_text(graph)
-    assert text.count("\n") == 10_000 and text.endswith("\n... 90,001 more")
+    assert text.count("\n") == 10_000 and text.endswith("\n... 20,001 more")
     assert to_text(graph, limit=2).count("\n") == 2
-    assert len(to_json(graph)["nodes"]) == 10_000 and to_json(graph)["omitted"] == 90_001
-    assert "90,001 more" in to_dot(graph)
+    assert len(to_json(graph)["nodes"]) == 10_000 and to_json(graph)["omitted"] == 20_001
+    assert "20,001 more" in to_dot(graph)
 
 
 def test_long_values_stay_on_one_short_line():

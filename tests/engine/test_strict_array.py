@@ -15,6 +15,7 @@ from gradcli.engine.dtypes import dtype_of
 from gradcli.ops import OPERATORS
 from tests.ops.rows import weights
 from tests.ops.table import ROWS
+from tests.support.families import family
 from tests.support.strict_array import StrictArray
 
 NOT_YET: dict[str, str] = dict.fromkeys(("eig_parts", "eigvals"), "CuPy has no eig")
@@ -85,7 +86,7 @@ def quiet():
         yield
 
 
-@pytest.mark.parametrize("name", ROWS)
+@family("name", ROWS, by=lambda name: OPERATORS[name].kind)
 def test_the_operator_runs_on_the_device(name):
     reason = failure(name)
     if name in NOT_YET:

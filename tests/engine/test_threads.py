@@ -156,7 +156,7 @@ def test_modes_belong_to_their_threads(times):
         x = torch.tensor([4.0, 9.0], requires_grad=True)
         for _ in range(times):
             assert not torch.is_anomaly_enabled()
-            with torch.autograd.detect_anomaly():
+            with torch.autograd.set_detect_anomaly(True):
                 y = (x.sqrt() * 2).sum()
                 assert y.grad_fn.seq.place is not None
             assert torch.autograd.grad(y, x)[0].tolist() == [0.5, pytest.approx(1 / 3)]

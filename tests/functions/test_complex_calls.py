@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 
 import numpy as np
-import pytest
 
 import gradcli as torch
 from gradcli.autograd import gradcheck, gradgradcheck
+from tests.support.families import family
 
 Z = 1 + 2j
 OF_A_MATRIX = """
@@ -54,7 +54,7 @@ def draw(rng, *shape):
     return torch.tensor(array, requires_grad=True)
 
 
-@pytest.mark.parametrize("call", [*calls(OF_A_MATRIX), *calls(OF_VECTORS)])
+@family("call", [*calls(OF_A_MATRIX), *calls(OF_VECTORS)])
 def test_derivatives_by_differences(call):
     rng = np.random.default_rng(5)
     scope = {"torch": torch, "L": torch.linalg, "F": torch.nn.functional, "Z": Z}

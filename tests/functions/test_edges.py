@@ -11,6 +11,7 @@ import pytest
 import gradcli
 from tests.functions import edge_calls
 from tests.functions.edge_table import APART, compared, evaluate, situations
+from tests.support.families import family
 from tests.support.oracles import ORACLES
 
 CALLS = situations()
@@ -73,7 +74,7 @@ def test_calls_at_the_edges_give_what_pytorch_gives_to_the_second_derivative():
     assert not recorded and used == set(range(len(edge_calls.APART)))
 
 
-@pytest.mark.parametrize("key", [k for k in CALLS if k.endswith("float64")])
+@family("key", [k for k in CALLS if k.endswith("float64")])
 def test_a_number_alone_is_an_entry_of_many(key):
     text, arrays, slopes = CALLS[key]
     if arrays[0].ndim != 1 or "prelu(x, y" in text:

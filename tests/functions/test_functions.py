@@ -8,6 +8,7 @@ import pytest
 import gradcli
 from tests.functions.function_table import CALLS
 from tests.ops.rows import derivatives, differences, weights
+from tests.support.families import family
 from tests.support.oracles import load
 
 RECORD = load("functions")
@@ -39,7 +40,7 @@ def test_the_recording_is_of_these_calls():
     assert len(CALLS) > 200
 
 
-@pytest.mark.parametrize("name", CALLS)
+@family("name", CALLS)
 def test_value_and_derivatives_are_pytorchs(name):
     call = CALLS[name]
     arrays = call.arrays()
@@ -66,7 +67,7 @@ def test_second_derivatives_where_pytorch_has_none(name):
         close(got, differences(first, arrays, i, 2e-3), 2e-6)
 
 
-@pytest.mark.parametrize("name", CALLS)
+@family("name", CALLS)
 def test_forward_mode_is_reverse_mode(name):
     call = CALLS[name]
     if call.convention:
@@ -83,7 +84,7 @@ def test_forward_mode_is_reverse_mode(name):
     assert (tangent * w).sum().item() == pytest.approx(total.item(), rel=1e-10, abs=1e-10)
 
 
-@pytest.mark.parametrize("name", CALLS)
+@family("name", CALLS)
 def test_vmap_is_a_stack_of_single_calls(name):
     call = CALLS[name]
     function = call.function(gradcli)

@@ -20,6 +20,7 @@ from gradcli.ops.errors import Fault
 from gradcli.symbolic import diff
 from tests.functions import function_table, parameters
 from tests.ops.table import ROWS
+from tests.support.families import family
 
 VECTOR = np.array([0.7, -1.2, 0.35])
 MATRIX = np.array([[0.5, -1.0, 0.3], [1.2, 0.4, -0.7], [0.2, 0.9, 1.4]])
@@ -118,7 +119,7 @@ def variables(text):
             yield float(node.value), f"{start}p_{end}"
 
 
-@pytest.mark.parametrize("name", CALLS)
+@family("name", CALLS)
 def test_no_call_makes_up_a_derivative(name):
     call = CALLS[name]
     if any(word in call.text for word in CONVENTION):
@@ -156,7 +157,7 @@ def test_no_operator_makes_up_a_derivative_by_a_parameter():
     assert asked > 30
 
 
-@pytest.mark.parametrize("name", [n for n, r in ROWS.items() if OPERATORS[n].kind != "constant"])
+@family("name", [n for n, r in ROWS.items() if OPERATORS[n].kind != "constant"])
 def test_no_operator_drops_an_input(name):
     """Every input, differentiated by or not in the table, has the slope of differences."""
     row, op = ROWS[name], OPERATORS[name]

@@ -20,6 +20,7 @@ from gradcli.language.runtime.run import prepare
 from gradcli.ops.errors import Fault
 from gradcli.symbolic import diff
 from tests.oracles.record_samples import tensors
+from tests.support.families import family
 from tests.support.oracles import load
 
 CASES = load("samples")["cases"]
@@ -82,7 +83,7 @@ def dual(value: Any, tangents: dict) -> Any:
     return forward_ad.make_dual(value.detach(), tangents[id(value)])
 
 
-@pytest.mark.parametrize("name", CASES)
+@family("name", CASES)
 def test_value_gradient_and_forward_mode(name):
     call = function(name)
     for arguments, values, grads in CASES[name]:
@@ -162,10 +163,8 @@ def samples(name: str) -> list[Sample]:
 
 SHARE = 6
 """The usual run looks at one name in so many; ``-m long`` at all of them."""
-SOME = pytest.mark.parametrize(
-    "name",
-    [n if i % SHARE == 0 else pytest.param(n, marks=pytest.mark.long) for i, n in enumerate(CASES)],
-)
+NAMES = list(CASES)
+SOME = family("name", NAMES[::SHARE], long=[name for i, name in enumerate(NAMES) if i % SHARE])
 KINKED = {"nn.functional.cosine_embedding_loss": "a target is compared with 1 and -1"}
 """Functions whose samples stand on a kink, where differences are no derivative."""
 ALONE = {

@@ -140,6 +140,16 @@ MORE = (
     "s = x\nwhile s < 50:\n    s: float = s*1.7\nelse:\n    s = s * 2\ns",
     "def g(u, a=2, /, *, b=3):\n    return u*a*b\ng(x, 5, b=1.5) + g(x)",
     "s=x\nfor i in range(3):\n    s = s + (1 if s > 2 and i < 2 or x < 0 else 2) * x\ns",
+    "s = x\nwhile s < 9:\n    if s > 3:\n        break\n    s = s*2\nelse:\n    s = -s\ns",
+    "s = x\nwhile s < 9:\n    if s > 30:\n        break\n    s = s*2\nelse:\n    s = -s\ns",
+    "s = x\nfor j in range(3):\n    for i in range(300):\n        if s > 3:\n            break\n"
+    "        s = s*1.001\n    else:\n        continue\n    s = s - j\n    break\ns",
+    "v = linspace(0, 1, 300) * x\ns = x\n"
+    "for i, (a, b) in enumerate(zip(v, reversed(range(900)))):\n"
+    "    s = s * 0.99 + a * b * i * 1e-4\ns + i + a",
+    "s = x\nfor a, b in zip((1, 2, 3) * 99, reversed([0.5, 1.5] * 200)):\n"
+    "    s = s + a//2*b*w[a]\ns",
+    "s = x\nfor v in reversed(linspace(0, 1, 300) * x):\n    s = s * v + x\ns * v",
 )  # fmt: skip
 
 
@@ -255,9 +265,11 @@ def test_twenty_thousand_random_programs_agree():
         ("y = k * k\ny.grad_fn.name()\ny", "grad_fn"),
         ("def f(n):\n    return k if n == 0 else k * f(n - 1)\nf(3)", "recursion"),
         (
-            "s = k\nwhile s < 9:\n    if s > 3:\n        break\n    s = s*2\nelse:\n    s = -s\ns",
+            "def f(u):\n    for i in range(9):\n        if u > 5:\n            return u\n"
+            "        u = u * 2\n    else:\n        u = -u\n    return u\nf(k)",
             "a loop with else",
         ),
+        ("e = enumerate(range(300))\nfor i, j in e:\n    k = k + i\nk", "an iterator"),
         (
             "def g(f):\n    return lambda u: 3*f(u)\n@g\ndef h(u):\n    return u*k\nh(k)",
             "decorators",
@@ -287,6 +299,13 @@ def test_what_stays_on_the_engine(text, why):
     program = prepare(text, "file")
     with pytest.raises(NotTraceable, match=why):
         Generated(program, leaves_of({"k": 1.5}), ["k"])
+
+
+def test_the_reason_has_its_place():
+    text = "s = k\nfor i in range(300):\n    s = s + randn(1)[0]\ns"
+    with pytest.raises(NotTraceable) as caught:
+        Generated(prepare(text, "file"), leaves_of({"k": 1.5}), ["k"])
+    assert text[slice(*caught.value.at)] == "randn(1)"
 
 
 @pytest.mark.parametrize(

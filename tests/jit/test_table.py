@@ -12,6 +12,7 @@ from gradcli.jit import eager
 from gradcli.jit.emit import decides, math_function
 from gradcli.ops import OPERATORS
 from tests.ops.table import ROWS
+from tests.support.families import family
 
 CASES = [(name, place) for name, row in ROWS.items() for place in range(len(row.cases))]
 RTOL = {"value": 1e-13, "gradient": 1e-13, "jvp": 1e-13, "hessian": 1e-12, "hvp": 1e-12}
@@ -47,6 +48,7 @@ def close(got: Any, want: Any, rtol: float) -> None:
 def functions(name: str, place: int) -> tuple:
     """The operator, a scalar made of it that is curved, and the arrays they take."""
     row = ROWS[name]
+    op, params = OPERATORS[name], row.cases[place].params  # not the tables: a program holds these
     arguments = row.arguments(place)
     places = [i for i, a in enumerate(arguments) if isinstance(a, np.ndarray)]
 
@@ -54,7 +56,7 @@ def functions(name: str, place: int) -> tuple:
         full = list(arguments)
         for i, v in zip(places, values, strict=True):
             full[i] = v
-        return OPERATORS[name](*full, **row.cases[place].params)
+        return op(*full, **params)
 
     def scalar(*values: Any) -> Any:
         out = operation(*values)
@@ -67,7 +69,7 @@ def functions(name: str, place: int) -> tuple:
     return operation, scalar, [arguments[i] for i in places]
 
 
-@pytest.mark.parametrize(("name", "place"), CASES)
+@family("name, place", CASES, by=lambda name, place: name)
 def test_generated_code_agrees_with_the_engine(name, place):
     """A program that runs to its end is compared; a domain error is left to the engine."""
     operation, scalar, arrays = functions(name, place)
@@ -116,7 +118,7 @@ def test_operators_that_jump_are_known():
     assert not jumps & {"zeros_like", "sin", "where", "relu", "maximum"}
 
 
-@pytest.mark.parametrize("name", sorted(o.name for o in OPERATORS.values() if math_function(o)))
+@family("name", sorted(o.name for o in OPERATORS.values() if math_function(o)))
 def test_functions_of_math_are_the_operators(name):
     """But for the last digits, wherever both give a number."""
     op = OPERATORS[name]

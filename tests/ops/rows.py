@@ -165,15 +165,19 @@ def _weight(lib: Any, t: Any, level: int) -> Any:
     return lib.tensor(weights(array.shape, level, array.dtype.kind == "c").astype(array.dtype))
 
 
-def differences(function: Callable, arrays: Sequence[Any], which: int, step: float) -> np.ndarray:
-    """Central differences, to fourth order, of a real scalar function by entries of one array.
+def differences(
+    function: Callable, arrays: Sequence[Any], which: int, step: float, result: tuple[int, ...] = ()
+) -> np.ndarray:
+    """Central differences, to fourth order, of a real function by entries of one array.
+
+    The function gives an array of shape ``result``, which comes after the shape of the array.
 
     By a complex entry: the derivative by its real part plus i times that by its imaginary part,
     which is PyTorch's convention for the gradient of a real value.
     """
     arrays = [np.array(a) if isinstance(a, np.ndarray) else a for a in arrays]
     x = arrays[which]
-    out = np.zeros(x.shape, x.dtype)
+    out = np.zeros(x.shape + result, x.dtype)
     for place in np.ndindex(x.shape):
         here = x[place]
         for unit in (1.0, 1j) if x.dtype.kind == "c" else (1.0,):

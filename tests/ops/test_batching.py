@@ -11,6 +11,7 @@ import gradcli
 from gradcli.ops import OPERATORS
 from gradcli.transforms.batch_rules import rule_of
 from tests.ops.table import ROWS
+from tests.support.families import family
 
 ROW_BY_ROW = {
     "put": "a write is done by the batch itself",
@@ -97,7 +98,7 @@ def test_every_operator_has_a_rule_or_a_reason():
     assert without == ROW_BY_ROW.keys()
 
 
-@pytest.mark.parametrize("name", [n for n in ROWS if n not in ROW_BY_ROW])
+@family("name", [n for n in ROWS if n not in ROW_BY_ROW])
 def test_a_batch_is_its_elements_side_by_side(name):
     """Each case of the operator's table, on three shifted copies of its arguments."""
     row, op = ROWS[name], OPERATORS[name]

@@ -18,6 +18,7 @@ from gradcli.engine.dtypes import to_dtype
 from gradcli.ops import OPERATORS
 from tests.ops.rows import concrete, derivatives, differences, weights
 from tests.ops.table import ROWS
+from tests.support.families import family
 from tests.support.oracles import load
 
 RECORD = load("operators")
@@ -114,7 +115,7 @@ def test_the_recording_is_of_this_table():
             np.testing.assert_array_equal(recorded(given, dtype), array, err_msg=str(key))
 
 
-@pytest.mark.parametrize(("name", "place"), sorted(ORACLE, key=CASES.index))
+@family("name, place", sorted(ORACLE, key=CASES.index), by=lambda name, place: name)
 def test_value_and_three_orders_are_pytorchs(name, place):
     function, arrays, wrt = setup(name, place)
     case = ORACLE[name, place]
@@ -126,18 +127,22 @@ def test_value_and_three_orders_are_pytorchs(name, place):
             close(got, recorded(entry, got.dtype), RTOL[order])
 
 
-@pytest.mark.parametrize(("name", "place"), REAL)
+@family("name, place", REAL, by=lambda name, place: name)
 def test_three_orders_against_differences(name, place):
     function, arrays, wrt = setup(name, place)
     levels = derivatives(gradcli, function, arrays, wrt, 3)
-    for order in (1, 2, 3):
 
-        def before(*shifted: Any, order: int = order) -> float:
-            found = derivatives(gradcli, function, shifted, wrt, order - 1)[-1]
-            return float(sum(np.sum(weights(f.shape, order - 1) * f) for f in found))
+    def sums(*shifted: Any) -> np.ndarray:
+        """Of the value and of the first two derivatives: what the next order is the slope of."""
+        found = derivatives(gradcli, function, shifted, wrt, 2)
+        return np.array(
+            [sum(np.sum(weights(f.shape, n) * f) for f in level) for n, level in enumerate(found)]
+        )
 
-        for i, got in zip(wrt, levels[order], strict=True):
-            close(got, differences(before, arrays, i, 2e-3), 1e-6)
+    for place_in_level, i in enumerate(wrt):
+        slopes = differences(sums, arrays, i, 2e-3, (3,))
+        for order in (1, 2, 3):
+            close(levels[order][place_in_level], slopes[..., order - 1], 1e-6)
 
 
 @pytest.mark.parametrize("name", [name for name, row in ROWS.items() if row.wrt])
@@ -158,7 +163,7 @@ def test_gradcheck_to_second_order(name):
     assert checked or name in COMPLEX_ONLY
 
 
-@pytest.mark.parametrize(("name", "place"), REAL)
+@family("name, place", REAL, by=lambda name, place: name)
 def test_forward_equals_reverse_and_reverse_over_forward(name, place):
     function, arrays, wrt = setup(name, place)
     leaves = [gradcli.tensor(arrays[i], requires_grad=True) for i in wrt]
@@ -197,7 +202,7 @@ TURNING = [
 ]
 
 
-@pytest.mark.parametrize(("name", "place"), TURNING)
+@family("name, place", TURNING)
 def test_forward_of_complex_numbers_is_the_derivative_along_the_direction(name, place):
     function, arrays, wrt = setup(name, place)
     directions = {
@@ -242,9 +247,15 @@ def test_real_functions_of_complex_numbers_in_both_modes(name):
     close(np.sum(leaf.grad.numpy().conj() * along).real, np.sum(want), 1e-8)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
-@pytest.mark.parametrize(
-    "name", [name for name, row in ROWS.items() if row.wrt and name not in COMPLEX_ONLY]
+@family(
+    "name, dtype",
+    [
+        (name, dtype)
+        for name, row in ROWS.items()
+        if row.wrt and name not in COMPLEX_ONLY
+        for dtype in ("float32", "float64", "float16")
+    ],
+    by=lambda name, dtype: name,
 )
 def test_dtypes_are_kept(name, dtype):
     for place in [p for n, p in REAL if n == name]:
@@ -278,7 +289,7 @@ def strided(array: Any) -> Any:
     return view
 
 
-@pytest.mark.parametrize(("name", "place"), CASES)
+@family("name, place", CASES, by=lambda name, place: name)
 def test_strides_do_not_matter(name, place):
     function, arrays, wrt = setup(name, place)
     results = []
@@ -304,8 +315,8 @@ SYMBOLS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("name", "place"),
+@family(
+    "name, place",
     [
         (n, p)
         for n, p in SMOOTH
@@ -357,7 +368,7 @@ def test_a_node_keeps_what_its_rules_name_and_is_freed_when_it_keeps_something(n
         out.backward(ones)
 
 
-@pytest.mark.parametrize(("name", "place"), SMOOTH)
+@family("name, place", SMOOTH, by=lambda name, place: name)
 def test_backward_and_grad_pull_the_same(name, place):
     """The step written out for backward() and the pull that grad() uses come from one text."""
     function, arrays, wrt = setup(name, place)
@@ -375,7 +386,7 @@ def test_backward_and_grad_pull_the_same(name, place):
 ENTRYWISE = [(n, p) for n, p in SMOOTH if OPERATORS[n].entrywise and not OPERATORS[n].variadic]
 
 
-@pytest.mark.parametrize(("name", "place"), ENTRYWISE)
+@family("name, place", ENTRYWISE)
 def test_cotangents_of_entrywise_operators_have_the_results_shape(name, place):
     """Their step does not look at the shape of what a rule gives, because it is known."""
     function, arrays, wrt = setup(name, place)
@@ -386,7 +397,7 @@ def test_cotangents_of_entrywise_operators_have_the_results_shape(name, place):
         assert r is None or np.shape(r) == node.shape
 
 
-@pytest.mark.parametrize("name", [n for n, row in ROWS.items() if len(row.wrt) == 2 and row.saves])
+@family("name", [n for n, row in ROWS.items() if len(row.wrt) == 2 and row.saves])
 def test_only_inputs_that_need_a_gradient_are_saved_for(name):
     function, arrays, wrt = setup(name, 0)
     op = OPERATORS[name]
@@ -398,7 +409,7 @@ def test_only_inputs_that_need_a_gradient_are_saved_for(name):
         assert kept == set(op.saves[one])
 
 
-@pytest.mark.parametrize(("name", "i"), KINKS)
+@family("name, i", KINKS)
 def test_slopes_at_kinks(name, i):
     row, kink = ROWS[name], ROWS[name].kinks[i]
     arrays = [concrete(a) for a in kink.args]
@@ -420,7 +431,7 @@ def test_slopes_at_kinks(name, i):
             np.testing.assert_allclose(g.detach().numpy(), want, rtol=1e-13)
 
 
-@pytest.mark.parametrize(("name", "i"), [(n, i) for n, i in KINKS if ROWS[n].elementwise])
+@family("name, i", [(n, i) for n, i in KINKS if ROWS[n].elementwise])
 def test_slopes_at_kinks_forward(name, i):
     row, kink = ROWS[name], ROWS[name].kinks[i]
     arrays = [concrete(a) for a in kink.args]
@@ -436,7 +447,7 @@ def test_slopes_at_kinks_forward(name, i):
         np.testing.assert_allclose(tangent.numpy(), want, rtol=1e-13)
 
 
-@pytest.mark.parametrize("name", [name for name, row in ROWS.items() if not row.wrt])
+@family("name", [name for name, row in ROWS.items() if not row.wrt])
 def test_operators_without_derivative_make_no_edge_or_one_of_zeros(name):
     for place in range(len(ROWS[name].cases)):
         function, arrays, _ = setup(name, place)

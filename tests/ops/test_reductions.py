@@ -10,6 +10,7 @@ import pytest
 import gradcli as torch
 from gradcli.ops import OPERATORS
 from gradcli.ops.errors import Fault
+from tests.support.families import family
 
 inf, nan = float("inf"), float("nan")
 
@@ -50,9 +51,7 @@ def test_of_nothing_and_of_one(name, shape, params, value):
     assert tuple(out.shape) == np.shape(value)
 
 
-@pytest.mark.parametrize(
-    ("code", "call"),
-    [
+@family("code, call", [
         ("E0308", lambda: zeros(0).amax()), ("E0308", lambda: zeros(2, 0).amin(1)),
         ("E0308", lambda: zeros(0).argmax()), ("E0308", lambda: zeros(2, 0).argmin(1)),
         ("E0308", lambda: zeros(2, 0).max(1)),
@@ -85,8 +84,7 @@ def test_of_nothing_and_of_one(name, shape, params, value):
         ("E0302", lambda: OPERATORS["sum"](zeros(2), dims=0)),
             ("E0303", lambda: OPERATORS["add"](zeros(2), "1")),
         ("E0303", lambda: torch.tensor(2) ** -1),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_refusals_have_codes(code, call):
     with pytest.raises(Fault) as fault:
         call()

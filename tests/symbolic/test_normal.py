@@ -22,6 +22,7 @@ from gradcli.symbolic.simplify.arrangements import arrangements
 from gradcli.symbolic.simplify.search import forms
 from gradcli.symbolic.trace.trace import primal
 from gradcli.symbolic.verify import evaluate
+from tests.support.families import family
 from tests.symbolic.cost import cost
 from tests.symbolic.test_scalar import TEXTBOOK
 
@@ -54,7 +55,7 @@ SHORT = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "wrt"), QUOTIENTS)
+@family("text, wrt", QUOTIENTS)
 def test_quotient_is_right(text: str, wrt: str) -> None:
     result = diff(text, wrt)
     assert result.checked is not None and result.checked["max_rel_error"] < 1e-8

@@ -22,6 +22,7 @@ from gradcli.ops.errors import Fault
 from gradcli.symbolic import diff
 from gradcli.symbolic.program.let import named
 from gradcli.symbolic.verify import evaluate
+from tests.support.families import family
 from tests.support.oracles import load
 
 RECIPES = json.loads((Path(__file__).parent / "printed.json").read_text())
@@ -56,7 +57,7 @@ def jax_numpy(monkeypatch):
     monkeypatch.setitem(sys.modules, "jax.scipy", scipy)
 
 
-@pytest.mark.parametrize("recipe", RECIPES, ids=[r["expr"] for r in RECIPES])
+@family("recipe", RECIPES)
 def test_code_runs_and_agrees(recipe, jax_numpy):
     result = diff(recipe["expr"], recipe["wrt"], order=recipe["order"], declared=recipe["vars"])
     values = point(result.declared)
@@ -169,7 +170,7 @@ def well_formed(text: str) -> None:
     assert text.replace("\n", "").isascii() and text.replace("\n", "").isprintable()
 
 
-@pytest.mark.parametrize("recipe", RECIPES, ids=[r["expr"] for r in RECIPES])
+@family("recipe", RECIPES)
 def test_latex_is_well_formed(recipe):
     result = diff(recipe["expr"], recipe["wrt"], order=recipe["order"], declared=recipe["vars"])
     try:

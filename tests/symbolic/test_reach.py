@@ -17,6 +17,7 @@ from gradcli.ops.errors import Fault
 from gradcli.ops.kinds import elementwise
 from gradcli.symbolic import diff
 from gradcli.symbolic.program import lookup
+from tests.support.families import family
 
 V, W, M, Q, S = "vector:n", "vector:m", "matrix:n,m", "matrix:n,n", "scalar"
 P = "matrix:n,n spd"
@@ -200,7 +201,7 @@ def test_every_operator_has_an_entry() -> None:
     assert entries - set(OPERATORS) == set()
 
 
-@pytest.mark.parametrize("name", ENTRYWISE)
+@family("name", ENTRYWISE)
 def test_entry_by_entry(name: str) -> None:
     """Gradients, Jacobians and Hessians, of numbers, vectors and matrices."""
     call = SPECIAL.get(name) or f"{name}({', '.join(['{0}', 'y', 'z'][: OPERATORS[name].arity])})"
@@ -216,10 +217,7 @@ def test_entry_by_entry(name: str) -> None:
         assert found.checked["max_rel_error"] <= 1e-8
 
 
-@pytest.mark.parametrize(
-    ("text", "declared"), [form for forms in FORMS.values() for form in forms],
-    ids=lambda x: x if isinstance(x, str) else "",
-)  # fmt: skip
+@family("text, declared", [form for forms in FORMS.values() for form in forms])  # fmt: skip
 def test_closed_forms(text: str, declared: dict) -> None:
     """By every variable; of what is not a number already, the derivative of its squares too."""
     for name in declared:
@@ -230,9 +228,7 @@ def test_closed_forms(text: str, declared: dict) -> None:
         diff(f"sum(({text})**2)", first, order=2, declared=declared)
 
 
-@pytest.mark.parametrize(
-    ("text", "declared"), [*COMPOSED, *TENSORS], ids=lambda x: x if isinstance(x, str) else ""
-)
+@family("text, declared", [*COMPOSED, *TENSORS])
 def test_composed_functions_and_tensors(text: str, declared: dict) -> None:
     for name in declared:
         found = diff(text, name, declared=declared)

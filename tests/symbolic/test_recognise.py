@@ -16,6 +16,7 @@ from gradcli.symbolic.shapes.inference import infer
 from gradcli.symbolic.simplify.search import forms
 from gradcli.symbolic.trace.trace import derivative
 from gradcli.symbolic.verify import Points, evaluate, worst
+from tests.support.families import family
 from tests.symbolic.cost import cost
 
 POSITIVE = {"x": "scalar positive"}
@@ -77,7 +78,7 @@ NAMED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "answer"), NAMED)
+@family("text, answer", NAMED)
 def test_named(text: str, answer: str) -> None:
     found = diff(text, "x").text
     assert cost(found) <= cost(answer), found

@@ -12,6 +12,7 @@ import pytest
 from gradcli.language.runtime.run import prepare
 from gradcli.ops.errors import Fault
 from gradcli.symbolic import diff
+from tests.support.families import family
 from tests.symbolic.cost import cost
 
 TEXTBOOK = [
@@ -45,7 +46,7 @@ TEXTBOOK = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", TEXTBOOK)
+@family("text", TEXTBOOK)
 def test_first_derivative_is_right(text: str) -> None:
     result = diff(text, "x")
     assert result.checked is not None and result.checked["points"] == 3
@@ -60,7 +61,7 @@ def test_first_derivative_is_right(text: str) -> None:
     assert result.evaluate(x=x) == pytest.approx((ends[0] - ends[1]) / (2 * h), rel=1e-5)
 
 
-@pytest.mark.parametrize("text", TEXTBOOK)
+@family("text", TEXTBOOK)
 def test_answer_is_input_again(text: str) -> None:
     answer = diff(text, "x").text
     assert cost(answer) == diff(text, "x").costs["x"]

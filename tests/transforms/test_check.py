@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import gradcli as torch
-from gradcli.autograd import Function, gradcheck, gradgradcheck
+from gradcli.autograd import Function, forward_ad, gradcheck, gradgradcheck
 from gradcli.autograd.gradcheck import GradcheckError
 
 
@@ -147,3 +147,30 @@ def test_single_precision_is_warned_of():
     ones = torch.ones(2, requires_grad=True)
     with pytest.warns(UserWarning, match="Input #0 requires gradient and is not a double"):
         assert gradcheck(lambda a: a, ones, atol=0.1)
+
+
+def test_forward_over_reverse_takes_the_gradient_of_the_primal():
+    x = torch.tensor([0.3, -1.2], dtype=torch.float64, requires_grad=True)
+    for rev in (True, False):
+        options = {"check_rev_over_rev": rev, "check_undefined_grad": rev}
+        assert gradgradcheck(torch.sin, x, check_fwd_over_rev=True, **options)
+        assert not gradgradcheck(
+            lambda x: torch.sin(x.detach()) * x, x, check_fwd_over_rev=True, raise_exception=False,
+            **options,
+        )  # fmt: skip
+    with pytest.raises(AssertionError, match="check_undefined_grad"):
+        gradgradcheck(torch.sin, x, check_fwd_over_rev=True, check_rev_over_rev=False)
+
+
+def test_forward_ad_sees_the_level_of_a_check():
+    def wrong(x):
+        if forward_ad._current_level >= 0:
+            x, tangent = forward_ad.unpack_dual(x)
+            x = forward_ad.make_dual(x, tangent * 1.1)
+        return x * x
+
+    x = torch.tensor([0.3, -1.2], dtype=torch.float64, requires_grad=True)
+    assert gradcheck(wrong, x)
+    with pytest.raises(GradcheckError, match="forward mode mismatch"):
+        gradcheck(wrong, x, check_forward_ad=True)
+    assert forward_ad._current_level == -1

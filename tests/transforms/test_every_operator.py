@@ -16,6 +16,7 @@ from gradcli import func
 from gradcli.ops import OPERATORS
 from tests.ops.rows import weights
 from tests.ops.table import ROWS
+from tests.support.families import family
 
 
 def first_real(row):
@@ -88,7 +89,7 @@ def stacked(results):
     return [flat(r) for r in results]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@family("name", NAMES)
 def test_jvp_is_vjp_read_forwards(name):
     s = Setting(name)
     value, tangent = func.jvp(s.whole, s.points, s.along)
@@ -98,7 +99,7 @@ def test_jvp_is_vjp_read_forwards(name):
     agree((tangent * s.weights).sum(), product)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@family("name", NAMES)
 def test_jacobians_and_hessians_agree(name):
     s = Setting(name)
     agree(func.jacfwd(s.whole, s.argnums)(*s.points), func.jacrev(s.whole, s.argnums)(*s.points))
@@ -109,7 +110,7 @@ def test_jacobians_and_hessians_agree(name):
     agree(forward, reverse, 1e-8)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@family("name", NAMES)
 def test_vmap_is_a_stack_of_single_calls(name):
     s = Setting(name)
     mapped = func.vmap(s.whole)(*s.stacks)
@@ -118,7 +119,7 @@ def test_vmap_is_a_stack_of_single_calls(name):
     agree(moved.movedim(-1, 0), mapped, 1e-12)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@family("name", NAMES)
 def test_grad_and_vmap_go_in_any_order(name):
     s = Setting(name)
     grad = func.grad(s.loss, s.argnums)
@@ -129,7 +130,7 @@ def test_grad_and_vmap_go_in_any_order(name):
     agree(outside, inside)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@family("name", NAMES)
 def test_jvp_and_vmap_go_in_any_order(name):
     s = Setting(name)
     along = tuple(torch.stack([t, t * 0.5, -t]) for t in s.along)
@@ -143,7 +144,7 @@ def test_jvp_and_vmap_go_in_any_order(name):
     agree(func.jvp(func.vmap(s.whole), s.stacks, along)[1], single)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@family("name", NAMES)
 def test_second_derivatives_under_vmap(name):
     s = Setting(name)
     hessian = func.hessian(s.loss)

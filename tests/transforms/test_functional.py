@@ -9,6 +9,7 @@ import gradcli as torch
 from gradcli.autograd import functional, grad
 from gradcli.ops.errors import Fault
 from tests.oracles.record_functional import CASES, REFUSED, build, plain
+from tests.support.families import family
 from tests.support.oracles import load
 
 ORACLE = load("functional")
@@ -30,7 +31,7 @@ def compare(found, want):
         np.testing.assert_allclose(found["data"], want["data"], rtol=1e-12, atol=1e-14)
 
 
-@pytest.mark.parametrize("name", CASES)
+@family("name", CASES)
 def test_value(name):
     compare(plain(build(torch, CASES[name])), RECORDED[name]["result"])
 

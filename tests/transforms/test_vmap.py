@@ -12,6 +12,7 @@ from gradcli.func import grad, hessian, jacfwd, jacrev, jvp, vmap
 from gradcli.nn import functional as F
 from gradcli.ops.errors import Fault
 from gradcli.transforms.batched import Batched
+from tests.support.families import family
 
 RNG = np.random.default_rng(5)
 
@@ -90,7 +91,7 @@ def test_a_batch_is_a_loop(name, dim):
     np.testing.assert_allclose(found.numpy(), looped.numpy(), rtol=1e-13)
 
 
-@pytest.mark.parametrize("name", [n for n in FUNCTIONS if n not in ("argmax", "argsort", "any",
+@family("name", [n for n in FUNCTIONS if n not in ("argmax", "argsort", "any",
     "count", "compare")])  # fmt: skip
 def test_gradients_of_a_batch(name):
     """Each element's gradient, and the gradient through the mapped function, agree with loops."""

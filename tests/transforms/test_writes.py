@@ -14,6 +14,7 @@ import gradcli as torch
 import gradcli.autograd.forward_ad as fwad
 from gradcli.autograd import functional
 from gradcli.func import grad, hessian, jacfwd, jacrev, jvp, vjp, vmap
+from tests.support.families import family
 from tests.transforms import random_writes
 
 T = torch.tensor([1.0, 0.5, 0.25])
@@ -60,7 +61,7 @@ def test_random_functions(block):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("block", range(100))
+@family("block", range(100))
 def test_twenty_thousand_random_functions(block):
     tried, seed = 0, 10_000 + block * 1_000
     while tried < 200:

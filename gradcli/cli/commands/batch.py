@@ -14,55 +14,9 @@ import typer
 from gradcli import __version__
 from gradcli.cli import inputs, options
 from gradcli.cli.arguments import no_choice
-from gradcli.cli.options import option
+from gradcli.cli.options import entry
 from gradcli.cli.streams import standard_input, unwritable
-from gradcli.language.limits.sizes import OUTPUT_LIMIT
-from gradcli.language.runtime.run import MAX_DEPTH, MAX_STEPS
 from gradcli.ops.errors import ValueFault
-
-Jsonl = Annotated[
-    str | None, option("--jsonl", "Rows as JSON objects, one a line; - is stdin.", "FILE")
-]
-Csv = Annotated[str | None, option("--csv", "Rows as CSV; the header names the variables.", "FILE")]
-Npy = Annotated[
-    str | None, option("--npy", "A structured array, or a table with --columns.", "FILE")
-]
-Npz = Annotated[str | None, option("--npz", "An array for each variable, rows first", "FILE")]
-Parquet = Annotated[str | None, option("--parquet", "A Parquet file (needs pyarrow).", "FILE")]
-Columns = Annotated[str | None, option("--columns", "Names of the columns of --npy.", "NAMES")]
-Jobs = Annotated[
-    str | None, option("--jobs", "Jobs as JSON objects, one a line: expr, vars ...", "FILE")
-]
-Const = Annotated[
-    list[str] | None, option("--const", "The same in every row; may be repeated.", "NAME=VALUE")
-]
-Where = Annotated[str | None, option("--where", "Only rows for which this holds.", "COND")]
-Id = Annotated[str | None, option("--id", "Echo this column.", "COLUMN")]
-Out = Annotated[
-    str | None, option("--out", "Write here, whole at the end; - is stdout.", "FILE", also="-o")
-]
-Format = Annotated[
-    str | None, option("--format", "jsonl, csv, npz, npy or parquet; by suffix.", "FORM")
-]
-NoGrad = Annotated[bool, option("--no-grad", "Values only.")]
-Cotangent = Annotated[
-    str | None, option("--cotangent", "Weights of a result with entries.", "VALUE")
-]
-Workers = Annotated[int | None, option("--workers", "Processes (default: one a core).", "N")]
-Executor = Annotated[str, option("--executor", "processes (default), serial or dask.", "NAME")]
-Scheduler = Annotated[
-    str | None, option("--scheduler", "Of a Dask cluster; else a local one.", "ADDRESS")
-]
-Halt = Annotated[str, option("--halt", "Stop: never, at the first failure, or at N%.", "WHEN")]
-JournalFile = Annotated[
-    str | None, option("--journal", "Keep what is done; on disk within 1 s.", "FILE")
-]
-Resume = Annotated[bool, option("--resume", "Go on where the journal ends.")]
-Quiet = Annotated[bool, option("--quiet", "No bar and no summary.")]
-ProgressKind = Annotated[str, option("--progress", "auto (a bar), json or none.", "KIND")]
-Timeout = Annotated[float, option("--timeout", "Seconds allowed for a row; 0: no limit.", "S")]
-Rng = Annotated[int, option("--rng", "Seed; each row draws its own random numbers.", "SEED")]
-StatusFile = Annotated[str | None, typer.Argument(metavar="[JOURNAL]", hidden=True)]
 
 MOST_WORKERS = 256
 EXECUTORS = ("processes", "serial", "dask")
@@ -71,46 +25,47 @@ ARRAYS = ("npy", "npz", "parquet")
 OF_ROWS = ("wrt", "const", "where", "id", "no_grad", "cotangent")
 """Flags of rows, which a job states for itself."""
 
+OPTIONS: options.Group = {
+    "expression": options.TEXT["expression"],
+    "journal_file": (Annotated[str | None, typer.Argument(metavar="[JOURNAL]", hidden=True)], None),
+    "pieces": options.TEXT["pieces"],
+    "file": options.TEXT["file"],
+    "csv": entry("--csv", "Rows as CSV; the header names the variables.", "FILE"),
+    "jsonl": entry("--jsonl", "Rows as JSON objects, one a line; - is stdin.", "FILE"),
+    "npy": entry("--npy", "A structured array, or a table with --columns.", "FILE"),
+    "npz": entry("--npz", "An array for each variable, rows first", "FILE"),
+    "parquet": entry("--parquet", "A Parquet file (needs pyarrow).", "FILE"),
+    "columns": entry("--columns", "Names of the columns of --npy.", "NAMES"),
+    "jobs": entry("--jobs", "Jobs as JSON objects, one a line: expr, vars ...", "FILE"),
+    "out": entry("--out", "Write here, whole at the end; - is stdout.", "FILE", also="-o"),
+    "format": entry("--format", "jsonl, csv, npz, npy or parquet; by suffix.", "FORM"),
+    "wrt": (options.Wrt, None),
+    "const": entry(
+        "--const", "The same in every row; may be repeated.", "NAME=VALUE", kind=list[str]
+    ),
+    "where": entry("--where", "Only rows for which this holds.", "COND"),
+    "id": entry("--id", "Echo this column.", "COLUMN"),
+    "no_grad": entry("--no-grad", "Values only.", default=False),
+    "cotangent": entry("--cotangent", "Weights of a result with entries.", "VALUE"),
+    "dtype": options.VALUES["dtype"],
+    "rng": entry("--rng", "Seed; each row draws its own random numbers.", "SEED", 0),
+    "halt": entry("--halt", "Stop: never, at the first failure, or at N%.", "WHEN", "never"),
+    "journal": entry("--journal", "Keep what is done; on disk within 1 s.", "FILE"),
+    "resume": entry("--resume", "Go on where the journal ends.", default=False),
+    "workers": entry("--workers", "Processes (default: one a core).", "N", kind=int),
+    "executor": entry("--executor", "processes (default), serial or dask.", "NAME", "processes"),
+    "scheduler": entry("--scheduler", "Of a Dask cluster; else a local one.", "ADDRESS"),
+    "progress": entry("--progress", "auto (a bar), json or none.", "KIND", "auto"),
+    "quiet": entry("--quiet", "No bar and no summary.", default=False),
+    "json": options.SHOWN["json"],
+    "color": options.SHOWN["color"],
+    **options.LIMITS,
+    "timeout": entry("--timeout", "Seconds allowed for a row; 0: no limit.", "S", 10.0),
+}
 
-def batch(
-    ctx: typer.Context,
-    expression: options.Expression = None,
-    journal_file: StatusFile = None,
-    pieces: options.Pieces = None,
-    file: options.File = None,
-    csv: Csv = None,
-    jsonl: Jsonl = None,
-    npy: Npy = None,
-    npz: Npz = None,
-    parquet: Parquet = None,
-    columns: Columns = None,
-    jobs: Jobs = None,
-    out: Out = None,
-    format: Format = None,
-    wrt: options.Wrt = None,
-    const: Const = None,
-    where: Where = None,
-    id: Id = None,
-    no_grad: NoGrad = False,
-    cotangent: Cotangent = None,
-    dtype: options.DType = None,
-    rng: Rng = 0,
-    halt: Halt = "never",
-    journal: JournalFile = None,
-    resume: Resume = False,
-    workers: Workers = None,
-    executor: Executor = "processes",
-    scheduler: Scheduler = None,
-    progress: ProgressKind = "auto",
-    quiet: Quiet = False,
-    json: options.Json = False,
-    color: options.Color = "auto",
-    max_steps: options.MaxSteps = MAX_STEPS,
-    max_depth: options.MaxDepth = MAX_DEPTH,
-    max_output: options.MaxOutput = OUTPUT_LIMIT,
-    max_mem: options.MaxMem = inputs.DEFAULT_MEMORY,
-    timeout: Timeout = 10.0,
-) -> int:
+
+@options.taking(OPTIONS)
+def batch(ctx: typer.Context, **given: Any) -> int:
     """One record per row, in order; a bad row gets an error record and harms no other.
 
     A CSV or an array has the columns value, d_a, d_b ...; a row that failed is NaN there, and its
@@ -124,9 +79,9 @@ def batch(
 
     Example: gradcli batch "a*exp(-b*t)" --csv examples/decay.csv --wrt a,b
     """
-    asked = SimpleNamespace(**locals())
-    if expression == "status" and not _rows(asked):
-        return _status(journal_file, json)
+    asked = SimpleNamespace(ctx=ctx, **given)
+    if asked.expression == "status" and not _rows(asked):
+        return _status(asked.journal_file, asked.json)
     _check(asked)
     source = _source(asked)
     try:

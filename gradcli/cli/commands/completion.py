@@ -20,7 +20,6 @@ ALONE = {"--version": "Show the version", "--help": "Show the commands"}
 
 
 def completion(
-    ctx: typer.Context,
     shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")],
 ) -> None:
     """To use it: source <(gradcli completion bash), or gradcli completion fish | source

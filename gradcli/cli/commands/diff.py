@@ -4,17 +4,18 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import typer
 
 from gradcli.cli import inputs, options, output, watchdog
 from gradcli.cli.diff_output import say, write_json, write_text
-from gradcli.cli.options import option
+from gradcli.cli.options import entry
 from gradcli.engine import dtypes
 from gradcli.language.diagnostics.render import closest
-from gradcli.language.runtime.run import MAX_STEPS, Limits, Program, prepare
+from gradcli.language.runtime.run import Limits, Program, prepare
 from gradcli.language.syntax import nodes as n
 from gradcli.ops.errors import Fault, ValueFault
 from gradcli.symbolic import Declaration, directional_derivative
@@ -26,58 +27,35 @@ _KINDS = ("scalar", "vector", "matrix", "tensor")
 _VALUES = "a value is 2, 1,2,3 or pi/4, a declaration scalar, vector or matrix:n,m"
 
 
-Wrt = Annotated[
-    str | None,
-    option("--wrt", "By these; with --order 2, x,y is the mixed one: by x, then by y.", "NAMES"),
-]
-Order = Annotated[int, option("--order", "Differentiate N times.", "N")]
-Along = Annotated[
-    list[str] | None,
-    option(
-        "--along",
-        "In a direction: a name for it (x=v) or its values (x=1,0); may be repeated.",
-        "NAME=V",
+OPTIONS: options.Group = {
+    **options.TEXT,
+    "wrt": entry(
+        "--wrt", "By these; with --order 2, x,y is the mixed one: by x, then by y.", "NAMES"
     ),
-]
-Structured = Annotated[bool, option("--structured", "By symmetric matrices as such: 2G - diag(G).")]
-At = Annotated[list[str] | None, option("--at", "Evaluate there; may be repeated.", "NAME=VALUE")]
-Zeros = Annotated[bool, option("--zeros", "Where the derivative is zero (one scalar variable).")]
-Range = Annotated[
-    str | None, option("--range", "Look for zeros from A to B (default -10,10).", "A,B")
-]
-Taylor = Annotated[int | None, option("--taylor", "The Taylor series to order N instead.", "N")]
-Around = Annotated[str, option("--around", "The point of the series: 0, pi/2, a.", "A")]
-Let = Annotated[bool, option("--let/--no-let", "Name what stands twice (not in JSON).")]
-Latex = Annotated[bool, option("--latex", "Write LaTeX.")]
-Code = Annotated[str | None, option("--code", "Write a function: numpy, torch or jax.", "LIBRARY")]
+    "order": entry("--order", "Differentiate N times.", "N", 1),
+    "along": entry(
+        "--along", "In a direction: a name for it (x=v) or its values (x=1,0); may be repeated.",
+        "NAME=V", kind=list[str],
+    ),
+    "structured": entry(
+        "--structured", "By symmetric matrices as such: 2G - diag(G).", default=False
+    ),
+    "at": entry("--at", "Evaluate there; may be repeated.", "NAME=VALUE", kind=list[str]),
+    "zeros": entry("--zeros", "Where the derivative is zero (one scalar variable).", default=False),
+    "range": entry("--range", "Look for zeros from A to B (default -10,10).", "A,B"),
+    "taylor": entry("--taylor", "The Taylor series to order N instead.", "N", kind=int),
+    "around": entry("--around", "The point of the series: 0, pi/2, a.", "A", "0"),
+    "let": entry("--let/--no-let", "Name what stands twice (not in JSON).", default=True),
+    "latex": entry("--latex", "Write LaTeX.", default=False),
+    "code": entry("--code", "Write a function: numpy, torch or jax.", "LIBRARY"),
+    "given": options.VALUES["given"],
+    **{name: options.SHOWN[name] for name in ("json", "precision", "color")},
+    **{name: options.LIMITS[name] for name in ("max_steps", "max_mem", "timeout")},
+}  # fmt: skip
 
 
-def diff(
-    ctx: typer.Context,
-    expression: options.Expression = None,
-    pieces: options.Pieces = None,
-    file: options.File = None,
-    of: options.Of = None,
-    wrt: Wrt = None,
-    order: Order = 1,
-    along: Along = None,
-    structured: Structured = False,
-    at: At = None,
-    zeros: Zeros = False,
-    range: Range = None,
-    taylor: Taylor = None,
-    around: Around = "0",
-    let: Let = True,
-    latex: Latex = False,
-    code: Code = None,
-    given: options.Set = None,
-    json: options.Json = False,
-    precision: options.Precision = None,
-    color: options.Color = "auto",
-    max_steps: options.MaxSteps = MAX_STEPS,
-    max_mem: options.MaxMem = inputs.DEFAULT_MEMORY,
-    timeout: options.Timeout = 60.0,
-) -> None:
+@options.taking(OPTIONS)
+def diff(ctx: typer.Context, **given: Any) -> None:
     """A variable is declared by its shape: scalar, vector, vector:n, matrix, matrix:n,m or
     tensor:n,m,p, with symmetric, spd or positive after it. A value declares its shape, and the
     formula is evaluated at it. What is not declared is inferred and told. A program with loops and
@@ -85,37 +63,39 @@ def diff(
 
     Example: gradcli diff "x.T @ A @ x" --x vector --A matrix --wrt x
     """
-    digits = output.read_precision(precision)
+    asked = SimpleNamespace(**given)
+    digits = output.read_precision(asked.precision)
     _exclusive(
-        ("--along", bool(along)), ("--structured", structured), ("--taylor", taylor is not None),
-        ("--zeros", zeros),
+        ("--along", bool(asked.along)), ("--structured", asked.structured),
+        ("--taylor", asked.taylor is not None), ("--zeros", asked.zeros),
     )  # fmt: skip
-    _exclusive(("--latex", latex), ("--code", code is not None), ("--json", json))
-    _exclusive(("--zeros", zeros), ("--latex", latex), ("--code", code is not None))
-    source, mode = inputs.read_source(expression, pieces, file)
-    limits = inputs.limits(max_steps, max_mem)
-    watchdog.start(timeout, limits.memory or 0)
+    written = ("--latex", asked.latex), ("--code", asked.code is not None)
+    _exclusive(*written, ("--json", asked.json))
+    _exclusive(("--zeros", asked.zeros), *written)
+    source, mode = inputs.read_source(asked.expression, asked.pieces, asked.file)
+    limits = inputs.limits(asked.max_steps, asked.max_mem)
+    watchdog.start(asked.timeout, limits.memory or 0)
     job = _Job(prepare(source, mode), limits)
-    job.read(inputs.given_texts(job.program, ctx.obj, given), at or ())
-    if taylor is not None:
-        return job.taylor(wrt, taylor, around, json, latex)
-    result = job.result(wrt, order, along or (), structured, of)
-    found = None if zeros else job.evaluated(result)
-    looked = job.zeros(result, range) if zeros else None
-    if code is not None:
-        return say(result.code(code), "#", result)
-    if latex:
+    job.read(inputs.given_texts(job.program, ctx.obj, asked.given), asked.at or ())
+    if asked.taylor is not None:
+        return job.taylor(asked.wrt, asked.taylor, asked.around, asked.json, asked.latex)
+    result = job.result(asked.wrt, asked.order, asked.along or (), asked.structured, asked.of)
+    found = None if asked.zeros else job.evaluated(result)
+    looked = job.zeros(result, asked.range) if asked.zeros else None
+    if asked.code is not None:
+        return say(result.code(asked.code), "#", result)
+    if asked.latex:
         # Needed by --latex only.
         from gradcli.symbolic.printers.latex.writer import result_latex, symbol_of_derivative
 
         alone = len(result.derivatives) == 1
         left = symbol_of_derivative(next(iter(result.derivatives)), result, job.along)
-        text = result_latex(result, let, left if alone else None)
+        text = result_latex(result, asked.let, left if alone else None)
         return say(text + "\n", "%", result)
     watchdog.stop()
-    if json:
+    if asked.json:
         return write_json(result, found, looked, job)
-    return write_text(result, found, looked, job, let, digits)
+    return write_text(result, found, looked, job, asked.let, digits)
 
 
 def _exclusive(*given: tuple[str, bool]) -> None:

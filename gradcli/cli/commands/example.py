@@ -9,12 +9,11 @@ import typer
 from gradcli.cli import inputs, output
 from gradcli.cli.examples import listed
 from gradcli.cli.options import option
-from gradcli.language.diagnostics.render import closest
+from gradcli.language.diagnostics.render import did_you_mean
 from gradcli.ops.errors import ValueFault
 
 
 def example(
-    ctx: typer.Context,
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="One of them.")] = None,
     run: Annotated[bool, option("--run", "Run it instead of printing it.")] = False,
 ) -> int:
@@ -27,11 +26,9 @@ def example(
         return 0
     found = files.get(name) or files.get(f"{name}.grad")
     if found is None:
-        near = closest(name, [*files, *(known.removesuffix(".grad") for known in files)])
-        raise ValueFault(
-            "E0907", f"no example {name}", help=f"did you mean {near}?" if near else
-            "all of them: gradcli example",
-        )  # fmt: skip
+        names = [*files, *(file.removesuffix(".grad") for file in files)]
+        help = did_you_mean(name, names, "all of them: gradcli example")
+        raise ValueFault("E0907", f"no example {name}", help=help)
     if not run:
         output.write(inputs.read_text(found))
         return 0

@@ -13,7 +13,7 @@ from gradcli.cli import inputs, options, output, runner
 from gradcli.cli.job import Job
 from gradcli.cli.options import option
 from gradcli.engine import Tensor
-from gradcli.language.diagnostics.render import closest
+from gradcli.language.diagnostics.render import did_you_mean
 from gradcli.language.runtime.run import Outcome
 from gradcli.ops.errors import RuntimeFault, ValueFault
 
@@ -149,10 +149,9 @@ def shown(show: str | None, outcome: Outcome) -> list[tuple[str, str, Any, str]]
     parts: list[tuple[str, str, Any, str]] = []
     for name in (n.strip() for n in (show or "").split(",") if n.strip()):
         if name not in outcome.variables:
-            near = closest(name, outcome.variables)
             raise ValueFault(
                 "E0910", f"--show {name}: the program leaves no variable of that name",
-                help=f"did you mean {near}?" if near else None,
+                help=did_you_mean(name, outcome.variables, None),
             )  # fmt: skip
         value = outcome.variables[name]
         tensor = value if isinstance(value, Tensor) else inputs.as_result(value)

@@ -66,10 +66,13 @@ def _program(job: Job) -> str:
     names = job.wanted if of == "gradient" else list(job.leaves)
     compiled = runner.generated(job, names, of)
     if compiled is None:
-        raise RuntimeFault(
-            "E0404", "no program of operators: the text branches on values, prints or draws",
-            help="gradcli graph without --format ir shows what ran",
-        )  # fmt: skip
+        reasons: list[Any] = []
+        compiled = runner.of_program(job, names, of, reasons=reasons)
+        if compiled is None:
+            raise runner.not_generated(
+                job, "no program of operators", reasons[0],
+                "gradcli graph without --format ir shows what ran",
+            )  # fmt: skip
     named = ", ".join(f"x{i} = {name}" for i, name in enumerate(names))
     given = [job.leaves[name].detach() for name in names]
     return f"# {named}\n{compiled.ir(*given, of=of)}\n"

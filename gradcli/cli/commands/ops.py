@@ -10,13 +10,12 @@ from gradcli.cli import options, output
 from gradcli.cli.operator_table import FACTS, Entry, entries
 from gradcli.cli.options import option
 from gradcli.display.records import dump_json
-from gradcli.language.diagnostics.render import closest
+from gradcli.language.diagnostics.render import did_you_mean
 from gradcli.ops.errors import ValueFault
 from gradcli.ops.operator import OPERATORS, Operator
 
 
 def ops(
-    ctx: typer.Context,
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="One operator.")] = None,
     kind: Annotated[str | None, option("--kind", "Only of a kind: linear ...")] = None,
     search: Annotated[str | None, option("--search", "Only where this is said.")] = None,
@@ -67,9 +66,10 @@ def find(name: str) -> Operator | Entry:
         if whole in listed:
             entry = listed[whole]
             return by_name.get(entry.name, entry)
-    near = closest(name, {**by_name, **listed})
     raise ValueFault(
-        "E0907", f"no operator {name}", help=f"did you mean {near}?" if near else "all: gradcli ops"
+        "E0907",
+        f"no operator {name}",
+        help=did_you_mean(name, {**by_name, **listed}, "all: gradcli ops"),
     )
 
 
@@ -109,10 +109,9 @@ def _table(kind: str | None, search: str | None, count: bool, as_json: bool) -> 
     listed = entries(count or as_json)
     kinds = sorted({entry.kind for entry in listed})
     if kind is not None and kind not in kinds:
-        near = closest(kind, kinds)
         raise ValueFault(
             "E0907", f"no kind {kind}",
-            help=f"did you mean {near}?" if near else f"kinds are {', '.join(kinds)}",
+            help=did_you_mean(kind, kinds, f"kinds are {', '.join(kinds)}"),
         )  # fmt: skip
     word = (search or "").lower()
     listed = [

@@ -9,23 +9,21 @@ import typer
 from gradcli.cli import options, output
 from gradcli.display.records import dump_json
 from gradcli.language.diagnostics.codes import CODES
-from gradcli.language.diagnostics.render import closest
+from gradcli.language.diagnostics.render import did_you_mean
 from gradcli.ops.errors import ValueFault
 
 
 def why(
-    ctx: typer.Context,
     code: Annotated[str, typer.Argument(metavar="CODE", help="The code in brackets: E0301.")],
     json: options.Json = False,
 ) -> None:
     """Example: gradcli why E0301"""
     name = code.upper().strip("[]")
     if name not in CODES:
-        near = closest(name, CODES)
         raise ValueFault(
             "E0907",
             f"no error code {code}",
-            help=f"did you mean {near}?" if near else "codes look like E0301",
+            help=did_you_mean(name, CODES, "codes look like E0301"),
         )
     title, explanation, example = CODES[name]
     if json:

@@ -13,7 +13,7 @@ from gradcli.cli.repl.messages import translated
 from gradcli.cli.repl.session import LAST_BUT_ONE
 from gradcli.cli.repl.settings import SETTINGS, WrongSetting, unknown_setting
 from gradcli.cli.topics import TOPICS
-from gradcli.language.diagnostics.render import closest, inert
+from gradcli.language.diagnostics.render import closest, did_you_mean, inert
 from gradcli.language.syntax import nodes as n
 from gradcli.ops.errors import ValueFault
 
@@ -42,8 +42,7 @@ def run(shell: Shell, line: str) -> bool:
 
 def unknown(name: str) -> ValueFault:
     """The error of a command that there is not."""
-    near = closest(name, ALL)
-    help = f"did you mean :{near}?" if near else "all commands: :help"
+    help = did_you_mean(name, ALL, "all commands: :help", ":{}")
     return ValueFault("E0906", f"no command :{inert(name)}", help=help)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
@@ -11,7 +10,7 @@ from gradcli.cli.commands.ops import facts
 from gradcli.cli.repl.session import LAST_BUT_ONE, Session
 from gradcli.display.values import show_value
 from gradcli.engine import Tensor
-from gradcli.language.diagnostics.render import closest
+from gradcli.language.diagnostics.render import did_you_mean
 from gradcli.language.limits.sizes import Lazy
 from gradcli.language.names.attributes import CALL, READ
 from gradcli.language.names.mappings import Set
@@ -51,10 +50,12 @@ def describe(session: Session, name: str) -> str:
     table = namespace(".".join(filter(None, (modules.get(first, ""), path)))) if dot else None
     if table is not None and last in table:
         return _rows([(signature(last, table[last]), ""), *_doc(table[last])])
-    near = closest(name, [*session.variables, *NAMES, *CALLED, *by_name])
     raise ValueFault(
         "E0907", f"nothing is called {name} here",
-        help=f"did you mean {near}?" if near else ":vars shows the variables, :ops the operators",
+        help=did_you_mean(
+            name, [*session.variables, *NAMES, *CALLED, *by_name],
+            ":vars shows the variables, :ops the operators",
+        ),
     )  # fmt: skip
 
 
@@ -152,7 +153,8 @@ def _operator(op: Any) -> str:
 
 
 def _doc(function: Any) -> list[tuple[str, str]]:
-    doc = inspect.getdoc(function) if isinstance(function, Callable | property) else None  # type: ignore[arg-type]
+    described = callable(function) or isinstance(function, property)
+    doc = inspect.getdoc(function) if described else None
     return [("", line) for line in (doc or "").split("\n\n")[0].splitlines()]
 
 

@@ -20,7 +20,7 @@ from gradcli.cli.job import Job
 from gradcli.cli.repl.session import LAST_BUT_ONE, Session
 from gradcli.engine import Tensor, dtypes
 from gradcli.engine.creation import factories
-from gradcli.language.diagnostics.render import closest
+from gradcli.language.diagnostics.render import did_you_mean
 from gradcli.language.runtime.run import Limits
 from gradcli.language.syntax import nodes as n
 from gradcli.ops.errors import ValueFault
@@ -227,7 +227,6 @@ def _limits(own: Limits, asked: Mapping[str, Any]) -> Limits:
     return Limits(**{**fields, **changed})
 
 
-def _near(name: str, known: Sequence[str]) -> str:
-    near = closest(name, known)
+def _near(name: str, known: Sequence[str]) -> str | None:
     shown = [k for k in known if k != LAST_BUT_ONE]
-    return f"did you mean --{near}?" if near else f"it reads {', '.join(shown) or 'no variables'}"
+    return did_you_mean(name, known, f"it reads {', '.join(shown) or 'no variables'}", "--{}")

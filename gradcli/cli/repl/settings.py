@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 
 class WrongSetting(ValueError):
@@ -39,20 +39,14 @@ def app_dir() -> str:
     return os.path.join(home, "gradcli")
 
 
-class Setting:
+class Setting(NamedTuple):
     """One setting: what it is for, its default, and how its text is read and checked."""
 
-    __slots__ = ("choices", "default", "doc", "name", "read")
-
-    def __init__(
-        self, name: str, default: Any, doc: str, read: Callable[[str, str], Any],
-        choices: tuple[str, ...] = (),
-    ) -> None:  # fmt: skip
-        self.name = name
-        self.default = default
-        self.doc = doc
-        self.read = read
-        self.choices = choices
+    name: str
+    default: Any
+    doc: str
+    read: Callable[[str, str], Any]
+    choices: tuple[str, ...] = ()
 
 
 def _wrong(name: str, text: str, wanted: str) -> WrongSetting:

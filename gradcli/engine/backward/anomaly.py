@@ -7,13 +7,14 @@ rest of the time recording pays nothing for this.
 
 from __future__ import annotations
 
+import traceback
 from typing import Any
 
 import numpy as np
 
 from gradcli.engine.grad_mode import _Switch, mode
 from gradcli.engine.graph.node import Node
-from gradcli.engine.source_location import PROGRAM, Placed
+from gradcli.engine.source_location import PROGRAM, Placed, warn
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.ops.errors import Fault, RuntimeFault
 
@@ -31,6 +32,7 @@ class _Anomaly:
 
     def __init__(self, check_nan: bool) -> None:
         self.check_nan = check_nan
+        self.running: Node | None = None  # whose backward runs, and may record
 
     def look(self, node: Node, g: Any, pulled: tuple[Any, ...]) -> None:
         """Raise RuntimeFault (E0501) where one of the node's gradients has a NaN."""
@@ -48,18 +50,44 @@ class _Anomaly:
                 self.explain(node, fault)
                 raise fault
 
-    def explain(self, node: Node, fault: Fault) -> None:
-        """Give an error of backward the place of the forward call: ``fault.place``, and a note."""
-        place = place_of(node)
-        if place is None or hasattr(fault, "place"):
+    def explain(self, node: Node, fault: Exception) -> None:
+        """Warn of the node that an error of backward came from, with the place of its forward call.
+
+        A fault of gradcli's own gets the place too: ``fault.place``, and a note.
+        """
+        if hasattr(fault, "place"):
             return
-        fault.place = place  # type: ignore[attr-defined]
+        place = place_of(node)
+        _tell(f"Error detected in {node.name()}.", "caused the error", place)
+        if place is None:
+            return
+        cause = node.origin.seq.cause  # type: ignore[attr-defined]  # of a Placed number
+        while cause is not None:
+            said = f"\n\nPrevious calculation was induced by {cause.name()}."
+            _tell(said, "induced the previous calculation", place_of(cause))
+            cause = getattr(cause.origin.seq, "cause", None)
+        if not isinstance(fault, Fault):
+            return
         code, line = place
+        fault.place = place  # type: ignore[attr-defined]
         if code.co_filename != PROGRAM:
             fault.notes = (
                 *fault.notes,
                 f"the forward call of {node.name()} is in {code.co_filename}, line {line}",
             )
+
+
+def _tell(said: str, what: str, place: tuple[Any, int] | None) -> None:
+    """Warn of a node, with the line of its forward call; a program's errors show that in theirs."""
+    if place is None:
+        warn(
+            f"{said} No forward pass information available. Enable detect anomaly during forward "
+            "pass for more information."
+        )
+    elif place[0].co_filename != PROGRAM:
+        frame = traceback.FrameSummary(place[0].co_filename, place[1], place[0].co_name)
+        text = "".join(traceback.format_list([frame]))
+        warn(f"{said} Traceback of forward call that {what}:\n{text}")
 
 
 def _switch(looker: _Anomaly | None) -> None:
@@ -92,14 +120,15 @@ def is_anomaly_check_nan_enabled() -> bool:
 
 
 class detect_anomaly(_Switch):
-    """Inside, backward stops at the first NaN, and errors say where the forward call was.
+    """Inside, backward stops at the first NaN, and warnings say where the forward call was.
 
     Forward has to run inside too for its places to be known. Raises RuntimeFault (E0501).
 
     Example:
+        >>> import warnings
         >>> import gradcli
         >>> x = gradcli.tensor([0.0], requires_grad=True)
-        >>> with gradcli.autograd.detect_anomaly():
+        >>> with warnings.catch_warnings(action="ignore"), gradcli.autograd.detect_anomaly():
         ...     y = (gradcli.sqrt(x) * 0).sum()
         ...     try:
         ...         y.backward()
@@ -111,6 +140,11 @@ class detect_anomaly(_Switch):
     def __init__(self, check_nan: bool = True) -> None:
         super().__init__()
         self.looker: _Anomaly | None = _Anomaly(check_nan)
+        if type(self) is detect_anomaly:
+            warn(
+                "Anomaly Detection has been enabled. This mode will increase the runtime and "
+                "should only be enabled for debugging."
+            )
 
     def __enter__(self) -> None:
         self.previous.append(mode.inspect)

@@ -13,6 +13,7 @@ from gradcli.engine.backward.gradient_edges import GradientEdge, edge_of
 from gradcli.engine.backward.traverse import run
 from gradcli.engine.grad_mode import mode, refuse_in_transform, transformed
 from gradcli.engine.graph.node import Cotangents, Node
+from gradcli.engine.graph.torch_names import shown_edges
 from gradcli.engine.record.rule_compiler import pull_recorded
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.attributes import Size
@@ -130,7 +131,8 @@ def _applied(self: Node, *gradients: Tensor | None) -> Any:
     node = self if own is None else own(self)
     g = gradients[0] if node.outputs is None or expected == 1 else Cotangents(list(gradients))
     pulled = pull_recorded(node, g, wrap)
-    return pulled[0] if len(pulled) == 1 else tuple(pulled)
+    shown = len(shown_edges(node))  # what a node of PyTorch's has no place for comes last
+    return pulled[0] if shown == 1 else tuple(pulled)[:shown]
 
 
 Node.__call__ = _applied  # type: ignore[method-assign]

@@ -50,14 +50,14 @@ class Towards(frozenset[Node]):
 
 def collect(roots: Sequence[Node]) -> list[Node]:
     """All nodes and leaves behind ``roots``, youngest first."""
-    seen = set(roots)
-    stack = list(seen)
+    stack = list(set(roots))
+    seen: set[Node | None] = {None, *stack}
     order: list[Node] = []
     while stack:
         node = stack.pop()
         order.append(node)
         for edge in node.edges:
-            if edge is not None and edge not in seen:
+            if edge not in seen:
                 seen.add(edge)
                 stack.append(edge)
     order.sort(key=_by_age, reverse=True)
@@ -70,12 +70,12 @@ def _only_towards(wanted: dict[Any, Any], order: list[Node]) -> tuple[list[Node]
     What a stale view depends on is not known, so that is reached too, and raises.
     """
     runs: set[Node] = set()
+    reached: set[Any] = set(wanted)
     for node in reversed(order):
-        if node.__class__ is Stale or any(
-            e in runs or e in wanted for e in node.edges if e is not None
-        ):
+        if not reached.isdisjoint(node.edges) or node.__class__ is Stale:
             runs.add(node)
-    return [node for node in order if node in runs or node in wanted], runs
+            reached.add(node)
+    return [node for node in order if node in reached], runs
 
 
 def run(
@@ -196,11 +196,14 @@ def _walk_towards(
     """The plain pass that brings gradients to wanted places alone."""
     branches, careful = mode.branches, False
     order, runs = _only_towards(wanted, order)
+    pop = arrived.pop
     for node in order:
-        g = arrived.pop(node, None)
+        g = pop(node, None)
         if node in wanted:
             wanted[node] = g
-        if node in runs and (g is not None or node.foreign):
+            if node not in runs:
+                continue
+        if g is not None or node.foreign:
             step = node.step
             if step is not None and not (careful and node.op.kind in CHOSEN):
                 step(node, g, arrived, gone)
@@ -376,14 +379,18 @@ def _looked_at(node: Node, g: Any, recorded: bool, careful: bool) -> tuple[Any, 
     try:
         if node.saved.__class__ is Freed:
             _refuse_again(node)
+        if inspect is not None:
+            inspect.running = node
         pulled = pull_recorded(node, g, wrap) if recorded else _pulled(node, g)
-    except Fault as fault:
+    except Exception as fault:
+        if isinstance(fault, TypeError | AttributeError):
+            _refuse_freed_meanwhile(node)
         if inspect is not None:
             inspect.explain(node, fault)
         raise
-    except (TypeError, AttributeError):
-        _refuse_freed_meanwhile(node)
-        raise
+    finally:
+        if inspect is not None:
+            inspect.running = None
     if careful and node.op.kind in CHOSEN:
         pulled = taken(node, g, pulled)
     if inspect is not None:

@@ -396,24 +396,23 @@ def complex_of(real: Tensor, imag: Tensor) -> Tensor:
     return made
 
 
-def tril_indices(
-    row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None
-) -> Tensor:
-    """The places on and below a diagonal, as two rows of indices."""
-    charge_shape((3, row, col))
-    target = dtypes.int64 if dtype is None else to_dtype(dtype)
-    places = np.stack(np.tril_indices(row, offset, col)).astype(target.numpy)
-    return finish(places, target, False, device)
+def _half_indices(places: Any, said: str) -> Any:
+    def create(
+        row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None
+    ) -> Tensor:
+        charge_shape((3, row, col))
+        target = dtypes.int64 if dtype is None else to_dtype(dtype)
+        return finish(
+            np.stack(places(row, offset, col)).astype(target.numpy), target, False, device
+        )
+
+    create.__name__ = create.__qualname__ = places.__name__
+    create.__doc__ = f"The places on and {said} a diagonal, as two rows of indices."
+    return create
 
 
-def triu_indices(
-    row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None
-) -> Tensor:
-    """The places on and above a diagonal, as two rows of indices."""
-    charge_shape((3, row, col))
-    target = dtypes.int64 if dtype is None else to_dtype(dtype)
-    places = np.stack(np.triu_indices(row, offset, col)).astype(target.numpy)
-    return finish(places, target, False, device)
+tril_indices = _half_indices(np.tril_indices, "below")
+triu_indices = _half_indices(np.triu_indices, "above")
 
 
 def typed(dtype: DType, name: str) -> Any:

@@ -272,7 +272,7 @@ class Generator:
     def permutation(self, count: int) -> np.ndarray:
         """The numbers below ``count`` in a random order: Fisher and Yates, from the front."""
         order = np.arange(count)
-        entries: Any = memoryview(order)  # type: ignore[arg-type]  # read and written as Python's integers
+        entries = memoryview(order.data)  # read and written as Python's integers
         with _alone:
             for start in range(0, count - 1, _PIECE):
                 words = self.words(min(_PIECE, count - 1 - start)).tolist()

@@ -64,7 +64,8 @@ class Function:
         super().__init_subclass__(**options)
         if "vjp" in cls.__dict__:
             both = "backward" in cls.__dict__
-            cls.backward = staticmethod(_two_backwards) if both else cls.__dict__["vjp"]  # type: ignore[method-assign]
+            kind: Any = cls
+            kind.backward = staticmethod(_two_backwards) if both else cls.__dict__["vjp"]
 
     vmap: Any = None
     generate_vmap_rule = False

@@ -21,7 +21,7 @@ import weakref
 from _thread import RLock
 from collections.abc import Callable
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import Any
 
 from gradcli.engine.dtypes import CPU, DType
 from gradcli.engine.grad_mode import mode
@@ -37,6 +37,7 @@ def placed_number() -> Placed:
     """A sequence number that knows the line of the user's program: see ``State.placed``."""
     number = Placed(next_number())
     number.place = here()
+    number.cause = getattr(mode.inspect, "running", None)
     return number
 
 
@@ -73,16 +74,6 @@ class Kept:
 
     def __init__(self) -> None:
         self.grad: Any = None
-
-
-class Metadata(NamedTuple):
-    """What is known of an output of a node without the tensor."""
-
-    shape: tuple[int, ...]
-    dtype: DType
-    device: Any = CPU
-    is_nested_tensor: bool = False
-    is_cpp_nested_tensor: bool = False
 
 
 class Node:
@@ -139,10 +130,18 @@ class Node:
         return found
 
     @property
-    def _input_metadata(self) -> list[Metadata]:
+    def _input_metadata(self) -> list[Any]:
         """Shape, element type and place of each of the node's outputs: its backward's inputs."""
+        from gradcli.engine.named_tuples import results  # a few programs ask
+
         made = [(self.shape, self.dtype)] if self.outputs is None else self.outputs
-        return [Metadata(*o) for o in made if o is not None]
+        return [
+            results(
+                "TensorMetadata", shape=o[0], dtype=o[1], device=CPU,
+                is_nested_tensor=False, is_cpp_nested_tensor=False,
+            )
+            for o in made if o is not None
+        ]  # fmt: skip
 
     def _sequence_nr(self) -> int:
         return int(self.seq)
@@ -353,7 +352,7 @@ def freed(node: Node) -> RuntimeFault:
 
 
 def verify(node: Node, place: int, value: Any) -> None:
-    """Check that a saved value has not been written to since it was saved. Raises E0402.
+    """Check that a saved value has not been written to, or detached, since. Raises E0402.
 
     ``value`` is a saved Tensor, or for the output (place -1) the Meta that its tensor got later.
     """
@@ -366,6 +365,14 @@ def verify(node: Node, place: int, value: Any) -> None:
         shape, dtype, edge = made if place == -1 else (value.array.shape, value.dtype, value.edge)
         what = f"{kind} of {node.op.name} (shape {list(shape)})"
         raise changed(what, node, version, then, (shape, dtype, edge))
+    if place != -1 and value.edge is None:
+        edge = node.edges[place]
+        if edge is not None and not edge.leaf:
+            raise RuntimeFault(
+                "E0402",
+                "Trying to use a saved tensor that has been detached in-place, i.e. with "
+                ".detach_(). This is not supported, please use out-of-place `.detach()` instead",
+            )
 
 
 def changed(
@@ -379,7 +386,7 @@ def changed(
     shape, dtype, edge = tensor
     known = f"[gradcli.{dtype.scalar_name}Tensor {list(shape)}]"
     if edge is not None and not edge.leaf:
-        known += f", which is output {edge.number} of {edge.name().partition('Backward')[0]},"
+        known += f", which is output {edge.number} of {edge.name().rpartition('Backward')[0]},"
     hint = (
         "the backtrace further above shows the operation that failed to compute its gradient. The "
         "variable in question was changed in there or anywhere later. Good luck!"

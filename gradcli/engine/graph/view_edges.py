@@ -78,7 +78,7 @@ def output_name(edge: Any) -> str | None:
         return edge.source  # type: ignore[no-any-return]
     if edge is None or edge.leaf:
         return None
-    return f"Output {edge.number} of {edge.name().partition('Backward')[0]}"
+    return f"Output {edge.number} of {edge.name().rpartition('Backward')[0]}"
 
 
 _REASONS = {

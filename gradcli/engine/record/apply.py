@@ -46,7 +46,8 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
         for name, value in params.items():
             if isinstance(value, Slots):
                 if not isinstance(value, Plain):  # a batch of indices, of numbers that have none
-                    return value.__gradcli_apply__(op, tuple(args), params)  # type: ignore[attr-defined,no-any-return]
+                    batch: Any = value
+                    return batch.__gradcli_apply__(op, tuple(args), params)
                 params[name] = value.array
     first = inputs[0] if inputs else None
     if op.kind == "linear" and first.__class__ is Tensor and not first.array.ndim:
@@ -75,7 +76,8 @@ def finish(
     out = wrap(array, dtypes.dtype_of(array))
     if op.kind == "linear" and (array is raw[0] or getattr(array, "base", None) is not None):
         note_view(out, inputs[0])
-    if op.recorded and out.dtype.kind >= 2 and current().grad:
+    # A view of what was made in inference mode is such a tensor too, which no graph leads to.
+    if op.recorded and out.dtype.kind >= 2 and current().grad and not out.is_inference():
         record(op, inputs, params, out, raw)
     return out
 
@@ -98,7 +100,7 @@ def note_view(out: Tensor, source: Any) -> None:
     base = own.base = source if meta.base is None else meta.base
     state = current()
     own.made = meta.made if state.grad else "inference" if state.inference else "no_grad"
-    if not state.grad and base.edge is not None and out.dtype.kind >= 2:
+    if not state.grad and base.edge is not None and out.dtype.kind >= 2 and not own.inference:
         out.edge = Severed(out)
     base.meta.add_view(out)
 

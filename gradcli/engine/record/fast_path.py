@@ -303,7 +303,7 @@ def _recording(
         *([f"if not current().plain: return finish({general})",
            "if array is x0 or getattr(array, 'base', None) is not None: "
            f"note_view(out, {values[0]})",
-           "if e0 is None:",
+           "if e0 is None or (mode.inferring and out.is_inference()):",
            "    out.edge = None",
            "    return out"] if _may_be_view(op) else
           [f"if {' and '.join(f'e{i} is None' for i in active)}:",

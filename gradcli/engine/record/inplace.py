@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.grad_mode import current, mode, transformed
+from gradcli.engine.grad_mode import current, mode, restore, transformed
 from gradcli.engine.graph.node import AccumulateGrad, more
 from gradcli.engine.graph.view_edges import Stale, output_name, refusal
 from gradcli.engine.record.apply import apply, as_input, record
@@ -323,9 +323,7 @@ def _read_again(view: Tensor, base: Tensor) -> None:
     if view.dtype.is_complex is base.dtype.is_complex:
         record(OPERATORS["getitem"], [base], {"index": _places(view, base)}, again)
     else:
-        index = _places(_as_parts(wrap(view.array, view.dtype)), _as_parts(base))
-        again = OPERATORS["getitem"](_as_parts(base), index)
-        again = _of_parts(again) if view.dtype.is_complex else again
+        again = _parts_of_base(view, base)
     _keep_on(view, again.edge)
     view.edge = again.edge
     if view.edge is not None:
@@ -377,6 +375,19 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
             view.edge = Stale(view)
         else:
             _read_again(view, old)
+
+
+def _parts_of_base(view: Tensor, base: Tensor) -> Tensor:
+    """The entries of ``view``, one of the two complex and one real, as recorded from ``base``: also
+    where nothing else is."""
+    before = current()
+    restore(before.recording(True, False))
+    try:
+        whole = _as_parts(base)
+        found = OPERATORS["getitem"](whole, _places(_as_parts(wrap(view.array, view.dtype)), whole))
+        return _of_parts(found) if view.dtype.is_complex else found
+    finally:
+        restore(before)
 
 
 def _put_parts(before: Tensor, written: Tensor, out: Tensor) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from gradcli.engine.grad_mode import current, no_grad
 from gradcli.engine.tensor.tensor import Plain, Tensor
-from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
 from gradcli.ops.operator import Operator
 
 
@@ -22,6 +22,12 @@ def into(
     that cannot hold the result, TypeFault (E0303) where ``out`` is no tensor.
     """
     targets = out if isinstance(out, tuple | list) else (out,)
+    if any(getattr(v, "__gradcli_rank__", 0) > 1 for v in (*args, *options.values(), *targets)):
+        raise UnwrittenFault(
+            "E0414",
+            "the out= function would lose what a transform follows: forward AD and vmap take the "
+            "result of the function",
+        )
     for target in targets:
         if not isinstance(target, Plain):
             raise TypeFault("E0303", f"out must be a tensor, got {type(target).__name__}")
@@ -80,11 +86,13 @@ def with_out(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(*args, **options)
         return into(out, function, args, options)
 
-    call.__name__ = call.__qualname__ = getattr(function, "__name__", "") or function.name  # type: ignore[attr-defined]
-    call.__doc__ = function.__doc__ or getattr(function, "doc", None)
-    call.__module__ = getattr(function, "__module__", None) or __name__
-    call.__wrapped__ = getattr(function, "__wrapped__", function)  # type: ignore[attr-defined]
+    made: Any = call
+    named: Any = function
+    made.__name__ = made.__qualname__ = getattr(named, "__name__", "") or named.name
+    made.__doc__ = named.__doc__ or getattr(named, "doc", None)
+    made.__module__ = getattr(named, "__module__", None) or __name__
+    made.__wrapped__ = getattr(named, "__wrapped__", named)
     op = function if isinstance(function, Operator) else getattr(function, "operator", None)
     if op is not None:
-        call.operator = op  # type: ignore[attr-defined]
+        made.operator = op
     return call

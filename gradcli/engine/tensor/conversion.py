@@ -17,6 +17,15 @@ from gradcli.ops import OPERATORS
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
 
 
+def _as(name: str, dtype: Any) -> Any:
+    def method(self: Any, memory_format: Any = None) -> Any:
+        return self.to(dtype)
+
+    method.__name__, method.__qualname__ = name, f"Tensor.{name}"
+    method.__doc__ = f"As {dtype.name}."
+    return method
+
+
 class Conversions:
     """The part of Tensor that converts."""
 
@@ -66,49 +75,17 @@ class Conversions:
         """This tensor with another tensor's element type."""
         return self.to(other.dtype)
 
-    def float(self, memory_format: Any = None) -> Any:
-        """As float32."""
-        return self.to(dtypes.float32)
-
-    def double(self, memory_format: Any = None) -> Any:
-        """As float64."""
-        return self.to(dtypes.float64)
-
-    def long(self, memory_format: Any = None) -> Any:
-        """As int64."""
-        return self.to(dtypes.int64)
-
-    def int(self, memory_format: Any = None) -> Any:
-        """As int32."""
-        return self.to(dtypes.int32)
-
-    def bool(self, memory_format: Any = None) -> Any:
-        """As bool."""
-        return self.to(dtypes.bool_)
-
-    def half(self, memory_format: Any = None) -> Any:
-        """As float16."""
-        return self.to(dtypes.float16)
-
-    def short(self, memory_format: Any = None) -> Any:
-        """As int16."""
-        return self.to(dtypes.int16)
-
-    def char(self, memory_format: Any = None) -> Any:
-        """As int8."""
-        return self.to(dtypes.int8)
-
-    def byte(self, memory_format: Any = None) -> Any:
-        """As uint8."""
-        return self.to(dtypes.uint8)
-
-    def cfloat(self, memory_format: Any = None) -> Any:
-        """As complex64."""
-        return self.to(dtypes.complex64)
-
-    def cdouble(self, memory_format: Any = None) -> Any:
-        """As complex128."""
-        return self.to(dtypes.complex128)
+    float = _as("float", dtypes.float32)
+    double = _as("double", dtypes.float64)
+    long = _as("long", dtypes.int64)
+    int = _as("int", dtypes.int32)
+    bool = _as("bool", dtypes.bool_)
+    half = _as("half", dtypes.float16)
+    short = _as("short", dtypes.int16)
+    char = _as("char", dtypes.int8)
+    byte = _as("byte", dtypes.uint8)
+    cfloat = _as("cfloat", dtypes.complex64)
+    cdouble = _as("cdouble", dtypes.complex128)
 
     def to_sparse(self, *args: Any, **options: Any) -> Any:
         """This tensor: every tensor has strides here, and a layout changes no entry."""

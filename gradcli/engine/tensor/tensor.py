@@ -240,7 +240,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
 
     @property
     def _base(self) -> Tensor | None:
-        return None if self.meta is None else self.meta.base
+        return None if self.meta is None or self.meta.inference else self.meta.base
 
     def _is_view(self) -> bool:
         return self._base is not None
@@ -332,6 +332,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 "Can't detach views in-place. Use detach() instead.",
                 help="write v = v.detach(), which is a tensor of its own",
             )
+        self._meta()  # who saved this tensor looks whether it is still in the graph
         self.edge = None
         return self
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from gradcli.engine.creation.factories import empty, ones_like, zeros_like
@@ -24,6 +25,9 @@ __all__ = [
     "relu6", "rrelu", "selu", "sigmoid", "silu", "softmax", "softmin", "softplus", "softshrink",
     "softsign", "tanh", "tanhshrink", "threshold",
 ]  # fmt: skip
+
+_WRITTEN = ("celu", "elu", "hardtanh", "leaky_relu", "relu", "rrelu", "selu", "threshold")
+__all__ += [f"{name}_" for name in _WRITTEN]
 
 _names = public_operators()
 sigmoid, tanh = _names["sigmoid"], _names["tanh"]
@@ -58,6 +62,11 @@ def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype:
     return reductions.log_softmax(input, _implicit("log_softmax", input, dim), dtype=dtype)
 
 
+def _written(function: Callable[..., Any], input: Any, *args: Any) -> Any:
+    """``function`` written into ``input``: of a copy, which a rule that reads it may save."""
+    return input.copy_(function(input.clone(), *args))
+
+
 def relu(input: Any, inplace: bool = False) -> Any:
     """The larger of ``input`` and 0."""
     return input.relu_() if inplace else _O["relu"](input)
@@ -65,14 +74,14 @@ def relu(input: Any, inplace: bool = False) -> Any:
 
 def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     """``input`` where it is positive, else alpha*(exp(x) - 1)."""
-    out = _O["elu"](input, alpha)
-    return input.copy_(out) if inplace else out
+    return _written(elu, input, alpha) if inplace else _O["elu"](input, alpha)
 
 
 def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
     """``input`` where it is positive, else ``negative_slope * input``."""
-    out = _O["leaky_relu"](input, negative_slope)
-    return input.copy_(out) if inplace else out
+    if inplace:
+        return _written(leaky_relu, input, negative_slope)
+    return _O["leaky_relu"](input, negative_slope)
 
 
 def relu6(input: Any, inplace: bool = False) -> Any:
@@ -83,14 +92,14 @@ def relu6(input: Any, inplace: bool = False) -> Any:
 def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
     """``input`` held between two bounds; its slope at a bound is 0."""
     refuse_derivative("hardtanh", min_val=min_val, max_val=max_val)
+    if inplace:
+        return _written(hardtanh, input, min_val, max_val)
     if (min_val, max_val) == (-1.0, 1.0):
-        out = _O["hardtanh"](input)
-    else:
-        if input.dtype.kind < 2:
-            min_val, max_val = int(min_val), int(max_val)
-        held = _O["where"](input >= max_val, max_val, input)
-        out = called(_O["where"](input <= min_val, min_val, held), "HardtanhBackward0", input)
-    return input.copy_(out) if inplace else out
+        return _O["hardtanh"](input)
+    if input.dtype.kind < 2:
+        min_val, max_val = int(min_val), int(max_val)
+    held = _O["where"](input >= max_val, max_val, input)
+    return called(_O["where"](input <= min_val, min_val, held), "HardtanhBackward0", input)
 
 
 def _like(value: Any, input: Any) -> Any:
@@ -108,14 +117,16 @@ def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
 
 def silu(input: Any, inplace: bool = False) -> Any:
     """x * sigmoid(x)."""
-    out = called(input * _O["sigmoid"](input), "SiluBackward0", input)
-    return input.copy_(out) if inplace else out
+    if inplace:
+        return _written(silu, input)
+    return called(input * _O["sigmoid"](input), "SiluBackward0", input)
 
 
 def mish(input: Any, inplace: bool = False) -> Any:
     """x * tanh(softplus(x))."""
-    out = called(input * _O["tanh"](_O["softplus"](input)), "MishBackward0", input)
-    return input.copy_(out) if inplace else out
+    if inplace:
+        return _written(mish, input)
+    return called(input * _O["tanh"](_O["softplus"](input)), "MishBackward0", input)
 
 
 def gelu(input: Any, approximate: str = "none") -> Any:
@@ -159,10 +170,11 @@ def hardsigmoid(input: Any, inplace: bool = False) -> Any:
 
 def hardswish(input: Any, inplace: bool = False) -> Any:
     """``x * hardsigmoid(x)``."""
+    if inplace:
+        return _written(hardswish, input)
     middle = input * (input + 3.0) / 6.0
     out = _O["where"](input <= -3, 0.0, _O["where"](input < 3, middle, input))
-    out = called(out, "HardswishBackward0", input)
-    return input.copy_(out) if inplace else out
+    return called(out, "HardswishBackward0", input)
 
 
 def hardshrink(input: Any, lambd: float = 0.5) -> Any:
@@ -311,3 +323,16 @@ def _dropped(input: Any, p: float, training: bool, inplace: bool, shape: tuple) 
     kept = _like(bernoulli(empty(shape, dtype=input.dtype), 1.0 - p), input)
     out = called(input * (kept / (1.0 - p) if p < 1 else kept * 0.0), "MulBackward0", input, None)
     return input.copy_(out) if inplace else out
+
+
+def _in_place(function: Callable[..., Any]) -> Callable[..., Any]:
+    def written(input: Any, *args: Any, **options: Any) -> Any:
+        return function(input, *args, inplace=True, **options)
+
+    written.__name__ = written.__qualname__ = f"{function.__name__}_"
+    written.__doc__ = f"``{function.__name__}``, written into ``input``."
+    return written
+
+
+for _name in _WRITTEN:
+    globals()[f"{_name}_"] = _in_place(globals()[_name])

@@ -43,7 +43,11 @@ def _convolved(
         )  # fmt: skip
     kernel = tuple(weight.shape[2:])
     steps, spread = each(stride, rank, "stride"), each(dilation, rank, "dilation")
-    source, sides = input, _sides(padding, kernel, spread, rank)
+    source, sides = input, sides_of(padding, kernel, spread, rank)
+    if min(sides) < 0 or 0 in kernel:
+        raise RuntimeFault("E0304", "negative padding and kernels of size 0 are not supported")
+    if padding == "same" and max(steps) > 1:
+        raise RuntimeFault("E0304", "padding='same' is not supported for strided convolutions")
     found, out = windows(pad(input, sides) if any(sides) else input, kernel, steps, spread, True)
     # (groups, O/g, C/g * k) with (N, groups, C/g * k, out): a product of matrices
     n, volume = input.shape[0], channels // groups * math.prod(kernel)
@@ -56,7 +60,8 @@ def _convolved(
     return _O["squeeze"](made, 0) if single else made
 
 
-def _sides(padding: Any, kernel: tuple, dilation: tuple, rank: int) -> list[int]:
+def sides_of(padding: Any, kernel: tuple, dilation: tuple, rank: int) -> list[int]:
+    """What to pad before and after each dimension, the last one first."""
     if padding == "valid":
         return [0] * (2 * rank)
     sides = []
@@ -159,7 +164,7 @@ def unfold(
     """The windows of ``(N, C, H, W)`` as columns."""
     kernel = each(kernel_size, 2, "kernel_size")
     spread, steps = each(dilation, 2, "dilation"), each(stride, 2, "stride")
-    input = pad(input, _sides(padding, kernel, spread, 2))
+    input = pad(input, sides_of(padding, kernel, spread, 2))
     found, out = windows(input, kernel, steps, spread)
     columns = _O["permute"](found, (0, 1, 4, 5, 2, 3))
     shape = (input.shape[0], input.shape[1] * math.prod(kernel), math.prod(out))

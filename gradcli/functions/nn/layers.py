@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -133,8 +134,19 @@ def instance_norm(
     """``batch_norm`` for each sample alone."""
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
-    shape = (1, -1) + (1,) * (len(input.shape) - 2)
-    out = _standard(input, tuple(range(2, len(input.shape))), eps)
+    shape, dims = (1, -1) + (1,) * (len(input.shape) - 2), tuple(range(2, len(input.shape)))
+    count = math.prod(input.shape[2:])
+    if count == 1:
+        raise ValueFault(
+            "E0301",
+            f"Expected more than 1 spatial element when training, got input size {input.shape}",
+        )
+    if running_mean is not None:  # they move towards the means over the samples
+        with no_grad():
+            mean, spread = _O["mean"](input, dims), _O["var"](input, dims, 1)
+            running_mean.mul_(1 - momentum).add_(momentum * _O["mean"](mean, 0))
+            running_var.mul_(1 - momentum).add_(momentum * _O["mean"](spread, 0))
+    out = _standard(input, dims, eps)
     scale, shift = (None if v is None else _O["reshape"](v, shape) for v in (weight, bias))
     return _scaled(out, scale, shift)
 

@@ -230,6 +230,8 @@ def gaussian_nll_loss(
     """The negative log-likelihood of normal numbers of mean ``input`` and variance ``var``."""
     if isinstance(var, float):
         var = input.new_full(tuple(input.shape), var)
+    if not getattr(var, "batch", False) and (var.detach() < 0).any():
+        raise ValueFault("E0304", "var has negative entry/entries")
     if 0 < len(var.shape) == len(input.shape) - 1 and var.shape == input.shape[:-1]:
         var = _O["unsqueeze"](var, -1)  # a variance for each row
     # The floor under the variance lets no gradient through, as in PyTorch.

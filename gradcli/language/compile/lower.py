@@ -291,15 +291,12 @@ class Lowerer:
         return Value(ast.Constant(value, **self.at(node)), 1, not bits, bits)
         yield
 
-    def String(self, node: n.String) -> Lowering:
-        """A text as written."""
+    def String(self, node: n.String | n.Literal) -> Lowering:
+        """A text, ``True``, ``False``, ``None`` or ``...`` as written."""
         return Value(ast.Constant(node.value, **self.at(node)), 1)
         yield
 
-    def Literal(self, node: n.Literal) -> Lowering:
-        """``True``, ``False``, ``None`` or ``...``."""
-        return Value(ast.Constant(node.value, **self.at(node)), 1)
-        yield
+    Literal = String
 
     def Binary(self, node: n.Binary) -> Lowering:
         """``a op b``: inline where the result cannot grow past its bounds, else by a helper."""
@@ -458,15 +455,12 @@ class Lowerer:
         # Never deeper than it is: a slice cannot be kept in a temporary.
         return Value(ast.Slice(*parts, **self.at(node)), 1)
 
-    def Tuple(self, node: n.Tuple) -> Lowering:
-        """A tuple, its items in the order written."""
+    def Tuple(self, node: n.Tuple | n.List) -> Lowering:
+        """A tuple or a list, its items in the order written."""
         codes, depth = yield from self.items(node.items)
-        return Value(ast.Tuple(codes, LOAD, **self.at(node)), depth)
+        return Value(getattr(ast, type(node).__name__)(codes, LOAD, **self.at(node)), depth)
 
-    def List(self, node: n.List) -> Lowering:
-        """A list, its items in the order written."""
-        codes, depth = yield from self.items(node.items)
-        return Value(ast.List(codes, LOAD, **self.at(node)), depth)
+    List = Tuple
 
     def Set(self, node: n.Set) -> Lowering:
         """A set, its items in the order written."""
@@ -1097,11 +1091,6 @@ class Lowerer:
         self.out.append(self.assign(f"v_{node.name}", self.name(kind)))
         self.decorate(f"v_{node.name}", decorators, node)
 
-    def Outer(self, _node: n.Outer) -> Lowering:
-        """Nothing here: the function that it stands in begins with it."""
-        return
-        yield
-
     def Annotation(self, node: n.Annotation) -> Lowering:
         """An assignment, where there is a value."""
         if node.value is not None:
@@ -1267,33 +1256,21 @@ class Lowerer:
         orelse = (yield node.orelse) if node.orelse else []
         self.out.append(ast.For(target, walked, [*stores, *body], orelse, **where))
 
-    def Break(self, node: n.Break) -> Lowering:
-        """A break; a trace shows it as it begins."""
+    def Break(self, node: n.Statement) -> Lowering:
+        """``break``, ``continue`` or ``pass``; a trace shows it as it begins."""
         self.out += self.announced(node)
-        self.out.append(ast.Break(**self.at(node)))
+        self.out.append(getattr(ast, type(node).__name__)(**self.at(node)))
         return
         yield
 
-    def Continue(self, node: n.Continue) -> Lowering:
-        """A continue; a trace shows it as it begins."""
-        self.out += self.announced(node)
-        self.out.append(ast.Continue(**self.at(node)))
-        return
-        yield
+    Continue = Pass = Break
 
-    def Pass(self, node: n.Pass) -> Lowering:
-        """A pass; a trace shows it as it begins."""
-        self.out += self.announced(node)
-        self.out.append(ast.Pass(**self.at(node)))
-        return
-        yield
-
-    def Import(self, _node: n.Import) -> Lowering:
+    def Import(self, _node: n.Statement) -> Lowering:
         """Nothing runs: the check before has found what the names stand for."""
         return
         yield
 
-    FromImport = Import
+    FromImport = Outer = Import
 
     def Assert(self, node: n.Assert) -> Lowering:
         """A test; the message is computed only where it fails."""
@@ -1386,14 +1363,8 @@ def lower(
     checked.require(inputs)
     work = Lowerer(checked, frozenset(inputs), keep, trace, lists_in_place)
     body = work.program()
-    main = ast.FunctionDef(
-        name="main",
-        args=arguments([f"v_{name}" for name in inputs], []),
-        body=body,
-        decorator_list=[],
-        lineno=1,
-        col_offset=0,
-    )
+    taken = arguments([f"v_{name}" for name in inputs], [])
+    main = ast.FunctionDef("main", taken, body, [], lineno=1, col_offset=0)
     if "type_params" in ast.FunctionDef._fields:
         main.type_params = []  # type: ignore[attr-defined]  # from Python 3.12 on
     tree = ast.Module(body=[main], type_ignores=[])

@@ -7,11 +7,11 @@ are in the name table or are inputs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from gradcli.engine.tensor.tensor import Tensor
-from gradcli.language.diagnostics.render import SyntaxFault, closest, located
+from gradcli.language.diagnostics.render import SyntaxFault, did_you_mean, located
 from gradcli.language.names.table import CALLED, NAMES, namespace
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.source import Source
@@ -185,6 +185,14 @@ class Checked:
             for one in self.module.body
         )
 
+    @property
+    def last_assigned(self) -> str:
+        """The variable that the last line assigns, or "": a text that ends so means that."""
+        last = self.module.body[-1] if self.module.body else None
+        if isinstance(last, n.Assign) and isinstance(last.targets[0], n.Name):
+            return last.targets[0].id
+        return ""
+
     def require(self, given: Iterable[str]) -> None:
         """Check that every name is known, given ``given``.
 
@@ -250,108 +258,141 @@ def check(source: Source, module: n.Module, before: Checked | None = None) -> Ch
                 "E0205", f"`{name}` is an imported module and cannot be assigned", source,
                 place.start, place.end, help="choose another name for the variable",
             )  # fmt: skip
-    work: list[tuple[n.Node, _Scope, bool]] = [(s, top, False) for s in reversed(module.body)]
+    work: _Work = [(s, top, False) for s in reversed(module.body)]
     while work:
         node, scope, loop = work.pop()
-        _visit(checked, node, scope, loop, work)
+        _check_place(checked, node, scope, loop)
+        visit = _VISITS.get(node.__class__)
+        if visit is None:
+            work += [(child, scope, loop) for child in reversed(n.children(node))]
+        else:
+            visit(checked, node, scope, loop, work)
     return checked
 
 
-def _visit(checked: Checked, node: Any, scope: _Scope, loop: bool, work: list) -> None:
-    kind = node.__class__
-    if kind is n.Name:
-        if node.id == "__name__":
-            return
-        binding = scope.binds(node.id)
-        if binding is not None:
-            checked.variables.add(id(node))
-            if binding.prefix:
-                checked.renamed[id(node)] = f"{binding.prefix}{node.id}"
-            if node.id in binding.counters and not scope.binds("range"):
-                checked.counters.add(id(node))
-        elif node.id not in checked.modules and node.id not in checked.imported:
-            checked.outer.setdefault(node.id, node)
+_Work = list[tuple[n.Node, _Scope, bool]]
+"""What is still to be looked at: a node, the scope that it stands in, and whether in a loop."""
+
+
+def _check_place(checked: Checked, node: n.Node, scope: _Scope, loop: bool) -> None:
+    """Whether a statement may stand where it does. Raises SyntaxFault (E0160, E0161)."""
+    code = said = help = ""
+    if isinstance(node, n.Return) and not scope.function:
+        code, said = "E0160", "`return` outside a function"
+        help = "to show a value, write print(...); the last expression is the result"
+    elif isinstance(node, n.Yield) and not scope.function:
+        code, said = "E0160", "`yield` outside a function"
+        help = "a list is made with [x for x in items], or by append in a loop"
+    elif isinstance(node, n.Break | n.Continue) and not loop:
+        word = type(node).__name__.lower()
+        code, said = "E0161", f"`{word}` outside a loop"
+        help = f"`{word}` stands in the body of a while or for"
+    if code:
+        raise SyntaxFault(code, said, checked.source, node.start, node.end, help=help)
+
+
+def _visit_name(checked: Checked, node: n.Name, scope: _Scope, _loop: bool, _work: _Work) -> None:
+    """A variable of the program where a scope binds it, else a name from outside."""
+    if node.id == "__name__":
         return
-    if kind is n.Call and isinstance(node.func, n.Name) and not scope.binds(node.func.id):
+    binding = scope.binds(node.id)
+    if binding is not None:
+        checked.variables.add(id(node))
+        if binding.prefix:
+            checked.renamed[id(node)] = f"{binding.prefix}{node.id}"
+        if node.id in binding.counters and not scope.binds("range"):
+            checked.counters.add(id(node))
+    elif node.id not in checked.modules and node.id not in checked.imported:
+        checked.outer.setdefault(node.id, node)
+
+
+def _visit_call(checked: Checked, node: n.Call, scope: _Scope, loop: bool, work: _Work) -> None:
+    """A name that is called, and is not the program's own, is a function's."""
+    if isinstance(node.func, n.Name) and not scope.binds(node.func.id):
         checked.called.add(node.func.id)
-    if kind is n.Return and not scope.function:
-        raise SyntaxFault(
-            "E0160", "`return` outside a function", checked.source, node.start, node.end,
-            help="to show a value, write print(...); the last expression is the result",
-        )  # fmt: skip
-    if kind in (n.Break, n.Continue) and not loop:
-        word = "break" if kind is n.Break else "continue"
-        raise SyntaxFault(
-            "E0161", f"`{word}` outside a loop", checked.source, node.start, node.end,
-            help=f"`{word}` stands in the body of a while or for",
-        )  # fmt: skip
-    if kind is n.Yield and not scope.function:
-        raise SyntaxFault(
-            "E0160", "`yield` outside a function", checked.source, node.start, node.end,
-            help="a list is made with [x for x in items], or by append in a loop",
-        )  # fmt: skip
-    if kind is n.Sum:
-        checked.sums = True
-    if kind is n.Outer:
-        _outer(checked, node, scope)
-        return
-    if kind in _FUNCTIONS:
-        _count(checked, node)
-    if kind in (n.Def, n.Lambda):
-        params = {p.name for p in node.params}
-        own = _assigned(node.body) if kind is n.Def else set()
-        counters = _counting(node.body, own - params) if kind is n.Def else ()
-        body_scope = _Scope(params | own, scope.outside, True, counters)
-        work += [(p.default, scope, loop) for p in reversed(node.params) if p.default is not None]
-        body = node.body if kind is n.Def else (node.body,)
-        work += [(s, body_scope, False) for s in reversed(body)]
-        in_class = scope.outside is not scope
-        work += [
-            (d, scope, loop) for d in getattr(node, "decorators", ())
-            if not (in_class and isinstance(d, n.Name) and d.id in METHOD_MARKS)
-        ]  # fmt: skip
-        return
-    if kind is n.ClassDef:
-        inner = _Scope(_assigned(node.body), scope, False)
-        inner.prefix = checked.prefixes[id(node)] = f"c{checked.functions}_"
-        inner.outside = scope.outside
-        work += [(s, inner, False) for s in reversed(node.body)]
-        work += [(s, scope, loop) for s in (*node.bases, *node.decorators)]
-        return
-    if kind is n.Annotation:
-        work += [(part, scope, loop) for part in (node.target, node.value) if part is not None]
-        return
-    if isinstance(node, n.Comprehension):
-        inner = _Scope(
-            {t.id for c in node.clauses for t in n.walk(c.target) if isinstance(t, n.Name)},
-            scope.outside, scope.function, _counted_by(node.clauses),
-        )  # fmt: skip
-        if id(node) in checked.in_place:
-            inner.prefix = f"c{checked.functions}_"
-        work.append((node.element, inner, False))
-        for i, clause in enumerate(node.clauses):
-            work.append((clause.iter, scope if i == 0 else inner, False))
-            work += [(c, inner, False) for c in (clause.target, *clause.conditions)]
-        return
-    inside = loop or kind in (n.While, n.For)
-    if inside and kind in (n.While, n.For):  # the else of a loop is no part of it
-        work += [(child, scope, loop) for child in reversed(node.orelse)]
-        later = {id(child) for child in node.orelse}
-        work += [
-            (child, scope, True) for child in reversed(n.children(node)) if id(child) not in later
-        ]
-        return
-    work += [(child, scope, inside) for child in reversed(n.children(node))]
+    work += [(child, scope, loop) for child in reversed(n.children(node))]
+
+
+def _visit_sum(checked: Checked, node: n.Sum, scope: _Scope, loop: bool, work: _Work) -> None:
+    checked.sums = True
+    work += [(term, scope, loop) for term in reversed(node.terms)]
+
+
+def _visit_function(
+    checked: Checked, node: n.Def | n.Lambda, scope: _Scope, loop: bool, work: _Work
+) -> None:
+    """A function's body in a scope of its own; its defaults and decorators in the one around."""
+    _count(checked, node)
+    names = {p.name for p in node.params}
+    body: tuple[n.Node, ...]
+    decorators: tuple[n.Expr, ...] = ()
+    counters: Iterable[str] = ()
+    if isinstance(node, n.Def):
+        own = _assigned(node.body)
+        counters = _counting(node.body, own - names)
+        names |= own
+        body, decorators = node.body, node.decorators
+    else:
+        body = (node.body,)
+    inner = _Scope(names, scope.outside, True, counters)
+    work += [(p.default, scope, loop) for p in reversed(node.params) if p.default is not None]
+    work += [(s, inner, False) for s in reversed(body)]
+    in_class = scope.outside is not scope
+    work += [
+        (d, scope, loop) for d in decorators
+        if not (in_class and isinstance(d, n.Name) and d.id in METHOD_MARKS)
+    ]  # fmt: skip
+
+
+def _visit_class(
+    checked: Checked, node: n.ClassDef, scope: _Scope, loop: bool, work: _Work
+) -> None:
+    _count(checked, node)
+    inner = _Scope(_assigned(node.body), scope, False)
+    inner.prefix = checked.prefixes[id(node)] = f"c{checked.functions}_"
+    inner.outside = scope.outside
+    work += [(s, inner, False) for s in reversed(node.body)]
+    work += [(s, scope, loop) for s in (*node.bases, *node.decorators)]
+
+
+def _visit_annotation(
+    _checked: Checked, node: n.Annotation, scope: _Scope, loop: bool, work: _Work
+) -> None:
+    work += [(part, scope, loop) for part in (node.target, node.value) if part is not None]
+
+
+def _visit_comprehension(
+    checked: Checked, node: n.Comprehension, scope: _Scope, _loop: bool, work: _Work
+) -> None:
+    """All of it but what the first clause goes over stands in a scope of its own."""
+    _count(checked, node)
+    inner = _Scope(
+        {t.id for c in node.clauses for t in n.walk(c.target) if isinstance(t, n.Name)},
+        scope.outside, scope.function, _counted_by(node.clauses),
+    )  # fmt: skip
+    if id(node) in checked.in_place:
+        inner.prefix = f"c{checked.functions}_"
+    work.append((node.element, inner, False))
+    for i, clause in enumerate(node.clauses):
+        work.append((clause.iter, scope if i == 0 else inner, False))
+        work += [(c, inner, False) for c in (clause.target, *clause.conditions)]
+
+
+def _visit_loop(
+    _checked: Checked, node: n.While | n.For, scope: _Scope, loop: bool, work: _Work
+) -> None:
+    """The ``else`` of a loop is no part of it."""
+    work += [(child, scope, loop) for child in reversed(node.orelse)]
+    later = {id(child) for child in node.orelse}
+    inside = [child for child in n.children(node) if id(child) not in later]
+    work += [(child, scope, True) for child in reversed(inside)]
 
 
 METHOD_MARKS = ("staticmethod", "classmethod", "property")
 """The decorators that say what kind of method stands under them."""
-_FUNCTIONS = frozenset(
-    (n.Def, n.Lambda, n.ClassDef, n.ListComp, n.SetComp, n.DictComp, n.GeneratorExp)
-)
 
 
-def _outer(checked: Checked, node: n.Outer, scope: _Scope) -> None:
+def _visit_outer(checked: Checked, node: n.Outer, scope: _Scope, _loop: bool, _work: _Work) -> None:
     """Check ``global`` and ``nonlocal``: each name is bound where they say."""
     top = scope
     while top.parent is not None:
@@ -365,6 +406,15 @@ def _outer(checked: Checked, node: n.Outer, scope: _Scope) -> None:
                 "E0165", f"`{node.word} {name}` means no variable of {what}", checked.source,
                 node.start, node.end, help="choose another name, or give the value as a parameter",
             )  # fmt: skip
+
+
+_VISITS: dict[type, Callable[[Checked, Any, _Scope, bool, _Work], None]] = {
+    n.Name: _visit_name, n.Call: _visit_call, n.Sum: _visit_sum, n.Outer: _visit_outer,
+    n.Def: _visit_function, n.Lambda: _visit_function, n.ClassDef: _visit_class,
+    n.Annotation: _visit_annotation, n.While: _visit_loop, n.For: _visit_loop,
+    **dict.fromkeys((n.ListComp, n.SetComp, n.DictComp, n.GeneratorExp), _visit_comprehension),
+}  # fmt: skip
+"""The nodes whose children do not all stand in the scope around, or that say something."""
 
 
 def _aliased(module: n.Module, before: Checked | None) -> n.Module:
@@ -500,8 +550,7 @@ def _imports(checked: Checked, statements: Iterable[n.Statement]) -> None:
                 elif namespace(f"{node.module}.{name}") is not None:
                     checked.modules[alias or name] = f"{node.module}.{name}"
                 else:
-                    near = closest(name, table)
-                    mend = f"did you mean `{near}`?" if near else _module_help(name)
+                    mend = did_you_mean(name, table, _module_help(name), "`{}`")
                     raise SyntaxFault(
                         "E0163", f"`{node.module}` has no `{name}` here", checked.source,
                         node.start, node.end, help=mend,

@@ -282,6 +282,14 @@ def closest(word: str, candidates: Iterable[str]) -> str | None:
     return best[3] if best else None
 
 
+def did_you_mean(
+    word: str, candidates: Iterable[str], otherwise: str | None, form: str = "{}"
+) -> str | None:
+    """The help that names the candidate closest to ``word``, as ``form`` has it, or another."""
+    near = closest(word, candidates)
+    return otherwise if near is None else f"did you mean {form.format(near)}?"
+
+
 def _once(word: str) -> list[str]:
     """The letters of a word, those that repeat once."""
     return [letter for letter, _ in groupby(word)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradcli.language.diagnostics.calls import call_help
 from gradcli.language.diagnostics.unknown_names import attribute_help, name_help
@@ -26,14 +26,11 @@ SHORT = 24
 """The longest text of an operand that stands in a message instead of its shape."""
 
 
-class Frame:
+class Frame(NamedTuple):
     """One open call: the node that ran in it, and the function (or module) it belongs to."""
 
-    __slots__ = ("holder", "node")
-
-    def __init__(self, node: n.Node, holder: n.Node) -> None:
-        self.node = node
-        self.holder = holder
+    node: n.Node
+    holder: n.Node
 
 
 def labels(fault: Fault, frames: Sequence[Frame], program: Any, said: str = "") -> list[Label]:

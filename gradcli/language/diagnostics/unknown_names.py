@@ -16,7 +16,7 @@ from gradcli.language.diagnostics.foreign_names import (
     VALUES,
     module_help,
 )
-from gradcli.language.diagnostics.render import SyntaxFault, closest
+from gradcli.language.diagnostics.render import SyntaxFault, closest, did_you_mean
 from gradcli.language.names.attributes import WITHHELD, attributes_of
 from gradcli.language.names.exceptions import UnknownAttribute
 from gradcli.language.names.table import CALLED, CONSTANTS, NAMES, namespace
@@ -126,8 +126,7 @@ _NO_VALUE = re.compile(r"no value yet for '(\w+)'")
 def attribute_help(fault: UnknownAttribute) -> str | None:
     """What to write instead of an attribute that a value does not have (E0204)."""
     kind, name = fault.kind, str(fault.name)
-    near = closest(name, attributes_of(kind))
-    mend = f"did you mean `{near}`?" if near else None
+    mend = did_you_mean(name, attributes_of(kind), None, "`{}`")
     if kind.__name__ in ("function", "builtin_function_or_method", "Operator"):
         return "to use what it gives, call it first: x.sum().item()"
     if kind is list:

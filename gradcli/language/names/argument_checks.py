@@ -8,8 +8,9 @@ tensors and numbers costs one look at each type.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
+from functools import cache, partial
+from sys import modules
 from types import FunctionType
 from typing import Any
 
@@ -17,9 +18,10 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.creation import factories
+from gradcli.engine.record.fast_path import FUNCTIONS
 from gradcli.engine.record.out import into
 from gradcli.engine.tensor.tensor import Tensor, wrap
-from gradcli.functions import methods, overloads, reshaping, scatter
+from gradcli.functions.index import HOMES
 from gradcli.language.limits.sizes import (
     LIST_LIMIT,
     SHORT,
@@ -30,6 +32,7 @@ from gradcli.language.limits.sizes import (
     check_nested,
 )
 from gradcli.language.names import builtins
+from gradcli.language.names.calling import named
 from gradcli.language.type_names import a_value
 from gradcli.ops.errors import TypeFault, ValueFault
 from gradcli.ops.memory_budget import charge
@@ -37,7 +40,7 @@ from gradcli.ops.operator import OPERATORS, PARAM_ALIASES, Operator
 
 _PLAIN = frozenset((Tensor, float))
 _HEAVY = frozenset((list, tuple, range, Lazy))
-_COMPOSED = frozenset(module.__name__ for module in methods.COMPOSED)
+_COMPOSED = frozenset(f"gradcli.functions.{module}" for module in HOMES if module != "overloads")
 _ALIASES = {alias: op for op in OPERATORS.values() for alias in (op.name, *op.aliases)}
 
 
@@ -98,13 +101,13 @@ def _operator(function: Any) -> Operator | None:
     return function if isinstance(function, Operator) else getattr(function, "operator", None)
 
 
-@functools.cache
+@cache
 def with_checks(function: Any, count: int | None = None) -> Any:
     """``function`` of a table with its arguments looked at; ``count`` where a call has so many.
 
     Functions that look at their arguments themselves pass unchanged.
     """
-    special = _SPECIAL.get(function) or _SPECIAL.get(getattr(function, "operator", None))
+    special = _special(function)
     if special is not None:
         return special
     module = getattr(function, "__module__", "") or ""
@@ -139,8 +142,7 @@ def _operator_with_checks(function: Any, op: Operator, count: int | None) -> Cal
             return slow(x, y)
 
         call = binary
-    call.__name__ = name
-    return call
+    return named(call, name)
 
 
 def _numpy_names(function: Any) -> dict[str, str]:
@@ -174,8 +176,7 @@ def _any_arguments(function: Any, op: Operator, arity: int) -> Callable:
         result = op(*args, **options)
         return result.item() if getattr(result, "ndim", 1) == 0 else result
 
-    call.__name__ = name
-    return call
+    return named(call, name)
 
 
 _NUMBERS = frozenset((float, int, complex, bool))
@@ -189,7 +190,7 @@ def method_with_checks(name: str, method: Callable, count: int | None) -> Callab
     """A method of Tensor with its arguments looked at."""
     if count == 0:
         return method
-    special = _SPECIAL.get(method)
+    special = _special(method)
     if special is not None:
         return special
     if method.__module__ in _COMPOSED and _code(method).co_varnames[:1] != ("self",):
@@ -243,17 +244,20 @@ def _tensors(values: Any, name: str) -> Any:
     return values
 
 
-def _joining(function: Callable, name: str) -> Callable:
+def _joining(function: Callable) -> Callable:
+    name = function.__name__
+
     def call(tensors: Any, dim: Any = 0, axis: Any = None) -> Any:
         if dim.__class__ is Tensor and dim.array.ndim:
             raise TypeFault("E0303", f"{name} takes its tensors in a list", help=f"{name}([a, b])")
         return function(_tensors(tensors, name), checked_option(dim if axis is None else axis))
 
-    call.__name__ = name
-    return call
+    return named(call, name)
 
 
-def _parting(function: Callable, pieces: Callable[[int, Any], int], name: str) -> Callable:
+def _parting(pieces: Callable[[int, Any], int], function: Callable) -> Callable:
+    name = function.__name__
+
     def call(x: Any, *args: Any, **options: Any) -> Any:
         x = checked_data(x, name)
         args = tuple(checked_option(a) for a in args)
@@ -265,24 +269,24 @@ def _parting(function: Callable, pieces: Callable[[int, Any], int], name: str) -
         charge(TENSOR_BYTES * check_length(pieces(most, size)))
         return function(x, *args, **options)
 
-    call.__name__ = name
-    return call
+    return named(call, name)
 
 
-def _data_first(function: Callable, name: str) -> Callable:
+def _data_first(function: Callable) -> Callable:
     """Functions of one tensor and dimensions."""
+    name = function.__name__
 
     def call(x: Any, *args: Any, **options: Any) -> Any:
         for key, value in options.items():
             options[key] = checked_option(value)
         return function(checked_data(x, name), *[checked_option(a) for a in args], **options)
 
-    call.__name__ = name
-    return call
+    return named(call, name)
 
 
-def _making(function: Callable, name: str) -> Callable:
+def _making(function: Callable) -> Callable:
     """Functions that make a tensor of data."""
+    name = function.__name__
 
     def call(data: Any = (), *args: Any, **options: Any) -> Any:
         data = bounded_lists(data)
@@ -290,8 +294,7 @@ def _making(function: Callable, name: str) -> Callable:
             options[key] = checked_option(value)
         return function(data, *[checked_option(a) for a in args], **options)
 
-    call.__name__ = name
-    return call
+    return named(call, name)
 
 
 def _few(most: int, size: Any) -> int:
@@ -318,24 +321,33 @@ def _gather(x: Any, indices: Any, dim: Any = 0) -> Any:
     )
 
 
-# By function: what bounds the size of its result, which no operator's declaration says.
-_SPECIAL: dict[Any, Callable] = {
-    OPERATORS["gather"]: _gather,
-    overloads.cat: _joining(overloads.cat, "cat"),
-    overloads.stack: _joining(overloads.stack, "stack"),
-    reshaping.split: _parting(reshaping.split, _few, "split"),
-    reshaping.chunk: _parting(reshaping.chunk, lambda most, n: min(most, n), "chunk"),
-    reshaping.unbind: _parting(reshaping.unbind, lambda most, _: most, "unbind"),
-    reshaping.tensor_split: _parting(reshaping.tensor_split, _sections, "tensor_split"),
-    factories.tensor: _making(factories.tensor, "tensor"),
-    factories.as_tensor: _making(factories.as_tensor, "as_tensor"),
-    overloads.is_tensor: overloads.is_tensor,
-    Tensor: _making(Tensor, "Tensor"),
-    Tensor.abs: _data_first(Tensor.abs, "abs"),  # type: ignore[attr-defined]
-    **{f: _data_first(f, f.__name__) for f in (
-        overloads.torch_max, overloads.torch_min, scatter.diag, scatter.diag_embed,
-        overloads.flatten, overloads.numel)},
-}  # fmt: skip
+_BOUNDED: dict[tuple[str, str], Callable[[Callable], Callable]] = {
+    ("overloads", "cat"): _joining,
+    ("overloads", "stack"): _joining,
+    ("reshaping", "split"): partial(_parting, _few),
+    ("reshaping", "chunk"): partial(_parting, min),
+    ("reshaping", "unbind"): partial(_parting, lambda most, _: most),
+    ("reshaping", "tensor_split"): partial(_parting, _sections),
+    ("factories", "tensor"): _making,
+    ("factories", "as_tensor"): _making,
+    ("overloads", "is_tensor"): lambda function: function,
+    **{("overloads", name): _data_first for name in ("torch_max", "torch_min", "flatten", "numel")},
+    **{("scatter", name): _data_first for name in ("diag", "diag_embed")},
+}
+"""By module and name: what bounds the size of a result, which no operator's declaration says."""
+
+
+def _special(function: Any) -> Callable | None:
+    if getattr(function, "operator", function) is OPERATORS["gather"]:
+        return _gather
+    if function is Tensor:
+        return _making(Tensor)
+    if function is FUNCTIONS["abs"]:
+        return _data_first(FUNCTIONS["abs"])
+    module, name = getattr(function, "__module__", None) or "", getattr(function, "__name__", "")
+    bounded = _BOUNDED.get((module.rpartition(".")[2], name))
+    own = bounded is not None and getattr(modules[module], name, None) is function
+    return bounded(function) if bounded is not None and own else None
 
 
 # Names of parameters, of which a few are names of operators, too.
@@ -371,7 +383,6 @@ def composed(function: Callable) -> Callable:
         return function(*given, **options)
 
     call.__name__ = name
-    call.__module__ = __name__
     if hasattr(function, "dtype"):  # x.type(torch.LongTensor)
         call.dtype = function.dtype  # type: ignore[attr-defined]
     return call

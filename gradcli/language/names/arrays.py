@@ -17,6 +17,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.language.limits.sizes import as_list, check_nested
 from gradcli.language.names import argument_checks, attributes, settings
+from gradcli.language.names.calling import named
 from gradcli.language.names.records import TypeName
 from gradcli.language.type_names import a_value
 from gradcli.ops.errors import TypeFault
@@ -190,9 +191,7 @@ def by_numpy(function: Callable, otherwise: Any = None) -> Callable:
         made = function(*values, **_options(options))
         return array_of(made) if "out" not in options else options["out"]
 
-    call.__name__ = getattr(function, "__name__", "array")
-    call.__module__ = __name__
-    return call
+    return named(call, getattr(function, "__name__", "array"))
 
 
 ELEMENTWISE: dict[str, Callable] = {
@@ -236,8 +235,7 @@ def _method(name: str, function: Callable) -> Callable:
         _charged(values)
         return array_of(function(*values, **_options(options)))
 
-    call.__name__ = name
-    return call
+    return named(call, name)
 
 
 def _as_type(self: NumpyArray, dtype: Any) -> Any:
@@ -274,8 +272,7 @@ def _operator(name: str, function: Callable) -> Callable:
         _charged(values)
         return array_of(function(*values))
 
-    apply.__name__ = name
-    return apply
+    return named(apply, name)
 
 
 def _reflected(function: Callable) -> Callable:
@@ -367,9 +364,7 @@ def _made(make: Callable) -> Callable:
             return array_of(made.array)
         return made
 
-    call.__name__ = make.__name__
-    call.__module__ = __name__
-    return call
+    return named(call, make.__name__)
 
 
 _LINALG: dict[str, Callable] = dict(  # noqa: C408 -- names, not texts
@@ -426,9 +421,7 @@ def _drawn(name: str, sizes: str) -> Callable:
         options = {k: v if isinstance(v, tuple) else _plain(v) for k, v in options.items()}
         return array_of(getattr(_of_the_run(), name)(*values, **options))
 
-    call.__name__ = name
-    call.__module__ = __name__
-    return call
+    return named(call, name)
 
 
 def _shuffled(values: Any) -> None:

@@ -21,8 +21,9 @@ from gradcli.engine.graph.node import AccumulateGrad, Handle, Node
 from gradcli.engine.named_tuples import Extremes, Range, Results
 from gradcli.engine.tensor.attributes import Size, Storage
 from gradcli.engine.tensor.tensor import Tensor
-from gradcli.functions.methods import LATER_METHODS
-from gradcli.language.names import argument_checks, builtins, functions, identity, mappings
+from gradcli.functions import methods
+from gradcli.functions.index import LATER_METHODS
+from gradcli.language.names import argument_checks, builtins, identity, mappings
 from gradcli.language.names.exceptions import UnknownAttribute
 from gradcli.language.names.texts import STRING_METHODS
 from gradcli.language.type_names import a_value
@@ -62,7 +63,7 @@ def _tensor_methods() -> dict[str, Any]:
     table["data_ptr"] = identity.data_pointer
     table["numpy"] = _numpy
     operators = (name for op in OPERATORS.values() for name in (op.name, *op.aliases))
-    for base in (*operators, *functions.composed(), *LATER_METHODS, "put", "slogdet", "resize_as"):
+    for base in (*operators, *methods.COMPOSED, *LATER_METHODS, "put", "slogdet", "resize_as"):
         for name in (base, f"{base}_"):  # and in place
             method = getattr(Tensor, name, None)
             if callable(method) and not name.startswith("_"):

@@ -14,7 +14,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.tensor.tensor import Tensor
-from gradcli.functions.arithmetic import round as round_to
+from gradcli.functions.index import found
 from gradcli.language.limits.sizes import (
     INT_BITS,
     WALKED,
@@ -32,7 +32,7 @@ from gradcli.language.limits.sizes import (
     take_steps,
     too_large,
 )
-from gradcli.language.names.calling import called
+from gradcli.language.names.calling import called, named
 from gradcli.language.type_names import EXCEPTIONS, a_value
 from gradcli.ops.errors import LimitFault, TypeFault, ValueFault
 from gradcli.ops.operator import OPERATORS
@@ -304,8 +304,7 @@ def _extreme(name: str, python: Callable) -> Callable:
             found = pairwise(found, value)
         return found
 
-    extreme.__name__ = name
-    return extreme
+    return named(extreme, name)
 
 
 _NONE = object()
@@ -338,7 +337,11 @@ def _absolute(value: Any) -> Any:
 def _rounded(value: Any, digits: Any = None, *, decimals: Any = None) -> Any:
     digits = decimals if digits is None else digits  # PyTorch's name for it
     if _is_data(value):
-        return OPERATORS["round"](value) if digits is None else round_to(value, decimals=digits)
+        return (
+            OPERATORS["round"](value)
+            if digits is None
+            else found("arithmetic.round")(value, decimals=digits)
+        )
     if digits is None:
         return bounded(_round(value))
     # Python would compute 10**digits first.
@@ -356,8 +359,7 @@ def _every(name: str, python: Callable) -> Callable:
             return OPERATORS[name](value, *args, **options)
         return python(counted(value))
 
-    test.__name__ = name
-    return test
+    return named(test, name)
 
 
 _DIGITS = 1000

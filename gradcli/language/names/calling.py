@@ -43,6 +43,14 @@ def keywords(function: Any) -> Any:
     return call
 
 
+def named(function: Any, name: str, kind: type | None = None) -> Any:
+    """``function`` under the name that programs have it by; ``kind`` is the class that it makes."""
+    function.__name__ = name
+    if kind is not None:
+        function.__gradcli_kind__ = lambda: kind
+    return function
+
+
 def called(value: Any, what: str) -> Callable:
     """``value``, where it can be called. Raises TypeFault (E0303)."""
     if not callable(value) or getattr(value, "__gradcli_rank__", False):

@@ -6,13 +6,6 @@ from typing import Any
 
 from gradcli.engine import dtypes, grad_mode
 from gradcli.engine.creation import factories, sampling
-from gradcli.functions import methods
-
-
-def composed() -> dict[str, Any]:
-    """The functions of the Python face that are composed of operators: all are pure."""
-    return {name: f for name, f in methods.functions().items() if not name.startswith("_")}
-
 
 _CREATED = (
     "tensor", "as_tensor", "ones", "zeros", "full", "empty", "eye", "arange", "linspace",

@@ -19,7 +19,7 @@ from typing import Any
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.limits.sizes import SHORT, WALKED, Lazy, as_list, check_nested
 from gradcli.language.names import argument_checks, attributes, mappings
-from gradcli.language.names.calling import called
+from gradcli.language.names.calling import called, named
 from gradcli.language.names.context_managers import CONTEXTS
 from gradcli.language.names.exceptions import UnknownAttribute, unknown
 from gradcli.language.names.records import NOTHING
@@ -357,8 +357,7 @@ def _walked(walk: Callable) -> Callable:
     def call(self: Any, *args: Any, **options: Any) -> Lazy:
         return Lazy("generator", walk(self, *args, **options))
 
-    call.__name__ = walk.__name__
-    return call
+    return named(call, walk.__name__)
 
 
 def _constructor(name: str) -> Callable:
@@ -372,7 +371,6 @@ def _constructor(name: str) -> Callable:
         return found
 
     make.__name__ = name
-    make.__module__ = __name__
     make.__gradcli_kind__ = kind  # type: ignore[attr-defined]
     make.__gradcli_base__ = lambda: _layers(name)  # type: ignore[attr-defined]
     return make
@@ -423,9 +421,7 @@ def _checked(function: Callable) -> Callable:
             *map(_option, args), **{key: _option(value) for key, value in options.items()}
         )
 
-    call.__name__ = function.__name__
-    call.__module__ = __name__
-    return call
+    return named(call, function.__name__)
 
 
 @functools.cache
@@ -467,7 +463,6 @@ def parametrize() -> dict[str, Any]:
         return module
 
     register.__name__ = "register_parametrization"
-    register.__module__ = __name__
     made = {name: _checked(getattr(face, name)) for name in (
         "is_parametrized", "remove_parametrizations")}  # fmt: skip
     return {**made, "register_parametrization": register, "cached": face.cached}
@@ -505,7 +500,6 @@ def data() -> dict[str, Any]:
     }  # fmt: skip
     for name, function in made.items():
         function.__name__ = name
-        function.__module__ = __name__
     for kind in kinds:
         made[kind.__name__].__gradcli_kind__ = functools.partial(lambda found: found, kind)
     return made

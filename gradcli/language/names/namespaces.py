@@ -21,7 +21,7 @@ from gradcli.engine.creation.generator import Generator
 from gradcli.engine.graph.node import Node
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Tensor
-from gradcli.functions import overloads, reshaping
+from gradcli.functions import methods, overloads, reshaping
 from gradcli.language.names import (
     argument_checks,
     builtins,
@@ -30,6 +30,7 @@ from gradcli.language.names import (
     functions,
     settings,
 )
+from gradcli.language.names.calling import named
 from gradcli.language.type_names import a_value
 from gradcli.ops.errors import LimitFault, TypeFault
 from gradcli.ops.operator import OPERATORS
@@ -122,16 +123,14 @@ def _writing(name: str, method: Callable) -> Callable:
             )
         return argument_checks.method_with_checks(name, method, None)(input, *args, **options)
 
-    call.__name__ = name
-    call.__module__ = __name__
-    return call
+    return named(call, name)
 
 
 def _torch_table(names: Mapping[str, Any]) -> dict[str, Any]:
     table = dict(names)
     for name in builtins.PYTHON_ONLY:
         table.pop(name, None)
-    table.update(functions.composed())
+    table.update(methods.COMPOSED)
     table.update(functions.created())
     table.update(_in_place())
     table.update(factories.TYPED)
@@ -278,8 +277,7 @@ def _anomaly(name: str) -> Callable[[], bool]:
     def ask() -> bool:
         return getattr(importlib.import_module("gradcli.engine.backward.anomaly"), name)()
 
-    ask.__name__ = name
-    return ask
+    return named(ask, name)
 
 
 # What takes functions, layers and schedulers is a hundredth of the time at start-up each, and few
@@ -338,7 +336,7 @@ def torch(names: Mapping[str, Any]) -> Namespace:
 def numpy(names: Mapping[str, Any]) -> Namespace:
     """``import numpy``: the same tensors; those made here are float64, as NumPy's arrays are."""
     table = dict(names)
-    table.update(functions.composed())
+    table.update(methods.COMPOSED)
     for name in ("array", "asarray", "ones", "zeros", "full", "eye", "arange", "linspace"):
         table[name] = _wide(getattr(factories, {"array": "tensor", "asarray": "tensor"}.get(
             name, name)))  # fmt: skip
@@ -373,8 +371,7 @@ def _wide(make: Callable) -> Callable:
         finally:
             dtypes.set_default_dtype(before)
 
-    made.__name__ = make.__name__
-    return made
+    return named(made, make.__name__)
 
 
 def _number_of(dtype: dtypes.DType) -> Callable:
@@ -383,9 +380,7 @@ def _number_of(dtype: dtypes.DType) -> Callable:
     def number(value: Any = 0) -> Tensor:
         return factories.tensor(argument_checks.bounded_lists(value), dtype=dtype)
 
-    number.__name__ = dtype.name
-    number.__module__ = __name__
-    return number
+    return named(number, dtype.name)
 
 
 def math(names: Mapping[str, Any]) -> Namespace:
@@ -395,7 +390,7 @@ def math(names: Mapping[str, Any]) -> Namespace:
         "log10 log1p sqrt cbrt hypot floor ceil trunc pow isnan isinf isfinite pi e inf nan prod "
         "erf erfc gamma lgamma copysign"
     )
-    known = {**functions.composed(), **names}
+    known = {**methods.COMPOSED, **names}
     table = {name: known[name] for name in wanted.split()}
     for name in ("floor", "ceil", "trunc"):
         table[name] = _whole(names[name], getattr(python, name))
@@ -412,9 +407,7 @@ def _whole(of_tensors: Any, of_numbers: Callable) -> Callable:
     def call(x: Any) -> Any:
         return of_numbers(x) if x.__class__ in (float, int) else of_tensors(x)
 
-    call.__name__ = of_numbers.__name__
-    call.__module__ = __name__
-    return call
+    return named(call, of_numbers.__name__)
 
 
 MOST_FACTORS = 500
@@ -436,9 +429,7 @@ def _counting(function: Callable) -> Callable:
                 )  # fmt: skip
         return builtins.bounded(function(*numbers, **options))
 
-    call.__name__ = name
-    call.__module__ = __name__
-    return call
+    return named(call, name)
 
 
 STANDARD = (

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gradcli.language.limits.sizes import WALKED
-from gradcli.language.names.calling import of_program, plain
+from gradcli.language.names.calling import named, of_program, plain
 from gradcli.language.names.exceptions import (
     KINDS,
     ErrorKind,
@@ -461,8 +461,7 @@ def _operator(name: str) -> Callable:
         method = self.record.method(name)
         return NotImplemented if method is None else method(self, *others)
 
-    apply.__name__ = name
-    return apply
+    return named(apply, name)
 
 
 for _name in (
@@ -477,8 +476,7 @@ def _unary(name: str) -> Callable:
     def apply(self: Instance) -> Any:
         return self._asked(name, f"has no {name}")(self)
 
-    apply.__name__ = name
-    return apply
+    return named(apply, name)
 
 
 for _name in ("__neg__", "__pos__", "__abs__", "__invert__"):

@@ -15,6 +15,7 @@ from typing import Any
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.limits.sizes import SHORT, Lazy, as_list, check_nested
 from gradcli.language.names import attributes
+from gradcli.language.names.calling import named
 from gradcli.language.type_names import a_value
 from gradcli.ops.errors import TypeFault
 
@@ -90,10 +91,7 @@ def _constructor(kind: Any, name: str) -> Callable:
         _bounded(made)
         return made
 
-    make.__name__ = name
-    make.__module__ = __name__
-    make.__gradcli_kind__ = lambda: kind  # type: ignore[attr-defined]
-    return make
+    return named(make, name, kind)
 
 
 @functools.cache

@@ -28,6 +28,7 @@ from gradcli.language.limits.sizes import (
     take_steps,
 )
 from gradcli.language.names import attributes, calling, context_managers, mappings, settings
+from gradcli.language.names.calling import named
 from gradcli.language.names.exceptions import ErrorValue
 from gradcli.language.names.showing import show
 from gradcli.language.type_names import a_value
@@ -119,18 +120,11 @@ def collections() -> dict[str, Any]:
     attributes.CALL[Queue] = {name: getattr(Queue, name) for name in methods}
     WALKED.update((Queue, Counter))
     return {
-        "OrderedDict": _named(_ordered, "OrderedDict", OrderedDict),
-        "defaultdict": _named(_with_default, "defaultdict", Defaulting),
-        "Counter": _named(_counter, "Counter", Counter),
-        "deque": _named(lambda values=(), maxlen=None: Queue(values, maxlen), "deque", Queue),
+        "OrderedDict": named(_ordered, "OrderedDict", OrderedDict),
+        "defaultdict": named(_with_default, "defaultdict", Defaulting),
+        "Counter": named(_counter, "Counter", Counter),
+        "deque": named(lambda values=(), maxlen=None: Queue(values, maxlen), "deque", Queue),
     }
-
-
-def _named(function: Any, name: str, kind: type | None = None) -> Any:
-    function.__name__ = name
-    if kind is not None:
-        function.__gradcli_kind__ = lambda: kind
-    return function
 
 
 # ---- copy ----------------------------------------------------------------------------------------
@@ -162,7 +156,7 @@ def _refuse_runs(value: Any) -> None:
 
 def copy() -> dict[str, Any]:
     """``copy``."""
-    return {"copy": _named(_copied, "copy"), "deepcopy": _named(_deep, "deepcopy")}
+    return {"copy": named(_copied, "copy"), "deepcopy": named(_deep, "deepcopy")}
 
 
 # ---- functools -----------------------------------------------------------------------------------
@@ -174,8 +168,7 @@ def _partial(function: Any, /, *args: Any, **options: Any) -> Any:
     def applied(*more: Any, **others: Any) -> Any:
         return call(*args, *more, **{**options, **others})
 
-    applied.__name__ = getattr(function, "__name__", "partial")
-    return applied
+    return named(applied, getattr(function, "__name__", "partial"))
 
 
 def _reduced(function: Any, values: Any, *first: Any) -> Any:
@@ -214,8 +207,8 @@ def _remembered(function: Any = None, maxsize: Any = None) -> Any:
 def functools() -> dict[str, Any]:
     """``functools``."""
     return {
-        "partial": _named(_partial, "partial"), "reduce": _named(_reduced, "reduce"),
-        "wraps": _named(_wraps, "wraps"), "lru_cache": _named(_remembered, "lru_cache"),
+        "partial": named(_partial, "partial"), "reduce": named(_reduced, "reduce"),
+        "wraps": named(_wraps, "wraps"), "lru_cache": named(_remembered, "lru_cache"),
         "cache": _remembered,
     }  # fmt: skip
 
@@ -236,7 +229,7 @@ def _lazy(name: str, make: Callable[..., Iterator[Any]], whole: bool = False) ->
             check_length(options.get("repeat", 1) * max(1, len(values)))
         return Lazy(name, make(*walked, **options), values)
 
-    return _named(call, name)
+    return named(call, name)
 
 
 def _chained(values: Any) -> Lazy:
@@ -319,7 +312,7 @@ def _drawn(name: str) -> Callable:
     def call(*args: Any) -> Any:
         return getattr(_of_the_run(), name)(*args)
 
-    return _named(call, name)
+    return named(call, name)
 
 
 def random() -> dict[str, Any]:
@@ -328,7 +321,7 @@ def random() -> dict[str, Any]:
     table = {name: _drawn(name) for name in drawn}
     own = {"seed": _seeded, "choice": _chosen, "choices": _several, "sample": _sampled,
            "shuffle": _shuffled}  # fmt: skip
-    return {**table, **{name: _named(function, name) for name, function in own.items()}}
+    return {**table, **{name: named(function, name) for name, function in own.items()}}
 
 
 # ---- time, typing, warnings ----------------------------------------------------------------------
@@ -345,7 +338,7 @@ def time() -> dict[str, Any]:
             raise ValueFault("E0304", "a program waits one second at most", help="leave it out")
 
     return {
-        "time": _named(now, "time"), "perf_counter": now, "monotonic": now, "process_time": now,
+        "time": named(now, "time"), "perf_counter": now, "monotonic": now, "process_time": now,
         "sleep": sleep,
     }  # fmt: skip
 
@@ -438,7 +431,7 @@ def warnings() -> dict[str, Any]:
         return
 
     return {
-        "catch_warnings": _named(lambda **options: Caught(**options), "catch_warnings"),
-        "simplefilter": _named(ignored, "simplefilter"), "filterwarnings": ignored,
+        "catch_warnings": named(lambda **options: Caught(**options), "catch_warnings"),
+        "simplefilter": named(ignored, "simplefilter"), "filterwarnings": ignored,
         "resetwarnings": ignored, "warn": warn,
     }  # fmt: skip

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from gradcli.engine import dtypes, grad_mode
 from gradcli.engine.creation import factories, sampling
-from gradcli.functions import methods, overloads
+from gradcli.functions import methods
+from gradcli.functions.index import found
 from gradcli.functions.lazy_table import LazyTable
 from gradcli.language.names import builtins, functions
 from gradcli.language.type_names import EXCEPTIONS
@@ -39,14 +40,14 @@ _LATE = {
 """Names whose modules are loaded when a program uses them: an expression has none of them."""
 
 
-def _value(path: str) -> Any:
-    """What ``_LATE`` says: an attribute of a module; or an exception, or else an operator."""
-    if path in EXCEPTIONS:
-        return _value("exceptions.KINDS")[path]
-    module, dot, name = path.partition(".")
-    if not dot:
-        return methods.public_operators()[path]
+def _late(path: str) -> Any:
+    """What ``_LATE`` says: an attribute of a module."""
+    module, _, name = path.partition(".")
     return getattr(import_module(f"gradcli.language.names.{module}"), name)
+
+
+def _exception(name: str) -> Any:
+    return _late("exceptions.KINDS")[name]
 
 
 def _bare_names() -> LazyTable:
@@ -56,12 +57,6 @@ def _bare_names() -> LazyTable:
         table[name] = getattr(factories, name)
     for name in ("rand", "randn", "randint", "manual_seed"):
         table[name] = getattr(sampling, name)
-    for name in ("numel", "is_tensor"):
-        table[name] = getattr(overloads, name)
-    # With PyTorch's optional parameters; gather(x, indices) here is the operator's own order.
-    rich = functions.composed()
-    known = operators.keys() | table.keys()
-    table.update({n: f for n, f in rich.items() if n in known and n != "gather"})
     for name in ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode"):
         table[name] = getattr(grad_mode, name)
     table.update(CONSTANTS)
@@ -69,11 +64,19 @@ def _bare_names() -> LazyTable:
     table["double"] = dtypes.float64
     table["Tensor"] = factories.tensor
     table.update(builtins.TABLE)
-    sources = {name: name for name in (*operators, *EXCEPTIONS)} | _LATE
-    return LazyTable(sources, _value, table)
+    sources = {
+        **{name: (operators.__getitem__, name) for name in operators},
+        # With PyTorch's optional parameters; gather(x, indices) here is the operator's own order.
+        **{name: (methods.COMPOSED.__getitem__, name)
+           for name in methods.COMPOSED if name in operators and name != "gather"},
+        **{name: (found, f"overloads.{name}") for name in ("numel", "is_tensor")},
+        **{name: (_exception, name) for name in EXCEPTIONS},
+        **{name: (_late, path) for name, path in _LATE.items()},
+    }  # fmt: skip
+    return LazyTable(sources, lambda source: source[0](source[1]), table)
 
 
-NAMES: Mapping[str, Any] = _bare_names()
+NAMES = _bare_names()
 
 
 class _Called(Mapping[str, Any]):
@@ -85,7 +88,7 @@ class _Called(Mapping[str, Any]):
 
     _PACKAGES = ("linalg", "nn.functional", "fft", "special")
 
-    def __init__(self, near: dict[str, Any]) -> None:
+    def __init__(self, near: Mapping[str, Any]) -> None:
         self._near = near
         self._whole: dict[str, Any] | None = None
 
@@ -113,11 +116,11 @@ class _Called(Mapping[str, Any]):
         return len(self._all())
 
 
-CALLED: Mapping[str, Any] = _Called({
-    name: function
-    for name, function in {**functions.composed(), **functions.created()}.items()
-    if name not in NAMES
-})  # fmt: skip
+CALLED: Mapping[str, Any] = _Called(LazyTable(
+    {name: name for name in methods.COMPOSED if name not in NAMES},
+    methods.COMPOSED.__getitem__,
+    {name: function for name, function in functions.created().items() if name not in NAMES},
+))  # fmt: skip
 """Functions by bare names that are theirs only where they are called: ``t(A)``, but ``sin(t)``."""
 _made: dict[str, Namespace] = {}
 

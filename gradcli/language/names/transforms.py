@@ -14,7 +14,7 @@ from typing import Any
 
 from gradcli.language.limits.sizes import SHORT, Lazy, as_list, check_nested, counted
 from gradcli.language.names import attributes
-from gradcli.language.names.calling import plain
+from gradcli.language.names.calling import named, plain
 from gradcli.ops.errors import TypeFault
 
 
@@ -39,9 +39,7 @@ def _guarded(function: Callable, name: str) -> Callable:
         )
         return _results(result, name)
 
-    call.__name__ = name
-    call.__module__ = __name__
-    return call
+    return named(call, name)
 
 
 def _results(result: Any, name: str) -> Any:
@@ -66,9 +64,7 @@ def _of_function(transform: Callable, name: str) -> Callable:
         result = transform(plain(function), *[argument(a) for a in args], **options)
         return _results(result, name)
 
-    call.__name__ = name
-    call.__module__ = __name__
-    return call
+    return named(call, name)
 
 
 @functools.cache
@@ -96,9 +92,7 @@ def _checked_call(function: Callable) -> Callable:
                 )
         return function(module, *args, **options)
 
-    call.__name__ = function.__name__
-    call.__module__ = __name__
-    return call
+    return named(call, function.__name__)
 
 
 @functools.cache
@@ -176,7 +170,4 @@ def _optimizer(kind: Any, name: str) -> Callable:
             k: v if isinstance(v, str) else argument(v) for k, v in options.items()
         })  # fmt: skip
 
-    make.__name__ = name
-    make.__module__ = __name__
-    make.__gradcli_kind__ = lambda: kind  # type: ignore[attr-defined]
-    return make
+    return named(make, name, kind)

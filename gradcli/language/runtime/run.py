@@ -7,6 +7,7 @@ calls.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +29,9 @@ MAX_MEMORY = 2 << 30
 MAX_DEPTH = 500
 MOST_DEPTH = 900
 """The deepest that calls may nest at all: Python's own stack ends soon after."""
+LONG = 1500
+"""Statements from which a text is walked with the collector at rest: it would go through all that
+is recorded again and again."""
 
 
 class Limits:
@@ -173,7 +177,9 @@ class Program:
         mixes, mode.mixes = mode.mixes, self.formula
         budget = set_budget(limits.memory)
         try:
-            with np.errstate(all="ignore"), no_collection():
+            # The collector's own pace costs a short text less than one pass over all that is new.
+            long = len(self.names.module.body) > LONG
+            with np.errstate(all="ignore"), no_collection() if long else nullcontext():
                 found = walked(self.names, inputs)
         finally:
             put_back(budget)

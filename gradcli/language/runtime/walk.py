@@ -18,10 +18,10 @@ from gradcli.engine.grad_mode import current
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions import methods
 from gradcli.language.compile.resolve import Checked
-from gradcli.language.names import builtins, functions
+from gradcli.language.names import builtins
 from gradcli.language.names import table as names
 from gradcli.language.names.argument_checks import with_checks
-from gradcli.language.syntax import nodes as n
+from gradcli.language.syntax.nodes import Assign, Binary, Call, ExprStmt, Name, Number, Sum, Unary
 from gradcli.ops.errors import LimitFault
 
 DEEPEST = 60
@@ -31,6 +31,8 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "+": builtins.add, "-": operator.sub, "*": builtins.multiply, "/": operator.truediv,
     "%": builtins.modulo, "**": builtins.power, "@": operator.matmul,
 }  # fmt: skip
+_OF_TENSOR = {**_BINARY, "+": operator.add, "*": operator.mul}
+"""The same where the left operand is a Tensor: nothing to bound."""
 _UNARY: dict[str, Callable[[Any], Any]] = {"-": operator.neg, "+": operator.pos}
 _OPERANDS = frozenset((Tensor, float, int))
 
@@ -45,7 +47,7 @@ class _GivenUp(Exception):
 @functools.cache
 def _computing(name: str) -> Any:
     """The function of a bare name that does nothing but compute. Raises _GivenUp."""
-    pure = name in methods.public_operators() or name in functions.composed() or name in _BUILTIN
+    pure = name in methods.public_operators() or name in methods.COMPOSED or name in _BUILTIN
     if not pure or name not in names.NAMES:
         raise _GivenUp
     return names.NAMES[name]
@@ -60,55 +62,75 @@ def walked(checked: Checked, inputs: Mapping[str, Any]) -> tuple[Any, dict[str, 
     state = current()
     if state.placed or state.annotate or state.inspect:
         return None
-    if any(name in names.NAMES for name in checked.bound) or checked.functions:
+    if checked.functions or not names.NAMES.isdisjoint(checked.bound.keys()):
         return None
     variables = dict(inputs)
+    known = variables.get
+    imported = checked.imported
+    called: dict[tuple[str, int], Callable[..., Any]] = {}
     result = None
 
     def value(node: Any, depth: int) -> Any:
         kind = node.__class__
-        if kind is n.Name:
+        if kind is Binary and depth < DEEPEST:
+            # Most operands are variables and numbers: looked up here they cost no call.
+            left, right = node.left, node.right
+            a = known(left.id) if left.__class__ is Name else None
+            if a is None:
+                a = value(left, depth + 1)
+            b = known(right.id) if right.__class__ is Name else (
+                right.value if right.__class__ is Number else None)  # fmt: skip
+            if b is None:
+                b = value(right, depth + 1)
+            if b.__class__ in _OPERANDS:
+                if a.__class__ is Tensor:
+                    return _OF_TENSOR[node.op](a, b)
+                if a.__class__ in _OPERANDS:
+                    return _BINARY[node.op](a, b)
+        elif kind is Name:
             name = node.id
             if name in variables:
                 return variables[name]
-            if name in names.CONSTANTS and name not in checked.imported:
+            if name in names.CONSTANTS and name not in imported:
                 return names.CONSTANTS[name]
-            raise _GivenUp
-        if kind is n.Number:
+        elif kind is Number:
             return node.value
-        if depth > DEEPEST:
+        elif depth >= DEEPEST:
             raise _GivenUp
-        if kind is n.Binary:
-            a, b = value(node.left, depth + 1), value(node.right, depth + 1)
-            if a.__class__ in _OPERANDS and b.__class__ in _OPERANDS:
-                return _BINARY[node.op](a, b)
-        elif kind is n.Sum:
+        elif kind is Call and node.func.__class__ is Name and not node.keywords:
+            name, args = node.func.id, []
+            for arg in node.args:
+                x = known(arg.id) if arg.__class__ is Name else None
+                args.append(value(arg, depth + 1) if x is None else x)
+            if _OPERANDS.issuperset(map(type, args)):
+                function = called.get((name, len(args)))
+                if function is None:
+                    if name in variables or name in imported:
+                        raise _GivenUp
+                    function = with_checks(_computing(name), len(args))
+                    called[name, len(args)] = function
+                return function(*args)
+        elif kind is Sum:
             terms = [value(term, depth + 1) for term in node.terms]
-            if all(term.__class__ in _OPERANDS for term in terms):
+            if _OPERANDS.issuperset(map(type, terms)):
                 from gradcli.language.runtime.sums import in_order  # texts of kilobytes only
 
                 return in_order(terms, node.order)
-        elif kind is n.Unary:
+        elif kind is Unary:
             a = value(node.operand, depth + 1)
             if a.__class__ in _OPERANDS:
                 return _UNARY[node.op](a)
-        elif kind is n.Call and node.func.__class__ is n.Name and not node.keywords:
-            name = node.func.id
-            if name not in variables and name not in checked.imported:
-                args = [value(a, depth + 1) for a in node.args]
-                if all(a.__class__ in _OPERANDS for a in args):
-                    return with_checks(_computing(name), len(args))(*args)
         raise _GivenUp
 
     try:
         for node in body:
             kind: Any = node.__class__
-            if kind is n.Assign:
+            if kind is Assign:
                 (target,) = node.targets  # type: ignore[attr-defined]
-                if target.__class__ is not n.Name:
+                if target.__class__ is not Name:
                     return None
                 variables[target.id] = value(node.value, 0)  # type: ignore[attr-defined]
-            elif kind is n.ExprStmt:
+            elif kind is ExprStmt:
                 result = value(node.value, 0)  # type: ignore[attr-defined]
             else:
                 return None

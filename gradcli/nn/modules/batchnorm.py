@@ -12,12 +12,11 @@ from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import ones, tensor, zeros
 from gradcli.nn import functional as F
 from gradcli.nn import init
-from gradcli.nn.modules.module import Module
-from gradcli.nn.parameter import Parameter
+from gradcli.nn.modules.normalization import Normed
 from gradcli.ops.errors import ValueFault
 
 
-class _Norm(Module):
+class _Norm(Normed):
     """What they share: options, parameters and running statistics; ``ranks`` the inputs' sizes."""
 
     ranks: tuple[int, ...] = ()
@@ -30,10 +29,7 @@ class _Norm(Module):
         super().__init__()
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
-        for name, make, there in (("weight", ones, affine), ("bias", zeros, affine and bias)):
-            self.register_parameter(
-                name, Parameter(make(num_features, dtype=dtype)) if there else None
-            )
+        self._learnt((num_features,), affine, affine and bias, dtype)
         tracked = {
             "running_mean": zeros(num_features, dtype=dtype),
             "running_var": ones(num_features, dtype=dtype),
@@ -52,10 +48,7 @@ class _Norm(Module):
     def reset_parameters(self) -> None:
         """Weight 1 and bias 0, nothing seen."""
         self.reset_running_stats()
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
+        super().reset_parameters()
 
     def _check(self, input: Tensor) -> None:
         if input.ndim not in self.ranks:

@@ -7,6 +7,7 @@ from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import empty
+from gradcli.functions.nn.convolution import sides_of
 from gradcli.nn import functional as F
 from gradcli.nn import init
 from gradcli.nn.modules.module import Module
@@ -35,6 +36,18 @@ class _Convolution(Module):
             raise ValueFault("E0304", "in_channels must be divisible by groups")
         if out_channels % groups:
             raise ValueFault("E0304", "out_channels must be divisible by groups")
+        if isinstance(padding, str) and padding not in ("same", "valid"):
+            raise ValueFault(
+                "E0304", f"Invalid padding string {padding!r}, should be one of {{'valid', 'same'}}"
+            )
+        if padding == "same" and max(_each(stride, self.rank)) > 1:
+            raise ValueFault("E0304", "padding='same' is not supported for strided convolutions")
+        if padding_mode not in ("zeros", "reflect", "replicate", "circular"):
+            raise ValueFault(
+                "E0304",
+                "padding_mode must be one of {'zeros', 'reflect', 'replicate', 'circular'}, but "
+                f"got padding_mode='{padding_mode}'",
+            )
         rank = self.rank
         self.in_channels, self.out_channels = in_channels, out_channels
         self.kernel_size, self.stride = _each(kernel_size, rank), _each(stride, rank)
@@ -44,10 +57,8 @@ class _Convolution(Module):
         self.padding_mode = padding_mode
         ends = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
         self.weight = Parameter(empty(ends[0], ends[1] // groups, *self.kernel_size, dtype=dtype))
-        if bias:
-            self.bias = Parameter(empty(out_channels, dtype=dtype))
-        else:
-            self.register_parameter("bias", None)
+        offset = Parameter(empty(out_channels, dtype=dtype)) if bias else None
+        self.register_parameter("bias", offset)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -63,26 +74,19 @@ class _Convolution(Module):
         convolve = getattr(F, f"conv{self.rank}d")
         padding: Any = self.padding
         if self.padding_mode != "zeros":
-            mode = {"zeros": "constant"}.get(self.padding_mode, self.padding_mode)
-            sides = [n for size in reversed(padding) for n in (size, size)]
-            input, padding = F.pad(input, sides, mode=mode), 0
+            sides = sides_of(padding, self.kernel_size, self.dilation, self.rank)
+            input, padding = F.pad(input, sides, mode=self.padding_mode), 0
         return convolve(
             input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
         )
 
     def extra_repr(self) -> str:
         """The sizes, and what is not as usual."""
+        none, one = (0,) * self.rank, (1,) * self.rank
         text = (
             f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, "
             f"stride={self.stride}"
-        )
-        usual = {
-            "padding": (0,) * self.rank, "dilation": (1,) * self.rank,
-            "output_padding": (0,) * self.rank, "groups": 1,
-        }  # fmt: skip
-        for name, value in usual.items():
-            if getattr(self, name) != value:
-                text += f", {name}={getattr(self, name)}"
+        ) + self._unusual(padding=none, dilation=one, output_padding=none, groups=1)
         if self.bias is None:
             text += ", bias=False"
         if self.padding_mode != "zeros":

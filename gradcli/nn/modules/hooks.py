@@ -10,11 +10,13 @@ through an identity Function, whose nodes are where the gradients are seen:
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.engine.custom_function.function import Function
+from gradcli.engine.source_location import warn
 from gradcli.ops.errors import RuntimeFault
 
 
@@ -42,7 +44,7 @@ def called(module: Any, args: tuple, options: dict) -> Any:
     try:
         return _called(module, args, options, ran)
     except BaseException:
-        for number, (hook, with_options, always) in list(module._forward_hooks.items()):
+        for number, (hook, with_options, always) in module._hooks_of("_forward_hooks"):
             if always and number not in ran:
                 with contextlib.suppress(Exception):  # what was raised first is what counts
                     hook(module, args, options, None) if with_options else hook(module, args, None)
@@ -50,7 +52,7 @@ def called(module: Any, args: tuple, options: dict) -> Any:
 
 
 def _called(module: Any, args: tuple, options: dict, ran: set[int]) -> Any:
-    for hook, with_options, _ in list(module._forward_pre_hooks.values()):
+    for _, (hook, with_options, _) in module._hooks_of("_forward_pre_hooks"):
         if with_options:
             changed = hook(module, args, options)
             if changed is None:
@@ -66,16 +68,35 @@ def _called(module: Any, args: tuple, options: dict, ran: set[int]) -> Any:
         changed = hook(module, args)
         if changed is not None:
             args = changed if isinstance(changed, tuple) else (changed,)
-    watch = _Watch(module) if module._backward_hooks or module._backward_pre_hooks else None
+    back = module._hooks_of("_backward_hooks") or module._hooks_of("_backward_pre_hooks")
+    watch = _Watch(module) if back else None
     if watch is not None:
         args = watch.inputs(args)
     out = module.forward(*args, **options)
-    for number, (hook, with_options, _) in list(module._forward_hooks.items()):
+    for number, (hook, with_options, _) in module._hooks_of("_forward_hooks"):
         ran.add(number)
         changed = hook(module, args, options, out) if with_options else hook(module, args, out)
         if changed is not None:
             out = changed
-    return out if watch is None else watch.outputs(out)
+    out = out if watch is None else watch.outputs(out)
+    for hook in list(module._result_hooks.values()):
+        first = next((v for v in _tensors(out) if v.grad_fn is not None), None)
+        if first is not None:
+            first.grad_fn.register_hook(partial(hook, module))
+    return out
+
+
+def _tensors(out: Any) -> Iterator[Any]:
+    """The tensors of a result: of nested tuples, lists and dicts of them."""
+    work = [out]
+    while work:
+        value = work.pop()
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, tuple | list):
+            work += reversed(value)
+        elif isinstance(value, dict):
+            work += reversed(value.values())
 
 
 class _Watch:
@@ -107,6 +128,11 @@ class _Watch:
     def outputs(self, out: Any) -> Any:
         """The results through the identity; its node sees their gradients first."""
         values = out if isinstance(out, tuple) else (out,)
+        if not any(isinstance(v, Tensor) for v in values):
+            warn(
+                "For backward hooks to be called, module output should be a Tensor or a tuple of "
+                f"Tensors but received {type(out)}"
+            )
         values, node, places = _through(values)
         if node is not None:
 
@@ -115,12 +141,16 @@ class _Watch:
                 for place, grad in zip(places, grads, strict=True):
                     full[place] = grad
                 self.grad_output = tuple(full)
-                for hook, _, _ in list(self.module._backward_pre_hooks.values()):
+                for _, (hook, *_) in self.module._hooks_of("_backward_pre_hooks"):
                     changed = hook(self.module, self.grad_output)
                     if changed is not None:
                         self.grad_output = _as_many(changed, values, "pre hook", "grad_output")
                 grads = tuple(self.grad_output[p] for p in places)
                 if not self.entered:  # nothing differentiable went in: there is nothing to wait for
+                    warn(
+                        "Full backward hook is firing when gradients are computed with respect to "
+                        "module outputs since no inputs require gradients."
+                    )
                     self._tell((None,) * len(values))
                 return grads
 
@@ -129,7 +159,7 @@ class _Watch:
 
     def _tell(self, grad_input: tuple) -> tuple | None:
         replaced = None
-        for hook, _, _ in list(self.module._backward_hooks.values()):
+        for _, (hook, *_) in self.module._hooks_of("_backward_hooks"):
             changed = hook(self.module, grad_input, self.grad_output)
             if changed is not None:
                 grad_input = replaced = _as_many(changed, grad_input, "hook", "grad_input")

@@ -43,10 +43,8 @@ class Linear(Module):
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
         self.weight = Parameter(empty(out_features, in_features, dtype=dtype))
-        if bias:
-            self.bias = Parameter(empty(out_features, dtype=dtype))
-        else:
-            self.register_parameter("bias", None)
+        offset = Parameter(empty(out_features, dtype=dtype)) if bias else None
+        self.register_parameter("bias", offset)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -81,10 +79,8 @@ class Bilinear(Module):
         self.in1_features, self.in2_features = in1_features, in2_features
         self.out_features = out_features
         self.weight = Parameter(empty(out_features, in1_features, in2_features, dtype=dtype))
-        if bias:
-            self.bias = Parameter(empty(out_features, dtype=dtype))
-        else:
-            self.register_parameter("bias", None)
+        offset = Parameter(empty(out_features, dtype=dtype)) if bias else None
+        self.register_parameter("bias", offset)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

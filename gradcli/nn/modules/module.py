@@ -19,10 +19,14 @@ from gradcli.engine import Tensor
 from gradcli.engine.graph.node import Handle
 from gradcli.nn.modules.state import State
 from gradcli.nn.parameter import Buffer, Parameter
-from gradcli.ops.errors import TypeFault, UnwrittenFault
+from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault, ValueFault
 from gradcli.ops.memory_budget import step
 
 _KINDS = ("_parameters", "_buffers", "_modules")
+_HOOKS = (
+    "_forward_pre_hooks", "_forward_hooks", "_backward_hooks", "_backward_pre_hooks",
+    "_result_hooks", "_state_pre_hooks", "_state_hooks", "_load_pre_hooks", "_load_hooks",
+)  # fmt: skip
 PARAMETER = 500
 """How many turns of a program's loop a parameter takes to make."""
 SHOWN = 100
@@ -48,13 +52,7 @@ class Module(State):
 
     def __init__(self) -> None:
         put = super().__setattr__
-        for name in (
-            *_KINDS,
-            "_forward_pre_hooks",
-            "_forward_hooks",
-            "_backward_hooks",
-            "_backward_pre_hooks",
-        ):
+        for name in (*_KINDS, *_HOOKS):
             put(name, {})
         put("_not_saved", set())
         put("training", True)
@@ -71,6 +69,8 @@ class Module(State):
             or self._forward_hooks
             or self._backward_hooks
             or self._backward_pre_hooks
+            or self._result_hooks
+            or EVERYWHERE
         ):
             return self.forward(*args, **options)
         from gradcli.nn.modules.hooks import called
@@ -296,6 +296,8 @@ class Module(State):
 
     def train(self, mode: bool = True) -> Module:
         """Into training: dropout drops, batch normalisation reads the batch."""
+        if not isinstance(mode, bool):
+            raise ValueFault("E0303", "training mode is expected to be boolean")
         for module in self.modules():
             module.training = mode
         return self
@@ -343,13 +345,37 @@ class Module(State):
 
     def register_full_backward_hook(self, hook: Callable, prepend: bool = False) -> Handle:
         """Call ``hook(module, grad_input, grad_output)`` when its inputs' gradients are known."""
+        self._one_kind("_result_hooks")
         return _registered(self._backward_hooks, hook, prepend, False)
+
+    def register_backward_hook(self, hook: Callable) -> Handle:
+        """The older form: what it sees as inputs are those of the node that made the result."""
+        self._one_kind("_backward_hooks")
+        return Handle(self._result_hooks, hook)
+
+    def _hooks_of(self, kind: str) -> list[tuple[int, Any]]:
+        """The hooks of a kind that run, with their numbers: those of all modules first."""
+        everywhere = [(n, entry) for n, (of, entry) in EVERYWHERE.items() if of == kind]
+        return everywhere + list(self.__dict__[kind].items())
+
+    def _one_kind(self, other: str) -> None:
+        if self.__dict__[other]:
+            raise RuntimeFault(
+                "E0407",
+                "Cannot use both regular backward hooks and full backward hooks on a single "
+                "Module. Please use only one of them.",
+            )
 
     # -- how it looks ------------------------------------------------------------------------------
 
     def extra_repr(self) -> str:
         """What stands between the parentheses before the modules inside."""
         return ""
+
+    def _unusual(self, **usual: Any) -> str:
+        """``, name=value`` for each attribute that is not as usual."""
+        given = {name: getattr(self, name) for name in usual}
+        return "".join(f", {name}={v}" for name, v in given.items() if v != usual[name])
 
     def _get_name(self) -> str:
         return type(self).__name__
@@ -370,6 +396,25 @@ class Module(State):
 def indented(text: str) -> str:
     """``text`` with all lines but the first moved in, as a module's repr has those inside it."""
     return text.replace("\n", "\n  ")
+
+
+EVERYWHERE: dict[int, Any] = {}
+"""Hooks of all modules by their numbers, each with the name that a module has for its kind."""
+
+
+def _of_all(kind: str) -> Callable[..., Handle]:
+    def register(hook: Callable, *, with_kwargs: bool = False, always_call: bool = False) -> Handle:
+        entry: Any = (kind, (hook, with_kwargs, always_call))
+        return Handle(EVERYWHERE, entry)
+
+    register.__doc__ = "A hook of every module, which runs before those that a module has."
+    return register
+
+
+register_module_forward_pre_hook = _of_all("_forward_pre_hooks")
+register_module_forward_hook = _of_all("_forward_hooks")
+register_module_full_backward_pre_hook = _of_all("_backward_pre_hooks")
+register_module_full_backward_hook = _of_all("_backward_hooks")
 
 
 def _registered(

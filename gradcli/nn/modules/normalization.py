@@ -14,7 +14,25 @@ from gradcli.nn.parameter import Parameter
 from gradcli.ops.errors import ValueFault
 
 
-class LayerNorm(Module):
+class Normed(Module):
+    """A normalisation with a weight and a bias, each for some."""
+
+    def _learnt(self, shape: tuple[int, ...], weight: bool, bias: bool, dtype: Any) -> None:
+        for name, make, there in (("weight", ones, weight), ("bias", zeros, bias)):
+            made = Parameter(make(*shape, dtype=dtype)) if there else None
+            self.register_parameter(name, made)
+
+    def reset_parameters(self) -> None:
+        """Weight 1 and bias 0 again."""
+        from gradcli.nn import init
+
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+
+class LayerNorm(Normed):
     """Mean 0 and variance 1 over the last dimensions, then ``weight`` and ``bias``."""
 
     def __init__(
@@ -25,17 +43,8 @@ class LayerNorm(Module):
         shape = (normalized_shape,) if isinstance(normalized_shape, int) else normalized_shape
         self.normalized_shape, self.eps = tuple(shape), eps
         self.elementwise_affine = elementwise_affine
-        own = self.normalized_shape
-        self.register_parameter(
-            "weight", Parameter(ones(*own, dtype=dtype)) if elementwise_affine else None
-        )
-        self.register_parameter(
-            "bias", Parameter(zeros(*own, dtype=dtype)) if elementwise_affine and bias else None
-        )
-
-    def reset_parameters(self) -> None:
-        """Weight 1 and bias 0 again."""
-        _reset(self)
+        affine = elementwise_affine
+        self._learnt(self.normalized_shape, affine, affine and bias, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
         """The input normalised."""
@@ -76,7 +85,7 @@ class RMSNorm(Module):
         )
 
 
-class GroupNorm(Module):
+class GroupNorm(Normed):
     """Mean 0 and variance 1 for each group of channels of each sample."""
 
     def __init__(
@@ -88,15 +97,7 @@ class GroupNorm(Module):
             raise ValueFault("E0304", "num_channels must be divisible by num_groups")
         self.num_groups, self.num_channels, self.eps = num_groups, num_channels, eps
         self.affine = affine
-        shape = (num_channels,)
-        self.register_parameter("weight", Parameter(ones(shape, dtype=dtype)) if affine else None)
-        self.register_parameter(
-            "bias", Parameter(zeros(shape, dtype=dtype)) if affine and bias else None
-        )
-
-    def reset_parameters(self) -> None:
-        """Weight 1 and bias 0 again."""
-        _reset(self)
+        self._learnt((num_channels,), affine, affine and bias, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
         """The input normalised."""
@@ -108,15 +109,6 @@ class GroupNorm(Module):
             f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
             f"bias={self.bias is not None}"
         )
-
-
-def _reset(module: Any) -> None:
-    from gradcli.nn import init
-
-    if module.weight is not None:
-        init.ones_(module.weight)
-    if module.bias is not None:
-        init.zeros_(module.bias)
 
 
 class LocalResponseNorm(Module):

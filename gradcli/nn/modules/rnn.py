@@ -99,8 +99,7 @@ class _Cell(_Recurrent):
 
     def extra_repr(self) -> str:
         """The sizes."""
-        text = f"{self.input_size}, {self.hidden_size}"
-        return text if self.bias else f"{text}, bias={self.bias}"
+        return f"{self.input_size}, {self.hidden_size}{self._unusual(bias=True)}"
 
 
 class RNNCell(_Cell):
@@ -117,8 +116,7 @@ class RNNCell(_Cell):
 
     def extra_repr(self) -> str:
         """The sizes."""
-        text = super().extra_repr()
-        return text if self.kind == "tanh" else f"{text}, nonlinearity={self.nonlinearity}"
+        return super().extra_repr() + self._unusual(nonlinearity="tanh")
 
 
 class LSTMCell(_Cell):
@@ -206,15 +204,10 @@ class _Layers(_Recurrent):
 
     def extra_repr(self) -> str:
         """The sizes, and what is not as usual."""
-        text = f"{self.input_size}, {self.hidden_size}"
-        usual = {
-            "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0,
-            "bidirectional": False,
-        }  # fmt: skip
-        for name, value in usual.items():
-            if getattr(self, name) != value:
-                text += f", {name}={getattr(self, name)}"
-        return text
+        unusual = self._unusual(
+            num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False
+        )
+        return f"{self.input_size}, {self.hidden_size}{unusual}"
 
 
 class RNN(_Layers):

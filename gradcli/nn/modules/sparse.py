@@ -43,12 +43,7 @@ class _Table(Module):
 
     def _limits(self) -> str:
         """What is not as usual about the norm of rows and the scale of gradients."""
-        text = "" if self.max_norm is None else f", max_norm={self.max_norm}"
-        if self.norm_type != 2:
-            text += f", norm_type={self.norm_type}"
-        if self.scale_grad_by_freq:
-            text += f", scale_grad_by_freq={self.scale_grad_by_freq}"
-        return text
+        return self._unusual(max_norm=None, norm_type=2, scale_grad_by_freq=False)
 
 
 class Embedding(_Table):
@@ -90,10 +85,8 @@ class Embedding(_Table):
 
     def extra_repr(self) -> str:
         """The sizes, and what is not as usual."""
-        text = f"{self.num_embeddings}, {self.embedding_dim}"
-        if self.padding_idx is not None:
-            text += f", padding_idx={self.padding_idx}"
-        return text + self._limits()
+        padding = self._unusual(padding_idx=None)
+        return f"{self.num_embeddings}, {self.embedding_dim}{padding}{self._limits()}"
 
 
 class EmbeddingBag(_Table):
@@ -140,4 +133,4 @@ class EmbeddingBag(_Table):
     def extra_repr(self) -> str:
         """The sizes, and what is not as usual."""
         text = f"{self.num_embeddings}, {self.embedding_dim}{self._limits()}, mode={self.mode!r}"
-        return text if self.padding_idx is None else text + f", padding_idx={self.padding_idx}"
+        return text + self._unusual(padding_idx=None)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import tensor
 from gradcli.engine.grad_mode import no_grad
+from gradcli.engine.graph.node import Handle
 from gradcli.ops.errors import RuntimeFault, TypeFault
 
 
@@ -35,16 +36,56 @@ class State:
     named_modules: Callable[..., Any]
     modules: Callable[..., Any]
     _get_name: Callable[[], str]
+    _state_pre_hooks: dict[int, Any]
+    _state_hooks: dict[int, Any]
+    _load_pre_hooks: dict[int, Any]
+    _load_hooks: dict[int, Any]
 
     def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> OrderedDict:
         """Parameters and persistent buffers by dotted name; their memory is shared."""
-        found = OrderedDict()
-        for place, module in self.named_modules(remove_duplicate=False):
-            front = f"{prefix}{place}." if place else prefix
+        fronts = self._fronts(prefix)
+        for front, module in fronts:
+            for hook in module._state_pre_hooks.values():
+                hook(module, front, keep_vars)
+        found = self._collected(fronts, keep_vars)
+        for front, module in reversed(fronts):  # inner ones first
+            for hook in module._state_hooks.values():
+                hook(module, found, front, {})
+        return found
+
+    @staticmethod
+    def _collected(fronts: list[tuple[str, Any]], keep_vars: bool) -> OrderedDict:
+        found: OrderedDict = OrderedDict()
+        for front, module in fronts:
             for name, value in (*module._parameters.items(), *module._buffers.items()):
                 if value is not None and name not in module._not_saved:
                     found[front + name] = value if keep_vars else value.detach()
         return found
+
+    def _fronts(self, prefix: str) -> list[tuple[str, Any]]:
+        """Every module inside, itself first, and what the names in it begin with."""
+        found = self.named_modules(remove_duplicate=False)
+        return [(f"{prefix}{place}." if place else prefix, module) for place, module in found]
+
+    def register_state_dict_pre_hook(self, hook: Callable) -> Handle:
+        """Call ``hook(module, prefix, keep_vars)`` before ``state_dict``."""
+        return Handle(self._state_pre_hooks, hook)
+
+    def register_state_dict_post_hook(self, hook: Callable) -> Handle:
+        """Call ``hook(module, state_dict, prefix, local_metadata)`` after ``state_dict``."""
+        return Handle(self._state_hooks, hook)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable) -> Handle:
+        """Call a hook before ``load_state_dict``, with a copy of the dict that it may change.
+
+        ``hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
+        error_msgs)``
+        """
+        return Handle(self._load_pre_hooks, hook)
+
+    def register_load_state_dict_post_hook(self, hook: Callable) -> Handle:
+        """Call ``hook(module, incompatible_keys)`` after ``load_state_dict``."""
+        return Handle(self._load_hooks, hook)
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
@@ -57,18 +98,32 @@ class State:
             raise TypeFault(
                 "E0303", f"Expected state_dict to be dict-like, got {type(state_dict)}."
             )
-        own = self.state_dict(keep_vars=True)
-        keys = LoadedKeys(  # type: ignore[call-arg]  # __str__ is no field
-            [n for n in own if n not in state_dict], [n for n in state_dict if n not in own]
-        )
-        faults = []
+        fronts, given_dict = self._fronts(""), OrderedDict(state_dict)
+        faults: list[str] = []
+        missing: list[str] = []
+        unexpected: list[str] = []
+        for front, module in fronts:
+            for hook in module._load_pre_hooks.values():
+                hook(module, given_dict, front, {}, strict, missing, unexpected, faults)
+        state_dict, own = given_dict, self._collected(fronts, True)
+        missing += [n for n in own if n not in state_dict]
+        unexpected += [n for n in state_dict if n not in own]
+        keys = LoadedKeys(missing, unexpected)  # type: ignore[call-arg]  # __str__ is no field
+        for _, module in reversed(fronts):
+            for hook in module._load_hooks.values():
+                hook(module, keys)
         for what, names in (("Unexpected", keys[1]), ("Missing", keys[0])) if strict else ():
             if names:
                 listed = ", ".join(f'"{n}"' for n in names)
                 faults.append(f"{what} key(s) in state_dict: {listed}. ")
         for name, value in own.items():
-            given = state_dict.get(name)
-            if given is not None and given.shape != value.shape:
+            given = state_dict.get(name, value)
+            if not isinstance(given, Tensor):
+                faults.append(
+                    f'While copying the parameter named "{name}", expected gradcli.Tensor or '
+                    f"Tensor-like object from checkpoint but received {type(given)}"
+                )
+            elif given.shape != value.shape:
                 faults.append(
                     f"size mismatch for {name}: copying a param with shape {given.shape} from "
                     f"checkpoint, the shape in current model is {value.shape}."

@@ -6,7 +6,7 @@ det(kron(A, B))       det(A)**m * det(B)**n     with n rows in A, m in B
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradcli.symbolic.expr import selectors
 from gradcli.symbolic.expr import tensor as v
@@ -14,7 +14,7 @@ from gradcli.symbolic.expr import tensor as v
 Matrix = tuple[v.Tensor, v.Label, v.Label]
 
 
-class Kronecker:
+class Kronecker(NamedTuple):
     """The factors of c*kron(A, B) over the labels a and b.
 
     number   c
@@ -22,13 +22,10 @@ class Kronecker:
     whole    the dimension of the product
     """
 
-    __slots__ = ("left", "number", "right", "whole")
-
-    def __init__(self, number: v.Tensor, left: Matrix, right: Matrix, whole: str) -> None:
-        self.number = number
-        self.left = left
-        self.right = right
-        self.whole = whole
+    number: v.Tensor
+    left: Matrix
+    right: Matrix
+    whole: str
 
     def joined(self, left: v.Tensor, right: v.Tensor, a: v.Label, b: v.Label) -> v.Tensor:
         """kron(left, right) over labels a and b, the two over this one's labels."""

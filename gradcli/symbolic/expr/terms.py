@@ -113,7 +113,8 @@ def product(
             e = have + e
             roots = roots or (kind == "sum" and len(b.args[0].terms) == 1 and e.denominator == 1)
         if e.__class__ is not int and e.denominator == 1:
-            e = e.numerator  # type: ignore[assignment]  # whole exponents are plain numbers: they hash fast
+            # Whole exponents are plain numbers: they hash fast.
+            e = e.numerator  # type: ignore[assignment]
         merged[key] = e
         if kind in _PLAIN:
             continue

@@ -17,6 +17,9 @@ from gradcli.engine.backward.anomaly import (
 from gradcli.engine.backward.nan_search import first_nonfinite, first_nonfinite_gradient
 from gradcli.ops.errors import Fault
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Anomaly Detection", "ignore:(?s).*Error detected in"
+)
 inf, nan = float("inf"), float("nan")
 
 
@@ -41,6 +44,31 @@ def test_the_first_nan_is_named_with_its_place():
         f"the forward call of SqrtBackward0 is in {__file__}, line {line}",
     )
     assert x.grad is None
+
+
+def test_warnings_tell_of_the_forward_calls():
+    class Twice(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return torch.sqrt(g * 0) * 2
+
+    x = leaf([1.0])
+    outside = torch.sqrt(x * 0)
+    with pytest.warns(UserWarning) as told, pytest.raises(RuntimeError), detect_anomaly():
+        (outside * 0).sum().backward()
+    assert ["No forward pass information" in str(w.message) for w in told] == [False, True]
+    with pytest.warns(UserWarning) as told, pytest.raises(RuntimeError), detect_anomaly():
+        (g,) = torch.autograd.grad(Twice.apply(x * 1).sum(), x, leaf(1.0), create_graph=True)
+        (g * 0).sum().backward()
+    said = [str(w.message) for w in told]
+    assert said[0].startswith("Anomaly Detection has been enabled.")
+    assert "Error detected in SqrtBackward0" in said[1] and "sqrt(g * 0)" in said[1]
+    assert "Previous calculation was induced by TwiceBackward" in said[2]
+    assert "Twice.apply(x * 1)" in said[2]
 
 
 def test_an_infinity_is_no_nan():

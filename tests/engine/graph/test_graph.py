@@ -12,13 +12,12 @@ import pytest
 
 import gradcli as torch
 from gradcli.engine.graph.node import AccumulateGrad
+from tests.support.families import family
 
 TWO = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
 
 
-@pytest.mark.parametrize(
-    ("make", "name"),
-    [
+@family("make, name", [
         (lambda x: x + 1, "AddBackward0"), (lambda x: x * 2, "MulBackward0"),
             (lambda x: x / 2, "DivBackward0"),
         (lambda x: x - 1, "SubBackward0"), (lambda x: 1 - x, "RsubBackward1"),
@@ -56,8 +55,7 @@ TWO = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
         (lambda x: x.square(), "PowBackward0"), (lambda x: x.amax(), "AmaxBackward0"),
         (lambda x: torch.softmax(x, 0), "SoftmaxBackward0"),
             (lambda x: x.cumsum(0), "CumsumBackward0"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_grad_fns_have_pytorchs_names(make, name):
     out = make(TWO.clone().requires_grad_())
     assert out.grad_fn.name() == name

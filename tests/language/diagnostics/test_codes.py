@@ -7,7 +7,6 @@ import io
 import os
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,11 +14,13 @@ import numpy as np
 import pytest
 
 import gradcli
+from gradcli.cli.main import run
 from gradcli.language.diagnostics import codes
 from gradcli.language.diagnostics.codes import CODES
 from gradcli.language.runtime.run import prepare
 from gradcli.ops.errors import Fault
 from tests.support.batches import read_rows
+from tests.support.families import family
 
 PACKAGE = Path(gradcli.__file__).parent
 
@@ -48,7 +49,7 @@ def test_no_code_is_explained_twice():
     assert keys == sorted(set(keys)) == list(CODES)
 
 
-@pytest.mark.parametrize("code", CODES)
+@family("code", CODES)
 def test_an_explanation_is_plain_and_whole(code):
     title, explanation, _ = CODES[code]
     assert title[0].islower() or title.split()[0] in ("NaN", "^", "=")
@@ -66,7 +67,7 @@ COMMANDS = [code for code, entry in CODES.items() if entry[2].startswith("$")]
 ROWS = [code for code, entry in CODES.items() if code.startswith("E092") and entry[2]]
 
 
-@pytest.mark.parametrize("code", PROGRAMS)
+@family("code", PROGRAMS)
 def test_program(code):
     with pytest.raises(Fault) as caught, np.errstate(all="ignore"):
         program = prepare(CODES[code][2], "file")
@@ -85,20 +86,14 @@ def test_python(code):
 
 
 @pytest.mark.parametrize("code", COMMANDS)
-def test_command(code, tmp_path):
+def test_command(code, tmp_path, monkeypatch, capsys):
     words = shlex.split(CODES[code][2])
     assert words[:2] == ["$", "gradcli"]
-    ran = subprocess.run(
-        [sys.executable, "-m", "gradcli", *words[2:]],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert ran.returncode in (1, 2, 3)
-    assert f"error[{code}]" in ran.stderr
+    monkeypatch.chdir(tmp_path)
+    with open(os.devnull, encoding="utf-8") as nothing:
+        monkeypatch.setattr(sys, "stdin", nothing)
+        assert run(words[2:]) in (1, 2, 3)
+    assert f"error[{code}]" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("code", ROWS)

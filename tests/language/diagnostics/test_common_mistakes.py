@@ -9,6 +9,7 @@ import gradcli
 from gradcli.language.diagnostics.codes import CODES
 from gradcli.language.runtime.run import prepare
 from gradcli.ops.errors import Fault
+from tests.support.families import family
 
 # text with the marked part between «», code, a part of the help
 PASTED = [
@@ -86,7 +87,7 @@ def fault(text: str) -> Fault:
     return caught.value
 
 
-@pytest.mark.parametrize(("marked", "code", "mend"), PASTED, ids=[one[0] for one in PASTED])
+@family("marked, code, mend", PASTED)
 def test_pasted(marked, code, mend):
     start, end = marked.index("«"), marked.index("»") - 1
     if marked[start + 1 : end + 1] == " ":

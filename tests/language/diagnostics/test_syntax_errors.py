@@ -15,6 +15,7 @@ from gradcli.language.runtime.run import prepare
 from gradcli.language.syntax.source import Source
 from gradcli.ops.errors import Fault, TypeFault
 from tests.language.generators.texts import Writer
+from tests.support.families import family
 
 
 def fault_of(text: str, mode: str = "line") -> Fault:
@@ -100,7 +101,7 @@ MARKED = [
 ]
 
 
-@pytest.mark.parametrize(("marked", "code", "words"), MARKED, ids=[one[0] for one in MARKED])
+@family("marked, code, words", MARKED)
 def test_syntax_errors(marked, code, words):
     start, end = marked.index("«"), marked.index("»") - 1
     text = marked.replace("«", "").replace("»", "")

@@ -24,6 +24,7 @@ from tests.language.attacks.functions_and_contexts import HELD
 from tests.language.attacks.further import FRESH
 from tests.language.attacks.program_objects import GROWS, REACHES
 from tests.language.attacks.targets import OUTSIDE
+from tests.support.families import family
 
 MORE = {
     "objects": REACHES,
@@ -124,7 +125,7 @@ def test_exhaustion_ends_in_a_fault(every):
     assert not wrong
 
 
-@pytest.mark.parametrize("text", UNCATCHABLE)
+@family("text", UNCATCHABLE)
 def test_no_program_catches_a_limit(text):
     import gradcli
 
@@ -136,7 +137,7 @@ def test_no_program_catches_a_limit(text):
     assert "caught" not in "".join(out)
 
 
-@pytest.mark.parametrize("text", [text for text in MALFORMED if text not in TAKEN_IN])
+@family("text", [text for text in MALFORMED if text not in TAKEN_IN])
 def test_malformed_text_is_a_fault(text):
     import gradcli
 

@@ -55,6 +55,7 @@ def test_dual_numbers():
     assert printed(text) == "tensor([2., 4.]) tensor([1.0000, 0.5000]) True None\n"
 
 
+@pytest.mark.filterwarnings("ignore:Anomaly Detection")
 def test_anomaly_mode_points_at_the_forward_call():
     found = fault(
         f"{LEAF}with torch.autograd.detect_anomaly():\n    y = torch.sqrt(x*0)\n"
@@ -104,7 +105,7 @@ def test_what_a_program_switched_on_ends_with_it(end):
 
 
 def test_anomaly_mode_that_was_on_stays_on():
-    with gradcli.autograd.detect_anomaly(check_nan=False):
+    with gradcli.autograd.set_detect_anomaly(True, check_nan=False):
         prepare("import torch\ntorch.autograd.set_detect_anomaly(False)\n", "file").run({})
         assert gradcli.is_anomaly_enabled() and not gradcli.is_anomaly_check_nan_enabled()
     assert not gradcli.is_anomaly_enabled()

@@ -9,6 +9,7 @@ import pytest
 
 from gradcli.language.runtime.run import Limits, prepare
 from gradcli.ops.errors import Fault
+from tests.support.families import family
 
 ATTACKS = [
     # by attribute
@@ -102,7 +103,7 @@ def test_harmless_texts_show_no_insides(text):
         assert "gradcli.language" not in said and " t_" not in said
 
 
-@pytest.mark.parametrize("text", ATTACKS)
+@family("text", ATTACKS)
 def test_attack_is_refused_with_a_fault(text):
     import gradcli
 

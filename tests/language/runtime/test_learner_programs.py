@@ -17,6 +17,7 @@ import pytest
 import gradcli
 from gradcli.cli import inputs
 from gradcli.language.runtime.run import prepare
+from tests.support.families import family
 
 TEXT = pathlib.Path(__file__).with_suffix("").with_name("learner_programs.txt").read_text()
 PROGRAMS = [part.strip("\n") for part in TEXT.split("\n# ----\n")]
@@ -34,7 +35,7 @@ def torch_is_gradcli(monkeypatch):
     gradcli.set_default_dtype(before)
 
 
-@pytest.mark.parametrize("number", range(len(PROGRAMS)))
+@family("number", range(len(PROGRAMS)))
 @pytest.mark.usefixtures("torch_is_gradcli")
 def test_a_program_prints_what_python_prints(number):
     text = PROGRAMS[number]

@@ -16,6 +16,7 @@ from gradcli.display.values import show_value
 from gradcli.language.values.flags import read_value
 from gradcli.language.values.reader import ValueFormFault
 from gradcli.ops.errors import Fault, LimitFault, ValueFault
+from tests.support.families import family
 
 NAMES = {"pi": math.pi, "e": math.e, "max": max, "grid": lambda n: np.arange(float(n))}
 
@@ -41,8 +42,8 @@ def same(value: object, expected: np.ndarray) -> None:
 F = np.float64
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
+@family(
+    "text, expected",
     [
         ("5", F(5)),
         (" -5 ", F(-5)),
@@ -142,8 +143,8 @@ def test_the_dtype_of_what_names_none():
     assert caught.value.code == "E0905"
 
 
-@pytest.mark.parametrize(
-    ("text", "code", "part", "message", "help"),
+@family(
+    "text, code, part, message, help",
     [
         ("0,1,2o,3", "E0901", "2o", "item 3 is not a number", "did you mean 20?"),
         ("2o", "E0901", "2o", "the value is not a number", "did you mean 20?"),

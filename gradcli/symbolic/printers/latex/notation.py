@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradcli.ops import OPERATORS
 from gradcli.ops.errors import RuntimeFault
@@ -99,19 +99,13 @@ def joined(factors: Iterable[Factor]) -> tuple[str, int]:
     return said, parts[0].level if len(parts) == 1 and parts[0].level > PRODUCT else PRODUCT
 
 
-class Piece:
+class Piece(NamedTuple):
     """The text of a step without its sign, how tightly it holds, its sign, and its factors."""
 
-    __slots__ = ("factors", "level", "negative", "text")
-
-    def __init__(
-        self, text: str, level: int, negative: bool = False,
-        factors: Sequence[Factor] | None = None,
-    ) -> None:  # fmt: skip
-        self.text = text
-        self.level = level
-        self.negative = negative
-        self.factors = factors
+    text: str
+    level: int
+    negative: bool = False
+    factors: Sequence[Factor] | None = None
 
     @classmethod
     def product(cls, factors: Sequence[Factor], negative: bool = False) -> Piece:

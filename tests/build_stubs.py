@@ -1,6 +1,6 @@
 """Write ``gradcli/__init__.pyi``: what an editor completes, made from the functions themselves.
 
-Run after a function or a method changed:  python -m gradcli.build_stubs
+Run after a function or a method changed:  python -m tests.build_stubs
 ``text()`` gives the file's text; a test compares it with the file.
 """
 
@@ -17,10 +17,11 @@ import gradcli
 from gradcli import surface
 from gradcli.engine.dtypes import DType
 from gradcli.engine.tensor.tensor import Tensor
+from gradcli.functions.methods import METHODS
 from gradcli.ops.operator import Operator
 
 FILE = Path(gradcli.__file__).with_suffix(".pyi")
-HEAD = '''"""What gradcli offers, for editors; written by gradcli.build_stubs."""
+HEAD = '''"""What gradcli offers, for editors; written by tests.build_stubs."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -103,6 +104,7 @@ def _tensor() -> Iterator[str]:
     seen: dict[str, Any] = {}
     for kind in reversed(Tensor.__mro__[:-1]):
         seen.update(vars(kind))
+    seen.update(METHODS)
     for name, value in sorted(seen.items()):
         if isinstance(value, property):
             yield "    @property"

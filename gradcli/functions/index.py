@@ -1,0 +1,189 @@
+"""Where the composed functions are, by name: a module is loaded when one of its names is used.
+
+``HOMES`` holds the functions that a program may call with any tensor: all are pure. ``LATER`` holds
+those of layers, of losses and of decompositions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any
+
+
+class Home:
+    """The names that a module of composed functions has for others.
+
+    methods  functions that are methods too; with a trailing underscore, their forms in place
+    alone    functions only: the method differs, or there is none
+    turned   those of which a form in place gives the tensor itself another shape: ``x.t_()``
+    aliases  further names, each with the function's own: methods where that is one
+    """
+
+    __slots__ = ("aliases", "alone", "methods", "turned")
+
+    def __init__(
+        self,
+        methods: str = "",
+        *,
+        alone: str = "",
+        turned: str = "",
+        aliases: Mapping[str, str] | None = None,
+    ) -> None:
+        self.methods = methods.split()
+        self.alone = alone.split()
+        self.turned = turned.split()
+        self.aliases = aliases or {}
+
+    def functions(self) -> Iterator[tuple[str, str]]:
+        """Every name of a function, with the function's own name."""
+        for name in (*self.methods, *self.alone):
+            if not name.endswith("_"):
+                yield name, name
+        yield from self.aliases.items()
+
+
+HOMES = {
+    "arithmetic": Home(
+        (
+            "add sub rsub div pow pow_ addcdiv lerp clamp clamp_ clip_ clamp_min clamp_min_ "
+            "clamp_max clamp_max_ nan_to_num nan_to_num_ round round_ deg2rad deg2rad_ rad2deg "
+            "rad2deg_ sgn sgn_ copysign copysign_ mvlgamma mvlgamma_ logit logit_ float_power "
+            "float_power_ resolve_conj angle conj conj_physical conj_physical_ fill is_conj "
+            "is_neg"
+        ),
+        alone="polygamma cdist polar view_as_real",
+        aliases={
+            "subtract": "sub",
+            "divide": "div",
+            "true_divide": "div",
+            "clip": "clamp",
+            "resolve_neg": "resolve_conj",
+        },
+    ),
+    "reductions": Home(
+        (
+            "sum amax amin mean prod nansum var std norm dist softmax log_softmax cumsum cumsum_ "
+            "cumprod cumprod_ logcumsumexp diff sum_to_size"
+        ),
+        alone="var_mean std_mean trapezoid cumulative_trapezoid",
+        aliases={"trapz": "trapezoid"},
+    ),
+    "products": Home(
+        "mm mv bmm addmm addmm_ addmv addmv_ baddbmm baddbmm_ vdot inner kron cross",
+        alone="chain_matmul tensordot",
+    ),
+    "bitwise": Home(
+        "bitwise_and bitwise_and_ bitwise_or bitwise_or_ bitwise_xor bitwise_xor_ bitwise_not "
+        "bitwise_not_ bitwise_left_shift bitwise_left_shift_ bitwise_right_shift "
+        "bitwise_right_shift_ gcd gcd_ lcm lcm_"
+    ),
+    "indexing": Home(
+        (
+            "select narrow index_select masked_select masked_fill take take_along_dim scatter "
+            "scatter_ gather scatter_add scatter_add_ scatter_reduce scatter_reduce_ index_add "
+            "index_add_ index_copy index_copy_ index_fill index_fill_ index_reduce index_reduce_"
+        ),
+        alone="broadcast_tensors",
+    ),
+    "reshaping": Home(
+        (
+            "split split_with_sizes chunk unsafe_split unsafe_split_with_sizes unsafe_chunk "
+            "unbind tensor_split movedim unflatten expand_as view_as reshape_as repeat_interleave "
+            "fliplr flipud rot90 nonzero argwhere is_same_size equal allclose t transpose "
+            "swapaxes unsqueeze"
+        ),
+        alone=(
+            "hstack vstack dstack column_stack permute where meshgrid cartesian_prod combinations "
+            "block_diag unravel_index"
+        ),
+        turned="t transpose swapaxes swapdims unsqueeze",
+        aliases={"moveaxis": "movedim", "swapdims": "transpose", "row_stack": "vstack"},
+    ),
+    "sorting": Home("sort argsort msort topk kthvalue median aminmax"),
+    "counting": Home(
+        "unique unique_consecutive bincount histogram cov corrcoef frexp", alone="histogramdd"
+    ),
+    "statistics": Home(
+        (
+            "cummax cummin quantile nanquantile nanmean nanmedian mode isposinf isneginf isreal "
+            "histc logaddexp2 ldexp ldexp_"
+        ),
+        alone="isin searchsorted bucketize",
+    ),
+    "scatter": Home(
+        (
+            "index_put index_put_ put masked_scatter masked_scatter_ select_scatter slice_scatter "
+            "diagonal_scatter diagonal diag diag_embed diagflat addr addr_ addbmm addbmm_ hsplit "
+            "vsplit dsplit positive renorm renorm_ ravel"
+        ),
+        alone="vander atleast_1d atleast_2d atleast_3d view_as_complex",
+    ),
+    "strided": Home(
+        "as_strided as_strided_scatter",
+        alone="gradient empty_strided empty_permuted",
+        turned="as_strided",
+    ),
+    "matrices": Home("matrix_power adjoint cholesky"),
+    "copies": Home(
+        "narrow_copy",
+        alone=(
+            "alias_copy detach_copy view_copy expand_copy slice_copy as_strided_copy "
+            "diagonal_copy permute_copy select_copy split_copy split_with_sizes_copy squeeze_copy "
+            "t_copy transpose_copy unbind_copy unfold_copy unsqueeze_copy view_as_complex_copy "
+            "view_as_real_copy"
+        ),
+    ),
+    "overloads": Home(aliases={"concatenate": "cat"}),
+}
+"""The modules in ``gradcli.functions``, each with its names."""
+_FAMILIES = {
+    "decompositions": (
+        "cholesky_inverse cholesky_solve geqrf ormqr triangular_solve lu_unpack pca_lowrank "
+        "svd_lowrank"
+    ),
+    "spectral": "stft istft",
+    "nn.padding": "constant_pad_nd",
+    "nn.layers": (
+        "native_batch_norm native_group_norm native_layer_norm batch_norm bilinear group_norm "
+        "instance_norm layer_norm rms_norm"
+    ),
+    "nn.losses": "binary_cross_entropy_with_logits kl_div poisson_nll_loss",
+    "nn.activations": (
+        "alpha_dropout celu dropout feature_alpha_dropout hardshrink prelu rrelu selu threshold"
+    ),
+    "nn.convolution": (
+        "channel_shuffle conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d "
+        "pixel_shuffle pixel_unshuffle"
+    ),
+    "nn.pooling": (
+        "adaptive_avg_pool1d adaptive_max_pool1d avg_pool1d max_pool1d max_pool1d_with_indices "
+        "max_pool2d max_pool3d"
+    ),
+    "nn.class_losses": "ctc_loss",
+    "nn.embedding": "embedding",
+    "nn.pair_losses": (
+        "cosine_embedding_loss cosine_similarity hinge_embedding_loss margin_ranking_loss "
+        "pairwise_distance pdist triplet_margin_loss"
+    ),
+}
+LATER = {
+    **{name: f"{home}.{name}" for home, names in _FAMILIES.items() for name in names.split()},
+    **{name: f"decompositions.torch_{name}" for name in ("lu", "lu_solve", "qr", "svd")},
+    "orgqr": "linalg.householder_product",
+    "grid_sampler": "nn.resampling.grid_sampler",
+    "grid_sampler_2d": "nn.resampling.grid_sampler",
+    "grid_sampler_3d": "nn.resampling.grid_sampler",
+}
+"""Functions of layers, of losses and of decompositions, each with its path for ``found``."""
+LATER_METHODS = (
+    "cholesky_inverse", "cholesky_solve", "geqrf", "ormqr", "triangular_solve", "lu", "lu_solve",
+    "qr", "svd", "orgqr", "stft", "istft", "hardshrink", "prelu",
+)  # fmt: skip
+"""Those that are methods too."""
+
+
+def found(path: str) -> Any:
+    """``"reshaping.split"``: the function of a module in ``gradcli.functions``."""
+    module, _, name = path.rpartition(".")
+    return getattr(import_module(f"gradcli.functions.{module}"), name)
