@@ -14,6 +14,7 @@ from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.ops.dims import whole_number
 from gradcli.ops.errors import AssertionFault, IndexFault, RuntimeFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.operator import refuse_derivative
 
 __all__ = ["embedding", "embedding_bag"]
 
@@ -27,6 +28,7 @@ def embedding(
     ``max_norm`` first scales those rows of ``weight``, in place, whose ``norm_type``-norm is above
     it. ``scale_grad_by_freq`` divides the gradient of each row by how often it is named.
     """
+    refuse_derivative("embedding", max_norm=max_norm, norm_type=norm_type)
     if len(weight.shape) != 2:
         raise RuntimeFault("E0301", "'weight' must be 2-D")
     args = (input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
