@@ -22,9 +22,7 @@
 read forward and on arrays. This package knows arrays only.
 """
 
-import warnings  # noqa: I001  (the order is that of dependence, and of `gradcli ops`)
-
-from gradcli.ops import (
+from gradcli.ops import (  # noqa: I001  (the order is that of dependence, and of `gradcli ops`)
     comparison,
     exponential,
     special,
