@@ -646,3 +646,57 @@ try:
     nn.Linear(1, 1).load_state_dict({"weight": 3, "bias": 4})
 except RuntimeError as error:
     print(str(error).partition(", expected")[0])
+
+
+# %% strides, kept gradients and hooks behind views
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+
+class Tripled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(3)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 3
+
+
+x = torch.arange(1.0, 7.0).requires_grad_()
+print(torch.autograd.grad(Doubled.apply(x * 1).as_strided((2,), (2,), 1).sum(), x))
+y = (x * 1)[1:]
+y.register_hook(lambda g: g * 10)
+print(torch.autograd.grad(y.as_strided((2,), (1,), 2).sum(), x))
+z = torch.tensor([1 + 2j, 3 + 4j], requires_grad=True)
+y = z * 1
+v = torch.view_as_real(y).as_strided((2,), (2,), 1)
+with torch.no_grad():
+    y.imag.mul_(0.5)
+print(v.detach(), v.requires_grad, torch.autograd.grad(v.sum(), z))
+i = torch.tensor([0])
+for write in (
+    Tripled.apply,
+    lambda y: y.index_add_(0, i, torch.ones(1)),
+    lambda y: y.clamp_(0, 2),
+    lambda y: y.scatter_(0, i, torch.ones(1)),
+    lambda y: y.cumsum_(0),
+    lambda y: y.pow_(2),
+    lambda y: y.index_put_((i,), torch.ones(1), accumulate=True),
+):
+    y = torch.arange(3.0, requires_grad=True) * 1
+    y.retain_grad()
+    write(y)
+    (y * torch.tensor([1.0, 2.0, 3.0])).sum().backward()
+    print(y.retains_grad, y.grad)
+try:
+    torch.ones(2)[torch.tensor([True, False])] = torch.tensor(1j)
+except RuntimeError:
+    print("refused")
