@@ -164,7 +164,7 @@ def typename(obj: object) -> str:
     """What PyTorch calls the type of a value: ``"gradcli.LongTensor"`` for whole numbers."""
     if isinstance(obj, Tensor):
         return obj.type()
-    kind = type(obj)
+    kind: _Any = obj if hasattr(obj, "__qualname__") else type(obj)
     return f"{'' if kind.__module__ == 'builtins' else kind.__module__ + '.'}{kind.__qualname__}"
 
 

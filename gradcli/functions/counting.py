@@ -128,7 +128,8 @@ def histogram(
     flat = None if weight is None else O["reshape"](weight, (-1,))
     given = [bins] if isinstance(bins, Plain) else bins
     hist, edges = histogramdd(rows, given, range, flat, density)
-    return results("histogram", hist=hist, bin_edges=edges[0])
+    edges = without_derivative(edges[0], input, "histogram", "NotImplemented")
+    return results("histogram", hist=hist, bin_edges=edges)
 
 
 @by_element

@@ -19,6 +19,7 @@ from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions.scatter import diag_embed
 from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.operator import differentiated
 
 __all__ = [
     "cholesky_ex", "cholesky_inverse", "cholesky_solve", "eig", "eigh", "eigvals", "eigvalsh",
@@ -172,7 +173,7 @@ def qr(A: Any, mode: str = "reduced") -> Any:
         q, r = _part(joined, 0, m, m), _part(joined, m * m, m, m)
         r = _O["cat"](r, _mH(q) @ A[..., m:], dim=-1)
     if mode == "complete" and m > n:
-        if q.requires_grad:
+        if differentiated(q):
             raise RuntimeFault(
                 "E0405",
                 "The QR decomposition is not differentiable when mode='complete' and nrows > ncols",
@@ -399,7 +400,7 @@ def geqrf(input: Any) -> Any:
 
     No derivative, as in PyTorch: ``qr`` has one. Raises RuntimeFault (E0405) where it is asked for.
     """
-    if input.requires_grad:
+    if differentiated(input):
         raise RuntimeFault(
             "E0405", "the derivative for 'geqrf' is not implemented.", help="linalg.qr has one"
         )

@@ -15,12 +15,13 @@ from gradcli.engine.record.composite import by_element
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.ops.errors import LinAlgFault, RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.operator import differentiated
 
 __all__ = ["ldl_factor", "ldl_factor_ex", "ldl_solve"]
 
 
 def _constant(name: str, help: str, *values: Any) -> None:
-    if any(v.requires_grad for v in values):
+    if any(map(differentiated, values)):
         raise RuntimeFault("E0405", f"the derivative for '{name}' is not implemented.", help=help)
 
 

@@ -206,7 +206,7 @@ def _slope(f: Any, axis: int, width: Any, edge_order: int) -> Any:
     def part(start: int, stop: int) -> Any:
         return O["getitem"](f, (slice(None),) * axis + (slice(start, stop),))
 
-    coordinates = isinstance(width, Plain) and width.ndim == 1
+    coordinates = getattr(width, "shape", ()) != ()
     if coordinates and width.shape[0] != size:
         raise RuntimeFault(
             "E0301",

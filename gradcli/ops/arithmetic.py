@@ -172,7 +172,10 @@ def _remainder(x: Any, y: Any) -> Any:
         return rest
     if not rest.ndim:
         return np.copysign(rest, x) if rest == 0 else rest
-    return np.copysign(rest, x, out=rest, where=rest == 0)  # of -4.0 by 2.0 it is -0.0
+    zero = rest == 0
+    if zero.any():  # of -4.0 by 2.0 it is -0.0
+        rest[zero] = np.copysign(rest[zero], np.broadcast_to(x, rest.shape)[zero])
+    return rest
 
 
 floor_divide = step(

@@ -394,21 +394,19 @@ logsumexp = reduction(
 )
 
 
-def _below_largest(x: Any, dim: int) -> tuple[Any, Any, Any]:
-    """x less its largest entry along ``dim``, the exponentials, and their sum.
+def _below_largest(x: Any, dim: int) -> tuple[np.ndarray, tuple[int, ...]]:
+    """x less its largest entry along ``dim``, in an array of its own, and the axes.
 
     Where the largest is infinite all become NaN, as in PyTorch.
     """
     axes = normal_dims(dim, x.ndim)
     # Methods, not NumPy's functions: on small arrays those cost as much again. Nothing has no max.
     below = x - (x.max if x.size else x.sum)(axis=axes, keepdims=True)
-    e = np.exp(below)
-    return below, e, e.sum(axis=axes, keepdims=True)
+    return np.asarray(below) if isinstance(below, np.generic) else below, axes
 
 
 def _softmax(x: Any, dim: int) -> Any:
-    axes = normal_dims(dim, x.ndim)
-    e = np.asarray(x - (x.max if x.size else x.sum)(axis=axes, keepdims=True))
+    e, axes = _below_largest(x, dim)
     np.exp(e, out=e)
     e /= e.sum(axis=axes, keepdims=True)
     return e[()]
@@ -432,8 +430,9 @@ softmax = general(
 
 
 def _log_softmax(x: Any, dim: int) -> Any:
-    below, _, total = _below_largest(x, dim)
-    return below - np.log(total)
+    below, axes = _below_largest(x, dim)
+    below -= np.log(np.exp(below).sum(axis=axes, keepdims=True))
+    return below[()]
 
 
 log_softmax = general(

@@ -1,7 +1,7 @@
 """Cells on corners of autograd: hooks, custom functions, views, edges, checkpoints.
 
 As in tests/behaviours/cells, a cell starts at a line ``# %% name`` and prints under gradcli what it
-prints under PyTorch (tests/oracles/record_corners.py). Programs of the language do not run these.
+prints under PyTorch (tests/oracles/record_behaviours.py). The language does not run these.
 """
 
 # ruff: noqa: B023, E402

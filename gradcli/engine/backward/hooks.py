@@ -157,7 +157,8 @@ def deliver(leaf: AccumulateGrad, total: Any, recorded: bool) -> None:
     # A first gradient becomes the leaf's own: what is done to that, node hooks see, as in PyTorch.
     given = (leaf.grad.data,) if first and extra.node_hooks and total is not None else shown(total)
     for hook in list((extra.post_hooks or {}).values()):
-        if hook(leaf.variable) is not None:
+        returned = hook(leaf.variable)
+        if returned is not None and returned is not leaf.variable:  # p.add_(p.grad) gives p
             raise RuntimeFault("E0407", "Tensor post accumulate grad hooks should return None.")
     for hook in list((extra.node_hooks or {}).values()):
         hook((), given)

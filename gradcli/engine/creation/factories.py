@@ -263,18 +263,23 @@ def inclusive_range(start: Any = 0, end: Any = None, step: Any = 1, **options: A
 
 def asarray(
     obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None,
-    requires_grad: bool = False,
+    requires_grad: bool | None = None,
 ) -> Tensor:  # fmt: skip
-    """``obj`` as a tensor; shares memory where ``copy`` is not True. Raises ValueFault (E0303)."""
+    """``obj`` as a tensor; shares memory where ``copy`` is not True. Raises ValueFault (E0303).
+
+    A tensor stays in its graph, its copy too, unless ``requires_grad`` is False.
+    """
     out = as_tensor(obj, dtype, device)
     shares = isinstance(obj, Tensor | np.ndarray) and np.may_share_memory(
         out.array, getattr(obj, "array", obj)
     )
     if copy and shares:
-        out = wrap(out.array.copy(), out.dtype)
+        out = out.clone()
     elif copy is False and not shares:
         raise ValueFault("E0303", "can't alias arbitrary sequence into a tensor.")
-    return requiring(out, True) if requires_grad else out
+    if requires_grad:
+        return out if out.requires_grad else requiring(out, True)
+    return out.detach() if requires_grad is False and out.requires_grad else out
 
 
 def frombuffer(
@@ -338,6 +343,7 @@ def logspace(
     requires_grad: bool = False, device: Any = None, layout: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """``steps`` numbers from ``base**start`` to ``base**end``, evenly spaced in their logarithm."""
+    refuse_derivative("logspace", base=base)
     powers = linspace(start, end, steps, dtype="float64").array
     target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
     return finish((base**powers).astype(target.numpy), target, requires_grad, device)

@@ -295,8 +295,8 @@ def multinomial(
         return wrap(np.reshape(np.array(chosen, np.int64), (*rows, num_samples)), int64)
     waits = _waits(tuple(input.shape), 1.0, input.dtype, generator).array
     with np.errstate(divide="ignore", invalid="ignore"):
-        scores = weights / waits
-    order = np.argsort(-scores, -1, kind="stable")[..., :num_samples]
+        np.divide(weights, waits, out=waits)
+    order = np.argsort(np.negative(waits, out=waits), -1, kind="stable")[..., :num_samples]
     return wrap(order.astype(np.int64), int64)
 
 

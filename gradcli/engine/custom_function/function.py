@@ -250,13 +250,16 @@ _ONCE = _Refusing("Error", _refuse_twice)
 def without_derivative(value: Tensor, source: Tensor, name: str, node_name: str) -> Tensor:
     """``value``, which PyTorch's function ``name`` made of ``source``: its gradient is refused.
 
-    The error (UnwrittenFault, E0405) comes when a gradient is asked for.
+    The error (UnwrittenFault, E0405) comes when a gradient is asked for; at once for a tangent.
     """
-    if not mode.grad or source.edge is None:
-        return value
 
-    def refuse(ctx: Any, *gradients: Any) -> Any:
+    def refuse(*_: Any) -> Any:
         raise UnwrittenFault("E0405", f"the derivative for '{name}' is not implemented.")
+
+    if getattr(source, "tangent", None) is not None:
+        refuse()
+    if not mode.grad or getattr(source, "edge", None) is None:
+        return value
 
     node = FunctionNode(_Refusing(node_name, refuse), Context(), (source.edge,), (True,))
     node.shape, node.dtype = value.array.shape, value.dtype

@@ -303,6 +303,7 @@ def feature_alpha_dropout(
 
 
 def _alpha_dropped(input: Any, p: float, training: bool, inplace: bool, shape: tuple) -> Any:
+    refuse_derivative("alpha_dropout", p=p)
     if not 0 <= p <= 1:
         raise ValueFault("E0304", f"dropout probability has to be between 0 and 1, but got {p}")
     if not training or p == 0:

@@ -186,3 +186,16 @@ def test_an_exception_in_a_hook_comes_out_and_leaves_the_mode_as_it_was():
         y.backward()
     assert torch.is_grad_enabled()
     assert (x * 2).requires_grad
+
+
+def test_a_hook_after_accumulation_may_give_the_leaf_itself():
+    leaf = torch.zeros(2, requires_grad=True)
+    with leaf.register_post_accumulate_grad_hook(lambda p: p.add_(p.grad, alpha=-0.5)):
+        leaf.backward(torch.ones(2))
+    assert leaf.tolist() == [-0.5, -0.5]
+
+
+def test_asarray_keeps_its_argument_in_the_graph():
+    leaf = torch.ones(2, requires_grad=True)
+    assert torch.asarray(leaf, copy=True).grad_fn is not None
+    assert not torch.asarray(leaf * 2, requires_grad=False).requires_grad
