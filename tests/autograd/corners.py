@@ -700,3 +700,19 @@ try:
     torch.ones(2)[torch.tensor([True, False])] = torch.tensor(1j)
 except RuntimeError:
     print("refused")
+
+# %% a hook inside a transform runs in the passes of that transform
+grad, x = torch.func.grad, torch.tensor([1.0, 2.0])
+
+
+def hooked(x):
+    y = x * 2
+    y.register_hook(lambda g: g * 10)
+    return (y * y).sum()
+
+
+print(grad(hooked)(x), grad(lambda x: grad(hooked)(x).sum())(x))
+print(torch.func.jacrev(grad(hooked))(x), torch.func.vjp(grad(hooked), x)[1](x))
+print(grad(lambda s: hooked(x * s))(torch.tensor(1.0)))
+a = x.clone().requires_grad_()
+print(torch.autograd.grad(grad(hooked)(a).sum(), a))
