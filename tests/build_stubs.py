@@ -175,7 +175,8 @@ def _parameters(function: Any, method: bool) -> Iterator[str]:
         star = star or p.kind is p.VAR_POSITIONAL
         lead = "*" if p.kind is p.VAR_POSITIONAL else "**" if p.kind is p.VAR_KEYWORD else ""
         default = "" if p.default is p.empty else f" = {_default(p.default)}"
-        yield f"{lead}{p.name}: {_KINDS.get(p.name, 'Any')}{default}"
+        kind = "Any" if p.default is None else _KINDS.get(p.name, "Any")
+        yield f"{lead}{p.name}: {kind}{default}"
 
 
 def _default(value: Any) -> str:

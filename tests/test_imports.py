@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 _WALK = """
-import gc, importlib, json, os, pkgutil, re, signal, sys, warnings
+import gc, importlib, json, os, pkgutil, signal, sys, warnings
 
 def walk():
     import gradcli
@@ -41,11 +41,7 @@ def state():
     return {
         "gc": (gc.isenabled(), gc.get_threshold(), gc.get_freeze_count()),
         "environ": dict(os.environ),
-        # But one: NumPy's warnings of 1/0 in gradcli's own modules, see gradcli.ops.
-        "warnings": (
-            [f for f in warnings.filters if f[3] != re.compile("gradcli\\\\.")],
-            warnings.showwarning, warnings.formatwarning,
-        ),
+        "warnings": (list(warnings.filters), warnings.showwarning, warnings.formatwarning),
         "sys": [getattr(sys, name) for name in (
             "stdin", "stdout", "stderr", "excepthook", "displayhook", "unraisablehook", "path",
             "breakpointhook", "dont_write_bytecode", "pycache_prefix",

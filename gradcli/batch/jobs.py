@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli import silence_numpy
 from gradcli.batch.chunk import Chunk
 from gradcli.batch.encode import Result, error_line, json_line
 from gradcli.batch.evaluate import Evaluator, unwatched
@@ -71,6 +72,7 @@ class JobTask:
 
     def worker(self) -> JobWorker:
         """What computes."""
+        silence_numpy()
         return JobWorker(self)
 
     def deciding(self) -> dict[str, Any]:

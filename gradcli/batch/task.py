@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli import silence_numpy
 from gradcli.batch.chunk import Chunk
 from gradcli.batch.columns import arrow, columns_of
 from gradcli.batch.encode import Result, encode
@@ -57,6 +58,7 @@ class Task:
     def worker(self) -> RowWorker:
         """What computes. Raises what ``prepare`` and ``Evaluator`` raise, and ValueFault (E0910)
         for a column that there is not."""
+        silence_numpy()
         return RowWorker(self)
 
     def deciding(self) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import os
 import sys
 import warnings
 
+from gradcli import silence_numpy
 from gradcli.cli import streams
 from gradcli.cli.catalogue import COMMANDS, module_of
 
@@ -86,7 +87,7 @@ def _dispatch(argv: list[str]) -> int:
         from gradcli.cli.repl.start import configured, on_terminal, start
 
         if on_terminal():  # Typer would take as long as NumPy
-            warnings.showwarning = _warned
+            _own_warnings()
             return start(*configured())
     if not argv or argv[0] in ("--help", "-h", "help"):
         if len(argv) > 1 and argv[0] == "help":
@@ -149,6 +150,11 @@ def _unknown(name: str, known: Iterable[str] = COMMANDS, before: str = "") -> Fa
     return ValueFault("E0906", f"no {kind} `{name}`", help=mend)
 
 
+def _own_warnings() -> None:
+    warnings.showwarning = _warned
+    silence_numpy()
+
+
 def _warned(message: Warning | str, *_place: object, **_more: object) -> None:
     """A warning of the engine on stderr, without the place in gradcli's own files."""
     from gradcli.cli.arguments import noted  # where a command runs it is loaded
@@ -162,7 +168,7 @@ def _command(name: str, rest: list[str]) -> int:
 
     from gradcli.cli.arguments import invoke
 
-    warnings.showwarning = _warned
+    _own_warnings()
     module = importlib.import_module(f"gradcli.cli.commands.{module_of(name)}")
     if not gc.isenabled():
         gc.freeze()

@@ -46,14 +46,14 @@ def explain(graph: Graph) -> str:
         for node in graph
         if node.op not in ("leaf", "constant")
     ]
-    root = names[graph.nodes[-1].id]
+    root = names[graph[-1].id]
     uses: dict[int, list[tuple[GraphNode, int]]] = {}
     for node in graph:
         for place, given in enumerate(node.inputs):
             if isinstance(given, Ref):
                 uses.setdefault(given.id, []).append((node, place))
     backward = []
-    for node in reversed(graph.nodes[:-1]):
+    for node in reversed(graph[:-1]):
         if node.id not in uses or node.grad is None:
             continue
         terms = [_term(user, place, names, root) for user, place in uses[node.id]]
@@ -79,7 +79,7 @@ def _names(graph: Graph) -> dict[int, str]:
     taken = {node.name for node in graph if node.name}
     names: dict[int, str] = {}
     count = 0
-    last = graph.nodes[-1]
+    last = graph[-1]
     for node in graph:
         if node.name:
             names[node.id] = node.name

@@ -13,10 +13,10 @@ Nothing here recurses: a chain of a million operations is a graph like any other
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,13 +35,10 @@ WIDTH = 60
 """The most characters of one value or gradient in a line of text."""
 
 
-class Ref:
+class Ref(NamedTuple):
     """An input that is another node of the graph, by number."""
 
-    __slots__ = ("id",)
-
-    def __init__(self, id: int) -> None:
-        self.id = id
+    id: int
 
     def __repr__(self) -> str:
         return f"%{self.id}"
@@ -81,19 +78,8 @@ class GraphNode:
         return f"{self.dtype}[{','.join(map(str, self.shape))}]" if self.shape else self.dtype
 
 
-class Graph:
-    """The nodes behind one result, oldest first."""
-
-    __slots__ = ("nodes",)
-
-    def __init__(self, nodes: list[GraphNode]) -> None:
-        self.nodes = nodes
-
-    def __len__(self) -> int:
-        return len(self.nodes)
-
-    def __iter__(self) -> Iterator[GraphNode]:
-        return iter(self.nodes)
+Graph = list[GraphNode]
+"""The nodes behind one result, oldest first."""
 
 
 class Watched(dict):
@@ -181,7 +167,7 @@ def graph_of(
         alone.name = next((name for name, value in names.items() if value is root), None)
         if values is not False:
             alone.value = root.array
-        return Graph([alone])
+        return [alone]
     assert root.edge is not None  # it was recorded
     tensors.setdefault(root.edge, root)
     number = {node: i for i, node in enumerate(order)}
@@ -205,7 +191,7 @@ def graph_of(
         known = values_of(order, tensors, given)
         for shown, node in zip(nodes, order, strict=True):
             shown.value = known.get(node)
-    return Graph(nodes)
+    return nodes
 
 
 def _shown_constant(node: Any, place: int, called: Mapping[int, str]) -> Any:
@@ -230,7 +216,7 @@ def _params(node: Any) -> dict[str, Any]:
 
 def to_text(graph: Graph, *, limit: int = LIMIT) -> str:
     """A line for each node, in columns: number, name, operation, type, value, gradient."""
-    shown = graph.nodes[:limit]
+    shown = graph[:limit]
     wide = max((len(inert(node.name)) for node in shown if node.name), default=0)
     rows = []
     for node in shown:
@@ -302,7 +288,7 @@ def short(value: Any) -> str:
 def to_dot(graph: Graph, *, limit: int = LIMIT) -> str:
     """The graph in Graphviz' DOT language; arrows follow the data. Every label is plain text."""
     lines = ["digraph gradcli {", '  node [shape=box, fontname="monospace"];']
-    for node in graph.nodes[:limit]:
+    for node in graph[:limit]:
         title = f"{node.name} = {node.op}" if node.name else node.op
         constants = [_input(i) for i in node.inputs if not isinstance(i, Ref)]
         constants += [f"{name}={_argument(value)}" for name, value in node.params.items()]
@@ -336,7 +322,7 @@ def to_json(graph: Graph, *, limit: int = LIMIT) -> dict[str, Any]:
     program, or ``{"constant": 2.0}``, with null where the graph did not keep it.
     """
     return {
-        "nodes": [_json_node(node) for node in graph.nodes[:limit]],
+        "nodes": [_json_node(node) for node in graph[:limit]],
         "omitted": max(0, len(graph) - limit),
     }
 

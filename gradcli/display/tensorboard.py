@@ -38,8 +38,8 @@ def graph_def(graph: Graph) -> Any:
     from tensorboard.compat.proto.node_def_pb2 import NodeDef
 
     made = GraphDef()
-    names = _names(graph.nodes[:LIMIT])
-    for node in graph.nodes[:LIMIT]:
+    names = _names(graph[:LIMIT])
+    for node in graph[:LIMIT]:
         entry = NodeDef(name=names[node.id], op=node.op)
         entry.input.extend(names[i.id] for i in node.inputs if isinstance(i, Ref))
         for key, text in _attributes(node):

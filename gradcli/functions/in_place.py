@@ -14,7 +14,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.grad_mode import enable_grad, no_grad
 from gradcli.engine.record.composite import called
-from gradcli.engine.record.inplace import check_writable, rewrite, set_item, write_result
+from gradcli.engine.record.inplace import check_writable, keep_on, rewrite, set_item, write_result
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions.subscripts import plain_index, written
 from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
@@ -111,6 +111,7 @@ def rewritten(function: Callable) -> Callable:
         set_item(self, Ellipsis, result)
         is_view = self.meta is not None and self.meta.base is not None
         if node is not None and not is_view:
+            keep_on(self, node)
             self.edge = node
         return self
 

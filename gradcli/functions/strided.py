@@ -18,6 +18,7 @@ from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import more
 from gradcli.engine.record.apply import note_view, record
 from gradcli.engine.record.composite import called, of_its_own
+from gradcli.engine.record.inplace import addresses, parts_of_base, places_in
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, TypeFault
@@ -57,13 +58,14 @@ def as_strided(
         raise RuntimeFault(
             "E0301", "as_strided needs a tensor that fills its memory", help="clone() it first"
         )
-    start, item = whole.__array_interface__["data"][0], whole.itemsize
+    start, item = whole.__array_interface__["data"][0], input.dtype.itemsize
     if storage_offset is None:
         here = input.own_array().__array_interface__["data"][0]
         storage_offset = (here - start) // item
     last = sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
     need = storage_offset + last + 1 if 0 not in shape else 0
-    if need > whole.size or storage_offset < 0:
+    flat = laid.reshape(-1).view(input.dtype.numpy)  # of a part of complex numbers, both parts
+    if need > flat.size or storage_offset < 0:
         raise RuntimeFault(
             "E0301",
             f"setStorage: sizes {list(shape)}, strides {list(steps)}, storage offset "
@@ -71,11 +73,11 @@ def as_strided(
             f"out of bounds for storage of size {whole.nbytes}",
         )
     charge_shape(shape, 8)
-    flat = laid.reshape(-1)[storage_offset:]
+    flat = flat[storage_offset:]
     array = np.lib.stride_tricks.as_strided(flat, shape, tuple(s * item for s in steps))
     out = wrap(array, input.dtype)
     if mode.grad and base.edge is not None and input.dtype.differentiable:
-        _record(out, base, laid.shape, order, steps, storage_offset)
+        _record(out, input, base, (laid.shape, order, steps, storage_offset))
     note_view(out, input)
     return out
 
@@ -142,13 +144,18 @@ def as_strided_scatter(
     return called(O["reshape"](put, tuple(input.shape)), "AsStridedScatterBackward0")
 
 
-def _record(
-    out: Tensor, base: Tensor, laid: tuple[int, ...], order: Sequence[int],
-    steps: tuple[int, ...], offset: int,
-) -> None:  # fmt: skip
-    """Record ``out`` as entries picked from ``base``, whose dimensions lie in ``order``."""
+def _record(out: Tensor, input: Tensor, base: Tensor, layout: tuple[Any, ...]) -> None:
+    """Record ``out`` as entries picked from ``input``, or from its base where they lie outside."""
     source = base if base.ndim else O["reshape"](base, (1,))
-    where = _found(out.shape, steps, offset, laid, order, base.ndim)
+    inside = np.isin(addresses(out.array), addresses(input.own_array()))
+    if input is not base and input.ndim and inside.all():
+        source, where = input, places_in(out, input)
+    elif input.dtype is not base.dtype:
+        out.edge = parts_of_base(out, base).edge
+        return
+    else:
+        laid, order, steps, offset = layout
+        where = _found(out.shape, steps, offset, laid, order, base.ndim)
     record(O["getitem"], [source], {"index": where}, out)
     more(out.edge).params["called"] = "AsStridedBackward0"
 

@@ -11,7 +11,7 @@ from gradcli.engine.record.composite import called, runs_once
 from gradcli.engine.record.fast_path import FUNCTIONS
 from gradcli.engine.record.inplace import set_item
 from gradcli.engine.tensor.tensor import Plain, Tensor
-from gradcli.ops.errors import IndexFault
+from gradcli.ops.errors import IndexFault, RuntimeFault
 from gradcli.ops.indexing import is_basic
 
 
@@ -139,6 +139,14 @@ def put_item(self: Tensor, index: Any, value: Any) -> None:
         self, index = FUNCTIONS["getitem"](self, steps[0]), steps[1]
     parts = index if isinstance(index, tuple) else (index,)
     if any(isinstance(p, np.ndarray) for p in parts):
+        dtype = getattr(value, "dtype", None)
+        if getattr(dtype, "is_complex", isinstance(value, complex)) and not self.is_complex():
+            raise RuntimeFault(
+                "E0309",
+                "Index put requires the source and destination dtypes match: a complex value has "
+                "no place in a real tensor",
+                help="write its .real",
+            )
         set_item(self, index, value)
         written(self, "IndexPutBackward0")
     elif all(p is Ellipsis or isinstance(p, slice) for p in parts) and _everything(self, parts):

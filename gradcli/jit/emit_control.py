@@ -123,7 +123,9 @@ class ControlEmitter(Emitter):
             before = len(found)
             for node in reversed(nodes):
                 kind = node.__class__
-                if kind is Instruction and node.out in found:
+                if kind is Instruction and (node.out in found or (
+                    node.op is scalars.APPEND and node.args[0] in found
+                )):  # fmt: skip
                     add(node.args)
                 elif kind is Branch:
                     for out, *ways in zip(node.outs, node.then.results, node.orelse.results,
@@ -220,7 +222,7 @@ class ControlEmitter(Emitter):
         """Whether every operand stands once in the text of an instruction."""
         op = ins.op
         if op.__class__ is Scalar:
-            return op not in (scalars.PICK, scalars.ADD_AT, scalars.FROM_BUFFER)
+            return op is not scalars.PICK and op not in scalars.IN_ORDER
         if ins.out.shape or any(a.shape for a in ins.inputs()):
             return False
         return op.compute in _INFIX or op.name == "neg" or (
@@ -409,7 +411,7 @@ class ControlEmitter(Emitter):
                 word = f"{words[0]}[{words[1]}]"
             else:
                 word = op.text.format(*words)
-            if op is scalars.ADD_AT:
+            if op is scalars.ADD_AT or op is scalars.APPEND:
                 self.say(word)
                 return
         else:

@@ -24,6 +24,9 @@ from gradcli.jit.ir import Instruction, Value
 from gradcli.jit.trace import Trace
 from gradcli.ops.operator import is_number
 
+_MOVES = (scalars.PICK, scalars.PUT, scalars.APPEND, scalars.AT)
+"""Python's operations that have a derivative."""
+
 
 def active_values(program: Structured) -> set[Value]:
     """The values that have a derivative by the inputs."""
@@ -32,9 +35,9 @@ def active_values(program: Structured) -> set[Value]:
         before = len(active)
         for node in walk(program.block):
             if node.__class__ is Instruction:
-                if node.op is scalars.PICK or node.op is scalars.PUT:
+                if node.op in _MOVES:
                     if any(a.__class__ is Value and a in active for a in node.args):
-                        active.add(node.out)
+                        active.add(node.args[0] if node.op is scalars.APPEND else node.out)
                 elif derive.is_active(node, active):
                     active.add(node.out)
             elif node.__class__ is Branch:
@@ -167,7 +170,13 @@ class Reverse:
         for node in reversed(scope.block.nodes):
             kind = node.__class__
             if kind is Instruction:
-                if node.out in self.active:
+                if node.op is scalars.APPEND and node.args[0] in self.active:
+                    g = self.trace.note(scalars.POP, (self.buffer(scope, node.args[0]),),
+                                        like(node.args[0]))  # fmt: skip
+                    item = node.args[1]
+                    if item.__class__ is Value and item in self.active:
+                        self.arrive(scope, item, g)
+                elif node.out in self.active and node.op is not scalars.LIST:
                     g = self.taken(scope, node.out)
                     if g is not None:
                         self.instruction(scope, node, g)
@@ -179,7 +188,7 @@ class Reverse:
     def instruction(self, scope: _Scope, ins: Instruction, g: Any) -> None:
         if is_number(g):
             g = self.trace.constant(np.asarray(g, ins.out.dtype.numpy)[()])
-        if ins.op is scalars.PICK:
+        if ins.op is scalars.PICK or ins.op is scalars.AT:
             self.picked(scope, ins, g)
             return
         if ins.op is scalars.PUT:
@@ -196,16 +205,21 @@ class Reverse:
     def picked(self, scope: _Scope, ins: Instruction, g: Value) -> None:
         """The cotangent of one entry: added to a buffer for all of them."""
         vector, index = ins.args
+        self.trace.note(scalars.ADD_AT, (self.buffer(scope, vector), index, g), like(g))
+
+    def buffer(self, scope: _Scope, vector: Value) -> Value:
+        """The list of the cotangents of a vector's entries, or of a list's items."""
         owner = scope
         while not self.owns(owner, vector) and owner.parent is not None:
             owner = owner.parent
         buffer = owner.buffers.get(vector)
         if buffer is None:
-            buffer = owner.buffers[vector] = self.trace.note(
-                scalars.BUFFER, (vector.shape[0],), like(vector)
-            )
+            grows = vector.source is not None and vector.source.op is scalars.LIST
+            op, size = (scalars.COTANGENTS, vector) if grows else (
+                scalars.BUFFER, vector.shape[0])  # fmt: skip
+            buffer = owner.buffers[vector] = self.trace.note(op, (size,), like(vector))
             self.trace.tape.pop()
-        self.trace.note(scalars.ADD_AT, (buffer, index, g), like(g))
+        return buffer
 
     def taken(self, scope: _Scope, v: Value) -> Any:
         """All that has arrived at a value of a scope's own; None for nothing."""
@@ -230,7 +244,7 @@ class Reverse:
 
     def branch(self, scope: _Scope, node: Branch) -> None:
         given = [self.taken(scope, out) for out in node.outs]
-        if all(g is None for g in given):
+        if all(g is None for g in given) and not self.appended(node):
             return
         sides = []
         for block in node.blocks():
@@ -256,7 +270,7 @@ class Reverse:
         given = {i: g for i, out in enumerate(node.outs)
                  if (g := self.taken(scope, out)) is not None}  # fmt: skip
         chosen = self.useful(node, set(given))
-        if not chosen:
+        if not chosen and not self.appended(node):
             return
         inner, outer = self.inside(node.body, scope, True)
         carried = []
@@ -299,8 +313,10 @@ class Reverse:
     def useful(self, node: Loop, chosen: set[int]) -> list[int]:
         """Which of the carried values reach those that a cotangent arrives at."""
         places = {v: i for i, v in enumerate(node.carried)}
+        appended = self.appended(node)
         while True:
             needed = {v for i in chosen if (v := node.body.results[i]).__class__ is Value}
+            needed |= appended
             for inner in reversed(node.body.nodes):
                 nodes = [inner]
                 if inner.__class__ in (Branch, Loop):
@@ -311,6 +327,14 @@ class Reverse:
             if more <= chosen:
                 return sorted(i for i in chosen if node.carried[i] in self.active)
             chosen |= more
+
+    def appended(self, node: Any) -> set[Any]:
+        """What a loop or a branch appends to lists that have a derivative, and the lists."""
+        return {
+            v for block in node.blocks() for ins in walk(block)
+            if ins.__class__ is Instruction and ins.op is scalars.APPEND
+            and ins.args[0] in self.active for v in ins.args
+        }  # fmt: skip
 
 
 def _sources(scope: _Scope) -> list[Any]:
@@ -347,14 +371,24 @@ class Forward:
                 self.loop(node, found)
             else:
                 self.trace.tape.append(node)
-                if kind is Instruction and node.out in self.active:
+                if kind is Instruction and (node.out in self.active or (
+                    node.op is scalars.APPEND and node.args[0] in self.active
+                )):  # fmt: skip
                     for tangents in found:
                         self.instruction(node, tangents)
         done, self.trace.tape = self.trace.tape, outer
         return done
 
     def instruction(self, ins: Instruction, tangents: dict[Value, Any]) -> None:
-        if ins.op is scalars.PICK or ins.op is scalars.PUT:
+        if ins.op is scalars.LIST:
+            tangents[ins.out] = self.trace.note(ins.op, (), like(ins.out))
+            return
+        if ins.op is scalars.APPEND:
+            held, item = ins.args
+            along = self._tangent(item, ins.out, tangents)
+            self.trace.note(ins.op, (tangents[held], along), like(ins.out))
+            return
+        if ins.op in _MOVES:
             vector, index, *value = ins.args
             along = [self._tangent(v, v, tangents) if v.__class__ is Value else 0.0
                      for v in (vector, *value)]  # fmt: skip

@@ -25,24 +25,13 @@ from gradcli.engine.grad_mode import enable_grad
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.jit import scalars
 from gradcli.jit.control import Block, Branch, Check, Loop, Step, Structured
+from gradcli.jit.grown import Grown
 from gradcli.jit.ir import NotTraceable, Value
+from gradcli.jit.iteration import UNROLLED, ByTurn, Range, by_turn
+from gradcli.jit.scopes import assigned, exits, first_target
+from gradcli.jit.specs import UNSET, PyNumber, is_narrow, joined_type, widened
 from gradcli.jit.trace import no_random
-from gradcli.jit.values import (
-    TENSOR_READ,
-    UNROLLED,
-    UNSET,
-    ByTurn,
-    Closure,
-    Frame,
-    Lost,
-    PyNumber,
-    Range,
-    Values,
-    is_dynamic,
-    is_narrow,
-    joined_type,
-    widened,
-)
+from gradcli.jit.values import TENSOR_READ, Closure, Frame, Lost, Region, Values, is_dynamic
 from gradcli.language.compile.resolve import Checked
 from gradcli.language.names import attributes
 from gradcli.language.names import table as names
@@ -89,61 +78,6 @@ def lower(
         random.drawing.reset(drawing)
 
 
-def _exits(node: n.Node) -> set[Any]:
-    """The kinds of statements by which one may leave the block that it stands in."""
-    found: set[Any] = set()
-    stack: list[tuple[n.Node, bool]] = [(node, True)]
-    while stack:
-        one, own = stack.pop()
-        kind = one.__class__
-        if kind is n.Return or (own and kind in (n.Break, n.Continue)):
-            found.add(kind)
-        elif kind in (n.If, n.With, n.For, n.While):
-            inner = own and kind not in (n.For, n.While)
-            stack += [(c, inner) for c in n.children(one) if isinstance(c, n.Statement)]
-    return found
-
-
-def _first(node: Any) -> n.Node:
-    """The first target of an assignment."""
-    return node.targets[0] if isinstance(node, n.Assign) else node.target
-
-
-def _assigned(body: Sequence[n.Statement], items: bool = False) -> list[str]:
-    """The names that statements may give a value to, in their own scope.
-
-    ``items``: those too whose items are written to.
-    """
-    found: dict[str, None] = {}
-    stack: list[Any] = list(reversed(body))
-    while stack:
-        node: Any = stack.pop()
-        kind = node.__class__
-        if kind is n.Assign:
-            parts: list[n.Node] = list(node.targets)
-        elif kind in (n.AugAssign, n.Annotation, n.For):
-            parts = [node.target]
-        else:
-            parts = []
-        while parts:
-            part = parts.pop()
-            if isinstance(part, n.Tuple | n.List):
-                parts += part.items
-            elif items and isinstance(part, n.Subscript):
-                parts.append(part.value)
-            elif isinstance(part, n.Name):
-                found[part.id] = None
-        if kind is n.Def:
-            found[node.name] = None
-        elif kind is n.ExprStmt:
-            found["<result>"] = None
-        elif kind is n.Return:
-            found["<return>"] = found["<returned>"] = None
-        elif kind in (n.If, n.While, n.For, n.With):
-            stack += [c for c in reversed(n.children(node)) if isinstance(c, n.Statement)]
-    return list(found)
-
-
 class _Lowerer:
     """One run of the tree on values."""
 
@@ -157,7 +91,7 @@ class _Lowerer:
         self.statements = 0
         self.node: n.Node | None = None  # what is lowered, or could not be
         writes = "[" in checked.source.text and any(
-            isinstance(node, n.Assign | n.AugAssign) and isinstance(_first(node), n.Subscript)
+            isinstance(node, n.Assign | n.AugAssign) and isinstance(first_target(node), n.Subscript)
             for node in n.walk(checked.module)
         )
         modules = {*checked.modules.values(), *(["torch"] if checked.imported else [])}
@@ -233,8 +167,6 @@ class _Lowerer:
             raise NotTraceable("a result that depends on nothing")
         block = Block(self.values.trace.tape, [self.values.operand(found)])
         return Structured(inputs, block, list(by))
-
-    # -- values ----------------------------------------------------------------------------------
 
     # -- expressions -----------------------------------------------------------------------------
 
@@ -354,7 +286,7 @@ class _Lowerer:
     def enter(self) -> tuple:
         """Begin a block: what follows is noted there."""
         outer = self.values.trace.tape, self.values.region
-        self.values.trace.tape, self.values.region = [], object()
+        self.values.trace.tape, self.values.region = [], Region(self.values.region)
         self.nesting += 1
         if self.nesting > DEEPEST:
             raise NotTraceable("loops and branches that nest that deep")
@@ -389,6 +321,8 @@ class _Lowerer:
             if value.__class__ is not Value and is_dynamic(index):
                 raise NotTraceable("a computed index")
             return value[index]
+        if value.__class__ is Grown:
+            return value.item(index)
         if is_dynamic(index):
             raise NotTraceable("a computed index of a list")
         if isinstance(value, list | tuple | range | str):
@@ -509,13 +443,13 @@ class _Lowerer:
             self.depth - 1, 40
         ):
             raise NotTraceable("recursion")
-        own = _assigned(target.body) if target.body.__class__ is tuple else ()
+        own = assigned(target.body) if target.body.__class__ is tuple else ()
         frame = Frame(target.frame, [*own, *target.defaults])
         placed = dict(zip(target.by_place, args, strict=False))
         if len(args) > len(placed) or not target.by_name - placed.keys() >= options.keys():
             raise NotTraceable("a call with an argument that there is not")
         for name, value in (placed | options).items():
-            frame.names[name] = self.values.keep(value)
+            frame.names[name] = self.values.bind(value)
         frame.names = target.defaults | frame.names
         if any(v is UNSET for v in frame.names.values()):
             raise NotTraceable("a call without an argument")
@@ -532,7 +466,7 @@ class _Lowerer:
         self.calls.pop()
         self.frame, self.loops = outer, loops
         return (
-            self.values.keep(found)
+            self.values.bind(found)
             if found.__class__ is Value and found in self.values.bound
             else found
         )
@@ -548,7 +482,7 @@ class _Lowerer:
             kind: Any = node.__class__
             self.node = node
             if kind is n.If:
-                rest = body[place + 1 :] if _exits(node) else []
+                rest = body[place + 1 :] if exits(node) else []
                 status = yield self.branch(node, rest)
             elif isinstance(node, n.For | n.While):
                 status = yield self.loop(node, body[place + 1 :])
@@ -561,7 +495,7 @@ class _Lowerer:
     def branch(self, node: n.If, rest: list) -> Lowering:
         """An ``if``, with what follows it where it may leave the block."""
         test = self.values.truth((yield node.test))
-        jumps = bool(rest or _exits(node))
+        jumps = bool(rest or exits(node))
         return (yield self.either(test, list(node.body), list(node.orelse), rest, jumps))
 
     def either(self, test: Any, then: list, orelse: list, rest: list, jumps: bool) -> Lowering:
@@ -606,13 +540,13 @@ class _Lowerer:
         """A loop and its ``else``, and what follows where the loop may return from a function."""
         if not node.orelse:
             return (yield self.turns(node, rest))
-        if any(n.Return in _exits(c) for c in node.body):
+        if any(n.Return in exits(c) for c in node.body):
             raise NotTraceable("a loop with else that returns")
         left = f"<left{len(self.loops)}>"
         self.frame.names[left] = False
         yield self.turns(node, rest)
         found = self.values.truth(self.frame.names.pop(left))
-        jumps = any(_exits(c) for c in node.orelse)
+        jumps = any(exits(c) for c in node.orelse)
         return (yield self.either(found, [], list(node.orelse), rest if jumps else [], jumps))
 
     def turns(self, node: Any, rest: list) -> Lowering:
@@ -621,13 +555,13 @@ class _Lowerer:
         if node.__class__ is n.For:
             over = yield node.iter
             if over.__class__ is not Range and not isinstance(over, range):
-                long = self.values.by_turn(over)
-                if long is None or long.count <= UNROLLED:
+                long = by_turn(self.values, over)
+                if long is None or not long.is_long:
                     return (yield self.written_out(node, self.values.items(over)))
                 over = long
             if isinstance(over, range) and not len(over):
                 return "fall"
-        returns = n.Return in _exits(node)
+        returns = n.Return in exits(node)
         if isinstance(over, range) and len(over) <= UNROLLED:
             names_before, tape = dict(self.frame.names), list(self.values.trace.tape)
             marks = self.values.marks()
@@ -642,6 +576,7 @@ class _Lowerer:
                 self.values.reset(marks)
                 return (yield self.written_out(node, list(over)))
         else:
+            self.grow(node)
             yield self.turning(node, over)
         if not returns:
             return "fall"
@@ -663,13 +598,30 @@ class _Lowerer:
         self.merge(self.values.truth(test), before, sides)
         return "done"
 
+    def grow(self, node: Any) -> None:
+        """Let the lists that a long loop appends to grow in the run."""
+        for call in n.walk(node):
+            func: Any = call.func if isinstance(call, n.Call) else None
+            if not isinstance(func, n.Attribute) or func.name != "append":
+                continue
+            frame: Frame | None = self.frame
+            name = func.value.id if isinstance(func.value, n.Name) else ""
+            while frame is not None and name not in frame.names:
+                frame = frame.parent
+            if frame is None:
+                continue
+            held = frame.names[name]
+            alone = held.__class__ is list and id(held) not in self.values.shared
+            if alone and self.values.is_new(held):
+                frame.names[name] = Grown(self.values, held)
+
     def written_out(self, node: Any, items: list) -> Lowering:
         """A loop over what is known, turn by turn."""
         self.loops = [*self.loops, False]
         status = "fall"
         for item in items:
             self.values.trace.tape.append(Step())
-            yield self.store(node.target, self.values.keep(item))
+            yield self.store(node.target, self.values.bind(item))
             status = yield self.block(list(node.body))
             if status in ("break", "return"):
                 break
@@ -678,13 +630,13 @@ class _Lowerer:
 
     def turning(self, node: Any, over: Any) -> Lowering:
         """A loop of the program: its variables are carried, their types found by trying."""
-        changed = _assigned(node.body, items=True)
+        changed = assigned(node.body, items=True)
         if (left := f"<left{len(self.loops)}>") in self.frame.names:
             changed.append(left)
         if over is not None:
             if not all(isinstance(t, n.Name | n.Tuple) for t in n.walk(node.target)):
                 raise NotTraceable("a loop with such a target")
-            changed = list(dict.fromkeys([*changed, *_assigned([node])]))
+            changed = list(dict.fromkeys([*changed, *assigned([node])]))
         before = self.frame.names
         first = {name: before[name] for name in changed if name in before}
         specs = {name: widened(self.values.spec(value)) for name, value in first.items()}
@@ -743,7 +695,7 @@ class _Lowerer:
             index = Value(self.values.trace, (), dtypes.int64, example=np.int64(1))
             turn = PyNumber(index, "int", True)
             if over.__class__ is ByTurn:
-                bounds = 0, over.count, 1
+                bounds = 0, self.values.operand(over.count), 1
                 yield self.store(node.target, over.item(turn))
             else:
                 bounds = over.bounds(self.values) if over.__class__ is Range else (
@@ -758,7 +710,12 @@ class _Lowerer:
                 return None
             test = Block(self.values.trace.tape, [tested])
             self.values.trace.tape = []
+        walked = getattr(over, "over", None)
+        if walked is not None:
+            walked.walked = True
         yield self.block(list(node.body))
+        if walked is not None:
+            walked.walked = False
         tape = self.leave(outer)
         self.loops = self.loops[:-1]
         ends = self.frame.names
@@ -787,6 +744,7 @@ class _Lowerer:
             after[name] = value
             for v, end in zip(carried[name], results[0], strict=True):
                 if v in self.values.overwritten and end.__class__ is Value:
+                    self.values.only(end, [e for other, e in ends.items() if other != name])
                     self.values.overwrite(end)
             # After no turn it would still be a number.
             if is_narrow(self.values.spec(first[name])) and spec[0] == "tensor":
@@ -811,8 +769,6 @@ class _Lowerer:
         self.values.trace.tape.append(loop)
         self.frame.names = after
 
-    # -- types of joined values -------------------------------------------------------------------
-
     # -- assignments -----------------------------------------------------------------------------
 
     def store(self, target: Any, value: Any) -> Lowering:
@@ -820,6 +776,8 @@ class _Lowerer:
         if isinstance(target, n.Name):
             if value.__class__ is ByTurn:
                 raise NotTraceable("an iterator with a name")
+            if value.__class__ is list:
+                self.values.name(value)
             if value.__class__ is Value:
                 if value in self.values.bound:
                     self.values.fresh.discard(value)
@@ -854,7 +812,17 @@ class _Lowerer:
 
     def Assign(self, node: n.Assign) -> Lowering:
         """``a = b = value``."""
-        value = yield node.value
+        target, given = node.targets[0], node.value
+        if isinstance(target, n.Tuple) and isinstance(given, n.Tuple) and (
+            len(node.targets) == 1 and len(target.items) == len(given.items)
+        ):  # fmt: skip
+            parts = []  # of which no tuple remains
+            for item in given.items:
+                parts.append((yield item))
+            for inner, part in zip(target.items, parts, strict=True):
+                yield self.store(inner, part)
+            return
+        value = yield given
         if is_dynamic(value) and isinstance(value, Range):
             raise NotTraceable("a range with a name")
         for target in node.targets:
@@ -906,7 +874,7 @@ class _Lowerer:
         """An expression; outside functions its value becomes the result."""
         value = yield node.value
         if self.frame.parent is None:
-            self.frame.names["<result>"] = self.values.keep(value)
+            self.frame.names["<result>"] = self.values.bind(value)
 
     def Def(self, node: n.Def) -> Lowering:
         """A function."""
@@ -954,7 +922,7 @@ class _Lowerer:
 
     def With(self, node: n.With) -> Lowering:
         """Gradient modes."""
-        if len(node.items) != 1 or node.items[0].target is not None or _exits(node):
+        if len(node.items) != 1 or node.items[0].target is not None or exits(node):
             raise NotTraceable("such a with")
         call = node.items[0].expr
         if not isinstance(call, n.Call) or call.args or call.keywords:

@@ -30,8 +30,8 @@ class _Nested(_Simplifier):
             super().add(ins)
             return
         ins.args = tuple([self.now(a) for a in ins.args])
-        if ins.op in (scalars.BUFFER, scalars.ADD_AT, scalars.FROM_BUFFER):
-            self.done.append(ins)  # which write to memory, or read it at this place
+        if ins.op in scalars.IN_ORDER:
+            self.done.append(ins)
         else:
             self._emit(ins)
 

@@ -23,8 +23,9 @@ from gradcli.jit.emit_control import build
 from gradcli.jit.ir import Instruction, NotTraceable
 from gradcli.jit.lower import lower
 from gradcli.jit.optimize import optimize
-from gradcli.jit.values import FLOATS
-from gradcli.language.limits.sizes import running_steps
+from gradcli.jit.scalars import APPEND
+from gradcli.jit.specs import FLOATS
+from gradcli.language.limits.sizes import LIST_LIMIT, running_steps
 from gradcli.language.limits.step_budget import tokens
 from gradcli.language.runtime.run import Limits, Program
 from gradcli.ops.errors import LimitFault
@@ -113,6 +114,12 @@ class Generated:
             grads = self.program.block.results[1:]
             self.program.block.results = [y, *grads[: len(self.by)]]
             pairs = reverse.pairs
+        appends = sum(n.__class__ is Instruction and n.op is APPEND for n in walk(plain.block))
+        if appends and checkpoint is not None:
+            raise NotTraceable("a list that grows, whose turns cannot be run again")
+        self._steps = self.limits.steps
+        if appends:  # longer lists are left to the engine, which ends there
+            self._steps = min(self._steps, LIST_LIMIT // appends)
         optimize(self.program)
         loops.save(self.program, pairs, trace)
         self.pairs = pairs
@@ -216,9 +223,7 @@ class Generated:
                 return found
         hurried = self._native is None and self._may_be_native
         after = max(2000, PAYS // max(1, self._size))
-        budget = tokens(
-            self.limits.steps, self.limits.memory, self._long if hurried else None, after
-        )
+        budget = tokens(self._steps, self.limits.memory, self._long if hurried else None, after)
         before = set_budget(self.limits.memory, budget.__next__)
         try:
             with np.errstate(all="ignore"):

@@ -86,3 +86,13 @@ BUFFER = Scalar("buffer", "[0.0] * {0}", raises=True)
 ADD_AT = Scalar("add at", "{0}[{1}] += {2}", raises=True)
 """The transpose of ``PICK``."""
 FROM_BUFFER = Scalar("from buffer", "array_of({0}, {1})")
+LIST = Scalar("list", "[]", raises=True)
+"""A list that grows (see ``grown``), and what is done with it."""
+APPEND = Scalar("append", "{0}.append({1})", raises=True)
+AT = Scalar("at", "{0}[{1}]", raises=True)
+LENGTH = Scalar("length", "len({0})", raises=True)
+COTANGENTS = Scalar("cotangents", "[0.0] * len({0})", raises=True)
+"""The cotangents of the items of a list, of which the last is popped as often as one was added."""
+POP = Scalar("pop", "{0}.pop()", raises=True)
+IN_ORDER = frozenset((BUFFER, ADD_AT, FROM_BUFFER, LIST, APPEND, AT, LENGTH, COTANGENTS, POP))
+"""What writes to memory, or reads what others write: it stays in its place."""

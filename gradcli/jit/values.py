@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,9 +20,12 @@ from gradcli.engine import dtypes
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions import methods
 from gradcli.jit import loops, scalars
-from gradcli.jit.control import EXACT, Block, Loop, Scalar
+from gradcli.jit.control import Scalar
 from gradcli.jit.emit import is_fresh
+from gradcli.jit.grown import Grown
 from gradcli.jit.ir import Instruction, NotTraceable, Value
+from gradcli.jit.iteration import UNROLLED, ByTurn, Range, iterator
+from gradcli.jit.specs import FLOATS, KINDS, SMALL, UNSET, PyNumber
 from gradcli.jit.trace import Trace
 from gradcli.language.names import attributes, builtins
 from gradcli.language.names import table as names
@@ -30,15 +33,7 @@ from gradcli.language.names.argument_checks import with_checks
 from gradcli.ops.indexing import is_basic
 from gradcli.ops.operator import OPERATORS, Operator
 
-UNROLLED = 256
-"""The most turns of a loop that is written out."""
-SMALL = 1 << 24
-"""Whole numbers below this, added up in every step of a program, do not become too large."""
-UNSET = object()
 _NUMBERS = frozenset((int, float, bool))
-FLOATS = (dtypes.float64, dtypes.float32)
-"""What programs are lowered in."""
-_KINDS = {int: "int", float: "float", bool: "bool"}
 _DTYPES = {
     "int": dtypes.int64, "float": dtypes.float64, "bool": dtypes.bool_, "mixed": dtypes.float64,
 }  # fmt: skip
@@ -82,23 +77,6 @@ def _allowed(module: str) -> dict[int, Any]:
     """The functions of a module that do nothing but compute, by id; "" for bare names."""
     table = {**names.CALLED, **names.NAMES} if not module else names.namespace(module) or {}
     return {id(f): f for name, f in table.items() if name.rpartition(".")[2] in _pure()}
-
-
-class PyNumber:
-    """A Python number of the program that is not known before the run.
-
-    kind   int, float, bool, or mixed where it may be an int or a float
-    small  whether it is surely of a few digits: the index of a loop
-    """
-
-    __slots__ = ("kind", "small", "value")
-
-    def __init__(self, value: Value, kind: str, small: bool = False) -> None:
-        self.value = value
-        value.trace.numbers.add(value)
-        value.example = {"float": 1.0, "int": 1, "bool": True, "mixed": 1.0}[kind]
-        self.kind = kind
-        self.small = small
 
 
 class Closure:
@@ -161,40 +139,13 @@ class Notes(Trace):
         return super()._typed(op, self._weak(operands), params)
 
 
-class Range:
-    """A range whose bounds are not known before the run."""
+class Region:
+    """A block that is lowered, and the one around it."""
 
-    __slots__ = ("args",)
+    __slots__ = ("around",)
 
-    def __init__(self, args: list) -> None:
-        for a in args:
-            whole = a.__class__ is int or (a.__class__ is PyNumber and a.kind == "int")
-            if not whole:
-                raise NotTraceable("a range of such bounds")
-        if len(args) == 3 and args[2].__class__ is not int:
-            raise NotTraceable("a range of such bounds")
-        self.args = args
-
-    def bounds(self, values: Values) -> tuple:
-        """Start, stop and step as operands."""
-        given = [values.operand(a) for a in self.args]
-        if len(given) == 1:
-            return 0, given[0], 1
-        return given[0], given[1], given[2] if len(given) == 3 else 1
-
-
-class ByTurn:
-    """What a long loop goes over: so many items, each by the number of its turn.
-
-    ``known`` is the iterator for what else may take it, where the items do not depend on an input.
-    """
-
-    __slots__ = ("count", "item", "known")
-
-    def __init__(self, count: int, item: Callable[[PyNumber], Any]) -> None:
-        self.count = count
-        self.item = item
-        self.known: Any = None
+    def __init__(self, around: Region | None) -> None:
+        self.around = around
 
 
 class Lost:
@@ -212,10 +163,14 @@ class Values:
     def __init__(self, modules: Sequence[str], writes: bool) -> None:
         self.trace = Notes()
         self.writes = writes  # whether the program writes to items
-        self.region: object = object()
-        self.born: dict[int, tuple[list, object]] = {}  # lists, and where they were made
+        self.region = Region(None)
+        self.born: dict[int, tuple[list, Region]] = {}  # lists, and where they were made
+        self.named: set[int] = set()  # lists that a name has
+        self.shared: set[int] = set()  # and those that something else has besides
+        self.grown: list[Grown] = []
         self.fresh: set[Value] = set()  # tensors that one name has, and nothing else
         self.bound: set[Value] = set()  # tensors that have a name, or a place in a list
+        self.placed: set[Value] = set()  # tensors that have a place in a list or a tuple
         self.sources: dict[Value, list[Any]] = {}  # of what joins values: those
         self.overwritten: set[Value] = set()
         self.writers: dict[Instruction, Value] = {}  # operations in place, and their targets
@@ -249,14 +204,22 @@ class Values:
             return value.value
         return self.note(scalars.AS_FLOAT, (value.value,), "float").value
 
-    def keep(self, value: Any) -> Any:
-        """A value that is about to get a second name, or a place in a list."""
+    def bind(self, value: Any) -> Any:
+        """A value that is about to get a second name."""
         if value.__class__ is Value:
             self.fresh.discard(value)
             self.bound.add(value)
+        elif value.__class__ is list:
+            self.shared.add(id(value))
         elif value.__class__ is ByTurn:  # which is used up by the loop that goes over it
             raise NotTraceable("an iterator with a name")
         return value
+
+    def keep(self, value: Any) -> Any:
+        """A value that is about to get a place in a list or a tuple."""
+        if value.__class__ is Value:
+            self.placed.add(value)
+        return self.bind(value)
 
     def computed(self, value: Any) -> Any:
         """The result of an operation, new memory where the last instruction made it."""
@@ -289,7 +252,7 @@ class Values:
 
     def numbers(self, op: str, a: Any, b: Any) -> PyNumber:
         """``a op b`` of Python numbers."""
-        kinds = [v.kind if v.__class__ is PyNumber else _KINDS.get(v.__class__) for v in (a, b)]
+        kinds = [v.kind if v.__class__ is PyNumber else KINDS.get(v.__class__) for v in (a, b)]
         if None in kinds:
             raise NotTraceable("a number computed with something else")
         args = (self.operand(a), self.operand(b))
@@ -387,63 +350,16 @@ class Values:
             return found
         raise NotTraceable("a loop over something else")
 
-    def by_turn(self, over: Any) -> ByTurn | None:
-        """The same as items by the number of the turn; None for what has to be written out."""
-        if over.__class__ is ByTurn:
-            return over
-        if isinstance(over, range):
-            start, step = over.start, over.step
-            if max(abs(start), abs(over.stop)) > SMALL:
-                return None
-
-            def number(turn: PyNumber) -> PyNumber:
-                by, plus = scalars.ARITHMETIC["*"], scalars.ARITHMETIC["+"]
-                found = turn if step == 1 else self.note(by, (turn.value, step), "int", True)
-                return self.note(plus, (found.value, start), "int", True) if start else found
-
-            return ByTurn(len(over), number)
-        if over.__class__ is Value or isinstance(over, Tensor):
-            if len(over.shape) != 1 or over.dtype not in FLOATS:
-                return None
-            return ByTurn(over.shape[0], functools.partial(self.pick, over))
-        if isinstance(over, list | tuple) and over:
-            kind = _KINDS.get(over[0].__class__)
-            if kind not in ("int", "float") or any(
-                v.__class__ is not over[0].__class__ or abs(v) > EXACT for v in over
-            ):  # fmt: skip
-                return None
-            vector = self.trace.constant(np.array(over))
-            return ByTurn(len(over), lambda turn: self.note(
-                scalars.PICK, (vector, turn.value), kind))  # fmt: skip
-        return None
-
-    def iterator(self, name: str, args: list, options: dict) -> ByTurn | None:
-        """``enumerate``, ``zip`` and ``reversed`` of what is long; None for what is written out."""
-        start = args.pop(1) if name == "enumerate" and len(args) == 2 else options.pop("start", 0)
-        parts = [self.by_turn(a) for a in args]
-        if options or start.__class__ is not int or not parts or None in parts:
-            return None
-        found: Any = parts
-        count = min(part.count for part in found)
-        if count <= UNROLLED and not any(a.__class__ is ByTurn for a in args):
-            return None
-        if name == "zip":
-            return ByTurn(count, lambda turn: tuple(part.item(turn) for part in found))
-        (part,) = found
-        if name == "enumerate":
-            shift: Any = self.by_turn(range(start, start + count))
-            return ByTurn(count, lambda turn: (shift.item(turn), part.item(turn)))
-        if not isinstance(args[0], list | tuple | range):  # it is made a list of, step by step
-            index = Value(self.trace, (), dtypes.int64, example=np.int64(1))
-            self.trace.tape.append(Loop((0, count, 1), index, None, [], [], Block([]), []))
-        back: Any = self.by_turn(range(count - 1, -1, -1))
-        return ByTurn(count, lambda turn: part.item(back.item(turn)))
-
     def function(self, target: Any, args: list, options: dict) -> Any:
         """A function of the language."""
+        if args and args[0].__class__ is Grown and len(args) == 1 and not options:
+            if target is names.NAMES["len"]:
+                return args[0].length()
+            if target is names.NAMES["sum"]:
+                return args[0].total()
         for name in ("enumerate", "zip", "reversed"):
             if target is names.NAMES[name]:
-                turns = self.iterator(name, [*args], dict(options))
+                turns = iterator(self, name, [*args], dict(options))
                 if turns is not None:
                     args = [a.known if a.__class__ is ByTurn else a for a in args]
                     if not any(a is None or is_dynamic(a) for a in args):
@@ -460,8 +376,8 @@ class Values:
             raise NotTraceable("a call with such an option")
         if any(v.__class__ is PyNumber for v in given):
             return self.of_numbers(target, args, options)
-        if any(v.__class__ is Closure for v in given):
-            raise NotTraceable("a function as an argument")
+        if any(v.__class__ in (Closure, Grown) for v in given):
+            raise NotTraceable("a function or a list that grows as an argument")
         if len(given) == 1 and args and args[0].__class__ is Value:
             made = self.number_of(target, args[0])
             if made is not None:
@@ -521,7 +437,7 @@ class Values:
         if target is known["pow"] and len(args) == 2:
             return self.numbers("**", *args)
         if target in (known["max"], known["min"]) and len(args) == 2:
-            kinds = {a.kind if a.__class__ is PyNumber else _KINDS[a.__class__] for a in args}
+            kinds = {a.kind if a.__class__ is PyNumber else KINDS[a.__class__] for a in args}
             made = scalars.LARGEST if target is known["max"] else scalars.SMALLEST
             return self.note(made, [self.operand(a) for a in args],
                              kinds.pop() if len(kinds) == 1 else "mixed")  # fmt: skip
@@ -543,6 +459,8 @@ class Values:
 
     def method(self, target: Any, name: str, args: list, options: dict) -> Any:
         """``target.name(...)``."""
+        if target.__class__ is Grown and name == "append" and len(args) == 1 and not options:
+            return target.append(args[0])
         if target.__class__ is list:
             return self.list_method(target, name, args, options)
         given = [*args, *options.values()]
@@ -574,9 +492,17 @@ class Values:
         found = builtins.LIST_METHODS[name](target, *args)
         return self.made_list(found) if name == "copy" else found
 
+    def name(self, target: list) -> None:
+        """A list gets a name."""
+        (self.shared if id(target) in self.named else self.named).add(id(target))
+
+    def is_new(self, target: list) -> bool:
+        """Whether no other turns and no other sides of a branch see a list."""
+        return self.born.get(id(target), (None, None))[1] is self.region
+
     def writable(self, target: list) -> None:
-        """Raises NotTraceable for a list that other turns or other sides of a branch see."""
-        if self.born.get(id(target), (None, None))[1] is not self.region:
+        """Raises NotTraceable for a list that others see."""
+        if not self.is_new(target):
             raise NotTraceable("a list that is written to in a loop or a branch")
 
     def spec(self, value: Any) -> tuple:
@@ -661,28 +587,41 @@ class Values:
         return made
 
     def marks(self) -> tuple:
-        """What is known of memory, to go back to."""
-        return set(self.fresh), set(self.bound), set(self.overwritten)
+        """What is known of memory and of lists, to go back to."""
+        kinds = [g.kind for g in self.grown]
+        return set(self.fresh), set(self.bound), set(self.overwritten), kinds
 
     def reset(self, marks: tuple) -> None:
         """Go back to what was known."""
-        self.fresh, self.bound, self.overwritten = marks
+        self.fresh, self.bound, self.overwritten, kinds = marks
+        for grown, kind in zip(self.grown, kinds, strict=False):
+            grown.kind = kind
+
+    def only(self, value: Value, others: list) -> None:
+        """A tensor that is written to in the next turn. Raises NotTraceable where one of
+        ``others``, or a list, may have it too."""
+        own = self.behind(value)
+        if own & self.placed or any(own & self.behind(v) for v in others if v.__class__ is Value):
+            raise NotTraceable("a write to a tensor that something else may have")
+
+    def behind(self, value: Value) -> set[Value]:
+        """A tensor and all that it may be, where it joins several."""
+        found: set[Value] = set()
+        stack = [value]
+        while stack:
+            v = stack.pop()
+            if v not in found:
+                found.add(v)
+                stack += self.sources.get(v, ())
+        return found
 
     def overwrite(self, value: Value) -> None:
         """A tensor is written to. Raises NotTraceable where a rule has saved what it was.
 
         An operation that writes keeps a copy of what it needs of its target.
         """
-        stack = [value]
-        seen: set[Value] = set()
-        while stack:
-            v = stack.pop()
-            if v in seen or v.__class__ is not Value:
-                continue
-            seen.add(v)
-            self.overwritten.add(v)
-            stack += self.sources.get(v, ())
-        views = set(seen)
+        views = self.behind(value)
+        self.overwritten |= views
         for ins in self.trace.noted:
             target = self.writers.get(ins)
             if (ins.op is scalars.PICK or not is_fresh(ins)) and any(
@@ -716,50 +655,10 @@ def is_dynamic(value: Any) -> bool:
     stack = [value]
     while stack:
         one = stack.pop()
-        if one.__class__ in (Value, PyNumber, Range):
+        if one.__class__ in (Value, PyNumber, Range, Grown):
             return True
         if one.__class__ in (list, tuple):
             stack += one
         elif one.__class__ is Lost:
             raise NotTraceable(one.why)
     return False
-
-
-def is_narrow(spec: tuple) -> bool:
-    return spec[0] in ("constant", "number")
-
-
-def widened(spec: tuple) -> tuple:
-    """The type of a variable that a loop changes: not one number, but any."""
-    if spec[0] == "constant":
-        return "number", _KINDS[spec[1]]
-    if spec[0] == "held":
-        return "tensor", spec[2], spec[3]
-    if spec[0] in (list, tuple):
-        return (spec[0], *map(widened, spec[1:]))
-    return spec
-
-
-def joined_type(a: tuple, b: tuple) -> tuple:
-    """The type that values of two types have together. Raises NotTraceable."""
-    if a == b:
-        return a
-    if a[0] == "same" and a[2] is UNSET:
-        return widened(b)
-    if b[0] == "same" and b[2] is UNSET:
-        return widened(a)
-    if a[0] in (list, tuple) and b[0] is a[0] and len(a) == len(b):
-        return (a[0], *(joined_type(x, y) for x, y in zip(a[1:], b[1:], strict=True)))
-    if "same" in (a[0], b[0]) or a[0] in (list, tuple) or b[0] in (list, tuple):
-        raise NotTraceable("a variable that is one thing or another")
-    a, b = widened(a), widened(b)
-    if a == b:
-        return a
-    if a[0] == b[0] == "number":
-        return "number", "mixed"
-    for one, other in ((a, b), (b, a)):
-        if one[0] == "tensor" and other[0] == "number":
-            if one[1] or one[2] not in FLOATS or other[1] == "bool":
-                break
-            return one
-    raise NotTraceable("a variable of several shapes or types")

@@ -22,9 +22,7 @@
 read forward and on arrays. This package knows arrays only.
 """
 
-import warnings  # noqa: I001  (the order is that of dependence, and of `gradcli ops`)
-
-from gradcli.ops import (
+from gradcli.ops import (  # noqa: I001  (the order is that of dependence, and of `gradcli ops`)
     comparison,
     exponential,
     special,
@@ -47,12 +45,6 @@ from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.ops.read import partial, push_forward
 
 __all__ = ["OPERATORS", "Operator", "partial", "push_forward"]
-
-# NumPy announces 1/0 and log(0); here they are values like any other, as in PyTorch. The filter
-# speaks of this package's modules alone. Whatever else keeps NumPy quiet either silences the user's
-# own arithmetic (np.seterr) or costs more: setting its context variable around each computation
-# makes log of four entries 1.4 times as slow, np.errstate three times.
-warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"gradcli\.")
 
 
 def _name_families() -> None:

@@ -50,7 +50,7 @@ class Result:
     """
 
     __slots__ = (
-        "_sizes", "assumed", "checked", "conditions", "constants", "costs", "declared",
+        "_read", "_sizes", "assumed", "checked", "conditions", "constants", "costs", "declared",
         "derivatives", "kinks", "order", "program",
     )  # fmt: skip
 
@@ -70,6 +70,7 @@ class Result:
         self.constants: dict[str, Any] = {}
         self.kinks: list[str] = []
         self._sizes = {k: d.dims for k, d in declared.items()}
+        self._read: dict[str, Program] = {}  # texts that were evaluated
 
     @property
     def text(self) -> str:
@@ -99,7 +100,10 @@ class Result:
             {k: int(x) for k, x in values.items() if k not in self._sizes and np.ndim(x) == 0}
         )
         given = {k: np.asarray(x, dtype=np.float64) for k, x in values.items() if k in self._sizes}
-        found = {k: evaluate(prepare(t), given, sizes) for k, t in self.derivatives.items()}
+        for text in self.derivatives.values():
+            if text not in self._read:
+                self._read[text] = prepare(text)
+        found = {k: evaluate(self._read[t], given, sizes) for k, t in self.derivatives.items()}
         return next(iter(found.values())) if len(found) == 1 else found
 
     @property

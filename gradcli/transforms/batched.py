@@ -28,13 +28,14 @@ from gradcli.ops.operator import OPERATORS
 from gradcli.ops.reduction import moveaxis
 from gradcli.transforms.batch_rules import rule_of
 from gradcli.transforms.levels import running
-from gradcli.transforms.memory import movable, moved, note_promoted, primals, zeros_beside
+from gradcli.transforms.memory import movable, moved, note_promoted, zeros_beside
 from gradcli.transforms.reverse import gradients
 from gradcli.transforms.tracer import (
     Layer,
     as_value,
     become,
     bottom,
+    chain_of,
     rank_of,
     shares,
     snapshot,
@@ -101,8 +102,7 @@ class Batched(Layer):
                     help="set generate_vmap_rule to False, or leave the vmap method out",
                 )
             return self._by_vmap(definition, args)
-        own = any(v.level == level and not v.internal for v in running.vmaps)
-        if own and not getattr(definition, "generate_vmap_rule", False):
+        if not running.internal(level) and not getattr(definition, "generate_vmap_rule", False):
             raise RuntimeFault(
                 "E0412",
                 f"You tried to vmap over {definition.__name__}, but it does not have vmap support. "
@@ -184,8 +184,8 @@ class Batched(Layer):
         """
         level = self.__gradcli_rank__
         internal = {vmap.level for vmap in running.vmaps if vmap.internal}
-        have = {v.__gradcli_rank__ for v in primals(target)}
-        lacks = {v.__gradcli_rank__ for v in primals(self) if v.batch} - have
+        have = {v.__gradcli_rank__ for v in chain_of(target)}
+        lacks = {v.__gradcli_rank__ for v in chain_of(self) if v.batch} - have
         if lacks <= internal:
             members = movable(target, self)
             batches = zeros_beside(members, self)
@@ -329,8 +329,8 @@ class Batched(Layer):
         function computes from its arguments is then the same for all. None elsewhere.
         """
         level = self.__gradcli_rank__
-        if any(v.internal and v.level == level for v in running.vmaps):
-            place = sum(v.batch for v in primals(self)) - 1
+        if running.internal(level):
+            place = sum(v.batch for v in chain_of(self)) - 1
             numbers = np.moveaxis(bottom(self).array, place, 0)
             same = numbers == numbers[:1]
             if np.all(same | (numbers != numbers)):

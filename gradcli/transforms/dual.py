@@ -17,16 +17,19 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
+from gradcli.engine.backward.traverse import collect
 from gradcli.engine.custom_function.context import Context
 from gradcli.engine.custom_function.node import call
-from gradcli.engine.grad_mode import current, enable_grad, mode
+from gradcli.engine.grad_mode import current, enable_grad, mode, no_grad
 from gradcli.engine.tensor.storage import Slots
+from gradcli.engine.tensor.tensor import Tensor
+from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.operator import OPERATORS
 from gradcli.ops.read import push_forward
 from gradcli.transforms.levels import running
 from gradcli.transforms.memory import movable, moved, note_promoted, zeros_beside
 from gradcli.transforms.reverse import gradients, leaf_of, pull_back, reaches_further, recording
-from gradcli.transforms.tracer import Layer, shares, snapshot, store, tensors_of
+from gradcli.transforms.tracer import Layer, bottom, shares, snapshot, store, tensors_of
 
 
 class Dual(Layer):
@@ -94,15 +97,26 @@ class Dual(Layer):
         """A custom function: its own jvp, or its backward read forwards."""
         level = self.__gradcli_rank__
         primals, tangents = _split(args, level)
-        result = call(definition, tuple(primals))
+        ctx = Context()
+        result = call(definition, tuple(primals), ctx=ctx)
         several = isinstance(result, tuple)
         outputs = result if several else (result,)
         if getattr(definition, "jvp", None) is not None:
-            pushed = _by_jvp(definition, primals, tangents, outputs)
-        else:
+            pushed = _by_jvp(definition, ctx, primals, tangents, outputs)
+        elif any(isinstance(p, Layer) for p in primals):
             pushed = _by_backward(definition, primals, tangents)
-        joined = tuple(_joined(o, t, level) for o, t in zip(outputs, pushed, strict=True))
-        return joined if several else joined[0]
+        else:
+            pushed = _by_own_backward(definition, ctx, primals, tangents, outputs)
+        joined = []
+        for out, t in zip(outputs, pushed, strict=True):
+            written = next((a for a, p in zip(args, primals, strict=True) if p is out), None)
+            if written is not None and is_dual(written, level) and t is not None:
+                written.own()  # an input that forward wrote to: the tangent follows
+                store(written.tangent, t)
+                joined.append(written)
+            else:
+                joined.append(_joined(out, t, level))
+        return tuple(joined) if several else joined[0]
 
     # -- views and writes ------------------------------------------------------------------------
 
@@ -289,15 +303,95 @@ def _joined(out: Any, tangent: Any, level: int) -> Any:
 # ---- Custom functions ----------------------------------------------------------------------------
 
 
-def _by_jvp(definition: Any, primals: list, tangents: list, outputs: tuple) -> tuple:
-    ctx = Context()
-    if definition.setup_context is None:
-        definition.forward(ctx, *primals)
-    else:
-        result = outputs if len(outputs) != 1 else outputs[0]
-        definition.setup_context(ctx, tuple(primals), result)
+def _by_jvp(definition: Any, ctx: Context, primals: list, tangents: list, outputs: tuple) -> tuple:
+    """The function's own jvp; ``ctx`` is that of its forward, but where that saw other levels."""
+    if any(isinstance(p, Layer) for p in primals):
+        ctx = Context()
+        if definition.setup_context is None:
+            definition.forward(ctx, *primals)
+        else:
+            result = outputs if len(outputs) != 1 else outputs[0]
+            definition.setup_context(ctx, tuple(primals), result)
+    if ctx._gradcli_materialize:
+        tangents = [
+            OPERATORS["zeros_like"](p) if t is None and isinstance(p, Tensor) else t
+            for p, t in zip(primals, tangents, strict=True)
+        ]
     pushed = definition.jvp(ctx, *tangents)
-    return pushed if isinstance(pushed, tuple) else (pushed,)
+    pushed = pushed if isinstance(pushed, tuple) else (pushed,)
+    name, fixed = definition.__name__, {id(t) for t in ctx._gradcli_fixed}
+    if len(pushed) != len(outputs):
+        raise RuntimeFault(
+            "E0411",
+            f"A jvp function returned an incorrect number of forward gradients: {name} has "
+            f"{len(outputs)} outputs, its jvp gave {len(pushed)}",
+        )
+    for out, t in zip(outputs, pushed, strict=True):
+        follows = isinstance(out, Tensor) and out.dtype.differentiable and id(out) not in fixed
+        if follows and (not isinstance(t, Tensor) or tuple(t.shape) != tuple(out.shape)):
+            given = tuple(t.shape) if isinstance(t, Tensor) else type(t).__name__
+            raise RuntimeFault(
+                "E0411",
+                f"the jvp of {name} must return a tensor of shape {tuple(out.shape)}, got {given}",
+                help="return one forward gradient for each output, in its shape",
+            )
+    return pushed
+
+
+def _by_own_backward(
+    definition: Any, ctx: Context, primals: list, tangents: list, outputs: tuple
+) -> tuple:
+    """``_by_backward`` by the ctx of the one forward there was, with what that drew or wrote."""
+    outer, asked = recording(), ctx.needs_input_grad
+    moved = [i for i, t in enumerate(tangents) if t is not None]
+    fixed = {id(t) for t in ctx._gradcli_fixed}
+    flows = [
+        i for i, o in enumerate(outputs)
+        if isinstance(o, Tensor) and o.dtype.differentiable and id(o) not in fixed
+    ]  # fmt: skip
+    with enable_grad():
+        weights: list = [
+            OPERATORS["zeros_like"](o.detach()) if isinstance(o, Tensor) else None for o in outputs
+        ]
+        for i in flows:
+            weights[i] = leaf_of(weights[i])
+        ctx.needs_input_grad = tuple(t is not None for t in tangents)
+        try:
+            result = definition.backward(ctx, *weights)
+        finally:
+            ctx.needs_input_grad = asked
+        found = result if isinstance(result, tuple) else (result,)
+        own = [weights[i] for i in flows]
+        linked = [i for i in moved if isinstance(found[i], Tensor) and _depends(found[i], own)]
+        pushed: list = [None] * len(outputs)
+        if any(isinstance(found[i], Tensor) and i not in linked for i in moved):
+            with no_grad():
+                ones = [None if w is None else OPERATORS["ones_like"](w.detach()) for w in weights]
+                probe = definition.backward(ctx, *ones)
+            probe = probe if isinstance(probe, tuple) else (probe,)
+            if any(bool((probe[i].detach() != 0).any()) for i in moved if i not in linked):
+                raise RuntimeFault(
+                    "E0413",
+                    f"forward mode cannot follow the backward of {definition.__name__}: it is not "
+                    "recorded as a function of its gradients",
+                    help="write @staticmethod def jvp(ctx, *tangents): ...",
+                )
+        if linked:
+            back_from = [OPERATORS["sum_to"](found[i], tuple(primals[i].shape)) for i in linked]
+            along = [tangents[i] for i in linked]
+            further = reaches_further(back_from, own)
+            further = further or any(t.edge is not None for v in along for t in tensors_of(v))
+            for i, t in zip(
+                flows, pull_back(back_from, own, along, outer and further), strict=True
+            ):
+                pushed[i] = t
+    return tuple(pushed)
+
+
+def _depends(value: Any, leaves: Sequence[Any]) -> bool:
+    """Whether the graph of ``value`` leads to one of ``leaves``."""
+    edges = [t.edge for t in tensors_of(value) if t.edge is not None]
+    return not {bottom(leaf).edge for leaf in leaves}.isdisjoint(collect(edges))
 
 
 def _by_backward(definition: Any, primals: list, tangents: list) -> tuple:

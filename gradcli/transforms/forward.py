@@ -113,7 +113,9 @@ def _pushed(function: Callable, duals: Any, level: int, strict: bool, has_aux: b
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """The value of ``func(*primals)``, and the linear function of tangents that it is nearby.
 
-    The function runs once. Raises RuntimeFault (E0301, E0302) for tangents that do not fit.
+    The function runs once, but for one that writes to what it has computed with, or that hides a
+    part under ``no_grad`` from an enclosing transform: it runs at each push. Raises RuntimeFault
+    (E0301, E0302) for tangents that do not fit.
 
     Example:
         >>> import gradcli
@@ -139,9 +141,17 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         # Linear in ``along``, so what it is pulled back to, as a function of the weights, has the
         # pushforward for a derivative.
         weights = [leaf_of(OPERATORS["zeros_like"](t)) for t in ends]
-        back = pull_back(ends, along, weights, True)
+        back: list = []
+        try:
+            back = pull_back(ends, along, weights, True)
+        except RuntimeFault as fault:
+            if fault.code != "E0402":
+                raise
     own = [*along, *weights]
     further = outer and reaches_further(back, own)
+    # Not to be read from the graph: what was written to since, or has more in it than the caller
+    # will differentiate.
+    again = not back or (further and silenced)
     for leaf in own:
         finished(leaf)
 
@@ -154,7 +164,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
                 f"{drawn(shape)}",
             )
         _same_shapes(at, given)
-        if further and silenced:  # the graph has more than the caller will differentiate
+        if again:
             return tangents_of(lambda *leaves: func(*unflatten(list(leaves), shape)), at, given)
         tracked = any(t.edge is not None for v in given for t in tensors_of(v))
         create = recording() and (further or tracked)

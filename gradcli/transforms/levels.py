@@ -32,5 +32,9 @@ class _Running(threading.local):
         # What writes made part of a level (weak references), and what it was before.
         self.promoted: dict[int, list[tuple[Any, Any]]] = {}
 
+    def internal(self, level: int) -> bool:
+        """Whether a level is that of a vmap inside another transform, which nobody wrote."""
+        return any(v.internal and v.level == level for v in self.vmaps)
+
 
 running = _Running()

@@ -10,7 +10,7 @@ every name for one of them sees the write:
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.levels import running
-from gradcli.transforms.tracer import Layer, bottom, memory_of, operands_of, store
+from gradcli.transforms.tracer import Layer, bottom, chain_of, memory_of, operands_of, store
 
 _new = object.__new__
 _SLOTS = [getattr(Slots, name) for name in Slots.__slots__ if name != "__weakref__"]
@@ -65,7 +65,7 @@ def zeros_beside(members: Sequence[Any], like: Any) -> list:
     are batches where the members are, and where ``like`` is: what will be written there.
     """
     wanted = {v.__gradcli_rank__: v for v in operands_of(like) if v.batch}
-    paths = [{v.__gradcli_rank__: v for v in primals(member) if v.batch} for member in members]
+    paths = [{v.__gradcli_rank__: v for v in chain_of(member) if v.batch} for member in members]
     arrays = [bottom(member).own_array() for member in members]
     if not all(isinstance(array, np.ndarray) for array in arrays):
         return [OPERATORS["zeros_like"](member) for member in members]
@@ -117,13 +117,6 @@ def zeros_beside(members: Sequence[Any], like: Any) -> list:
             tangent.kin.append(weakref.ref(tangent))
         found.append(tangent)
     return found
-
-
-def primals(value: Any) -> Iterator[Layer]:
-    """The tangents and batches on the way down to the primal Tensor."""
-    while isinstance(value, Layer):
-        yield value
-        value = value.content
 
 
 def moved(members: Sequence[Any]) -> list:

@@ -290,7 +290,7 @@ def jacobians_of(out: Any, leaves: Sequence[Any], pull: Callable[[Any], Sequence
 def _assembled(row: list, shape: tuple, leaf: Any) -> Any:
     full = (*shape, *leaf.shape)
     if not row:
-        return engine.wrap(np.zeros(full, leaf.dtype.numpy), leaf.dtype)
+        return leaf.detach().new_zeros(full)
     return OPERATORS["reshape"](OPERATORS["stack"](*row), full)
 
 

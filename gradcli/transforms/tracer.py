@@ -75,6 +75,13 @@ def operands_of(value: Any) -> Iterator[Layer]:
             stack += v.components()
 
 
+def chain_of(value: Any) -> Iterator[Layer]:
+    """The tangents and batches on the way down to the primal Tensor."""
+    while isinstance(value, Layer):
+        yield value
+        value = value.content
+
+
 def tensors_of(value: Any) -> list[Tensor]:
     """Every Tensor of a tower, tangents included."""
     if isinstance(value, Plain):
@@ -501,23 +508,61 @@ class Layer(Slots, Operand):
         view.kin = kin
         return view
 
+    def spread(self) -> tuple[int, tuple[int, ...]]:
+        """How far apart in memory the entries of one element lie, and the steps of each dimension.
+
+        More than 1 apart where a batch is mapped over a later dimension: others lie between. 0
+        where that is not even; such an element is copied before it is looked at by strides.
+        """
+        array = bottom(self).own_array()
+        levels = sum(v.batch for v in chain_of(self))
+        steps = tuple(s // array.itemsize for s in array.strides)
+        own = [s for n, s in zip(array.shape[levels:], steps[levels:], strict=True) if n > 1]
+        apart = 1
+        if any(0 < step < max(own, default=0) for step in steps[:levels]):
+            apart = steps[0] * array.shape[0] if levels == 1 else 0
+            apart = 0 if not apart or any(s % apart for s in own) else apart
+        return apart, steps[levels:]
+
     def stride(self, dim: int | None = None) -> Any:
-        """Steps between neighbours, in entries, in the memory of the Tensor inside."""
-        steps = self.content.stride()[self.batch :]
+        """Steps between neighbours, in entries of one element."""
+        apart, steps = self.spread()
+        if not apart:
+            return factories.empty(tuple(self.shape)).stride(dim)  # type: ignore[call-arg]
+        steps = tuple(s // apart for s in steps)
         return steps if dim is None else steps[dim]
 
     def storage_offset(self) -> int:
-        """Where the Tensor inside begins in its memory."""
-        return bottom(self).storage_offset()
+        """Where the first entry is, in entries of one element."""
+        apart, _ = self.spread()
+        return bottom(self).storage_offset() // apart if apart else 0
 
-    def strided(self, view: Callable, shape: tuple, steps: tuple, ahead: int) -> Any:
-        """``view``, ``as_strided``, of the memory below from so many entries after the first."""
+    def strided(
+        self, view: Callable, shape: tuple, steps: tuple, ahead: int, settled: bool = False
+    ) -> Any:
+        """``view``, ``as_strided``, of the memory below from so many entries after the first.
+
+        ``settled`` tells that steps count entries in memory, no longer those of one element.
+        """
+        if self.batch and not settled:
+            apart, _ = self.spread()
+            if not apart and ahead and bottom(self).storage_offset():
+                raise RuntimeFault(
+                    "E0301", "as_strided needs elements that fill memory", help="clone() it first"
+                )
+            if not apart:  # each as it lies alone, which nobody may write to
+                copy = self.each_of(lambda v: view(v.clone(), shape, steps, ahead), (self,), {})
+                bottom(copy).array.setflags(write=False)
+                return copy
+            steps, ahead, settled = tuple(s * apart for s in steps), ahead * apart, True
         if self.batch:
-            shape, steps = (self.content.shape[0], *shape), (self.content.stride(0), *steps)
+            levels = sum(v.batch for v in chain_of(self.content))
+            across = bottom(self).array.strides[levels] // self.dtype.itemsize
+            shape, steps = (self.content.shape[0], *shape), (across, *steps)
 
         def part(value: Any) -> Any:
             if isinstance(value, Layer):
-                return value.strided(view, shape, steps, ahead)
+                return value.strided(view, shape, steps, ahead, settled)
             return view(value, shape, steps, value.storage_offset() + ahead)
 
         return self.viewed(part)

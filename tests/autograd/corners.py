@@ -1,7 +1,7 @@
 """Cells on corners of autograd: hooks, custom functions, views, edges, checkpoints.
 
 As in tests/behaviours/cells, a cell starts at a line ``# %% name`` and prints under gradcli what it
-prints under PyTorch (tests/oracles/record_corners.py). Programs of the language do not run these.
+prints under PyTorch (tests/oracles/record_behaviours.py). The language does not run these.
 """
 
 # ruff: noqa: B023, E402
@@ -646,3 +646,73 @@ try:
     nn.Linear(1, 1).load_state_dict({"weight": 3, "bias": 4})
 except RuntimeError as error:
     print(str(error).partition(", expected")[0])
+
+
+# %% strides, kept gradients and hooks behind views
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+
+class Tripled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(3)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 3
+
+
+x = torch.arange(1.0, 7.0).requires_grad_()
+print(torch.autograd.grad(Doubled.apply(x * 1).as_strided((2,), (2,), 1).sum(), x))
+y = (x * 1)[1:]
+y.register_hook(lambda g: g * 10)
+print(torch.autograd.grad(y.as_strided((2,), (1,), 2).sum(), x))
+z = torch.tensor([1 + 2j, 3 + 4j], requires_grad=True)
+y = z * 1
+v = torch.view_as_real(y).as_strided((2,), (2,), 1)
+with torch.no_grad():
+    y.imag.mul_(0.5)
+print(v.detach(), v.requires_grad, torch.autograd.grad(v.sum(), z))
+i = torch.tensor([0])
+for write in (
+    Tripled.apply,
+    lambda y: y.index_add_(0, i, torch.ones(1)),
+    lambda y: y.clamp_(0, 2),
+    lambda y: y.scatter_(0, i, torch.ones(1)),
+    lambda y: y.cumsum_(0),
+    lambda y: y.pow_(2),
+    lambda y: y.index_put_((i,), torch.ones(1), accumulate=True),
+):
+    y = torch.arange(3.0, requires_grad=True) * 1
+    y.retain_grad()
+    write(y)
+    (y * torch.tensor([1.0, 2.0, 3.0])).sum().backward()
+    print(y.retains_grad, y.grad)
+try:
+    torch.ones(2)[torch.tensor([True, False])] = torch.tensor(1j)
+except RuntimeError:
+    print("refused")
+
+# %% a hook inside a transform runs in the passes of that transform
+grad, x = torch.func.grad, torch.tensor([1.0, 2.0])
+
+
+def hooked(x):
+    y = x * 2
+    y.register_hook(lambda g: g * 10)
+    return (y * y).sum()
+
+
+print(grad(hooked)(x), grad(lambda x: grad(hooked)(x).sum())(x))
+print(torch.func.jacrev(grad(hooked))(x), torch.func.vjp(grad(hooked), x)[1](x))
+print(grad(lambda s: hooked(x * s))(torch.tensor(1.0)))
+a = x.clone().requires_grad_()
+print(torch.autograd.grad(grad(hooked)(a).sum(), a))

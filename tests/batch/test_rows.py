@@ -50,7 +50,7 @@ def by_row(found, count):
 def check_bits(text, table, cuts, **options):
     names = evaluator(text, **options).names
     columns = {n: a for n, a in table.items() if n in names}
-    count = len(next(iter(columns.values())))
+    count = len(next(iter(table.values())))  # a text may read no column
     whole = by_row(evaluator(text, **options).of_columns(columns, count), count)
     other = evaluator(text, **options)
     found = []

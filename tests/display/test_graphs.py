@@ -110,8 +110,8 @@ def test_a_value_overwritten_since_is_not_shown():
     edge = a.edge
     a.add_(1)
     graph = graph_of(root, {"x": x}, values=True)
-    assert graph.nodes[1].op == "mul"
-    assert graph.nodes[1].value.tolist() == [2.0, 4.0]  # computed again from x
+    assert graph[1].op == "mul"
+    assert graph[1].value.tolist() == [2.0, 4.0]  # computed again from x
     assert edge is not a.edge
 
 
@@ -177,7 +177,7 @@ def test_a_long_chain():
     y.backward(retain_graph=True)
     graph = graph_of(y, {"x": x}, values=True, grads=seen)
     assert len(graph) == 30_001
-    assert graph.nodes[-1].value == y.item() and graph.nodes[0].grad == x.grad.item()
+    assert graph[-1].value == y.item() and graph[0].grad == x.grad.item()
     text = to_text(graph)
     assert text.count("\n") == 10_000 and text.endswith("\n... 20,001 more")
     assert to_text(graph, limit=2).count("\n") == 2

@@ -168,7 +168,21 @@ ITEMS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("text", (*MORE, *ITEMS))
+LISTS = (
+    "y = []\nfor i in range(300):\n    y.append(x*i)\nsum(y) / len(y) + y[-1]",
+    "y = [w[0]]\nfor i in range(300):\n    y.append(0.99*y[-1] + 0.01*x*y[i//2])\ny[-1]*y[100]",
+    "y = [x]\nz = [w[1], x]\nt = 0\nwhile len(y) < 90:\n    t += 1\n    if t % 3 == 0:\n"
+    "        y.append(sin(y[-1]) + z[-2])\n    else:\n        for j in range(2):\n"
+    "            z.append(z[j]*0.3 + y[0]*x)\ns = 0\nfor i, v in enumerate(y):\n"
+    "    s = s + i*v*z[i]\ns + sum(z)",
+    "s = 0\nfor j in range(9):\n    y = [w[j % 4], x]\n    while len(y) < 9:\n"
+    "        y.append(y[-1]*y[-2] + x)\n    s = s*0.1 + sum(y)\ns",
+    "n = [1.0]\nfor i in range(300):\n    n.append(n[-1]*0.5 + i)\n"
+    "s = x\nfor v in n:\n    s = s*0.9 + v*w[2]\ns",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", (*MORE, *ITEMS, *LISTS))
 def test_what_programs_are_made_of_agrees(text):
     values = {"x": 1.3, "w": np.array([0.3, -0.2, 0.9, 0.4])}
     _, found, want = both(text, **values)
@@ -290,7 +304,18 @@ def test_twenty_thousand_random_programs_agree():
         ("k += 1\nk", "something else may have"),
         ("y = k * 1\nz = y.detach()\ny += 1\ny * z", "has a view"),
         ("y = k * ones(3)\nz = y[0]\ny += 1\ny.sum() * z", "has a view"),
-        ("y = [k]\nfor i in range(300):\n    y.append(k)\ny[0]", "written to in a loop"),
+        ("y = [k]\nz = y\nfor i in range(300):\n    y.append(k)\ny[0]", "written to in a loop"),
+        ("y = []\nfor i in range(300):\n    y.append([k])\ny[0]", "than single numbers"),
+        (
+            "for j in range(3):\n    y = [k*j]\n    while len(y) < 9:\n        y.append(y[-1])\n"
+            "sum(y)",
+            "a block that has ended",
+        ),
+        ("y = [k]\nfor i in range(300):\n    y.append(k)\nsum(y[1:3])", "such items of a list"),
+        (
+            "t = k*3\ns = k*1\nfor i in range(3):\n    s += k\n    k = k + t\n    t = s\nk",
+            "may have",
+        ),
         ("int(k) * 2", "whole number"),
         ("p = 1\nif k > 5:\n    p = [k]\np", "depends on nothing|one thing or another"),
     ],

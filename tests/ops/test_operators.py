@@ -289,7 +289,7 @@ def strided(array: Any) -> Any:
     return view
 
 
-@family("name, place", CASES, by=lambda name, place: name)
+@family("name, place", CASES, by=lambda name, place: OPERATORS[name].kind)
 def test_strides_do_not_matter(name, place):
     function, arrays, wrt = setup(name, place)
     results = []
@@ -368,7 +368,7 @@ def test_a_node_keeps_what_its_rules_name_and_is_freed_when_it_keeps_something(n
         out.backward(ones)
 
 
-@family("name, place", SMOOTH, by=lambda name, place: name)
+@family("name, place", SMOOTH, by=lambda name, place: OPERATORS[name].kind)
 def test_backward_and_grad_pull_the_same(name, place):
     """The step written out for backward() and the pull that grad() uses come from one text."""
     function, arrays, wrt = setup(name, place)

@@ -25,7 +25,9 @@ def test_rosenbrock():
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_finds_the_bottom_of_a_bowl(method):
     x, y = leaf(3.0, -1.0), leaf(0.5)
-    rate = {"adadelta": 1.0, "sgd": 0.1, "lbfgs": 1.0, "rprop": 0.1}.get(method, 0.05)
+    rate = {"adadelta": 1.0, "adagrad": 0.5, "sgd": 0.1, "lbfgs": 1.0, "rprop": 0.1}.get(
+        method, 0.05
+    )
 
     def bowl():
         return ((x - gradcli.tensor([1.0, 2.0], dtype=gradcli.float64)) ** 2).sum() + (y * y).sum()

@@ -1,32 +1,42 @@
-"""Record what PyTorch prints for every cell of tests/behaviours/cells.
+"""Record what PyTorch prints for the cells of tests/behaviours/cells and tests/autograd/corners.py.
 
 Run in an environment that has torch 2.13.0 and NumPy:  python -m tests.oracles.record_behaviours
-Writes tests/oracles/behaviours.json.gz. A cell that raises what it does not catch ends the run.
+Writes tests/oracles/behaviours.json.gz and corners.json.gz. A cell that raises what it does not
+catch ends the run.
 """
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from tests.behaviours.snippets import cells, printed
 from tests.support.oracles import save
 
+CORNERS = Path(__file__).parents[1] / "autograd" / "corners.py"
 
-def main() -> None:
+
+def record(name: str, texts: dict[str, str]) -> None:
+    """Run the cells ``texts`` and write what they print."""
     import numpy as np
     import torch
 
-    texts = {name: printed(torch, text) for name, text in cells().items()}
-    wrong = [f"{name}\n{text}" for name, text in texts.items() if "\nraises " in f"\n{text}"]
+    found = {cell: printed(torch, text) for cell, text in texts.items()}
+    wrong = [f"{cell}\n{text}" for cell, text in found.items() if "\nraises " in f"\n{text}"]
     if wrong:
         raise SystemExit("\n".join(wrong))
-    record = {
+    made = {
         "made_with": {"torch": torch.__version__.partition("+")[0], "numpy": np.__version__},
         "script": "tests/oracles/record_behaviours.py",
-        "cases": texts,
+        "cases": found,
     }
-    save("behaviours", json.dumps(record, indent=0) + "\n")
-    print(f"{len(texts)} cells")
+    save(name, json.dumps(made, indent=0) + "\n")
+    print(f"{name}: {len(found)} cells")
+
+
+def main() -> None:
+    record("behaviours", cells())
+    record("corners", cells([CORNERS]))
 
 
 if __name__ == "__main__":

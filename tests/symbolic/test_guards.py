@@ -132,13 +132,13 @@ def test_choices_as_one_tree(text: str, wrt: str, short: str) -> None:
     found = diff(text, wrt)
     assert found.text == short
     rng = np.random.default_rng(7)
-    names = list(found.declared)
+    names, program = list(found.declared), prepare(text)
     for _ in range(200):
         point = {k: rng.uniform(-2.5, 2.5) for k in names}
         leaves = {
             k: tensor(x, dtype=dtypes.float64, requires_grad=k == wrt) for k, x in point.items()
         }
-        prepare(text).run(leaves).value.backward()
+        program.run(leaves).value.backward()
         wanted = leaves[wrt].grad
         wanted = 0.0 if wanted is None else float(wanted.item())
         assert float(found.evaluate(**point)) == pytest.approx(wanted, abs=1e-9)

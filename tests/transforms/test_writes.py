@@ -358,3 +358,21 @@ def test_strided_views_share_memory_in_every_transform():
     rows = torch.stack([x, x * 2])
     same(vmap(strided)(rows), torch.stack([strided(row) for row in rows]))
     same(vmap(jacfwd(strided))(rows), torch.stack([jacrev(strided)(row) for row in rows]))
+
+
+def written_after_use(x):
+    y = torch.ones(3) * x.detach()
+    z = x * y
+    y.zero_()
+    return z
+
+
+def test_linearize_of_what_was_written_to_since():
+    x = torch.tensor([1.0, 2.0, 3.0])
+    same(torch.func.linearize(written_after_use, x)[1](x), x * x)
+
+
+def test_elements_between_each_other_have_strides_of_their_own():
+    columns = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    wanted = torch.stack([strided(row) for row in columns.t().clone()])
+    same(vmap(strided, in_dims=1)(columns), wanted)

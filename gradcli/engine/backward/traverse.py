@@ -47,6 +47,8 @@ _quiet = np.errstate(all="ignore")  # as a decorator, which takes half the time 
 class Towards(frozenset[Node]):
     """The nodes of a pass that only some places receive gradients from; see ``mode.passing``."""
 
+    wanted: set[Node]  # those places
+
 
 def collect(roots: Sequence[Node]) -> list[Node]:
     """All nodes and leaves behind ``roots``, youngest first."""
@@ -289,7 +291,10 @@ def _walk(
     waits = _waits(order, roots, None if wanted is None else captures)
     to_leaf = None if accumulates else wanted
     branches, careful = mode.branches, False
-    mode.passing = frozenset(order) if wanted is None else Towards((*runs, *captures))
+    passing = frozenset(order) if wanted is None else Towards((*runs, *captures))
+    if wanted is not None:
+        passing.wanted = set(wanted)  # type: ignore[attr-defined]
+    mode.passing = passing
     for root in roots:
         if root in waits:
             waits[root] -= 1

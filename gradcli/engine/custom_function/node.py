@@ -20,7 +20,7 @@ from gradcli.engine.graph.node import EMPTY, Cotangents, Node, Part, next_number
 from gradcli.engine.graph.view_edges import FUNCTION, Severed
 from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.cotangents import cast
-from gradcli.engine.record.inplace import check_writable, take_into_base
+from gradcli.engine.record.inplace import check_writable, keep_on, take_into_base
 from gradcli.engine.source_location import mark, warn
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, TypeFault
@@ -199,8 +199,11 @@ def _fitted(r: Tensor, edge: Node, name: str, index: int) -> Any:
     return r if mode.grad else r.array
 
 
-def call(definition: Any, args: tuple[Any, ...], options: dict[str, Any] | None = None) -> Any:
-    """Run ``definition.forward`` on ``args`` and record it as one node.
+def call(
+    definition: Any, args: tuple[Any, ...], options: dict[str, Any] | None = None,
+    ctx: Context | None = None,
+) -> Any:  # fmt: skip
+    """Run ``definition.forward`` on ``args`` and record it as one node; ``ctx`` is to be its ctx.
 
     ``definition`` has ``__name__``, ``forward``, ``backward`` and ``setup_context`` (None where
     forward takes ctx itself).
@@ -225,7 +228,7 @@ def call(definition: Any, args: tuple[Any, ...], options: dict[str, Any] | None 
         return chosen.__gradcli_function__(definition, args)
     tensors = [a for a in args if isinstance(a, Tensor)]
     edges = tuple(t.edge for t in tensors)
-    ctx = Context()
+    ctx = Context() if ctx is None else ctx
     ctx.needs_input_grad = tuple(isinstance(a, Tensor) and a.edge is not None for a in args)
     recording = mode.grad and any(e is not None for e in edges)
     before = mode.grad
@@ -346,8 +349,8 @@ def _placed(
                 "Function cannot return more than one Tensor.",
                 help="give the function x.clone(), or return the written tensor alone",
             )
+        keep_on(t, node.port(number))
         t.edge = node.port(number)
-        t.meta.kept = None
         take_into_base(t)
         return t
     if is_dirty and t._is_view():

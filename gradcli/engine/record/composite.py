@@ -74,6 +74,7 @@ def multiple(value: Any, factor: Any) -> Any:
 def by_element(function: Any) -> Any:
     """A function that looks at numbers: in a batch it runs once for each element."""
 
+    @functools.wraps(function)
     def call(*args: Any, **options: Any) -> Any:
         for value in args:
             each = getattr(value, "each_of", None)
@@ -81,10 +82,6 @@ def by_element(function: Any) -> Any:
                 return found
         return function(*args, **options)
 
-    call.__name__ = call.__qualname__ = function.__name__
-    call.__doc__ = function.__doc__
-    call.__module__ = function.__module__
-    call.__wrapped__ = function  # type: ignore[attr-defined]
     return call
 
 
@@ -125,6 +122,7 @@ def is_batch(value: Any) -> bool:
 def of_numbers_too(function: Any) -> Any:
     """A function along a dimension, of a 0-d tensor too: that counts as one of a single entry."""
 
+    @functools.wraps(function)
     def call(input: Any, *args: Any, **options: Any) -> Any:
         if getattr(input, "shape", None) != ():
             return function(input, *args, **options)
@@ -133,10 +131,6 @@ def of_numbers_too(function: Any) -> Any:
             return of_its_own(found.reshape(()))
         return type(found)((of_its_own(v.reshape(())) for v in found), found.name)
 
-    call.__name__ = call.__qualname__ = function.__name__
-    call.__doc__ = function.__doc__
-    call.__module__ = function.__module__
-    call.__wrapped__ = function  # type: ignore[attr-defined]
     return call
 
 

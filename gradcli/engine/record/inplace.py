@@ -173,7 +173,7 @@ def rewrite(target: Tensor) -> Tensor:
     base = target if meta.base is None else meta.base
     if current().grad and base.edge is not None:
         edge = called(OPERATORS["clone"](base), "CopyBackwards").edge
-        _keep_on(base, edge)
+        keep_on(base, edge)
         base.edge = edge
         take_into_base(base)
     meta.version.bump()
@@ -275,7 +275,7 @@ def _share_memory(array: Any) -> bool:
     for step, n in sorted((abs(s), n) for s, n in zip(array.strides, array.shape, strict=True)):
         if n > 1:
             if step < reach + array.itemsize:
-                return not step or np.unique(_addresses(array)).size < array.size
+                return not step or np.unique(addresses(array)).size < array.size
             reach += step * (n - 1)
     return False
 
@@ -286,7 +286,7 @@ def _after_write(target: Tensor, result: Tensor, before: Any) -> Tensor:
     meta.version.bump()
     edge = result.edge
     if edge is not None:
-        _keep_on(target, edge)
+        keep_on(target, edge)
         target.edge = edge
         if edge.saved and edge.saved[-1] is not None:
             extra = more(edge)
@@ -321,16 +321,16 @@ def _read_again(view: Tensor, base: Tensor) -> None:
         return  # no index says so of a number, and nothing would be read
     again = wrap(view.array, view.dtype)
     if view.dtype.is_complex is base.dtype.is_complex:
-        record(OPERATORS["getitem"], [base], {"index": _places(view, base)}, again)
+        record(OPERATORS["getitem"], [base], {"index": places_in(view, base)}, again)
     else:
-        again = _parts_of_base(view, base)
-    _keep_on(view, again.edge)
+        again = parts_of_base(view, base)
+    keep_on(view, again.edge)
     view.edge = again.edge
     if view.edge is not None:
         more(view.edge).params["called"] = "AsStridedBackward0"
 
 
-def _keep_on(target: Tensor, edge: Any) -> None:
+def keep_on(target: Tensor, edge: Any) -> None:
     """``retain_grad()`` is about the tensor: after a write it keeps the new node's gradient."""
     kept = target.meta.kept if target.meta is not None else None
     if kept is not None and edge is not None and target.edge is not None:
@@ -363,12 +363,12 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
         written = wrap(target.array, target.dtype, target.edge)
         before = wrap(base.array, base.dtype, base.edge)
         if written.dtype.is_complex is base.dtype.is_complex:
-            places = {"index": _places(target, base), "onward": onward}
+            places = {"index": places_in(target, base), "onward": onward}
             record(OPERATORS["put"], [before, written], places, old)
         else:
             _put_parts(before, written, old)
         runs_once(old)
-        _keep_on(base, old.edge)
+        keep_on(base, old.edge)
         base.edge = old.edge
     for view in _views(base):
         if view.meta.made is not None:
@@ -377,14 +377,16 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
             _read_again(view, old)
 
 
-def _parts_of_base(view: Tensor, base: Tensor) -> Tensor:
+def parts_of_base(view: Tensor, base: Tensor) -> Tensor:
     """The entries of ``view``, one of the two complex and one real, as recorded from ``base``: also
     where nothing else is."""
     before = current()
     restore(before.recording(True, False))
     try:
         whole = _as_parts(base)
-        found = OPERATORS["getitem"](whole, _places(_as_parts(wrap(view.array, view.dtype)), whole))
+        found = OPERATORS["getitem"](
+            whole, places_in(_as_parts(wrap(view.array, view.dtype)), whole)
+        )
         return _of_parts(found) if view.dtype.is_complex else found
     finally:
         restore(before)
@@ -395,7 +397,9 @@ def _put_parts(before: Tensor, written: Tensor, out: Tensor) -> None:
     a view of the real parts, of the imaginary ones, of both, or of pairs as complex numbers."""
     whole, part = _as_parts(before), _as_parts(written)
     found = wrap(whole.array, whole.dtype)
-    record(OPERATORS["put"], [whole, part], {"index": _places(part, whole), "onward": False}, found)
+    record(
+        OPERATORS["put"], [whole, part], {"index": places_in(part, whole), "onward": False}, found
+    )
     out.edge = (_of_parts(found) if out.dtype.is_complex else found).edge
 
 
@@ -415,7 +419,7 @@ def _of_parts(parts: Tensor) -> Tensor:
     return OPERATORS["of_parts"](re, im)
 
 
-def _places(view: Tensor, base: Tensor) -> tuple[Any, ...]:
+def places_in(view: Tensor, base: Tensor) -> tuple[Any, ...]:
     """The index that reads the entries of ``view`` from ``base``."""
     if not base.array.ndim:
         return (None,) * view.array.ndim
@@ -425,15 +429,16 @@ def _places(view: Tensor, base: Tensor) -> tuple[Any, ...]:
 
 def _positions(view: np.ndarray, base: np.ndarray) -> np.ndarray:
     """For each entry of ``view`` its place in the flattened ``base``, by their addresses."""
-    here = _addresses(view)
+    here = addresses(view)
     if base.flags.c_contiguous:
         return (here - base.__array_interface__["data"][0]) // base.itemsize
-    there = _addresses(base).ravel()
+    there = addresses(base).ravel()
     order = np.argsort(there)
     return order[np.searchsorted(there, here, sorter=order)]
 
 
-def _addresses(array: np.ndarray) -> np.ndarray:
+def addresses(array: np.ndarray) -> np.ndarray:
+    """Where each entry lies in memory."""
     start = np.asarray(array.__array_interface__["data"][0])
     steps: Any = np.indices(array.shape, sparse=True)
     return np.asarray(sum((i * s for i, s in zip(steps, array.strides, strict=True)), start))

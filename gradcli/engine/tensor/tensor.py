@@ -41,6 +41,23 @@ _NOT_A_LEAF = (
 )
 
 
+def _within(hook: Callable[..., Any], edge: Node) -> Callable[..., Any]:
+    """``hook`` on what the innermost reverse transform differentiates: in its own passes alone.
+
+    Those of a transform around it go through the same graph, but never met the hook's tensor.
+    """
+    behind, work = {edge}, [edge]
+    while work:
+        nodes = [e for e in work.pop().edges if e is not None and e not in behind]
+        behind.update(nodes)
+        work += nodes
+    for transform in reversed(transformed.by):
+        ends = {a.edge for a in transform.arguments if a.__class__ is Tensor} & behind
+        if ends:
+            return lambda g: hook(g) if ends & getattr(mode.passing, "wanted", set()) else None
+    return hook
+
+
 class _Kind(type):
     """The class of Tensor: the values inside transforms are tensors to ``isinstance`` too."""
 
@@ -378,7 +395,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 "cannot register a hook on a tensor that doesn't require gradient",
                 help="start from a leaf with requires_grad=True",
             )
-        return hooked(self.edge, "hooks", hook)
+        return hooked(self.edge, "hooks", _within(hook, self.edge) if transformed.by else hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
         """Call ``hook(leaf)`` after backward has added to this leaf's ``grad``."""

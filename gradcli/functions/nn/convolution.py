@@ -12,7 +12,7 @@ from typing import Any
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions.nn.padding import pad
-from gradcli.functions.nn.windows import Sizes, each, places, windows
+from gradcli.functions.nn.windows import Sizes, each, in_each_rank, places, windows
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
 
@@ -74,28 +74,19 @@ def sides_of(padding: Any, kernel: tuple, dilation: tuple, rank: int) -> list[in
     return sides
 
 
-def conv1d(
-    input: Any, weight: Any, bias: Any = None, stride: Sizes = 1, padding: Any = 0,
-    dilation: Sizes = 1, groups: int = 1,
-) -> Any:  # fmt: skip
-    """A convolution of ``(N, C, L)`` with ``(O, C/groups, k)``."""
-    return _convolved(input, weight, bias, stride, padding, dilation, groups, 1)
+@in_each_rank
+def _conv(rank: int) -> Any:
+    def function(
+        input: Any, weight: Any, bias: Any = None, stride: Sizes = 1, padding: Any = 0,
+        dilation: Sizes = 1, groups: int = 1,
+    ) -> Any:  # fmt: skip
+        """A convolution of ``(N, C, SIZES)`` with ``(O, C/groups, ...)``."""
+        return _convolved(input, weight, bias, stride, padding, dilation, groups, rank)
+
+    return function
 
 
-def conv2d(
-    input: Any, weight: Any, bias: Any = None, stride: Sizes = 1, padding: Any = 0,
-    dilation: Sizes = 1, groups: int = 1,
-) -> Any:  # fmt: skip
-    """A convolution of ``(N, C, H, W)`` with ``(O, C/groups, kH, kW)``."""
-    return _convolved(input, weight, bias, stride, padding, dilation, groups, 2)
-
-
-def conv3d(
-    input: Any, weight: Any, bias: Any = None, stride: Sizes = 1, padding: Any = 0,
-    dilation: Sizes = 1, groups: int = 1,
-) -> Any:  # fmt: skip
-    """A convolution of ``(N, C, D, H, W)`` with ``(O, C/groups, kD, kH, kW)``."""
-    return _convolved(input, weight, bias, stride, padding, dilation, groups, 3)
+conv1d, conv2d, conv3d = _conv
 
 
 def _spread(input: Any, stride: tuple) -> Any:
@@ -134,28 +125,21 @@ def _transposed(
     return _O["squeeze"](made, 0) if single else made
 
 
-def conv_transpose1d(
-    input: Any, weight: Any, bias: Any = None, stride: Sizes = 1, padding: Sizes = 0,
-    output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
-) -> Any:  # fmt: skip
-    """The transpose of ``conv1d``: ``weight`` is ``(C, O/groups, k)``."""
-    return _transposed(input, weight, bias, stride, padding, output_padding, groups, dilation, 1)
+@in_each_rank
+def _conv_transpose(rank: int) -> Any:
+    def function(
+        input: Any, weight: Any, bias: Any = None, stride: Sizes = 1, padding: Sizes = 0,
+        output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
+    ) -> Any:  # fmt: skip
+        """The transpose of ``conv1d``: ``weight`` is ``(C, O/groups, ...)``."""
+        return _transposed(
+            input, weight, bias, stride, padding, output_padding, groups, dilation, rank
+        )
+
+    return function
 
 
-def conv_transpose2d(
-    input: Any, weight: Any, bias: Any = None, stride: Sizes = 1, padding: Sizes = 0,
-    output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
-) -> Any:  # fmt: skip
-    """The transpose of ``conv2d``: ``weight`` is ``(C, O/groups, kH, kW)``."""
-    return _transposed(input, weight, bias, stride, padding, output_padding, groups, dilation, 2)
-
-
-def conv_transpose3d(
-    input: Any, weight: Any, bias: Any = None, stride: Sizes = 1, padding: Sizes = 0,
-    output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
-) -> Any:  # fmt: skip
-    """The transpose of ``conv3d``: ``weight`` is ``(C, O/groups, kD, kH, kW)``."""
-    return _transposed(input, weight, bias, stride, padding, output_padding, groups, dilation, 3)
+conv_transpose1d, conv_transpose2d, conv_transpose3d = _conv_transpose
 
 
 def unfold(

@@ -8,7 +8,7 @@ import numpy as np
 
 from gradcli.engine.dtypes import bool_, int64
 from gradcli.engine.grad_mode import no_grad
-from gradcli.engine.record.composite import by_element, called, is_batch
+from gradcli.engine.record.composite import by_element, called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.ops.dims import whole_number
@@ -31,10 +31,11 @@ def embedding(
     refuse_derivative("embedding", max_norm=max_norm, norm_type=norm_type)
     if len(weight.shape) != 2:
         raise RuntimeFault("E0301", "'weight' must be 2-D")
-    batch = next((v for v in (input, weight) if is_batch(v)), None)
-    if batch is not None and (max_norm is not None or scale_grad_by_freq):
-        args = (input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
-        return batch.each_of(embedding, args, {})
+    args = (input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
+    for value in (input, weight) if max_norm is not None or scale_grad_by_freq else ():
+        each = getattr(value, "each_of", None)  # of a batch, also inside a tangent
+        if each is not None and (one_by_one := each(embedding, args, {})) is not NotImplemented:
+            return one_by_one
     if input.dtype.kind != 1:
         raise RuntimeFault(
             "E0309",
@@ -57,7 +58,7 @@ def embedding(
     if padding_idx is not None:
         padding_idx = padding_row(padding_idx, weight.shape[0])
         padded = wrap(np.arange(weight.shape[0])[:, None] == padding_idx, bool_)
-        rows = _O["where"](padded, weight.detach(), weight)
+        rows = _O["where"](padded, _constant(weight), weight)
     found = rows[input]
     if scale_grad_by_freq and found.requires_grad:
         named = np.asarray(input.array)
@@ -76,6 +77,11 @@ def padding_row(index: Any, rows: int) -> int:
             "E0307", "Padding_idx must be within num_embeddings", help=f"the table has {rows} rows"
         )
     return index % rows
+
+
+def _constant(value: Any) -> Any:
+    """Out of the graph but with its tangents: in PyTorch forward mode pads nothing."""
+    return value.over(_constant) if hasattr(value, "over") else value.detach()
 
 
 def _renormalize(input: Any, weight: Any, max_norm: float, norm_type: float) -> None:

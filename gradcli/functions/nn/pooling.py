@@ -18,7 +18,7 @@ from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions.indexing import scatter
 from gradcli.functions.nn.padding import pad
 from gradcli.functions.nn.resampling import adaptive, averaged
-from gradcli.functions.nn.windows import Sizes, each, windows
+from gradcli.functions.nn.windows import Sizes, each, in_each_rank, windows
 from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.indexing import Apart
 from gradcli.ops.memory_budget import charge_shape
@@ -239,28 +239,25 @@ def avg_pool3d(
     )
 
 
-def lp_pool1d(
-    input: Any, norm_type: float, kernel_size: int, stride: Any = None, ceil_mode: bool = False
-) -> Any:
-    """The ``norm_type``-norm of each window of ``(N, C, L)``."""
-    return _lp_pool(input, norm_type, kernel_size, stride, ceil_mode, 1)
+@in_each_rank
+def _lp_pool(rank: int) -> Any:
+    def function(
+        input: Any,
+        norm_type: float,
+        kernel_size: Sizes,
+        stride: Any = None,
+        ceil_mode: bool = False,
+    ) -> Any:
+        """The ``norm_type``-norm of each window of ``(N, C, SIZES)``."""
+        return _lp_pooled(input, norm_type, kernel_size, stride, ceil_mode, rank)
+
+    return function
 
 
-def lp_pool2d(
-    input: Any, norm_type: float, kernel_size: Sizes, stride: Any = None, ceil_mode: bool = False
-) -> Any:
-    """The ``norm_type``-norm of each window of ``(N, C, H, W)``."""
-    return _lp_pool(input, norm_type, kernel_size, stride, ceil_mode, 2)
+lp_pool1d, lp_pool2d, lp_pool3d = _lp_pool
 
 
-def lp_pool3d(
-    input: Any, norm_type: float, kernel_size: Sizes, stride: Any = None, ceil_mode: bool = False
-) -> Any:
-    """The ``norm_type``-norm of each window of ``(N, C, D, H, W)``."""
-    return _lp_pool(input, norm_type, kernel_size, stride, ceil_mode, 3)
-
-
-def _lp_pool(input: Any, p: float, kernel: Any, stride: Any, ceil: bool, rank: int) -> Any:
+def _lp_pooled(input: Any, p: float, kernel: Any, stride: Any, ceil: bool, rank: int) -> Any:
     count = math.prod(each(kernel, rank, "kernel_size"))
     means = _avg_pool(input**p, kernel, stride, 0, ceil, True, rank)
     # PyTorch's formula: a negative sum, of an odd norm_type, counts as 0.
@@ -306,34 +303,28 @@ def _adaptive_max(input: Any, output_size: Any, rank: int, indices: bool) -> Any
     return Extremes((values, places), f"adaptive_max_pool{rank}d") if indices else values
 
 
-def adaptive_avg_pool1d(input: Any, output_size: Any) -> Any:
-    """Means of so many windows of ``(N, C, L)`` as are asked for."""
-    return _adaptive_avg(input, output_size, 1)
+@in_each_rank
+def _adaptive_avg_pool(rank: int) -> Any:
+    def function(input: Any, output_size: Any) -> Any:
+        """Means of so many windows of ``(N, C, SIZES)`` as are asked for."""
+        return _adaptive_avg(input, output_size, rank)
+
+    return function
 
 
-def adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:
-    """Means of so many windows of ``(N, C, H, W)`` as are asked for."""
-    return _adaptive_avg(input, output_size, 2)
+adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = _adaptive_avg_pool
 
 
-def adaptive_avg_pool3d(input: Any, output_size: Any) -> Any:
-    """Means of so many windows of ``(N, C, D, H, W)`` as are asked for."""
-    return _adaptive_avg(input, output_size, 3)
+@in_each_rank
+def _adaptive_max_pool(rank: int) -> Any:
+    def function(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+        """The largest entries of so many windows of ``(N, C, SIZES)`` as are asked for."""
+        return _adaptive_max(input, output_size, rank, return_indices)
+
+    return function
 
 
-def adaptive_max_pool1d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
-    """The largest entries of so many windows of ``(N, C, L)`` as are asked for."""
-    return _adaptive_max(input, output_size, 1, return_indices)
-
-
-def adaptive_max_pool2d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
-    """The largest entries of so many windows of ``(N, C, H, W)`` as are asked for."""
-    return _adaptive_max(input, output_size, 2, return_indices)
-
-
-def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
-    """The largest entries of so many windows of ``(N, C, D, H, W)`` as are asked for."""
-    return _adaptive_max(input, output_size, 3, return_indices)
+adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = _adaptive_max_pool
 
 
 def _unpooled(
@@ -358,28 +349,19 @@ def _unpooled(
     return called(_O["reshape"](filled, (*lead, *out)), f"MaxUnpool{max(rank, 2)}DBackward0", input)
 
 
-def max_unpool1d(
-    input: Any, indices: Any, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0,
-    output_size: Any = None,
-) -> Any:  # fmt: skip
-    """Entries put back where ``max_pool1d`` took them, zeros elsewhere."""
-    return _unpooled(input, indices, kernel_size, stride, padding, output_size, 1)
+@in_each_rank
+def _max_unpool(rank: int) -> Any:
+    def function(
+        input: Any, indices: Any, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0,
+        output_size: Any = None,
+    ) -> Any:  # fmt: skip
+        """Entries put back where ``max_pool1d`` took them, zeros elsewhere."""
+        return _unpooled(input, indices, kernel_size, stride, padding, output_size, rank)
+
+    return function
 
 
-def max_unpool2d(
-    input: Any, indices: Any, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0,
-    output_size: Any = None,
-) -> Any:  # fmt: skip
-    """Entries put back where ``max_pool2d`` took them, zeros elsewhere."""
-    return _unpooled(input, indices, kernel_size, stride, padding, output_size, 2)
-
-
-def max_unpool3d(
-    input: Any, indices: Any, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0,
-    output_size: Any = None,
-) -> Any:  # fmt: skip
-    """Entries put back where ``max_pool3d`` took them, zeros elsewhere."""
-    return _unpooled(input, indices, kernel_size, stride, padding, output_size, 3)
+max_unpool1d, max_unpool2d, max_unpool3d = _max_unpool
 
 
 def _fractional(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -66,3 +66,14 @@ def places(
         index.append((grid.T if first else grid).reshape(shape))
     apart = all(s >= d * (k - 1) + 1 for k, s, d in zip(kernel, stride, dilation, strict=True))
     return Apart(index) if apart else tuple(index), tuple(out)
+
+
+def in_each_rank(make: Callable[[int], Any]) -> tuple[Any, Any, Any]:
+    """What ``make`` gives for 1, 2 and 3 dimensions, under the names and sizes of these."""
+    made = []
+    for rank, sizes in ((1, "L"), (2, "H, W"), (3, "D, H, W")):
+        function = make(rank)
+        function.__name__ = function.__qualname__ = f"{make.__name__.strip('_')}{rank}d"
+        function.__doc__ = function.__doc__.replace("SIZES", sizes).replace("1d", f"{rank}d")
+        made.append(function)
+    return made[0], made[1], made[2]

@@ -158,31 +158,15 @@ def _param(node: n.Param, _asked: int) -> list[Any]:
     return pieces
 
 
-def _name(node: n.Name, _asked: int) -> list[Any]:
-    return [node.id]
-
-
 def _number(node: n.Number, asked: int) -> list[Any]:
     text = node.text or repr(node.value)
     return _bracketed(SIGN if text.startswith("-") else ATOM, asked, [text])
-
-
-def _string(node: n.String, _asked: int) -> list[Any]:
-    return [repr(node.value)]
-
-
-def _literal(node: n.Literal, _asked: int) -> list[Any]:
-    return ["..." if node.value is ... else repr(node.value)]
 
 
 def _call(node: n.Call, _asked: int) -> list[Any]:
     if len(node.args) == 1 and type(node.args[0]) is n.GeneratorExp and not node.keywords:
         return [(node.func, POSTFIX), (node.args[0], BARE)]
     return [(node.func, POSTFIX), "(", *_listed((*node.args, *node.keywords)), ")"]
-
-
-def _keyword(node: n.Keyword, _asked: int) -> list[Any]:
-    return ["**" if node.name is None else f"{node.name}=", (node.value, TEST)]
 
 
 def _attribute(node: n.Attribute, _asked: int) -> list[Any]:
@@ -209,26 +193,10 @@ def _tuple(node: n.Tuple, asked: int) -> list[Any]:
     return _bracketed(BARE, asked, [*_listed(node.items), "," if len(node.items) == 1 else ""])
 
 
-def _list(node: n.List, _asked: int) -> list[Any]:
-    return ["[", *_listed(node.items), "]"]
-
-
-def _set(node: n.Set, _asked: int) -> list[Any]:
-    return ["{", *_listed(node.items), "}"]
-
-
-def _dict(node: n.Dict, _asked: int) -> list[Any]:
-    return ["{", *_listed(node.items), "}"]
-
-
 def _dict_item(node: n.DictItem, _asked: int) -> list[Any]:
     if node.key is None:
         return ["**", (node.value, OR)]
     return [(node.key, TEST), ": ", (node.value, TEST)]
-
-
-def _starred(node: n.Starred, _asked: int) -> list[Any]:
-    return ["*", (node.value, OR)]
 
 
 _BRACKETS: dict[type, tuple[str, str]] = {
@@ -250,9 +218,8 @@ def _clause(node: n.Clause, _asked: int) -> list[Any]:
 
 
 def _with_item(node: n.WithItem, _asked: int) -> list[Any]:
-    return (
-        [(node.expr, TEST)] if node.target is None else [(node.expr, TEST), f" as {node.target.id}"]
-    )
+    target = [] if node.target is None else [f" as {node.target.id}"]
+    return [(node.expr, TEST), *target]
 
 
 # ---- F-strings -----------------------------------------------------------------------------------
@@ -314,21 +281,23 @@ _FORMS: dict[type, Any] = {
     n.Conditional: _conditional,
     n.Lambda: _lambda,
     n.Param: _param,
-    n.Name: _name,
+    n.Name: lambda node, _asked: [node.id],
     n.Number: _number,
-    n.String: _string,
-    n.Literal: _literal,
+    n.String: lambda node, _asked: [repr(node.value)],
+    n.Literal: lambda node, _asked: ["..." if node.value is ... else repr(node.value)],
     n.Call: _call,
-    n.Keyword: _keyword,
+    n.Keyword: lambda node, _asked: [
+        "**" if node.name is None else f"{node.name}=", (node.value, TEST)
+    ],
     n.Attribute: _attribute,
     n.Subscript: _subscript,
     n.Slice: _slice,
     n.Tuple: _tuple,
-    n.List: _list,
-    n.Set: _set,
-    n.Dict: _dict,
+    n.List: lambda node, _asked: ["[", *_listed(node.items), "]"],
+    n.Set: lambda node, _asked: ["{", *_listed(node.items), "}"],
+    n.Dict: lambda node, _asked: ["{", *_listed(node.items), "}"],
     n.DictItem: _dict_item,
-    n.Starred: _starred,
+    n.Starred: lambda node, _asked: ["*", (node.value, OR)],
     n.ListComp: _comprehension,
     n.SetComp: _comprehension,
     n.DictComp: _comprehension,
@@ -337,7 +306,7 @@ _FORMS: dict[type, Any] = {
     n.WithItem: _with_item,
     n.FString: _fstring,
     n.FormatPart: lambda node, _asked: [_field(node)],
-}
+}  # fmt: skip
 
 
 # ---- Statements ----------------------------------------------------------------------------------

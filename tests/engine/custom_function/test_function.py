@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gradcli as torch
-from gradcli.autograd import Function, grad
+from gradcli.autograd import Function, forward_ad, grad
 from gradcli.autograd.function import function_record, once_differentiable
 
 
@@ -476,3 +476,90 @@ def test_vmap_refuses_two_rules_at_once():
     assert Both.apply(torch.tensor([2.0])).tolist() == [4]
     with pytest.raises(RuntimeError, match="both generate_vmap_rule=True and an overridden vmap"):
         torch.vmap(Both.apply)(torch.ones(2))
+
+
+def test_forward_mode_runs_a_function_once():
+    runs = []
+
+    class Masked(Function):
+        @staticmethod
+        def forward(ctx, x):
+            runs.append(x)
+            ctx.mask = torch.rand(x.shape) > 0.5
+            return x * ctx.mask
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.mask
+
+    class Pushed(Masked):
+        @staticmethod
+        def jvp(ctx, t):
+            return t * ctx.mask
+
+    for function in (Masked, Pushed):
+        with forward_ad.dual_level():
+            out = function.apply(forward_ad.make_dual(torch.ones(40), torch.ones(40)))
+            primal, tangent = forward_ad.unpack_dual(out)
+        assert torch.equal(primal, tangent)
+        assert len(runs) == 1
+        runs.clear()
+
+
+def test_forward_mode_follows_a_write_of_a_function():
+    class Doubled(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    class Pushed(Doubled):
+        @staticmethod
+        def jvp(ctx, t):
+            return t.mul_(2)
+
+    for function in (Doubled, Pushed):
+        with forward_ad.dual_level():
+            d = forward_ad.make_dual(torch.ones(3), torch.ones(3)) * 1
+            function.apply(d[1:])
+            primal, tangent = forward_ad.unpack_dual(d)
+        assert primal.tolist() == tangent.tolist() == [1.0, 2.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("backward", "pushed"),
+    [
+        (lambda ctx, g: g * 2, [2.0, 2.0]),
+        (lambda ctx, g: torch.zeros_like(g), None),
+        (lambda ctx, g: None, None),
+        (lambda ctx, g: (g * 2).detach(), "fault"),
+        (lambda ctx, g: torch.from_numpy(g.detach().numpy() * 2), "fault"),
+        (once_differentiable(lambda ctx, g: g * 2), "fault"),
+    ],
+)
+def test_forward_mode_needs_a_backward_that_it_can_follow(backward, pushed):
+    body = {"forward": staticmethod(lambda ctx, x: x * 2), "backward": staticmethod(backward)}
+    function = type("Function_", (Function,), body)
+    with forward_ad.dual_level():
+        d = forward_ad.make_dual(torch.ones(2), torch.ones(2))
+        if pushed == "fault":
+            with pytest.raises(RuntimeError, match="forward mode cannot follow"):
+                function.apply(d)
+        else:
+            found = forward_ad.unpack_dual(function.apply(d)).tangent
+            assert (None if found is None else found.tolist()) == pushed
+
+
+def test_a_jvp_gives_one_tangent_for_each_output_in_its_shape():
+    for bad in (lambda t: t.sum(), lambda t: None, lambda t: (t, t), lambda t: 3):
+        body = {
+            "forward": staticmethod(lambda ctx, x: x * 2),
+            "jvp": staticmethod(lambda ctx, t, bad=bad: bad(t)),
+        }
+        function = type("Function_", (Function,), body)
+        with forward_ad.dual_level(), pytest.raises(RuntimeError):
+            function.apply(forward_ad.make_dual(torch.ones(2), torch.ones(2)))
