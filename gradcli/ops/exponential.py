@@ -86,8 +86,8 @@ log10 = elementwise(
 
 
 def _log1p(x: Any) -> Any:
-    if not is_complex(x):
-        return np.log1p(x)
+    if not is_complex(x) or not isinstance(x, np.ndarray | np.generic):
+        return np.log1p(x)  # on a GPU, the GPU's own
     a, b = np.real(x), np.imag(x)
     with np.errstate(over="ignore", invalid="ignore"):
         near = 0.5 * np.log1p(a * (2.0 + a) + b * b)  # log(abs(1 + x)), exact near 0

@@ -394,22 +394,21 @@ logsumexp = reduction(
 )
 
 
-def _below_largest(x: Any, dim: int) -> tuple[np.ndarray, tuple[int, ...]]:
-    """x less its largest entry along ``dim``, in an array of its own, and the axes.
+def _below_largest(x: Any, dim: int) -> tuple[Any, tuple[int, ...], Any]:
+    """x less its largest entry along ``dim``, the axes, and where to write on: None for a number.
 
     Where the largest is infinite all become NaN, as in PyTorch.
     """
     axes = normal_dims(dim, x.ndim)
     # Methods, not NumPy's functions: on small arrays those cost as much again. Nothing has no max.
     below = x - (x.max if x.size else x.sum)(axis=axes, keepdims=True)
-    return np.asarray(below) if isinstance(below, np.generic) else below, axes
+    return below, axes, below if below.__class__ is np.ndarray else None
 
 
 def _softmax(x: Any, dim: int) -> Any:
-    e, axes = _below_largest(x, dim)
-    np.exp(e, out=e)
-    e /= e.sum(axis=axes, keepdims=True)
-    return e[()]
+    below, axes, own = _below_largest(x, dim)
+    e = np.exp(below, out=own)
+    return np.divide(e, e.sum(axis=axes, keepdims=True), out=own)
 
 
 softmax = general(
@@ -430,9 +429,8 @@ softmax = general(
 
 
 def _log_softmax(x: Any, dim: int) -> Any:
-    below, axes = _below_largest(x, dim)
-    below -= np.log(np.exp(below).sum(axis=axes, keepdims=True))
-    return below[()]
+    below, axes, own = _below_largest(x, dim)
+    return np.subtract(below, np.log(np.exp(below).sum(axis=axes, keepdims=True)), out=own)
 
 
 log_softmax = general(
