@@ -374,7 +374,7 @@ cbrt = elementwise(
 )
 square = elementwise(
     "square",
-    lambda x: np.square(x) if getattr(x, "dtype", None) != np.bool_ else x.astype(np.int64),
+    np.square,
     lambda x: 2.0 * (x if getattr(x, "edge", None) is None else x**1),  # as for pow, in a graph
     doc="x times x.",
     dtypes="promote",

@@ -103,6 +103,7 @@ log1p = elementwise(
     doc="log(1 + x), exact near 0.",
     domain="x > -1",
     grad_name="Log1PBackward0",
+    numpy="np.log1p",
     values={0: 0},
     cures=cures.LOG1P,
 )

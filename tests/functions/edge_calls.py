@@ -580,7 +580,7 @@ CALLS: tuple[tuple[np.ndarray | None, tuple[str, ...]], ...] = (
         "torch.tensor([250,250],dtype=torch.uint8).cumsum(0)",
         "torch.tensor([250,250],dtype=torch.uint8).cumprod(0)",
         "torch.copysign(torch.tensor([1,0,-3]),torch.tensor([-1,-1,2]))",
-        "torch.copysign(torch.tensor([True,False]),-1)", "torch.square(torch.tensor([True,False]))",
+        "torch.copysign(torch.tensor([True,False]),-1)",
         "torch.diff(torch.tensor([True,False,False]))",
         "torch.full((4,),300.,dtype=torch.float16).prod()",
         "torch.tensor([1,True])", "torch.as_tensor([1j,2])",
