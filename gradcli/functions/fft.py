@@ -145,7 +145,10 @@ def _places(input: Any, s: Sizes, dim: Any) -> list[tuple[int | None, int]]:
     sizes: Sequence[int | None] = [None] * len(dims) if s is None else list(s)
     if len(sizes) != len(dims):
         raise RuntimeFault("E0304", "When given, dim and shape arguments must have the same length")
-    return [(None if n == -1 else n, d) for n, d in zip(sizes, dims, strict=True)]
+    places = [(None if n == -1 else n, d) for n, d in zip(sizes, dims, strict=True)]
+    whole = dict(enumerate(input.shape)) | {d: n for n, d in places if n is not None and n > 0}
+    charge_shape(tuple(whole.values()))  # before any is transformed: rfftn's result at least
+    return places
 
 
 def fftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:

@@ -90,6 +90,7 @@ class Value(Operand):
         raise NotTraceable("a value as a NumPy array")
 
     tolist = numpy = each_of = pick_from = put_at = __gradcli_like__ = item  # type: ignore[assignment]
+    stride = storage_offset = strided = viewed = item
     __int__ = __index__ = __float__
     requires_grad = grad = grad_fn = is_leaf = data = device = array
 

@@ -175,7 +175,10 @@ class _Lowerer:
         frame: Frame | None = self.frame
         while frame is not None:
             if name in frame.names:
-                return frame.names[name]
+                found = frame.names[name]
+                if found.__class__ is Lost:
+                    raise NotTraceable(found.why)
+                return found
             if name in frame.local:
                 raise NotTraceable(f"{name}, which is not set on every way")
             frame = frame.parent

@@ -175,15 +175,16 @@ class Dual(Layer):
 
     def put_at(self, target: Any, index: Any, value: Any) -> None:
         """``target[index] = value`` where part of the index is this: its primal is what counts."""
-        level = self.__gradcli_rank__
-        parts = index if isinstance(index, tuple) else (index,)
-        target[tuple(p.primal if is_dual(p, level) else p for p in parts)] = value
+        target[self._primals(index)] = value
 
     def pick_from(self, source: Any, index: Any) -> Any:
         """``source[index]`` where part of the index is this: its primal is what counts."""
-        level = self.__gradcli_rank__
-        parts = index if isinstance(index, tuple) else (index,)
-        return source[tuple(p.primal if is_dual(p, level) else p for p in parts)]
+        return source[self._primals(index)]
+
+    def _primals(self, index: Any) -> tuple:
+        return tuple(
+            _split(index if isinstance(index, tuple) else (index,), self.__gradcli_rank__)[0]
+        )
 
     def __gradcli_grad__(self, *asked: Any) -> tuple:
         return gradients(*asked)

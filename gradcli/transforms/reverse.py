@@ -26,7 +26,7 @@ from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape, step
 from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.levels import Vmap, running
-from gradcli.transforms.tracer import Layer, as_value, bottom, tensors_of
+from gradcli.transforms.tracer import Layer, as_value, bottom, rank_of, tensors_of
 
 # ---- What to differentiate by, inside tangents and batches of enclosing transforms ---------------
 
@@ -124,7 +124,7 @@ def pull_back(
     A tangent of the pulled-back value is the pull-back of the outputs' tangents, the primals'
     cotangents held, and that of the primals along the cotangents' own tangents.
     """
-    ranks = [getattr(o, "__gradcli_rank__", 0) for o in (*outputs, *cotangents)]
+    ranks = [rank_of(o) for o in (*outputs, *cotangents)]
     around = {level: v for level, v in _batches(leaves).items() if level not in passed}
     top = max([0, *ranks, *around])
     if top <= 1:
@@ -133,8 +133,8 @@ def pull_back(
         # What does not differ along a batch of the leaves does not depend on them.
         found = pull_back([], leaves, [], create_graph, passed | {top})
         return [around[top].around(g) for g in found]
-    at_top = [getattr(o, "__gradcli_rank__", 0) == top for o in outputs]
-    sample = next(o for o in (*outputs, *cotangents) if getattr(o, "__gradcli_rank__", 0) == top)
+    at_top = [rank_of(o) == top for o in outputs]
+    sample = next(o for o in (*outputs, *cotangents) if rank_of(o) == top)
     if sample.batch and top not in around:
         # Many cotangents, or outputs, of one value that is not mapped over: the vjp for each.
         return _for_each(outputs, leaves, cotangents, create_graph, passed, sample)
@@ -143,9 +143,9 @@ def pull_back(
         for o, c, mine in zip(outputs, cotangents, at_top, strict=True):
             if not mine:  # does not differ along a batch of the leaves, nor depend on them
                 continue
-            if getattr(c, "__gradcli_rank__", 0) != top:
+            if rank_of(c) != top:
                 c = OPERATORS["ones_like"](o) if c is None else as_value(c)
-            c = c.content if getattr(c, "__gradcli_rank__", 0) == top else OPERATORS["expand"](
+            c = c.content if rank_of(c) == top else OPERATORS["expand"](
                 c, (sample.count, *c.shape)
             )  # fmt: skip
             inner.append(o.content)
@@ -156,7 +156,7 @@ def pull_back(
     along = [o.tangent if mine else None for o, mine in zip(outputs, at_top, strict=True)]
     plain, turned = [], []
     for c in cotangents:
-        dual = getattr(c, "__gradcli_rank__", 0) == top
+        dual = rank_of(c) == top
         plain.append(c.primal if dual else c)
         turned.append(c.tangent if dual else None)
     found = pull_back(primals, leaves, plain, create_graph, passed)
@@ -175,7 +175,7 @@ def _for_each(
     level = sample.__gradcli_rank__
 
     def row(values: Sequence[Any], i: int) -> list:
-        return [v.content[i] if getattr(v, "__gradcli_rank__", 0) == level else v for v in values]
+        return [v.content[i] if rank_of(v) == level else v for v in values]
 
     rows = [
         pull_back(row(outputs, i), leaves, row(cotangents, i), create_graph, passed)

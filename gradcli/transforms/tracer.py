@@ -247,13 +247,11 @@ class Operand(Conversions):
             total *= n
         return total
 
+    nelement = numel
+
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the length of one dimension."""
         return self.shape if dim is None else self.shape[dim]
-
-    def is_floating_point(self) -> bool:
-        """Whether the entries are real floating-point numbers."""
-        return self.dtype.is_floating_point
 
     def view(self, *shape: Any) -> Any:
         """The same entries in another shape."""
@@ -263,23 +261,16 @@ class Operand(Conversions):
         """Itself: how the memory lies is not seen here."""
         return self
 
-    def is_complex(self) -> bool:
-        """Whether the entries are complex numbers."""
-        return self.dtype.is_complex
-
     # What follows from the element type alone.
-    layout, itemsize = Facts.layout, Facts.itemsize
-    element_size, is_signed = Facts.element_size, Facts.is_signed
+    layout, itemsize, element_size = Facts.layout, Facts.itemsize, Facts.element_size
+    is_signed, is_complex = Facts.is_signed, Facts.is_complex
+    is_floating_point = Facts.is_floating_point
     grad = None
     is_cuda = is_sparse = False
 
     def get_device(self) -> int:
         """-1: the CPU."""
         return -1
-
-    def nelement(self) -> int:
-        """The number of entries."""
-        return self.numel()
 
     @property
     def nbytes(self) -> int:
