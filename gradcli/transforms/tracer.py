@@ -503,7 +503,7 @@ class Layer(Slots, Operand):
         """How far apart in memory the entries of one element lie, and the steps of each dimension.
 
         More than 1 apart where a batch is mapped over a later dimension: others lie between. 0
-        where that is not even; such an element is copied before it is looked at by strides.
+        where that is not even.
         """
         array = bottom(self).own_array()
         levels = sum(v.batch for v in chain_of(self))
@@ -537,14 +537,11 @@ class Layer(Slots, Operand):
         """
         if self.batch and not settled:
             apart, _ = self.spread()
-            if not apart and ahead and bottom(self).storage_offset():
+            if not apart:
                 raise RuntimeFault(
-                    "E0301", "as_strided needs elements that fill memory", help="clone() it first"
-                )
-            if not apart:  # each as it lies alone, which nobody may write to
-                copy = self.each_of(lambda v: view(v.clone(), shape, steps, ahead), (self,), {})
-                bottom(copy).array.setflags(write=False)
-                return copy
+                    "E0301", "as_strided of an element whose entries lie unevenly between others",
+                    help="map over the first dimension, in_dims=0",
+                )  # fmt: skip
             steps, ahead, settled = tuple(s * apart for s in steps), ahead * apart, True
         if self.batch:
             levels = sum(v.batch for v in chain_of(self.content))
