@@ -135,7 +135,7 @@ def _selected(input: Any, mask: Any) -> Any:
         raise RuntimeFault("E0309", "masked_select: expected BoolTensor for mask")
     input, mask = broadcast_tensors(input, mask)
     charge_shape(input.shape)
-    return called(O["getitem"](input, mask.array), "MaskedSelectBackward0", input)
+    return called(O["getitem"](input, Apart((mask.array,))), "MaskedSelectBackward0", input)
 
 
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:

@@ -510,12 +510,6 @@ INDEXING = (
         Case((Draw((0, 2)),), {"indices": np.zeros((0, 2), int), "shape": (0, 3), "dim": 1}),
     ), "torch.zeros(shape, dtype=x.dtype).scatter_add(dim, torch.as_tensor(indices), x)",
         apart="0-d: gather's transpose"),
-    Row("unfold", (
-        Case((Draw((5,)),), {"dim": 0, "size": 2, "step": 1}),
-        Case((Draw((5, 2)),), {"dim": 0, "size": 3, "step": 2}),
-        Case((Draw((2, 5)),), {"dim": -1, "size": 2, "step": 3}),
-        Case((Draw((0, 3)),), {"dim": 1, "size": 2, "step": 1}),
-    ), "x.unfold(dim, size, step)", apart="0-d: has no dimension"),
 )  # fmt: skip
 
 JOINING = (
