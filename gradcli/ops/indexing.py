@@ -222,8 +222,13 @@ scatter: Operator = linear(
 
 
 def _windows(x: Any, dim: int, size: int, step: int) -> Any:
-    found = np.lib.stride_tricks.sliding_window_view(x, size, dim, writeable=True)
-    return found[(slice(None),) * (dim % x.ndim) + (slice(None, None, step),)]
+    before = (slice(None),) * (dim % x.ndim)
+    if isinstance(x, np.ndarray):
+        found = np.lib.stride_tricks.sliding_window_view(x, size, dim, writeable=True)
+        return found[(*before, slice(None, None, step))]
+    count = (x.shape[dim] - size) // step + 1
+    places = np.arange(count, like=x)[:, None] * step + np.arange(size, like=x)
+    return np.moveaxis(x[(*before, places)], len(before) + 1, -1)  # on a GPU a copy
 
 
 def _unwindowed(g: Any, shape: Sequence[int], dim: int, size: int, step: int) -> Any:

@@ -76,6 +76,7 @@ def test_program(code):
     assert caught.value.code == code
 
 
+@pytest.mark.filterwarnings("ignore:Anomaly Detection")
 @pytest.mark.parametrize("code", PYTHON)
 def test_python(code):
     lines = CODES[code][2].splitlines()
