@@ -106,6 +106,13 @@ def _add_rows(target: Any, row: Any, values: Any) -> bool:
     return True
 
 
+def beside(index: Any, like: Any) -> Any:
+    """``index`` with its arrays on the device of ``like``: rules make theirs by NumPy."""
+    if isinstance(like, np.ndarray | np.generic) or not isinstance(index, tuple):
+        return index
+    return type(index)(np.asarray(p, like=like) if isinstance(p, np.ndarray) else p for p in index)
+
+
 def grid(shape: Sequence[int], like: Any) -> list[Any]:
     """For each dimension its positions, shaped to broadcast to ``shape``, on the device of
     ``like``.

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.comparison import zeros_like
-from gradcli.ops.cupy_compat import add_at, grid, writable_copy, zeros
+from gradcli.ops.cupy_compat import add_at, beside, grid, writable_copy, zeros
 from gradcli.ops.declaration.batching import Batch
 from gradcli.ops.declaration.node_names import of_index
 from gradcli.ops.dims import normal_dim
@@ -186,7 +186,7 @@ getitem = linear(
 
 
 def _scatter(x: Any, shape: Sequence[int], index: Any) -> Any:
-    out = zeros(x, shape)
+    out, index = zeros(x, shape), beside(index, x)
     if is_basic(index) or index.__class__ is Apart:
         out[index] = x
     elif _is_mask(index):

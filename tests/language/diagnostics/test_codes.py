@@ -76,7 +76,7 @@ def test_program(code):
     assert caught.value.code == code
 
 
-@pytest.mark.filterwarnings("ignore:Anomaly Detection")
+@pytest.mark.filterwarnings("ignore:(?s).*(Anomaly Detection|Error detected)")
 @pytest.mark.parametrize("code", PYTHON)
 def test_python(code):
     lines = CODES[code][2].splitlines()
