@@ -6,6 +6,7 @@ all it depends on), a leaf's AccumulateGrad as soon as its last contribution is 
 
 from __future__ import annotations
 
+import _thread
 import threading
 from collections.abc import Callable, Sequence
 from contextvars import copy_context
@@ -23,7 +24,7 @@ from gradcli.engine.record.cotangents import cast, fit
 from gradcli.engine.record.rule_compiler import pull_recorded
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.engine.undo_log import current_log, undo
-from gradcli.ops.errors import Fault
+from gradcli.ops.errors import Fault, LimitFault
 from gradcli.ops.memory_budget import budget, charge
 
 RECORDED = 4096
@@ -33,6 +34,10 @@ of higher derivatives grow by a factor with each order, inside one call."""
 DEEP = 20
 """How many passes may run inside one another, each asked for by a backward of the user's, before
 the next one gets a stack of its own: as in PyTorch, so that thousands can."""
+
+
+BEGINS = 10.0
+"""Seconds within which a thread does its first step, unless memory does not suffice for it."""
 
 
 class _Depth(threading.local):
@@ -107,19 +112,34 @@ def run(
 def _on_a_fresh_stack(work: Callable[[], None]) -> None:
     """Do ``work`` in a thread of its own, whose stack is empty.
 
-    The modes and the budget of this one hold there too.
+    The modes and the budget of this one hold there too. Raises LimitFault (E0606) where memory does
+    not suffice for a stack.
     """
     failed: list[BaseException] = []
+    begun: list[bool] = []
+    context = copy_context()
+    running = _thread.allocate_lock()
+    running.acquire()
 
     def guarded() -> None:
+        begun.append(True)
         try:
-            work()
+            context.run(work)
         except BaseException as fault:  # it is raised where the work was asked for
             failed.append(fault)
+        finally:
+            running.release()
 
-    thread = threading.Thread(target=copy_context().run, args=(guarded,), daemon=True)
-    thread.start()
-    thread.join()
+    # Not by threading.Thread, which waits for ever for a thread that ends before its first line.
+    try:
+        _thread.start_new_thread(guarded, ())
+        while not running.acquire(timeout=BEGINS) and not begun:
+            raise MemoryError
+    except (MemoryError, RuntimeError):
+        raise LimitFault(
+            "E0606", "there is no memory for the stack of a backward pass inside others",
+            help="use a loop, or see that the recursion ends",
+        ) from None  # fmt: skip
     if failed:
         raise failed[0]
 
