@@ -337,7 +337,7 @@ def first_gradient() -> dict[str, Callable]:
     lines = [f"y{i + 1} = {forms[i % 4].format(i)}" for i in range(1000)]
     text = "\n".join(["y0 = x", *lines, "y1000"])
     leaf = gradcli.tensor(0.5, requires_grad=True)
-    fresh = iter([prepare(text, "file") for _ in range(60)])  # each is run once
+    fresh = iter([prepare(text, "file") for _ in range(200)])  # each is run once
     found: dict[str, Callable] = {
         "generated": lambda: gradcli.autograd.grad(next(fresh).run({"x": leaf}).value, [leaf])
     }
