@@ -156,18 +156,18 @@ def run(
     """Call ``block(low, high, buffers, *arrays)`` for all blocks; the sums of what it returns."""
     blocks, joins, nodes = _split(size)
     parts: list = [None] * nodes
+    left_over = iter(blocks)  # both threads take from it: one may be slower
 
-    def work(mine: Sequence[tuple]) -> None:
+    def work() -> None:
         space = np.empty((max(buffers, 1), BLOCK))
         with np.errstate(all="ignore"):
-            for place, low, high in mine:
+            for place, low, high in left_over:
                 parts[place] = block(low, high, space[:, : high - low], *arrays)
 
     if size >= THREADED and (os.cpu_count() or 1) > 1:
-        half = len(blocks) // 2
-        on_two_threads(lambda: work(blocks[:half]), lambda: work(blocks[half:]))
+        on_two_threads(work, work)
     else:
-        work(blocks)
+        work()
     if not sums:
         return []
     for place, left, right in joins:
