@@ -229,7 +229,22 @@ def _length(
     return (np.reshape(safe, np.shape(total)) * total ** (1.0 / p))[()]
 
 
+_SPANS = {
+    np.dtype(kind).char: (
+        float(np.finfo(kind).tiny / np.finfo(kind).eps),
+        float(np.finfo(kind).max),
+    )
+    for kind in (np.float32, np.float64)
+}
+"""By element type: between which sums of squares their root needs no scaling."""
+
+
 def _norm(x: Any, p: Any, dim: Dims, keepdim: bool) -> Any:
+    if p == 2 and dim is None and x.__class__ is np.ndarray and x.dtype.char in _SPANS:
+        total = np.add.reduce(x * x, axis=None, keepdims=keepdim)  # the commonest by far
+        least, most = _SPANS[x.dtype.char]
+        if least < total < most:
+            return np.sqrt(total)
     axes = _axes(x, dim)
     size = np.abs(x)
     if p in (2, "fro", None):
