@@ -27,9 +27,7 @@ def _bell(n: int, slopes: list[Any]) -> Any:
     """The derivative of order n of exp(f), over exp(f), from the derivatives of f by order."""
     found: list[Any] = [1.0]
     for m in range(n):
-        found.append(
-            sum(math.comb(m, i) * found[m - i] * slopes[i] for i in range(m + 1))  # type: ignore
-        )
+        found.append(sum(math.comb(m, i) * found[m - i] * slopes[i] for i in range(m + 1)))
     return found[n]
 
 
@@ -145,7 +143,4 @@ def _powers(s: Any, x: Any, n: int) -> list[Any]:
 
 def _times(a: list[Any], b: list[Any]) -> list[Any]:
     """The product of two power series of one length."""
-    return [
-        sum(a[i] * b[m - i] for i in range(m + 1))  # type: ignore[misc]
-        for m in range(min(len(a), len(b)))
-    ]
+    return [sum(a[i] * b[m - i] for i in range(m + 1)) for m in range(min(len(a), len(b)))]

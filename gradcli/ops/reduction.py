@@ -241,7 +241,8 @@ _SPANS = {
 
 def _norm(x: Any, p: Any, dim: Dims, keepdim: bool) -> Any:
     if p == 2 and dim is None and x.__class__ is np.ndarray and x.dtype.char in _SPANS:
-        total = np.add.reduce(x * x, axis=None, keepdims=keepdim)  # the commonest by far
+        add: Any = np.add.reduce  # the commonest norm by far: np.sum takes twice as long
+        total = add(x * x, axis=None, keepdims=keepdim)
         least, most = _SPANS[x.dtype.char]
         if least < total < most:
             return np.sqrt(total)

@@ -174,9 +174,10 @@ def grad(
     grad_outputs = _weights(grad_outputs, outputs)
     for value in (*outputs, *inputs, *grad_outputs):
         if getattr(value, "__gradcli_rank__", 0) > 1:  # a tangent or a batch
-            return value.__gradcli_grad__(
+            answer: tuple[Tensor | None, ...] = value.__gradcli_grad__(
                 outputs, inputs, grad_outputs, create_graph, allow_unused, materialize_grads
             )
+            return answer
     keep = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
         return _batched(
@@ -247,14 +248,14 @@ def _weights(given: Any, tensors: list[Any]) -> list[Any]:
     """A weight or None for each of ``tensors``, from None, one tensor or a sequence."""
     if given is None:
         return [None] * len(tensors)
-    given = list(given) if isinstance(given, tuple | list) else [given]
-    if len(given) != len(tensors):
+    weights = list(given) if isinstance(given, tuple | list) else [given]
+    if len(weights) != len(tensors):
         raise RuntimeFault(
             "E0301",
-            f"got {len(tensors)} tensors and {len(given)} gradients",
+            f"got {len(tensors)} tensors and {len(weights)} gradients",
             help="give one gradient for each tensor, None where a scalar needs none",
         )
-    return given
+    return weights
 
 
 def _batched(

@@ -45,7 +45,8 @@ def edge_of(value: Tensor | GradientEdge) -> Node | None:
             "E0303", f"expected a Tensor or a GradientEdge, but got {type(value).__name__}",
             help="outputs and inputs are tensors, or what get_gradient_edge gives",
         )  # fmt: skip
-    return value.edge
+    result: Node | None = value.edge
+    return result
 
 
 def increment_version(tensor: Any) -> None:

@@ -263,7 +263,8 @@ def _pulled(node: Node, g: Any) -> tuple[Any, ...]:
     """What the node's rules give on arrays, a place for each edge."""
     only = node.only
     if only is None:
-        return node.pull(node, g)
+        result: tuple[Any, ...] = node.pull(node, g)
+        return result
     places: list[Any] = [None] * len(node.edges)
     places[only] = node.pull(node, g)
     return tuple(places)

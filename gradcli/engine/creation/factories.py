@@ -114,7 +114,8 @@ def from_numpy(array: np.ndarray) -> Tensor:
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """``data`` as a tensor, sharing memory where that is possible."""
     if device is not None:
-        return as_tensor(data, dtype).to(device=device)
+        result: Tensor = as_tensor(data, dtype).to(device=device)
+        return result
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
     if isinstance(data, np.ndarray) and (dtype is None or to_dtype(dtype).numpy == data.dtype):
@@ -446,7 +447,8 @@ class _Typed(type):
 
 def _constructor(cls: type[Tensor], *data: Any) -> Tensor:
     """A tensor of data, or of a shape, in the default dtype: PyTorch's typed constructor."""
-    return typed(dtypes.get_default_dtype(), "Tensor")(*data)
+    result: Tensor = typed(dtypes.get_default_dtype(), "Tensor")(*data)
+    return result
 
 
 Tensor.__new__ = staticmethod(_constructor)  # type: ignore[method-assign, assignment]

@@ -230,7 +230,8 @@ class Generator:
             kept = self.words(count) & np.uint64(_MASK24)
             found = kept.astype(np.float32) * np.float32(2.0**-24)
             low, high = np.float32(low), np.float32(high)
-        return found if low == 0 and high == 1 else fused(found, high - low, low)
+        result: np.ndarray = found if low == 0 and high == 1 else fused(found, high - low, low)
+        return result
 
     def normal(self, count: int, wide: bool, mean: float = 0.0, std: float = 1.0) -> np.ndarray:
         """Numbers of that mean and standard deviation: float64 where ``wide``, else float32."""
@@ -267,7 +268,8 @@ class Generator:
             return (self.words(count) % np.uint64(span)).astype(np.int64) + low
         pairs = self.words(2 * count).reshape(-1, 2)
         wide = (pairs[:, 0] << np.uint64(32)) | pairs[:, 1]
-        return (wide % np.uint64(span)).astype(np.int64) + low
+        result: np.ndarray = (wide % np.uint64(span)).astype(np.int64) + low
+        return result
 
     def permutation(self, count: int) -> np.ndarray:
         """The numbers below ``count`` in a random order: Fisher and Yates, from the front."""

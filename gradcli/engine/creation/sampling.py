@@ -120,7 +120,8 @@ def normal(
 def _from(chances: Tensor, numbers: Tensor, name: str) -> Tensor:
     """Numbers drawn by the ``chances``: as in PyTorch the derivative is 0, not missing."""
     out: Tensor = OPERATORS["drawn"](chances, numbers=numbers.array)
-    return called(out, name)
+    result: Tensor = called(out, name)
+    return result
 
 
 def randint(
@@ -303,7 +304,8 @@ def multinomial(
 def _waits(shape: tuple[Any, ...], rate: float, dtype: DType, generator: Any) -> Tensor:
     """Exponentially distributed numbers."""
     numbers = rand(shape, dtype=float64, generator=generator)
-    return (-(-numbers).log1p() / rate).to(dtype)
+    result: Tensor = (-(-numbers).log1p() / rate).to(dtype)
+    return result
 
 
 # ---- Methods that write in place -----------------------------------------------------------------
@@ -382,7 +384,8 @@ _WHOLE = {"float16": 2**11 + 1, "float32": 2**24 + 1, "float64": 2**53 + 1, "boo
 
 def get_rng_state() -> Tensor:
     """The state of the random numbers, as bytes that ``set_rng_state`` takes back."""
-    return random.generator().get_state()
+    result: Tensor = random.generator().get_state()
+    return result
 
 
 def set_rng_state(new_state: Tensor) -> None:

@@ -120,7 +120,8 @@ class ShownNode(Node):
 
     def __gradcli_node__(self) -> FunctionNode:
         """The node of the graph."""
-        return _NODE_OF(self)
+        result: FunctionNode = _NODE_OF(self)
+        return result
 
 
 _NODE_OF: Any = ShownNode._gradcli_node.__get__  # type: ignore[attr-defined]

@@ -75,7 +75,7 @@ def output_name(edge: Any) -> str | None:
     Of a view that went stale, what it was before; None where nothing was recorded.
     """
     if edge.__class__ is Stale:
-        return edge.source  # type: ignore[no-any-return]
+        return edge.source
     if edge is None or edge.leaf:
         return None
     return f"Output {edge.number} of {edge.name().rpartition('Backward')[0]}"

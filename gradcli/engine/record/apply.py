@@ -47,7 +47,8 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
             if isinstance(value, Slots):
                 if not isinstance(value, Plain):  # a batch of indices, of numbers that have none
                     batch: Any = value
-                    return batch.__gradcli_apply__(op, tuple(args), params)
+                    result: Tensor = batch.__gradcli_apply__(op, tuple(args), params)
+                    return result
                 params[name] = value.array
     first = inputs[0] if inputs else None
     if op.kind == "linear" and first.__class__ is Tensor and not first.array.ndim:

@@ -91,7 +91,7 @@ def _specialised(op: Operator, with_out: bool = False, **form: bool) -> Callable
     scope: dict[str, Any] = {"__name__": __name__}
     code = _stand_in(names, _is_strict(op, with_out), with_out)
     made = FunctionType(code, scope, op.name, _defaults(op, with_out))
-    made.__kwdefaults__ = {"out": None} if with_out else None  # type: ignore[assignment]
+    made.__kwdefaults__ = {"out": None} if with_out else None
     made.__qualname__ = op.name
     made.__doc__ = op.doc
     made.operator = op  # type: ignore[attr-defined]
@@ -131,7 +131,8 @@ def _stand_in(names: tuple[str, ...], strict: bool, with_out: bool) -> CodeType:
     signature = _signature(names, strict, with_out)
     text = f"def stand_in({signature}): return call({', '.join(passed)})"
     exec(compile(text, f"{_OWN_FILE}[stand_in].py", "exec"), scope)
-    return scope["stand_in"].__code__
+    result: CodeType = scope["stand_in"].__code__
+    return result
 
 
 def _signature(names: Sequence[str], strict: bool, with_out: bool) -> str:

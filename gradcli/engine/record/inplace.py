@@ -44,7 +44,8 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
         return target
     for other in others:
         if getattr(other, "__gradcli_rank__", 0) > 1:
-            return other.__gradcli_write__(target, op, others, params)
+            result: Tensor = other.__gradcli_write__(target, op, others, params)
+            return result
     check_writable(target, others)
     old = _before_write(target)
     params = {**op.params, **params}
@@ -409,20 +410,23 @@ def _as_parts(x: Tensor) -> Tensor:
         return x
     parts = OPERATORS["stack"](OPERATORS["real"](x), OPERATORS["imag"](x), dim=-1)
     parts.array = x.own_array()[..., None].view(parts.array.dtype)
-    return parts
+    result: Tensor = parts
+    return result
 
 
 def _of_parts(parts: Tensor) -> Tensor:
     """The complex numbers of two parts along the last dimension."""
     pick = OPERATORS["getitem"]
     re, im = (pick(parts, (Ellipsis, i)) for i in (0, 1))
-    return OPERATORS["of_parts"](re, im)
+    result: Tensor = OPERATORS["of_parts"](re, im)
+    return result
 
 
 def places_in(view: Tensor, base: Tensor) -> tuple[Any, ...]:
     """The index that reads the entries of ``view`` from ``base``."""
     if not base.array.ndim:
-        return (None,) * view.array.ndim
+        result: tuple[Any, ...] = (None,) * view.array.ndim
+        return result
     places = np.unravel_index(_positions(view.array, base.array), base.array.shape)
     return places if _share_memory(view.array) else Apart(places)
 
@@ -431,7 +435,8 @@ def _positions(view: np.ndarray, base: np.ndarray) -> np.ndarray:
     """For each entry of ``view`` its place in the flattened ``base``, by their addresses."""
     here = addresses(view)
     if base.flags.c_contiguous:
-        return (here - base.__array_interface__["data"][0]) // base.itemsize
+        result: np.ndarray = (here - base.__array_interface__["data"][0]) // base.itemsize
+        return result
     there = addresses(base).ravel()
     order = np.argsort(there)
     return order[np.searchsorted(there, here, sorter=order)]

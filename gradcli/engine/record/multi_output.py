@@ -77,7 +77,7 @@ def together(
         more(node).params["called"] = name
         for i, piece in enumerate(pieces):
             piece.edge = Output(node, i, len(pieces), piece.array.shape, piece.dtype)
-            node.ports[i] = weakref.ref(piece.edge)  # type: ignore[index]
+            node.ports[i] = weakref.ref(piece.edge)
     return tuple(one_of_several(piece, name) for piece in pieces)
 
 

@@ -134,7 +134,8 @@ def _assemble_recorded(
     terms = _terms(op, numbers, is_complex, tensors=True)
     lines.append(f"    return {_for_edges(terms, numbers)}")
     exec("\n".join(lines), scope)
-    return scope["pull"]
+    result: Callable[..., Any] = scope["pull"]
+    return result
 
 
 def _scope(op: Operator, numbers: tuple[bool, ...], reading: Callable[..., Any]) -> dict[str, Any]:
@@ -246,4 +247,5 @@ def pull_recorded(node: Node, g: Any, wrap: Callable[[Any, DType, Node], Any]) -
     if pull is None:  # few operators are differentiated twice: written out when one is
         pull = _assemble_recorded(op, cls.numbers, cls.is_complex)
         cls.pull_recorded = staticmethod(pull)
-    return pull(node, g, wrap)
+    result: tuple[Any, ...] = pull(node, g, wrap)
+    return result

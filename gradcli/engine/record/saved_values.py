@@ -105,7 +105,8 @@ def _result(op: Operator) -> str:
 def _operands(node: Node) -> tuple[str, ...]:
     """PyTorch's words for the operands, in our order."""
     words = facts_of(node).get("operands", {})
-    return words.get(shown_name(node)) or words.get("", _OPERANDS)
+    result: tuple[str, ...] = words.get(shown_name(node)) or words.get("", _OPERANDS)
+    return result
 
 
 def _operand(node: Node, place: int) -> Any:

@@ -46,7 +46,7 @@ class Storage:
 
     def data_ptr(self) -> int:
         """The address of its first byte."""
-        return self.array.__array_interface__["data"][0]
+        return int(self.array.__array_interface__["data"][0])
 
     def nbytes(self) -> int:
         """How many bytes it has."""
@@ -59,8 +59,8 @@ class Facts:
     """The part of Tensor that answers such questions."""
 
     __slots__ = ()
-    array: Any
-    own_array: Callable[[], Any]
+    array: np.ndarray
+    own_array: Callable[[], np.ndarray]
     dtype: dtypes.DType
 
     @property
@@ -72,7 +72,7 @@ class Facts:
         """The shape, or the size of one dimension."""
         if dim is None:
             return self.shape
-        return self.array.shape[normal_dim(dim, self.array.ndim)]
+        return int(self.array.shape[normal_dim(dim, self.array.ndim)])
 
     @property
     def ndim(self) -> int:
@@ -105,7 +105,8 @@ class Facts:
 
     def get_device(self) -> int:
         """The number of the GPU, -1 for the CPU."""
-        return self.array.device.id if self.is_cuda else -1
+        array: Any = self.array
+        return int(array.device.id) if self.is_cuda else -1
 
     @property
     def layout(self) -> Any:
@@ -124,7 +125,7 @@ class Facts:
 
     def data_ptr(self) -> int:
         """The address of the first entry."""
-        return self.own_array().__array_interface__["data"][0]
+        return int(self.own_array().__array_interface__["data"][0])
 
     def untyped_storage(self) -> Storage:
         """The memory that this tensor shares with its views."""

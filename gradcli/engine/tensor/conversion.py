@@ -141,7 +141,8 @@ class Numbers:
                 "Can't call numpy() on Tensor that requires grad. "
                 "Use tensor.detach().numpy() instead.",
             )
-        return self.own_array()
+        result: np.ndarray = self.own_array()
+        return result
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         array = self.numpy()
@@ -181,7 +182,8 @@ class Numbers:
                 f"value cannot be converted to type {wanted} without overflow",
                 help="take x.real, x.imag or x.abs()",
             )
-        return number.real
+        result: float = number.real
+        return result
 
     def __complex__(self) -> complex:
         return complex(self._number())
@@ -196,7 +198,8 @@ class Numbers:
     def __len__(self) -> int:
         if not self.array.ndim:
             raise TypeFault("E0310", "len() of a 0-d tensor")
-        return self.array.shape[0]
+        result: int = self.array.shape[0]
+        return result
 
     def __iter__(self) -> Iterator[Any]:
         if not self.array.ndim:

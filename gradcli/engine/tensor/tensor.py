@@ -91,6 +91,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
 
         __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = cast(Any, None)
         __truediv__ = __rtruediv__ = __pow__ = __matmul__ = __neg__ = cast(Any, None)
+        copy_: Callable[..., Tensor]
         __lt__ = __le__ = __gt__ = __ge__ = __getitem__ = __setitem__ = cast(Any, None)
 
     # -- what it is ------------------------------------------------------------------------------
@@ -107,7 +108,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         self._require(wanted)
 
     @property
-    def is_leaf(self) -> bool:  # type: ignore[override]
+    def is_leaf(self) -> bool:
         """Whether the user made this tensor: its gradient is accumulated in ``grad``."""
         return self.edge is None or self.edge.leaf
 
@@ -121,10 +122,12 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         """The gradient that backward left here: on a leaf, or after ``retain_grad()``."""
         edge = self.edge
         if edge.__class__ is AccumulateGrad:
-            return edge.grad
+            own: Tensor | None = edge.grad
+            return own
         meta = self.meta
         if meta is not None and meta.kept is not None:
-            return meta.kept.grad
+            kept: Tensor | None = meta.kept.grad
+            return kept
         if not self.is_leaf and (meta is None or meta.grad is None):
             warn(_NOT_A_LEAF)
         return None if meta is None else meta.grad
@@ -200,7 +203,8 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
     @property
     def mH(self) -> Tensor:
         """The last two dimensions exchanged, and conjugated."""
-        return self.mT.conj()
+        result: Tensor = self.mT.conj()
+        return result
 
     @property
     def real(self) -> Tensor:
@@ -209,16 +213,17 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
 
     @real.setter
     def real(self, value: Any) -> None:
-        self.real.copy_(value)  # type: ignore[attr-defined]
+        self.real.copy_(value)
 
     @property
     def imag(self) -> Tensor:
         """The imaginary part of a complex tensor."""
-        return OPERATORS["imag"](self)
+        result: Tensor = OPERATORS["imag"](self)
+        return result
 
     @imag.setter
     def imag(self, value: Any) -> None:
-        self.imag.copy_(value)  # type: ignore[attr-defined]
+        self.imag.copy_(value)
 
     @property
     def _version(self) -> int:
@@ -240,7 +245,8 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                     if edge is not None and edge.saved and edge.saved[-1] is not None:
                         more(edge).out_meta = meta
                     self.meta = meta
-        return self.meta
+        result: Meta = self.meta
+        return result
 
     def own_array(self) -> Any:
         """The array itself; a 0-d scalar becomes an array first, so that memory can be shared."""
@@ -445,7 +451,10 @@ def _unpickled(kind: Any, array: np.ndarray, requires_grad: bool) -> Tensor:
     out = wrap(array if array.ndim else array[()], dtypes.dtype_of(array))
     if kind is not Tensor:
         kept = kind.__new__(kind, out)
-        return kept if kept.requires_grad == requires_grad else kept.requires_grad_(requires_grad)
+        result: Tensor = (
+            kept if kept.requires_grad == requires_grad else kept.requires_grad_(requires_grad)
+        )
+        return result
     return out.requires_grad_(requires_grad)
 
 
