@@ -15,7 +15,7 @@ import pytest
 import gradcli
 from gradcli.jit import eager
 from gradcli.ops import OPERATORS
-from tests.jit.test_table import close
+from tests.jit.test_table import close, leaves
 
 UNARY = (
     "sin", "cos", "tanh", "exp", "atan", "sinh", "asinh", "sigmoid", "softplus", "square", "neg",
@@ -96,7 +96,25 @@ def agrees(seed: int) -> None:
         got = compiled._run(what, tuple(given))
         entry = compiled._entries[next(k for k in compiled._entries if k[0] == what)]
         assert entry.program is not None, (seed, what, entry.reason)
-        close(got, want, 1e-13 if what in ("value", "gradient", "jvp") else 1e-12)
+        rtol = 1e-13 if what in ("value", "gradient", "jvp") else 1e-12
+        try:
+            close(got, want, rtol)
+        except AssertionError:
+            close(got, want, rtol, _unsure(what, function, given, want))
+
+
+def _unsure(what: str, function: Any, given: list, want: Any) -> float:
+    """By how much the engine's own result is unsure: a few last digits of the inputs move it so.
+
+    Second derivatives beside a place that has none subtract numbers that are as good as equal.
+    """
+    moved = [0.0]
+    for part in (0.5, -0.5, 1.0, -1.0):
+        near = [a * (1 + part * 2**-51) for a in given]
+        for b, c in zip(leaves(want), leaves(eager.RUN[what](function, near, False)), strict=True):
+            apart = np.abs(np.asarray(b, float) - np.asarray(c, float))
+            moved.append(float(np.max(apart[np.isfinite(apart)], initial=0.0)))
+    return 4 * max(moved)
 
 
 @pytest.fixture(autouse=True)

@@ -33,8 +33,8 @@ def leaves(tree: Any) -> list:
     return [tree]
 
 
-def close(got: Any, want: Any, rtol: float) -> None:
-    """Equal to within ``rtol`` of the entry or of the array's largest entry."""
+def close(got: Any, want: Any, rtol: float, unsure: float = 0.0) -> None:
+    """Equal to within ``rtol`` of the entry or of the array's largest entry, or to ``unsure``."""
     for a, b in zip(leaves(got), leaves(want), strict=True):
         if b is None:
             assert a is None
@@ -42,7 +42,8 @@ def close(got: Any, want: Any, rtol: float) -> None:
         a, b = np.asarray(a), np.asarray(b)
         assert a.shape == b.shape and a.dtype == b.dtype
         finite = np.abs(b[np.isfinite(b)])
-        np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol * np.max(finite, initial=1.0))
+        atol = max(rtol * float(np.max(finite, initial=1.0)), unsure)
+        np.testing.assert_allclose(a, b, rtol=rtol, atol=atol)
 
 
 def functions(name: str, place: int) -> tuple:
