@@ -240,7 +240,8 @@ _SPANS = {
 
 
 def _norm(x: Any, p: Any, dim: Dims, keepdim: bool) -> Any:
-    if p == 2 and dim is None and x.__class__ is np.ndarray and x.dtype.char in _SPANS:
+    plain = p.__class__ is int and dim is None and x.__class__ is np.ndarray
+    if plain and p == 2 and x.dtype.char in _SPANS:
         add: Any = np.add.reduce  # the commonest norm by far: np.sum takes twice as long
         total = add(x * x, axis=None, keepdims=keepdim)
         least, most = _SPANS[x.dtype.char]

@@ -34,6 +34,8 @@ MORE = {
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 SECONDS = 5.0
 """The most processor time that one attack may take."""
+ADDRESSES = {"OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
+"""Address space is what is limited: an arena of the allocator reserves 64 MiB, one a thread."""
 HANGS = 30.0
 """When a worker is given up."""
 ENDING = {**OUTSIDE, **HELD, **FRESH, "taken in": HARMLESS, "objects": GROWS}
@@ -69,7 +71,7 @@ def results(texts):
     while len(said) < len(texts):
         worker = subprocess.Popen(
             [sys.executable, "-c", WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            text=True, cwd=ROOT, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+            text=True, cwd=ROOT, env={**os.environ, **ADDRESSES},
         )  # fmt: skip
         with worker:
             for text in texts[len(said) :]:
