@@ -12,7 +12,7 @@ import numpy as np
 from gradcli.engine.backward.gradient_edges import GradientEdge, edge_of
 from gradcli.engine.backward.traverse import run
 from gradcli.engine.grad_mode import mode, refuse_in_transform, transformed
-from gradcli.engine.graph.node import Cotangents, Node
+from gradcli.engine.graph.node import Cotangents, Freed, Node, freed
 from gradcli.engine.graph.torch_names import shown_edges
 from gradcli.engine.record.rule_compiler import pull_recorded
 from gradcli.engine.source_location import warn
@@ -65,8 +65,8 @@ def backward(
         grad_tensors = grad_variables
     tensors = _listed(tensors)
     gradients = _weights(grad_tensors, tensors)
-    if create_graph and not mode.warned_of_cycle:
-        mode.warned_of_cycle = True
+    if create_graph and (mode.warn_always or not mode.warned_of_cycle):
+        mode.warned_of_cycle |= not mode.warn_always
         warn(_CYCLE)
     wanted = None
     if inputs is not None:
@@ -129,6 +129,8 @@ def _applied(self: Node, *gradients: Tensor | None) -> Any:
         raise TypeFault("E0302", f"expected {expected} arguments, got {len(gradients)} instead")
     own = getattr(type(self), "__gradcli_node__", None)  # of a custom function
     node = self if own is None else own(self)
+    if node.saved.__class__ is Freed:
+        raise freed(node)
     g = gradients[0] if node.outputs is None or expected == 1 else Cotangents(list(gradients))
     pulled = pull_recorded(node, g, wrap)
     shown = len(shown_edges(node))  # what a node of PyTorch's has no place for comes last

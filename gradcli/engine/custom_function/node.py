@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.custom_function.context import Context, Store
+from gradcli.engine.custom_function.context import OF_NODE, Context, Store
 from gradcli.engine.grad_mode import mode, transformed
 from gradcli.engine.graph.node import EMPTY, Cotangents, Node, Part, next_number, placed_number
 from gradcli.engine.graph.view_edges import FUNCTION, Severed
@@ -126,10 +126,7 @@ class ShownNode(Node):
 
 _NODE_OF: Any = ShownNode._gradcli_node.__get__  # type: ignore[attr-defined]
 _FIXED = frozenset(("metadata", "next_functions", "saved_tensors"))
-_PUBLIC = frozenset((
-    "_input_metadata", "_sequence_nr", "metadata", "name", "next_functions", "outputs",
-    "register_hook", "register_prehook",
-))  # fmt: skip
+_PUBLIC = OF_NODE | {"outputs"}
 
 
 @functools.lru_cache(maxsize=256)
@@ -326,10 +323,11 @@ def _wrapped(
         if flows and out is t:
             made[id(t)] = (number, out)
         results.append(out)
-    if node is not None and ctx._gradcli_to_save:
-        node.saved = Store(ctx._gradcli_to_save, made)
-        mark(node)
+    to_save, ctx._gradcli_dirty = ctx._gradcli_to_save, ()  # whose place is at ctx's node: a cycle
+    if node is not None and to_save:
         ctx._gradcli_to_save = ()
+        node.saved = Store(to_save, made)
+        mark(node)
     return results
 
 

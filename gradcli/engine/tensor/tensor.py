@@ -15,6 +15,7 @@ What needs the floors above is bound there: the constructor in ``creation``, ``b
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
@@ -33,12 +34,29 @@ from gradcli.ops import OPERATORS
 from gradcli.ops.errors import RuntimeFault, TypeFault
 
 _new = object.__new__
+_WAITING = "_gradcli_hooks"
+"""The attribute of hooks that were set on a tensor before it required a gradient."""
+
 _NOT_A_LEAF = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
     "attribute won't be populated during autograd.backward(). If you indeed want the .grad field "
     "to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you "
     "access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead."
 )
+
+
+def _not_a_leaf(wanted: bool) -> RuntimeFault:
+    """The error of changing ``requires_grad`` of a tensor that was computed."""
+    message = "you can only change requires_grad flags of leaf variables."
+    detached = (
+        " If you want to use a computed variable in a subgraph that doesn't require "
+        "differentiation use var_no_grad = var.detach()."
+    )
+    return RuntimeFault(
+        "E0404", message,
+        help="write y.detach() for a tensor outside the graph",
+        torch=message + ("" if wanted else detached),
+    )  # fmt: skip
 
 
 def _within(hook: Callable[..., Any], edge: Node) -> Callable[..., Any]:
@@ -105,6 +123,8 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
     def requires_grad(self, wanted: bool) -> None:
         if not isinstance(wanted, bool):
             raise RuntimeFault("E0404", "requires_grad must be a bool", help="True or False")
+        if not self.is_leaf:
+            raise _not_a_leaf(wanted)
         self._require(wanted)
 
     @property
@@ -116,6 +136,8 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
     def grad_fn(self) -> Node | None:
         """The node that made this tensor; None for a leaf."""
         return None if self.is_leaf else dressed(self.edge.origin)
+
+    _grad_fn = grad_fn
 
     @property
     def grad(self) -> Tensor | None:
@@ -279,6 +301,8 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 self.edge, self.meta.resting, self.meta.grad = resting, None, None
             elif self.edge.__class__ is not AccumulateGrad:
                 self.edge = AccumulateGrad(self)
+                if (hooks := self.__dict__.pop(_WAITING, None)) is not None:
+                    self._backward_hooks = hooks
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Turn gradient flow to this leaf on or off. Raises RuntimeFault or TypeFault (E0404).
@@ -328,14 +352,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
             meta.resting, meta.grad, self.edge = self.edge, self.edge.grad, None
             meta.resting.grad = None  # what still arrives there is lost
         elif not self.is_leaf:
-            raise RuntimeFault(
-                "E0404",
-                "you can only change requires_grad flags of leaf variables.",
-                help="write y.detach() for a tensor outside the graph",
-                torch="you can only change requires_grad flags of leaf variables. If you want to "
-                "use a computed variable in a subgraph that doesn't require differentiation use "
-                "var_no_grad = var.detach().",
-            )
+            raise _not_a_leaf(requires_grad)
         return self
 
     def detach(self) -> Tensor:
@@ -403,6 +420,23 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
             )
         return hooked(self.edge, "hooks", _within(hook, self.edge) if transformed.by else hook)
 
+    @property
+    def _backward_hooks(self) -> Any:
+        """The hooks of ``register_hook`` by number; None where there are none."""
+        edge = self.edge
+        if edge is None:
+            return self.__dict__.get(_WAITING)
+        return None if edge.extra is None else edge.extra.hooks
+
+    @_backward_hooks.setter
+    def _backward_hooks(self, hooks: Any) -> None:
+        if self.edge is None:
+            self.__dict__[_WAITING] = hooks
+        else:
+            mode.watching = True
+            with sharing:
+                more(self.edge).hooks = hooks
+
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
         """Call ``hook(leaf)`` after backward has added to this leaf's ``grad``."""
         if self.edge is None:
@@ -439,11 +473,15 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
             if self.grad is not None:
                 out.grad = self.grad.__deepcopy__(memo)
         memo[id(self)] = out
+        if self.__dict__:
+            out.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return out
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """Pickled as its array; what comes back is a leaf, also of a tensor that was computed."""
-        return _unpickled, (type(self), np.asarray(self.array), self.requires_grad)
+        """Pickled as its array, with what the user has set on it; it comes back as a leaf, also
+        where it was computed."""
+        made = _unpickled, (type(self), np.asarray(self.array), self.requires_grad)
+        return (*made, self.__dict__) if self.__dict__ else made
 
 
 def _unpickled(kind: Any, array: np.ndarray, requires_grad: bool) -> Tensor:
