@@ -97,6 +97,8 @@ def rewritten(function: Callable) -> Callable:
     """``x.f_(...)``: what ``f`` gives, written to ``x``; the graph runs through ``f`` alone."""
 
     def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
+        if not isinstance(self, Plain):
+            return getattr(self, f"{function.__name__}_")(*args, **options)
         before = wrap(self.array.copy(), self.dtype, self.edge)
         try:
             result = function(before, *args, **options)
@@ -154,6 +156,8 @@ def turned(name: str, function: Callable) -> Callable:
     shown = _TURNED_NAMES.get(name, "".join(word.capitalize() for word in name.split("_")))
 
     def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
+        if not isinstance(self, Plain):
+            return getattr(self, f"{name}_")(*args, **options)
         check_writable(self, ())
         meta = self._meta()
         before = wrap(self.own_array(), self.dtype, self.edge)
