@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from gradcli.engine import Tensor, wrap
+from gradcli.engine import Tensor
 from gradcli.engine.backward.traverse import queue_callback
 from gradcli.ops.errors import TypeFault
 
@@ -39,4 +39,4 @@ class Variable(metaclass=_Anything):
             raise TypeFault(
                 "E0303", f"Variable data has to be a tensor, but got {type(data).__name__}"
             )
-        return wrap(data.own_array(), data.dtype).requires_grad_(requires_grad)
+        return data._alias().requires_grad_(requires_grad)

@@ -18,7 +18,7 @@ from gradcli.engine.custom_function.context import OF_NODE, Context, Store
 from gradcli.engine.grad_mode import mode, transformed
 from gradcli.engine.graph.node import EMPTY, Cotangents, Node, Part, next_number, placed_number
 from gradcli.engine.graph.view_edges import FUNCTION, Severed
-from gradcli.engine.record.apply import note_view
+from gradcli.engine.record.apply import share_memory
 from gradcli.engine.record.cotangents import cast
 from gradcli.engine.record.inplace import check_writable, keep_on, take_into_base
 from gradcli.engine.source_location import mark, warn
@@ -365,8 +365,8 @@ def _placed(
             "there is no need to pass it to mark_dirty()."
         )
     if is_input:
-        source, t = t, wrap(t.own_array(), t.dtype)
-        note_view(t, source)
+        source, t = t, t._alias()
+        share_memory(t, source)
     if flows:
         t.edge = node.port(number)
     elif mode.grad or t.edge.__class__ is not Severed:  # a view of what requires grad does too
