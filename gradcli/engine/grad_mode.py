@@ -196,6 +196,8 @@ class Transform:
 class _Transformed(threading.local):
     """The transforms that run in the calling thread, innermost last."""
 
+    multithreading = True  # as the thread set it
+
     def __init__(self) -> None:
         self.by: list[Transform] = []
 
@@ -409,6 +411,33 @@ class set_grad_enabled(_Switch):
         inside = state.recording(self.value, state.inference)
         self.previous.append((before, inside))
         restore(inside)
+
+
+class set_multithreading_enabled(_Switch):
+    """Accepted for programs that switch it: backward runs in the calling thread either way.
+
+    Switches at once; as a context manager, until its end.
+    """
+
+    bare = False
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__()
+        self.enabled = bool(mode)
+        self.__enter__()
+
+    def __enter__(self) -> None:
+        if not self.previous:
+            self.previous.append(transformed.multithreading)
+        transformed.multithreading = self.enabled
+
+    def __exit__(self, *exc: object) -> None:
+        transformed.multithreading = self.previous.pop()
+
+
+def is_multithreading_enabled() -> bool:
+    """What ``set_multithreading_enabled`` was told."""
+    return transformed.multithreading
 
 
 class inference_mode(_Switch):

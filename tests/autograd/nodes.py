@@ -231,3 +231,62 @@ try:
 finally:
     torch.set_warn_always(False)
 x.grad = None
+
+
+# %% a gradient of another element type than its leaf
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g.to(torch.float64)
+
+
+for wanted in (torch.float32, None, torch.float16, torch.float64):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    x.grad_dtype = wanted
+    for _ in range(2):
+        Doubled.apply(x).sum().backward()
+        print(x.grad_dtype, x.grad)
+    x.grad = None
+    (x * x).sum().backward(create_graph=True)
+    print(x.grad, torch.autograd.grad(Doubled.apply(x).sum(), x))
+    x.grad = None
+    x.backward(torch.ones(2, dtype=torch.float64))
+    print(x.grad)
+    x.grad = None
+    x.data = torch.ones(3, dtype=torch.float64)
+    x.requires_grad_(False).requires_grad_()
+    (x * 2).sum().backward()
+    print(x.grad_dtype, x.grad)
+a = torch.ones(2)
+a.grad_dtype = torch.float64
+(a.requires_grad_() * 2).sum().backward()
+print(a.grad)
+for change in (
+    lambda: setattr(a, "grad_dtype", torch.float16),
+    lambda: setattr(a * 2, "grad_dtype", torch.float16),
+    lambda: (a * 2).grad_dtype,
+    lambda: setattr(a, "grad", torch.ones(2)),
+):
+    try:
+        change()
+    except RuntimeError as error:
+        print(str(error)[:40])
+
+# %% threads of the engine
+enabled = torch.autograd.is_multithreading_enabled
+with torch.autograd.set_multithreading_enabled(False):
+    print(enabled())
+print(enabled())
+
+
+@torch.autograd.set_multithreading_enabled(False)
+def inside():
+    return enabled()
+
+
+torch.autograd.set_multithreading_enabled(True)
+print(inside(), enabled())

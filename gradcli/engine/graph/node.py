@@ -190,6 +190,7 @@ class AccumulateGrad(Node):
 
     op = Part("leaf", "leaf")
     leaf = True
+    dtype: Any  # that of the gradient, None for any
 
     def __init__(self, owner: Any) -> None:
         self.grad: Any = None

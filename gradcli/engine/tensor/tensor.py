@@ -34,8 +34,10 @@ from gradcli.ops import OPERATORS
 from gradcli.ops.errors import RuntimeFault, TypeFault
 
 _new = object.__new__
+_GRAD_DTYPE = "_gradcli_grad_dtype"
 _WAITING = "_gradcli_hooks"
-"""The attribute of hooks that were set on a tensor before it required a gradient."""
+"""Attributes: the element type that ``grad`` was asked to have, and hooks that were set on a tensor
+before it required a gradient."""
 
 _NOT_A_LEAF = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
@@ -176,15 +178,19 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                     f"a tensor of size '{list(self.array.shape)}'. Please ensure that the gradient "
                     "and the tensor are the same size",
                 )
-            if value.dtype is not self.dtype:
+            wanted = self.__dict__.get(_GRAD_DTYPE, self.dtype)
+            if wanted is not None and value.dtype is not wanted:
                 raise RuntimeFault(
                     "E0309",
                     "assigned grad has data of a different type: "
-                    f"{value.dtype.name}, the tensor {self.dtype.name}",
-                    help=f"write grad.to({self.dtype})",
-                    torch=f"attempting to assign a gradient with dtype '{value.dtype.scalar_name}' "
-                    f"to a tensor with grad_dtype '{self.dtype.scalar_name}'. The gradient must "
-                    "match the tensor's grad_dtype (defaults to the tensor's dtype)",
+                    f"{value.dtype.name}, the tensor {wanted.name}",
+                    help=f"write grad.to({wanted})",
+                    torch=f"attempting to assign a gradient with dtype '{value.dtype.c_name}' to a "
+                    f"tensor with grad_dtype '{wanted.scalar_name}'. The gradient must match the "
+                    "tensor's grad_dtype (defaults to the tensor's dtype). You can set the "
+                    "tensor's grad_dtype attribute with a specific dtype, or None to allow any "
+                    "dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its "
+                    "gradient may break downstream systems that assume they match.",
                 )
         if self.edge.__class__ is AccumulateGrad:
             self.edge.grad = value
@@ -198,6 +204,37 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
     @grad.deleter
     def grad(self) -> None:
         self.grad = None
+
+    @property
+    def grad_dtype(self) -> DType | None:
+        """The element type of a leaf's ``grad``: its own unless set, None for any that arrives.
+
+        Raises RuntimeFault (E0404) for what is no leaf, and where ``grad`` is of another type.
+        """
+        if not self.is_leaf:
+            raise RuntimeFault("E0404", "grad_dtype can only be accessed on leaf tensors.")
+        own: DType | None = self.__dict__.get(_GRAD_DTYPE, self.dtype)
+        return own
+
+    @grad_dtype.setter
+    def grad_dtype(self, dtype: DType | None) -> None:
+        if not self.is_leaf:
+            raise RuntimeFault("E0404", "grad_dtype can only be set on leaf tensors.")
+        if dtype is not None and not isinstance(dtype, DType):
+            raise RuntimeFault(
+                "E0303", f"grad_dtype must be a dtype or None, but got {type(dtype).__name__}"
+            )
+        have = self.grad
+        if have is not None and dtype is not None and have.dtype is not dtype:
+            raise RuntimeFault(
+                "E0404",
+                f"Cannot set grad_dtype to '{dtype.scalar_name}' because there is already a "
+                f"gradient of dtype '{have.dtype.scalar_name}'",
+                help="set x.grad = None first",
+            )
+        self.__dict__[_GRAD_DTYPE] = dtype
+        if self.edge.__class__ is AccumulateGrad:
+            self.edge.dtype = dtype
 
     @property
     def data(self) -> Tensor:
@@ -229,7 +266,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         self.array = value.own_array()
         self.dtype = value.dtype
         if self.edge.__class__ is AccumulateGrad:
-            self.edge.shape, self.edge.dtype = self.array.shape, self.dtype
+            self.edge.shape, self.edge.dtype = self.array.shape, self.grad_dtype
 
     @property
     def mH(self) -> Tensor:
@@ -314,6 +351,8 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 self.edge, self.meta.resting, self.meta.grad = resting, None, None
             elif self.edge.__class__ is not AccumulateGrad:
                 self.edge = AccumulateGrad(self)
+                if _GRAD_DTYPE in self.__dict__:
+                    self.edge.dtype = self.grad_dtype
                 if (hooks := self.__dict__.pop(_WAITING, None)) is not None:
                     self._backward_hooks = hooks
 
