@@ -290,3 +290,75 @@ def inside():
 
 torch.autograd.set_multithreading_enabled(True)
 print(inside(), enabled())
+
+
+# %% a gradient that is complex where the input is not
+class Turned(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 1j
+
+
+x = torch.ones(2, requires_grad=True)
+try:
+    Turned.apply(x).sum().backward()
+except RuntimeError:
+    print("refused", x.grad)
+z = torch.ones(2, dtype=torch.complex64, requires_grad=True)
+Turned.apply(z).abs().sum().backward()
+print(z.grad)
+
+
+class Marked(Turned):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(3)
+        return x * 2
+
+
+try:
+    Marked.apply(x)
+except RuntimeError as error:
+    print(str(error)[:35])
+
+
+# %% a hook that an unpack hook registers
+x = torch.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True)
+y = x * x
+node = y.grad_fn
+
+
+def unpack(value):
+    if not registered:
+        registered.append(node.register_hook(lambda out, given: (out[0] / 2, out[1])))
+    return value
+
+
+registered = []
+with torch.autograd.graph.saved_tensors_hooks(lambda value: value, unpack):
+    y = x * x
+    node = y.grad_fn
+y.sum().backward()
+print(x.grad)
+
+# %% views made where nothing is recorded say so
+x = torch.zeros(2)
+for block in (torch.no_grad(), torch.inference_mode()):
+    x = torch.zeros(2)
+    with block:
+        y = x.view(2)
+    y.requires_grad_(True)
+    for view in (y, y.view(2)):
+        try:
+            view.mul_(2)
+        except RuntimeError as error:
+            print(error)
+a = torch.ones(3, requires_grad=True).clone()
+try:
+    a[:1].detach_()
+except RuntimeError as error:
+    print(error)

@@ -415,6 +415,7 @@ def _pull_watched(
         pulled = _looked_at(node, g, recorded, careful)
     else:
         pulled = (None,) * len(node.edges)
+    extra = node.extra  # an unpack hook may have registered one
     if extra is not None and extra.post_hooks:
         pulled = after(node, pulled, g, recorded)
     if gone is not None and node.saved:

@@ -130,7 +130,7 @@ class Context:
     def _only_tensors(values: tuple[Any, ...], message: str) -> None:
         for value in values:
             if not isinstance(value, Tensor):
-                raise TypeFault("E0412", f"{message} {type(value).__name__}")
+                raise RuntimeFault("E0412", f"{message} {type(value).__name__}")
 
 
 def _saveable(method: str, tensors: tuple[Any, ...]) -> tuple[Any, ...]:

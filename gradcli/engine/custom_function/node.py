@@ -193,6 +193,14 @@ def _fitted(r: Tensor, edge: Node, name: str, index: int) -> Any:
                 help="a gradient has the shape of the input it belongs to",
             )
         r = OPERATORS["sum_to"](r, want)
+    if r.dtype.is_complex and edge.dtype is not None and not edge.dtype.is_complex:
+        raise RuntimeFault(
+            "E0411",
+            f"Function {name} returned a {r.dtype} gradient at index {index}, but its input is "
+            f"{edge.dtype}: Expected isFloatingType(grad.scalar_type()) || (input_is_complex == "
+            "grad_is_complex) to be true",
+            help="return its real part, g.real, or have the forward take complex numbers",
+        )
     r = cast(r, edge.dtype)
     return r if mode.grad else r.array
 
@@ -345,7 +353,9 @@ def _placed(
             raise RuntimeFault(
                 "E0412",
                 "If your Function modifies inplace an input that is a view of another Tensor, your "
-                "Function cannot return more than one Tensor.",
+                "Function cannot return more than one Tensor. This is not supported by the current "
+                "autograd engine. You should either make sure the input is not a view (using "
+                ".clone() for example) or make your Function only return one Tensor.",
                 help="give the function x.clone(), or return the written tensor alone",
             )
         keep_on(t, node.port(number))

@@ -423,6 +423,11 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 "E0409",
                 "Can't detach views in-place. Use detach() instead.",
                 help="write v = v.detach(), which is a tensor of its own",
+                torch="Can't detach views in-place. Use detach() instead. If you are using "
+                "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as "
+                "True, gradients are views of DDP buckets, and hence detach_() cannot be called on "
+                "these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
+                "function in torch/optim/optimizer.py as the solution.",
             )
         self._meta()  # who saved this tensor looks whether it is still in the graph
         self.edge = None
