@@ -11,14 +11,15 @@ from tests.behaviours.snippets import cells, printed
 from tests.support.oracles import load
 from tests.support.recorded import difference
 
-CELLS = cells([Path(__file__).parent / "corners.py"])
-RECORD = load("corners")
+HERE = Path(__file__).parent
+CELLS = {name: cells([HERE / f"{name}.py"]) for name in ("corners", "nodes")}
+RECORDS = {name: load(name)["cases"] for name in CELLS}
 
 
 def test_the_recording_is_of_these_cells():
-    assert list(RECORD["cases"]) == list(CELLS)
+    assert {n: list(cases) for n, cases in RECORDS.items()} == {n: list(CELLS[n]) for n in CELLS}
 
 
-@pytest.mark.parametrize("name", CELLS)
-def test_prints_what_pytorch_prints(name):
-    assert not difference(printed(gradcli, CELLS[name]), RECORD["cases"][name])
+@pytest.mark.parametrize("file, name", [(file, name) for file in CELLS for name in CELLS[file]])
+def test_prints_what_pytorch_prints(file, name):
+    assert not difference(printed(gradcli, CELLS[file][name]), RECORDS[file][name])
