@@ -19,6 +19,7 @@ from gradcli.engine import Tensor
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.inplace import check_writable
+from gradcli.engine.tensor.conj_view import ConjView
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.ops.errors import RuntimeFault
@@ -49,7 +50,7 @@ def movable(target: Any, value: Any) -> list:
         check_writable(target, (value,))
     members = sharing(target)
     for member in members:
-        if isinstance(member, Plain) and member.__class__ is not Tensor:
+        if isinstance(member, Plain) and member.__class__ not in (Tensor, ConjView):
             raise RuntimeFault(
                 "E0409",
                 f"a {member.__class__.__name__} is written to with a value of a transform",
@@ -111,6 +112,7 @@ def zeros_beside(members: Sequence[Any], like: Any) -> list:
             root = tangent
         else:
             note_view(tangent, root)
+        tangent.__class__ = bottom(member).__class__
         for level, batch in levels:
             tangent = batch.around(tangent)
             tangent.kin = kin.setdefault(level, [])

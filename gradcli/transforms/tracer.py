@@ -548,7 +548,7 @@ class Layer(Slots, Operand):
             steps, ahead, settled = tuple(s * apart for s in steps), ahead * apart, True
         if self.batch:
             levels = sum(v.batch for v in chain_of(self.content))
-            across = bottom(self).array.strides[levels] // self.dtype.itemsize
+            across = bottom(self).own_array().strides[levels] // self.dtype.itemsize
             shape, steps = (self.content.shape[0], *shape), (across, *steps)
 
         def part(value: Any) -> Any:
