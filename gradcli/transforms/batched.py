@@ -41,6 +41,7 @@ from gradcli.transforms.tracer import (
     shares,
     snapshot,
     store,
+    tensors_of,
 )
 from gradcli.transforms.tree import flatten, over, unflatten
 
@@ -187,6 +188,8 @@ class Batched(Layer):
         source = args[0]
         if op.kind == "linear" and source.__class__ is Batched and shares(out, source):
             source.note_view(out)
+        else:
+            _apart(out, 0, args)
         return out
 
     def write(self, value: Any) -> None:
@@ -357,6 +360,30 @@ class Batched(Layer):
             if np.all(same | (numbers != numbers)):
                 return self.content[0]
         return None
+
+
+def _apart(value: Any, levels: int, args: Sequence[Any]) -> None:
+    """Lay out a new result with the elements one behind the other, each as if it were alone.
+
+    NumPy lays a result out like its operands, so that elements which are mapped over along a later
+    dimension lie between each other. Of one alone ``reshape`` gives a view, of those a copy.
+    """
+    if isinstance(value, Layer):
+        for part in value.components():
+            _apart(part, levels + value.batch, args)
+        return
+    array = value.array
+    if not isinstance(array, np.ndarray) or not array.size:
+        return
+    steps = [s if n > 1 else 0 for n, s in zip(array.shape, array.strides, strict=True)]
+    if max(steps[levels:], default=0) <= min((s for s in steps[:levels] if s), default=0):
+        return
+    if not any(steps[:levels]) or any(
+        np.may_share_memory(array, t.array) for a in args for t in tensors_of(a)
+    ):
+        return
+    order = [*range(levels), *sorted(range(levels, array.ndim), key=lambda d: -steps[d])]
+    value.array = np.ascontiguousarray(array.transpose(order)).transpose(np.argsort(order))
 
 
 def _placed(result: Any, dim: int | None, level: int) -> Any:
