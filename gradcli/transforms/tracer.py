@@ -257,8 +257,15 @@ class Operand(Conversions):
         return self.shape if dim is None else self.shape[dim]
 
     def view(self, *shape: Any) -> Any:
-        """The same entries in another shape."""
-        return self.reshape(*shape)
+        """The same memory in another shape. Raises RuntimeFault (E0306) where that needs a copy."""
+        out = self.reshape(*shape)
+        if self.ndim and self.numel() and not shares(out, self):
+            raise RuntimeFault(
+                "E0306",
+                "view size is not compatible with input tensor's size and stride. Use "
+                ".reshape(...) instead.",
+            )
+        return out
 
     # What follows from the element type alone.
     layout, itemsize, element_size = Facts.layout, Facts.itemsize, Facts.element_size
@@ -348,6 +355,12 @@ class Operand(Conversions):
     def new_empty(self, *size: Any, **options: Any) -> Any:
         """A value of this dtype to be written to."""
         return self._like(factories.empty, _size(size), **options)
+
+    def new_empty_strided(self, size: Any, stride: Any, **options: Any) -> Any:
+        """A value of this dtype to be written to, whose entries lie so far apart."""
+        last = sum((n - 1) * step for n, step in zip(size, stride, strict=False))
+        memory = self.new_empty((0 if 0 in size else last + 1,), **options)
+        return memory.as_strided(size, stride)
 
     def new_tensor(self, data: Any, **options: Any) -> Any:
         """A plain Tensor of this dtype from data."""
