@@ -299,7 +299,7 @@ def _wrapped(
             "The inputs that are modified inplace must all be outputs of the Function.",
             help="return what you gave to mark_dirty()",
         )
-    if definition.setup_context is not None and node is not None:
+    if definition.setup_context is not None:
         _refuse_saved_identity(ctx, given & returned - dirty)
     if node is not None:
         node.outputs = [
@@ -391,7 +391,7 @@ def _refuse_saved_identity(ctx: Context, identities: set[int]) -> None:
     if any(id(t) in identities for t in ctx._gradcli_to_save if t is not None):
         raise RuntimeFault(
             "E0412",
-            "A input that has been returned as-is as output is being saved for backward. This is "
+            "An input that has been returned as-is as output is being saved for backward. This is "
             "not supported if you override setup_context.",
             help="return and save a view of the input, x.view_as(x), or set up ctx in forward",
         )

@@ -43,7 +43,7 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
         refuse_captured(target)
     elif _written_shortly(target, op, others, params):
         return target
-    for operand in (*others, target):  # the target too, as Tensor.abs_ may be called
+    for operand in (*others, target):  # the target in Tensor.abs_(what stands for one)
         if getattr(operand, "__gradcli_rank__", 0) > 1:
             result: Tensor = operand.__gradcli_write__(target, op, others, params)
             return result
