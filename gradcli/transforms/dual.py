@@ -383,6 +383,7 @@ def _by_jvp(
         pushed = definition.jvp(ctx, *tangents)
     finally:
         ctx._gradcli_pushing = False
+        ctx._gradcli_for_forward = ()
     pushed = pushed if isinstance(pushed, tuple) else (pushed,)
     name, fixed = definition.__name__, {id(t) for t in ctx._gradcli_fixed}
     if len(pushed) != len(outputs):

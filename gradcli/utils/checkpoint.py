@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -128,7 +129,7 @@ class _Run:
         self.early_stop, self.compares, self.debug = early_stop, compares, debug
         self.running = True
         self.found: dict[int, Tensor] = {}
-        self.found_in: Any = None  # the backward pass that asked, or its group
+        self.found_in: Any = lambda: None  # the backward pass that asked or its group, weakly
         self.random = _Random(keep_random)
 
     def pack(self, value: Tensor) -> int:
@@ -139,8 +140,9 @@ class _Run:
     def unpack(self, number: int) -> Tensor:
         """The tensor again: of one second run for each pass, which hands each out once."""
         passing = mode.passing if _local.group is None else _local.group
-        if passing is None or passing is not self.found_in:
-            self.found_in = passing
+        if passing is None or passing is not self.found_in():
+            # Not held: it holds the nodes, and they hold this.
+            self.found_in = (lambda: None) if passing is None else weakref.ref(passing)
             self._again()
         if number not in self.found:
             overlap = (

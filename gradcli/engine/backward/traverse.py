@@ -66,8 +66,13 @@ _by_age = attrgetter("seq")
 _quiet = np.errstate(all="ignore")  # as a decorator, which takes half the time of a block
 
 
-class Towards(frozenset[Node]):
-    """The nodes of a pass that only some places receive gradients from; see ``mode.passing``."""
+class Pass(frozenset[Node]):
+    """The nodes of a backward pass; see ``mode.passing``. Unlike a frozenset it can be referred to
+    weakly."""
+
+
+class Towards(Pass):
+    """The nodes of a pass that only some places receive gradients from."""
 
     wanted: set[Node]  # those places
 
@@ -344,9 +349,10 @@ def _walk(
     waits = _waits(order, roots, None if wanted is None else captures)
     to_leaf = None if accumulates else wanted
     branches, careful = mode.branches, False
-    passing = frozenset(order) if wanted is None else Towards((*runs, *captures))
-    if wanted is not None:
-        passing.wanted = set(wanted)  # type: ignore[attr-defined]
+    passing = Pass(order)
+    if wanted is not None:  # a wanted place need not be in the graph
+        passing = Towards(node for node in order if node in runs or node in captures)
+        passing.wanted = set(wanted)
     mode.passing = passing
     for root in roots:
         if root in waits:

@@ -234,6 +234,7 @@ def call(
         return chosen.__gradcli_function__(definition, args)
     tensors = [a for a in args if isinstance(a, Tensor)]
     edges = tuple(t.edge for t in tensors)
+    pushing = ctx is not None  # whoever gave ctx runs jvp next
     ctx = Context() if ctx is None else ctx
     ctx.needs_input_grad = tuple(isinstance(a, Tensor) and a.edge is not None for a in args)
     recording = mode.grad and any(e is not None for e in edges)
@@ -253,6 +254,8 @@ def call(
         node = FunctionNode(definition, ctx, edges, tuple(isinstance(a, Tensor) for a in args))
         ctx._gradcli_node = weakref.ref(node)
     outputs = _wrapped(node, ctx, outputs, tensors, definition)
+    if not pushing:
+        ctx._gradcli_for_forward = ()  # an output there would be a cycle: it points at the node
     return tuple(outputs) if isinstance(result, tuple) else outputs[0]
 
 
@@ -296,7 +299,7 @@ def _wrapped(
             "The inputs that are modified inplace must all be outputs of the Function.",
             help="return what you gave to mark_dirty()",
         )
-    if definition.setup_context is not None and node is not None:
+    if definition.setup_context is not None:
         _refuse_saved_identity(ctx, given & returned - dirty)
     if node is not None:
         node.outputs = [
@@ -388,7 +391,7 @@ def _refuse_saved_identity(ctx: Context, identities: set[int]) -> None:
     if any(id(t) in identities for t in ctx._gradcli_to_save if t is not None):
         raise RuntimeFault(
             "E0412",
-            "A input that has been returned as-is as output is being saved for backward. This is "
+            "An input that has been returned as-is as output is being saved for backward. This is "
             "not supported if you override setup_context.",
             help="return and save a view of the input, x.view_as(x), or set up ctx in forward",
         )

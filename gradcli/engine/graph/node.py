@@ -314,6 +314,15 @@ def more(node: Node) -> Extra:
     return extra
 
 
+def keeps_result(node: Node) -> bool:
+    """Whether a node reads its result again from what it saved, and no hook packed it: then a
+    write to the result is to be seen. To look at a packed one would unpack it.
+    """
+    saved = node.saved
+    kept = getattr(saved, "entries", saved)
+    return bool(kept) and hasattr(kept[-1], "shape")
+
+
 class Lasting(tuple[Any, ...]):
     """``Node.saved`` that no pass lets go of: numbers alone."""
 

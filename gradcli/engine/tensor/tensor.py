@@ -24,7 +24,16 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import current, mode, refuse_in_transform, transformed
-from gradcli.engine.graph.node import AccumulateGrad, Handle, Kept, Node, hooked, more, sharing
+from gradcli.engine.graph.node import (
+    AccumulateGrad,
+    Handle,
+    Kept,
+    Node,
+    hooked,
+    keeps_result,
+    more,
+    sharing,
+)
 from gradcli.engine.graph.torch_names import dressed
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.attributes import Facts
@@ -310,7 +319,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 if self.meta is None:
                     meta = Meta()
                     edge = self.edge
-                    if edge is not None and edge.saved and edge.saved[-1] is not None:
+                    if edge is not None and keeps_result(edge):
                         more(edge).out_meta = meta
                     self.meta = meta
         result: Meta = self.meta
