@@ -15,7 +15,14 @@ from gradcli.engine import dtypes
 from gradcli.engine.grad_mode import enable_grad, no_grad
 from gradcli.engine.record.apply import flipped_view
 from gradcli.engine.record.composite import called
-from gradcli.engine.record.inplace import check_writable, keep_on, rewrite, set_item, write_result
+from gradcli.engine.record.inplace import (
+    check_writable,
+    edge_before_write,
+    keep_on,
+    rewrite,
+    set_item,
+    write_result,
+)
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions.subscripts import plain_index, written
 from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
@@ -100,7 +107,7 @@ def rewritten(function: Callable) -> Callable:
     def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
         if not isinstance(self, Plain):
             return getattr(self, f"{function.__name__}_")(*args, **options)
-        before = wrap(self.array.copy(), self.dtype, self.edge)
+        before = wrap(self.array.copy(), self.dtype, edge_before_write(self))
         try:
             result = function(before, *args, **options)
         except UnwrittenFault as fault:

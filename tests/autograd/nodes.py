@@ -362,3 +362,24 @@ try:
     a[:1].detach_()
 except RuntimeError as error:
     print(error)
+
+# %% writes to a view pass by its hooks, whatever writes
+i = torch.tensor([0])
+for write in (
+    lambda v: v.mul_(3),
+    lambda v: v.index_add_(0, i, v[:1] * 2),
+    lambda v: v.scatter_(0, i[None], 7.0),
+    lambda v: v.cumsum_(0),
+    lambda v: v.clamp_(0, 10),
+    lambda v: v.index_put_((i,), v[:1] * 3),
+    lambda v: v.index_fill_(0, i, 3.0),
+    lambda v: v.index_copy_(0, i, v[:1] * 3),
+):
+    for view in (lambda a: a.view(1, 3), lambda a: a[None, 1:]):
+        x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        a = x * 1
+        v = view(a)
+        v.register_hook(lambda g: g * 2)
+        write(v)
+        (a * torch.tensor([1.0, 10.0, 100.0])).sum().backward()
+        print(x.grad)
