@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradcli.engine import Tensor, wrap
+from gradcli.engine import Tensor
 from gradcli.ops.errors import TypeFault
 
 
@@ -35,4 +35,4 @@ class Variable(metaclass=_Anything):
             raise TypeFault(
                 "E0303", f"Variable data has to be a tensor, but got {type(data).__name__}"
             )
-        return wrap(data.own_array(), data.dtype).requires_grad_(requires_grad)
+        return data._alias().requires_grad_(requires_grad)

@@ -13,6 +13,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.grad_mode import enable_grad, no_grad
+from gradcli.engine.record.apply import flipped_view
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.inplace import check_writable, keep_on, rewrite, set_item, write_result
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
@@ -30,10 +31,10 @@ def overlap(target: Tensor, *others: Any) -> None:
             isinstance(other, Plain)
             and other.meta is not None
             and other.meta.version is target.meta.version
-            and not _same_places(target.array, other.array)
-            and _dense(target.array)
+            and not _same_places(target.own_array(), other.array)
+            and _dense(target.own_array())
             and _dense(other.array)
-            and np.may_share_memory(target.array, other.array)
+            and np.may_share_memory(target.own_array(), other.array)
         ):
             raise RuntimeFault(
                 "E0409",
@@ -97,6 +98,8 @@ def rewritten(function: Callable) -> Callable:
     """``x.f_(...)``: what ``f`` gives, written to ``x``; the graph runs through ``f`` alone."""
 
     def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
+        if not isinstance(self, Plain):
+            return getattr(self, f"{function.__name__}_")(*args, **options)
         before = wrap(self.array.copy(), self.dtype, self.edge)
         try:
             result = function(before, *args, **options)
@@ -154,14 +157,16 @@ def turned(name: str, function: Callable) -> Callable:
     shown = _TURNED_NAMES.get(name, "".join(word.capitalize() for word in name.split("_")))
 
     def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
+        if not isinstance(self, Plain):
+            return getattr(self, f"{name}_")(*args, **options)
         check_writable(self, ())
         meta = self._meta()
-        before = wrap(self.own_array(), self.dtype, self.edge)
+        before = self._alias(self.edge)
         before.meta = meta
         leaf = self.is_leaf
         with no_grad() if leaf else enable_grad():
             seen = function(before, *args, **options)
-        self.array = seen.array
+        self.array = seen.own_array()
         if not leaf:
             self.edge = seen.edge
             if meta.base is None:
@@ -204,7 +209,7 @@ def _fill(self: Tensor, value: Any) -> Tensor:
 def _copy(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     if src is self and 0 in self.array.strides:
         return rewrite(self)  # one place in memory may not be written twice, but this changes none
-    overlap(self, src)
+    overlap(self, flipped_view(src) if getattr(src, "_flips", False) else src)
     set_item(self, Ellipsis, src)
     return written(self, "CopyBackwards")
 

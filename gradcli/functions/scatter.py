@@ -265,7 +265,9 @@ def view_as_complex(input: Any) -> Any:
         return input.viewed(view_as_complex)
     parts = [O["getitem"](input, (Ellipsis, i)) for i in (0, 1)]
     out = called(O["of_parts"](*parts), "ViewAsComplexBackward0", input)
-    if isinstance(input, Plain) and input.own_array().strides[-1] == input.dtype.itemsize:
+    if isinstance(input, Plain):
+        if input.own_array().strides[-1] != input.dtype.itemsize:
+            raise RuntimeFault("E0306", "Tensor must have a last dimension with stride 1")
         out.array = input.own_array().view(out.array.dtype)[..., 0]
         note_view(out, input)
     return out

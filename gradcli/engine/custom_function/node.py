@@ -18,7 +18,7 @@ from gradcli.engine.custom_function.context import Context, Store
 from gradcli.engine.grad_mode import mode, transformed
 from gradcli.engine.graph.node import EMPTY, Cotangents, Node, Part, next_number, placed_number
 from gradcli.engine.graph.view_edges import FUNCTION, Severed
-from gradcli.engine.record.apply import note_view
+from gradcli.engine.record.apply import share_memory
 from gradcli.engine.record.cotangents import cast
 from gradcli.engine.record.inplace import check_writable, keep_on, take_into_base
 from gradcli.engine.source_location import mark, warn
@@ -229,6 +229,7 @@ def call(
         return chosen.__gradcli_function__(definition, args)
     tensors = [a for a in args if isinstance(a, Tensor)]
     edges = tuple(t.edge for t in tensors)
+    pushing = ctx is not None  # whoever gave ctx runs jvp next
     ctx = Context() if ctx is None else ctx
     ctx.needs_input_grad = tuple(isinstance(a, Tensor) and a.edge is not None for a in args)
     recording = mode.grad and any(e is not None for e in edges)
@@ -248,6 +249,8 @@ def call(
         node = FunctionNode(definition, ctx, edges, tuple(isinstance(a, Tensor) for a in args))
         ctx._gradcli_node = weakref.ref(node)
     outputs = _wrapped(node, ctx, outputs, tensors, definition)
+    if not pushing:
+        ctx._gradcli_for_forward = ()  # an output there would be a cycle: it points at the node
     return tuple(outputs) if isinstance(result, tuple) else outputs[0]
 
 
@@ -367,8 +370,8 @@ def _placed(
             "there is no need to pass it to mark_dirty()."
         )
     if is_input:
-        source, t = t, wrap(t.own_array(), t.dtype)
-        note_view(t, source)
+        source, t = t, t._alias()
+        share_memory(t, source)
     if flows:
         t.edge = node.port(number)
     elif mode.grad or t.edge.__class__ is not Severed:  # a view of what requires grad does too

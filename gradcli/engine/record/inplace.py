@@ -20,6 +20,7 @@ from gradcli.engine.graph.view_edges import Stale, output_name, refusal
 from gradcli.engine.record.apply import apply, as_input, record
 from gradcli.engine.record.captures import refuse_captured
 from gradcli.engine.record.composite import called, runs_once
+from gradcli.engine.tensor.conj_view import in_memory
 from gradcli.engine.tensor.storage import Meta
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.engine.undo_log import note_write, undo
@@ -42,9 +43,9 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
         refuse_captured(target)
     elif _written_shortly(target, op, others, params):
         return target
-    for other in others:
-        if getattr(other, "__gradcli_rank__", 0) > 1:
-            result: Tensor = other.__gradcli_write__(target, op, others, params)
+    for operand in (*others, target):  # the target too, as Tensor.abs_ may be called
+        if getattr(operand, "__gradcli_rank__", 0) > 1:
+            result: Tensor = operand.__gradcli_write__(target, op, others, params)
             return result
     check_writable(target, others)
     old = _before_write(target)
@@ -69,14 +70,14 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
         )
     if result.edge is not None and any(saved is old for saved in result.edge.saved or ()):
         # The rule reads what the target was: keep that, outside the memory written to.
-        old.array = old.array.copy()
+        old.array = old.own_array().copy()
         old.meta = None
     if result.dtype is not target.dtype:
         name = None if result.edge is None else result.edge.name()
         result = result.to(target.dtype)
         if result.edge is not None:
             more(result.edge).params["called"] = name
-    np.copyto(target.array, result.array, casting="unsafe")
+    np.copyto(target.own_array(), in_memory(target, result.array), casting="unsafe")
     return _after_write(target, result, old.edge)
 
 
@@ -140,15 +141,17 @@ def set_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
         refuse_captured(target)
     if getattr(value, "__gradcli_rank__", 0) > 1:
         value.__gradcli_put__(target, index)
-        return
-    put_item(target, index, value, one_number)
+    elif isinstance(target, Plain):
+        put_item(target, index, value, one_number)
+    else:
+        target[index] = value
 
 
 def put_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -> None:
     """``set_item`` of a value that has no level, wherever the target comes from."""
     part = index is not Ellipsis and is_basic(index)
     check_writable(target, (value,), through_view=part)
-    if part and _share_memory(target.array):
+    if part and _share_memory(target.own_array()):
         # A part may well be written to, and whoever reads the memory sees it.
         set_item(apply(OPERATORS["getitem"], (target,), {"index": index}), Ellipsis, value)
         return
@@ -158,8 +161,8 @@ def put_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
             OPERATORS["put"], value if not isinstance(value, list) else np.array(value)
         )
     raw = value.array if isinstance(value, Plain) else value
-    write(target.array, index, raw)
-    twin = wrap(target.array, target.dtype)
+    write(target.own_array(), index, in_memory(target, raw))
+    twin = target._alias()
     if current().grad and target.dtype.differentiable:
         record(OPERATORS["put"], [old, value], {"index": index, "onward": False}, twin)
         if index is not Ellipsis:
@@ -208,7 +211,7 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
         )
     if base is not None and target.meta.made is not None and _in_graph(base, target, *others):
         raise refusal(target.meta.made, output_name(target.edge), "is being modified inplace")
-    if base is not None and base.edge is not None and not isinstance(base.array, np.ndarray):
+    if base is not None and base.edge is not None and not isinstance(base.own_array(), np.ndarray):
         raise RuntimeFault(
             "E0409",
             "on this device an in-place write to a view of a tensor in the graph is not recorded",
@@ -224,7 +227,7 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
             "a view of a leaf Variable that requires grad is being used in an in-place operation.",
             help="write to a clone() of the leaf, or change it inside no_grad()",
         )
-    if base is not None and _share_memory(base.array) and _in_graph(base, target, *others):
+    if base is not None and _share_memory(base.own_array()) and _in_graph(base, target, *others):
         raise _written_twice()  # the graph follows a write to all of such a base alone
 
 
@@ -259,7 +262,7 @@ def _before_write(target: Tensor, one_number: bool = False, index: Any = None) -
         raise _written_twice()
     if undo.on:
         note_write(array, index)
-    old = wrap(array, target.dtype, target.edge)
+    old = target._alias(target.edge)
     # A write to a view passes by hooks of the view, and by the function that gave a pure one.
     passes = mode.watching or (old.edge is not None and old.edge.foreign)
     if passes and current().grad and base is not None and None not in (base.edge, old.edge):
@@ -320,15 +323,12 @@ def _read_again(view: Tensor, base: Tensor) -> None:
     """A new node for ``view``, which reads its entries from ``base`` as that is now."""
     if not view.array.size and not base.array.ndim:
         return  # no index says so of a number, and nothing would be read
-    again = wrap(view.array, view.dtype)
-    if view.dtype.is_complex is base.dtype.is_complex:
-        record(OPERATORS["getitem"], [base], {"index": places_in(view, base)}, again)
-    else:
-        again = parts_of_base(view, base)
+    again = entries_of_base(view, base)
     keep_on(view, again.edge)
     view.edge = again.edge
     if view.edge is not None:
-        more(view.edge).params["called"] = "AsStridedBackward0"
+        lazy = view._flips and view.dtype.is_complex
+        more(view.edge).params["called"] = "ConjBackward0" if lazy else "AsStridedBackward0"
 
 
 def keep_on(target: Tensor, edge: Any) -> None:
@@ -358,17 +358,18 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
     """
     if (base.edge is None and target.edge is None) or not target.array.size:
         return
-    old = wrap(base.array, base.dtype, base.edge)
+    old = base._alias(base.edge)
     if target is not base:
-        old = wrap(base.array, base.dtype)
-        written = wrap(target.array, target.dtype, target.edge)
-        before = wrap(base.array, base.dtype, base.edge)
+        written, before = _held(target._alias(target.edge)), _held(old)
+        old = wrap(base.own_array(), base.dtype)
         if written.dtype.is_complex is base.dtype.is_complex:
             places = {"index": places_in(target, base), "onward": onward}
             record(OPERATORS["put"], [before, written], places, old)
         else:
             _put_parts(before, written, old)
+            called(old, "CopySlices")
         runs_once(old)
+        old = _flipped(old) if base._flips else old
         keep_on(base, old.edge)
         base.edge = old.edge
     for view in _views(base):
@@ -378,7 +379,30 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
             _read_again(view, old)
 
 
-def parts_of_base(view: Tensor, base: Tensor) -> Tensor:
+def _held(x: Tensor) -> Tensor:
+    """What the memory of ``x`` holds, as recorded from ``x``."""
+    return _flipped(x) if x._flips else x
+
+
+def _flipped(x: Tensor) -> Tensor:
+    """The conjugates or negatives of ``x`` as recorded, around the same memory."""
+    out = wrap(x.own_array(), x.dtype)
+    record(OPERATORS["conj" if x.dtype.is_complex else "neg"], [x], {}, out)
+    return out
+
+
+def entries_of_base(view: Tensor, base: Tensor) -> Tensor:
+    """The entries of ``view`` as recorded from ``base``."""
+    if view.dtype.is_complex is base.dtype.is_complex:
+        whole = base if base._flips is view._flips else _flipped(base)
+        found = wrap(view.own_array(), view.dtype)
+        record(OPERATORS["getitem"], [whole], {"index": places_in(view, base)}, found)
+        return found
+    found = _parts_of_base(view, _held(base))
+    return _flipped(found) if view._flips else found
+
+
+def _parts_of_base(view: Tensor, base: Tensor) -> Tensor:
     """The entries of ``view``, one of the two complex and one real, as recorded from ``base``: also
     where nothing else is."""
     before = current()
@@ -386,7 +410,7 @@ def parts_of_base(view: Tensor, base: Tensor) -> Tensor:
     try:
         whole = _as_parts(base)
         found = OPERATORS["getitem"](
-            whole, places_in(_as_parts(wrap(view.array, view.dtype)), whole)
+            whole, places_in(_as_parts(wrap(view.own_array(), view.dtype)), whole)
         )
         return _of_parts(found) if view.dtype.is_complex else found
     finally:
@@ -427,8 +451,8 @@ def places_in(view: Tensor, base: Tensor) -> tuple[Any, ...]:
     if not base.array.ndim:
         result: tuple[Any, ...] = (None,) * view.array.ndim
         return result
-    places = np.unravel_index(_positions(view.array, base.array), base.array.shape)
-    return places if _share_memory(view.array) else Apart(places)
+    places = np.unravel_index(_positions(view.own_array(), base.own_array()), base.array.shape)
+    return places if _share_memory(view.own_array()) else Apart(places)
 
 
 def _positions(view: np.ndarray, base: np.ndarray) -> np.ndarray:

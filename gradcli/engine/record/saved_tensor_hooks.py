@@ -46,7 +46,7 @@ class PackedTensor:
             )
         # An output that came back as it was would be a cycle: it points at the node.
         own = packed is value and edge is None
-        self.packed = wrap(value.own_array(), value.dtype) if own else packed
+        self.packed = value._alias() if own else packed
 
     def tensor(self) -> Tensor:
         """What the unpack hook makes of it, in its place in the graph. Raises TypeFault (E0407)."""

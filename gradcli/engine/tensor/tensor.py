@@ -79,6 +79,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
     __slots__ = ()
     __array_priority__ = 1000  # NumPy's operators leave Tensors to ours
     __gradcli_rank__ = 1
+    _flips = False  # numbers are not what memory holds: see conj_view
 
     array: Any
     dtype: DType
@@ -179,7 +180,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
     @property
     def data(self) -> Tensor:
         """The same memory outside the graph; writes through it are not tracked."""
-        out = wrap(self.own_array(), self.dtype)
+        out = self._alias()
         out.meta = InferenceMeta() if self.is_inference() else None
         return out
 
@@ -195,6 +196,14 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 "data set to a tensor that requires gradients must be floating point or complex "
                 "dtype",
             )
+        if value._flips is not self._flips:
+            if self.__class__ is not Tensor and not self._flips:
+                raise RuntimeFault(
+                    "E0404",
+                    f"a {type(self).__name__} cannot hold a conjugate that is yet to be taken",
+                    help="write value.resolve_conj().resolve_neg()",
+                )
+            self.__class__ = value.__class__ if value._flips else Tensor
         self.array = value.own_array()
         self.dtype = value.dtype
         if self.edge.__class__ is AccumulateGrad:
@@ -255,6 +264,10 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 if isinstance(self.array, np.generic):
                     self.array = np.array(self.array)
         return self.array
+
+    def _alias(self, edge: Node | None = None) -> Tensor:
+        """A tensor of the same numbers in the same memory, in another place of the graph."""
+        return wrap(self.own_array(), self.dtype, edge)
 
     @property
     def output_nr(self) -> int:
@@ -340,7 +353,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
 
     def detach(self) -> Tensor:
         """The same memory outside the graph."""
-        out = wrap(self.own_array(), self.dtype)
+        out = self._alias()
         meta = self._meta()
         out.meta = meta.__class__(meta.version)
         return out
