@@ -475,6 +475,56 @@ bessel_j1: Operator = elementwise(
     jax="",
     latex="J_{1}",
 )
+scaled_modified_bessel_k0: Operator = elementwise(
+    "scaled_modified_bessel_k0",
+    _one("k0e"),
+    lambda x, out: out - scaled_modified_bessel_k1(x),
+    doc="exp(x) times the modified Bessel function of the second kind of order 0.",
+    domain="x > 0",
+    example="scaled_modified_bessel_k0(x) --x 2",
+    numpy="special.k0e",
+    jax="",
+    latex=r"e^{{x}} K_{0}({x})",
+)
+scaled_modified_bessel_k1: Operator = elementwise(
+    "scaled_modified_bessel_k1",
+    _one("k1e"),
+    lambda x, out: out - scaled_modified_bessel_k0(x) - out / x,
+    doc="exp(x) times the modified Bessel function of the second kind of order 1.",
+    domain="x > 0",
+    example="scaled_modified_bessel_k1(x) --x 2",
+    numpy="special.k1e",
+    jax="",
+    latex=r"e^{{x}} K_{1}({x})",
+)
+
+
+def _airy(x: Any, order: int) -> Any:
+    from scipy.special import airy  # SciPy is loaded at the first call
+
+    return np.asarray(airy(x)[order], getattr(x, "dtype", None))[()]
+
+
+airy_ai: Operator = elementwise(
+    "airy_ai",
+    lambda x: _airy(x, 0),
+    lambda x: airy_ai_slope(x),
+    doc="The Airy function Ai.",
+    numpy="special.airy({0})[0]",
+    pytorch="torch.special.airy_ai",
+    jax="",
+    latex=r"\operatorname{Ai}",
+)
+airy_ai_slope: Operator = elementwise(
+    "airy_ai_slope",
+    lambda x: _airy(x, 1),
+    lambda x: x * airy_ai(x),
+    doc="The derivative of the Airy function Ai.",
+    numpy="special.airy({0})[1]",
+    pytorch="",
+    jax="",
+    latex=r"\operatorname{Ai}'",
+)
 
 
 def _sinc_slope(x: Any, n: int) -> Any:
@@ -507,6 +557,18 @@ sinc = elementwise(
     values={0: 1},
     kink="at {0} = 0: the formula divides by it (gradcli grad is exact)",
     numpy="np.sinc",
+)
+spherical_bessel_j0 = elementwise(
+    "spherical_bessel_j0",
+    lambda x: special("spherical_jn", x, 0, x),
+    lambda x: sinc_slope(x / math.pi, 1) / math.pi,
+    doc="sin(x)/x, 1 at 0: the spherical Bessel function of order 0.",
+    values={0: 1},
+    kink="at {0} = 0: the formula divides by it (gradcli grad is exact)",
+    numpy="np.sinc({0}/np.pi)",
+    pytorch="torch.sinc({0}/torch.pi)",
+    jax="jnp.sinc({0}/jnp.pi)",
+    latex="j_{0}",
 )
 sinc_slope: Operator = elementwise(
     "sinc_slope",

@@ -237,6 +237,13 @@ SPECIAL = (
     unary("i1e", "torch.special.i1e(x)", saves=("x", "out"), avoid=(0.0,), kinks=(
         Kink(([0.0],), [0.0], ([0.5],)),
     )),
+    unary("airy_ai", "torch.special.airy_ai(x)", saves=("x",), order=0),
+    unary("airy_ai_slope", None, saves=("x",)),
+    unary("scaled_modified_bessel_k0", "torch.special.scaled_modified_bessel_k0(x)", 0.3, 3,
+        saves=("x", "out"), order=0),
+    unary("scaled_modified_bessel_k1", "torch.special.scaled_modified_bessel_k1(x)", 0.3, 3,
+        saves=("x", "out"), order=0),
+    unary("spherical_bessel_j0", "torch.special.spherical_bessel_j0(x)", saves=("x",), order=0),
     unary("bessel_j0", "torch.special.bessel_j0(x)", saves=("x",), order=0),
     unary("bessel_j1", "torch.special.bessel_j1(x)", saves=("x",), order=0),
     binary("xlogy", "torch.xlogy(x, y)", 0.3, 2, saves=("x", "y"), kinks=(
