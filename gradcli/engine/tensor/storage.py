@@ -44,6 +44,7 @@ class Meta:
 
     __slots__ = ("base", "grad", "kept", "made", "resting", "room", "version", "views")
     inference = False
+    twin: weakref.ref[Tensor] | None = None
     resting: Any  # of a leaf that was turned off: the end of the graph that it was
     room: int
 
@@ -74,6 +75,18 @@ class Meta:
             views[:known] = [v for v in views[:known] if v() is not None]
             self.room = max(16, 2 * len(views))
         return views
+
+
+class TwinMeta(Meta):
+    """That of a detached tensor, and of its views: a write to them is seen by the original's."""
+
+    __slots__ = ("twin",)
+
+    def __init__(
+        self, version: Version | None = None, twin: weakref.ref[Tensor] | None = None
+    ) -> None:
+        super().__init__(version)
+        self.twin = twin
 
 
 class InferenceMeta(Meta):

@@ -16,6 +16,7 @@ What needs the floors above is bound there: the constructor in ``creation``, ``b
 from __future__ import annotations
 
 import copy
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
@@ -38,7 +39,7 @@ from gradcli.engine.graph.torch_names import dressed
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.attributes import Facts
 from gradcli.engine.tensor.conversion import Conversions, Numbers
-from gradcli.engine.tensor.storage import InferenceMeta, Meta, Slots
+from gradcli.engine.tensor.storage import InferenceMeta, Meta, Slots, TwinMeta
 from gradcli.ops import OPERATORS
 from gradcli.ops.errors import RuntimeFault, TypeFault
 
@@ -424,7 +425,11 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         """The same memory outside the graph."""
         out = self._alias()
         meta = self._meta()
-        out.meta = meta.__class__(meta.version)
+        if meta.inference:
+            out.meta = InferenceMeta(meta.version)
+        else:
+            base = self if meta.base is None else meta.base
+            out.meta = TwinMeta(meta.version, base.meta.twin or weakref.ref(base))
         return out
 
     def detach_(self) -> Tensor:
