@@ -440,3 +440,15 @@ v.register_hook(lambda g: print("of v", g))
 print(v.requires_grad, torch.autograd.grad((v * x).sum(), (v, x), allow_unused=True))
 (v * x).sum().backward(inputs=[v, x])
 print(x.grad)
+
+# %% a leaf that was detached and written to is no place for gradients
+x, w = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+y = x * 1
+x.detach_()
+y.sum().backward(retain_graph=True)
+print(x.grad)
+x.add_(w)
+try:
+    y.sum().backward(retain_graph=True)
+except RuntimeError as error:
+    print(error)
