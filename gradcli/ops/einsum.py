@@ -207,7 +207,9 @@ def _spelt_out(equation: str, operands: list[Any]) -> tuple[str, list[Any]]:
         for letter, size in own.items():
             sizes[letter] = size if sizes.get(letter, 1) == 1 else sizes[letter]
     for i, (part, x) in enumerate(zip(parts, operands, strict=True)):
-        dull = [k for k, (c, n) in enumerate(zip(part, x.shape, strict=False)) if n == 1 != sizes[c]]
+        dull = [
+            k for k, (c, n) in enumerate(zip(part, x.shape, strict=False)) if n == 1 != sizes[c]
+        ]
         if dull:
             operands[i] = OPERATORS["squeeze"](x, dim=tuple(dull))
             parts[i] = "".join(c for k, c in enumerate(part) if k not in dull)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -438,3 +440,31 @@ def test_states_of_modules_that_do_not_fit():
     x, zeros = torch.ones(2), torch.zeros(2, 2)
     with pytest.raises(ValueError, match="multiple values for keys"):
         torch.func.functional_call(tied, {"0.weight": zeros, "1.weight": zeros + 1}, (x,))
+
+
+def half_hidden(x):
+    with torch.no_grad():
+        scale = x**2
+    return (x**2 * scale).sum()
+
+
+@pytest.mark.parametrize("gradient", [
+    grad(half_hidden), lambda x: vjp(half_hidden, x)[1](torch.tensor(1.0).double())[0],
+    jacrev(half_hidden),
+])  # fmt: skip
+def test_a_gradient_inside_linearize_does_not_see_what_no_grad_hides(gradient):
+    near(torch.func.linearize(gradient, X)[1](T), 6 * X**2 * T)
+    near(jvp(gradient, (X,), (T,))[1], 6 * X**2 * T)
+
+
+def test_a_jacobian_takes_little_more_than_its_own_memory():
+    x = torch.ones(300, dtype=torch.double)
+    tracemalloc.start()
+    found = jacrev(lambda x: x.sin() * x.sum())(x)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 1.5 * found.nbytes
+    tracked = X.clone().requires_grad_()  # a first row without a graph, the second with one
+    rows = jacrev(lambda x: torch.stack([x[0], x[1] ** 2]))(tracked)
+    assert rows.requires_grad
+    near(rows, torch.tensor([[1.0, 0, 0], [0, 4, 0]]))
