@@ -217,7 +217,9 @@ class Batched(Layer):
             before = moved(members)
             with enable_grad():  # only the memory changes
                 for was, batch in zip(before, batches, strict=True):
-                    if 0 not in bottom(was).array.strides:  # else others hold all that it shows
+                    if (
+                        0 not in bottom(was).own_array().strides
+                    ):  # else others hold all that it shows
                         store(batch, was)
             for member, was, batch in zip(members, before, batches, strict=True):
                 member.__class__ = Batched

@@ -295,6 +295,9 @@ class Operand(Conversions):
     def _version(self) -> int:
         return int(self.content._version)
 
+    def _is_view(self) -> bool:
+        return bool(self.content._is_view())
+
     def data_ptr(self) -> int:
         """Raises RuntimeFault (E0412): the value has no memory of its own."""
         return self.numpy()
@@ -556,7 +559,7 @@ class Layer(Slots, Operand):
                     help="an element has these strides: x.stride()",
                 )
             levels = sum(v.batch for v in chain_of(self.content))
-            across = bottom(self).array.strides[levels] // self.dtype.itemsize
+            across = bottom(self).own_array().strides[levels] // self.dtype.itemsize
             shape, steps = (self.content.shape[0], *shape), (across, *steps)
 
         def part(value: Any) -> Any:

@@ -246,9 +246,8 @@ def rrelu(
     slope: Any = (lower + upper) / 2
     if training:  # a number is drawn for each entry that needs one, in float64
         below = _O["where"](input > 0, 0, 1).detach().bool()
-        slope = ones_like(input).masked_scatter(
-            below, rand((int(below.sum()),), dtype=float64) * (upper - lower) + lower
-        )
+        drawn = rand((int(below.sum()),), dtype=float64) * (upper - lower) + lower
+        slope = ones_like(input).masked_scatter(below, drawn.to(input.dtype))
     out = called(_O["where"](input > 0, input, input * slope), "RreluWithNoiseBackward0", input)
     return input.copy_(out) if inplace else out
 
