@@ -28,7 +28,7 @@ from gradcli.ops.read import push_forward
 from gradcli.transforms.levels import running
 from gradcli.transforms.memory import copy_slots, movable, moved, note_promoted, zeros_beside
 from gradcli.transforms.reverse import gradients
-from gradcli.transforms.tracer import Layer, bottom, memory_of, shares, snapshot, store
+from gradcli.transforms.tracer import Layer, bottom, memory_of, shares, snapshot, store, tensors_of
 
 
 class Dual(Layer):
