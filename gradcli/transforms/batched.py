@@ -19,6 +19,7 @@ from gradcli.engine.grad_mode import enable_grad
 from gradcli.engine.named_tuples import Extremes, Results
 from gradcli.engine.record.composite import dynamic_shape
 from gradcli.engine.tensor.attributes import Size
+from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions.scatter import index_put
 from gradcli.functions.subscripts import plain_index
 from gradcli.ops.dims import normal_dim
@@ -374,7 +375,7 @@ def _apart(value: Any, levels: int, args: Sequence[Any]) -> None:
         for part in value.components():
             _apart(part, levels + value.batch, args)
         return
-    array = value.array
+    array = value.array if isinstance(value, Plain) else None  # a traced value has no numbers
     if not isinstance(array, np.ndarray) or not array.size:
         return
     steps = [s if n > 1 else 0 for n, s in zip(array.shape, array.strides, strict=True)]
