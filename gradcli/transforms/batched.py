@@ -387,6 +387,7 @@ def _apart(value: Any, levels: int, args: Sequence[Any]) -> None:
         return
     order = [*range(levels), *sorted(range(levels, array.ndim), key=lambda d: -steps[d])]
     value.array = np.ascontiguousarray(array.transpose(order)).transpose(np.argsort(order))
+    value.meta = None  # no longer a view of what the rule made on the way
 
 
 def _placed(result: Any, dim: int | None, level: int) -> Any:
