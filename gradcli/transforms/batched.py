@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.engine.custom_function.node import call
-from gradcli.engine.grad_mode import enable_grad
+from gradcli.engine.grad_mode import enable_grad, hidden
 from gradcli.engine.named_tuples import Extremes, Results
 from gradcli.engine.record.composite import dynamic_shape
 from gradcli.engine.tensor.attributes import Size
@@ -318,8 +318,16 @@ class Batched(Layer):
 
     @property
     def data(self) -> Any:
-        """Raises RuntimeFault (E0414), as in PyTorch."""
-        raise RuntimeFault("E0414", "accessing `data` under vmap transform is not allowed")
+        """As Tensor's where a gradient is taken inside. Else raises RuntimeFault (E0414)."""
+        inside = hidden(self)
+        if inside is None:
+            raise RuntimeFault("E0414", "accessing `data` under vmap transform is not allowed")
+        return inside
+
+    def detach_(self) -> Any:
+        """As Tensor's where a gradient is taken inside. Else raises RuntimeFault (E0409)."""
+        inside = hidden(self, argument=False)
+        return super().detach_() if inside is None else self.become_view(inside)
 
     def item(self) -> Any:
         """Raises RuntimeFault (E0414): a batch is not one number."""

@@ -19,7 +19,7 @@ from typing import Any
 
 from gradcli.engine.custom_function.context import Context
 from gradcli.engine.custom_function.node import call
-from gradcli.engine.grad_mode import current, enable_grad, mode
+from gradcli.engine.grad_mode import current, enable_grad, hidden, mode
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault
@@ -226,8 +226,9 @@ class Dual(Layer):
 
     @property
     def data(self) -> Any:
-        """The primal alone, in the same memory."""
-        return self.primal.data
+        """The primal alone, in the same memory; with what the transforms around follow."""
+        inside = hidden(self)
+        return self.primal.data if inside is None else inside
 
     def item(self) -> Any:
         """The primal's number, without its tangent."""
@@ -294,8 +295,11 @@ class Dual(Layer):
 
     def detach_(self) -> Any:
         """Have no tangent, and no graph, from here on. Raises RuntimeFault (E0409) for a view."""
-        primal = self.primal
-        primal.detach_()
+        primal, inside = self.primal, hidden(self, argument=False)
+        if inside is not None and inside is not primal:  # of a gradient that is taken inside
+            return self.become_view(inside)
+        if inside is None:
+            primal.detach_()
         if len(list(self.sharing())) > 1:  # views of it keep their tangents
             self.own()
             store(self.tangent, 0)

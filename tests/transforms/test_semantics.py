@@ -343,10 +343,35 @@ def test_scatter_of_a_source_wider_than_its_index():
     near(jacfwd(f)(x), jacrev(f)(x))
 
 
+def detached_in_place(y):
+    return (y * 1).detach_()
+
+
+@pytest.mark.parametrize(
+    "constant", [lambda y: y.data, lambda y: y.clone().data, detached_in_place]
+)
+def test_data_is_constant_to_the_innermost_transform_alone(constant):
+    def f(y):
+        return (constant(y) * y * y).sum()
+
+    near(grad(f)(X), 2 * X**2)
+    near(jvp(f, (X,), (T,))[1], (2 * X**2 * T).sum())
+    for second in (hessian(f), jacrev(jacrev(f)), jacrev(grad(f)), jacfwd(grad(f))):
+        near(second(X), torch.diag(4 * X))
+    near(grad(lambda x: jvp(f, (x,), (T,))[1])(X), 4 * X * T)
+    near(jvp(lambda x: jvp(f, (x,), (T,))[1], (X,), (T,))[1], (4 * X * T * T).sum())
+    near(vmap(grad(f))(torch.stack([X, T])), 2 * torch.stack([X, T]) ** 2)
+    x = X.clone().requires_grad_()
+    near(torch.autograd.grad(grad(f)(x).sum(), x)[0], 4 * X)
+
+
 def test_indices_of_an_enclosing_batch():
     x = torch.tensor([[1.0, 3.0, 2.0], [3.0, 1.0, 2.0]])
     each = vmap(jacfwd(lambda row: row.cummax(0).values))(x)
     near(each, torch.stack([jacrev(lambda row: row.cummax(0).values)(row) for row in x]))
+    times = torch.tensor([[1, 2, 1], [2, 1, 1]])
+    found = vmap(lambda row, n: row.repeat_interleave(repeats=n, output_size=4))(x, times)
+    near(found, torch.tensor([[1.0, 3, 3, 2], [3, 3, 1, 2]]))
 
 
 @pytest.mark.parametrize("like", [torch.rand_like, torch.randn_like])

@@ -24,7 +24,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.dtypes import DType
-from gradcli.engine.grad_mode import current, mode, refuse_in_transform, transformed
+from gradcli.engine.grad_mode import current, hidden, mode, refuse_in_transform, transformed
 from gradcli.engine.graph.node import (
     AccumulateGrad,
     Handle,
@@ -248,7 +248,13 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
 
     @property
     def data(self) -> Tensor:
-        """The same memory outside the graph; writes through it are not tracked."""
+        """The same memory outside the graph; writes through it are not tracked.
+
+        Inside nested transforms it is constant to the innermost alone, as in PyTorch.
+        """
+        inside: Tensor | None = hidden(self)
+        if inside is not None:
+            return inside
         out = self._alias()
         out.meta = InferenceMeta() if self.is_inference() else None
         return out
@@ -444,7 +450,8 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 "function in torch/optim/optimizer.py as the solution.",
             )
         self._meta()  # who saved this tensor looks whether it is still in the graph
-        self.edge = None
+        inside: Tensor | None = hidden(self, argument=False)
+        self.edge = None if inside is None else inside.edge
         return self
 
     def cpu(self) -> Tensor:
