@@ -384,7 +384,7 @@ def _apart(value: Any, levels: int, args: Sequence[Any]) -> None:
             _apart(part, levels + value.batch, args)
         return
     array = value.array if isinstance(value, Plain) else None  # a traced value has no numbers
-    if not isinstance(array, np.ndarray) or not array.size:
+    if not isinstance(array, np.ndarray) or array.flags.c_contiguous or not array.size:
         return
     steps = [s if n > 1 else 0 for n, s in zip(array.shape, array.strides, strict=True)]
     if max(steps[levels:], default=0) <= min((s for s in steps[:levels] if s), default=0):
