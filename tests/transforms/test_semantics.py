@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import tracemalloc
 
 import numpy as np
@@ -180,6 +181,7 @@ def test_what_is_refused_inside_a_transform():
             lambda a: a.retain_grad(), lambda a: (a * 2).sum().backward(),
             lambda a: torch.autograd.backward([a.sum()]), lambda a: a.numpy(),
             lambda a: np.asarray(a), lambda a: torch.autograd.functional.jacobian(torch.sin, a),
+            copy.copy, copy.deepcopy,
         ):  # fmt: skip
             with pytest.raises(RuntimeError):
                 transform(lambda a, use=use: (use(a), a.sum())[1])(X)
