@@ -16,6 +16,7 @@ from gradcli.engine.record.multi_output import joined
 from gradcli.functions.matrices import matrix_norm
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.operator import is_complex
 from gradcli.ops.torch_messages import not_a
 
 
@@ -23,11 +24,14 @@ def _typed(input: Any, dtype: Any) -> Any:
     return input if dtype is None else input.to(dtype)
 
 
-def sum(
-    input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None
-) -> Any:
+def _narrowed(out: Any, dtype: Any) -> Any:
+    """A sum or product in the whole ``dtype`` that is asked for: NumPy's are int64."""
+    return out if dtype is None or out.dtype.kind > 1 else out.to(dtype)
+
+
+def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The sum of all entries, or along dimensions, computed in ``dtype`` where one is given."""
-    return O["sum"](_typed(input, dtype), dim if axis is None else axis, keepdim)
+    return _narrowed(O["sum"](_typed(input, dtype), dim, keepdim), dtype)
 
 
 def amax(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
@@ -40,9 +44,7 @@ def amin(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
     return O["amin"](input, () if dim is None else dim, keepdim)
 
 
-def mean(
-    input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None
-) -> Any:
+def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The mean of all entries, or along dimensions, computed in ``dtype`` where one is given."""
     if dtype is not None and dtypes.to_dtype(dtype).kind < 2:
         name = dtypes.to_dtype(dtype).scalar_name
@@ -51,18 +53,20 @@ def mean(
             "mean(): could not infer output dtype. Optional dtype must be either a floating point "
             f"or complex dtype. Got: {name}",
         )
-    return O["mean"](_typed(input, dtype), dim if axis is None else axis, keepdim)
+    return O["mean"](_typed(input, dtype), dim, keepdim)
 
 
 def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The product of all entries, or along a dimension."""
-    return O["prod"](_typed(input, dtype), dim, keepdim)
+    return _narrowed(O["prod"](_typed(input, dtype), dim, keepdim), dtype)
 
 
-def nansum(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    """The sum of the entries that are numbers."""
+def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """The sum of the entries that are numbers, computed in ``dtype`` where one is given."""
+    if is_complex(input):
+        raise RuntimeFault("E0309", "nansum on CPU does not support complex inputs")
     kept = O["where"](O["isnan"](input), 0.0, input) if input.dtype.kind > 1 else input
-    return called(O["sum"](kept, dim, keepdim), "NansumBackward0", input)
+    return called(sum(kept, dim, keepdim, dtype=dtype), "NansumBackward0", input)
 
 
 def _spread(name: str) -> Any:
@@ -133,12 +137,12 @@ def log_softmax(input: Any, dim: int = -1, *, dtype: Any = None) -> Any:
 
 def cumsum(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """Running sums along a dimension."""
-    return O["cumsum"](_typed(input, dtype), dim)
+    return _narrowed(O["cumsum"](_typed(input, dtype), dim), dtype)
 
 
 def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """Running products along a dimension; exact where entries are 0."""
-    return O["cumprod"](_typed(input, dtype), dim)
+    return _narrowed(O["cumprod"](_typed(input, dtype), dim), dtype)
 
 
 def logcumsumexp(input: Any, dim: int) -> Any:
@@ -168,8 +172,9 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
         parts = [part for part in (prepend, input, append) if part is not None]
         input = O["cat"](*parts, dim=dim)
     before = (slice(None),) * normal_dim(dim, len(input.shape))
-    size = len(input.shape) and input.shape[normal_dim(dim, len(input.shape))]
-    for _ in range(min(n, size)):
+    if not input.shape:
+        raise RuntimeFault("E0306", "diff expects input to be at least one-dimensional")
+    for _ in range(min(n, input.shape[normal_dim(dim, len(input.shape))])):
         last, first = input[(*before, slice(1, None))], input[(*before, slice(None, -1))]
         input = O["ne"](last, first) if input.dtype.kind == 0 else last - first
     return input

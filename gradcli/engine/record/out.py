@@ -1,7 +1,12 @@
-"""``out=``: the result of any function written into a tensor that is given, by PyTorch's rules."""
+"""``out=``: the result of any function written into a tensor that is given, by PyTorch's rules.
+
+NumPy's names of parameters as well, ``axis`` for ``dim``: both are arguments of every function.
+"""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -85,14 +90,49 @@ def _write(target: Tensor, part: Tensor) -> None:
     target.array = part.array.astype(target.dtype.numpy)
 
 
-def with_out(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``function`` that takes ``out=`` too; itself where it does so already."""
+_NUMPY = {
+    "axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input", "x1": "input", "x2": "other",
+}  # fmt: skip
+"""NumPy's names of parameters, which PyTorch takes too, and its own."""
+
+
+def _parameters(function: Callable[..., Any]) -> frozenset[str]:
+    """The names that a function takes; none where it takes any."""
     code = getattr(function, "__code__", None)
-    names = () if code is None else code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    if "out" in names:
+    if code is None or code.co_flags & inspect.CO_VARKEYWORDS:
+        return frozenset()
+    return frozenset(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+
+
+def _renamed(options: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
+    """``options`` by the names that are ``known``."""
+    return {n if n in known else _NUMPY.get(n, n): v for n, v in options.items()}
+
+
+def with_numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function`` that takes ``axis`` for ``dim`` and ``keepdims`` for ``keepdim`` too."""
+    known = _parameters(function)
+    if "dim" not in known:
+        return function
+
+    @functools.wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        if options and not options.keys() <= known:
+            options = _renamed(options, known)
+        return function(*args, **options)
+
+    return call
+
+
+def with_out(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function`` that takes ``out=``, and NumPy's names; itself where it has an ``out``."""
+    known = _parameters(function)
+    if "out" in known:
         return function
 
     def call(*args: Any, out: Any = None, **options: Any) -> Any:
+        if known and options and not options.keys() <= known:
+            options = _renamed(options, known)
         if out is None:
             return function(*args, **options)
         return into(out, function, args, options)
