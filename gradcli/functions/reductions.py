@@ -29,9 +29,14 @@ def _narrowed(out: Any, dtype: Any) -> Any:
     return out if dtype is None or out.dtype.kind > 1 else out.to(dtype)
 
 
-def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def sum(
+    input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None
+) -> Any:
     """The sum of all entries, or along dimensions, computed in ``dtype`` where one is given."""
-    return _narrowed(O["sum"](_typed(input, dtype), dim, keepdim), dtype)
+    dim = dim if axis is None else axis
+    if dtype is None:
+        return O["sum"](input, dim, keepdim)
+    return _narrowed(O["sum"](input.to(dtype), dim, keepdim), dtype)
 
 
 def amax(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
@@ -44,7 +49,9 @@ def amin(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
     return O["amin"](input, () if dim is None else dim, keepdim)
 
 
-def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def mean(
+    input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None
+) -> Any:
     """The mean of all entries, or along dimensions, computed in ``dtype`` where one is given."""
     if dtype is not None and dtypes.to_dtype(dtype).kind < 2:
         name = dtypes.to_dtype(dtype).scalar_name
@@ -53,7 +60,7 @@ def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
             "mean(): could not infer output dtype. Optional dtype must be either a floating point "
             f"or complex dtype. Got: {name}",
         )
-    return O["mean"](_typed(input, dtype), dim, keepdim)
+    return O["mean"](_typed(input, dtype), dim if axis is None else axis, keepdim)
 
 
 def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:

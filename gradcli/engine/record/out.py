@@ -110,9 +110,9 @@ def _renamed(options: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
 
 
 def with_numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``function`` that takes ``axis`` for ``dim`` and ``keepdims`` for ``keepdim`` too."""
+    """``function`` that takes ``axis`` for ``dim`` too; itself where it does so already."""
     known = _parameters(function)
-    if "dim" not in known:
+    if "dim" not in known or "axis" in known:
         return function
 
     @functools.wraps(function)
