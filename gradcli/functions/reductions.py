@@ -200,6 +200,11 @@ def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -
 
 def _trapezes(y: Any, x: Any, dx: Any, dim: int) -> Any:
     """Twice the area between neighbours; a vector ``x`` has the places along ``dim``."""
+    if not y.dtype.kind:
+        raise RuntimeFault(
+            "E0309", "trapezoid: received a bool input for `y`, but bool is not supported"
+        )
+    y = y if y.dtype.kind > 1 else y.to(dtypes.get_default_dtype())  # whole sums may overflow
     axis = normal_dim(dim, len(y.shape))
     before = (slice(None),) * axis
     if x is not None and not hasattr(x, "shape"):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.ops.errors import Fault, RuntimeFault, UnwrittenFault
 from gradcli.ops.operator import Operator
@@ -36,9 +38,19 @@ def refused(op: Operator, inputs: Sequence[Any]) -> Fault | None:
                 v.__class__ is float or (not highest.kind and v.__class__ is int) for v in inputs
             ):
                 return None  # a number raises the kind of what is computed
+            if not _broadcast(inputs):
+                return None  # PyTorch looks at the shapes first
             cls, said = UnwrittenFault, f'"{said}" not implemented for {highest.scalar_name!r}'
         return _fault(cls, op, dtypes, said)
     return None
+
+
+def _broadcast(inputs: Sequence[Any]) -> bool:
+    try:
+        np.broadcast_shapes(*(v.shape for v in inputs if isinstance(v, Plain)))
+    except ValueError:
+        return False
+    return True
 
 
 def _fault(cls: type[Fault], op: Operator, dtypes: Sequence[Any], said: str) -> Fault:

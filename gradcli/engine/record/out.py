@@ -9,12 +9,15 @@ import functools
 import inspect
 import warnings
 from collections.abc import Callable
+from types import NoneType
 from typing import Any
 
 from gradcli.engine.grad_mode import current, no_grad
+from gradcli.engine.record.apply import NUMBERS
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
 from gradcli.ops.operator import Operator
+from gradcli.ops.torch_messages import not_a
 
 
 def into(
@@ -97,8 +100,8 @@ _NUMPY = {
 
 
 def _parameters(function: Callable[..., Any]) -> frozenset[str]:
-    """The names that a function takes; none where it takes any."""
-    code = getattr(function, "__code__", None)
+    """The names that a function takes, below what wraps it; none where it takes any."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
     if code is None or code.co_flags & inspect.CO_VARKEYWORDS:
         return frozenset()
     return frozenset(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
@@ -124,18 +127,34 @@ def with_numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _place(fault: AttributeError, args: tuple[Any, ...]) -> int | None:
+    """Which argument stood where a tensor is wanted and has none of its attributes."""
+    plain = (*NUMBERS, str, NoneType)
+    found = (i for i, v in enumerate(args) if v is fault.obj and v.__class__ in plain)
+    return next(found, None)
+
+
 def with_out(function: Callable[..., Any]) -> Callable[..., Any]:
     """``function`` that takes ``out=``, and NumPy's names; itself where it has an ``out``."""
-    known = _parameters(function)
-    if "out" in known:
+    code = getattr(function, "__code__", None)
+    if code is not None and "out" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
         return function
+    known = _parameters(function)
 
     def call(*args: Any, out: Any = None, **options: Any) -> Any:
         if known and options and not options.keys() <= known:
             options = _renamed(options, known)
-        if out is None:
-            return function(*args, **options)
-        return into(out, function, args, options)
+        try:
+            if out is None:
+                return function(*args, **options)
+            return into(out, function, args, options)
+        except AttributeError as fault:
+            place = _place(fault, args)
+            if place is None:
+                raise
+            names = inspect.unwrap(function).__code__.co_varnames
+            value = args[place]
+        raise not_a("Tensor", made.__name__, names[place], place + 1, value)
 
     made: Any = call
     named: Any = function
