@@ -280,13 +280,16 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor
 
 def logaddexp2(input: Any, other: Any) -> Any:
     """``log2(2**input + 2**other)``, without overflow."""
-    if input.__class__ is Tensor and other.__class__ is Tensor:
-        dtype = dtypes.promote_types(input.dtype, other.dtype)
-        input, other = input.to(dtype), other.to(dtype)
+    given = [v.dtype for v in (input, other) if v.__class__ is Tensor]
+    if len(given) == 2 and given[0] is not given[1]:
+        wide = dtypes.promote_types(*given)
+        input, other = input.to(wide), other.to(wide)
     ln2 = 0.6931471805599453
-    return called(
-        O["logaddexp"](input * ln2, other * ln2) / ln2, "Logaddexp2Backward0", input, other
-    )
+    out = O["logaddexp"](input * ln2, other * ln2) / ln2
+    if given and max(dtype.kind for dtype in given) < 2:
+        said = f'"logaddexp2_cpu" not implemented for {given[0].scalar_name!r}'
+        raise UnwrittenFault("E0309", said, help="write x.float()")
+    return called(out, "Logaddexp2Backward0", input, other)
 
 
 def ldexp(input: Any, other: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine.dtypes import complex64, complex128
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.ops.errors import Fault, RuntimeFault, UnwrittenFault
 from gradcli.ops.operator import Operator
@@ -25,6 +26,8 @@ def refused(op: Operator, inputs: Sequence[Any]) -> Fault | None:
         said = op.refuses(dtypes, len(inputs))
         return None if said is None else _fault(RuntimeFault, op, dtypes, said)
     highest = max(dtypes, key=lambda d: d.kind, default=None)
+    if highest is not None and any(v.__class__ is complex for v in inputs):
+        highest = complex128 if highest.name in ("float64", "complex128") else complex64
     if highest is None or op.refuses is None:
         return None
     for kinds, said in op.refuses.items():
