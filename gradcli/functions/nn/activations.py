@@ -99,7 +99,9 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: b
     if input.dtype.kind < 2:
         min_val, max_val = int(min_val), int(max_val)
     held = _O["where"](input >= max_val, max_val, input)
-    return called(_O["where"](input <= min_val, min_val, held), "HardtanhBackward0", input)
+    return called(
+        _O["where"](input <= min_val, min_val, held), "HardtanhBackward0", input, leads=input
+    )
 
 
 def _like(value: Any, input: Any) -> Any:
@@ -179,7 +181,12 @@ def hardswish(input: Any, inplace: bool = False) -> Any:
 
 def hardshrink(input: Any, lambd: float = 0.5) -> Any:
     """``input`` where it is further from 0 than ``lambd``, else 0."""
-    return called(_O["where"](_O["abs"](input) <= lambd, 0.0, input), "HardshrinkBackward0", input)
+    return called(
+        _O["where"](_O["abs"](input) <= lambd, 0.0, input),
+        "HardshrinkBackward0",
+        input,
+        leads=input,
+    )
 
 
 def softshrink(input: Any, lambd: float = 0.5) -> Any:
@@ -190,7 +197,7 @@ def softshrink(input: Any, lambd: float = 0.5) -> Any:
         )
     moved = _O["where"](input > 0, input - lambd, input + lambd)
     out = _O["where"](_O["abs"](input) <= lambd, 0.0, moved)
-    return called(out, "SoftshrinkBackward0", input)
+    return called(out, "SoftshrinkBackward0", input, leads=input)
 
 
 def tanhshrink(input: Any) -> Any:
@@ -201,7 +208,12 @@ def tanhshrink(input: Any) -> Any:
 def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
     """``input`` where it is above the threshold, else ``value``."""
     refuse_derivative("threshold", threshold=threshold, value=value)
-    out = called(_O["where"](input <= threshold, float(value), input), "ThresholdBackward0", input)
+    out = called(
+        _O["where"](input <= threshold, float(value), input),
+        "ThresholdBackward0",
+        input,
+        leads=input,
+    )
     return input.copy_(out) if inplace else out
 
 
@@ -234,7 +246,11 @@ def prelu(input: Any, weight: Any) -> Any:
     else:
         weight = _O["reshape"](weight, ())
     return called(
-        _O["where"](input > 0, input, weight * input), "PreluKernelBackward0", input, weight
+        _O["where"](input > 0, input, weight * input),
+        "PreluKernelBackward0",
+        input,
+        weight,
+        leads=input,
     )
 
 
@@ -249,7 +265,9 @@ def rrelu(
         slope = ones_like(input).masked_scatter(
             below, rand((int(below.sum()),), dtype=float64) * (upper - lower) + lower
         )
-    out = called(_O["where"](input > 0, input, input * slope), "RreluWithNoiseBackward0", input)
+    out = called(
+        _O["where"](input > 0, input, input * slope), "RreluWithNoiseBackward0", input, leads=input
+    )
     return input.copy_(out) if inplace else out
 
 
