@@ -265,7 +265,7 @@ def _rewritten(name: str) -> Callable:
 
 
 def _rewritten_function(path: str) -> Callable:
-    return in_place.rewritten(found(path))
+    return in_place.rewritten(found(path), path.partition(".")[0] in ("indexing", "scatter"))
 
 
 def _turned(name: str) -> Callable:

@@ -11,7 +11,7 @@ from tests.behaviours.snippets import cells, printed
 from tests.support.oracles import load
 from tests.support.recorded import difference
 
-FILES = ("corners", "modes")
+FILES = ("corners", "modes", "nodes")
 CELLS = {file: cells([Path(__file__).parent / f"{file}.py"]) for file in FILES}
 RECORDS = {file: load(file)["cases"] for file in FILES}
 

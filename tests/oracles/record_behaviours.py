@@ -1,8 +1,8 @@
 """Record what PyTorch prints for the cells of tests/behaviours/cells and tests/autograd.
 
 Run in an environment that has torch 2.13.0 and NumPy:  python -m tests.oracles.record_behaviours
-Writes behaviours.json.gz, corners.json.gz and modes.json.gz beside itself. A cell that raises what
-it does not catch ends the run.
+Writes behaviours.json.gz, corners.json.gz, modes.json.gz and nodes.json.gz beside itself. A cell
+that raises what it does not catch ends the run.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def record(name: str, texts: dict[str, str]) -> None:
 
 def main() -> None:
     record("behaviours", cells())
-    for name in ("corners", "modes"):
+    for name in ("corners", "modes", "nodes"):
         record(name, cells([AUTOGRAD / f"{name}.py"]))
 
 

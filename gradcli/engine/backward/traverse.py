@@ -25,7 +25,7 @@ from gradcli.engine.record.piecewise_linear import zeros_of
 from gradcli.engine.record.rule_compiler import pull_recorded
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.engine.undo_log import current_log, undo
-from gradcli.ops.errors import Fault, LimitFault
+from gradcli.ops.errors import Fault, LimitFault, RuntimeFault
 from gradcli.ops.memory_budget import budget, charge
 
 RECORDED = 4096
@@ -43,9 +43,26 @@ BEGINS = 10.0
 
 class _Depth(threading.local):
     passes = 0
+    final: list[Callable[[], object]] | None = None  # to be called when the innermost has ended
 
 
 _depth = _Depth()
+
+
+def queue_callback(callback: Callable[[], object]) -> None:
+    """Call ``callback()`` when the backward pass under way has ended and leaves have their sums.
+
+    For hooks and custom functions; a callback may queue further ones. Raises RuntimeFault (E0407)
+    outside a pass.
+    """
+    if _depth.final is None:
+        raise RuntimeFault(
+            "E0407", "Final callbacks can only be installed during backward pass.",
+            help="queue it in a hook, or in the backward of a custom function",
+        )  # fmt: skip
+    _depth.final.append(callback)
+
+
 _by_age = attrgetter("seq")
 _quiet = np.errstate(all="ignore")  # as a decorator, which takes half the time of a block
 
@@ -109,10 +126,25 @@ def run(
         _on_a_fresh_stack(lambda: run(*ask))
         return
     _depth.passes += 1
+    outer, _depth.final = _depth.final, []
     try:
         _run(*ask)
+        if _depth.final:
+            _call_all(_depth.final, recorded)
     finally:
         _depth.passes -= 1
+        _depth.final = outer
+
+
+def _call_all(callbacks: list[Callable[[], object]], recorded: bool) -> None:
+    """Call what was queued in a pass, also what a callback adds, recorded where the pass was."""
+    before = current()
+    restore(before.recording(recorded, before.inference))
+    try:
+        for callback in callbacks:
+            callback()
+    finally:
+        restore(before)
 
 
 def _on_a_fresh_stack(work: Callable[[], None]) -> None:
@@ -400,6 +432,7 @@ def _pull_watched(
         pulled = _looked_at(node, g, recorded, careful)
     else:
         pulled = (None,) * len(node.edges)
+    extra = node.extra  # an unpack hook may have registered one
     if extra is not None and extra.post_hooks:
         pulled = after(node, pulled, g, recorded)
     if gone is not None and node.saved:

@@ -190,6 +190,7 @@ class AccumulateGrad(Node):
 
     op = Part("leaf", "leaf")
     leaf = True
+    dtype: Any  # that of the gradient, None for any
 
     def __init__(self, owner: Any) -> None:
         self.grad: Any = None
@@ -395,7 +396,8 @@ def changed(
     shape, dtype, edge = tensor
     known = f"[gradcli.{dtype.scalar_name}Tensor {list(shape)}]"
     if edge is not None and not edge.leaf:
-        known += f", which is output {edge.number} of {edge.name().rpartition('Backward')[0]},"
+        made = edge.name()
+        known += f", which is output {edge.number} of {made.rpartition('Backward')[0] or made},"
     hint = (
         "the backtrace further above shows the operation that failed to compute its gradient. The "
         "variable in question was changed in there or anywhere later. Good luck!"

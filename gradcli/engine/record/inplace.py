@@ -43,7 +43,7 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
         refuse_captured(target)
     elif _written_shortly(target, op, others, params):
         return target
-    for operand in (*others, target):  # the target too, as Tensor.abs_ may be called
+    for operand in (*others, target):  # the target in Tensor.abs_(what stands for one)
         if getattr(operand, "__gradcli_rank__", 0) > 1:
             result: Tensor = operand.__gradcli_write__(target, op, others, params)
             return result
@@ -90,7 +90,9 @@ def _written_shortly(
     where that has something to say against the write.
     """
     meta, dtype, x = target.meta, target.dtype, target.array
-    if meta is not None and (meta.base is not None or meta.views or meta.inference):
+    if meta is not None and (
+        meta.base is not None or meta.views or meta.twin is not None or meta.inference
+    ):
         return False
     if current().inference or not op.entrywise or len(params) != len(op.params):
         return False
@@ -156,6 +158,14 @@ def put_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
         set_item(apply(OPERATORS["getitem"], (target,), {"index": index}), Ellipsis, value)
         return
     old = _before_write(target, one_number, index if part else None)
+    if value.__class__ is complex and not target.dtype.is_complex:
+        if value.imag:
+            raise RuntimeFault(
+                "E0309",
+                f"value cannot be converted to type {target.dtype.c_name} without overflow",
+                help="write its .real",
+            )
+        value = value.real
     if not isinstance(value, int | float | bool | complex):
         value = as_input(
             OPERATORS["put"], value if not isinstance(value, list) else np.array(value)
@@ -168,6 +178,13 @@ def put_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
         if index is not Ellipsis:
             runs_once(twin)
     _after_write(target, twin, old.edge)
+
+
+def overtake(base: Tensor) -> None:
+    """After ``base`` came to be another view of its memory: views that cannot follow end here."""
+    for view in _views(base) if base.edge is not None else ():
+        if view.meta.made is not None:
+            view.edge = Stale(view)
 
 
 def rewrite(target: Tensor) -> Tensor:
@@ -229,6 +246,51 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
         )
     if base is not None and _share_memory(base.own_array()) and _in_graph(base, target, *others):
         raise _written_twice()  # the graph follows a write to all of such a base alone
+
+
+def overlap(target: Tensor, *others: Any, apart: bool = False) -> None:
+    """Raise RuntimeFault (E0409) where a write would read, elsewhere, what it has written.
+
+    In the same place too where ``apart``: entries that an index names are written to others.
+    """
+    if target.meta is None and not apart:
+        return
+    for other in others:
+        if (apart and other is target) or (
+            isinstance(other, Plain)
+            and other.meta is not None
+            and target.meta is not None
+            and other.meta.version is target.meta.version
+            and (apart or not _same_places(target.own_array(), other.array))
+            and _dense(target.own_array())
+            and _dense(other.array)
+            and np.may_share_memory(target.own_array(), other.array)
+        ):
+            raise RuntimeFault(
+                "E0409",
+                "unsupported operation: some elements of the input tensor and the written-to "
+                "tensor refer to a single memory location.",
+                help="Please clone() the tensor before performing the operation.",
+            )
+
+
+def _same_places(a: Any, b: Any) -> bool:
+    if a.shape != b.shape:
+        return False
+    if any(s != t and n != 1 for n, s, t in zip(a.shape, a.strides, b.strides, strict=True)):
+        return False
+    return a is b or a.__array_interface__["data"] == b.__array_interface__["data"]
+
+
+def _dense(a: Any) -> bool:
+    """Whether entries fill their memory without gaps, in whatever order of dimensions."""
+    step = a.itemsize
+    for stride, n in sorted(zip(a.strides, a.shape, strict=True)):
+        if n != 1:
+            if stride != step:
+                return False
+            step *= n
+    return True
 
 
 def _in_graph(*values: Any) -> bool:
@@ -300,6 +362,9 @@ def _after_write(target: Tensor, result: Tensor, before: Any) -> Tensor:
         take_into_base(target, onward=before is not None and before in target.edge.edges)
     elif meta.base is not None or meta.views:
         _overtaken(target if meta.base is None else meta.base)
+    root = meta if meta.base is None else meta.base.meta
+    if root.twin is not None and (tensor := root.twin()) is not None:
+        _overtaken(tensor)
     return target
 
 
@@ -363,8 +428,11 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
         written, before = _held(target._alias(target.edge)), _held(old)
         old = wrap(base.own_array(), base.dtype)
         if written.dtype.is_complex is base.dtype.is_complex:
-            places = {"index": places_in(target, base), "onward": onward}
-            record(OPERATORS["put"], [before, written], places, old)
+            whole = _indexed(before, target)
+            places = {"index": places_in(target, whole), "onward": onward}
+            found = whole._alias()
+            record(OPERATORS["put"], [whole, written], places, found)
+            old = found if whole is before else _reshaped(found, ())
         else:
             _put_parts(before, written, old)
             called(old, "CopySlices")
@@ -394,12 +462,24 @@ def _flipped(x: Tensor) -> Tensor:
 def entries_of_base(view: Tensor, base: Tensor) -> Tensor:
     """The entries of ``view`` as recorded from ``base``."""
     if view.dtype.is_complex is base.dtype.is_complex:
-        whole = base if base._flips is view._flips else _flipped(base)
+        whole = _indexed(base if base._flips is view._flips else _flipped(base), view)
         found = wrap(view.own_array(), view.dtype)
-        record(OPERATORS["getitem"], [whole], {"index": places_in(view, base)}, found)
+        record(OPERATORS["getitem"], [whole], {"index": places_in(view, whole)}, found)
         return found
     found = _parts_of_base(view, _held(base))
     return _flipped(found) if view._flips else found
+
+
+def _indexed(base: Tensor, view: Tensor) -> Tensor:
+    """``base``; a number of which ``view`` shows several entries as one that an index can name."""
+    shape = base.own_array().shape
+    return base if shape or view.own_array().size == 1 else _reshaped(base, (1,))
+
+
+def _reshaped(x: Tensor, shape: tuple[int, ...]) -> Tensor:
+    out = wrap(x.own_array().reshape(shape), x.dtype)
+    record(OPERATORS["reshape"], [x], {"shape": shape}, out)
+    return out
 
 
 def _parts_of_base(view: Tensor, base: Tensor) -> Tensor:
@@ -448,10 +528,12 @@ def _of_parts(parts: Tensor) -> Tensor:
 
 def places_in(view: Tensor, base: Tensor) -> tuple[Any, ...]:
     """The index that reads the entries of ``view`` from ``base``."""
-    if not base.array.ndim:
+    if not base.own_array().ndim:
         result: tuple[Any, ...] = (None,) * view.array.ndim
         return result
-    places = np.unravel_index(_positions(view.own_array(), base.own_array()), base.array.shape)
+    places = np.unravel_index(
+        _positions(view.own_array(), base.own_array()), base.own_array().shape
+    )
     return places if _share_memory(view.own_array()) else Apart(places)
 
 
