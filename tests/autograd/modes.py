@@ -141,3 +141,29 @@ with torch.no_grad():
 g.norm().backward()
 print(layer.weight.grad, layer.bias.grad)
 print(torch.autograd.functional.hessian(lambda x: layer(x).relu().sum(), x))
+
+# %% writing to what a graph saved
+allowed = torch.autograd.graph.allow_mutation_on_saved_tensors
+x = torch.tensor([0.5, 2.0], requires_grad=True)
+with allowed():
+    y = x.clone()
+    out = (y**2).sum()
+    y.sin_()
+    out.backward()
+    later = (y**2).sum()
+    try:
+        with allowed():
+            pass
+    except RuntimeError as fault:
+        print(fault)
+print(x.grad)
+for context in (allowed(), torch.enable_grad()):
+    try:
+        with context:
+            later.backward()
+    except AssertionError as fault:
+        print("refused", str(fault)[:30])
+x = torch.ones(1)
+x.resize_(1, 2).resize_(1, 2)
+x.resize_as_(torch.ones(3))
+print(x._version)
