@@ -167,3 +167,9 @@ x = torch.ones(1)
 x.resize_(1, 2).resize_(1, 2)
 x.resize_as_(torch.ones(3))
 print(x._version)
+
+# %% jacobians of complex numbers by forward mode
+jacobian = torch.autograd.functional.jacobian
+c = torch.tensor([0.5 + 1j, -2.0 + 0.25j])
+for function, point in ((lambda x: x * x, c), (torch.abs, c), (lambda x: x * (1 + 2j), c.real)):
+    print(jacobian(function, point, vectorize=True, strategy="forward-mode"))
