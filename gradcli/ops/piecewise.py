@@ -193,6 +193,7 @@ relu = elementwise(
     lambda x: np.maximum(0, x),
     lambda t, x: where(logical_not(x <= 0), t, 0.0),  # NaN has slope 1
     dtypes="keep",
+    node={"backward": "ThresholdBackwardBackward0"},
     doc="x where positive, else 0.",
     edges="slope 0 at 0",
     example="relu(x) --x 2",
@@ -211,6 +212,7 @@ leaky_relu = composite(
     "leaky_relu",
     lambda x, negative_slope: where(x > 0, x, x * negative_slope),
     params={"negative_slope": 0.01},
+    node={"backward": "LeakyReluBackwardBackward0"},
     doc="x where positive, else a small multiple of x.",
     edges="the negative slope at 0",
     example="leaky_relu(x) --x -2",
@@ -266,6 +268,7 @@ hardtanh = composite(
     "hardtanh",
     lambda x: where(logical_not(abs(x) >= 1), x, where(x < 0, -1.0, 1.0)),
     lambda x: np.clip(x, -1.0, 1.0),
+    node={"backward": "HardtanhBackwardBackward0"},
     doc="x held between -1 and 1.",
     edges="slope 0 at a bound",
     kink="at {0} = -1 and 1: derivative of hardtanh taken as 0",
