@@ -47,7 +47,7 @@ class FunctionNode(Node):
         self.arguments = arguments  # for each argument of the call whether it is a tensor
         self.outputs: list[Any] = []  # shape and dtype of each, None for what is no tensor
         self.ports: Any = None
-        self.fixed: frozenset[int] = frozenset()  # outputs without a derivative, whose zeros are not wanted
+        self.fixed: frozenset[int] = frozenset()  # outputs that have no derivative and no zeros
         self.shown: Any = None  # a weak reference to the ShownNode that a user holds
         self.saved = EMPTY
         self.seq = placed_number() if mode.placed else next_number()
