@@ -70,6 +70,8 @@ def rewritten(function: Callable, by_index: bool = False) -> Callable:
     """
 
     def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
+        if not isinstance(self, Plain):
+            return getattr(self, f"{function.__name__}_")(*args, **options)
         others = [a for a in args if isinstance(a, Plain) and a.ndim]
         if not (by_index and any(a.dtype is dtypes.bool_ for a in others)):
             overlap(self, *others, apart=by_index)
@@ -130,6 +132,8 @@ def turned(name: str, function: Callable) -> Callable:
     shown = _TURNED_NAMES.get(name, "".join(word.capitalize() for word in name.split("_")))
 
     def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
+        if not isinstance(self, Plain):
+            return getattr(self, f"{name}_")(*args, **options)
         check_writable(self, ())
         meta = self._meta()
         before = self._alias(self.edge)

@@ -75,13 +75,7 @@ class Batched(Layer):
         return Batched(change(self.value), self.__gradcli_rank__)
 
     def __gradcli_apply__(self, op: Any, args: tuple, params: dict) -> Any:
-        level = self.__gradcli_rank__
-        if level not in running.randomness:
-            raise RuntimeFault(
-                "E0414",
-                "a value of a vmap that has ended is used",
-                help="return it from the function that was mapped",
-            )
+        level = self.alive()
         if not any(holds(p, level) for p in params.values()):
             rule = rule_of(op)
             if rule is not None:
@@ -89,6 +83,18 @@ class Batched(Layer):
                 if found is not NotImplemented:
                     return self._noted(Batched(found, level), op, args)
         return self._each(lambda i: op(*pick(args, level, i), **pick(params, level, i)))
+
+    def alive(self) -> int:
+        """Its level. Raises RuntimeFault (E0414) where the vmap has ended."""
+        level: int = self.__gradcli_rank__
+        if level not in running.randomness:
+            raise RuntimeFault(
+                "E0414",
+                "a value of a vmap that has ended is used: your tensor may have escaped from "
+                "inside a function being vmapped",
+                help="return it from the function that was mapped",
+            )
+        return level
 
     def __gradcli_function__(self, definition: Any, args: tuple) -> Any:
         """A custom function: by its own vmap, or once for each element."""
@@ -170,7 +176,7 @@ class Batched(Layer):
 
     def write(self, value: Any) -> None:
         """Write to all values of the batch, each its own or all the same."""
-        if is_batched(value, self.__gradcli_rank__):
+        if is_batched(value, self.alive()):
             value = value.value
         elif hasattr(value, "shape"):
             value = OPERATORS["expand"](value, (self.count, *self.shape))
@@ -261,7 +267,7 @@ class Batched(Layer):
 
     def detach(self) -> Any:
         """The same values outside the graph, still a batch."""
-        return Batched(self.value.detach(), self.__gradcli_rank__)
+        return Batched(self.value.detach(), self.alive())
 
     def max(self, dim: Any = None, keepdim: bool = False) -> Any:
         """As Tensor's: of all entries, along a dimension, or of two values entry by entry."""
@@ -281,7 +287,7 @@ class Batched(Layer):
         else:
             rows = self.value
         found = getattr(rows, name)(normal_dim(dim, max(1, self.ndim)) + 1, keepdim)
-        return Extremes((Batched(part, self.__gradcli_rank__) for part in found), name)
+        return Extremes((Batched(part, self.alive()) for part in found), name)
 
     def pick_from(self, source: Any, index: Any) -> Any:
         """``source[index]`` where the index differs along the batch."""
@@ -298,20 +304,20 @@ class Batched(Layer):
 
     def item(self) -> Any:
         """Raises RuntimeFault (E0414): a batch is not one number."""
-        return self._one("you call .item() on").item()
+        return self._one(_CALLING.format("item")).item()
 
     def tolist(self) -> Any:
         """Raises RuntimeFault (E0414), as ``item()`` does."""
-        return self._one("you call .tolist() on").tolist()
+        return self._one(_CALLING.format("tolist")).tolist()
 
     def __bool__(self) -> bool:
-        return bool(self._one("the control flow depends on"))
+        return bool(self._one("data-dependent control flow: the way depends on"))
 
     def __float__(self) -> float:
-        return float(self._one("you convert to a number"))
+        return float(self._one(_CALLING.format("item")))
 
     def __int__(self) -> int:
-        return int(self._one("you convert to a number"))
+        return int(self._one(_CALLING.format("item")))
 
     __index__ = __int__
 
@@ -355,10 +361,13 @@ def _side_by_side(stack: Any, level: int, dim: int = 0) -> Any:
     return Batched(moveaxis(stack, dim, 0) if dim else stack, level)
 
 
+_CALLING = "calling .{}() on a Tensor reads"
+
+
 def _depends(what: str) -> RuntimeFault:
     return RuntimeFault(
         "E0414",
-        f"inside vmap {what} a value that is a whole batch",
+        f"inside vmap, {what} a value that is a whole batch",
         help="choose entry by entry with where(); or write a loop instead of vmap",
     )
 

@@ -123,7 +123,7 @@ def zeros_beside(members: Sequence[Any], like: Any) -> list:
 
 def moved(members: Sequence[Any]) -> list:
     """New objects in the places of ``members``, which are free to become something else."""
-    new = {id(member): _copied(member, _new(member.__class__)) for member in members}
+    new = {id(member): copy_slots(member, _new(member.__class__)) for member in members}
     kin = [weakref.ref(value) for value in new.values()]
     for old, value in zip(members, new.values(), strict=True):
         if isinstance(old, Layer):
@@ -136,7 +136,8 @@ def moved(members: Sequence[Any]) -> list:
     return list(new.values())
 
 
-def _copied(source: Any, target: Any) -> Any:
+def copy_slots(source: Any, target: Any) -> Any:
+    """``target``, an object of the same class, with all that ``source`` holds."""
     for slot in _SLOTS:
         try:
             slot.__set__(target, slot.__get__(source))
@@ -167,7 +168,7 @@ def demote(level: int) -> None:
             with no_grad():
                 store(was, value.content[0])
         value.__class__ = was.__class__
-        _copied(was, value)
+        copy_slots(was, value)
     for value, _ in alive:
         if isinstance(value, Plain) and value.meta is not None:
             meta = value.meta

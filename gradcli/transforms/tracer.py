@@ -293,6 +293,9 @@ class Operand(Conversions):
     def _version(self) -> int:
         return int(self.content._version)
 
+    def _is_view(self) -> bool:
+        return bool(self.content._is_view())
+
     def data_ptr(self) -> int:
         """Raises RuntimeFault (E0412): the value has no memory of its own."""
         return self.numpy()

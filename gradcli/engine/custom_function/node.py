@@ -229,6 +229,7 @@ def call(
         return chosen.__gradcli_function__(definition, args)
     tensors = [a for a in args if isinstance(a, Tensor)]
     edges = tuple(t.edge for t in tensors)
+    pushing = ctx is not None  # whoever gave ctx runs jvp next
     ctx = Context() if ctx is None else ctx
     ctx.needs_input_grad = tuple(isinstance(a, Tensor) and a.edge is not None for a in args)
     recording = mode.grad and any(e is not None for e in edges)
@@ -248,6 +249,8 @@ def call(
         node = FunctionNode(definition, ctx, edges, tuple(isinstance(a, Tensor) for a in args))
         ctx._gradcli_node = weakref.ref(node)
     outputs = _wrapped(node, ctx, outputs, tensors, definition)
+    if not pushing:
+        ctx._gradcli_for_forward = ()  # an output there would be a cycle: it points at the node
     return tuple(outputs) if isinstance(result, tuple) else outputs[0]
 
 

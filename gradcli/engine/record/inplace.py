@@ -43,9 +43,9 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
         refuse_captured(target)
     elif _written_shortly(target, op, others, params):
         return target
-    for other in others:
-        if getattr(other, "__gradcli_rank__", 0) > 1:
-            result: Tensor = other.__gradcli_write__(target, op, others, params)
+    for operand in (*others, target):  # the target too, as Tensor.abs_ may be called
+        if getattr(operand, "__gradcli_rank__", 0) > 1:
+            result: Tensor = operand.__gradcli_write__(target, op, others, params)
             return result
     check_writable(target, others)
     old = _before_write(target)
@@ -143,8 +143,10 @@ def set_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
         refuse_captured(target)
     if getattr(value, "__gradcli_rank__", 0) > 1:
         value.__gradcli_put__(target, index)
-        return
-    put_item(target, index, value, one_number)
+    elif isinstance(target, Plain):
+        put_item(target, index, value, one_number)
+    else:
+        target[index] = value
 
 
 def put_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -> None:
