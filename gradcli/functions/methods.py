@@ -171,16 +171,15 @@ def _conjugate_transpose(self: Any) -> Any:
 
 
 def _stride(self: Tensor, dim: int | None = None) -> Any:
-    steps = tuple(s // self.dtype.itemsize for s in self.own_array().strides)
+    array = self.own_array()
+    if not array.size and 0 in array.strides:  # NumPy gives some arrays without entries such
+        array = np.empty([n or 1 for n in array.shape], array.dtype)
+    steps = tuple(s // self.dtype.itemsize for s in array.strides)
     return steps if dim is None else steps[normal_dim(dim, len(steps))]
 
 
 def _storage_offset(self: Tensor) -> int:
-    array = base = self.own_array()
-    while isinstance(base.base, np.ndarray):
-        base = base.base
-    start, first = (a.__array_interface__["data"][0] for a in (array, base))
-    return (start - first) // self.dtype.itemsize
+    return (self.data_ptr() - self.untyped_storage().data_ptr()) // self.dtype.itemsize
 
 
 def _resize_as(self: Tensor, other: Tensor, *, memory_format: Any = None) -> Tensor:

@@ -372,6 +372,8 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple:
                 "E0301", "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: "
                 f"{list(value.shape)}",
             )  # fmt: skip
+    if len({t.dtype for t in listed}) > 1:
+        raise RuntimeFault("E0309", "meshgrid expects all tensors to have the same dtype")
     if indexing not in ("ij", "xy"):
         raise RuntimeFault("E0304", f"indexing is 'ij' or 'xy', not {indexing!r}")
     shape = tuple(t.numel() for t in listed)

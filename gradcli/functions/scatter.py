@@ -159,7 +159,7 @@ def diag(input: Any, diagonal: int = 0) -> Any:
             "E0301", f"diag(): Supports 1D or 2D tensors. Got {rank}D",
             help="diag_embed makes matrices of the last dimension",
         )  # fmt: skip
-    return called(of_its_own(_main(input, diagonal)), "DiagonalBackward0_copy")
+    return called(O["clone"](_main(input, diagonal)), "DiagonalBackward0_copy", input)
 
 
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:

@@ -64,7 +64,7 @@ def _plain_part(part: Any) -> Any:
             return array.astype(np.int64)
         if array.dtype.kind not in "bui":
             raise _no_index("a list of other things than whole numbers")
-        return array
+        return array if array.ndim or array.dtype == np.bool_ else int(array)
     raise _no_index(f"a {type(part).__name__}", type(part).__name__)
 
 
