@@ -24,7 +24,7 @@ from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions import bitwise, in_place
 from gradcli.functions.index import HOMES, LATER, LATER_METHODS, found
 from gradcli.functions.lazy_table import LazyTable
-from gradcli.functions.subscripts import get_item, put_item
+from gradcli.functions.subscripts import delete_item, get_item, put_item
 from gradcli.ops.declaration.infix import METHODS as SIGN_METHODS
 from gradcli.ops.declaration.infix import MIRRORED, by_sign
 from gradcli.ops.dims import normal_dim
@@ -358,7 +358,8 @@ METHODS: Mapping[str, Any] = LazyTable(
     _call,
     {
         "__pos__": lambda self: self, "__invert__": bitwise.bitwise_not,
-        "__getitem__": get_item, "__setitem__": put_item, "__neg__": FUNCTIONS["neg"],
+        "__getitem__": get_item, "__setitem__": put_item, "__delitem__": delete_item,
+        "__neg__": FUNCTIONS["neg"],
         "__abs__": FUNCTIONS["abs"], "repeat": _repeat, "where": _where, "stride": _stride,
         "new": _new, "set_": _set, "resize_as_": _resize_as, "storage_offset": _storage_offset,
         "contiguous": _contiguous,

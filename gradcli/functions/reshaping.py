@@ -330,7 +330,16 @@ def unravel_index(indices: Any, shape: Any) -> tuple:
         raise TypeFault(
             "E0303", f"expected 'indices' to be integer dtype, but got {indices.dtype!r}"
         )
+    if not isinstance(shape, int | tuple | list):
+        raise TypeFault(
+            "E0303", f"expected 'shape' to be int or sequence of ints, but got {type(shape)}"
+        )
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    wrong = next((n for n in sizes if not isinstance(n, int)), None)
+    if wrong is not None:
+        raise TypeFault(
+            "E0303", f"expected 'shape' sequence to only contain ints, but got {type(wrong)}"
+        )
     if any(n < 0 for n in sizes):
         raise ValueFault("E0301", f"'shape' cannot have negative values, but got {sizes}")
     steps = np.cumprod((1, *sizes[:0:-1]))[::-1].tolist() if sizes else []

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.dtypes import bool_
+from gradcli.engine.dtypes import bool_, uint8
 from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.composite import called, is_batch, of_its_own
 from gradcli.engine.record.dtype_checks import one_type, same_dtype
@@ -24,7 +24,9 @@ from gradcli.ops.torch_messages import not_a
 
 
 def _array(index: Any) -> Any:
-    return index.array if isinstance(index, Plain) else index
+    if not isinstance(index, Plain):
+        return index
+    return index.array.astype(bool) if index.dtype is uint8 else index.array  # a mask of old
 
 
 def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Any:
