@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 from gradcli.engine import Tensor
+from gradcli.engine.backward.traverse import queue_callback
 from gradcli.ops.errors import TypeFault
 
 
@@ -24,6 +26,8 @@ class Variable(metaclass=_Anything):
         >>> gradcli.autograd.Variable(gradcli.ones(2), requires_grad=True)
         tensor([1., 1.], requires_grad=True)
     """
+
+    _execution_engine = SimpleNamespace(queue_callback=queue_callback)
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool = False) -> Any:
         """The leaf; ``volatile`` is accepted and does nothing, as in PyTorch."""

@@ -254,7 +254,26 @@ def angle(input: Any) -> Any:
 
 
 def polar(abs: Any, angle: Any) -> Any:
-    """Complex numbers of a size and an angle."""
+    """Complex numbers of a size and an angle. Raises RuntimeFault (E0309) but for two of one float
+    dtype, TypeFault (E0303) for what is no tensor.
+    """
+    for position, (name, part) in enumerate((("abs", abs), ("angle", angle)), 1):
+        if not hasattr(part, "dtype"):
+            raise not_a("Tensor", "polar", name, position, part)
+    names = abs.dtype.scalar_name, angle.dtype.scalar_name
+    if not (abs.dtype.is_floating_point and angle.dtype.is_floating_point):
+        raise RuntimeFault(
+            "E0309",
+            "Expected both inputs to be Half, Float or Double tensors but got "
+            + " and ".join(names),
+        )
+    if abs.dtype is not angle.dtype:
+        raise RuntimeFault(
+            "E0309",
+            f"Expected object of scalar type {names[0]} but got scalar type {names[1]} for second "
+            "argument",
+            help="write angle.to(abs.dtype)",
+        )
     return O["of_parts"](abs * O["cos"](angle), abs * O["sin"](angle))
 
 

@@ -19,7 +19,7 @@ from gradcli.functions.reshaping import at_least, movedim, tensor_split
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import IndexFault, RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import is_number, refuse_derivative
+from gradcli.ops.operator import refuse_derivative
 from gradcli.ops.torch_messages import not_a
 
 
@@ -35,8 +35,11 @@ def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool 
     An entry that is named more than once keeps the last value written to it. The gradient goes to
     that value alone, in reverse and in forward mode; PyTorch's reverse mode gives it to each of the
     values, and its documentation calls such gradients incorrect. The same holds for ``put``,
-    ``index_copy``, ``scatter`` and ``x[index] = value``.
+    ``index_copy``, ``scatter`` and ``x[index] = value``. Raises TypeFault (E0303) for values that
+    are no tensor, RuntimeFault (E0309) for those of another dtype.
     """
+    if not hasattr(values, "dtype"):
+        raise not_a("Tensor", "index_put", "values", 2, values)
     one_type(input, values)
     for part in indices:
         if is_batch(part):
@@ -45,7 +48,6 @@ def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool 
     if not accumulate:
         return called(O["put"](input, values, index), "IndexPutBackward0")
     shape = np.empty(tuple(input.shape), bool)[index].shape
-    values = input.new_full((), values) if is_number(values) else values
     added = O["scatter"](O["expand"](values, shape), tuple(input.shape), index)
     return called(input + added, "IndexPutBackward0")
 

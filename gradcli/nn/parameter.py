@@ -21,7 +21,7 @@ class Parameter(Tensor):
         tensor([1., 2.], requires_grad=True)
     """
 
-    __slots__ = ("__dict__",)
+    __slots__ = ()
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
         """A leaf with the memory of ``data``; of a conjugate view it is a copy."""
@@ -59,7 +59,7 @@ class Parameter(Tensor):
 class Buffer(Tensor):
     """A tensor that a module keeps but does not learn; ``register_buffer`` as an assignment."""
 
-    __slots__ = ("__dict__",)
+    __slots__ = ()
     persistent: bool
 
     def __new__(cls, data: Tensor, *, persistent: bool = True) -> Buffer:

@@ -27,6 +27,7 @@ from gradcli.ops.memory_budget import step
 from gradcli.ops.operator import OPERATORS
 from gradcli.ops.reduction import moveaxis
 from gradcli.transforms.batch_rules import rule_of
+from gradcli.transforms.func_checks import drawn
 from gradcli.transforms.levels import running
 from gradcli.transforms.memory import movable, moved, note_promoted, zeros_beside
 from gradcli.transforms.reverse import gradients
@@ -40,7 +41,9 @@ from gradcli.transforms.tracer import (
     shares,
     snapshot,
     store,
+    tensors_of,
 )
+from gradcli.transforms.tree import flatten, over, unflatten
 
 
 class VmapInfo(NamedTuple):
@@ -120,17 +123,30 @@ class Batched(Layer):
     def _by_vmap(self, definition: Any, args: tuple) -> Any:
         """``vmap(info, in_dims, *args)`` of a custom function: its results and where they are."""
         level = self.__gradcli_rank__
-        own = [is_batched(a, level) for a in args]
-        values = [a.value if mine else a for a, mine in zip(args, own, strict=True)]
-        dims = tuple(0 if mine else None for mine in own)
-        result, out_dims = definition.vmap(
-            VmapInfo(self.count, running.randomness[level]), dims, *values
-        )
-        if not isinstance(result, tuple):
-            return _placed(result, out_dims, level)
-        if not isinstance(out_dims, tuple):
-            out_dims = (out_dims,) * len(result)
-        return tuple(_placed(r, d, level) for r, d in zip(result, out_dims, strict=True))
+        given = over(lambda a: a.value if is_batched(a, level) else a, list(args))
+        dims = tuple(over(lambda a: 0 if is_batched(a, level) else None, list(args)))
+        returned = definition.vmap(VmapInfo(self.count, running.randomness[level]), dims, *given)
+        if not isinstance(returned, tuple) or len(returned) != 2:
+            several = isinstance(returned, tuple)
+            raise RuntimeFault(
+                "E0411",
+                "Expected the vmap staticmethod to have two returns, an output and out_dims with "
+                "pytree structure compatible with the output. Got "
+                f"{f'{len(returned)} returns' if several else f'a {type(returned)}'} instead",
+            )
+        result, out_dims = returned
+        leaves, shape = flatten(result)
+        places, nested = flatten(out_dims)
+        if nested is None:
+            places = places * len(leaves)
+        elif nested != shape:
+            raise RuntimeFault(
+                "E0411",
+                "The autograd.Function's vmap staticmethod returned an incompatible (output, "
+                f"out_dims) tuple: the output has structure {drawn(shape)}, out_dims is {out_dims}",
+                help="give one dimension or None for each output, nested as they are",
+            )
+        return unflatten([_placed(r, d, level) for r, d in zip(leaves, places, strict=True)], shape)
 
     def each_of(self, function: Any, args: tuple, options: dict) -> Any:
         """A function that looks at numbers, once for each element."""
@@ -172,6 +188,8 @@ class Batched(Layer):
         source = args[0]
         if op.kind == "linear" and source.__class__ is Batched and shares(out, source):
             source.note_view(out)
+        else:
+            _apart(out, 0, args)
         return out
 
     def write(self, value: Any) -> None:
@@ -344,6 +362,30 @@ class Batched(Layer):
             if np.all(same | (numbers != numbers)):
                 return self.content[0]
         return None
+
+
+def _apart(value: Any, levels: int, args: Sequence[Any]) -> None:
+    """Lay out a new result with the elements one behind the other, each as if it were alone.
+
+    NumPy lays a result out like its operands, so that elements which are mapped over along a later
+    dimension lie between each other. Of one alone ``reshape`` gives a view, of those a copy.
+    """
+    if isinstance(value, Layer):
+        for part in value.components():
+            _apart(part, levels + value.batch, args)
+        return
+    array = value.array
+    if not isinstance(array, np.ndarray) or not array.size:
+        return
+    steps = [s if n > 1 else 0 for n, s in zip(array.shape, array.strides, strict=True)]
+    if max(steps[levels:], default=0) <= min((s for s in steps[:levels] if s), default=0):
+        return
+    if not any(steps[:levels]) or any(
+        np.may_share_memory(array, t.array) for a in args for t in tensors_of(a)
+    ):
+        return
+    order = [*range(levels), *sorted(range(levels, array.ndim), key=lambda d: -steps[d])]
+    value.array = np.ascontiguousarray(array.transpose(order)).transpose(np.argsort(order))
 
 
 def _placed(result: Any, dim: int | None, level: int) -> Any:

@@ -29,7 +29,7 @@ from gradcli.transforms.levels import running
 from gradcli.transforms.tracer import Layer, bottom, chain_of, memory_of, operands_of, store
 
 _new = object.__new__
-_SLOTS = [getattr(Slots, name) for name in Slots.__slots__ if name != "__weakref__"]
+_SLOTS = [getattr(Slots, name) for name in Slots.__slots__ if not name.startswith("__")]
 
 
 def sharing(value: Any) -> list:

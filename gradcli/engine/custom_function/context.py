@@ -17,6 +17,12 @@ from gradcli.engine.tensor.storage import Version
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, TypeFault
 
+OF_NODE = frozenset((
+    "_input_metadata", "_sequence_nr", "metadata", "name", "next_functions", "register_hook",
+    "register_prehook",
+))  # fmt: skip
+"""What a user may ask of the node of a call, also through ``ctx``."""
+
 
 class Context:
     """The first argument of forward and backward; what the user leaves on it is its __dict__."""
@@ -38,6 +44,16 @@ class Context:
         self._gradcli_materialize = True
         self._materialize_non_diff_grads = True
         self._gradcli_node: Any = None  # a weak reference: the node holds this
+
+    def __getattr__(self, name: str) -> Any:
+        """What the node of the call has: in PyTorch the node is ctx."""
+        if name in OF_NODE and self._gradcli_node is not None:
+            node = self._gradcli_node()
+            if node is not None:
+                return getattr(node, name)
+        raise AttributeError(
+            f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self
+        )
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep tensors (or None) for backward, where ``saved_tensors`` gives them back."""
@@ -114,7 +130,7 @@ class Context:
     def _only_tensors(values: tuple[Any, ...], message: str) -> None:
         for value in values:
             if not isinstance(value, Tensor):
-                raise TypeFault("E0412", f"{message} {type(value).__name__}")
+                raise RuntimeFault("E0412", f"{message} {type(value).__name__}")
 
 
 def _saveable(method: str, tensors: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.custom_function.context import Context, Store
+from gradcli.engine.custom_function.context import OF_NODE, Context, Store
 from gradcli.engine.grad_mode import mode, transformed
 from gradcli.engine.graph.node import EMPTY, Cotangents, Node, Part, next_number, placed_number
 from gradcli.engine.graph.view_edges import FUNCTION, Severed
@@ -126,10 +126,7 @@ class ShownNode(Node):
 
 _NODE_OF: Any = ShownNode._gradcli_node.__get__  # type: ignore[attr-defined]
 _FIXED = frozenset(("metadata", "next_functions", "saved_tensors"))
-_PUBLIC = frozenset((
-    "_input_metadata", "_sequence_nr", "metadata", "name", "next_functions", "outputs",
-    "register_hook", "register_prehook",
-))  # fmt: skip
+_PUBLIC = OF_NODE | {"outputs"}
 
 
 @functools.lru_cache(maxsize=256)
@@ -196,6 +193,14 @@ def _fitted(r: Tensor, edge: Node, name: str, index: int) -> Any:
                 help="a gradient has the shape of the input it belongs to",
             )
         r = OPERATORS["sum_to"](r, want)
+    if r.dtype.is_complex and edge.dtype is not None and not edge.dtype.is_complex:
+        raise RuntimeFault(
+            "E0411",
+            f"Function {name} returned a {r.dtype} gradient at index {index}, but its input is "
+            f"{edge.dtype}: Expected isFloatingType(grad.scalar_type()) || (input_is_complex == "
+            "grad_is_complex) to be true",
+            help="return its real part, g.real, or have the forward take complex numbers",
+        )
     r = cast(r, edge.dtype)
     return r if mode.grad else r.array
 
@@ -294,7 +299,7 @@ def _wrapped(
             "The inputs that are modified inplace must all be outputs of the Function.",
             help="return what you gave to mark_dirty()",
         )
-    if definition.setup_context is not None and node is not None:
+    if definition.setup_context is not None:
         _refuse_saved_identity(ctx, given & returned - dirty)
     if node is not None:
         node.outputs = [
@@ -329,10 +334,11 @@ def _wrapped(
         if flows and out is t:
             made[id(t)] = (number, out)
         results.append(out)
-    if node is not None and ctx._gradcli_to_save:
-        node.saved = Store(ctx._gradcli_to_save, made)
-        mark(node)
+    to_save, ctx._gradcli_dirty = ctx._gradcli_to_save, ()  # whose place is at ctx's node: a cycle
+    if node is not None and to_save:
         ctx._gradcli_to_save = ()
+        node.saved = Store(to_save, made)
+        mark(node)
     return results
 
 
@@ -350,7 +356,9 @@ def _placed(
             raise RuntimeFault(
                 "E0412",
                 "If your Function modifies inplace an input that is a view of another Tensor, your "
-                "Function cannot return more than one Tensor.",
+                "Function cannot return more than one Tensor. This is not supported by the current "
+                "autograd engine. You should either make sure the input is not a view (using "
+                ".clone() for example) or make your Function only return one Tensor.",
                 help="give the function x.clone(), or return the written tensor alone",
             )
         keep_on(t, node.port(number))
@@ -383,7 +391,7 @@ def _refuse_saved_identity(ctx: Context, identities: set[int]) -> None:
     if any(id(t) in identities for t in ctx._gradcli_to_save if t is not None):
         raise RuntimeFault(
             "E0412",
-            "A input that has been returned as-is as output is being saved for backward. This is "
+            "An input that has been returned as-is as output is being saved for backward. This is "
             "not supported if you override setup_context.",
             help="return and save a view of the input, x.view_as(x), or set up ctx in forward",
         )

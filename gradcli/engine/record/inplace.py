@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.grad_mode import current, mode, restore, transformed
-from gradcli.engine.graph.node import AccumulateGrad, more
+from gradcli.engine.graph.node import AccumulateGrad, keeps_result, more
 from gradcli.engine.graph.view_edges import Stale, output_name, refusal
 from gradcli.engine.record.apply import apply, as_input, record
 from gradcli.engine.record.captures import refuse_captured
@@ -43,7 +43,7 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
         refuse_captured(target)
     elif _written_shortly(target, op, others, params):
         return target
-    for operand in (*others, target):  # the target too, as Tensor.abs_ may be called
+    for operand in (*others, target):  # the target in Tensor.abs_(what stands for one)
         if getattr(operand, "__gradcli_rank__", 0) > 1:
             result: Tensor = operand.__gradcli_write__(target, op, others, params)
             return result
@@ -354,7 +354,7 @@ def _after_write(target: Tensor, result: Tensor, before: Any) -> Tensor:
     if edge is not None:
         keep_on(target, edge)
         target.edge = edge
-        if edge.saved and edge.saved[-1] is not None:
+        if keeps_result(edge):
             extra = more(edge)
             extra.out_meta = meta
             extra.versions = (*(extra.versions or (0,) * len(edge.saved))[:-1], meta.version.number)

@@ -204,6 +204,7 @@ class saved_tensors_hooks:
     def __enter__(self) -> Any:
         if mode.saving_off is not None:
             raise RuntimeFault("E0407", mode.saving_off)
+        mode.watching = True  # what a hook does in a pass may be seen, as a hook that it registers
         mode.saving = (*mode.saving, self.hooks)
 
     def __exit__(self, *exc: object) -> None:

@@ -17,10 +17,11 @@ class Slots:
 
     A tensor that is written to with a value that carries a tangent has to carry one from then on,
     wherever it is referred to: the object becomes one of the other class, for which Python asks
-    that their layouts agree.
+    that their layouts agree. Attributes of the user's (``w.main_grad = g``) are in its
+    ``__dict__``, which Python makes when one is set.
     """
 
-    __slots__ = ("__weakref__", "array", "dtype", "edge", "meta")
+    __slots__ = ("__dict__", "__weakref__", "array", "dtype", "edge", "meta")
 
 
 class Version:

@@ -21,8 +21,20 @@ from gradcli.language.compile.resolve import Checked
 from gradcli.language.names import builtins
 from gradcli.language.names import table as names
 from gradcli.language.names.argument_checks import with_checks
-from gradcli.language.syntax.nodes import Assign, Binary, Call, ExprStmt, Name, Number, Sum, Unary
+from gradcli.language.syntax.nodes import (
+    Assign,
+    Binary,
+    Call,
+    Column,
+    Compare,
+    ExprStmt,
+    Name,
+    Number,
+    Sum,
+    Unary,
+)
 from gradcli.ops.errors import LimitFault
+from gradcli.ops.operator import Operator
 
 DEEPEST = 60
 """Expressions that nest deeper are left to generated code."""
@@ -30,6 +42,7 @@ DEEPEST = 60
 _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "+": builtins.add, "-": operator.sub, "*": builtins.multiply, "/": operator.truediv,
     "%": builtins.modulo, "**": builtins.power, "@": operator.matmul,
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
 _OF_TENSOR = {**_BINARY, "+": operator.add, "*": operator.mul}
 """The same where the left operand is a Tensor: nothing to bound."""
@@ -53,6 +66,12 @@ def _computing(name: str) -> Any:
     return names.NAMES[name]
 
 
+def _entrywise(name: str) -> bool:
+    operator = names.NAMES.get(name)
+    operator = getattr(operator, "operator", operator)
+    return operator.__class__ is Operator and operator.entrywise
+
+
 def walked(checked: Checked, inputs: Mapping[str, Any]) -> tuple[Any, dict[str, Any]] | None:
     """The value and the variables that the text leaves; None where code has to be made of it.
 
@@ -69,6 +88,7 @@ def walked(checked: Checked, inputs: Mapping[str, Any]) -> tuple[Any, dict[str, 
     imported = checked.imported
     called: dict[tuple[str, int], Callable[..., Any]] = {}
     result = None
+    row = 0  # of the columns in a long sum
 
     def value(node: Any, depth: int) -> Any:
         kind = node.__class__
@@ -103,24 +123,54 @@ def walked(checked: Checked, inputs: Mapping[str, Any]) -> tuple[Any, dict[str, 
                 x = known(arg.id) if arg.__class__ is Name else None
                 args.append(value(arg, depth + 1) if x is None else x)
             if _OPERANDS.issuperset(map(type, args)):
-                function = called.get((name, len(args)))
-                if function is None:
-                    if name in variables or name in imported:
-                        raise _GivenUp
-                    function = with_checks(_computing(name), len(args))
-                    called[name, len(args)] = function
-                return function(*args)
+                return function_of(name, len(args))(*args)
         elif kind is Sum:
-            terms = [value(term, depth + 1) for term in node.terms]
-            if _OPERANDS.issuperset(map(type, terms)):
-                from gradcli.language.runtime.sums import in_order  # texts of kilobytes only
-
-                return in_order(terms, node.order)
+            return summed(node, depth + 1)
+        elif kind is Column:
+            return node.values[row]
+        elif kind is Compare and len(node.ops) == 1:
+            a, b = value(node.left, depth + 1), value(node.rights[0], depth + 1)
+            if a.__class__ is Tensor and b.__class__ in _OPERANDS and node.ops[0] in _BINARY:
+                return _BINARY[node.ops[0]](a, b)
         elif kind is Unary:
             a = value(node.operand, depth + 1)
             if a.__class__ in _OPERANDS:
                 return _UNARY[node.op](a)
         raise _GivenUp
+
+    def function_of(name: str, count: int) -> Callable[..., Any]:
+        function = called.get((name, count))
+        if function is None:
+            if name in variables or name in imported:
+                raise _GivenUp
+            function = called[name, count] = with_checks(_computing(name), count)
+        return function
+
+    def summed(node: Sum, depth: int) -> Any:
+        from gradcli.language.runtime import sums  # texts of kilobytes only
+
+        nonlocal row
+        together = sums.Together(
+            lambda part: value(part, depth), _BINARY,
+            lambda name, count: function_of(name, count) if _entrywise(name) else None, DEEPEST,
+        )  # fmt: skip
+        terms: list[Any] = []
+        counts: list[int] = []
+        for term, count in zip(node.terms, node.counts, strict=True):
+            if count > 1:
+                try:
+                    terms.append(together.run(term, count))
+                    counts.append(count)
+                    continue
+                except sums.Apart:
+                    pass
+            for row in range(count):  # noqa: B007 - which Columns read
+                terms.append(value(term, depth))
+                counts.append(1)
+        flat = (x for t in terms for x in (t if t.__class__ is list else (t,)))
+        if not _OPERANDS.issuperset(map(type, flat)):
+            raise _GivenUp
+        return sums.in_order(terms, counts, node.order)
 
     try:
         for node in body:

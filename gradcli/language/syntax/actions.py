@@ -138,7 +138,13 @@ def binary(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Binary:
 
 def long_sum(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Sum:
     """A sum that the lexer took apart."""
-    return n.Sum(tuple(symbols[1:]), w.values[symbols[0]], start, end)
+    terms = tuple(symbols[1:])
+    counts = [1] * len(terms)
+    for i, term in enumerate(terms):
+        columns = (node for node in n.walk(term) if type(node) is n.Column)
+        if (column := next(columns, None)) is not None:
+            counts[i] = len(column.values)
+    return n.Sum(terms, tuple(counts), w.values[symbols[0]], start, end)
 
 
 def unary(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Unary:
@@ -223,8 +229,12 @@ def name(w: Tokens, start: int, end: int, _symbols: list[Any]) -> n.Name:
     return n.Name(text, start, end)
 
 
-def number(w: Tokens, start: int, end: int, _symbols: list[Any]) -> n.Number:
-    """A number, as an int, a float or a complex number."""
+def number(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Number | n.Column:
+    """A number, as an int, a float or a complex number; all of a column that stand in its place."""
+    texts: list[str] | None = w.values.get(symbols[0])
+    if texts is not None:
+        values = [int(text) if text.isdigit() else float(text) for text in texts]
+        return n.Column(values, texts, start, end)
     text = w.text[start:end]
     try:
         if text.isdigit() or text[:2] in _BASES or "_" in text:

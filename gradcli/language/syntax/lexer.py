@@ -36,6 +36,8 @@ LONG_SUM = 1 << 13
 """How many characters have to be left for a long sum; it is one with half of them."""
 _WINDOW = 1 << 16
 _LONG_TERM = 1 << 10
+_ALIKE = 16
+"""Terms that differ in their numbers only are read as one where there are so many of them."""
 
 OPENERS = {"(": ")", "[": "]", "{": "}"}
 CLOSERS = {")": "(", "]": "[", "}": "{"}
@@ -119,6 +121,14 @@ class Lexer:
         operator = r"[ \t]*+(?:\*\*?|//?|[%@^])[ \t]*+"
         sign = r"[ \t]*+[+-](?![=>])"
         return re.compile(rf"([ \t]*+{operand}(?:{operator}{operand})*+{sign})|(?s:.+)")
+
+    @functools.cached_property
+    def literal(self) -> re.Pattern[str]:
+        """A number in a term for which another may stand: a plain one, and no written exponent."""
+        no_exponent = "".join(rf"(?<!{re.escape(sign)}{more})" for sign in ("**", "^")
+                              for more in ("", " ", "-"))  # fmt: skip
+        value = r"(?:[0-9]{1,300}(?:\.[0-9]{0,300})?|\.[0-9]{1,300})(?:[eE][+-]?[0-9]{1,9})?"
+        return re.compile(rf"(?<![\w.]){no_exponent}(?!0[0-9]){value}(?![\w.])")
 
     def lex(self, source: Source, mode: str = "line", sums: bool = False) -> Tokens:
         """The tokens of a source; ``mode`` is ``"line"``, where ``^`` is power, or ``"file"``.
@@ -228,9 +238,10 @@ class _Scan:
         """Reads the long sum that begins at ``pos``, if one does, but for its last term; returns
         where to go on.
 
-        The terms are told apart by their text, and only the first of equal ones is taken to
-        pieces: LONG_SUM, which holds the order of the terms, then the tokens of each different
-        term, separated by _NEXT_TERM, then _SUM_END.
+        The terms are told apart by their text, and only the first of those that are alike but for
+        their numbers is taken to pieces: LONG_SUM, which holds the order of the terms, then the
+        tokens of each such term, separated by _NEXT_TERM, then _SUM_END. A NUMBER token for which
+        the others have other numbers holds them all.
         """
         find = self.lexer.term.findall
         pieces: list[str] = []  # terms, each with white space and the sign behind it
@@ -255,32 +266,69 @@ class _Scan:
             piece: number.setdefault(piece[:-1].strip(" \t"), len(number))
             for piece in dict.fromkeys(pieces)
         }
-        order = array("i", map(known.__getitem__, pieces))
+        starts = [*itertools.accumulate(map(len, pieces), initial=pos)]
+        first = dict(zip(reversed(pieces), reversed(starts[:-1]), strict=True))
+        begin: list[int] = []  # of each different term; others differ in white space or sign
+        for piece, term in known.items():
+            if term == len(begin):
+                begin.append(first[piece] + len(piece) - len(piece.lstrip()))
+        groups = self.alike([*number])
+        place = [0] * len(number)
+        for i, term in enumerate(term for terms, _ in groups for term in terms):
+            place[term] = i
+        places = {piece: place[term] for piece, term in known.items()}
+        order = array("i", map(places.__getitem__, pieces))
         minus = {piece for piece in known if piece[-1] == "-"}
         if minus:
             for i, piece in enumerate(pieces[:-1], 1):
                 if piece in minus:
                     order[i] = ~order[i]
-        starts = [*itertools.accumulate(map(len, pieces), initial=pos)]
-        first = dict(zip(reversed(pieces), reversed(starts[:-1]), strict=True))
         self.sums_from = at
 
         tokens, kind = self.tokens, self.lexer.kind
         tokens.sums = True
         tokens.values[len(tokens.kinds)] = order
+        texts = [*number]
         mark = kind["LONG_SUM"]
-        done = 0
-        for piece, term in known.items():
-            if term < done:  # written with other white space, or with another sign behind it
-                continue
-            done += 1
-            start = first[piece] + len(piece) - len(piece.lstrip())
+        for terms, columns in groups:
+            start = begin[terms[0]]
             tokens.add(mark, start, start)
             mark = kind["_NEXT_TERM"]
-            self.run(start, start + len(piece[:-1].strip()), True)
+            token = len(tokens.kinds)
+            self.run(start, start + len(texts[terms[0]]), True)
+            for offset, column in columns:
+                token = tokens.starts.index(start + offset, token)
+                tokens.values[token] = column
         end = at - len(pieces[-1]) + len(pieces[-1][:-1].rstrip())
         tokens.add(kind["_SUM_END"], end, end)
         return at - 1
+
+    def alike(self, texts: list[str]) -> list[tuple[list[int], list[tuple[int, list[str]]]]]:
+        """Puts the terms together that are alike but for their numbers.
+
+        Returns for each such group which terms are in it, and for each number in its first term
+        the offset there and what stands in its place in all of them. A term alone has no numbers.
+        """
+        literal, joined = self.lexer.literal, "\n".join(texts)
+        shapes = literal.sub("#", joined).split("\n")
+        groups: dict[str, list[int]] = {}
+        for i, shape in enumerate(shapes):
+            groups.setdefault(shape, []).append(i)
+        counts = {shape: shape.count("#") for shape in groups}
+        numbers = literal.findall(joined)
+        ends = [*itertools.accumulate(map(counts.__getitem__, shapes))]
+        found: list[tuple[list[int], list[tuple[int, list[str]]]]] = []
+        for shape, terms in groups.items():
+            count = counts[shape]
+            if len(terms) < _ALIKE or not count:
+                found += [([term], []) for term in terms]
+                continue
+            offsets = [m.start() for m in literal.finditer(texts[terms[0]])]
+            columns = [
+                [numbers[ends[term] - count + i] for term in terms] for i in range(count)
+            ]  # fmt: skip
+            found.append((terms, [*zip(offsets, columns, strict=True)]))
+        return found
 
     def sign(self, pos: int, stop: int) -> tuple[int, int]:
         """The kind and the length of the sign at ``pos``; opens and closes brackets."""

@@ -118,6 +118,13 @@ class Number(Expr):
     text: str
 
 
+class Column(Expr):
+    """What stands in one place of the terms of a ``Sum`` that are alike but for their numbers."""
+
+    values: list[int | float]
+    texts: list[str]
+
+
 class String(Expr):
     """A string, or the text between the fields of an f-string."""
 
@@ -145,11 +152,15 @@ class Binary(Expr):
 class Sum(Expr):
     """A long sum, term after term, of which each different one stands there once.
 
+    Terms that are alike but for their numbers are one, whose numbers are ``Column``s.
+
+    counts  for each term how many it stands for
     order   for each term of the sum the number of the one that it is written as, or ``~`` of that
-            where it is subtracted
+            where it is subtracted; a term with columns has as many numbers as it stands for
     """
 
     terms: tuple[Expr, ...]
+    counts: tuple[int, ...]
     order: array[int]
 
 
@@ -560,6 +571,30 @@ def walk(node: Node) -> Iterator[Node]:
         below = children(node)
         below.reverse()
         waiting.extend(below)
+
+
+def rows(node: Expr, count: int) -> list[Expr]:
+    """The ``count`` trees that a term with columns stands for; one without them is the only one."""
+    nodes = [*walk(node)]
+    nodes.reverse()
+    found: list[Expr] = []
+    for row in range(count):
+        made: dict[int, Node] = {}
+        for one in nodes:
+            if type(one) is Column:
+                made[id(one)] = Number(one.values[row], one.texts[row], one.start, one.end)
+                continue
+            changes: dict[str, Any] = {}
+            for name in one.fields:
+                held = getattr(one, name)
+                if type(held) is tuple and any(id(part) in made for part in held):
+                    changes[name] = tuple([made.get(id(part), part) for part in held])
+                elif id(held) in made:
+                    changes[name] = made[id(held)]
+            if changes:
+                made[id(one)] = one.replace(**changes)
+        found.append(made.get(id(node), node))  # type: ignore[arg-type]
+    return found
 
 
 def same(left: Node | None, right: Node | None) -> bool:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from gradcli.language.runtime.run import Program
+from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax import printer as p
 from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.operator import OPERATORS
@@ -20,9 +21,9 @@ from gradcli.symbolic.expr.sizes import is_plain, solved
 from gradcli.symbolic.printers.formula import FREE, Formula
 from gradcli.symbolic.printers.library_names import has_call, index_text, library_call, value_text
 from gradcli.symbolic.program.let import fresh_names
-from gradcli.symbolic.program.steps import COMPARISON, Step
+from gradcli.symbolic.program.steps import COMPARISON, MOST_TERMS, Step
 from gradcli.symbolic.shapes.declarations import Declaration
-from gradcli.symbolic.unsupported import NO_CLOSED_FORM
+from gradcli.symbolic.unsupported import NO_CLOSED_FORM, too_large
 
 TARGETS = {"numpy": ("numpy", "np"), "torch": ("torch", "torch"), "jax": ("jax.numpy", "jnp")}
 SPECIAL = {
@@ -48,12 +49,16 @@ def function_text(
     target        "numpy", "torch" or "jax"
     derivatives   expressions by variable, as ``Result.derivatives`` has them
 
-    Raises ValueFault (E0907) for another target, E0701 for an operator that has no counterpart.
+    Raises ValueFault (E0907) for another target, E0701 for an operator that has no counterpart and
+    for a sum that is too long.
     """
     if target not in TARGETS:
         raise ValueFault(
             "E0907", f"--code {target}: no such target", help=f"one of {', '.join(TARGETS)}"
         )
+    sums = (node for node in n.walk(program.names.module) if isinstance(node, n.Sum))
+    if any(len(total.order) > MOST_TERMS for total in sums):
+        raise too_large()
     formula = Formula([program, *derivatives.values()], declared, light=LIGHT)
     return _Writer(target, formula, list(derivatives), order, declared, title).text()
 

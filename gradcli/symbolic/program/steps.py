@@ -22,7 +22,7 @@ from gradcli.ops.errors import Fault
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.symbolic.expr import sizes
 from gradcli.symbolic.program.lookup import called_by_name, composed_function, not_imported
-from gradcli.symbolic.unsupported import at, no_closed_form, norm_of_order, unturned
+from gradcli.symbolic.unsupported import at, no_closed_form, norm_of_order, too_large, unturned
 
 BINARY = {sign: op.name for sign, op in by_sign().items() if sign in METHODS}
 COMPARISON = {sign: op.name for sign, op in by_sign().items() if sign in MIRRORED}
@@ -60,14 +60,69 @@ class Step:
 def writes_decimals(checked: Checked) -> bool:
     """Whether a text has numbers such as 0.3; halves are as good as fractions."""
     return any(
-        isinstance(node, n.Number) and isinstance(node.value, float) and 2 * node.value % 1
+        isinstance(value, float) and 2 * value % 1
         for node in n.walk(checked.module)
-    )
+        for value in (
+            (node.value,) if isinstance(node, n.Number)
+            else node.values if isinstance(node, n.Column) else ()
+        )
+    )  # fmt: skip
 
 
 def steps_of(checked: Checked) -> list[Step]:
     """The steps of a checked text; the last one is the value. Raises a fault (E0701, E0201)."""
     return _Flattening(checked).run()
+
+
+def _exact(value: float, text: str) -> Fraction:
+    """A number as it is written: 0.1 is a tenth."""
+    decimal = isinstance(value, float) and "x" not in text.lower()
+    return Fraction(text.replace("_", "")) if decimal else Fraction(value)
+
+
+def _like_terms(total: n.Sum) -> tuple[list[n.Expr], list[Fraction]]:
+    """The different terms of a long sum, and how often each stands there. Raises Fault (E0701).
+
+    Terms that are a number times the same are one.
+    """
+    often = [0] * sum(total.counts)
+    for i in total.order:
+        often[i if i >= 0 else ~i] += 1 if i >= 0 else -1
+    terms: list[n.Expr] = []
+    times: list[Fraction] = []
+    at = 0
+    for term, count in zip(total.terms, total.counts, strict=True):
+        counted, at = often[at : at + count], at + count
+        split = _coefficient(term)
+        if split is not None:
+            column, rest = split
+            terms.append(rest)
+            numbers = zip(column.values, column.texts, counted, strict=True)
+            times.append(sum((_exact(x, text) * k for x, text, k in numbers), Fraction()))
+            continue
+        if len(terms) + count > MOST_TERMS:
+            raise too_large()
+        terms += n.rows(term, count)
+        times += map(Fraction, counted)
+    return terms, times
+
+
+MOST_TERMS = 2_000
+"""Different terms of a long sum: the form of more is not written down. A function that adds more is
+too deep for Python's compiler."""
+
+
+def _coefficient(term: n.Expr) -> tuple[n.Column, n.Expr] | None:
+    """The numbers and the rest of a term that is a number times what has no column."""
+    if isinstance(term, n.Column):
+        return term, n.Number(1, "1", term.start, term.end)
+    if isinstance(term, n.Binary) and term.op == "*":
+        for column, rest in ((term.left, term.right), (term.right, term.left)):
+            if isinstance(column, n.Column) and not any(
+                isinstance(node, n.Column) for node in n.walk(rest)
+            ):
+                return column, rest
+    return None
 
 
 class _Flattening:
@@ -157,15 +212,12 @@ class _Flattening:
         self.steps.append(Step(op, node, inputs, params, value))
         return len(self.steps) - 1
 
-    def multiples(self, node: n.Node, terms: list[int], order: Sequence[int]) -> int:
+    def multiples(self, node: n.Node, terms: list[int], times: Sequence[Fraction]) -> int:
         """The steps of a long sum: its different terms, each as often as it stands there."""
-        times = [0] * len(terms)
-        for i in order:
-            times[i if i >= 0 else ~i] += 1 if i >= 0 else -1
         found = None
         for term, count in zip(terms, times, strict=True):
             if count != 1:
-                self.steps.append(Step("number", node, [], {}, Fraction(count)))
+                self.steps.append(Step("number", node, [], {}, count))
                 self.steps.append(Step("mul", node, (len(self.steps) - 1, term)))
                 term = len(self.steps) - 1
             if found is not None:
@@ -204,14 +256,12 @@ class _Flattening:
         if kind is n.Number:
             if isinstance(node.value, complex) or node.value - node.value != 0:
                 raise self.refuse("a complex or infinite number", node)
-            exact = Fraction(node.text.replace("_", "")) if "x" not in node.text.lower() and (
-                isinstance(node.value, float)
-            ) else Fraction(node.value)  # fmt: skip
-            return "number", [], {}, exact
+            return "number", [], {}, _exact(node.value, node.text)
         if kind is n.Binary:
             return BINARY[node.op], [node.left, node.right], {}, None
         if kind is n.Sum:
-            return "long_sum", list(node.terms), {}, node.order
+            terms, times = _like_terms(node)
+            return "long_sum", terms, {}, times
         if kind is n.Unary and node.op in "+-":
             return ("neg" if node.op == "-" else "alias"), [node.operand], {}, None
         if kind is n.Compare and all(op in COMPARISON for op in node.ops):
