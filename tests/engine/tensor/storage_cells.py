@@ -46,7 +46,7 @@ for wrong in (
     try:
         wrong()
     except RuntimeError as fault:
-        print(str(fault)[-20:])
+        print(type(fault).__name__)
 z = torch.zeros(1, dtype=torch.complex128)
 z.data = y
 x[0, 0] = 9j
