@@ -90,8 +90,10 @@ from gradcli.engine.grad_mode import (
     inference_mode,
     is_grad_enabled,
     is_inference_mode_enabled,
+    is_warn_always_enabled,
     no_grad,
     set_grad_enabled,
+    set_warn_always,
 )
 from gradcli.engine.record.out import with_out as _with_out
 from gradcli.functions.index import LATER as _FUNCTIONS_LATER
@@ -203,7 +205,7 @@ LATER = {
     "finfo": "engine.dtypes", "iinfo": "engine.dtypes",
     "is_anomaly_enabled": "engine.backward.anomaly",
     "is_anomaly_check_nan_enabled": "engine.backward.anomaly",
-    "vmap": "func", "compile": "jit",
+    "vmap": "func", "compile": "jit", "load": "utils.serialization", "save": "utils.serialization",
 }  # fmt: skip
 """Functions whose modules are loaded with their first use, each with its module."""
 
@@ -229,11 +231,11 @@ __all__ = [
     "from_numpy", "frombuffer", "full", "full_like", "get_default_device", "get_default_dtype",
     "get_rng_state", "half", "inf", "inference_mode", "initial_seed", "int", "int8", "int16",
     "int32", "int64", "is_complex", "is_floating_point", "is_grad_enabled", "is_inference",
-    "is_inference_mode_enabled", "is_nonzero", "is_tensor", "linspace", "logspace", "long",
-    "manual_seed", "max", "min", "multinomial", "nan", "no_grad", "normal", "numel", "ones",
-    "ones_like", "pi", "poisson", "preserve_format", "promote_types", "rand", "rand_like",
-    "randint", "randn", "randn_like", "randperm", "range", "result_type", "seed",
+    "is_inference_mode_enabled", "is_nonzero", "is_tensor", "is_warn_always_enabled", "linspace",
+    "logspace", "long", "manual_seed", "max", "min", "multinomial", "nan", "no_grad", "normal",
+    "numel", "ones", "ones_like", "pi", "poisson", "preserve_format", "promote_types", "rand",
+    "rand_like", "randint", "randn", "randn_like", "randperm", "range", "result_type", "seed",
     "set_default_device", "set_default_dtype", "set_grad_enabled", "set_printoptions",
-    "set_rng_state", "short", "strided", "tensor", "tril_indices", "triu_indices", "typename",
-    "uint8", "zeros", "zeros_like",
+    "set_rng_state", "set_warn_always", "short", "strided", "tensor", "tril_indices",
+    "triu_indices", "typename", "uint8", "zeros", "zeros_like",
 ]  # fmt: skip

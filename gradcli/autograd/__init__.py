@@ -6,7 +6,14 @@ from gradcli.autograd.variable import Variable
 from gradcli.engine import backward, grad
 from gradcli.engine.backward.anomaly import detect_anomaly, set_detect_anomaly
 from gradcli.engine.custom_function.function import Function
-from gradcli.engine.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+from gradcli.engine.grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_multithreading_enabled,
+    no_grad,
+    set_grad_enabled,
+    set_multithreading_enabled,
+)
 
 
 def __getattr__(name: str) -> object:
@@ -20,6 +27,6 @@ def __getattr__(name: str) -> object:
 
 __all__ = [
     "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "function", "functional",
-    "grad", "gradcheck", "gradgradcheck", "graph", "inference_mode", "no_grad",
-    "set_detect_anomaly", "set_grad_enabled",
+    "grad", "gradcheck", "gradgradcheck", "graph", "inference_mode", "is_multithreading_enabled",
+    "no_grad", "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled",
 ]  # fmt: skip

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from gradcli.engine import Tensor
+from gradcli.engine.grad_mode import current
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
 from gradcli.transforms.dual import Dual, is_dual
@@ -80,8 +81,15 @@ class dual_level:
         exit_dual_level()
 
 
+def _check_level(level: int | None) -> None:
+    if level not in (None, 0):
+        raise RuntimeFault("E0414", "Nested forward mode AD is not supported at the moment")
+
+
 def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
-    """``tensor`` with a tangent of its shape. Raises RuntimeFault: E0414 (outside a level), E0301.
+    """``tensor`` with a tangent of its shape; a write to it writes to both.
+
+    Raises RuntimeFault: E0414 (outside a level), E0301.
 
     TypeFault (E0303) for what is no tensor.
     """
@@ -92,6 +100,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             "enter_dual() first.",
             help="put it inside `with forward_ad.dual_level():`",
         )
+    _check_level(level)
     for value in (tensor, tangent):
         if not isinstance(value, Tensor):
             raise TypeFault("E0303", f"make_dual takes tensors, got {type(value).__name__}")
@@ -104,6 +113,13 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             )
     if is_dual(tensor, running.dual[-1]):
         raise RuntimeFault("E0414", "the tensor has a tangent at this level already")
+    if is_dual(tangent, running.dual[-1]):
+        raise RuntimeFault(
+            "E0414",
+            "Trying to set a forward gradient that has a forward gradient at the same level. This "
+            "is not supported.",
+            help="make the dual of unpack_dual(tangent).primal",
+        )
     if tuple(tensor.shape) != tuple(tangent.shape):
         raise RuntimeFault(
             "E0301",
@@ -112,11 +128,21 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             f"given forward gradient is of size {list(tangent.shape)}.",
         )
     primal = tensor.view(tensor.shape) if isinstance(tensor, Plain) else tensor
-    return Dual(primal, lifted(tangent, running.vmaps), running.dual[-1])
+    made = Dual(primal, lifted(tangent, running.vmaps), running.dual[-1])
+    made.take_tangent()
+    return made
 
 
 def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
-    """The value and the tangent; the tangent is None outside the level and for a plain tensor."""
+    """The value and the tangent: None outside the level, in inference mode, for a plain tensor.
+
+    Raises TypeFault (E0303) for what is no tensor.
+    """
+    _check_level(level)
+    if running.dual and not isinstance(tensor, Tensor):
+        raise TypeFault("E0303", f"unpack_dual takes a tensor, got {type(tensor).__name__}")
     if running.dual and is_dual(tensor, running.dual[-1]):
-        return UnpackedDualTensor(tensor.primal, tensor.tangent)
+        primal = tensor.primal
+        primal = primal.view(primal.shape) if isinstance(primal, Plain) else primal
+        return UnpackedDualTensor(primal, None if current().inference else tensor.tangent)
     return UnpackedDualTensor(tensor.primal if isinstance(tensor, Dual) else tensor, None)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
-from gradcli.engine import Tensor, wrap
+from gradcli.engine import Tensor
+from gradcli.engine.backward.traverse import queue_callback
 from gradcli.ops.errors import TypeFault
 
 
@@ -25,6 +27,8 @@ class Variable(metaclass=_Anything):
         tensor([1., 1.], requires_grad=True)
     """
 
+    _execution_engine = SimpleNamespace(queue_callback=queue_callback)
+
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool = False) -> Any:
         """The leaf; ``volatile`` is accepted and does nothing, as in PyTorch."""
         if data is None:
@@ -35,4 +39,4 @@ class Variable(metaclass=_Anything):
             raise TypeFault(
                 "E0303", f"Variable data has to be a tensor, but got {type(data).__name__}"
             )
-        return wrap(data.own_array(), data.dtype).requires_grad_(requires_grad)
+        return data._alias().requires_grad_(requires_grad)

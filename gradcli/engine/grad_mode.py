@@ -129,15 +129,17 @@ class _Modes:
     watching         whether any hook was ever registered: only then can anyone see in which order
                      leaves receive their gradients
     warned_of_cycle  whether backward(create_graph=True) has warned: once is enough
+    warn_always      unless this was set, for the process, by ``set_warn_always``
     """
 
-    __slots__ = ("branches", "inferring", "warned_of_cycle", "watching")
+    __slots__ = ("branches", "inferring", "warn_always", "warned_of_cycle", "watching")
 
     def __init__(self) -> None:
         self.branches = False
         self.inferring = False
         self.watching = False
         self.warned_of_cycle = False
+        self.warn_always = False
 
     mixes = _mode("mixes")
     placed = _mode("placed")
@@ -193,6 +195,8 @@ class Transform:
 
 class _Transformed(threading.local):
     """The transforms that run in the calling thread, innermost last."""
+
+    multithreading = True  # as the thread set it
 
     def __init__(self) -> None:
         self.by: list[Transform] = []
@@ -255,6 +259,16 @@ def is_grad_enabled() -> bool:
 def is_inference_mode_enabled() -> bool:
     """Whether ``inference_mode`` is on."""
     return mode.inference
+
+
+def set_warn_always(b: bool) -> None:
+    """Whether a warning that is given once is given every time, as in tests of programs."""
+    mode.warn_always = bool(b)
+
+
+def is_warn_always_enabled() -> bool:
+    """Whether ``set_warn_always`` is on."""
+    return mode.warn_always
 
 
 _GENERATOR = 0x20
@@ -397,6 +411,33 @@ class set_grad_enabled(_Switch):
         inside = state.recording(self.value, state.inference)
         self.previous.append((before, inside))
         restore(inside)
+
+
+class set_multithreading_enabled(_Switch):
+    """Accepted for programs that switch it: backward runs in the calling thread either way.
+
+    Switches at once; as a context manager, until its end.
+    """
+
+    bare = False
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__()
+        self.enabled = bool(mode)
+        self.__enter__()
+
+    def __enter__(self) -> None:
+        if not self.previous:
+            self.previous.append(transformed.multithreading)
+        transformed.multithreading = self.enabled
+
+    def __exit__(self, *exc: object) -> None:
+        transformed.multithreading = self.previous.pop()
+
+
+def is_multithreading_enabled() -> bool:
+    """What ``set_multithreading_enabled`` was told."""
+    return transformed.multithreading
 
 
 class inference_mode(_Switch):

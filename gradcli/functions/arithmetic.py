@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.record.apply import note_view
+from gradcli.engine.record.apply import flipped_view, note_view
 from gradcli.engine.record.composite import called, multiple
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import into
@@ -254,18 +254,50 @@ def angle(input: Any) -> Any:
 
 
 def polar(abs: Any, angle: Any) -> Any:
-    """Complex numbers of a size and an angle."""
+    """Complex numbers of a size and an angle. Raises RuntimeFault (E0309) but for two of one float
+    dtype, TypeFault (E0303) for what is no tensor.
+    """
+    for position, (name, part) in enumerate((("abs", abs), ("angle", angle)), 1):
+        if not hasattr(part, "dtype"):
+            raise not_a("Tensor", "polar", name, position, part)
+    names = abs.dtype.scalar_name, angle.dtype.scalar_name
+    if not (abs.dtype.is_floating_point and angle.dtype.is_floating_point):
+        raise RuntimeFault(
+            "E0309",
+            "Expected both inputs to be Half, Float or Double tensors but got "
+            + " and ".join(names),
+        )
+    if abs.dtype is not angle.dtype:
+        raise RuntimeFault(
+            "E0309",
+            f"Expected object of scalar type {names[0]} but got scalar type {names[1]} for second "
+            "argument",
+            help="write angle.to(abs.dtype)",
+        )
     return O["of_parts"](abs * O["cos"](angle), abs * O["sin"](angle))
 
 
 def conj_physical(input: Any) -> Any:
-    """The complex conjugate; a real tensor itself."""
-    return O["conj"](input) if input.is_complex() else input
+    """The complex conjugate in memory of its own; a real tensor itself."""
+    return called(O["conj"](input), "ConjPhysicalBackward0") if input.is_complex() else input
 
 
 def conj(input: Any) -> Any:
-    """The complex conjugate; a real tensor itself."""
-    return conj_physical(input)
+    """The complex conjugate, as a view that is computed when it is read; a real tensor itself.
+
+    Example:
+        >>> import gradcli
+        >>> x = gradcli.tensor([1 + 2j, 3j])
+        >>> x.conj()[0] = 5j
+        >>> x
+        tensor([0.-5.j, 0.+3.j])
+    """
+    if not input.is_complex():
+        return input
+    if isinstance(input, Plain):
+        return flipped_view(input)
+    viewed = getattr(input, "viewed", None)  # of what stands for a tensor in a transform
+    return O["conj"](input) if viewed is None else viewed(conj)
 
 
 def fill(input: Any, value: Any) -> Any:
@@ -274,24 +306,42 @@ def fill(input: Any, value: Any) -> Any:
 
 
 def resolve_conj(input: Any) -> Any:
-    """``input``: signs and conjugates are computed at once here."""
-    return input
+    """``input``, or a copy in memory of its own where ``is_conj(input)``."""
+    return O["clone"](input) if is_conj(input) else input
+
+
+def resolve_neg(input: Any) -> Any:
+    """``input``, or a copy in memory of its own where ``is_neg(input)``."""
+    return O["clone"](input) if is_neg(input) else input
 
 
 def is_conj(input: Any) -> bool:
-    """Whether conjugation is still to be done: never, as ``conj`` computes at once."""
-    return False
+    """Whether conjugation is still to be done: the tensor is a view that ``conj`` made."""
+    return input.is_complex() and _flips(input)
 
 
 def is_neg(input: Any) -> bool:
-    """Whether a change of sign is still to be done: never, as ``neg`` computes at once."""
-    return False
+    """Whether a change of sign is still to be done: the imaginary part of such a conjugate."""
+    return not input.is_complex() and _flips(input)
+
+
+def _flips(x: Any) -> bool:
+    while not isinstance(x, Plain) and hasattr(x, "content"):
+        x = x.content
+    return getattr(x, "_flips", False)
 
 
 def view_as_real(input: Any) -> Any:
     """The two parts of complex numbers along a last dimension."""
     if getattr(input, "__gradcli_rank__", 0) > 1:  # stands for a tensor in a transform
         return input.viewed(view_as_real)
+    if is_conj(input):
+        raise RuntimeFault(
+            "E0309",
+            "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate "
+            "tensor so you can view it as real, use self.resolve_conj(); however, be warned that "
+            "the resulting tensor will NOT alias the original.",
+        )
     out = called(O["stack"](input.real, input.imag, dim=-1), "ViewAsRealBackward0", input)
     if isinstance(input, Plain):
         out.array = input.own_array()[..., None].view(out.array.dtype)

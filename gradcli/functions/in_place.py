@@ -13,51 +13,21 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.grad_mode import enable_grad, no_grad
+from gradcli.engine.record.apply import flipped_view
 from gradcli.engine.record.composite import called
-from gradcli.engine.record.inplace import check_writable, keep_on, rewrite, set_item, write_result
+from gradcli.engine.record.inplace import (
+    check_writable,
+    keep_on,
+    overlap,
+    overtake,
+    rewrite,
+    set_item,
+    write_result,
+)
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions.subscripts import plain_index, written
 from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
 from gradcli.ops.operator import OPERATORS, Operator, is_number, refuse_derivative
-
-
-def overlap(target: Tensor, *others: Any) -> None:
-    """Raise RuntimeFault (E0409) where a write would read, elsewhere, what it has written."""
-    if target.meta is None:
-        return
-    for other in others:
-        if (
-            isinstance(other, Plain)
-            and other.meta is not None
-            and other.meta.version is target.meta.version
-            and not _same_places(target.array, other.array)
-            and _dense(target.array)
-            and _dense(other.array)
-            and np.may_share_memory(target.array, other.array)
-        ):
-            raise RuntimeFault(
-                "E0409",
-                "unsupported operation: some elements of the input tensor and the written-to "
-                "tensor refer to a single memory location.",
-                help="Please clone() the tensor before performing the operation.",
-            )
-
-
-def _same_places(a: Any, b: Any) -> bool:
-    if a.shape != b.shape or a.strides != b.strides:
-        return False
-    return a is b or a.__array_interface__["data"] == b.__array_interface__["data"]
-
-
-def _dense(a: Any) -> bool:
-    """Whether entries fill their memory without gaps, in whatever order of dimensions."""
-    step = a.itemsize
-    for stride, n in sorted(zip(a.strides, a.shape, strict=True)):
-        if n != 1:
-            if stride != step:
-                return False
-            step *= n
-    return True
 
 
 def writes(op: Operator) -> bool:
@@ -93,10 +63,18 @@ def augmented(op: Operator) -> Callable:
     return method
 
 
-def rewritten(function: Callable) -> Callable:
-    """``x.f_(...)``: what ``f`` gives, written to ``x``; the graph runs through ``f`` alone."""
+def rewritten(function: Callable, by_index: bool = False) -> Callable:
+    """``x.f_(...)``: what ``f`` gives, written to ``x``; the graph runs through ``f`` alone.
+
+    ``by_index`` tells that entries of a source are written where an index says.
+    """
 
     def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
+        if not isinstance(self, Plain):
+            return getattr(self, f"{function.__name__}_")(*args, **options)
+        others = [a for a in args if isinstance(a, Plain) and a.ndim]
+        if not (by_index and any(a.dtype is dtypes.bool_ for a in others)):
+            overlap(self, *others, apart=by_index)
         before = wrap(self.array.copy(), self.dtype, self.edge)
         try:
             result = function(before, *args, **options)
@@ -154,14 +132,16 @@ def turned(name: str, function: Callable) -> Callable:
     shown = _TURNED_NAMES.get(name, "".join(word.capitalize() for word in name.split("_")))
 
     def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
+        if not isinstance(self, Plain):
+            return getattr(self, f"{name}_")(*args, **options)
         check_writable(self, ())
         meta = self._meta()
-        before = wrap(self.own_array(), self.dtype, self.edge)
+        before = self._alias(self.edge)
         before.meta = meta
         leaf = self.is_leaf
         with no_grad() if leaf else enable_grad():
             seen = function(before, *args, **options)
-        self.array = seen.array
+        self.array = seen.own_array()
         if not leaf:
             self.edge = seen.edge
             if meta.base is None:
@@ -171,6 +151,7 @@ def turned(name: str, function: Callable) -> Callable:
         elif self.edge is not None:
             self.edge.shape = self.array.shape
         meta.version.bump()
+        overtake(self if meta.base is None else meta.base)
         return self
 
     return method
@@ -204,7 +185,7 @@ def _fill(self: Tensor, value: Any) -> Tensor:
 def _copy(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     if src is self and 0 in self.array.strides:
         return rewrite(self)  # one place in memory may not be written twice, but this changes none
-    overlap(self, src)
+    overlap(self, flipped_view(src) if getattr(src, "_flips", False) else src)
     set_item(self, Ellipsis, src)
     return written(self, "CopyBackwards")
 

@@ -49,17 +49,11 @@ HOMES = {
             "add sub rsub div pow pow_ addcdiv lerp clamp clamp_ clip_ clamp_min clamp_min_ "
             "clamp_max clamp_max_ nan_to_num nan_to_num_ round round_ deg2rad deg2rad_ rad2deg "
             "rad2deg_ sgn sgn_ copysign copysign_ mvlgamma mvlgamma_ logit logit_ float_power "
-            "float_power_ resolve_conj angle conj conj_physical conj_physical_ fill is_conj "
-            "is_neg"
+            "float_power_ resolve_conj resolve_neg angle conj conj_physical conj_physical_ fill "
+            "is_conj is_neg"
         ),
         alone="polygamma cdist polar view_as_real",
-        aliases={
-            "subtract": "sub",
-            "divide": "div",
-            "true_divide": "div",
-            "clip": "clamp",
-            "resolve_neg": "resolve_conj",
-        },
+        aliases={"subtract": "sub", "divide": "div", "true_divide": "div", "clip": "clamp"},
     ),
     "reductions": Home(
         (

@@ -17,6 +17,7 @@ from gradcli.engine.record.composite import (
     is_batch,
     of_numbers_too,
 )
+from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions.segments import joined
@@ -56,6 +57,9 @@ def _within(index: np.ndarray, size: int, dim: int) -> None:
             f"index {wrong} is out of bounds for dimension {dim} with size {size}",
             help="indices count from 0",
         )
+
+
+_ONE_TYPE = "{}_(): self ({{}}) and source ({{}}) must have the same scalar type"
 
 
 def select(input: Any, dim: int, index: int) -> Any:
@@ -257,12 +261,6 @@ def scatter(input: Any, dim: int, index: Any, src: Any, *, reduce: str | None = 
 def _written(input: Any, dim: int, index: Any, src: Any) -> Any:
     if is_batch(index):
         return _batched(_written, input, dim, index, src)
-    if getattr(src, "dtype", input.dtype) is not input.dtype:
-        raise RuntimeFault(
-            "E0309",
-            "scatter(): Expected self.dtype to be equal to src.dtype",
-            help="write src.to(x.dtype)",
-        )
     places, values = _places(input, dim, index, src)
     return called(O["put"](input, values, places), "ScatterBackward0")
 
@@ -278,6 +276,7 @@ def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
 
 
 def _places(input: Any, dim: int, index: Any, src: Any) -> tuple:
+    same_dtype(input, src, "scatter(): Expected self.dtype to be equal to src.dtype")
     index, src = _lined(_whole(index)), _lined(src)
     axis = normal_dim(dim, input.ndim)
     _within(index, input.shape[axis], axis)
@@ -308,6 +307,7 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
     if is_batch(index):
         source = _lined(source if alpha == 1 else alpha * source)
         return scatter_add(input, dim, _spread(index, dim, source.shape), source)
+    same_dtype(input, source, _ONE_TYPE.format("index_add"))
     before = (slice(None),) * normal_dim(dim, len(input.shape))
     source = _lined(source)
     index = _lined(_whole(index))
@@ -327,6 +327,11 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
 @of_numbers_too
 def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
     """``input`` with slices of ``source`` written where ``index`` names along a dimension."""
+    same_dtype(
+        input, source,
+        "index_copy_(): self and source expected to have the same dtype, but got (self) {} and "
+        "(source) {}",
+    )  # fmt: skip
     if is_batch(index):
         source = _lined(source)
         return _written(input, dim, _spread(index, dim, source.shape), source)
@@ -379,6 +384,7 @@ def index_reduce(
     """
     if reduce == "sum":
         raise RuntimeFault("E0304", "index_reduce has prod, mean, amax and amin", help="index_add")
+    same_dtype(input, source, _ONE_TYPE.format("index_reduce"))
     source, axis = _lined(source), normal_dim(dim, input.ndim)
     index = _lined(_whole(index)).reshape((-1,) + (1,) * (input.ndim - 1 - axis))
     index = np.broadcast_to(index, tuple(source.shape))

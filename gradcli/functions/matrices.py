@@ -10,6 +10,7 @@ import numpy as np
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.tensor.tensor import wrap
+from gradcli.functions.arithmetic import conj
 from gradcli.ops.errors import RuntimeFault
 
 
@@ -89,7 +90,7 @@ def adjoint(input: Any) -> Any:
             "tensor.",
         )
     turned = O["mT"](input) if len(input.shape) != 0 else input
-    return O["conj"](turned) if input.is_complex() else turned
+    return conj(turned)
 
 
 def cholesky(input: Any, upper: bool = False) -> Any:

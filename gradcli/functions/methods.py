@@ -15,7 +15,7 @@ import numpy as np
 
 from gradcli.engine.creation import factories
 from gradcli.engine.dtypes import DType
-from gradcli.engine.record.apply import apply, note_view
+from gradcli.engine.record.apply import apply, flipped_view, note_view
 from gradcli.engine.record.composite import reshaped
 from gradcli.engine.record.fast_path import FUNCTIONS, function, method
 from gradcli.engine.record.inplace import check_writable
@@ -57,7 +57,8 @@ def view(self: Tensor, shape: Any = (), *, dtype: DType | None = None) -> Tensor
     if dtype is not None or (shape and isinstance(shape[0], DType)):
         return _reread(self, shape[0] if dtype is None else dtype)
     out = FUNCTIONS["reshape"](self, shape)
-    if self.array.ndim and self.array.size and not np.may_share_memory(out.array, self.array):
+    memory = self.own_array()
+    if memory.ndim and memory.size and not np.may_share_memory(out.own_array(), memory):
         raise RuntimeFault(
             "E0306",
             "view size is not compatible with input tensor's size and stride (at least one "
@@ -68,6 +69,16 @@ def view(self: Tensor, shape: Any = (), *, dtype: DType | None = None) -> Tensor
 
 def _reread(x: Tensor, dtype: DType) -> Tensor:
     """The bits of a tensor as numbers of another type, which have no derivative by the first."""
+    if x._flips:
+        if dtype is x.dtype:
+            return FUNCTIONS["reshape"](x, tuple(x.shape))  # type: ignore[no-any-return]
+        kind = "conjugate view tensors" if x.is_complex() else "tensors with negative bit set"
+        raise RuntimeFault(
+            "E0306",
+            f"gradcli.Tensor.view is not supported for {kind} when converting to a different "
+            "dtype.",
+            help=f"write x.resolve_{'conj' if x.is_complex() else 'neg'}(), a copy",
+        )
     own, size = x.dtype.itemsize, dtype.itemsize
     steps, words = _stride(x), f"{x.dtype.scalar_name} as {dtype.scalar_name}"
     wrong = ""
@@ -135,7 +146,8 @@ def _new(self: Tensor, *data: Any) -> Tensor:
 def _set(self: Tensor, source: Tensor) -> Tensor:
     """Take the memory of ``source``; a leaf begins anew: graphs made before do not lead to it."""
     check_writable(self, (source,))
-    self.data = source
+    held = source if source._flips is self._flips else flipped_view(source)  # the memory alone
+    self.data = held
     self._meta().version.bump()
     if self.edge is not None:
         self.edge = None
@@ -253,7 +265,7 @@ def _rewritten(name: str) -> Callable:
 
 
 def _rewritten_function(path: str) -> Callable:
-    return in_place.rewritten(found(path))
+    return in_place.rewritten(found(path), path.partition(".")[0] in ("indexing", "scatter"))
 
 
 def _turned(name: str) -> Callable:

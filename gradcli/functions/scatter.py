@@ -9,15 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine.dtypes import bool_
 from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.composite import called, is_batch, of_its_own
+from gradcli.engine.record.dtype_checks import one_type, same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions.reshaping import at_least, movedim, tensor_split
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import IndexFault, RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import is_number, refuse_derivative
+from gradcli.ops.operator import refuse_derivative
 from gradcli.ops.torch_messages import not_a
 
 
@@ -31,8 +33,12 @@ def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool 
     An entry that is named more than once keeps the last value written to it. The gradient goes to
     that value alone, in reverse and in forward mode; PyTorch's reverse mode gives it to each of the
     values, and its documentation calls such gradients incorrect. The same holds for ``put``,
-    ``index_copy``, ``scatter`` and ``x[index] = value``.
+    ``index_copy``, ``scatter`` and ``x[index] = value``. Raises TypeFault (E0303) for values that
+    are no tensor, RuntimeFault (E0309) for those of another dtype.
     """
+    if not hasattr(values, "dtype"):
+        raise not_a("Tensor", "index_put", "values", 2, values)
+    one_type(input, values)
     for part in indices:
         if is_batch(part):
             return part.put_into(input, tuple(indices), values, accumulate)
@@ -40,13 +46,17 @@ def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool 
     if not accumulate:
         return called(O["put"](input, values, index), "IndexPutBackward0")
     shape = np.empty(tuple(input.shape), bool)[index].shape
-    values = input.new_full((), values) if is_number(values) else values
     added = O["scatter"](O["expand"](values, shape), tuple(input.shape), index)
     return called(input + added, "IndexPutBackward0")
 
 
 def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
     """``input`` with ``source`` written (or added) where ``index`` counts in the flat tensor."""
+    same_dtype(
+        input, source,
+        "put_(): self and source expected to have the same dtype, but got self.dtype = {} and "
+        "source.dtype = {}",
+    )  # fmt: skip
     if is_batch(index):
         written = index_put(input.reshape(-1), (index,), source.reshape(index.shape), accumulate)
         return called(O["reshape"](written, tuple(input.shape)), "PutBackward0")
@@ -64,6 +74,17 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
 
 def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     """``input`` with the entries of ``source``, in order, where ``mask`` holds."""
+    if mask.dtype is not bool_:
+        raise RuntimeFault(
+            "E0309",
+            "masked_scatter_ only supports boolean masks, but got mask with dtype "
+            f"{mask.dtype.scalar_name}",
+            help="write mask.bool()",
+        )
+    same_dtype(
+        input, source, "masked_scatter: expected self and source to have same dtypes but got{} and "
+        "{}",
+    )  # fmt: skip
     if is_batch(mask):
         return mask.each_of(masked_scatter, (input, mask, source), {})
     mask = np.asarray(mask.array)
@@ -73,8 +94,8 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     count = int(mask.sum())
     if source.numel() < count:
         raise RuntimeFault(
-            "E0301", "masked_scatter: expected self and source to have same dtypes and enough "
-            f"entries: the mask wants {count}, source has {source.numel()}",
+            "E0301", f"masked_scatter: the mask wants {count} entries, source has {source.numel()}",
+            torch="Number of elements of source < number of ones in mask",
         )  # fmt: skip
     values = O["getitem"](O["reshape"](source, (-1,)), slice(0, count))
     return called(O["put"](input, values, mask), "MaskedScatterBackward0")
@@ -265,7 +286,16 @@ def view_as_complex(input: Any) -> Any:
         return input.viewed(view_as_complex)
     parts = [O["getitem"](input, (Ellipsis, i)) for i in (0, 1)]
     out = called(O["of_parts"](*parts), "ViewAsComplexBackward0", input)
-    if isinstance(input, Plain) and input.own_array().strides[-1] == input.dtype.itemsize:
+    if isinstance(input, Plain):
+        if input.storage_offset() % 2:
+            raise RuntimeFault("E0306", "Tensor must have a storage_offset divisible by 2")
+        *steps, step = (s // input.dtype.itemsize for s in input.own_array().strides)
+        if step != 1:
+            raise RuntimeFault("E0306", "Tensor must have a last dimension with stride 1")
+        if any(s % 2 for s in steps):
+            raise RuntimeFault(
+                "E0306", "Tensor must have a stride divisible by 2 for all but last dimension"
+            )
         out.array = input.own_array().view(out.array.dtype)[..., 0]
         note_view(out, input)
     return out

@@ -272,6 +272,6 @@ def logaddexp2(input: Any, other: Any) -> Any:
 def ldexp(input: Any, other: Any) -> Any:
     """``input * 2**other``."""
     power = O["exp2"](other if not is_number(other) else as_tensor(float(other)))
-    if input.dtype.kind > 1 and power.dtype is not input.dtype:
+    if input.dtype.kind > 1 and (is_number(other) or other.dtype.kind < 2):
         power = power.to(input.dtype)
     return called(input * power, "LdexpBackward0", input, other)

@@ -16,9 +16,9 @@ from gradcli.engine.creation import factories
 from gradcli.engine.dtypes import get_default_dtype
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import more
-from gradcli.engine.record.apply import note_view, record
+from gradcli.engine.record.apply import flipped_view, note_view, record
 from gradcli.engine.record.composite import called, of_its_own
-from gradcli.engine.record.inplace import addresses, parts_of_base, places_in
+from gradcli.engine.record.inplace import addresses, entries_of_base, places_in
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, TypeFault
@@ -50,6 +50,8 @@ def as_strided(
         return inside(as_strided, shape, steps, ahead)  # type: ignore[no-any-return]
     if not isinstance(input, Plain):
         raise TypeFault("E0303", f"as_strided needs a tensor, got {type(input).__name__}")
+    if input._flips:
+        return flipped_view(as_strided(flipped_view(input), shape, steps, storage_offset))
     base = input if input.meta is None or input.meta.base is None else input.meta.base
     whole = base.own_array()
     order = tuple(np.argsort([-s for s in whole.strides], kind="stable"))
@@ -150,8 +152,8 @@ def _record(out: Tensor, input: Tensor, base: Tensor, layout: tuple[Any, ...]) -
     inside = np.isin(addresses(out.array), addresses(input.own_array()))
     if input is not base and input.ndim and inside.all():
         source, where = input, places_in(out, input)
-    elif input.dtype is not base.dtype:
-        out.edge = parts_of_base(out, base).edge
+    elif input.dtype is not base.dtype or base._flips:
+        out.edge = entries_of_base(out, base).edge
         return
     else:
         laid, order, steps, offset = layout

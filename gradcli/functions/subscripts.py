@@ -8,10 +8,12 @@ import numpy as np
 
 from gradcli.engine.backward.node_values import raw
 from gradcli.engine.record.composite import called, runs_once
+from gradcli.engine.record.dtype_checks import one_type
 from gradcli.engine.record.fast_path import FUNCTIONS
-from gradcli.engine.record.inplace import set_item
+from gradcli.engine.record.inplace import overlap, set_item
+from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain, Tensor
-from gradcli.ops.errors import IndexFault, RuntimeFault
+from gradcli.ops.errors import IndexFault
 from gradcli.ops.indexing import is_basic
 
 
@@ -139,14 +141,13 @@ def put_item(self: Tensor, index: Any, value: Any) -> None:
         self, index = FUNCTIONS["getitem"](self, steps[0]), steps[1]
     parts = index if isinstance(index, tuple) else (index,)
     if any(isinstance(p, np.ndarray) for p in parts):
-        dtype = getattr(value, "dtype", None)
-        if getattr(dtype, "is_complex", isinstance(value, complex)) and not self.is_complex():
-            raise RuntimeFault(
-                "E0309",
-                "Index put requires the source and destination dtypes match: a complex value has "
-                "no place in a real tensor",
-                help="write its .real",
-            )
+        if isinstance(value, Slots):
+            source: Any = value
+            fills = len(parts) == 1 and parts[0].dtype == np.bool_ and source.numel() == 1
+            if not fills or (source.is_complex() and not self.is_complex()):
+                one_type(self, value)  # what fills a mask is cast to what is there
+                if not any(p.__class__ is int for p in parts):
+                    overlap(self, value, apart=True)
         set_item(self, index, value)
         written(self, "IndexPutBackward0")
     elif all(p is Ellipsis or isinstance(p, slice) for p in parts) and _everything(self, parts):

@@ -69,7 +69,15 @@ def functional_call(
         raise RuntimeFault("E0304", "\n\t".join(said))
     values = {name: value for name, value in values.items() if name in own}
     if tie_weights:
-        shared = {id(own[name]): value for name, value in values.items() if name in own}
+        shared: dict[int, Any] = {}
+        for name, value in values.items():
+            if shared.setdefault(id(own[name]), value) is not value:
+                tied = [n for n in values if own[n] is own[name]]
+                raise ValueFault(
+                    "E0304",
+                    f"functional_call got multiple values for keys {tied}, which are tied. "
+                    "Consider using tie_weights=False",
+                )
         values = {**{n: shared[id(t)] for n, t in own.items() if id(t) in shared}, **values}
     args = () if args is None else args if isinstance(args, tuple) else (args,)
     before = []
@@ -102,6 +110,10 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict, dict]:
     def stacked(named: list[dict]) -> dict:
         found = {}
         for name, first in named[0].items():
+            if any(d[name].requires_grad != first.requires_grad for d in named):
+                raise RuntimeFault(
+                    "E0304", f"Expected {name} from each model to have the same .requires_grad"
+                )
             value = stack([d[name].detach() for d in named], 0)
             found[name] = value.requires_grad_() if first.requires_grad else value
         return found

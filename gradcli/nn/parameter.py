@@ -21,10 +21,10 @@ class Parameter(Tensor):
         tensor([1., 2.], requires_grad=True)
     """
 
-    __slots__ = ("__dict__",)
+    __slots__ = ()
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
-        """A leaf with the memory of ``data``."""
+        """A leaf with the memory of ``data``; of a conjugate view it is a copy."""
         if data is None:
             from gradcli.engine.creation.factories import empty
 
@@ -40,7 +40,7 @@ class Parameter(Tensor):
                 "Only Tensors of floating point and complex dtype can require gradients",
                 help="write nn.Parameter(x, requires_grad=False), or x.float()",
             )
-        shared = data.detach()
+        shared = data.resolve_conj().resolve_neg().detach()
         out = object.__new__(cls)
         out.array, out.dtype, out.edge, out.meta = shared.array, shared.dtype, None, shared.meta
         if requires_grad:
@@ -59,7 +59,7 @@ class Parameter(Tensor):
 class Buffer(Tensor):
     """A tensor that a module keeps but does not learn; ``register_buffer`` as an assignment."""
 
-    __slots__ = ("__dict__",)
+    __slots__ = ()
     persistent: bool
 
     def __new__(cls, data: Tensor, *, persistent: bool = True) -> Buffer:

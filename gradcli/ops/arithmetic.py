@@ -305,12 +305,15 @@ def _power_by_exponent(t: Any, x: Any, y: Any, out: Any) -> Any:
         # The logarithm of a number is a number: a choice between numbers has no dtype to keep.
         if x == 0:
             return t * where(_real(y) >= 0, 0.0, -out)
-        return t * (
-            out * (cmath.log(x) if isinstance(x, complex) else math.log(x) if x > 0 else math.nan)
-        )
+        if isinstance(x, complex) or (x < 0 and is_complex(out)):
+            return t * (out * cmath.log(x))
+        return t * (out * (math.log(x) if x > 0 else math.nan))
     # 0**y is constant in y for y >= 0: no 0 * log(0).
     flat = logical_and(x == 0, _real(y) >= 0)
-    return t * where(flat, 0.0, out * log(where(flat, 1.0, x)))
+    base = where(flat, 1.0, x)
+    if is_complex(y) and not is_complex(x):  # whose logarithm, where it is negative, is complex
+        base = base + 0j
+    return t * where(flat, 0.0, out * log(base))
 
 
 pow = elementwise(

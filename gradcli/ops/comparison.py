@@ -10,7 +10,7 @@ import numpy as np
 from gradcli.ops.declaration.batching import reduced
 from gradcli.ops.dims import Dims, normal_dim, normal_dims
 from gradcli.ops.errors import UnwrittenFault
-from gradcli.ops.kinds import constant, step
+from gradcli.ops.kinds import constant, elementwise, step
 from gradcli.ops.torch_messages import not_one_dtype, nothing_largest
 
 _TWO = ("x", "y")
@@ -238,16 +238,19 @@ sign = step(
     breaks="0",
     python="1.0 if {0} > 0.0 else -1.0 if {0} < 0.0 else 0.0 if {0} == 0.0 else {0}",
 )
-heaviside = step(
+heaviside = elementwise(
     "heaviside",
     lambda x, y: np.heaviside(x, y).astype((x * y).dtype),  # whole numbers stay so
+    lambda t: zeros_like(t),
+    lambda t, x: t * eq(x, 0.0),
     numpy="np.heaviside",
     inputs=_TWO,
     torch=("input", "values"),
     dtypes="promote",
     grad_name="NotImplemented",
     doc="0 below 0, y at 0, 1 above.",
-    edges="slope 0 everywhere; PyTorch has none",
+    edges="slope 0 by x everywhere; PyTorch has none",
+    kink="where {op} of {0} jumps: derivative taken as 0",
     refuses={"complex": "heaviside is not yet implemented for complex tensors."},
     breaks="0",
 )

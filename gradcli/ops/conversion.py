@@ -90,6 +90,7 @@ imag = linear(
     entrywise=True,
     doc="The imaginary part of a complex tensor.",
     domain="complex x",
+    moves="view",
     example="imag(x*2j) --x 3",
     latex=r"\operatorname{Im}",
     node={"name": lambda node: "SelectBackward0"},  # of the two columns of view_as_real,

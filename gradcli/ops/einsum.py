@@ -188,16 +188,28 @@ def _spelt_out(equation: str, operands: list[Any]) -> tuple[str, list[Any]]:
     ranks = [len(x.shape) - len(p.replace("...", "")) for p, x in zip(parts, operands, strict=True)]
     most = max([0, *(r for r, p in zip(ranks, parts, strict=True) if "..." in p)])
     names = "".join(free[:most])
+    given: list[dict[str, int]] = []
     sizes: dict[str, int] = {}
     for i, (part, rank) in enumerate(zip(parts, ranks, strict=True)):
         if "..." in part:
             parts[i] = part.replace("...", names[most - max(0, rank) :])
     for part, x in zip(parts, operands, strict=True):
+        own: dict[str, int] = {}
         for letter, size in zip(part, x.shape, strict=False):
-            if letter in names:
-                sizes[letter] = max(sizes.get(letter, 1), size)
+            if own.setdefault(letter, size) != size:
+                raise RuntimeFault(
+                    "E0301",
+                    f"einsum(): subscript {letter} is repeated for operand {len(given)} but the "
+                    f"sizes don't match, {size} != {own[letter]}",
+                )
+        given.append(own)
+    for own in given:
+        for letter, size in own.items():
+            sizes[letter] = size if sizes.get(letter, 1) == 1 else sizes[letter]
     for i, (part, x) in enumerate(zip(parts, operands, strict=True)):
-        dull = [k for k, c in enumerate(part) if c in names and x.shape[k] == 1 < sizes[c]]
+        dull = [
+            k for k, (c, n) in enumerate(zip(part, x.shape, strict=False)) if n == 1 != sizes[c]
+        ]
         if dull:
             operands[i] = OPERATORS["squeeze"](x, dim=tuple(dull))
             parts[i] = "".join(c for k, c in enumerate(part) if k not in dull)
@@ -213,7 +225,7 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 def einsum(equation: str, *operands: Any) -> Any:
     """The sum over a product of tensors, by letters, as NumPy's and PyTorch's.
 
-    ``...`` stands for further dimensions, which broadcast.
+    ``...`` stands for further dimensions. Sizes 1 broadcast.
 
     ``operands`` are arrays or values of any other reading; a letter that the result does not have
     is summed over.
@@ -223,7 +235,7 @@ def einsum(equation: str, *operands: Any) -> Any:
         11.0
     """
     made = list(operands)
-    if isinstance(equation, str) and "..." in equation:
+    if isinstance(equation, str) and ("..." in equation or any(1 in x.shape for x in operands)):
         equation, made = _spelt_out(equation, made)
         operands = tuple(made)
     for op, at, params in plan(equation, [len(x.shape) for x in operands]):

@@ -12,7 +12,7 @@ import numpy as np
 from gradcli.ops.comparison import sign
 from gradcli.ops.declaration import cures
 from gradcli.ops.kinds import elementwise
-from gradcli.ops.operator import is_complex
+from gradcli.ops.operator import Operator, is_complex
 
 _HALF = np.dtype(np.float16)
 
@@ -39,7 +39,7 @@ exp2 = elementwise(
 expm1 = elementwise(
     "expm1",
     np.expm1,
-    lambda out: out + 1.0,
+    lambda x: exp(x),  # out + 1 has lost its digits far below 0
     doc="e**x - 1, exact near 0.",
     values={0: 0},
     cures=cures.EXP,
@@ -139,10 +139,19 @@ sigmoid = elementwise(
     latex=r"\sigma",
     python="1.0 / (1.0 + exp(-{0}))",
 )
+logistic: Operator = elementwise(
+    "logistic",
+    _sigmoid,
+    lambda t, x, out: t * out * logistic(-x),
+    formula=lambda x: sigmoid(x),
+    doc="sigmoid as the slope of others: it reads x, where 1 - out has lost its digits.",
+    positive=True,
+    public=False,
+)
 logsigmoid = elementwise(
     "logsigmoid",
     _logsigmoid,
-    lambda x: sigmoid(-x),
+    lambda x: logistic(-x),
     doc="log(sigmoid(x)), without underflow.",
     grad_name="LogSigmoidBackward0",
     numpy="(-np.logaddexp(-({0}), 0.0))",
@@ -154,7 +163,7 @@ logsigmoid = elementwise(
 softplus = elementwise(
     "softplus",
     _softplus,
-    lambda x: sigmoid(x),
+    lambda x: logistic(x),
     doc="log(1 + exp(x)), without overflow.",
     positive=True,
     numpy="np.logaddexp({0}, 0.0)",
@@ -190,8 +199,8 @@ def _logaddexp(x: Any, y: Any) -> Any:
 logaddexp = elementwise(
     "logaddexp",
     _logaddexp,
-    lambda x, y: sigmoid(x - y),
-    lambda x, y: sigmoid(y - x),
+    lambda x, y: logistic(x - y),
+    lambda x, y: logistic(y - x),
     doc="log(exp(x) + exp(y)), without overflow.",
     example="logaddexp(x, y) --x 1 --y 2",
     numpy="np.logaddexp",

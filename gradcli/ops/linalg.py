@@ -19,6 +19,7 @@ from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.kinds import general
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS, Operator, is_complex
+from gradcli.ops.piecewise import where
 from gradcli.ops.products import matmul
 from gradcli.ops.reduction import sum
 from gradcli.ops.shape import diagonal, mT, reshape, squeeze, tril, unsqueeze
@@ -304,10 +305,11 @@ def _divided_by_pivots(a: Any) -> Any:
 logdet = general(
     "logdet",
     _logdet,
-    lambda g, x: _column(_column(g)) * _slope_of_log(x),
-    jvp=lambda tx, x: sum(_slope_of_log(x) * tx, (-2, -1)),
+    # PyTorch composes it of slogdet and where: NaN is a branch without a slope.
+    lambda g, x, out: _column(_column(where(out == out, g, 0.0))) * _slope_of_log(x),
+    jvp=lambda tx, x, out: where(out == out, sum(_slope_of_log(x) * tx, (-2, -1)), 0.0),
     dtypes="inexact",
-    grad_name="WhereBackward0",  # PyTorch composes it of slogdet and where
+    grad_name="WhereBackward0",
     doc="The logarithm of the determinant; NaN where that is negative.",
     domain="det(x) > 0",
     example='logdet(A) --A "2,1;1,3"',

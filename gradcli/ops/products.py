@@ -15,6 +15,7 @@ from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.kinds import bilinear, linear
 from gradcli.ops.memory_budget import LARGE, budget, charge_copies, charge_shape
 from gradcli.ops.operator import OPERATORS, Operator, is_number
+from gradcli.ops.reduction import sum
 from gradcli.ops.shape import diagonal, expand, mT, reshape, squeeze, undiagonal, unsqueeze
 
 
@@ -257,11 +258,18 @@ def _outer(x: Any, y: Any) -> Any:
     return np.multiply.outer(x, y)
 
 
+def _summed(g: Any, y: Any) -> Any:
+    """``g @ y``, also of two dtypes: the vectors of ``outer`` need not have one."""
+    if getattr(g, "dtype", None) == getattr(y, "dtype", None):
+        return matmul(g, y)
+    return sum(g * y, dim=-1)
+
+
 outer = bilinear(
     "outer",
     _outer,
-    lambda g, y: matmul(g, y),
-    lambda g, x: matmul(mT(g), x),
+    lambda g, y: _summed(g, y),
+    lambda g, x: _summed(mT(g), x),
     dtypes="promote",
     grad_name="MulBackward0",
     torch=("input", "vec2"),

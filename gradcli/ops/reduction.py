@@ -309,16 +309,14 @@ def _extreme(find: Any, name: str) -> Any:
     return compute
 
 
-def _hits(x: Any, out: Any) -> tuple[Any, Any]:
-    """Which entries reach the extreme, NaN among them, and that as 1 and 0."""
-    reached = (x == out) | (isnan(x) & isnan(out))
-    return reached, where(reached, 1.0, zeros_like(x))  # counted in x's own dtype
-
-
 def _extreme_slope(t: Any, x: Any, out: Any, dim: Dims) -> Any:
-    reached, hits = _hits(x, out)
-    if dim is None:  # PyTorch's max(): its amax() multiplies, which shows in the sign of a zero
+    reached = x == out
+    if dim is None:  # PyTorch's max(): a NaN is reached too
+        reached = reached | (isnan(x) & isnan(out))
+    hits = where(reached, 1.0, zeros_like(x))  # counted in x's own dtype
+    if dim is None:
         return where(reached, t / sum(hits), 0.0)
+    # PyTorch's amax(): where a NaN wins all are NaN, and a product shows in the sign of a zero.
     return t / sum(hits, dim, True) * hits
 
 

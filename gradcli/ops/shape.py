@@ -322,9 +322,21 @@ reverse_dims: Operator = linear(
     batching=reversed_dims,
     public=False,
 )
+
+
+def _mT(x: Any) -> Any:
+    if np.ndim(x) == 1:
+        raise RuntimeFault(
+            "E0305",
+            "tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor.",
+            help="x[:, None] is a column",
+        )
+    return np.swapaxes(x, -1, -2) if np.ndim(x) else x
+
+
 mT: Operator = linear(
     "mT",
-    lambda x: np.swapaxes(x, -1, -2),
+    _mT,
     lambda g: mT(g),
     dtypes="keep",
     grad_name="TransposeBackward0",

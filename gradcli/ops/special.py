@@ -34,6 +34,25 @@ def _one(name: str) -> Callable[[Any], Any]:
     return compute
 
 
+def _erfcx_slope(x: Any, n: int) -> Any:
+    """The derivative of order n of erfcx.
+
+    By f^(n) = 2 x f^(n-1) + 2 (n - 1) f^(n-2); far out, where that cancels, by the terms
+    of A&S 7.1.23.
+    """
+    with np.errstate(all="ignore"):
+        last, added = special("erfcx", x, x), -2.0 / _ROOT_PI
+        for m in range(1, n + 1):
+            last, added = 2.0 * x * last + added, 2.0 * m * last
+        far, total = np.maximum(x, 8.0 + n), 0.0
+        term = (-1.0) ** n * math.factorial(n) / (far ** (n + 1) * _ROOT_PI)
+        for k in range(1, 26 + 2 * n):
+            total = total + term
+            term = term * (-(2 * k - 1 + n) * (2 * k + n) / (4.0 * k)) / (far * far)
+        out = np.where(x > 8.0 + n, total, last)
+    return out.astype(x.dtype)[()] if hasattr(x, "dtype") else out[()]
+
+
 erf = elementwise(
     "erf",
     _one("erf"),
@@ -53,11 +72,23 @@ erfc = elementwise(
 erfcx = elementwise(
     "erfcx",
     _one("erfcx"),
-    lambda x, out: 2.0 * x * out - 2.0 / _ROOT_PI,
+    lambda x: erfcx_slope(x, 1),
     doc="exp(x**2)*erfc(x), without overflow.",
     grad_name="SpecialErfcxBackward0",
     values={0: 1},
 )
+erfcx_slope: Operator = elementwise(
+    "erfcx_slope",
+    _erfcx_slope,
+    lambda x, n: erfcx_slope(x, n + 1),
+    formula=lambda x, n: (
+        2.0 * x * erfcx_slope(x, n - 1) + 2.0 * (n - 1) * erfcx_slope(x, n - 2)
+        if n > 1 else 2.0 * x * erfcx(x) - 2.0 / _ROOT_PI if n else erfcx(x)
+    ),
+    params={"n": 1},
+    doc="The derivative of order n of erfcx.",
+    public=False,
+)  # fmt: skip
 erfinv = elementwise(
     "erfinv",
     _one("erfinv"),
@@ -88,10 +119,27 @@ ndtri = elementwise(
     example="ndtri(x) --x 0.3",
     latex=r"\Phi^{-1}",
 )
+
+
+def _mills_slope(x: Any, out: Any) -> Any:
+    """Minus out*(x + out), whose sum cancels far below 0: there by the slope of erfcx."""
+    below = where(x < -1, x, -1.0) * (-1.0 / _ROOT_2)
+    return -out * where(x < -1, erfcx_slope(below, 1) / (-_ROOT_2 * erfcx(below)), x + out)
+
+
+mills = elementwise(
+    "mills",
+    lambda x: (2.0 / _ROOT_2PI) / special("erfcx", x, x * (-1.0 / _ROOT_2)),
+    lambda x, out: _mills_slope(x, out),
+    formula=lambda x: (2.0 / _ROOT_2PI) / erfcx(x * (-1.0 / _ROOT_2)),
+    doc="The density of the standard normal over ndtr: the slope of log_ndtr.",
+    positive=True,
+    public=False,
+)
 log_ndtr = elementwise(
     "log_ndtr",
     _one("log_ndtr"),
-    lambda x: (2.0 / _ROOT_2PI) / erfcx(x * (-1.0 / _ROOT_2)),
+    lambda x: mills(x),
     doc="log(ndtr(x)), without underflow.",
     grad_name="SpecialLogNdtrBackward0",
     latex=r"\log\Phi",
@@ -117,10 +165,10 @@ xlogy = elementwise(
     "xlogy",
     lambda x, y: _times_log(x, y, np.log),
     lambda t, x, y: _log_for(t, x, y),
-    lambda t, x, y: where(logical_and(x == 0, y == 0), 0.0, t * (x / y)),
+    lambda t, x, y: t * (x / y),
     doc="x*log(y), 0 where x is 0.",
     domain="y > 0",
-    edges="where x is 0 and y is not above 0, slope 0 by x; by y 0 at (0, 0)",
+    edges="where x is 0 and y is not above 0, slope 0 by x; by y NaN at (0, 0)",
     example="xlogy(x, y) --x 2 --y 3",
     numpy="special.xlogy",
 )
@@ -137,10 +185,10 @@ xlog1py = elementwise(
     "xlog1py",
     lambda x, y: _times_log(x, y, np.log1p),
     lambda t, x, y: _log1p_for(t, x, y),
-    lambda t, x, y: where(logical_and(x == 0, y == -1), 0.0, t * (x / (1.0 + y))),
+    lambda t, x, y: t * (x / (1.0 + y)),
     doc="x*log1p(y), 0 where x is 0.",
     domain="y > -1",
-    edges="where x is 0 and y is not above -1, slope 0 by x; by y 0 at (0, -1)",
+    edges="where x is 0 and y is not above -1, slope 0 by x; by y NaN at (0, -1)",
     grad_name="SpecialXlog1PyBackward0",
     example="xlog1py(x, y) --x 2 --y 3",
     numpy="special.xlog1py",
@@ -427,6 +475,56 @@ bessel_j1: Operator = elementwise(
     jax="",
     latex="J_{1}",
 )
+scaled_modified_bessel_k0: Operator = elementwise(
+    "scaled_modified_bessel_k0",
+    _one("k0e"),
+    lambda x, out: out - scaled_modified_bessel_k1(x),
+    doc="exp(x) times the modified Bessel function of the second kind of order 0.",
+    domain="x > 0",
+    example="scaled_modified_bessel_k0(x) --x 2",
+    numpy="special.k0e",
+    jax="",
+    latex=r"e^{{x}} K_{0}({x})",
+)
+scaled_modified_bessel_k1: Operator = elementwise(
+    "scaled_modified_bessel_k1",
+    _one("k1e"),
+    lambda x, out: out - scaled_modified_bessel_k0(x) - out / x,
+    doc="exp(x) times the modified Bessel function of the second kind of order 1.",
+    domain="x > 0",
+    example="scaled_modified_bessel_k1(x) --x 2",
+    numpy="special.k1e",
+    jax="",
+    latex=r"e^{{x}} K_{1}({x})",
+)
+
+
+def _airy(x: Any, order: int) -> Any:
+    from scipy.special import airy  # SciPy is loaded at the first call
+
+    return np.asarray(airy(x)[order], getattr(x, "dtype", None))[()]
+
+
+airy_ai: Operator = elementwise(
+    "airy_ai",
+    lambda x: _airy(x, 0),
+    lambda x: airy_ai_slope(x),
+    doc="The Airy function Ai.",
+    numpy="special.airy({0})[0]",
+    pytorch="torch.special.airy_ai",
+    jax="",
+    latex=r"\operatorname{Ai}",
+)
+airy_ai_slope: Operator = elementwise(
+    "airy_ai_slope",
+    lambda x: _airy(x, 1),
+    lambda x: x * airy_ai(x),
+    doc="The derivative of the Airy function Ai.",
+    numpy="special.airy({0})[1]",
+    pytorch="",
+    jax="",
+    latex=r"\operatorname{Ai}'",
+)
 
 
 def _sinc_slope(x: Any, n: int) -> Any:
@@ -459,6 +557,18 @@ sinc = elementwise(
     values={0: 1},
     kink="at {0} = 0: the formula divides by it (gradcli grad is exact)",
     numpy="np.sinc",
+)
+spherical_bessel_j0 = elementwise(
+    "spherical_bessel_j0",
+    lambda x: special("spherical_jn", x, 0, x),
+    lambda x: sinc_slope(x / math.pi, 1) / math.pi,
+    doc="sin(x)/x, 1 at 0: the spherical Bessel function of order 0.",
+    values={0: 1},
+    kink="at {0} = 0: the formula divides by it (gradcli grad is exact)",
+    numpy="np.sinc({0}/np.pi)",
+    pytorch="torch.sinc({0}/torch.pi)",
+    jax="jnp.sinc({0}/jnp.pi)",
+    latex="j_{0}",
 )
 sinc_slope: Operator = elementwise(
     "sinc_slope",

@@ -27,6 +27,7 @@ from gradcli.ops.memory_budget import step
 from gradcli.ops.operator import OPERATORS
 from gradcli.ops.reduction import moveaxis
 from gradcli.transforms.batch_rules import rule_of
+from gradcli.transforms.func_checks import drawn
 from gradcli.transforms.levels import running
 from gradcli.transforms.memory import movable, moved, note_promoted, zeros_beside
 from gradcli.transforms.reverse import gradients
@@ -40,7 +41,9 @@ from gradcli.transforms.tracer import (
     shares,
     snapshot,
     store,
+    tensors_of,
 )
+from gradcli.transforms.tree import flatten, over, unflatten
 
 
 class VmapInfo(NamedTuple):
@@ -75,13 +78,7 @@ class Batched(Layer):
         return Batched(change(self.value), self.__gradcli_rank__)
 
     def __gradcli_apply__(self, op: Any, args: tuple, params: dict) -> Any:
-        level = self.__gradcli_rank__
-        if level not in running.randomness:
-            raise RuntimeFault(
-                "E0414",
-                "a value of a vmap that has ended is used",
-                help="return it from the function that was mapped",
-            )
+        level = self.alive()
         if not any(holds(p, level) for p in params.values()):
             rule = rule_of(op)
             if rule is not None:
@@ -89,6 +86,18 @@ class Batched(Layer):
                 if found is not NotImplemented:
                     return self._noted(Batched(found, level), op, args)
         return self._each(lambda i: op(*pick(args, level, i), **pick(params, level, i)))
+
+    def alive(self) -> int:
+        """Its level. Raises RuntimeFault (E0414) where the vmap has ended."""
+        level: int = self.__gradcli_rank__
+        if level not in running.randomness:
+            raise RuntimeFault(
+                "E0414",
+                "a value of a vmap that has ended is used: your tensor may have escaped from "
+                "inside a function being vmapped",
+                help="return it from the function that was mapped",
+            )
+        return level
 
     def __gradcli_function__(self, definition: Any, args: tuple) -> Any:
         """A custom function: by its own vmap, or once for each element."""
@@ -114,17 +123,30 @@ class Batched(Layer):
     def _by_vmap(self, definition: Any, args: tuple) -> Any:
         """``vmap(info, in_dims, *args)`` of a custom function: its results and where they are."""
         level = self.__gradcli_rank__
-        own = [is_batched(a, level) for a in args]
-        values = [a.value if mine else a for a, mine in zip(args, own, strict=True)]
-        dims = tuple(0 if mine else None for mine in own)
-        result, out_dims = definition.vmap(
-            VmapInfo(self.count, running.randomness[level]), dims, *values
-        )
-        if not isinstance(result, tuple):
-            return _placed(result, out_dims, level)
-        if not isinstance(out_dims, tuple):
-            out_dims = (out_dims,) * len(result)
-        return tuple(_placed(r, d, level) for r, d in zip(result, out_dims, strict=True))
+        given = over(lambda a: a.value if is_batched(a, level) else a, list(args))
+        dims = tuple(over(lambda a: 0 if is_batched(a, level) else None, list(args)))
+        returned = definition.vmap(VmapInfo(self.count, running.randomness[level]), dims, *given)
+        if not isinstance(returned, tuple) or len(returned) != 2:
+            several = isinstance(returned, tuple)
+            raise RuntimeFault(
+                "E0411",
+                "Expected the vmap staticmethod to have two returns, an output and out_dims with "
+                "pytree structure compatible with the output. Got "
+                f"{f'{len(returned)} returns' if several else f'a {type(returned)}'} instead",
+            )
+        result, out_dims = returned
+        leaves, shape = flatten(result)
+        places, nested = flatten(out_dims)
+        if nested is None:
+            places = places * len(leaves)
+        elif nested != shape:
+            raise RuntimeFault(
+                "E0411",
+                "The autograd.Function's vmap staticmethod returned an incompatible (output, "
+                f"out_dims) tuple: the output has structure {drawn(shape)}, out_dims is {out_dims}",
+                help="give one dimension or None for each output, nested as they are",
+            )
+        return unflatten([_placed(r, d, level) for r, d in zip(leaves, places, strict=True)], shape)
 
     def each_of(self, function: Any, args: tuple, options: dict) -> Any:
         """A function that looks at numbers, once for each element."""
@@ -166,11 +188,13 @@ class Batched(Layer):
         source = args[0]
         if op.kind == "linear" and source.__class__ is Batched and shares(out, source):
             source.note_view(out)
+        else:
+            _apart(out, 0, args)
         return out
 
     def write(self, value: Any) -> None:
         """Write to all values of the batch, each its own or all the same."""
-        if is_batched(value, self.__gradcli_rank__):
+        if is_batched(value, self.alive()):
             value = value.value
         elif hasattr(value, "shape"):
             value = OPERATORS["expand"](value, (self.count, *self.shape))
@@ -193,7 +217,9 @@ class Batched(Layer):
             before = moved(members)
             with enable_grad():  # only the memory changes
                 for was, batch in zip(before, batches, strict=True):
-                    if 0 not in bottom(was).array.strides:  # else others hold all that it shows
+                    if (
+                        0 not in bottom(was).own_array().strides
+                    ):  # else others hold all that it shows
                         store(batch, was)
             for member, was, batch in zip(members, before, batches, strict=True):
                 member.__class__ = Batched
@@ -259,7 +285,7 @@ class Batched(Layer):
 
     def detach(self) -> Any:
         """The same values outside the graph, still a batch."""
-        return Batched(self.value.detach(), self.__gradcli_rank__)
+        return Batched(self.value.detach(), self.alive())
 
     def max(self, dim: Any = None, keepdim: bool = False) -> Any:
         """As Tensor's: of all entries, along a dimension, or of two values entry by entry."""
@@ -279,7 +305,7 @@ class Batched(Layer):
         else:
             rows = self.value
         found = getattr(rows, name)(normal_dim(dim, max(1, self.ndim)) + 1, keepdim)
-        return Extremes((Batched(part, self.__gradcli_rank__) for part in found), name)
+        return Extremes((Batched(part, self.alive()) for part in found), name)
 
     def pick_from(self, source: Any, index: Any) -> Any:
         """``source[index]`` where the index differs along the batch."""
@@ -296,20 +322,20 @@ class Batched(Layer):
 
     def item(self) -> Any:
         """Raises RuntimeFault (E0414): a batch is not one number."""
-        return self._one("you call .item() on").item()
+        return self._one(_CALLING.format("item")).item()
 
     def tolist(self) -> Any:
         """Raises RuntimeFault (E0414), as ``item()`` does."""
-        return self._one("you call .tolist() on").tolist()
+        return self._one(_CALLING.format("tolist")).tolist()
 
     def __bool__(self) -> bool:
-        return bool(self._one("the control flow depends on"))
+        return bool(self._one("data-dependent control flow: the way depends on"))
 
     def __float__(self) -> float:
-        return float(self._one("you convert to a number"))
+        return float(self._one(_CALLING.format("item")))
 
     def __int__(self) -> int:
-        return int(self._one("you convert to a number"))
+        return int(self._one(_CALLING.format("item")))
 
     __index__ = __int__
 
@@ -338,6 +364,30 @@ class Batched(Layer):
         return None
 
 
+def _apart(value: Any, levels: int, args: Sequence[Any]) -> None:
+    """Lay out a new result with the elements one behind the other, each as if it were alone.
+
+    NumPy lays a result out like its operands, so that elements which are mapped over along a later
+    dimension lie between each other. Of one alone ``reshape`` gives a view, of those a copy.
+    """
+    if isinstance(value, Layer):
+        for part in value.components():
+            _apart(part, levels + value.batch, args)
+        return
+    array = value.array
+    if not isinstance(array, np.ndarray) or not array.size:
+        return
+    steps = [s if n > 1 else 0 for n, s in zip(array.shape, array.strides, strict=True)]
+    if max(steps[levels:], default=0) <= min((s for s in steps[:levels] if s), default=0):
+        return
+    if not any(steps[:levels]) or any(
+        np.may_share_memory(array, t.array) for a in args for t in tensors_of(a)
+    ):
+        return
+    order = [*range(levels), *sorted(range(levels, array.ndim), key=lambda d: -steps[d])]
+    value.array = np.ascontiguousarray(array.transpose(order)).transpose(np.argsort(order))
+
+
 def _placed(result: Any, dim: int | None, level: int) -> Any:
     """A result whose batch is along ``dim``; None: the same for all."""
     if dim is None:
@@ -353,10 +403,13 @@ def _side_by_side(stack: Any, level: int, dim: int = 0) -> Any:
     return Batched(moveaxis(stack, dim, 0) if dim else stack, level)
 
 
+_CALLING = "calling .{}() on a Tensor reads"
+
+
 def _depends(what: str) -> RuntimeFault:
     return RuntimeFault(
         "E0414",
-        f"inside vmap {what} a value that is a whole batch",
+        f"inside vmap, {what} a value that is a whole batch",
         help="choose entry by entry with where(); or write a loop instead of vmap",
     )
 

@@ -17,19 +17,18 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
-from gradcli.engine.backward.traverse import collect
 from gradcli.engine.custom_function.context import Context
 from gradcli.engine.custom_function.node import call
-from gradcli.engine.grad_mode import current, enable_grad, mode, no_grad
+from gradcli.engine.grad_mode import current, enable_grad, mode
 from gradcli.engine.tensor.storage import Slots
-from gradcli.engine.tensor.tensor import Tensor
-from gradcli.ops.errors import RuntimeFault
+from gradcli.engine.tensor.tensor import Plain, Tensor
+from gradcli.ops.errors import RuntimeFault, UnwrittenFault
 from gradcli.ops.operator import OPERATORS
 from gradcli.ops.read import push_forward
 from gradcli.transforms.levels import running
-from gradcli.transforms.memory import movable, moved, note_promoted, zeros_beside
-from gradcli.transforms.reverse import gradients, leaf_of, pull_back, reaches_further, recording
-from gradcli.transforms.tracer import Layer, bottom, shares, snapshot, store, tensors_of
+from gradcli.transforms.memory import copy_slots, movable, moved, note_promoted, zeros_beside
+from gradcli.transforms.reverse import gradients
+from gradcli.transforms.tracer import Layer, bottom, memory_of, shares, snapshot, store
 
 
 class Dual(Layer):
@@ -82,7 +81,7 @@ class Dual(Layer):
         if linear and shares(out, primals[0]):
             return args[0]._view(op, out, params)
         for i, arg in enumerate(args):
-            if tangents[i] is not None and arg.kin is not None:
+            if tangents[i] is not None and arg.kin is not None and _is_recorded(primals, tangents):
                 # A later write to the tangent is none to what a graph of this product saves.
                 tangents[i] = snapshot(tangents[i])
         with self.recorded():
@@ -94,28 +93,29 @@ class Dual(Layer):
         return _joined(out, tangent, level)
 
     def __gradcli_function__(self, definition: Any, args: tuple) -> Any:
-        """A custom function: its own jvp, or its backward read forwards."""
+        """A custom function, by its own jvp."""
         level = self.__gradcli_rank__
-        primals, tangents = _split(args, level)
+        primals, _ = _split(args, level)
         ctx = Context()
         result = call(definition, tuple(primals), ctx=ctx)
         several = isinstance(result, tuple)
         outputs = result if several else (result,)
-        if getattr(definition, "jvp", None) is not None:
-            pushed = _by_jvp(definition, ctx, primals, tangents, outputs)
-        elif any(isinstance(p, Layer) for p in primals):
-            pushed = _by_backward(definition, primals, tangents)
-        else:
-            pushed = _by_own_backward(definition, ctx, primals, tangents, outputs)
-        joined = []
-        for out, t in zip(outputs, pushed, strict=True):
-            written = next((a for a, p in zip(args, primals, strict=True) if p is out), None)
-            if written is not None and is_dual(written, level) and t is not None:
-                written.own()  # an input that forward wrote to: the tangent follows
-                store(written.tangent, t)
-                joined.append(written)
-            else:
-                joined.append(_joined(out, t, level))
+        if getattr(definition, "jvp", None) is None:
+            raise UnwrittenFault(
+                "E0412",
+                "You must implement the jvp function for custom autograd.Function to use it with "
+                "forward mode AD.",
+                help="write @staticmethod def jvp(ctx, *tangents): ...",
+            )
+        sources = [_source(out, args, primals, level) for out in outputs]
+        for source in sources:
+            if source is not None:
+                source.own()  # what shares its memory has a tangent that shares the tangent's
+        pushed = _by_jvp(definition, ctx, args, primals, outputs, level)
+        joined = [
+            _placed(out, t, source, args, primals, level)
+            for out, t, source in zip(outputs, pushed, sources, strict=True)
+        ]
         return tuple(joined) if several else joined[0]
 
     # -- views and writes ------------------------------------------------------------------------
@@ -129,6 +129,21 @@ class Dual(Layer):
             self.tangent = tangent
             self.kin = [weakref.ref(self)]
 
+    def take_tangent(self) -> None:
+        """Let the tangent be that of a dual which is written to: the user's own where that is laid
+        out like the primal, so that he sees the writes, else a copy that is.
+
+        A leaf of a graph stays as it is until a write needs a copy.
+        """
+        primal, tangent = self.primal, self.tangent
+        if isinstance(primal, Plain) and isinstance(tangent, Plain):
+            if tangent.requires_grad and tangent.is_leaf:
+                return
+            if _alike(primal, tangent):
+                self.kin = [weakref.ref(self)]
+            else:
+                self.own()
+
     def _view(self, op: Any, primal: Any, params: dict) -> Any:
         self.own()
         with self.recorded():
@@ -136,7 +151,13 @@ class Dual(Layer):
         return self.note_view(Dual(primal, tangent, self.__gradcli_rank__))
 
     def write(self, value: Any) -> None:
-        """Write a primal and a tangent; what has none is constant, its tangent zero."""
+        """Write a primal and a tangent; what has none is constant, its tangent zero.
+
+        Inference mode knows no tangents: there, as in PyTorch, the one that was stays.
+        """
+        if current().inference:
+            store(self.primal, value.primal if is_dual(value, self.__gradcli_rank__) else value)
+            return
         self.own()
         mine = is_dual(value, self.__gradcli_rank__)
         store(self.primal, value.primal if mine else value)
@@ -271,14 +292,19 @@ class Dual(Layer):
 
     def detach_(self) -> Any:
         """Have no tangent, and no graph, from here on. Raises RuntimeFault (E0409) for a view."""
-        self.primal.detach_()
-        self.own()
-        store(self.tangent, 0)
+        primal = self.primal
+        primal.detach_()
+        if len(list(self.sharing())) > 1:  # views of it keep their tangents
+            self.own()
+            store(self.tangent, 0)
+        else:
+            self.__class__ = primal.__class__
+            copy_slots(primal, self)
         return self
 
     def __repr__(self) -> str:
         if self.__gradcli_rank__ in running.dual:
-            return f"{self.primal!r}"[:-1] + f", tangent={self.tangent!r})"
+            return f"{self.primal!r}"[:-1] + f", tangent={self.tangent})"
         return super().__repr__()
 
 
@@ -287,10 +313,28 @@ def is_dual(value: Any, level: int) -> bool:
     return value.__class__ is Dual and value.__gradcli_rank__ == level
 
 
+def _alike(primal: Tensor, tangent: Tensor) -> bool:
+    """Whether two tensors of one shape lie alike in memories of one size."""
+    if not primal.array.size:
+        return True
+    return (
+        primal.dtype is tangent.dtype
+        and primal.stride() == tangent.stride()
+        and primal.storage_offset() == tangent.storage_offset()
+        and memory_of(primal).array.size == memory_of(tangent).array.size
+    )
+
+
 def _split(args: Sequence[Any], level: int) -> tuple[list, list]:
     own = [is_dual(a, level) for a in args]
     primals = [a.primal if mine else a for a, mine in zip(args, own, strict=True)]
     return primals, [a.tangent if mine else None for a, mine in zip(args, own, strict=True)]
+
+
+def _is_recorded(primals: list, tangents: list) -> bool:
+    """Whether a graph may save one of the values."""
+    values = (v for v in (*primals, *tangents) if isinstance(v, Tensor))
+    return any(isinstance(v, Layer) or v.edge is not None for v in values)
 
 
 def _joined(out: Any, tangent: Any, level: int) -> Any:
@@ -304,7 +348,19 @@ def _joined(out: Any, tangent: Any, level: int) -> Any:
 # ---- Custom functions ----------------------------------------------------------------------------
 
 
-def _by_jvp(definition: Any, ctx: Context, primals: list, tangents: list, outputs: tuple) -> tuple:
+def _source(out: Any, args: Sequence[Any], primals: Sequence[Any], level: int) -> Any:
+    """The dual whose memory the output of a custom function has, None where there is none."""
+    if not isinstance(out, Tensor):
+        return None
+    return next(
+        (a for a, p in zip(args, primals, strict=True) if is_dual(a, level) and shares(out, p)),
+        None,
+    )
+
+
+def _by_jvp(
+    definition: Any, ctx: Context, args: Sequence[Any], primals: list, outputs: tuple, level: int
+) -> tuple:
     """The function's own jvp; ``ctx`` is that of its forward, but where that saw other levels."""
     if any(isinstance(p, Layer) for p in primals):
         ctx = Context()
@@ -313,110 +369,81 @@ def _by_jvp(definition: Any, ctx: Context, primals: list, tangents: list, output
         else:
             result = outputs if len(outputs) != 1 else outputs[0]
             definition.setup_context(ctx, tuple(primals), result)
+    tangents = _split(args, level)[1]
     if ctx._gradcli_materialize:
         tangents = [
-            OPERATORS["zeros_like"](p) if t is None and isinstance(p, Tensor) else t
+            OPERATORS["zeros_like"](p)
+            if t is None and isinstance(p, Tensor) and p.dtype.differentiable
+            else t
             for p, t in zip(primals, tangents, strict=True)
         ]
-    pushed = definition.jvp(ctx, *tangents)
+    versions = [t._version if is_dual(a, level) else 0 for a, t in zip(args, tangents, strict=True)]
+    ctx._gradcli_pushing = True
+    try:
+        pushed = definition.jvp(ctx, *tangents)
+    finally:
+        ctx._gradcli_pushing = False
+        ctx._gradcli_for_forward = ()
     pushed = pushed if isinstance(pushed, tuple) else (pushed,)
     name, fixed = definition.__name__, {id(t) for t in ctx._gradcli_fixed}
     if len(pushed) != len(outputs):
-        raise RuntimeFault(
-            "E0411",
+        raise _refused(
             f"A jvp function returned an incorrect number of forward gradients: {name} has "
-            f"{len(outputs)} outputs, its jvp gave {len(pushed)}",
+            f"{len(outputs)} outputs, its jvp gave {len(pushed)}"
         )
-    for out, t in zip(outputs, pushed, strict=True):
+    for i, (out, t) in enumerate(zip(outputs, pushed, strict=True)):
         follows = isinstance(out, Tensor) and out.dtype.differentiable and id(out) not in fixed
+        if not follows and t is not None:
+            raise _refused(
+                f"Function's jvp returned a forward gradient at position {i}, but the "
+                "corresponding forward output is not a differentiable Variable. You should return "
+                "None at that position instead."
+            )
         if follows and (not isinstance(t, Tensor) or tuple(t.shape) != tuple(out.shape)):
             given = tuple(t.shape) if isinstance(t, Tensor) else type(t).__name__
-            raise RuntimeFault(
-                "E0411",
+            raise _refused(
                 f"the jvp of {name} must return a tensor of shape {tuple(out.shape)}, got {given}",
-                help="return one forward gradient for each output, in its shape",
+                "return one forward gradient for each output, in its shape",
             )
+        for arg, p, given, version in zip(args, primals, tangents, versions, strict=True):
+            if is_dual(arg, level) and p is out and given._version == version:
+                raise _refused(f"{_IN_PLACE} modifying the forward mode gradients inplace. {_THEN}")
+            if is_dual(arg, level) and p is out and t is not given:
+                raise _refused(f"{_IN_PLACE} returning the forward mode gradients as-is. {_THEN}")
     return pushed
 
 
-def _by_own_backward(
-    definition: Any, ctx: Context, primals: list, tangents: list, outputs: tuple
-) -> tuple:
-    """``_by_backward`` by the ctx of the one forward there was, with what that drew or wrote."""
-    outer, asked = recording(), ctx.needs_input_grad
-    moved = [i for i, t in enumerate(tangents) if t is not None]
-    fixed = {id(t) for t in ctx._gradcli_fixed}
-    flows = [
-        i for i, o in enumerate(outputs)
-        if isinstance(o, Tensor) and o.dtype.differentiable and id(o) not in fixed
-    ]  # fmt: skip
-    with enable_grad():
-        weights: list = [
-            OPERATORS["zeros_like"](o.detach()) if isinstance(o, Tensor) else None for o in outputs
-        ]
-        for i in flows:
-            weights[i] = leaf_of(weights[i])
-        ctx.needs_input_grad = tuple(t is not None for t in tangents)
-        try:
-            result = definition.backward(ctx, *weights)
-        finally:
-            ctx.needs_input_grad = asked
-        found = result if isinstance(result, tuple) else (result,)
-        own = [weights[i] for i in flows]
-        linked = [i for i in moved if isinstance(found[i], Tensor) and _depends(found[i], own)]
-        pushed: list = [None] * len(outputs)
-        if any(isinstance(found[i], Tensor) and i not in linked for i in moved):
-            with no_grad():
-                ones = [None if w is None else OPERATORS["ones_like"](w.detach()) for w in weights]
-                probe = definition.backward(ctx, *ones)
-            probe = probe if isinstance(probe, tuple) else (probe,)
-            if any(bool((probe[i].detach() != 0).any()) for i in moved if i not in linked):
-                raise RuntimeFault(
-                    "E0413",
-                    f"forward mode cannot follow the backward of {definition.__name__}: it is not "
-                    "recorded as a function of its gradients",
-                    help="write @staticmethod def jvp(ctx, *tangents): ...",
-                )
-        if linked:
-            back_from = [OPERATORS["sum_to"](found[i], tuple(primals[i].shape)) for i in linked]
-            along = [tangents[i] for i in linked]
-            further = reaches_further(back_from, own)
-            further = further or any(t.edge is not None for v in along for t in tensors_of(v))
-            for i, t in zip(
-                flows, pull_back(back_from, own, along, outer and further), strict=True
-            ):
-                pushed[i] = t
-    return tuple(pushed)
+_IN_PLACE = "An inplace custom Function is not"
+_THEN = (
+    "If the forward is modifying an input inplace, then the jvp function must modify the "
+    "corresponding gradient inplace and return it as-is."
+)
 
 
-def _depends(value: Any, leaves: Sequence[Any]) -> bool:
-    """Whether the graph of ``value`` leads to one of ``leaves``."""
-    edges = [t.edge for t in tensors_of(value) if t.edge is not None]
-    return not {bottom(leaf).edge for leaf in leaves}.isdisjoint(collect(edges))
+def _refused(said: str, help: str | None = None) -> RuntimeFault:
+    return RuntimeFault("E0411", said, help=help)
 
 
-def _by_backward(definition: Any, primals: list, tangents: list) -> tuple:
-    """backward(v) is linear in v; its transpose, applied to the tangents, is the pushforward."""
-    outer = recording()
-    with enable_grad():
-        moved = [i for i, t in enumerate(tangents) if t is not None]
-        inputs = list(primals)
-        for i in moved:
-            inputs[i] = leaf_of(primals[i])
-        result = call(definition, tuple(inputs))
-        outputs = result if isinstance(result, tuple) else (result,)
-        flows = [i for i, o in enumerate(outputs) if getattr(o, "requires_grad", False)]
-        weights = [leaf_of(OPERATORS["zeros_like"](outputs[i].detach())) for i in flows]
-        found = pull_back([outputs[i] for i in flows], [inputs[i] for i in moved], weights, True)
-        pushed: list = [None] * len(outputs)
-        linked = [k for k, g in enumerate(found) if g.requires_grad]
-        if linked:
-            back_from = [found[k] for k in linked]
-            along = [tangents[moved[k]] for k in linked]
-            own = [*weights, *(inputs[i] for i in moved)]
-            further = reaches_further(back_from, own)
-            further = further or any(t.edge is not None for v in along for t in tensors_of(v))
-            back = pull_back(back_from, weights, along, outer and further)
-            for i, t in zip(flows, back, strict=True):
-                pushed[i] = t
-    return tuple(pushed)
+def _placed(
+    out: Any, t: Any, source: Any, args: Sequence[Any], primals: Sequence[Any], level: int
+) -> Any:
+    """One output with its tangent: an input that was written to, a view of one, or a new value."""
+    if t is None:
+        return out
+    written = next((a for a, p in zip(args, primals, strict=True) if p is out), None)
+    if written is not None:
+        if not is_dual(written, level):  # it has no tangent yet
+            store(written, Dual(snapshot(out), t, level))
+        return written
+    if source is None:
+        return _joined(out, t, level)
+    if t is source.tangent or not shares(t, source.tangent):
+        viewed = bottom(source.tangent)._is_view()
+        which = "" if not bottom(t)._is_view() or t is source.tangent else (
+            " of the same base as the given grad input" if viewed else " of the given grad input"
+        )  # fmt: skip
+        raise _refused(
+            "A custom Function's forward is returning a view (or an input as-is) but the jvp is "
+            f"not returning a view{which}."
+        )
+    return source.note_view(Dual(out, t, level))

@@ -9,7 +9,14 @@ from gradcli.engine.grad_mode import Transform, enable_grad, outside_inference, 
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.dual import Dual, is_dual
-from gradcli.transforms.func_checks import drawn, floating, pair, primals_and_tangents, tensors
+from gradcli.transforms.func_checks import (
+    drawn,
+    floating,
+    like,
+    pair,
+    primals_and_tangents,
+    tensors,
+)
 from gradcli.transforms.levels import next_level, running
 from gradcli.transforms.memory import demote
 from gradcli.transforms.reverse import (
@@ -160,10 +167,10 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         if nested != shape:
             raise RuntimeFault(
                 "E0302",
-                f"Expected the tangents {drawn(nested)} to have the same structure as the primals "
+                f"Expected the tangents {drawn(nested)} to have the same argspec as the primals "
                 f"{drawn(shape)}",
             )
-        _same_shapes(at, given)
+        like(at, given)
         if again:
             return tangents_of(lambda *leaves: func(*unflatten(list(leaves), shape)), at, given)
         tracked = any(t.edge is not None for v in given for t in tensors_of(v))

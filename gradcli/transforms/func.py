@@ -13,6 +13,7 @@ import numpy as np
 
 from gradcli import engine
 from gradcli.engine.grad_mode import Transform, enable_grad, outside_inference, transforming
+from gradcli.engine.record.saved_tensor_hooks import disable_saved_tensors_hooks
 from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS
@@ -76,7 +77,11 @@ class _Run:
         found, self.shape = flatten(tuple(args[i] for i in which))
         differentiable(found)
         arguments: list[Any] = []
-        with transforming(Transform(function, arguments)), enable_grad():
+        with (
+            disable_saved_tensors_hooks(_NO_HOOKS),
+            transforming(Transform(function, arguments)),
+            enable_grad(),
+        ):
             self.leaves = [leaf_of(v, outer) for v in found]
             full, named = over(own_tensor, [list(args), kwargs or {}])
             for i, chosen in zip(which, unflatten(self.leaves, self.shape), strict=True):
@@ -114,13 +119,14 @@ class _Run:
 
     def settled(self, tree: Any) -> Any:
         """Results of the function as the caller gets them."""
-        return tree if self.create else over(detached, tree)
+        return tree if self.create and recording() else over(detached, tree)
 
     def value(self) -> Any:
         return self.settled(unflatten(self.outputs, self.out_shape))
 
 
 _GRAD = "grad_and_value(f)(*args)"
+_NO_HOOKS = "func.grad, vjp, jacrev and hessian don't yet support saved tensor hooks"
 
 
 def grad_and_value(func: Callable, argnums: Argnums = 0, has_aux: bool = False) -> Callable:

@@ -158,6 +158,19 @@ def primals_and_tangents(primals: Any, tangents: Any) -> tuple[list[Any], list[A
     return at, along, shape
 
 
+def like(primals: Sequence[Any], tangents: Sequence[Any]) -> None:
+    """Raise RuntimeFault (E0301, E0309) for a tangent of another shape or dtype than its primal."""
+    for i, (primal, tangent) in enumerate(zip(primals, tangents, strict=True)):
+        for code, what in (("E0301", "shape"), ("E0309", "dtype")):
+            have, want = getattr(tangent, what), getattr(primal, what)
+            if have != want:
+                raise RuntimeFault(
+                    code,
+                    f"tangent:{i} with {what} {have} in flattened pytree doesn't match the {what} "
+                    f"{want} of the corresponding primal.",
+                )
+
+
 def floating(name: str, values: Sequence[Any]) -> None:
     """Raise ValueFault (E0404) for a tensor of whole numbers, AttributeFault for what is none."""
     for value in values:

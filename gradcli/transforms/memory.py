@@ -19,6 +19,7 @@ from gradcli.engine import Tensor
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.inplace import check_writable
+from gradcli.engine.tensor.conj_view import ConjView
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.ops.errors import RuntimeFault
@@ -28,7 +29,7 @@ from gradcli.transforms.levels import running
 from gradcli.transforms.tracer import Layer, bottom, chain_of, memory_of, operands_of, store
 
 _new = object.__new__
-_SLOTS = [getattr(Slots, name) for name in Slots.__slots__ if name != "__weakref__"]
+_SLOTS = [getattr(Slots, name) for name in Slots.__slots__ if not name.startswith("__")]
 
 
 def sharing(value: Any) -> list:
@@ -49,7 +50,7 @@ def movable(target: Any, value: Any) -> list:
         check_writable(target, (value,))
     members = sharing(target)
     for member in members:
-        if isinstance(member, Plain) and member.__class__ is not Tensor:
+        if isinstance(member, Plain) and member.__class__ not in (Tensor, ConjView):
             raise RuntimeFault(
                 "E0409",
                 f"a {member.__class__.__name__} is written to with a value of a transform",
@@ -111,6 +112,7 @@ def zeros_beside(members: Sequence[Any], like: Any) -> list:
             root = tangent
         else:
             note_view(tangent, root)
+        tangent.__class__ = bottom(member).__class__
         for level, batch in levels:
             tangent = batch.around(tangent)
             tangent.kin = kin.setdefault(level, [])
@@ -121,7 +123,7 @@ def zeros_beside(members: Sequence[Any], like: Any) -> list:
 
 def moved(members: Sequence[Any]) -> list:
     """New objects in the places of ``members``, which are free to become something else."""
-    new = {id(member): _copied(member, _new(member.__class__)) for member in members}
+    new = {id(member): copy_slots(member, _new(member.__class__)) for member in members}
     kin = [weakref.ref(value) for value in new.values()]
     for old, value in zip(members, new.values(), strict=True):
         if isinstance(old, Layer):
@@ -134,7 +136,8 @@ def moved(members: Sequence[Any]) -> list:
     return list(new.values())
 
 
-def _copied(source: Any, target: Any) -> Any:
+def copy_slots(source: Any, target: Any) -> Any:
+    """``target``, an object of the same class, with all that ``source`` holds."""
     for slot in _SLOTS:
         try:
             slot.__set__(target, slot.__get__(source))
@@ -165,7 +168,7 @@ def demote(level: int) -> None:
             with no_grad():
                 store(was, value.content[0])
         value.__class__ = was.__class__
-        _copied(was, value)
+        copy_slots(was, value)
     for value, _ in alive:
         if isinstance(value, Plain) and value.meta is not None:
             meta = value.meta

@@ -22,11 +22,13 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from gradcli.engine import Tensor
 from gradcli.engine.backward.api import backward
 from gradcli.engine.creation import factories, sampling
 from gradcli.engine.creation.factories import as_tensor
-from gradcli.engine.dtypes import Device
+from gradcli.engine.dtypes import Device, contiguous_format
 from gradcli.engine.grad_mode import mode, shown_inside, transformed
 from gradcli.engine.record.captures import refuse_captured
 from gradcli.engine.record.inplace import put_item
@@ -40,6 +42,7 @@ from gradcli.ops.declaration.infix import METHODS as SIGN_METHODS
 from gradcli.ops.declaration.infix import by_sign, put_signs
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault
 from gradcli.ops.indexing import is_basic
+from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS, Operator
 
 # ---- Towers: a Tensor at the bottom, batches and tangents of enclosing transforms around it ------
@@ -254,12 +257,15 @@ class Operand(Conversions):
         return self.shape if dim is None else self.shape[dim]
 
     def view(self, *shape: Any) -> Any:
-        """The same entries in another shape."""
-        return self.reshape(*shape)
-
-    def contiguous(self, memory_format: Any = None) -> Any:
-        """Itself: how the memory lies is not seen here."""
-        return self
+        """The same memory in another shape. Raises RuntimeFault (E0306) where that needs a copy."""
+        out = self.reshape(*shape)
+        if self.ndim and self.numel() and not shares(out, self):
+            raise RuntimeFault(
+                "E0306",
+                "view size is not compatible with input tensor's size and stride. Use "
+                ".reshape(...) instead.",
+            )
+        return out
 
     # What follows from the element type alone.
     layout, itemsize, element_size = Facts.layout, Facts.itemsize, Facts.element_size
@@ -277,10 +283,6 @@ class Operand(Conversions):
         """Bytes of all entries."""
         return self.numel() * self.dtype.itemsize
 
-    def is_contiguous(self) -> bool:
-        """True: how the memory lies is not seen here."""
-        return True
-
     def is_inference(self) -> bool:
         """False: a transform records what it is given."""
         return False
@@ -292,6 +294,9 @@ class Operand(Conversions):
     @property
     def _version(self) -> int:
         return int(self.content._version)
+
+    def _is_view(self) -> bool:
+        return bool(self.content._is_view())
 
     def data_ptr(self) -> int:
         """Raises RuntimeFault (E0412): the value has no memory of its own."""
@@ -353,6 +358,12 @@ class Operand(Conversions):
     def new_empty(self, *size: Any, **options: Any) -> Any:
         """A value of this dtype to be written to."""
         return self._like(factories.empty, _size(size), **options)
+
+    def new_empty_strided(self, size: Any, stride: Any, **options: Any) -> Any:
+        """A value of this dtype to be written to, whose entries lie so far apart."""
+        last = sum((n - 1) * step for n, step in zip(size, stride, strict=False))
+        memory = self.new_empty((0 if 0 in size else last + 1,), **options)
+        return memory.as_strided(size, stride)
 
     def new_tensor(self, data: Any, **options: Any) -> Any:
         """A plain Tensor of this dtype from data."""
@@ -499,58 +510,61 @@ class Layer(Slots, Operand):
         view.kin = kin
         return view
 
-    def spread(self) -> tuple[int, tuple[int, ...]]:
-        """How far apart in memory the entries of one element lie, and the steps of each dimension.
-
-        More than 1 apart where a batch is mapped over a later dimension: others lie between. 0
-        where that is not even.
-        """
+    def _steps(self) -> tuple[int, ...]:
+        """Steps in memory of each dimension of one element, in entries."""
         array = bottom(self).own_array()
         levels = sum(v.batch for v in chain_of(self))
-        steps = tuple(s // array.itemsize for s in array.strides)
-        own = [s for n, s in zip(array.shape[levels:], steps[levels:], strict=True) if n > 1]
-        apart = 1
-        if any(0 < step < max(own, default=0) for step in steps[:levels]):
-            apart = steps[0] * array.shape[0] if levels == 1 else 0
-            apart = 0 if not apart or any(s % apart for s in own) else apart
-        return apart, steps[levels:]
+        return tuple(s // array.itemsize for s in array.strides[levels:])
 
     def stride(self, dim: int | None = None) -> Any:
-        """Steps between neighbours, in entries of one element."""
-        apart, steps = self.spread()
-        if not apart:
-            return factories.empty(tuple(self.shape)).stride(dim)  # type: ignore[call-arg]
-        steps = tuple(s // apart for s in steps)
+        """Steps between neighbours, in entries: of one element, as it lies among the others."""
+        steps = self._steps()
         return steps if dim is None else steps[dim]
 
     def storage_offset(self) -> int:
-        """Where the first entry is, in entries of one element."""
-        apart, _ = self.spread()
-        return bottom(self).storage_offset() // apart if apart else 0
+        """Where the first entry of the first element is, in entries."""
+        return int(bottom(self).storage_offset())
 
-    def strided(
-        self, view: Callable, shape: tuple, steps: tuple, ahead: int, settled: bool = False
-    ) -> Any:
+    def is_contiguous(self, memory_format: Any = None) -> bool:
+        """Whether the entries of one element lie in memory in row order, without gaps."""
+        if memory_format not in (None, contiguous_format):
+            raise RuntimeFault(
+                "E0414",
+                "NYI: querying is_contiguous inside of vmap for memory_format other than "
+                "torch.contiguous_format",
+            )
+        expected = 1
+        for n, step in zip(self.shape[::-1], self._steps()[::-1], strict=True):
+            if n != 1 and step != expected:
+                return 0 in self.shape
+            expected *= n
+        return True
+
+    def contiguous(self, memory_format: Any = None) -> Any:
+        """Itself where each element lies in row order, else a copy."""
+        return self if self.is_contiguous(memory_format) else OPERATORS["clone"](self)
+
+    def strided(self, view: Callable, shape: tuple, steps: tuple, ahead: int) -> Any:
         """``view``, ``as_strided``, of the memory below from so many entries after the first.
 
-        ``settled`` tells that steps count entries in memory, no longer those of one element.
+        Raises RuntimeFault (E0301) where a view of one element reaches into others.
         """
-        if self.batch and not settled:
-            apart, _ = self.spread()
-            if not apart:
-                raise RuntimeFault(
-                    "E0301", "as_strided of an element whose entries lie unevenly between others",
-                    help="map over the first dimension, in_dims=0",
-                )  # fmt: skip
-            steps, ahead, settled = tuple(s * apart for s in steps), ahead * apart, True
         if self.batch:
+            if not np.isin(_places(shape, steps) + ahead, _places(self.shape, self._steps())).all():
+                raise RuntimeFault(
+                    "E0301",
+                    f"as_strided(sizes={list(shape)}, strides={list(steps)}, storage_offset="
+                    f"{self.storage_offset() + ahead}) would access memory out of bounds of an "
+                    "element. This is not supported inside of vmap",
+                    help="an element has these strides: x.stride()",
+                )
             levels = sum(v.batch for v in chain_of(self.content))
-            across = bottom(self).array.strides[levels] // self.dtype.itemsize
+            across = bottom(self).own_array().strides[levels] // self.dtype.itemsize
             shape, steps = (self.content.shape[0], *shape), (across, *steps)
 
         def part(value: Any) -> Any:
             if isinstance(value, Layer):
-                return value.strided(view, shape, steps, ahead, settled)
+                return value.strided(view, shape, steps, ahead)
             return view(value, shape, steps, value.storage_offset() + ahead)
 
         return self.viewed(part)
@@ -620,6 +634,15 @@ class Layer(Slots, Operand):
     def grad_fn(self) -> Any:
         """The node of the graph that the value comes from."""
         return self.content.grad_fn
+
+
+def _places(shape: tuple, steps: tuple) -> np.ndarray:
+    """Where the entries are, counted from the first, of what has these strides."""
+    charge_shape(shape, 8)
+    places = np.zeros((), np.int64)
+    for n, step in zip(shape, steps, strict=True):
+        places = places[..., None] + np.arange(n) * step
+    return places
 
 
 def _augmented(op: Operator) -> Callable:

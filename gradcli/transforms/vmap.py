@@ -68,6 +68,12 @@ def vmap(
                 f"structure of inputs, got: {type(in_dims)}.",
             )
         leaves, shape = flatten(args)
+        if not args:
+            raise _unfit(
+                "in_dims",
+                "got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
+                "function with no inputs. The latter is unsupported.",
+            )
         dims = _for_each(in_dims, args, "in_dims")
         count = _size(leaves, dims)
         with mapping(count, randomness) as level:
@@ -167,7 +173,7 @@ def _for_each(dims: Any, values: Any, what: str, one: bool = False) -> list:
             if one and dim.__class__ is tuple and len(dim) == 1:
                 dim = dim[0]
             if dim is not None and dim.__class__ is not int:
-                raise _unfit(what, f"an entry of {what} is a whole number or None, not {dim!r}")
+                raise _not_dims(what, dim)
             found.append(dim)
             continue
         parts = parts_of(value)
@@ -177,12 +183,33 @@ def _for_each(dims: Any, values: Any, what: str, one: bool = False) -> list:
             inner = [dim[name] for name in value]
         elif isinstance(dim, tuple | list) and not isinstance(value, dict):
             inner = list(dim)
+            if dim is not dims and dim.__class__ is not value.__class__:
+                raise _not_dims(what, dim)
         else:
-            raise _unfit(what, f"an entry of {what} is a whole number or None, not {dim!r}")
+            raise _not_dims(what, dim)
         if len(inner) != len(parts):
-            raise _unfit(what, f"{what} has {len(inner)} entries for {len(parts)} values")
+            raise _unfit(
+                what,
+                f"{what} is not compatible with the structure of {_WHOSE[what]}: it has "
+                f"{len(inner)} entries for {len(parts)} values",
+            )
         pairs += list(zip(inner, parts, strict=True))[::-1]
     return found
+
+
+_WHOSE = {"in_dims": "`inputs`", "out_dims": "`outputs`"}
+
+
+def _not_dims(what: str, dim: Any) -> ValueFault:
+    if not isinstance(dim, tuple | list | dict):
+        return _unfit(
+            what,
+            f"`{what}` must be an int, None or a python collection of ints representing where in "
+            f"{_WHOSE[what]} the vmapped dimension is, got {dim!r}",
+        )
+    return _unfit(
+        what, f"{what} is not compatible with the structure of {_WHOSE[what]}: {dim!r} is in it"
+    )
 
 
 def _unfit(what: str, message: str) -> ValueFault:
@@ -212,7 +239,7 @@ def _size(values: list, dims: list) -> int:
                 )
             sizes.add(value.shape[dim])
     if not sizes:
-        raise _unfit("in_dims", "at least one argument must be mapped over")
+        raise _unfit("in_dims", "Expected at least one Tensor to vmap over")
     if len(sizes) > 1:
         raise ValueFault(
             "E0303",
@@ -238,7 +265,8 @@ def _whole(out: Any, level: int, count: int, dim: int | None) -> Any:
         if dim is None:
             raise ValueFault(
                 "E0303",
-                "vmap: out_dims is None for a result that differs along the mapped dimension",
+                "vmap: the function can not return a BatchedTensor when out_dim is None: the "
+                "result differs along the mapped dimension",
                 help="give the dimension where it goes",
             )
         value = out.value

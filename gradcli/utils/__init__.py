@@ -1,10 +1,13 @@
-"""``gradcli.utils``: ``checkpoint`` trades time for memory, ``data`` gives rows in batches."""
+"""``gradcli.utils``: ``checkpoint`` trades time for memory, ``data`` gives rows in batches.
+
+``serialization`` has ``gradcli.save`` and ``gradcli.load``.
+"""
 
 from __future__ import annotations
 
 import importlib
 
-__all__ = ["checkpoint", "data"]
+__all__ = ["checkpoint", "data", "serialization"]
 
 
 def __getattr__(name: str) -> object:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -25,8 +26,9 @@ from gradcli.engine.record.saved_tensor_hooks import saved_tensors_hooks
 from gradcli.engine.source_location import warn
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
 
-__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn",
-           "set_checkpoint_debug_enabled", "set_checkpoint_early_stop"]  # fmt: skip
+__all__ = ["CheckpointError", "GraphExecGroup", "checkpoint", "checkpoint_sequential",
+           "noop_context_fn", "set_checkpoint_debug_enabled",
+           "set_checkpoint_early_stop"]  # fmt: skip
 
 
 class CheckpointError(RuntimeFault):
@@ -36,9 +38,27 @@ class CheckpointError(RuntimeFault):
 class _Local(threading.local):
     early_stop: bool | None = None
     debug: bool | None = None
+    group: GraphExecGroup | None = None
 
 
 _local = _Local()
+
+
+class GraphExecGroup:
+    """Inside, backward passes over separate parts of a checkpointed function share a second run.
+
+    What one of them has read the others cannot read: CheckpointError (E0407). Groups do not nest:
+    RuntimeFault.
+    """
+
+    def __enter__(self) -> GraphExecGroup:
+        if _local.group is not None:
+            raise RuntimeFault("E0407", "GraphExecGroup contexts cannot be nested.")
+        _local.group = self
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        _local.group = None
 
 
 class _Enough(Exception):
@@ -109,7 +129,7 @@ class _Run:
         self.early_stop, self.compares, self.debug = early_stop, compares, debug
         self.running = True
         self.found: dict[int, Tensor] = {}
-        self.found_in: Any = None  # the backward pass that asked
+        self.found_in: Any = lambda: None  # the backward pass that asked or its group, weakly
         self.random = _Random(keep_random)
 
     def pack(self, value: Tensor) -> int:
@@ -119,16 +139,21 @@ class _Run:
 
     def unpack(self, number: int) -> Tensor:
         """The tensor again: of one second run for each pass, which hands each out once."""
-        passing = mode.passing
-        if passing is None or passing is not self.found_in:
-            self.found_in = passing
+        passing = mode.passing if _local.group is None else _local.group
+        if passing is None or passing is not self.found_in():
+            # Not held: it holds the nodes, and they hold this.
+            self.found_in = (lambda: None) if passing is None else weakref.ref(passing)
             self._again()
         if number not in self.found:
+            overlap = (
+                " Performing two backward calls that overlap (i.e. require the same saved "
+                "activation in order to compute gradients) is not allowed in one GraphExecGroup."
+            )
             raise CheckpointError(
                 "E0407",
                 "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already "
                 "unpacked once. If you are calling ctx.saved_tensors in backward, make sure to do "
-                "so only once.",
+                "so only once." + (overlap if passing is _local.group else ""),
                 help="keep what ctx.saved_tensors gave",
             )
         return self.found.pop(number)

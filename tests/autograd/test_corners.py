@@ -11,14 +11,16 @@ from tests.behaviours.snippets import cells, printed
 from tests.support.oracles import load
 from tests.support.recorded import difference
 
-CELLS = cells([Path(__file__).parent / "corners.py"])
-RECORD = load("corners")
+FILES = ("corners", "modes", "nodes")
+CELLS = {file: cells([Path(__file__).parent / f"{file}.py"]) for file in FILES}
+RECORDS = {file: load(file)["cases"] for file in FILES}
 
 
-def test_the_recording_is_of_these_cells():
-    assert list(RECORD["cases"]) == list(CELLS)
+@pytest.mark.parametrize("file", FILES)
+def test_the_recording_is_of_these_cells(file):
+    assert list(RECORDS[file]) == list(CELLS[file])
 
 
-@pytest.mark.parametrize("name", CELLS)
-def test_prints_what_pytorch_prints(name):
-    assert not difference(printed(gradcli, CELLS[name]), RECORD["cases"][name])
+@pytest.mark.parametrize(("file", "name"), [(file, name) for file in FILES for name in CELLS[file]])
+def test_prints_what_pytorch_prints(file, name):
+    assert not difference(printed(gradcli, CELLS[file][name]), RECORDS[file][name])

@@ -298,6 +298,7 @@ APART: tuple[tuple[str, str, Mask, str], ...] = (
      "cancels near 0, and sin(1e17*pi) rounds its argument"),
     (r"special.i1\(|special.i1e|special.i0e|erfcx", "slope",
      lambda g, w, x: (np.abs(x) > 80) | np.isnan(x), "inf - inf, or digits that cancel"),
+    (r"expm1", "slope", lambda g, w, x: x < -10, "its result + 1 has lost the digits of exp(x)"),
     (r"log_ndtr", "slope", lambda g, w, x: x < -80, "its quotient of exponentials underflows"),
     (r"ndtr\(|gelu", "value|slope", lambda g, w, x: (np.abs(x) > 2) | np.isnan(w),
      "1 + erf cancels far below 0, and inf*0 is NaN"),
@@ -307,8 +308,6 @@ APART: tuple[tuple[str, str, Mask, str], ...] = (
     (r"x \*\* ", "value|slope", lambda g, w, x: (x == -np.inf) | (np.abs(x) > 1e150),
      "C's pow of -inf; a subnormal"),
     (r"copysign", "slope", lambda g, w, x, y=0: np.isinf(x), "inf/inf: the slope is a sign"),
-    (r"xlogy|xlog1py", "slope", lambda g, w, x, y=0.0: np.isnan(w),
-     "0*log(y) is constant in y: 0, not 0/0"),
     (r"hardswish", "value", lambda g, w, x: x == -np.inf, "-inf*0 is NaN; 0 is the limit"),
     (r"heaviside", "value", _missing, "NaN stays"),
     (r"zeta", "value", lambda g, w, x, y: (np.abs(y) > 1e16) | np.isinf(x), "the limit, 0"),
@@ -328,8 +327,6 @@ APART: tuple[tuple[str, str, Mask, str], ...] = (
      "the slope by the target is that of clamped logarithms; there it is infinite"),
     (r"kl_div", "slope1", lambda g, w, x, y: (y == 0) | (np.abs(g - w) < 1e-15),
      "y*log(y) at 0, and log(y) + 1 - x where that is 0 but for rounding"),
-    (r"torch.(amax|amin|aminmax|std|var)\(", "slope",
-     lambda g, w, x: np.isnan(x).any(-1, keepdims=True), "NaN wins, and gets the gradient"),
     (r"nanmedian|nanquantile|nanmean", "value1|slope",
      lambda g, w, x: np.isnan(x).all(-1).reshape((-1,) + (1,) * (np.ndim(w) - 1)),
      "no entry is a number"),
@@ -358,7 +355,6 @@ APART: tuple[tuple[str, str, Mask, str], ...] = (
     (r"torch.det", "slope", lambda g, w, x: np.broadcast_to(np.linalg.det(x) == 0, np.shape(w)),
      "its gradient of a singular matrix of rank n - 1 is 0; the adjugate here"),
     (r"slogdet", "value0", lambda g, w, x: np.isnan(x).any(), "the sign of NaN"),
-    (r"matrix_norm\(x, 1", "slope", lambda g, w, x: np.isnan(x).any(), "NaN wins the largest sum"),
 )  # fmt: skip
 """Calls (a pattern of their key), parts, where, and why."""
 

@@ -448,6 +448,7 @@ torch.ones(3).topk(5)
 torch.ones(3).kthvalue(5)
 torch.ones(2).repeat_interleave(-1)
 torch.fliplr(torch.ones(2))
+x=torch.ones(2); x.grad=torch.ones(2).double()
 """.strip().split("\n")  # noqa: E501
 """What raises the same exception with the same words."""
 
@@ -465,7 +466,6 @@ x=torch.ones(3); x.fill_(torch.ones(4))
 x=torch.ones(3); x.expand(-1,3)
 x=torch.cat([torch.ones(2),3])
 x=torch.stack([torch.ones(2),3])
-x=torch.ones(2); x.grad=torch.ones(2).double()
 x=torch.ones(2,requires_grad=True); torch.autograd.grad('a',x)
 x=torch.ones(2,requires_grad=True); torch.autograd.grad((x*2).sum(),'a')
 """.strip().split("\n"),

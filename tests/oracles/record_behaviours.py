@@ -1,8 +1,8 @@
-"""Record what PyTorch prints for the cells of tests/behaviours/cells and tests/autograd/corners.py.
+"""Record what PyTorch prints for the cells of tests/behaviours/cells and tests/autograd.
 
 Run in an environment that has torch 2.13.0 and NumPy:  python -m tests.oracles.record_behaviours
-Writes tests/oracles/behaviours.json.gz and corners.json.gz. A cell that raises what it does not
-catch ends the run.
+Writes behaviours.json.gz, corners.json.gz, modes.json.gz and nodes.json.gz beside itself. A cell
+that raises what it does not catch ends the run.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.behaviours.snippets import cells, printed
 from tests.support.oracles import save
 
-CORNERS = Path(__file__).parents[1] / "autograd" / "corners.py"
+AUTOGRAD = Path(__file__).parents[1] / "autograd"
 
 
 def record(name: str, texts: dict[str, str]) -> None:
@@ -36,7 +36,8 @@ def record(name: str, texts: dict[str, str]) -> None:
 
 def main() -> None:
     record("behaviours", cells())
-    record("corners", cells([CORNERS]))
+    for name in ("corners", "modes", "nodes"):
+        record(name, cells([AUTOGRAD / f"{name}.py"]))
 
 
 if __name__ == "__main__":

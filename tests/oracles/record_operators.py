@@ -44,7 +44,8 @@ def _defaults(row: Any) -> dict:
     params: dict[str, Any] = {
         "keepdim": False, "dim": None, "correction": 1, "p": 2, "alpha": 1.0,
             "negative_slope": 0.01,
-        "value": 1, "min": None, "max": None, "dims": None, "dim0": -2, "dim1": -1, "diagonal": 0,
+        "value": 1, "beta": 1.0, "threshold": 20.0,
+        "min": None, "max": None, "dims": None, "dim0": -2, "dim1": -1, "diagonal": 0,
             "descending": False,
     }  # fmt: skip
     if row.name in ("softmax", "log_softmax", "argsort"):

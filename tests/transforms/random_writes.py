@@ -443,14 +443,14 @@ def _first(c: Case) -> dict[str, tuple[Callable, Callable]]:
 
     def dual(g: Callable) -> Any:
         with A.forward_ad.dual_level():
-            out = g(A.forward_ad.make_dual(x, t))
+            out = g(A.forward_ad.make_dual(x, t.clone()))
             tangent = A.forward_ad.unpack_dual(out).tangent
             return torch.zeros_like(out) if tangent is None else tangent
 
     def dual_of_grad() -> Any:
         with A.forward_ad.dual_level():
             leaf = x.detach().requires_grad_()
-            point = A.forward_ad.make_dual(leaf, t)
+            point = A.forward_ad.make_dual(leaf, t.clone())
             out = at(s)(point)
             if not out.requires_grad:
                 return torch.zeros_like(x)

@@ -33,7 +33,8 @@ def test_vjp_is_differentiated_by_its_cotangent():
 def test_vjp_made_where_nothing_is_recorded():
     x = X.clone().requires_grad_()
     with torch.no_grad():
-        _, pull = vjp(torch.sin, x)
+        value, pull = vjp(torch.sin, x)
+    assert not value.requires_grad
     near(torch.autograd.grad(pull(T)[0].sum(), x)[0], -X.sin() * T)
     with torch.no_grad():
         _, pull = vjp(torch.sin, X)
@@ -365,3 +366,75 @@ def test_a_constant_slope_of_a_square_still_leads_to_its_base():
             (y,) = torch.autograd.grad(y, x, create_graph=True)
             found.append(y.item())
         assert found == [6, 2, 0] and not y.requires_grad
+
+
+@pytest.mark.parametrize("name", [
+    "abs_", "add_", "atan2_", "copy_", "cumsum_", "fill_", "lerp_", "t_", "zero_",
+])  # fmt: skip
+def test_methods_of_the_class_write_to_what_stands_for_a_tensor(name):
+    others = {"cumsum_": (0,), "fill_": (2.0,), "lerp_": (T, 0.25), "add_": (T,), "copy_": (T,)}
+    args = others.get(name, (T,) if name == "atan2_" else ())
+    of_class, of_value = getattr(torch.Tensor, name), lambda x: getattr(x, name)(*args)
+    for run in (vmap, lambda f: lambda v: jvp(lambda v: f(v * 1), (v,), (v,))[1]):
+        x, y = torch.stack([-X, T]), torch.stack([-X, T])
+        near(run(lambda x: of_class(x, *args))(x), run(of_value)(y))
+        near(x, y)
+
+
+def made(**methods):
+    body = {"forward": lambda x: x, "setup_context": lambda ctx, inputs, output: None, **methods}
+    return type("Made", (torch.autograd.Function,), {k: staticmethod(v) for k, v in body.items()})
+
+
+def test_the_vmap_of_a_custom_function():
+    seen = []
+
+    def both(info, in_dims, x, rest):
+        seen.append(in_dims)
+        return [x, rest[0]], in_dims[1]
+
+    found = vmap(made(vmap=both, forward=lambda x, rest: None).apply)(X, [T, X])
+    assert seen == [(0, [0, 0])]
+    near(torch.stack(found), torch.stack([X, T]))
+    for returned, said in (
+        (X, "to have two returns"), ((X, X, 0), "Got 3 returns"), ((X, (0,)), "incompatible"),
+    ):  # fmt: skip
+        with pytest.raises(RuntimeError, match=said):
+            vmap(made(vmap=lambda *_, returned=returned: returned).apply)(X)
+    saves = made(setup_context=lambda ctx, inputs, output: ctx.save_for_backward(output))
+    with pytest.raises(RuntimeError, match="An input that has been returned as-is"):
+        saves.apply(X)
+
+
+@pytest.mark.parametrize("transform", [grad, jacrev, hessian])
+def test_no_saved_tensor_hooks_in_reverse_mode(transform):
+    with (
+        pytest.raises(RuntimeError, match="saved tensor hooks"),
+        torch.autograd.graph.save_on_cpu(),
+    ):
+        transform(lambda x: x.sin().sum())(X)
+
+    def hooked(x):
+        with torch.autograd.graph.save_on_cpu():
+            return x.sin().sum()
+
+    with pytest.raises(RuntimeError, match="saved tensor hooks"):
+        transform(hooked)(X)
+    near(jvp(hooked, (X,), (T,))[1], (X.cos() * T).sum())
+
+
+def test_tangents_that_a_linear_function_refuses():
+    _, push = torch.func.linearize(torch.sin, X)
+    for tangent, said in ((X[None], "the shape"), (X.float(), "the dtype"), ((X, X), "argspec")):
+        with pytest.raises(RuntimeError, match=said):
+            push(tangent)
+
+
+def test_states_of_modules_that_do_not_fit():
+    models = [torch.nn.Linear(2, 2), torch.nn.Linear(2, 2).requires_grad_(False)]
+    with pytest.raises(RuntimeError, match=r"weight .* same .requires_grad"):
+        torch.func.stack_module_state(models)
+    tied = torch.nn.Sequential(models[0], models[0])
+    x, zeros = torch.ones(2), torch.zeros(2, 2)
+    with pytest.raises(ValueError, match="multiple values for keys"):
+        torch.func.functional_call(tied, {"0.weight": zeros, "1.weight": zeros + 1}, (x,))

@@ -167,9 +167,25 @@ def test_a_0d_batch_does_not_decide_the_dtype():
     assert vmap(lambda s: s * row)(halves).dtype is (halves[0] * row).dtype is torch.float32
 
 
+def escaped():
+    kept = []
+    vmap(lambda x: kept.append(x) or x)(V)
+    return kept[0]
+
+
 REFUSED = {
     "condition": (lambda: vmap(lambda x: x if x > 0 else -x)(V), "E0414"),
     "number": (lambda: vmap(lambda x: x.item())(V), "E0414"),
+    "no inputs": (lambda: vmap(torch.sin)(), "E0303"),
+    "out=": (lambda: vmap(lambda x: torch.sin(x, out=x))(V), "E0414"),
+    "ended": (lambda: escaped().sin(), "E0414"),
+    "ended, written": (lambda: escaped().fill_(0), "E0414"),
+    "ended, detached": (lambda: escaped().detach(), "E0414"),
+    "ended, its maximum": (lambda: escaped().max(), "E0414"),
+    "a list for a tuple": (
+        lambda: vmap(lambda xy: xy[0] + xy[1], in_dims=((0, 0),))([V, V]),
+        "E0303",
+    ),
     "sizes": (lambda: vmap(torch.dot)(numbers(2, 3), numbers(4, 3)), "E0303"),
     "nothing mapped": (lambda: vmap(torch.sin, in_dims=None)(V), "E0303"),
     "no such dimension": (lambda: vmap(torch.sin, in_dims=1)(V), "E0303"),

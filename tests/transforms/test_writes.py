@@ -136,7 +136,7 @@ def test_forward_mode_and_vmap_write_to_the_caller_s_tensor():
 def test_a_tensor_takes_tangents_and_so_do_its_views():
     x = point()
     with fwad.dual_level():
-        a = fwad.make_dual(x, T)
+        a = fwad.make_dual(x, T.clone())
         b = torch.zeros(3)
         v = b[1:]
         v += a[1:]
@@ -376,3 +376,26 @@ def test_elements_between_each_other_have_strides_of_their_own():
     columns = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
     wanted = torch.stack([strided(row) for row in columns.t().clone()])
     same(vmap(strided, in_dims=1)(columns), wanted)
+    same(vmap(lambda x: x.as_strided((2,), (4,)), in_dims=1)(columns), columns[::2].t())
+    with pytest.raises(RuntimeError, match="not supported inside of vmap"):
+        vmap(lambda x: x.as_strided((2,), (1,)), in_dims=1)(columns)
+
+
+def flattened(x):
+    y = x * 1
+    y.reshape(-1).mul_(2)  # a view: y is new, so its entries lie in row order
+    return y
+
+
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_a_new_result_lies_as_that_of_one_element(dim):
+    x = torch.arange(24.0, dtype=torch.double).reshape(2, 3, 4)
+    same(vmap(flattened, in_dims=dim)(x), 2 * x.movedim(dim, 0))
+    same(vmap(vmap(flattened, in_dims=-1), in_dims=dim)(x), 2 * x.movedim(dim, 0).mT)
+    pushed = vmap(lambda x: jvp(flattened, (x,), (x,))[1], in_dims=dim)(x)
+    same(pushed, 2 * x.movedim(dim, 0))
+    steps = vmap(lambda x: torch.tensor([*x.stride(), *(x * 1).stride()]), in_dims=dim)(x)
+    one = x.select(dim, 0)
+    assert steps[0].tolist() == [*one.stride(), *(one * 1).stride()]
+    kept = vmap(lambda x: torch.tensor(x.contiguous() is x), in_dims=dim)(x)
+    assert kept[0].item() == one.is_contiguous()

@@ -131,7 +131,7 @@ class Snapshot:
             seen.add(id(value))
             if Tensor in kind.__mro__:  # a dual is an instance of Tensor, too, and a plain object
                 try:
-                    array = value.array
+                    array = value.own_array() if kind._flips else value.array
                 except Fault:  # a parameter of a lazy layer has none yet
                     others.append((value, _restore_uninitialized, kind))
                     continue

@@ -41,14 +41,19 @@ class _Anomaly:
         for number, r in enumerate(pulled):
             raw = r.array if isinstance(r, Tensor) else r
             if isinstance(raw, np.ndarray | np.generic) and np.isnan(raw).any():
-                fault = RuntimeFault(
-                    "E0501",
-                    f"Function '{node.name()}' returned nan values in its {number}th output.",
-                    help="look at the values that went into it; where() and clamp() keep a value "
-                    "away from the edge",
-                )
-                self.explain(node, fault)
-                raise fault
+                raise self._nan(node, number)
+
+    def _nan(self, node: Node, number: int) -> RuntimeFault:
+        """The error of a NaN. Not made where it is raised: a frame that knows the error, which
+        knows the frame, would keep what the user's frames hold until the next collection."""
+        fault = RuntimeFault(
+            "E0501",
+            f"Function '{node.name()}' returned nan values in its {number}th output.",
+            help="look at the values that went into it; where() and clamp() keep a value "
+            "away from the edge",
+        )
+        self.explain(node, fault)
+        return fault
 
     def explain(self, node: Node, fault: Exception) -> None:
         """Warn of the node that an error of backward came from, with the place of its forward call.

@@ -11,8 +11,9 @@ import numpy as np
 
 from gradcli.engine.backward.gradient_edges import GradientEdge, edge_of
 from gradcli.engine.backward.traverse import run
+from gradcli.engine.dtypes import DType, dtype_of
 from gradcli.engine.grad_mode import mode, refuse_in_transform, transformed
-from gradcli.engine.graph.node import Cotangents, Node
+from gradcli.engine.graph.node import Cotangents, Freed, Node, freed
 from gradcli.engine.graph.torch_names import shown_edges
 from gradcli.engine.record.rule_compiler import pull_recorded
 from gradcli.engine.source_location import warn
@@ -65,8 +66,8 @@ def backward(
         grad_tensors = grad_variables
     tensors = _listed(tensors)
     gradients = _weights(grad_tensors, tensors)
-    if create_graph and not mode.warned_of_cycle:
-        mode.warned_of_cycle = True
+    if create_graph and (mode.warn_always or not mode.warned_of_cycle):
+        mode.warned_of_cycle |= not mode.warn_always
         warn(_CYCLE)
     wanted = None
     if inputs is not None:
@@ -129,6 +130,8 @@ def _applied(self: Node, *gradients: Tensor | None) -> Any:
         raise TypeFault("E0302", f"expected {expected} arguments, got {len(gradients)} instead")
     own = getattr(type(self), "__gradcli_node__", None)  # of a custom function
     node = self if own is None else own(self)
+    if node.saved.__class__ is Freed:
+        raise freed(node)
     g = gradients[0] if node.outputs is None or expected == 1 else Cotangents(list(gradients))
     pulled = pull_recorded(node, g, wrap)
     shown = len(shown_edges(node))  # what a node of PyTorch's has no place for comes last
@@ -233,7 +236,7 @@ def _delivered(g: Any, edge: Node, i: int, allow_unused: bool | None) -> Any:
             f"The differentiated Tensor at index {i} appears to not have been used in the "
             "graph. Set allow_unused=True if this is the desired behavior.",
         )
-    return g if g is None or isinstance(g, Tensor) else wrap(g, edge.dtype)
+    return g if g is None or isinstance(g, Tensor) else wrap(g, edge.dtype or dtype_of(g))
 
 
 _ONE = (Tensor, GradientEdge)
@@ -316,7 +319,7 @@ def start(
             )
         g = _implicit(t, edge) if g is None else _given(g, i, edge, create_graph)
         if create_graph and not isinstance(g, Tensor):
-            g = wrap(g, edge.dtype)
+            g = wrap(g, dtype_of(g))
         roots.append(edge)
         cotangents.append(g)
     return roots, cotangents
@@ -332,16 +335,23 @@ def _implicit(t: Tensor | GradientEdge, edge: Node) -> Any:
             help="y.sum().backward(), or y.backward(gradient=v) with v of y's shape",
             torch="grad can be implicitly created only for scalar outputs",
         )
-    if edge.dtype.is_complex:
+    array = t.array if isinstance(t, Tensor) else None
+    dtype = _dtype(edge, array)
+    if dtype.is_complex:
         raise RuntimeFault(
             "E0403",
-            f"grad can be implicitly created only for real scalar outputs but got {edge.dtype}",
+            f"grad can be implicitly created only for real scalar outputs but got {dtype}",
             help="take the real part, the imaginary part or abs() first",
         )
-    array = t.array if isinstance(t, Tensor) else None
     if array is None or isinstance(array, np.ndarray | np.generic):
-        return np.ones(edge.shape, edge.dtype.numpy)[()]
+        return np.ones(edge.shape, dtype.numpy)[()]
     return np.ones_like(array)
+
+
+def _dtype(edge: Node, array: Any) -> DType:
+    """The element type of what a pass begins at; ``array`` is for a leaf whose gradient has any."""
+    known: DType | None = edge.dtype
+    return dtype_of(array) if known is None else known
 
 
 _NO_COTANGENTS = (str, dict, set, list, tuple, int, float, complex)
@@ -361,7 +371,7 @@ def _given(g: Any, place: int, edge: Node, create_graph: bool) -> Any:
             f"output[{place}] has a shape of {Size(edge.shape)}.",
             help="the cotangent has the shape of the tensor it weights",
         )
-    dtype = edge.dtype
+    dtype = _dtype(edge, g.array if isinstance(g, Tensor) else np.asarray(g))
     if isinstance(g, Tensor) and g.dtype.is_complex is not dtype.is_complex:
         raise RuntimeFault(
             "E0309",

@@ -196,7 +196,7 @@ def accumulate(leaf: Any, total: Any, recorded: bool) -> None:
         if have is None:
             if not isinstance(total, np.generic):
                 total = total.copy()
-            leaf.grad = wrap(total, leaf.dtype)
+            leaf.grad = wrap(total, leaf.dtype or dtypes.dtype_of(total))
         elif isinstance(have.array, np.ndarray):
             if undo.on:
                 note_write(have.array)

@@ -24,7 +24,7 @@ from gradcli.engine.record.cotangents import cast, fit
 from gradcli.engine.record.rule_compiler import pull_recorded
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.engine.undo_log import current_log, undo
-from gradcli.ops.errors import Fault, LimitFault
+from gradcli.ops.errors import Fault, LimitFault, RuntimeFault
 from gradcli.ops.memory_budget import budget, charge
 
 RECORDED = 4096
@@ -42,15 +42,37 @@ BEGINS = 10.0
 
 class _Depth(threading.local):
     passes = 0
+    final: list[Callable[[], object]] | None = None  # to be called when the innermost has ended
 
 
 _depth = _Depth()
+
+
+def queue_callback(callback: Callable[[], object]) -> None:
+    """Call ``callback()`` when the backward pass under way has ended and leaves have their sums.
+
+    For hooks and custom functions; a callback may queue further ones. Raises RuntimeFault (E0407)
+    outside a pass.
+    """
+    if _depth.final is None:
+        raise RuntimeFault(
+            "E0407", "Final callbacks can only be installed during backward pass.",
+            help="queue it in a hook, or in the backward of a custom function",
+        )  # fmt: skip
+    _depth.final.append(callback)
+
+
 _by_age = attrgetter("seq")
 _quiet = np.errstate(all="ignore")  # as a decorator, which takes half the time of a block
 
 
-class Towards(frozenset[Node]):
-    """The nodes of a pass that only some places receive gradients from; see ``mode.passing``."""
+class Pass(frozenset[Node]):
+    """The nodes of a backward pass; see ``mode.passing``. Unlike a frozenset it can be referred to
+    weakly."""
+
+
+class Towards(Pass):
+    """The nodes of a pass that only some places receive gradients from."""
 
     wanted: set[Node]  # those places
 
@@ -103,10 +125,25 @@ def run(
         _on_a_fresh_stack(lambda: run(*ask))
         return
     _depth.passes += 1
+    outer, _depth.final = _depth.final, []
     try:
         _run(*ask)
+        if _depth.final:
+            _call_all(_depth.final, recorded)
     finally:
         _depth.passes -= 1
+        _depth.final = outer
+
+
+def _call_all(callbacks: list[Callable[[], object]], recorded: bool) -> None:
+    """Call what was queued in a pass, also what a callback adds, recorded where the pass was."""
+    before = current()
+    restore(before.recording(recorded, before.inference))
+    try:
+        for callback in callbacks:
+            callback()
+    finally:
+        restore(before)
 
 
 def _on_a_fresh_stack(work: Callable[[], None]) -> None:
@@ -312,9 +349,10 @@ def _walk(
     waits = _waits(order, roots, None if wanted is None else captures)
     to_leaf = None if accumulates else wanted
     branches, careful = mode.branches, False
-    passing = frozenset(order) if wanted is None else Towards((*runs, *captures))
-    if wanted is not None:
-        passing.wanted = set(wanted)  # type: ignore[attr-defined]
+    passing = Pass(order)
+    if wanted is not None:  # a wanted place need not be in the graph
+        passing = Towards(node for node in order if node in runs or node in captures)
+        passing.wanted = set(wanted)
     mode.passing = passing
     for root in roots:
         if root in waits:
@@ -383,6 +421,7 @@ def _pull_watched(
         pulled = _looked_at(node, g, recorded, careful)
     else:
         pulled = (None,) * len(node.edges)
+    extra = node.extra  # an unpack hook may have registered one
     if extra is not None and extra.post_hooks:
         pulled = after(node, pulled, g, recorded)
     if gone is not None and node.saved:

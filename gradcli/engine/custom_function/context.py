@@ -17,41 +17,51 @@ from gradcli.engine.tensor.storage import Version
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, TypeFault
 
+OF_NODE = frozenset((
+    "_input_metadata", "_sequence_nr", "metadata", "name", "next_functions", "register_hook",
+    "register_prehook",
+))  # fmt: skip
+"""What a user may ask of the node of a call, also through ``ctx``."""
+
 
 class Context:
     """The first argument of forward and backward; what the user leaves on it is its __dict__."""
 
     # Names of our own that no user's attribute has.
     __slots__ = (
-        "__dict__", "__weakref__", "_gradcli_dirty", "_gradcli_fixed", "_gradcli_materialize",
-        "_gradcli_node", "_gradcli_to_save", "_materialize_non_diff_grads", "needs_input_grad",
+        "__dict__", "__weakref__", "_gradcli_dirty", "_gradcli_fixed", "_gradcli_for_forward",
+        "_gradcli_materialize", "_gradcli_node", "_gradcli_pushing", "_gradcli_to_save",
+        "_materialize_non_diff_grads", "needs_input_grad",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.needs_input_grad: tuple[bool, ...] = ()
         self._gradcli_to_save: tuple[Any, ...] = ()
+        self._gradcli_for_forward: tuple[Any, ...] = ()
+        self._gradcli_pushing = False  # jvp is running: it gets what was saved for it
         self._gradcli_dirty: tuple[Any, ...] = ()
         self._gradcli_fixed: tuple[Any, ...] = ()
         self._gradcli_materialize = True
         self._materialize_non_diff_grads = True
         self._gradcli_node: Any = None  # a weak reference: the node holds this
 
+    def __getattr__(self, name: str) -> Any:
+        """What the node of the call has: in PyTorch the node is ctx."""
+        if name in OF_NODE and self._gradcli_node is not None:
+            node = self._gradcli_node()
+            if node is not None:
+                return getattr(node, name)
+        raise AttributeError(
+            f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self
+        )
+
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep tensors (or None) for backward, where ``saved_tensors`` gives them back."""
-        for i, t in enumerate(tensors):
-            if t is not None and not isinstance(t, Tensor):
-                raise TypeFault(
-                    "E0412",
-                    f"save_for_backward can only save variables, but argument {i} is of type "
-                    f"{type(t).__name__}",
-                    help="keep what is no tensor as an attribute: ctx.k = k",
-                )
-        self._gradcli_to_save = tensors
+        self._gradcli_to_save = _saveable("save_for_backward", tensors)
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """Accepted for programs that use it: jvp reads ``saved_tensors`` too."""
-        if not self._gradcli_to_save:
-            self.save_for_backward(*tensors)
+        """Keep tensors (or None) for jvp, where ``saved_tensors`` gives them back."""
+        self._gradcli_for_forward = _saveable("save_for_forward", tensors)
 
     def mark_dirty(self, *tensors: Tensor) -> None:
         """Say that forward wrote to these inputs in place; they must be returned."""
@@ -71,7 +81,12 @@ class Context:
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """What ``save_for_backward`` kept. Raises E0401 (freed) and E0402 (written to)."""
+        """What ``save_for_backward`` kept, in jvp what ``save_for_forward`` did.
+
+        Raises E0401 (freed) and E0402 (written to).
+        """
+        if self._gradcli_pushing:
+            return self._gradcli_for_forward
         if self._gradcli_node is None:
             return tuple(self._gradcli_to_save)
         node = self._gradcli_node()
@@ -115,7 +130,18 @@ class Context:
     def _only_tensors(values: tuple[Any, ...], message: str) -> None:
         for value in values:
             if not isinstance(value, Tensor):
-                raise TypeFault("E0412", f"{message} {type(value).__name__}")
+                raise RuntimeFault("E0412", f"{message} {type(value).__name__}")
+
+
+def _saveable(method: str, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
+    for i, t in enumerate(tensors):
+        if t is not None and not isinstance(t, Tensor):
+            raise TypeFault(
+                "E0412",
+                f"{method} can only save variables, but argument {i} is of type {type(t).__name__}",
+                help="keep what is no tensor as an attribute: ctx.k = k",
+            )
+    return tensors
 
 
 class Store(tuple[Any, ...]):

@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradcli.engine.custom_function.context import Context
-from gradcli.engine.custom_function.node import FunctionNode, call
+from gradcli.engine.custom_function.node import FunctionNode, call, shown_class
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import AccumulateGrad
 from gradcli.engine.tensor.tensor import Tensor, wrap
@@ -62,9 +62,10 @@ class Function:
     def __init_subclass__(cls, **options: Any) -> None:
         """``vjp`` is PyTorch's other name of ``backward``."""
         super().__init_subclass__(**options)
+        kind: Any = cls
+        kind._backward_cls = shown_class(f"{cls.__name__}Backward")
         if "vjp" in cls.__dict__:
             both = "backward" in cls.__dict__
-            kind: Any = cls
             kind.backward = staticmethod(_two_backwards) if both else cls.__dict__["vjp"]
 
     vmap: Any = None
@@ -88,6 +89,13 @@ class Function:
         )
 
     def __getattr__(self, name: str) -> Any:
+        if name == "metadata":
+            raise RuntimeFault(
+                "E0412",
+                "You attempted to access the anomaly metadata of a custom autograd function but "
+                "the underlying PyNode has already been deallocated.",
+                help=f"write y = {type(self).__name__}.apply(x), and ask y.grad_fn while y is kept",
+            )
         if name in _OF_NODES:
             raise RuntimeFault(
                 "E0412",
@@ -130,8 +138,8 @@ class InplaceFunction(Function):
 
 
 _OF_NODES = frozenset((
-    "_input_metadata", "_register_hook_dict", "_sequence_nr", "_set_sequence_nr", "metadata",
-    "name", "next_functions", "register_hook", "register_prehook",
+    "_input_metadata", "_register_hook_dict", "_sequence_nr", "_set_sequence_nr", "name",
+    "next_functions", "register_hook", "register_prehook",
 ))  # fmt: skip
 
 

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.custom_function.context import Context, Store
+from gradcli.engine.custom_function.context import OF_NODE, Context, Store
 from gradcli.engine.grad_mode import mode, transformed
 from gradcli.engine.graph.node import EMPTY, Cotangents, Node, Part, next_number, placed_number
 from gradcli.engine.graph.view_edges import FUNCTION, Severed
-from gradcli.engine.record.apply import note_view
+from gradcli.engine.record.apply import share_memory
 from gradcli.engine.record.cotangents import cast
 from gradcli.engine.record.inplace import check_writable, keep_on, take_into_base
 from gradcli.engine.source_location import mark, warn
@@ -126,10 +126,7 @@ class ShownNode(Node):
 
 _NODE_OF: Any = ShownNode._gradcli_node.__get__  # type: ignore[attr-defined]
 _FIXED = frozenset(("metadata", "next_functions", "saved_tensors"))
-_PUBLIC = frozenset((
-    "_input_metadata", "_sequence_nr", "metadata", "name", "next_functions", "outputs",
-    "register_hook", "register_prehook",
-))  # fmt: skip
+_PUBLIC = OF_NODE | {"outputs"}
 
 
 @functools.lru_cache(maxsize=256)
@@ -196,6 +193,14 @@ def _fitted(r: Tensor, edge: Node, name: str, index: int) -> Any:
                 help="a gradient has the shape of the input it belongs to",
             )
         r = OPERATORS["sum_to"](r, want)
+    if r.dtype.is_complex and edge.dtype is not None and not edge.dtype.is_complex:
+        raise RuntimeFault(
+            "E0411",
+            f"Function {name} returned a {r.dtype} gradient at index {index}, but its input is "
+            f"{edge.dtype}: Expected isFloatingType(grad.scalar_type()) || (input_is_complex == "
+            "grad_is_complex) to be true",
+            help="return its real part, g.real, or have the forward take complex numbers",
+        )
     r = cast(r, edge.dtype)
     return r if mode.grad else r.array
 
@@ -229,6 +234,7 @@ def call(
         return chosen.__gradcli_function__(definition, args)
     tensors = [a for a in args if isinstance(a, Tensor)]
     edges = tuple(t.edge for t in tensors)
+    pushing = ctx is not None  # whoever gave ctx runs jvp next
     ctx = Context() if ctx is None else ctx
     ctx.needs_input_grad = tuple(isinstance(a, Tensor) and a.edge is not None for a in args)
     recording = mode.grad and any(e is not None for e in edges)
@@ -248,6 +254,8 @@ def call(
         node = FunctionNode(definition, ctx, edges, tuple(isinstance(a, Tensor) for a in args))
         ctx._gradcli_node = weakref.ref(node)
     outputs = _wrapped(node, ctx, outputs, tensors, definition)
+    if not pushing:
+        ctx._gradcli_for_forward = ()  # an output there would be a cycle: it points at the node
     return tuple(outputs) if isinstance(result, tuple) else outputs[0]
 
 
@@ -291,7 +299,7 @@ def _wrapped(
             "The inputs that are modified inplace must all be outputs of the Function.",
             help="return what you gave to mark_dirty()",
         )
-    if definition.setup_context is not None and node is not None:
+    if definition.setup_context is not None:
         _refuse_saved_identity(ctx, given & returned - dirty)
     if node is not None:
         node.outputs = [
@@ -326,10 +334,11 @@ def _wrapped(
         if flows and out is t:
             made[id(t)] = (number, out)
         results.append(out)
-    if node is not None and ctx._gradcli_to_save:
-        node.saved = Store(ctx._gradcli_to_save, made)
-        mark(node)
+    to_save, ctx._gradcli_dirty = ctx._gradcli_to_save, ()  # whose place is at ctx's node: a cycle
+    if node is not None and to_save:
         ctx._gradcli_to_save = ()
+        node.saved = Store(to_save, made)
+        mark(node)
     return results
 
 
@@ -347,7 +356,9 @@ def _placed(
             raise RuntimeFault(
                 "E0412",
                 "If your Function modifies inplace an input that is a view of another Tensor, your "
-                "Function cannot return more than one Tensor.",
+                "Function cannot return more than one Tensor. This is not supported by the current "
+                "autograd engine. You should either make sure the input is not a view (using "
+                ".clone() for example) or make your Function only return one Tensor.",
                 help="give the function x.clone(), or return the written tensor alone",
             )
         keep_on(t, node.port(number))
@@ -367,8 +378,8 @@ def _placed(
             "there is no need to pass it to mark_dirty()."
         )
     if is_input:
-        source, t = t, wrap(t.own_array(), t.dtype)
-        note_view(t, source)
+        source, t = t, t._alias()
+        share_memory(t, source)
     if flows:
         t.edge = node.port(number)
     elif mode.grad or t.edge.__class__ is not Severed:  # a view of what requires grad does too
@@ -380,7 +391,7 @@ def _refuse_saved_identity(ctx: Context, identities: set[int]) -> None:
     if any(id(t) in identities for t in ctx._gradcli_to_save if t is not None):
         raise RuntimeFault(
             "E0412",
-            "A input that has been returned as-is as output is being saved for backward. This is "
+            "An input that has been returned as-is as output is being saved for backward. This is "
             "not supported if you override setup_context.",
             help="return and save a view of the input, x.view_as(x), or set up ctx in forward",
         )

@@ -190,6 +190,7 @@ class AccumulateGrad(Node):
 
     op = Part("leaf", "leaf")
     leaf = True
+    dtype: Any  # that of the gradient, None for any
 
     def __init__(self, owner: Any) -> None:
         self.grad: Any = None
@@ -313,6 +314,15 @@ def more(node: Node) -> Extra:
     return extra
 
 
+def keeps_result(node: Node) -> bool:
+    """Whether a node reads its result again from what it saved, and no hook packed it: then a
+    write to the result is to be seen. To look at a packed one would unpack it.
+    """
+    saved = node.saved
+    kept = getattr(saved, "entries", saved)
+    return bool(kept) and hasattr(kept[-1], "shape")
+
+
 class Lasting(tuple[Any, ...]):
     """``Node.saved`` that no pass lets go of: numbers alone."""
 
@@ -386,7 +396,8 @@ def changed(
     shape, dtype, edge = tensor
     known = f"[gradcli.{dtype.scalar_name}Tensor {list(shape)}]"
     if edge is not None and not edge.leaf:
-        known += f", which is output {edge.number} of {edge.name().rpartition('Backward')[0]},"
+        made = edge.name()
+        known += f", which is output {edge.number} of {made.rpartition('Backward')[0] or made},"
     hint = (
         "the backtrace further above shows the operation that failed to compute its gradient. The "
         "variable in question was changed in there or anywhere later. Good luck!"

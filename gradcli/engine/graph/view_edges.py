@@ -99,13 +99,19 @@ def refusal(made: str, source: str | None, what: str) -> RuntimeFault:
     """The error of a write near a view that was ``made`` in a mode, or is an output: ``source``."""
     if made in ("no_grad", "inference"):
         now = "with grad mode enabled" if made == "no_grad" else "in normal mode"
-        return RuntimeFault(
-            "E0409",
-            f"A view was created in {made} mode and {what} {now}. Given that this use case is "
-            "ambiguous and error-prone, it is forbidden.",
-            help=f"put both the view and the write inside {made}"
-            f"{'()' if made == 'no_grad' else '_mode()'}, or both outside",
+        block = made if made == "no_grad" else "inference_mode"
+        view = "A view was" if source is None else f"{source} is a view of a view which was"
+        said = (
+            f"{view} created in {made} mode and {what} {now}. Given that this use case is "
+            "ambiguous and error-prone, it is forbidden."
         )
+        return RuntimeFault(
+            "E0409", said,
+            help=f"put both the view and the write inside {block}(), or both outside",
+            torch=f"{said} You can clarify your code by moving both the view and the inplace "
+            f"either both inside the {block} block (if you don't want the inplace to be tracked) "
+            "or both outside (if you want the inplace to be tracked).",
+        )  # fmt: skip
     begin = f"{source} is a view and {what}."
     if source is None:
         begin = f"A view was created in no_grad mode and {what} with grad mode enabled."

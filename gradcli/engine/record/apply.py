@@ -18,11 +18,12 @@ from gradcli.engine.graph.view_edges import Severed
 from gradcli.engine.record.dtype_checks import refused
 from gradcli.engine.record.rule_compiler import node_class
 from gradcli.engine.source_location import mark
+from gradcli.engine.tensor.conj_view import ConjView, flipped
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops import memory_budget
 from gradcli.ops.errors import Fault, RuntimeFault, ValueFault
-from gradcli.ops.operator import Operator, is_number
+from gradcli.ops.operator import OPERATORS, Operator, is_number
 from gradcli.ops.torch_messages import needs_floats, not_a, sizes_differ, types_differ
 
 _budget = memory_budget.budget
@@ -50,10 +51,14 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
                     result: Tensor = batch.__gradcli_apply__(op, tuple(args), params)
                     return result
                 params[name] = value.array
-    first = inputs[0] if inputs else None
-    if op.kind == "linear" and first.__class__ is Tensor and not first.array.ndim:
-        first.own_array()  # what may be a view shares memory, which a number has not
-    raw = _promoted(op, inputs)
+    first: Any = inputs[0] if inputs else None
+    held = False
+    if op.kind == "linear":
+        if first.__class__ is ConjView:
+            held = op.moves == "view"  # of what memory holds, then
+        elif first.__class__ is Tensor and not first.array.ndim:
+            first.own_array()  # what may be a view shares memory, which a number has not
+    raw = [first.own_array()] if held else _promoted(op, inputs)
     if _budget.on:
         if op.entrywise:
             memory_budget.charge_broadcast(*(np.shape(r) for r in raw))
@@ -65,6 +70,8 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
         raise
     except MISFITS as fault:
         raise explained(op, raw, fault) from None
+    if held:
+        return _of_memory(op, first, params, array)
     return finish(op, inputs, params, array, raw)
 
 
@@ -77,10 +84,40 @@ def finish(
     out = wrap(array, dtypes.dtype_of(array))
     if op.kind == "linear" and (array is raw[0] or getattr(array, "base", None) is not None):
         note_view(out, inputs[0])
+    return _recorded(op, inputs, params, out, raw)
+
+
+def _recorded(
+    op: Operator, inputs: Sequence[Any], params: dict[str, Any], out: Tensor, raw: Sequence[Any]
+) -> Tensor:
     # A view of what was made in inference mode is such a tensor too, which no graph leads to.
     if op.recorded and out.dtype.kind >= 2 and current().grad and not out.is_inference():
         record(op, inputs, params, out, raw)
     return out
+
+
+def _of_memory(op: Operator, x: Tensor, params: dict[str, Any], array: Any) -> Tensor:
+    """The result of an operator that moves entries, which gave ``array`` of the memory of ``x``."""
+    out = wrap(array, dtypes.dtype_of(array))
+    if out.dtype.is_complex is not x.dtype.is_complex and not op.compute(np.array(1j)):
+        return apply(op, (flipped_view(x),), params)  # a conjugate has the same real part
+    if not _share(array, x.own_array()):
+        out.array = flipped(array)
+    else:
+        out.__class__ = ConjView
+        share_memory(out, x)
+    return _recorded(op, (x,), params, out, ())
+
+
+def flipped_view(x: Tensor) -> Tensor:
+    """The conjugates of complex ``x``, the negatives of real: a view, computed when it is read."""
+    if x._flips:
+        out = wrap(x.own_array(), x.dtype)
+    else:
+        out = x._alias()
+        out.__class__ = ConjView
+    share_memory(out, x)
+    return _recorded(OPERATORS["conj" if x.dtype.is_complex else "neg"], (x,), {}, out, ())
 
 
 def _as_computed(value: Any, raw: Any) -> Any:
@@ -94,8 +131,12 @@ def _as_computed(value: Any, raw: Any) -> Any:
 
 def note_view(out: Tensor, source: Any) -> None:
     """Where a result shares its input's memory: one version counter, and the base for writes."""
-    if not isinstance(source, Plain) or not _share(out.array, source.array):
-        return
+    if isinstance(source, Plain) and _share(out.array, source.array):
+        share_memory(out, source)
+
+
+def share_memory(out: Tensor, source: Tensor) -> None:
+    """Note that ``out`` is a view of ``source``, or of the same base."""
     meta = source._meta()
     own = out.meta = meta.__class__(meta.version)
     base = own.base = source if meta.base is None else meta.base

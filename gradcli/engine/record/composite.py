@@ -93,6 +93,13 @@ def of_no_batch(function: Any) -> Any:
         for value in args:
             inner = value
             while inner.__class__ is not Tensor and hasattr(inner, "content"):
+                if inner.batch and function.__annotations__["return"] == "bool":
+                    raise RuntimeFault(
+                        "E0414",
+                        f"vmap: Batching rule not implemented for aten::{function.__name__}, whose "
+                        "result is no tensor",
+                        help="(x == y).all() is a result for each element",
+                    )
                 if inner.batch:
                     raise dynamic_shape(f"{function.__name__}()")
                 inner = inner.content

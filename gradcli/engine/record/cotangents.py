@@ -28,9 +28,12 @@ def fit(r: Any, shape: tuple[int, ...]) -> Any:
     return r if r.shape == shape else OPERATORS["expand"](r, shape)
 
 
-def cast(r: Any, dtype: dtypes.DType) -> Any:
-    """A cotangent in its input's element type; a real input takes the real part."""
-    if r.__class__ is Cotangents:
+def cast(r: Any, dtype: dtypes.DType | None) -> Any:
+    """A cotangent in its input's element type; a real input takes the real part.
+
+    None is the type of a leaf that takes what arrives: see ``Tensor.grad_dtype``.
+    """
+    if r.__class__ is Cotangents or dtype is None:
         return r
     if isinstance(r, Plain):
         if r.dtype is dtype:

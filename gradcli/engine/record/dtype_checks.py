@@ -48,3 +48,21 @@ def _fault(cls: type[Fault], op: Operator, dtypes: Sequence[Any], said: str) -> 
     dtype = "complex" if 3 in kinds else "bool" if 0 in kinds else dtypes[0].name
     help = "take x.abs(), x.real or x.imag" if 3 in kinds else "write x.float() first"
     return cls("E0309", f"{op.name} is not for {dtype} tensors", help=help, torch=said)
+
+
+def same_dtype(input: Any, source: Any, said: str) -> None:
+    """Raise RuntimeFault (E0309) where what is written has another element type.
+
+    ``said`` is PyTorch's sentence, with places for the two types.
+    """
+    if getattr(source, "dtype", input.dtype) is not input.dtype:
+        types = input.dtype.scalar_name, source.dtype.scalar_name
+        raise RuntimeFault("E0309", said.format(*types), help="write source.to(x.dtype)")
+
+
+def one_type(input: Any, values: Any) -> None:
+    """Raise RuntimeFault (E0309) where what is written by index has another element type."""
+    same_dtype(
+        input, values, "Index put requires the source and destination dtypes match, got {} for the "
+        "destination and {} for the source.",
+    )  # fmt: skip

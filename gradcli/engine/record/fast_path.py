@@ -192,15 +192,17 @@ def _text(op: Operator, reverse: bool = False, symbol: bool = False, with_out: b
         lines.append(f"    if more or named{absent}:")
         lines.append(f"        return rebound(op, {given}, {params}, more, named)")
     foreign = f"return of_numbers(op, {given})" if plain else otherwise
-    lines.append(f"    if {names[0]}.__class__ is not Tensor and not isinstance({names[0]}, "
-                 f"Plain): {foreign}")  # fmt: skip
+    general = f"return apply(op, {given}, {params})"
+    lines.append(f"    if {names[0]}.__class__ is not Tensor:")
+    lines.append(f"        if not isinstance({names[0]}, Plain): {foreign}")
+    if _may_be_view(op):
+        lines.append(f"        if {names[0]}._flips: {general}")
     unfit = [
         f"{p}.__class__ is not bool" if value.__class__ is bool else
         f"{p}.__class__ not in PARAMETERS" for p, value in op.params.items()
     ]  # fmt: skip
     if unfit:
         lines.append(f"    if {' or '.join(unfit)}: {otherwise}")
-    general = f"return apply(op, {given}, {params})"
     if op.arity == 1:
         lines += _operation(op, names, (False,), reverse, general)
     elif op.arity == 2:

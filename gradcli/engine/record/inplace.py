@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.grad_mode import current, mode, restore, transformed
-from gradcli.engine.graph.node import AccumulateGrad, more
+from gradcli.engine.graph.node import AccumulateGrad, keeps_result, more
 from gradcli.engine.graph.view_edges import Stale, output_name, refusal
 from gradcli.engine.record.apply import apply, as_input, record
 from gradcli.engine.record.captures import refuse_captured
 from gradcli.engine.record.composite import called, runs_once
+from gradcli.engine.tensor.conj_view import in_memory
 from gradcli.engine.tensor.storage import Meta
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.engine.undo_log import note_write, undo
@@ -42,9 +43,9 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
         refuse_captured(target)
     elif _written_shortly(target, op, others, params):
         return target
-    for other in others:
-        if getattr(other, "__gradcli_rank__", 0) > 1:
-            result: Tensor = other.__gradcli_write__(target, op, others, params)
+    for operand in (*others, target):  # the target in Tensor.abs_(what stands for one)
+        if getattr(operand, "__gradcli_rank__", 0) > 1:
+            result: Tensor = operand.__gradcli_write__(target, op, others, params)
             return result
     check_writable(target, others)
     old = _before_write(target)
@@ -69,14 +70,14 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
         )
     if result.edge is not None and any(saved is old for saved in result.edge.saved or ()):
         # The rule reads what the target was: keep that, outside the memory written to.
-        old.array = old.array.copy()
+        old.array = old.own_array().copy()
         old.meta = None
     if result.dtype is not target.dtype:
         name = None if result.edge is None else result.edge.name()
         result = result.to(target.dtype)
         if result.edge is not None:
             more(result.edge).params["called"] = name
-    np.copyto(target.array, result.array, casting="unsafe")
+    np.copyto(target.own_array(), in_memory(target, result.array), casting="unsafe")
     return _after_write(target, result, old.edge)
 
 
@@ -89,7 +90,9 @@ def _written_shortly(
     where that has something to say against the write.
     """
     meta, dtype, x = target.meta, target.dtype, target.array
-    if meta is not None and (meta.base is not None or meta.views or meta.inference):
+    if meta is not None and (
+        meta.base is not None or meta.views or meta.twin is not None or meta.inference
+    ):
         return False
     if current().inference or not op.entrywise or len(params) != len(op.params):
         return False
@@ -140,31 +143,48 @@ def set_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
         refuse_captured(target)
     if getattr(value, "__gradcli_rank__", 0) > 1:
         value.__gradcli_put__(target, index)
-        return
-    put_item(target, index, value, one_number)
+    elif isinstance(target, Plain):
+        put_item(target, index, value, one_number)
+    else:
+        target[index] = value
 
 
 def put_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -> None:
     """``set_item`` of a value that has no level, wherever the target comes from."""
     part = index is not Ellipsis and is_basic(index)
     check_writable(target, (value,), through_view=part)
-    if part and _share_memory(target.array):
+    if part and _share_memory(target.own_array()):
         # A part may well be written to, and whoever reads the memory sees it.
         set_item(apply(OPERATORS["getitem"], (target,), {"index": index}), Ellipsis, value)
         return
     old = _before_write(target, one_number, index if part else None)
+    if value.__class__ is complex and not target.dtype.is_complex:
+        if value.imag:
+            raise RuntimeFault(
+                "E0309",
+                f"value cannot be converted to type {target.dtype.c_name} without overflow",
+                help="write its .real",
+            )
+        value = value.real
     if not isinstance(value, int | float | bool | complex):
         value = as_input(
             OPERATORS["put"], value if not isinstance(value, list) else np.array(value)
         )
     raw = value.array if isinstance(value, Plain) else value
-    write(target.array, index, raw)
-    twin = wrap(target.array, target.dtype)
+    write(target.own_array(), index, in_memory(target, raw))
+    twin = target._alias()
     if current().grad and target.dtype.differentiable:
         record(OPERATORS["put"], [old, value], {"index": index, "onward": False}, twin)
         if index is not Ellipsis:
             runs_once(twin)
     _after_write(target, twin, old.edge)
+
+
+def overtake(base: Tensor) -> None:
+    """After ``base`` came to be another view of its memory: views that cannot follow end here."""
+    for view in _views(base) if base.edge is not None else ():
+        if view.meta.made is not None:
+            view.edge = Stale(view)
 
 
 def rewrite(target: Tensor) -> Tensor:
@@ -208,7 +228,7 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
         )
     if base is not None and target.meta.made is not None and _in_graph(base, target, *others):
         raise refusal(target.meta.made, output_name(target.edge), "is being modified inplace")
-    if base is not None and base.edge is not None and not isinstance(base.array, np.ndarray):
+    if base is not None and base.edge is not None and not isinstance(base.own_array(), np.ndarray):
         raise RuntimeFault(
             "E0409",
             "on this device an in-place write to a view of a tensor in the graph is not recorded",
@@ -224,8 +244,53 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
             "a view of a leaf Variable that requires grad is being used in an in-place operation.",
             help="write to a clone() of the leaf, or change it inside no_grad()",
         )
-    if base is not None and _share_memory(base.array) and _in_graph(base, target, *others):
+    if base is not None and _share_memory(base.own_array()) and _in_graph(base, target, *others):
         raise _written_twice()  # the graph follows a write to all of such a base alone
+
+
+def overlap(target: Tensor, *others: Any, apart: bool = False) -> None:
+    """Raise RuntimeFault (E0409) where a write would read, elsewhere, what it has written.
+
+    In the same place too where ``apart``: entries that an index names are written to others.
+    """
+    if target.meta is None and not apart:
+        return
+    for other in others:
+        if (apart and other is target) or (
+            isinstance(other, Plain)
+            and other.meta is not None
+            and target.meta is not None
+            and other.meta.version is target.meta.version
+            and (apart or not _same_places(target.own_array(), other.array))
+            and _dense(target.own_array())
+            and _dense(other.array)
+            and np.may_share_memory(target.own_array(), other.array)
+        ):
+            raise RuntimeFault(
+                "E0409",
+                "unsupported operation: some elements of the input tensor and the written-to "
+                "tensor refer to a single memory location.",
+                help="Please clone() the tensor before performing the operation.",
+            )
+
+
+def _same_places(a: Any, b: Any) -> bool:
+    if a.shape != b.shape:
+        return False
+    if any(s != t and n != 1 for n, s, t in zip(a.shape, a.strides, b.strides, strict=True)):
+        return False
+    return a is b or a.__array_interface__["data"] == b.__array_interface__["data"]
+
+
+def _dense(a: Any) -> bool:
+    """Whether entries fill their memory without gaps, in whatever order of dimensions."""
+    step = a.itemsize
+    for stride, n in sorted(zip(a.strides, a.shape, strict=True)):
+        if n != 1:
+            if stride != step:
+                return False
+            step *= n
+    return True
 
 
 def _in_graph(*values: Any) -> bool:
@@ -259,7 +324,7 @@ def _before_write(target: Tensor, one_number: bool = False, index: Any = None) -
         raise _written_twice()
     if undo.on:
         note_write(array, index)
-    old = wrap(array, target.dtype, target.edge)
+    old = target._alias(target.edge)
     # A write to a view passes by hooks of the view, and by the function that gave a pure one.
     passes = mode.watching or (old.edge is not None and old.edge.foreign)
     if passes and current().grad and base is not None and None not in (base.edge, old.edge):
@@ -289,7 +354,7 @@ def _after_write(target: Tensor, result: Tensor, before: Any) -> Tensor:
     if edge is not None:
         keep_on(target, edge)
         target.edge = edge
-        if edge.saved and edge.saved[-1] is not None:
+        if keeps_result(edge):
             extra = more(edge)
             extra.out_meta = meta
             extra.versions = (*(extra.versions or (0,) * len(edge.saved))[:-1], meta.version.number)
@@ -297,6 +362,9 @@ def _after_write(target: Tensor, result: Tensor, before: Any) -> Tensor:
         take_into_base(target, onward=before is not None and before in target.edge.edges)
     elif meta.base is not None or meta.views:
         _overtaken(target if meta.base is None else meta.base)
+    root = meta if meta.base is None else meta.base.meta
+    if root.twin is not None and (tensor := root.twin()) is not None:
+        _overtaken(tensor)
     return target
 
 
@@ -320,15 +388,12 @@ def _read_again(view: Tensor, base: Tensor) -> None:
     """A new node for ``view``, which reads its entries from ``base`` as that is now."""
     if not view.array.size and not base.array.ndim:
         return  # no index says so of a number, and nothing would be read
-    again = wrap(view.array, view.dtype)
-    if view.dtype.is_complex is base.dtype.is_complex:
-        record(OPERATORS["getitem"], [base], {"index": places_in(view, base)}, again)
-    else:
-        again = parts_of_base(view, base)
+    again = entries_of_base(view, base)
     keep_on(view, again.edge)
     view.edge = again.edge
     if view.edge is not None:
-        more(view.edge).params["called"] = "AsStridedBackward0"
+        lazy = view._flips and view.dtype.is_complex
+        more(view.edge).params["called"] = "ConjBackward0" if lazy else "AsStridedBackward0"
 
 
 def keep_on(target: Tensor, edge: Any) -> None:
@@ -358,17 +423,21 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
     """
     if (base.edge is None and target.edge is None) or not target.array.size:
         return
-    old = wrap(base.array, base.dtype, base.edge)
+    old = base._alias(base.edge)
     if target is not base:
-        old = wrap(base.array, base.dtype)
-        written = wrap(target.array, target.dtype, target.edge)
-        before = wrap(base.array, base.dtype, base.edge)
+        written, before = _held(target._alias(target.edge)), _held(old)
+        old = wrap(base.own_array(), base.dtype)
         if written.dtype.is_complex is base.dtype.is_complex:
-            places = {"index": places_in(target, base), "onward": onward}
-            record(OPERATORS["put"], [before, written], places, old)
+            whole = _indexed(before, target)
+            places = {"index": places_in(target, whole), "onward": onward}
+            found = whole._alias()
+            record(OPERATORS["put"], [whole, written], places, found)
+            old = found if whole is before else _reshaped(found, ())
         else:
             _put_parts(before, written, old)
+            called(old, "CopySlices")
         runs_once(old)
+        old = _flipped(old) if base._flips else old
         keep_on(base, old.edge)
         base.edge = old.edge
     for view in _views(base):
@@ -378,7 +447,42 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
             _read_again(view, old)
 
 
-def parts_of_base(view: Tensor, base: Tensor) -> Tensor:
+def _held(x: Tensor) -> Tensor:
+    """What the memory of ``x`` holds, as recorded from ``x``."""
+    return _flipped(x) if x._flips else x
+
+
+def _flipped(x: Tensor) -> Tensor:
+    """The conjugates or negatives of ``x`` as recorded, around the same memory."""
+    out = wrap(x.own_array(), x.dtype)
+    record(OPERATORS["conj" if x.dtype.is_complex else "neg"], [x], {}, out)
+    return out
+
+
+def entries_of_base(view: Tensor, base: Tensor) -> Tensor:
+    """The entries of ``view`` as recorded from ``base``."""
+    if view.dtype.is_complex is base.dtype.is_complex:
+        whole = _indexed(base if base._flips is view._flips else _flipped(base), view)
+        found = wrap(view.own_array(), view.dtype)
+        record(OPERATORS["getitem"], [whole], {"index": places_in(view, whole)}, found)
+        return found
+    found = _parts_of_base(view, _held(base))
+    return _flipped(found) if view._flips else found
+
+
+def _indexed(base: Tensor, view: Tensor) -> Tensor:
+    """``base``; a number of which ``view`` shows several entries as one that an index can name."""
+    shape = base.own_array().shape
+    return base if shape or view.own_array().size == 1 else _reshaped(base, (1,))
+
+
+def _reshaped(x: Tensor, shape: tuple[int, ...]) -> Tensor:
+    out = wrap(x.own_array().reshape(shape), x.dtype)
+    record(OPERATORS["reshape"], [x], {"shape": shape}, out)
+    return out
+
+
+def _parts_of_base(view: Tensor, base: Tensor) -> Tensor:
     """The entries of ``view``, one of the two complex and one real, as recorded from ``base``: also
     where nothing else is."""
     before = current()
@@ -386,7 +490,7 @@ def parts_of_base(view: Tensor, base: Tensor) -> Tensor:
     try:
         whole = _as_parts(base)
         found = OPERATORS["getitem"](
-            whole, places_in(_as_parts(wrap(view.array, view.dtype)), whole)
+            whole, places_in(_as_parts(wrap(view.own_array(), view.dtype)), whole)
         )
         return _of_parts(found) if view.dtype.is_complex else found
     finally:
@@ -424,11 +528,13 @@ def _of_parts(parts: Tensor) -> Tensor:
 
 def places_in(view: Tensor, base: Tensor) -> tuple[Any, ...]:
     """The index that reads the entries of ``view`` from ``base``."""
-    if not base.array.ndim:
+    if not base.own_array().ndim:
         result: tuple[Any, ...] = (None,) * view.array.ndim
         return result
-    places = np.unravel_index(_positions(view.array, base.array), base.array.shape)
-    return places if _share_memory(view.array) else Apart(places)
+    places = np.unravel_index(
+        _positions(view.own_array(), base.own_array()), base.own_array().shape
+    )
+    return places if _share_memory(view.own_array()) else Apart(places)
 
 
 def _positions(view: np.ndarray, base: np.ndarray) -> np.ndarray:

@@ -22,11 +22,22 @@ def into(
     that cannot hold the result, TypeFault (E0303) where ``out`` is no tensor.
     """
     targets = out if isinstance(out, tuple | list) else (out,)
-    if any(getattr(v, "__gradcli_rank__", 0) > 1 for v in (*args, *options.values(), *targets)):
+    followed = [
+        v for v in (*args, *options.values(), *targets) if getattr(v, "__gradcli_rank__", 0) > 1
+    ]
+    if any(v.batch for v in followed):
+        name = getattr(function, "__name__", None) or getattr(function, "name", "this")
+        raise RuntimeFault(
+            "E0414",
+            f"vmap: Batching rule not implemented for aten::{name}.out; the fallback path doesn't "
+            "work on out= or view ops",
+            help="take the result of the function",
+        )
+    if followed:
         raise UnwrittenFault(
             "E0414",
-            "the out= function would lose what a transform follows: forward AD and vmap take the "
-            "result of the function",
+            "the out= function would lose what a transform follows: forward AD takes the result of "
+            "the function",
         )
     for target in targets:
         if not isinstance(target, Plain):

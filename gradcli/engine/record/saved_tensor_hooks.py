@@ -46,7 +46,7 @@ class PackedTensor:
             )
         # An output that came back as it was would be a cycle: it points at the node.
         own = packed is value and edge is None
-        self.packed = wrap(value.own_array(), value.dtype) if own else packed
+        self.packed = value._alias() if own else packed
 
     def tensor(self) -> Tensor:
         """What the unpack hook makes of it, in its place in the graph. Raises TypeFault (E0407)."""
@@ -204,6 +204,7 @@ class saved_tensors_hooks:
     def __enter__(self) -> Any:
         if mode.saving_off is not None:
             raise RuntimeFault("E0407", mode.saving_off)
+        mode.watching = True  # what a hook does in a pass may be seen, as a hook that it registers
         mode.saving = (*mode.saving, self.hooks)
 
     def __exit__(self, *exc: object) -> None:

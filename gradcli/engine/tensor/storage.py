@@ -17,10 +17,11 @@ class Slots:
 
     A tensor that is written to with a value that carries a tangent has to carry one from then on,
     wherever it is referred to: the object becomes one of the other class, for which Python asks
-    that their layouts agree.
+    that their layouts agree. Attributes of the user's (``w.main_grad = g``) are in its
+    ``__dict__``, which Python makes when one is set.
     """
 
-    __slots__ = ("__weakref__", "array", "dtype", "edge", "meta")
+    __slots__ = ("__dict__", "__weakref__", "array", "dtype", "edge", "meta")
 
 
 class Version:
@@ -43,6 +44,7 @@ class Meta:
 
     __slots__ = ("base", "grad", "kept", "made", "resting", "room", "version", "views")
     inference = False
+    twin: weakref.ref[Tensor] | None = None
     resting: Any  # of a leaf that was turned off: the end of the graph that it was
     room: int
 
@@ -73,6 +75,18 @@ class Meta:
             views[:known] = [v for v in views[:known] if v() is not None]
             self.room = max(16, 2 * len(views))
         return views
+
+
+class TwinMeta(Meta):
+    """That of a detached tensor, and of its views: a write to them is seen by the original's."""
+
+    __slots__ = ("twin",)
+
+    def __init__(
+        self, version: Version | None = None, twin: weakref.ref[Tensor] | None = None
+    ) -> None:
+        super().__init__(version)
+        self.twin = twin
 
 
 class InferenceMeta(Meta):

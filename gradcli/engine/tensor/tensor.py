@@ -15,6 +15,8 @@ What needs the floors above is bound there: the constructor in ``creation``, ``b
 
 from __future__ import annotations
 
+import copy
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
@@ -23,22 +25,50 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import current, mode, refuse_in_transform, transformed
-from gradcli.engine.graph.node import AccumulateGrad, Handle, Kept, Node, hooked, more, sharing
+from gradcli.engine.graph.node import (
+    AccumulateGrad,
+    Handle,
+    Kept,
+    Node,
+    hooked,
+    keeps_result,
+    more,
+    sharing,
+)
 from gradcli.engine.graph.torch_names import dressed
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.attributes import Facts
 from gradcli.engine.tensor.conversion import Conversions, Numbers
-from gradcli.engine.tensor.storage import InferenceMeta, Meta, Slots
+from gradcli.engine.tensor.storage import InferenceMeta, Meta, Slots, TwinMeta
 from gradcli.ops import OPERATORS
 from gradcli.ops.errors import RuntimeFault, TypeFault
 
 _new = object.__new__
+_GRAD_DTYPE = "_gradcli_grad_dtype"
+_WAITING = "_gradcli_hooks"
+"""Attributes: the element type that ``grad`` was asked to have, and hooks that were set on a tensor
+before it required a gradient."""
+
 _NOT_A_LEAF = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
     "attribute won't be populated during autograd.backward(). If you indeed want the .grad field "
     "to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you "
     "access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead."
 )
+
+
+def _not_a_leaf(wanted: bool) -> RuntimeFault:
+    """The error of changing ``requires_grad`` of a tensor that was computed."""
+    message = "you can only change requires_grad flags of leaf variables."
+    detached = (
+        " If you want to use a computed variable in a subgraph that doesn't require "
+        "differentiation use var_no_grad = var.detach()."
+    )
+    return RuntimeFault(
+        "E0404", message,
+        help="write y.detach() for a tensor outside the graph",
+        torch=message + ("" if wanted else detached),
+    )  # fmt: skip
 
 
 def _within(hook: Callable[..., Any], edge: Node) -> Callable[..., Any]:
@@ -79,6 +109,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
     __slots__ = ()
     __array_priority__ = 1000  # NumPy's operators leave Tensors to ours
     __gradcli_rank__ = 1
+    _flips = False  # numbers are not what memory holds: see conj_view
 
     array: Any
     dtype: DType
@@ -105,6 +136,8 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
     def requires_grad(self, wanted: bool) -> None:
         if not isinstance(wanted, bool):
             raise RuntimeFault("E0404", "requires_grad must be a bool", help="True or False")
+        if not self.is_leaf:
+            raise _not_a_leaf(wanted)
         self._require(wanted)
 
     @property
@@ -116,6 +149,8 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
     def grad_fn(self) -> Node | None:
         """The node that made this tensor; None for a leaf."""
         return None if self.is_leaf else dressed(self.edge.origin)
+
+    _grad_fn = grad_fn
 
     @property
     def grad(self) -> Tensor | None:
@@ -153,15 +188,19 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                     f"a tensor of size '{list(self.array.shape)}'. Please ensure that the gradient "
                     "and the tensor are the same size",
                 )
-            if value.dtype is not self.dtype:
+            wanted = self.__dict__.get(_GRAD_DTYPE, self.dtype)
+            if wanted is not None and value.dtype is not wanted:
                 raise RuntimeFault(
                     "E0309",
                     "assigned grad has data of a different type: "
-                    f"{value.dtype.name}, the tensor {self.dtype.name}",
-                    help=f"write grad.to({self.dtype})",
-                    torch=f"attempting to assign a gradient with dtype '{value.dtype.scalar_name}' "
-                    f"to a tensor with grad_dtype '{self.dtype.scalar_name}'. The gradient must "
-                    "match the tensor's grad_dtype (defaults to the tensor's dtype)",
+                    f"{value.dtype.name}, the tensor {wanted.name}",
+                    help=f"write grad.to({wanted})",
+                    torch=f"attempting to assign a gradient with dtype '{value.dtype.c_name}' to a "
+                    f"tensor with grad_dtype '{wanted.scalar_name}'. The gradient must match the "
+                    "tensor's grad_dtype (defaults to the tensor's dtype). You can set the "
+                    "tensor's grad_dtype attribute with a specific dtype, or None to allow any "
+                    "dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its "
+                    "gradient may break downstream systems that assume they match.",
                 )
         if self.edge.__class__ is AccumulateGrad:
             self.edge.grad = value
@@ -177,9 +216,40 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         self.grad = None
 
     @property
+    def grad_dtype(self) -> DType | None:
+        """The element type of a leaf's ``grad``: its own unless set, None for any that arrives.
+
+        Raises RuntimeFault (E0404) for what is no leaf, and where ``grad`` is of another type.
+        """
+        if not self.is_leaf:
+            raise RuntimeFault("E0404", "grad_dtype can only be accessed on leaf tensors.")
+        own: DType | None = self.__dict__.get(_GRAD_DTYPE, self.dtype)
+        return own
+
+    @grad_dtype.setter
+    def grad_dtype(self, dtype: DType | None) -> None:
+        if not self.is_leaf:
+            raise RuntimeFault("E0404", "grad_dtype can only be set on leaf tensors.")
+        if dtype is not None and not isinstance(dtype, DType):
+            raise RuntimeFault(
+                "E0303", f"grad_dtype must be a dtype or None, but got {type(dtype).__name__}"
+            )
+        have = self.grad
+        if have is not None and dtype is not None and have.dtype is not dtype:
+            raise RuntimeFault(
+                "E0404",
+                f"Cannot set grad_dtype to '{dtype.scalar_name}' because there is already a "
+                f"gradient of dtype '{have.dtype.scalar_name}'",
+                help="set x.grad = None first",
+            )
+        self.__dict__[_GRAD_DTYPE] = dtype
+        if self.edge.__class__ is AccumulateGrad:
+            self.edge.dtype = dtype
+
+    @property
     def data(self) -> Tensor:
         """The same memory outside the graph; writes through it are not tracked."""
-        out = wrap(self.own_array(), self.dtype)
+        out = self._alias()
         out.meta = InferenceMeta() if self.is_inference() else None
         return out
 
@@ -195,10 +265,18 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 "data set to a tensor that requires gradients must be floating point or complex "
                 "dtype",
             )
+        if value._flips is not self._flips:
+            if self.__class__ is not Tensor and not self._flips:
+                raise RuntimeFault(
+                    "E0404",
+                    f"a {type(self).__name__} cannot hold a conjugate that is yet to be taken",
+                    help="write value.resolve_conj().resolve_neg()",
+                )
+            self.__class__ = value.__class__ if value._flips else Tensor
         self.array = value.own_array()
         self.dtype = value.dtype
         if self.edge.__class__ is AccumulateGrad:
-            self.edge.shape, self.edge.dtype = self.array.shape, self.dtype
+            self.edge.shape, self.edge.dtype = self.array.shape, self.grad_dtype
 
     @property
     def mH(self) -> Tensor:
@@ -242,7 +320,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 if self.meta is None:
                     meta = Meta()
                     edge = self.edge
-                    if edge is not None and edge.saved and edge.saved[-1] is not None:
+                    if edge is not None and keeps_result(edge):
                         more(edge).out_meta = meta
                     self.meta = meta
         result: Meta = self.meta
@@ -255,6 +333,10 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 if isinstance(self.array, np.generic):
                     self.array = np.array(self.array)
         return self.array
+
+    def _alias(self, edge: Node | None = None) -> Tensor:
+        """A tensor of the same numbers in the same memory, in another place of the graph."""
+        return wrap(self.own_array(), self.dtype, edge)
 
     @property
     def output_nr(self) -> int:
@@ -279,6 +361,10 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 self.edge, self.meta.resting, self.meta.grad = resting, None, None
             elif self.edge.__class__ is not AccumulateGrad:
                 self.edge = AccumulateGrad(self)
+                if _GRAD_DTYPE in self.__dict__:
+                    self.edge.dtype = self.grad_dtype
+                if (hooks := self.__dict__.pop(_WAITING, None)) is not None:
+                    self._backward_hooks = hooks
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Turn gradient flow to this leaf on or off. Raises RuntimeFault or TypeFault (E0404).
@@ -328,21 +414,18 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
             meta.resting, meta.grad, self.edge = self.edge, self.edge.grad, None
             meta.resting.grad = None  # what still arrives there is lost
         elif not self.is_leaf:
-            raise RuntimeFault(
-                "E0404",
-                "you can only change requires_grad flags of leaf variables.",
-                help="write y.detach() for a tensor outside the graph",
-                torch="you can only change requires_grad flags of leaf variables. If you want to "
-                "use a computed variable in a subgraph that doesn't require differentiation use "
-                "var_no_grad = var.detach().",
-            )
+            raise _not_a_leaf(requires_grad)
         return self
 
     def detach(self) -> Tensor:
         """The same memory outside the graph."""
-        out = wrap(self.own_array(), self.dtype)
+        out = self._alias()
         meta = self._meta()
-        out.meta = meta.__class__(meta.version)
+        if meta.inference:
+            out.meta = InferenceMeta(meta.version)
+        else:
+            base = self if meta.base is None else meta.base
+            out.meta = TwinMeta(meta.version, base.meta.twin or weakref.ref(base))
         return out
 
     def detach_(self) -> Tensor:
@@ -354,6 +437,11 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 "E0409",
                 "Can't detach views in-place. Use detach() instead.",
                 help="write v = v.detach(), which is a tensor of its own",
+                torch="Can't detach views in-place. Use detach() instead. If you are using "
+                "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as "
+                "True, gradients are views of DDP buckets, and hence detach_() cannot be called on "
+                "these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
+                "function in torch/optim/optimizer.py as the solution.",
             )
         self._meta()  # who saved this tensor looks whether it is still in the graph
         self.edge = None
@@ -403,6 +491,23 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
             )
         return hooked(self.edge, "hooks", _within(hook, self.edge) if transformed.by else hook)
 
+    @property
+    def _backward_hooks(self) -> Any:
+        """The hooks of ``register_hook`` by number; None where there are none."""
+        edge = self.edge
+        if edge is None:
+            return self.__dict__.get(_WAITING)
+        return None if edge.extra is None else edge.extra.hooks
+
+    @_backward_hooks.setter
+    def _backward_hooks(self, hooks: Any) -> None:
+        if self.edge is None:
+            self.__dict__[_WAITING] = hooks
+        else:
+            mode.watching = True
+            with sharing:
+                more(self.edge).hooks = hooks
+
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
         """Call ``hook(leaf)`` after backward has added to this leaf's ``grad``."""
         if self.edge is None:
@@ -439,11 +544,15 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
             if self.grad is not None:
                 out.grad = self.grad.__deepcopy__(memo)
         memo[id(self)] = out
+        if self.__dict__:
+            out.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return out
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """Pickled as its array; what comes back is a leaf, also of a tensor that was computed."""
-        return _unpickled, (type(self), np.asarray(self.array), self.requires_grad)
+        """Pickled as its array, with what the user has set on it; it comes back as a leaf, also
+        where it was computed."""
+        made = _unpickled, (type(self), np.asarray(self.array), self.requires_grad)
+        return (*made, self.__dict__) if self.__dict__ else made
 
 
 def _unpickled(kind: Any, array: np.ndarray, requires_grad: bool) -> Tensor:

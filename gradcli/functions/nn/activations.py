@@ -109,17 +109,14 @@ def _like(value: Any, input: Any) -> Any:
 def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
     """log(1 + exp(beta*x)) / beta, and x itself where beta*x is above the threshold."""
     refuse_derivative("softplus", beta=beta, threshold=threshold)
-    scaled = input if beta == 1 else input * beta
-    smooth = _O["softplus"](scaled)
-    smooth = smooth if beta == 1 else smooth / beta
-    return called(_O["where"](scaled > threshold, input, smooth), "SoftplusBackward0", input)
+    return _O["softplus_beta"](input, beta, threshold)
 
 
 def silu(input: Any, inplace: bool = False) -> Any:
     """x * sigmoid(x)."""
     if inplace:
         return _written(silu, input)
-    return called(input * _O["sigmoid"](input), "SiluBackward0", input)
+    return called(input * _O["logistic"](input), "SiluBackward0", input)
 
 
 def mish(input: Any, inplace: bool = False) -> Any:
@@ -134,7 +131,8 @@ def gelu(input: Any, approximate: str = "none") -> Any:
     check_floating(input, "GeluKernelImpl")
     if approximate == "tanh":
         inner = math.sqrt(2.0 / math.pi) * (input + 0.044715 * input * input * input)
-        return called(0.5 * input * (1.0 + _O["tanh"](inner)), "GeluBackward0", input)
+        # 0.5*(1 + tanh(u)) is the logistic function of 2*u, which does not cancel below 0.
+        return called(input * _O["logistic"](2.0 * inner), "GeluBackward0", input)
     if approximate != "none":
         raise RuntimeFault("E0304", "approximate argument must be either none or tanh.")
     return called(input * _O["ndtr"](input), "GeluBackward0", input)
@@ -154,8 +152,8 @@ def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
 
 
 def _elu(input: Any, alpha: float, scale: float, inner: float, inplace: bool) -> Any:
-    # elu, not expm1: far below 0 the slope of expm1, its result plus 1, has lost its digits.
-    below = _O["elu"](_O["where"](input > 0, 0.0, input) * inner) * (alpha * scale)
+    grows = _O["elu" if inner > 0 else "expm1"]  # elu: PyTorch's second derivative at 0
+    below = grows(_O["where"](input > 0, 0.0, input) * inner) * (alpha * scale)
     out = called(_O["where"](input <= 0, below, input * scale), "EluBackward0", input)
     return input.copy_(out) if inplace else out
 
@@ -246,9 +244,8 @@ def rrelu(
     slope: Any = (lower + upper) / 2
     if training:  # a number is drawn for each entry that needs one, in float64
         below = _O["where"](input > 0, 0, 1).detach().bool()
-        slope = ones_like(input).masked_scatter(
-            below, rand((int(below.sum()),), dtype=float64) * (upper - lower) + lower
-        )
+        drawn = rand((int(below.sum()),), dtype=float64) * (upper - lower) + lower
+        slope = ones_like(input).masked_scatter(below, drawn.to(input.dtype))
     out = called(_O["where"](input > 0, input, input * slope), "RreluWithNoiseBackward0", input)
     return input.copy_(out) if inplace else out
 

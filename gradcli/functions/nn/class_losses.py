@@ -11,7 +11,7 @@ from gradcli.engine.dtypes import bool_, int64
 from gradcli.engine.record.composite import called, is_batch
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import Tensor, wrap
-from gradcli.functions import arithmetic, products
+from gradcli.functions import products
 from gradcli.functions.nn.activations import log_softmax
 from gradcli.functions.nn.loss_checks import check_classes
 from gradcli.functions.nn.losses import chosen, reduced
@@ -145,7 +145,7 @@ def multi_margin_loss(
     check_classes(input, target)
     rows = input if input.ndim > 1 else _O["reshape"](input, (1, -1))
     classes = target.reshape(-1, 1)
-    lack = arithmetic.clamp(margin - rows.gather(1, classes) + rows, min=0.0)
+    lack = _O["relu"](margin - rows.gather(1, classes) + rows)
     lack = lack if p == 1 else lack * lack
     lack = lack if weight is None else lack * _O["unsqueeze"](weight[classes.squeeze(1)], 1)
     wrong = ones(tuple(rows.shape), dtype=input.dtype).scatter(1, classes, 0.0)
@@ -182,7 +182,7 @@ def multilabel_margin_loss(
     chosen_ones = _O["getitem"](rows, (np.arange(n)[:, None], held))
     lack = 1.0 - _O["unsqueeze"](chosen_ones, 2) + _O["unsqueeze"](rows, 1)
     counted = wrap(listed[:, :, None] & ~own[:, None, :], bool_)
-    lack = _O["where"](counted, arithmetic.clamp(lack, min=0.0), 0.0)
+    lack = _O["where"](counted, _O["relu"](lack), 0.0)
     loss = _O["sum"](lack, (1, 2)) / c
     loss = loss if len(input.shape) > 1 else _O["squeeze"](loss, 0)
     return reduced(loss, reduction, "MultilabelMarginLossBackward0", input)
@@ -230,7 +230,8 @@ def ctc_loss(
 
     ``log_probs`` is ``(T, N, C)`` or ``(T, C)``, ``targets`` ``(N, S)`` or one after the other. The
     derivative is that of the value by ``log_probs`` as they are. (PyTorch's adds their
-    probabilities, which makes no difference behind ``log_softmax``.)
+    probabilities, which makes no difference behind ``log_softmax``.) That of an infinite loss is
+    NaN, with ``zero_infinity`` 0.
 
     See Graves et al., Connectionist Temporal Classification, 2006, section 4.1. Raises RuntimeFault
     (E0304) for lengths that do not fit.
@@ -284,7 +285,12 @@ def ctc_loss(
             alpha = _O["logsumexp"](_O["stack"](alpha, one, two, dim=0), 0) + emitted[t]
     loss = -(total if total is not None else _O["sum"](scores, (0, 2)) * 0.0)
     no_way = loss > -0.5 * _NEVER
-    loss = _O["where"](no_way, 0.0 if zero_infinity else float("inf"), loss)
+    without: Any = 0.0
+    if not zero_infinity:  # 1/abs(0): infinite, and its slope NaN
+        seen = wrap(np.arange(steps)[:, None, None] < lengths[:, None], bool_)
+        seen = seen & _O["isfinite"](scores)
+        without = 1.0 / abs(0.0 * _O["sum"](_O["where"](seen, scores, 0.0), (0, 2)))
+    loss = _O["where"](no_way, without, loss)
     if reduction == "mean":
         return _O["mean"](loss / wrap(np.maximum(sizes, 1).astype(loss.dtype.numpy), loss.dtype))
     loss = loss[0] if single and reduction == "none" else loss

@@ -87,7 +87,7 @@ def huber_loss(
     difference = input - target
     size = _O["abs"](difference)
     small = 0.5 * difference * difference
-    loss = _O["where"](size <= delta, small, delta * (size - 0.5 * delta))
+    loss = _O["where"](size < delta, small, delta * (size - 0.5 * delta))
     if weight is None:
         return reduced(loss, reduction, "HuberLossBackward0", input, target)
     loss = weight * loss

@@ -374,15 +374,17 @@ def test_a_record_is_no_class():
     assert x.grad.tolist() == [6, 12]
 
 
-def test_forward_mode_reads_backward():
-    x, t = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 10.0])
-    value, tangent = torch.func.jvp(Square.apply, (x,), (t,))
-    assert value.tolist() == [1, 4]
-    assert tangent.tolist() == [2, 40]
-    with torch.autograd.forward_ad.dual_level():
-        dual = torch.autograd.forward_ad.make_dual(x, t)
-        tangent = torch.autograd.forward_ad.unpack_dual(Exp.apply(dual) * dual).tangent
-    np.testing.assert_allclose(tangent.numpy(), (torch.exp(x) * (1 + x) * t).numpy(), rtol=1e-6)
+def test_forward_mode_asks_for_a_jvp():
+    x = torch.tensor([1.0, 2.0])
+    for run in (
+        lambda: torch.func.jvp(Square.apply, (x,), (x,)),
+        lambda: torch.func.jacfwd(Square.apply)(x),
+        lambda: torch.func.hessian(lambda x: Square.apply(x).sum())(x),
+        lambda: Exp.apply(forward_ad.make_dual(x, x)),
+    ):
+        with forward_ad.dual_level(), pytest.raises(NotImplementedError, match="jvp function"):
+            run()
+    assert torch.func.jacrev(torch.func.jacrev(Square.apply))(x).sum().item() == 4.0
 
 
 def test_vmap_runs_it_for_each():
@@ -404,7 +406,6 @@ def test_transforms_ask_for_setup_context_and_vmap_for_a_rule():
             transform(lambda x: Cube.apply(x).sum())(x)
     with pytest.raises(RuntimeError, match="does not have vmap support"):
         torch.func.vmap(WithoutRule.apply)(x)
-    assert torch.func.hessian(lambda x: WithoutRule.apply(x).sum())(x).tolist() == [[2, 0], [0, 2]]
 
 
 def test_nothing_stays_behind():
@@ -492,66 +493,99 @@ def test_forward_mode_runs_a_function_once():
         def backward(ctx, g):
             return g * ctx.mask
 
-    class Pushed(Masked):
         @staticmethod
         def jvp(ctx, t):
             return t * ctx.mask
 
-    for function in (Masked, Pushed):
-        with forward_ad.dual_level():
-            out = function.apply(forward_ad.make_dual(torch.ones(40), torch.ones(40)))
-            primal, tangent = forward_ad.unpack_dual(out)
-        assert torch.equal(primal, tangent)
-        assert len(runs) == 1
-        runs.clear()
+    with forward_ad.dual_level():
+        out = Masked.apply(forward_ad.make_dual(torch.ones(40), torch.ones(40)))
+        primal, tangent = forward_ad.unpack_dual(out)
+    assert torch.equal(primal, tangent)
+    assert len(runs) == 1
 
 
 def test_forward_mode_follows_a_write_of_a_function():
     class Doubled(Function):
         @staticmethod
-        def forward(ctx, x):
+        def forward(ctx, x, way):
             ctx.mark_dirty(x)
+            ctx.way = way
             return x.mul_(2)
 
         @staticmethod
-        def backward(ctx, g):
-            return g * 2
+        def jvp(ctx, t, _):
+            return {"right": lambda: t.mul_(2), "new": lambda: t * 2, "kept": lambda: t,
+                    "other": lambda: t.mul_(2) * 1}[ctx.way]()  # fmt: skip
 
-    class Pushed(Doubled):
-        @staticmethod
-        def jvp(ctx, t):
-            return t.mul_(2)
-
-    for function in (Doubled, Pushed):
-        with forward_ad.dual_level():
-            d = forward_ad.make_dual(torch.ones(3), torch.ones(3)) * 1
-            function.apply(d[1:])
-            primal, tangent = forward_ad.unpack_dual(d)
+    with forward_ad.dual_level():
+        d = forward_ad.make_dual(torch.ones(3), torch.ones(3)) * 1
+        Doubled.apply(d[1:], "right")
+        primal, tangent = forward_ad.unpack_dual(d)
         assert primal.tolist() == tangent.tolist() == [1.0, 2.0, 2.0]
+        x, t = torch.ones(2), torch.ones(2)
+        d = forward_ad.make_dual(x, t)
+        assert Doubled.apply(d, "right") is d and forward_ad.unpack_dual(d).tangent is t
+        assert x.tolist() == t.tolist() == [2.0, 2.0]
+        for way, said in (("new", "modifying"), ("kept", "modifying"), ("other", "returning")):
+            with pytest.raises(RuntimeError, match=f"not {said} the forward mode gradients"):
+                Doubled.apply(forward_ad.make_dual(x, t), way)
 
 
-@pytest.mark.parametrize(
-    ("backward", "pushed"),
-    [
-        (lambda ctx, g: g * 2, [2.0, 2.0]),
-        (lambda ctx, g: torch.zeros_like(g), None),
-        (lambda ctx, g: None, None),
-        (lambda ctx, g: (g * 2).detach(), "fault"),
-        (lambda ctx, g: torch.from_numpy(g.detach().numpy() * 2), "fault"),
-        (once_differentiable(lambda ctx, g: g * 2), "fault"),
-    ],
-)
-def test_forward_mode_needs_a_backward_that_it_can_follow(backward, pushed):
-    body = {"forward": staticmethod(lambda ctx, x: x * 2), "backward": staticmethod(backward)}
-    function = type("Function_", (Function,), body)
+def test_a_jvp_returns_a_view_where_forward_does():
+    class First(Function):
+        @staticmethod
+        def forward(ctx, x, way):
+            ctx.way = way
+            return x[:2]
+
+        @staticmethod
+        def jvp(ctx, t, _):
+            return ctx.way(t)
+
+    with forward_ad.dual_level():
+        t = torch.ones(3)
+        d = forward_ad.make_dual(torch.ones(3), t)
+        part = First.apply(d, lambda t: t[:2])
+        part.mul_(3)
+        assert t.tolist() == forward_ad.unpack_dual(d).tangent.tolist() == [3.0, 3.0, 1.0]
+        for way, said in (
+            (lambda t: t[:2].clone(), "view\\."),
+            (lambda t: t[:2].clone()[:], "view of the given grad input"),
+        ):
+            with pytest.raises(RuntimeError, match=f"jvp is not returning a {said}"):
+                First.apply(d, way)
+        with pytest.raises(RuntimeError, match="view of the same base as the given grad input"):
+            First.apply(d[:], lambda t: t[:2].clone()[:])
+
+
+def test_a_jvp_sees_what_was_saved_for_it_and_no_tangent_of_integers():
+    seen = []
+
+    class Scaled(Function):
+        @staticmethod
+        def forward(ctx, x, n):
+            ctx.save_for_backward(x, n)
+            ctx.save_for_forward(n)
+            ctx.mark_non_differentiable(n)
+            return x * n, n
+
+        @staticmethod
+        def jvp(ctx, t, u):
+            seen.append((len(ctx.saved_tensors), u))
+            return t * ctx.saved_tensors[0], None
+
+    class Wrong(Scaled):
+        @staticmethod
+        def jvp(ctx, t, u):
+            return t, t
+
     with forward_ad.dual_level():
         d = forward_ad.make_dual(torch.ones(2), torch.ones(2))
-        if pushed == "fault":
-            with pytest.raises(RuntimeError, match="forward mode cannot follow"):
-                function.apply(d)
-        else:
-            found = forward_ad.unpack_dual(function.apply(d)).tangent
-            assert (None if found is None else found.tolist()) == pushed
+        out, n = Scaled.apply(d, torch.tensor(3))
+        assert forward_ad.unpack_dual(out).tangent.tolist() == [3.0, 3.0]
+        assert forward_ad.unpack_dual(n).tangent is None and seen == [(1, None)]
+        with pytest.raises(RuntimeError, match="should return None at that position"):
+            Wrong.apply(d, torch.tensor(3))
 
 
 def test_a_jvp_gives_one_tangent_for_each_output_in_its_shape():

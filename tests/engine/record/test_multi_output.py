@@ -41,11 +41,17 @@ class SinCos(Function):
     @staticmethod
     def setup_context(ctx, inputs, output):
         ctx.save_for_backward(*output)
+        ctx.save_for_forward(*output)
 
     @staticmethod
     def backward(ctx, g, h):
         s, c = ctx.saved_tensors
         return g * c - h * s
+
+    @staticmethod
+    def jvp(ctx, t):
+        s, c = ctx.saved_tensors
+        return t * c, -t * s
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,115 @@
+"""Cells on forward mode, checkpoints inside one another, and modes around a backward pass.
+
+They run as those of corners.py do.
+"""
+
+# ruff: noqa: E402, F811
+
+import torch
+
+# %% checkpoints inside gradients inside checkpoints
+from torch.utils.checkpoint import checkpoint, set_checkpoint_early_stop
+
+
+def slope(function):
+    return lambda x: torch.autograd.grad(function(x), x, create_graph=True)[0]
+
+
+def kept_short(function):
+    return lambda x: checkpoint(function, x, use_reentrant=False)
+
+
+def run(x):
+    return x.sin().exp().sin()
+
+
+x = torch.tensor(0.3, requires_grad=True, dtype=torch.float64)
+for early in (True, False):
+    with set_checkpoint_early_stop(early):
+        for function in (
+            slope(kept_short(slope(kept_short(run)))),
+            kept_short(slope(slope(kept_short(run)))),
+            slope(kept_short(slope(kept_short(slope(kept_short(run)))))),
+        ):
+            y = function(x)
+            print(y, torch.autograd.grad(y, x))
+
+# %% a checkpoint lets go of its graph
+import gc
+import weakref
+
+from torch.utils.checkpoint import checkpoint
+
+
+class Mark:
+    pass
+
+
+def marked():
+    a = torch.tensor(0.7, requires_grad=True)
+    out = checkpoint(lambda x: x.sin().exp(), a, use_reentrant=False)
+    torch.autograd.grad(out, a, create_graph=True)
+    mark = Mark()
+    out.grad_fn.metadata["mark"] = mark
+    return weakref.ref(mark)
+
+
+gc.disable()
+print(marked()() is None)
+gc.enable()
+
+# %% hooks of several tensors where a pass reaches some of them
+a, b, c = (torch.ones(2, requires_grad=True).mul(k) for k in (1, 2, 3))
+seen = []
+handle = torch.autograd.graph.register_multi_grad_hook(
+    (a, b, c), lambda gs: seen.append([g is not None for g in gs])
+)
+out = (b * c).sum()
+for inputs in ((b, c), (a,), (a, c)):
+    torch.autograd.grad(out, inputs, retain_graph=True, allow_unused=True)
+    print(inputs[0] is a, seen)
+
+# %% a dual shares memory with what it was made of
+import torch.autograd.forward_ad as fw
+
+x, t = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 10.0])
+with fw.dual_level():
+    dual = fw.make_dual(x, t)
+    dual *= 2
+    print(x, t, fw.unpack_dual(dual).tangent is t, fw.unpack_dual(dual).primal is x)
+    with torch.inference_mode():
+        print(fw.unpack_dual(dual), fw.unpack_dual(dual * 2))
+    copy = dual.clone()
+    copy.detach_()
+    print(fw.unpack_dual(copy), fw.unpack_dual(copy * 3))
+    for refused in (
+        lambda: fw.make_dual(x, dual),
+        lambda: fw.make_dual(x, t, level=1),
+        lambda: fw.unpack_dual(3),
+    ):
+        try:
+            refused()
+        except (RuntimeError, TypeError) as fault:
+            print(type(fault).__name__)
+    print(dual.sum())
+
+# %% powers and tables of real and complex numbers
+r = torch.tensor([-0.7, 0.4], dtype=torch.float64, requires_grad=True)
+c = torch.tensor([0.3 + 0.2j, -0.6 + 0.9j], dtype=torch.complex128, requires_grad=True)
+for function in (torch.pow, torch.outer, lambda r, c: torch.pow(-0.7, c) * r):
+    for pair in ((r, c), (c, r)):
+        if function is torch.pow or pair[0] is r:
+            y = function(*pair)
+            w = torch.linspace(0.5, 1.5, y.numel(), dtype=torch.float64).reshape(y.shape) * (1 + 1j)
+            print([g.detach() for g in torch.autograd.grad(y, (r, c), w, create_graph=True)])
+print(torch.ldexp(r.detach(), c.detach()), torch.ldexp(r.detach().float(), r.detach()).dtype)
+for refused in (
+    lambda: r.detach().index_put((torch.tensor([0]),), c[:1]),
+    lambda: r.index_put((torch.tensor([0]),), torch.tensor([1])),
+    lambda: torch.polar(r, c),
+    lambda: torch.polar(r, r.float()),
+):
+    try:
+        print(refused())
+    except RuntimeError as fault:
+        print(fault)

@@ -1,0 +1,364 @@
+"""Cells on what tensors, nodes and passes can be asked and told: attributes, callbacks, ctx.
+
+As in tests/autograd/corners.py.
+"""
+
+# ruff: noqa: E402, I001
+
+import torch
+
+# %% a tensor keeps what the user sets on it
+import copy
+import pickle
+
+x, w = torch.ones(2, requires_grad=True), torch.full((2,), 3.0, requires_grad=True)
+
+
+class Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, w):
+        ctx.save_for_backward(x, w)
+        return x * w
+
+    @staticmethod
+    def backward(ctx, g):
+        x, w = ctx.saved_tensors
+        w.main_grad = g * x
+        return g * w, None
+
+
+Product.apply(x, w).sum().backward()
+print(x.grad, w.grad, w.main_grad)
+w.tag = [1]
+other = copy.deepcopy(w)
+print(other.tag, other.tag is w.tag, pickle.loads(pickle.dumps(w)).tag)
+print((w * 2).__dict__, w.detach().__dict__, sorted(vars(w)))
+del w.tag
+print(hasattr(w, "tag"))
+
+
+# %% hooks as an attribute
+from collections import OrderedDict
+
+x = torch.ones(2, requires_grad=True)
+y = x * 2
+print(x._backward_hooks, y._backward_hooks)
+y.register_hook(lambda g: g * 3)
+print(len(y._backward_hooks))
+y.sum().backward()
+print(x.grad)
+a = torch.ones(2)
+a._backward_hooks = OrderedDict()
+a._backward_hooks[0] = lambda g: print("of a", g)
+b = a + y.detach()
+print(b.requires_grad)
+a.requires_grad_()
+(a * 2).sum().backward()
+for name in ("data", "requires_grad", "_grad_fn", "_backward_hooks"):
+    try:
+        delattr(x, name)
+    except RuntimeError:
+        print("refused")
+
+
+# %% requires_grad belongs to leaves
+x = torch.ones(4, requires_grad=True)
+y = x * 2
+for value in (True, False):
+    try:
+        y.requires_grad = value
+    except RuntimeError as error:
+        print(str(error)[:66])
+print(y.requires_grad_() is y)
+z = torch.ones(2) * 2
+z.requires_grad = True
+print(z.is_leaf)
+
+
+# %% callbacks at the end of a pass
+queue = torch.autograd.Variable._execution_engine.queue_callback
+
+
+class Inner(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 1
+
+    @staticmethod
+    def backward(ctx, g):
+        queue(lambda: print("the inner pass has ended"))
+        return g
+
+
+class Outer(Inner):
+    @staticmethod
+    def backward(ctx, g):
+        queue(lambda: (print("the outer pass has ended", x.grad), queue(lambda: print("last"))))
+        with torch.enable_grad():
+            Inner.apply(g.detach().requires_grad_()).sum().backward()
+        print("back in the outer one")
+        return g
+
+
+x = torch.ones(2, requires_grad=True)
+Outer.apply(x).sum().backward()
+for recorded in (False, True):
+    y = x * 2
+    y.register_hook(lambda g: queue(lambda: print(torch.is_grad_enabled())))
+    torch.autograd.grad(y.sum(), x, create_graph=recorded)
+
+
+def fails():
+    raise KeyError("from a callback")
+
+
+y = x * 2
+y.register_hook(lambda g: queue(fails))
+try:
+    y.sum().backward()
+except KeyError as error:
+    print(error)
+try:
+    queue(fails)
+except RuntimeError as error:
+    print(error)
+
+
+# %% a node called, and its ctx
+x = torch.ones(1, requires_grad=True)
+y = x**2
+print(y.grad_fn(x.detach()))
+y.backward()
+try:
+    y.grad_fn(x.detach())
+except RuntimeError as error:
+    print(str(error)[:56])
+Node = torch.autograd.graph.Node
+
+
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        print(isinstance(ctx, Node))
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        print(isinstance(ctx, Node), ctx.name(), len(ctx.next_functions))
+        return g * 2
+
+
+y = Twice.apply(x)
+print(type(y.grad_fn) is Twice._backward_cls, issubclass(Twice._backward_cls, Node))
+print(Node in type(y.grad_fn).mro(), isinstance(Node, Node), isinstance(x, Node))
+y.backward()
+
+
+# %% nothing that a custom function wrote to or a checkpoint saved stays behind
+import gc
+import weakref
+
+
+class Written(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        ctx.save_for_backward(x)
+        return x
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+
+def scope():
+    x = torch.ones(2, requires_grad=True).clone()
+    x = x.view_as(x)
+    Written.apply(x)
+    return weakref.ref(x)
+
+
+gc.disable()
+try:
+    print(scope()() is None)
+finally:
+    gc.enable()
+
+# %% a group of passes shares one second run
+import contextlib
+
+from torch.utils.checkpoint import GraphExecGroup, checkpoint
+
+runs = []
+
+
+def function(x):
+    runs.append(1)
+    y = x.sin().cos()
+    return y, y.sin().cos()
+
+
+x = torch.ones(2, requires_grad=True)
+for group in (GraphExecGroup(), contextlib.nullcontext()):
+    runs.clear()
+    y, z = checkpoint(function, x, use_reentrant=False)
+    with group:
+        (g,) = torch.autograd.grad(z, (y,), (torch.ones(2),))
+        print(torch.autograd.grad(y, (x,), (g,)), len(runs))
+out = checkpoint(lambda x: x.sin().cos(), x, use_reentrant=False)
+with GraphExecGroup():
+    out.sum().backward(retain_graph=True)
+    try:
+        out.sum().backward()
+    except RuntimeError as error:
+        print("Performing two backward calls that overlap" in str(error))
+    try:
+        GraphExecGroup().__enter__()
+    except RuntimeError as error:
+        print(str(error)[:41])
+
+# %% warnings that come once, or always
+import warnings
+
+x = torch.ones(2, requires_grad=True)
+torch.set_warn_always(True)
+try:
+    for _ in range(2):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            (x * x).sum().backward(create_graph=True)
+        print(len(seen), torch.is_warn_always_enabled())
+finally:
+    torch.set_warn_always(False)
+x.grad = None
+
+
+# %% a gradient of another element type than its leaf
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g.to(torch.float64)
+
+
+for wanted in (torch.float32, None, torch.float16, torch.float64):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    x.grad_dtype = wanted
+    for _ in range(2):
+        Doubled.apply(x).sum().backward()
+        print(x.grad_dtype, x.grad)
+    x.grad = None
+    (x * x).sum().backward(create_graph=True)
+    print(x.grad, torch.autograd.grad(Doubled.apply(x).sum(), x))
+    x.grad = None
+    x.backward(torch.ones(2, dtype=torch.float64))
+    print(x.grad)
+    x.grad = None
+    x.data = torch.ones(3, dtype=torch.float64)
+    x.requires_grad_(False).requires_grad_()
+    (x * 2).sum().backward()
+    print(x.grad_dtype, x.grad)
+a = torch.ones(2)
+a.grad_dtype = torch.float64
+(a.requires_grad_() * 2).sum().backward()
+print(a.grad)
+for change in (
+    lambda: setattr(a, "grad_dtype", torch.float16),
+    lambda: setattr(a * 2, "grad_dtype", torch.float16),
+    lambda: (a * 2).grad_dtype,
+    lambda: setattr(a, "grad", torch.ones(2)),
+):
+    try:
+        change()
+    except RuntimeError as error:
+        print(str(error)[:40])
+
+# %% threads of the engine
+enabled = torch.autograd.is_multithreading_enabled
+with torch.autograd.set_multithreading_enabled(False):
+    print(enabled())
+print(enabled())
+
+
+@torch.autograd.set_multithreading_enabled(False)
+def inside():
+    return enabled()
+
+
+torch.autograd.set_multithreading_enabled(True)
+print(inside(), enabled())
+
+
+# %% a gradient that is complex where the input is not
+class Turned(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 1j
+
+
+x = torch.ones(2, requires_grad=True)
+try:
+    Turned.apply(x).sum().backward()
+except RuntimeError:
+    print("refused", x.grad)
+z = torch.ones(2, dtype=torch.complex64, requires_grad=True)
+Turned.apply(z).abs().sum().backward()
+print(z.grad)
+
+
+class Marked(Turned):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(3)
+        return x * 2
+
+
+try:
+    Marked.apply(x)
+except RuntimeError as error:
+    print(str(error)[:35])
+
+
+# %% a hook that an unpack hook registers
+x = torch.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True)
+y = x * x
+node = y.grad_fn
+
+
+def unpack(value):
+    if not registered:
+        registered.append(node.register_hook(lambda out, given: (out[0] / 2, out[1])))
+    return value
+
+
+registered = []
+with torch.autograd.graph.saved_tensors_hooks(lambda value: value, unpack):
+    y = x * x
+    node = y.grad_fn
+y.sum().backward()
+print(x.grad)
+
+# %% views made where nothing is recorded say so
+x = torch.zeros(2)
+for block in (torch.no_grad(), torch.inference_mode()):
+    x = torch.zeros(2)
+    with block:
+        y = x.view(2)
+    y.requires_grad_(True)
+    for view in (y, y.view(2)):
+        try:
+            view.mul_(2)
+        except RuntimeError as error:
+            print(error)
+a = torch.ones(3, requires_grad=True).clone()
+try:
+    a[:1].detach_()
+except RuntimeError as error:
+    print(error)

@@ -1,0 +1,96 @@
+"""Slopes that are a convention, and second derivatives far out: PyTorch's, and exact digits."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import gradcli as torch
+from gradcli.nn import functional as F
+
+NAN, INF = math.nan, math.inf
+
+
+def orders(function, x, highest: int) -> list[np.ndarray]:
+    """The value of ``function(x)`` and its derivatives entry by entry, to order ``highest``."""
+    leaf = torch.tensor(np.asarray(x, dtype=float), requires_grad=True)
+    found = [function(leaf)]
+    for _ in range(highest):
+        found += torch.autograd.grad(found[-1].sum(), leaf, create_graph=True)
+    return [f.detach().numpy() for f in found]
+
+
+# Each at a point where two pieces meet: the slope there, and PyTorch's second derivative of it.
+MEETINGS = {
+    "elu": (lambda x: F.elu(x, 2.0), 0.0, 2.0, 0.0),
+    "celu": (lambda x: F.celu(x, 2.0), 0.0, 1.0, 0.0),
+    "selu": (F.selu, 0.0, 1.0507009873554805 * 1.6732632423543772, 0.0),
+    "softplus": (lambda x: F.softplus(x, 2.0, 6.0), 3.0, 1 / (1 + math.exp(-6)), 0.0),
+    "huber_loss": (lambda x: F.huber_loss(x, x.detach() * 0, delta=2.0), 2.0, 2.0, 0.0),
+    "smooth_l1_loss": (lambda x: F.smooth_l1_loss(x, x.detach() * 0), 1.0, 1.0, 0.0),
+    "hardswish": (F.hardswish, 3.0, 1.0, 0.0),
+}
+
+
+def test_second_derivatives_where_two_pieces_meet():
+    for name, (function, x, slope, curve) in MEETINGS.items():
+        _, first, second = orders(function, x, 2)
+        assert first == pytest.approx(slope, rel=1e-15), name
+        assert second == curve, name
+
+
+def test_celu_of_a_negative_alpha_is_its_formula():
+    np.testing.assert_allclose(F.celu(torch.tensor([-3.0, 1.0]), -2.0), [-2 * math.expm1(1.5), 1])
+
+
+def test_curvature_far_from_a_tie_keeps_its_digits():
+    # s*(1 - s) of s = sigmoid(gap), which is 1 to the last digit from a gap of 37 on.
+    gaps = np.array([-700.0, -40.0, -30.0, -1.0, 0.5, 30.0, 40.0, 200.0, 700.0])
+    wanted = np.exp(-abs(gaps)) / (1 + np.exp(-abs(gaps))) ** 2
+    for function, sign in (
+        (lambda x: torch.logaddexp(x, 0 * x.detach()), 1),
+        (torch.softplus, 1),
+        (torch.logsigmoid, -1),
+        (lambda x: F.soft_margin_loss(x, -torch.ones_like(x), reduction="sum"), 1),
+        (lambda x: F.binary_cross_entropy_with_logits(x, 0 * x.detach(), reduction="sum"), 1),
+    ):
+        _, _, second, third = orders(function, gaps, 3)
+        np.testing.assert_allclose(second, sign * wanted, rtol=1e-14)
+        np.testing.assert_allclose(third, -sign * wanted * np.tanh(gaps / 2), rtol=1e-13)
+
+
+def test_nan_makes_the_slopes_of_amax_and_amin_nan_but_goes_to_max_and_min():
+    for name in ("amax", "amin"):
+        _, slope = orders(getattr(torch, name), [1.0, NAN, 3.0], 1)
+        assert np.isnan(slope).all()
+        _, slope = orders(getattr(torch, name[1:]), [1.0, NAN, 3.0], 1)
+        np.testing.assert_array_equal(slope, [0, 1, 0])
+
+
+def test_heaviside_has_a_slope_by_its_values_where_it_takes_them():
+    x, values = torch.tensor([-1.0, 0.0, 2.0]), torch.tensor([3.0, 4.0, 5.0], requires_grad=True)
+    torch.heaviside(x, values).sum().backward()
+    np.testing.assert_array_equal(values.grad, [0, 1, 0])
+
+
+def test_a_negative_determinant_has_no_logarithm_and_no_slope():
+    value, slope = orders(torch.logdet, [[[1, 2], [3, 4]], [[2, 0], [0, 3]]], 1)
+    np.testing.assert_allclose(value, [NAN, math.log(6)])
+    np.testing.assert_allclose(slope, [[[0, 0], [0, 0]], [[0.5, 0], [0, 1 / 3]]])
+
+
+def test_an_impossible_alignment_has_the_slope_nan_or_0():
+    scores = np.log(np.full((2, 2, 3), 1 / 3))
+    for zero, loss, wanted in ((False, INF, NAN), (True, 0.0, 0.0)):
+        value, slope = orders(
+            lambda x, zero=zero: F.ctc_loss(
+                x, torch.tensor([[1, 1], [1, 2]]), [2, 2], [2, 2], reduction="none",
+                zero_infinity=zero,
+            ),
+            scores, 1,
+        )  # fmt: skip
+        assert value[0] == loss and np.isfinite(value[1])
+        np.testing.assert_array_equal(slope[:, 0], np.full((2, 3), wanted))
+        assert np.isfinite(slope[:, 1]).all()
