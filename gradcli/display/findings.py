@@ -86,7 +86,7 @@ def examine(
     with stop_at_nonfinite():
         try:
             outcome = program.run(given, limits=limits, watch=watcher)
-            value = outcome.variables.get(of) if of else outcome.value
+            value = program.result(outcome, of)
         except GradientFound as stop:
             back = stop.finding
     forward = watcher.finding
@@ -113,7 +113,7 @@ def _healthy(
 ) -> bool:  # fmt: skip
     """Whether a text is healthy where its long sums are computed by their different terms."""
     outcome = program.run(given, limits=limits)
-    value = outcome.variables.get(of) if of else outcome.value
+    value = program.result(outcome, of)
     if not program.names.sums or not isinstance(value, Tensor) or not _finite(value.array):
         return False
     return value.edge is None or (
