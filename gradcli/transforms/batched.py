@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.engine.custom_function.node import call
-from gradcli.engine.grad_mode import enable_grad
+from gradcli.engine.grad_mode import enable_grad, transformed
 from gradcli.engine.named_tuples import Extremes, Results
 from gradcli.engine.record.composite import dynamic_shape
 from gradcli.engine.tensor.attributes import Size
@@ -317,8 +317,17 @@ class Batched(Layer):
 
     @property
     def data(self) -> Any:
-        """Raises RuntimeFault (E0414), as in PyTorch."""
-        raise RuntimeFault("E0414", "accessing `data` under vmap transform is not allowed")
+        """Raises RuntimeFault (E0414), as in PyTorch, but inside another transform."""
+        if transformed.by and transformed.by[-1].level == self.alive():
+            raise RuntimeFault("E0414", "accessing `data` under vmap transform is not allowed")
+        return self.over(lambda part: part.data)
+
+    def detach_(self) -> Any:
+        """As Tensor's, inside another transform; in the vmap itself see ``Operand``."""
+        if transformed.by and transformed.by[-1].level == self.alive():
+            return super().detach_()
+        self.value.detach_()
+        return self
 
     def item(self) -> Any:
         """Raises RuntimeFault (E0414): a batch is not one number."""
