@@ -14,7 +14,7 @@ from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.composite import called, is_batch, of_its_own
 from gradcli.engine.record.dtype_checks import one_type, same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as O
-from gradcli.engine.tensor.tensor import Plain
+from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.functions.reshaping import at_least, movedim, tensor_split
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import IndexFault, RuntimeFault
@@ -161,7 +161,11 @@ def diag(input: Any, diagonal: int = 0) -> Any:
             "E0301", f"diag(): Supports 1D or 2D tensors. Got {rank}D",
             help="diag_embed makes matrices of the last dimension",
         )  # fmt: skip
-    return called(of_its_own(_main(input, diagonal)), "DiagonalBackward0_copy")
+    found = _main(input, diagonal)
+    if not isinstance(found, Plain):
+        return O["clone"](found)
+    copied = wrap(found.array.copy(), found.dtype, found.edge)
+    return called(copied, "DiagonalBackward0_copy")
 
 
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
@@ -302,7 +306,9 @@ def view_as_complex(input: Any) -> Any:
 
 
 def positive(input: Any) -> Any:
-    """``+input``."""
+    """``+input``. Raises RuntimeFault (E0309) for booleans."""
+    if not input.dtype.kind:
+        raise RuntimeFault("E0309", "The `+` operator, on a bool tensor is not supported.")
     return input
 
 

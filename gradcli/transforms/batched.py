@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.engine.custom_function.node import call
-from gradcli.engine.grad_mode import enable_grad, transformed
+from gradcli.engine.grad_mode import enable_grad, refuse_in_transform, transformed
 from gradcli.engine.named_tuples import Extremes, Results
 from gradcli.engine.record.composite import dynamic_shape
 from gradcli.engine.tensor.attributes import Size
+from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions.scatter import index_put
 from gradcli.functions.subscripts import plain_index
 from gradcli.ops.dims import normal_dim
@@ -322,6 +323,13 @@ class Batched(Layer):
             raise RuntimeFault("E0414", "accessing `data` under vmap transform is not allowed")
         return self.over(lambda part: part.data)
 
+    @data.setter
+    def data(self, value: Any) -> None:
+        refuse_in_transform(
+            "mutating directly with `.data` under vmap transform is not allowed.",
+            "write y = y * 2, or y.copy_(value)",
+        )
+
     def detach_(self) -> Any:
         """As Tensor's, inside another transform; in the vmap itself see ``Operand``."""
         if transformed.by and transformed.by[-1].level == self.alive():
@@ -383,8 +391,8 @@ def _apart(value: Any, levels: int, args: Sequence[Any]) -> None:
         for part in value.components():
             _apart(part, levels + value.batch, args)
         return
-    array = value.array
-    if not isinstance(array, np.ndarray) or not array.size:
+    array = value.array if isinstance(value, Plain) else None  # a traced value has no numbers
+    if not isinstance(array, np.ndarray) or array.flags.c_contiguous or not array.size:
         return
     steps = [s if n > 1 else 0 for n, s in zip(array.shape, array.strides, strict=True)]
     if max(steps[levels:], default=0) <= min((s for s in steps[:levels] if s), default=0):
@@ -395,6 +403,7 @@ def _apart(value: Any, levels: int, args: Sequence[Any]) -> None:
         return
     order = [*range(levels), *sorted(range(levels, array.ndim), key=lambda d: -steps[d])]
     value.array = np.ascontiguousarray(array.transpose(order)).transpose(np.argsort(order))
+    value.meta = None  # no longer a view of what the rule made on the way
 
 
 def _placed(result: Any, dim: int | None, level: int) -> Any:

@@ -142,7 +142,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
             value, pushed = _pushed(func, unflatten(duals, shape), level, False, False)
     finally:
         demote(level)
-        silenced = running.linear.pop(level) and outer
+        silenced = running.linear.pop(level)
     ends, form = flatten(pushed)
     with outside_inference(), enable_grad():
         # Linear in ``along``, so what it is pulled back to, as a function of the weights, has the
@@ -158,7 +158,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     further = outer and reaches_further(back, own)
     # Not to be read from the graph: what was written to since, or has more in it than the caller
     # will differentiate.
-    again = not back or (further and silenced)
+    again = not back or silenced
     for leaf in own:
         finished(leaf)
 

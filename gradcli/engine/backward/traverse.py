@@ -367,7 +367,7 @@ def _walk(
                 leaf: Any = root
                 arrive_at_leaf(leaf, arrived.pop(leaf), recorded, to_leaf)
     for node in order:
-        if node.__class__ is AccumulateGrad:
+        if node.leaf:  # a Severed view has hooks for nothing
             continue
         if recorded and budget.on:
             charge(RECORDED)

@@ -80,7 +80,7 @@ def by_element(function: Any) -> Any:
 
     @functools.wraps(function)
     def call(*args: Any, **options: Any) -> Any:
-        for value in args:
+        for value in (*args, *options.values()):
             each = getattr(value, "each_of", None)
             if each is not None and (found := each(call, args, options)) is not NotImplemented:
                 return found

@@ -94,14 +94,23 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: b
     refuse_derivative("hardtanh", min_val=min_val, max_val=max_val)
     if inplace:
         return _written(hardtanh, input, min_val, max_val)
-    if (min_val, max_val) == (-1.0, 1.0):
-        return _O["hardtanh"](input)
     if input.dtype.kind < 2:
-        min_val, max_val = int(min_val), int(max_val)
+        min_val, max_val = _whole_bounds(input, min_val, max_val)
+    elif (min_val, max_val) == (-1.0, 1.0):
+        return _O["hardtanh"](input)
     held = _O["where"](input >= max_val, max_val, input)
     return called(
         _O["where"](input <= min_val, min_val, held), "HardtanhBackward0", input, leads=input
     )
+
+
+def _whole_bounds(input: Any, *bounds: float) -> tuple[int, ...]:
+    """The bounds of ``hardtanh`` of whole numbers. Raises RuntimeFault (E0309) as PyTorch does."""
+    if not input.dtype.kind:
+        raise RuntimeFault("E0309", "Bool inputs not supported for hardtanh")
+    if input.dtype.name == "uint8" and min(bounds) < 0:
+        raise RuntimeFault("E0309", "cannot do hardtanh on an unsigned type with negative limits")
+    return tuple(map(int, bounds))
 
 
 def _like(value: Any, input: Any) -> Any:
@@ -116,6 +125,7 @@ def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
 
 def silu(input: Any, inplace: bool = False) -> Any:
     """x * sigmoid(x)."""
+    check_floating(input, "silu_cpu")
     if inplace:
         return _written(silu, input)
     return called(input * _O["logistic"](input), "SiluBackward0", input)
@@ -154,6 +164,7 @@ def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
 
 
 def _elu(input: Any, alpha: float, scale: float, inner: float, inplace: bool) -> Any:
+    check_floating(input, "elu_cpu")
     grows = _O["elu" if inner > 0 else "expm1"]  # elu: PyTorch's second derivative at 0
     below = grows(_O["where"](input > 0, 0.0, input) * inner) * (alpha * scale)
     out = called(_O["where"](input <= 0, below, input * scale), "EluBackward0", input)
@@ -162,6 +173,7 @@ def _elu(input: Any, alpha: float, scale: float, inner: float, inplace: bool) ->
 
 def hardsigmoid(input: Any, inplace: bool = False) -> Any:
     """``x/6 + 1/2`` held between 0 and 1."""
+    check_floating(input, "hardsigmoid_cpu")
     above = _O["where"](input >= 3, 1.0, input / 6.0 + 0.5)
     out = _O["where"](input <= -3, 0.0, above)
     out = called(out, "HardsigmoidBackward0", input)
@@ -170,6 +182,7 @@ def hardsigmoid(input: Any, inplace: bool = False) -> Any:
 
 def hardswish(input: Any, inplace: bool = False) -> Any:
     """``x * hardsigmoid(x)``."""
+    check_floating(input, "hardswish_cpu")
     if inplace:
         return _written(hardswish, input)
     middle = input * (input + 3.0) / 6.0
@@ -179,16 +192,14 @@ def hardswish(input: Any, inplace: bool = False) -> Any:
 
 def hardshrink(input: Any, lambd: float = 0.5) -> Any:
     """``input`` where it is further from 0 than ``lambd``, else 0."""
-    return called(
-        _O["where"](_O["abs"](input) <= lambd, 0.0, input),
-        "HardshrinkBackward0",
-        input,
-        leads=input,
-    )
+    check_floating(input, "hardshrink_cpu", True)
+    held = _O["where"](_O["abs"](input) <= lambd, 0.0, input)
+    return called(held, "HardshrinkBackward0", input, leads=input)
 
 
 def softshrink(input: Any, lambd: float = 0.5) -> Any:
     """``input`` moved towards 0 by ``lambd``, 0 where it is nearer."""
+    check_floating(input, "softshrink_check")
     if lambd < 0:
         raise RuntimeFault(
             "E0304", f"lambda must be greater or equal to 0, but found to be {lambd}."
