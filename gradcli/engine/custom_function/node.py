@@ -254,7 +254,6 @@ def call(
         node = FunctionNode(definition, ctx, edges, tuple(isinstance(a, Tensor) for a in args))
         ctx._gradcli_node = weakref.ref(node)
     outputs = _wrapped(node, ctx, outputs, tensors, definition)
-    ctx._gradcli_dirty = ()  # they are results, which point at the node
     if not pushing:
         ctx._gradcli_for_forward = ()  # an output there would be a cycle: it points at the node
     return tuple(outputs) if isinstance(result, tuple) else outputs[0]
