@@ -179,6 +179,13 @@ def _zero(self: Tensor) -> Tensor:
 
 
 def _fill(self: Tensor, value: Any) -> Tensor:
+    if getattr(value, "ndim", 0):
+        raise RuntimeFault(
+            "E0301",
+            f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} "
+            "dimensions.",
+            help="copy_() writes several values",
+        )
     set_item(self, Ellipsis, value, True)
     return written(self, "FillBackward2")
 
@@ -195,6 +202,20 @@ def _masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     if getattr(mask, "__gradcli_rank__", 1) > 1:
         set_item(self, Ellipsis, self.masked_fill(mask, value))
         return self
+    if mask.dtype is not dtypes.bool_:
+        raise RuntimeFault(
+            "E0309",
+            "masked_fill_ only supports boolean masks, but got mask with dtype "
+            f"{mask.dtype.c_name}",
+            help="write mask.bool()",
+        )
+    if getattr(value, "ndim", 0):
+        raise RuntimeFault(
+            "E0301",
+            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+            f"{value.ndim} dimension(s).",
+            help="masked_scatter_() writes several values",
+        )
     set_item(self, plain_index(mask.expand(self.shape)), value)
     return written(self, "MaskedFillBackward0")
 

@@ -16,7 +16,7 @@ from gradcli.engine.creation import factories
 from gradcli.engine.dtypes import get_default_dtype
 from gradcli.engine.grad_mode import current, mode
 from gradcli.engine.graph.node import more
-from gradcli.engine.record.apply import flipped_view, note_view, record
+from gradcli.engine.record.apply import flipped_view, record, share_memory
 from gradcli.engine.record.composite import called, of_its_own
 from gradcli.engine.record.inplace import addresses, entries_of_base, places_in
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
@@ -80,7 +80,7 @@ def as_strided(
     out = wrap(array, input.dtype)
     if mode.grad and base.edge is not None and input.dtype.differentiable:
         _record(out, input, base, (laid.shape, order, steps, storage_offset))
-    note_view(out, input)
+    share_memory(out, input)  # wherever in memory it lies
     return out
 
 
