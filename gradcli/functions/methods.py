@@ -156,7 +156,7 @@ def _set(self: Tensor, source: Tensor) -> Tensor:
 
 
 def _contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
-    return self if self.is_contiguous() else self.clone()
+    return self if self.is_contiguous(memory_format) else self.clone()
 
 
 def _conjugate_transpose(self: Any) -> Any:
