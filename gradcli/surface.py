@@ -216,7 +216,7 @@ LATER = {
     "finfo": "engine.dtypes", "iinfo": "engine.dtypes",
     "is_anomaly_enabled": "engine.backward.anomaly",
     "is_anomaly_check_nan_enabled": "engine.backward.anomaly",
-    "vmap": "func", "compile": "jit", "load": "utils.serialization", "save": "utils.serialization",
+    "vmap": "func", "compile": "jit",
 }  # fmt: skip
 """Functions whose modules are loaded with their first use, each with its module."""
 

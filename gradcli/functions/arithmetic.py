@@ -156,13 +156,20 @@ def round(input: Any, *, decimals: int | None = None) -> Any:
     return called(scaled, "RoundBackward1", input)
 
 
+def _real_only(name: str, input: Any) -> None:
+    if is_complex(input):
+        raise RuntimeFault("E0309", f"{name} is not supported for complex tensors.")
+
+
 def deg2rad(input: Any) -> Any:
     """Degrees as radians."""
+    _real_only("deg2rad", input)
     return called(multiple(input, np.pi / 180.0), "Deg2RadBackward0")
 
 
 def rad2deg(input: Any) -> Any:
     """Radians as degrees."""
+    _real_only("rad2deg", input)
     return called(multiple(input, 180.0 / np.pi), "Rad2DegBackward0")
 
 
@@ -184,6 +191,8 @@ def copysign(input: Any, other: Any) -> Any:
     if input.dtype.kind < 2:
         wide = isinstance(other, Plain) and other.dtype.kind == 2
         input = input.to(other.dtype if wide else dtypes.get_default_dtype())
+    elif isinstance(other, Plain) and other.ndim >= input.ndim:
+        input = input.to(dtypes.promote_types(input.dtype, other.dtype))
     size = O["abs"](input)
     out = O["where"](signs, -size, size)
     if not isinstance(other, Plain):

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.dtypes import bool_
+from gradcli.engine.dtypes import bool_, uint8
 from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.composite import called, is_batch, of_its_own
 from gradcli.engine.record.dtype_checks import one_type, same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as O
-from gradcli.engine.tensor.tensor import Plain, wrap
+from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions.reshaping import at_least, movedim, tensor_split
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import IndexFault, RuntimeFault
@@ -24,7 +24,9 @@ from gradcli.ops.torch_messages import not_a
 
 
 def _array(index: Any) -> Any:
-    return index.array if isinstance(index, Plain) else index
+    if not isinstance(index, Plain):
+        return index
+    return index.array.astype(bool) if index.dtype is uint8 else index.array  # a mask of old
 
 
 def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Any:
@@ -161,11 +163,7 @@ def diag(input: Any, diagonal: int = 0) -> Any:
             "E0301", f"diag(): Supports 1D or 2D tensors. Got {rank}D",
             help="diag_embed makes matrices of the last dimension",
         )  # fmt: skip
-    found = _main(input, diagonal)
-    if not isinstance(found, Plain):
-        return O["clone"](found)
-    copied = wrap(found.array.copy(), found.dtype, found.edge)
-    return called(copied, "DiagonalBackward0_copy")
+    return called(O["clone"](_main(input, diagonal)), "DiagonalBackward0_copy", input)
 
 
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
@@ -306,7 +304,9 @@ def view_as_complex(input: Any) -> Any:
 
 
 def positive(input: Any) -> Any:
-    """``+input``."""
+    """``+input``. Raises RuntimeFault (E0309) for booleans."""
+    if not input.dtype.kind:
+        raise RuntimeFault("E0309", "The `+` operator, on a bool tensor is not supported.")
     return input
 
 

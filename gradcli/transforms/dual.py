@@ -325,6 +325,7 @@ def _alike(primal: Tensor, tangent: Tensor) -> bool:
         return True
     return (
         primal.dtype is tangent.dtype
+        and primal.is_conj() == tangent.is_conj()
         and primal.stride() == tangent.stride()
         and primal.storage_offset() == tangent.storage_offset()
         and memory_of(primal).array.size == memory_of(tangent).array.size

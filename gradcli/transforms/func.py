@@ -270,11 +270,19 @@ def jacfwd(
         tensor([[2., 0.],
                 [0., 4.]])
     """
+    return forward_jacobian(func, argnums, has_aux, randomness, True)
+
+
+def forward_jacobian(
+    func: Callable, argnums: Argnums, has_aux: bool, randomness: str, only_real: bool
+) -> Callable:
+    """``jacfwd``; unless ``only_real``, of complex numbers too, along the real axis of each."""
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         which = _chosen(argnums, len(args))
         leaves, shape = flatten(tuple(args[i] for i in which))
-        real(leaves, "jacfwd: Expected all inputs", "jvp")
+        if only_real:
+            real(leaves, "jacfwd: Expected all inputs", "jvp")
 
         def chosen(*values: Any) -> Any:
             full = list(args)
@@ -284,7 +292,8 @@ def jacfwd(
 
         def along(*tangents: Any) -> tuple:
             found = jvp(chosen, tuple(leaves), tangents, has_aux=has_aux)[1:]
-            real(flatten(found[0])[0], "jacfwd: Expected all outputs", "jvp")
+            if only_real:
+                real(flatten(found[0])[0], "jacfwd: Expected all outputs", "jvp")
             return found
 
         ends = np.cumsum([v.numel() for v in leaves])

@@ -366,7 +366,11 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 resting.grad = self.meta.grad
                 self.edge, self.meta.resting, self.meta.grad = resting, None, None
             elif self.edge.__class__ is not AccumulateGrad:
+                before = None if self.meta is None else self.grad
                 self.edge = AccumulateGrad(self)
+                self.edge.grad = before
+                if self.meta is not None:
+                    self.meta.grad = self.meta.kept = None
                 if _GRAD_DTYPE in self.__dict__:
                     self.edge.dtype = self.grad_dtype
                 if (hooks := self.__dict__.pop(_WAITING, None)) is not None:
@@ -449,7 +453,11 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 "these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
                 "function in torch/optim/optimizer.py as the solution.",
             )
+        if self.edge.__class__ is AccumulateGrad:
+            return self._require(False)
         self._meta()  # who saved this tensor looks whether it is still in the graph
+        if (hooks := self._backward_hooks) is not None:
+            self.__dict__[_WAITING] = hooks
         inside: Tensor | None = hidden(self, argument=False)
         self.edge = None if inside is None else inside.edge
         return self
