@@ -301,6 +301,10 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
                 "E0409", "Trying to resize storage that is not resizable: other tensors share it",
                 help="resize a clone()",
             )  # fmt: skip
+        if count * input.dtype.itemsize >= 2**63:
+            raise RuntimeFault(
+                "E0301", f"Storage size calculation overflowed with sizes={list(shape)}"
+            )
         charge_shape(shape, input.dtype.itemsize)
         flat = np.concatenate([flat, np.zeros(count - flat.size, flat.dtype)])
     if tuple(shape) != tuple(input.shape):
