@@ -134,7 +134,7 @@ def nan_to_num(input: Any, nan: float | None = 0.0, posinf: Any = None, neginf: 
     """NaN and the infinities replaced by numbers: 0, and the largest and smallest of the dtype."""
     refuse_derivative("nan_to_num", nan=nan, posinf=posinf, neginf=neginf)
     if input.dtype.kind < 2:
-        return input
+        return O["clone"](input)
     most = float(np.finfo(input.dtype.numpy).max)
     out = O["where"](O["isnan"](input), 0.0 if nan is None else nan, input)
     out = O["where"](input == float("inf"), most if posinf is None else posinf, out)
@@ -156,13 +156,20 @@ def round(input: Any, *, decimals: int | None = None) -> Any:
     return called(scaled, "RoundBackward1", input)
 
 
+def _real_only(name: str, input: Any) -> None:
+    if is_complex(input):
+        raise RuntimeFault("E0309", f"{name} is not supported for complex tensors.")
+
+
 def deg2rad(input: Any) -> Any:
     """Degrees as radians."""
+    _real_only("deg2rad", input)
     return called(multiple(input, np.pi / 180.0), "Deg2RadBackward0")
 
 
 def rad2deg(input: Any) -> Any:
     """Radians as degrees."""
+    _real_only("rad2deg", input)
     return called(multiple(input, 180.0 / np.pi), "Rad2DegBackward0")
 
 
@@ -184,6 +191,8 @@ def copysign(input: Any, other: Any) -> Any:
     if input.dtype.kind < 2:
         wide = isinstance(other, Plain) and other.dtype.kind == 2
         input = input.to(other.dtype if wide else dtypes.get_default_dtype())
+    elif isinstance(other, Plain) and other.ndim >= input.ndim:
+        input = input.to(dtypes.promote_types(input.dtype, other.dtype))
     size = O["abs"](input)
     out = O["where"](signs, -size, size)
     if not isinstance(other, Plain):

@@ -291,6 +291,8 @@ def corrcoef(input: Any) -> Any:
 @by_element
 def frexp(input: Any) -> tuple:
     """``(mantissa, exponent)``: x = mantissa * 2**exponent, the mantissa at least 0.5, below 1."""
+    if input.dtype.kind != 2:
+        raise RuntimeFault("E0309", "torch.frexp() only supports floating-point dtypes")
     _, exponent = np.frexp(input.array)
     out = input
     for part in (exponent // 2, exponent - exponent // 2):  # 2**1074 is past the largest number

@@ -17,6 +17,7 @@ from gradcli.engine.record.apply import flipped_view
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.inplace import (
     check_writable,
+    edge_before_write,
     keep_on,
     overlap,
     overtake,
@@ -75,7 +76,7 @@ def rewritten(function: Callable, by_index: bool = False) -> Callable:
         others = [a for a in args if isinstance(a, Plain) and a.ndim]
         if not (by_index and any(a.dtype is dtypes.bool_ for a in others)):
             overlap(self, *others, apart=by_index)
-        before = wrap(self.array.copy(), self.dtype, self.edge)
+        before = wrap(self.array.copy(), self.dtype, edge_before_write(self))
         try:
             result = function(before, *args, **options)
         except UnwrittenFault as fault:

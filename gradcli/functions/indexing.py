@@ -79,6 +79,8 @@ def select(input: Any, dim: int, index: int) -> Any:
 
 def narrow(input: Any, dim: int, start: int, length: int) -> Any:
     """``length`` entries along a dimension from ``start`` on; a view."""
+    if not input.shape:
+        raise RuntimeFault("E0307", "narrow() cannot be applied to a 0-dim tensor.")
     size = input.shape[normal_dim(dim, len(input.shape))]
     start = int(start) + size * (start < 0)
     if length < 0 or not 0 <= start <= size or start + length > size:

@@ -19,8 +19,12 @@ from gradcli.engine.record.apply import apply, flipped_view, note_view
 from gradcli.engine.record.composite import reshaped
 from gradcli.engine.record.fast_path import FUNCTIONS, function, method
 from gradcli.engine.record.inplace import check_writable
+<<<<<<< HEAD
 from gradcli.engine.record.out import with_out
 from gradcli.engine.tensor.attributes import Storage
+=======
+from gradcli.engine.record.out import with_numpy_names, with_out
+>>>>>>> main
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions import bitwise, in_place
 from gradcli.functions.index import HOMES, LATER, LATER_METHODS, found
@@ -301,7 +305,7 @@ def _of_functions() -> dict[str, _Source]:
         names = home.methods
         for name, own in home.functions():
             if own in names:
-                table[name] = (found, f"{module}.{own}")
+                table[name] = (_function, f"{module}.{own}")
         for name in names:
             if name.endswith("_"):
                 own = home.aliases.get(name[:-1], name[:-1])
@@ -342,8 +346,12 @@ def _new_empty_strided() -> Callable:
     return _like(found("strided.empty_strided"))
 
 
+def _function(path: str) -> Callable:
+    return with_numpy_names(found(path))
+
+
 def _extreme(name: str) -> Callable:
-    return found("sorting.extreme_method")(name)
+    return with_numpy_names(found("sorting.extreme_method")(name))
 
 
 def later(name: str) -> Any:

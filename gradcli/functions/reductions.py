@@ -16,6 +16,7 @@ from gradcli.engine.record.multi_output import joined
 from gradcli.functions.matrices import matrix_norm
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.operator import is_complex
 from gradcli.ops.torch_messages import not_a
 
 
@@ -23,11 +24,19 @@ def _typed(input: Any, dtype: Any) -> Any:
     return input if dtype is None else input.to(dtype)
 
 
+def _narrowed(out: Any, dtype: Any) -> Any:
+    """A sum or product in the whole ``dtype`` that is asked for: NumPy's are int64."""
+    return out if dtype is None or out.dtype.kind > 1 else out.to(dtype)
+
+
 def sum(
     input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None
 ) -> Any:
     """The sum of all entries, or along dimensions, computed in ``dtype`` where one is given."""
-    return O["sum"](_typed(input, dtype), dim if axis is None else axis, keepdim)
+    dim = dim if axis is None else axis
+    if dtype is None:
+        return O["sum"](input, dim, keepdim)
+    return _narrowed(O["sum"](input.to(dtype), dim, keepdim), dtype)
 
 
 def amax(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
@@ -56,13 +65,15 @@ def mean(
 
 def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The product of all entries, or along a dimension."""
-    return O["prod"](_typed(input, dtype), dim, keepdim)
+    return _narrowed(O["prod"](_typed(input, dtype), dim, keepdim), dtype)
 
 
-def nansum(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    """The sum of the entries that are numbers."""
+def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """The sum of the entries that are numbers, computed in ``dtype`` where one is given."""
+    if is_complex(input):
+        raise RuntimeFault("E0309", "nansum on CPU does not support complex inputs")
     kept = O["where"](O["isnan"](input), 0.0, input) if input.dtype.kind > 1 else input
-    return called(O["sum"](kept, dim, keepdim), "NansumBackward0", input)
+    return called(sum(kept, dim, keepdim, dtype=dtype), "NansumBackward0", input)
 
 
 def _spread(name: str) -> Any:
@@ -133,12 +144,12 @@ def log_softmax(input: Any, dim: int = -1, *, dtype: Any = None) -> Any:
 
 def cumsum(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """Running sums along a dimension."""
-    return O["cumsum"](_typed(input, dtype), dim)
+    return _narrowed(O["cumsum"](_typed(input, dtype), dim), dtype)
 
 
 def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """Running products along a dimension; exact where entries are 0."""
-    return O["cumprod"](_typed(input, dtype), dim)
+    return _narrowed(O["cumprod"](_typed(input, dtype), dim), dtype)
 
 
 def logcumsumexp(input: Any, dim: int) -> Any:
@@ -164,15 +175,17 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
 
     ``prepend`` and ``append`` are joined to the ends first.
     """
+    given = input
     if n and (prepend is not None or append is not None):
         parts = [part for part in (prepend, input, append) if part is not None]
         input = O["cat"](*parts, dim=dim)
     before = (slice(None),) * normal_dim(dim, len(input.shape))
-    size = len(input.shape) and input.shape[normal_dim(dim, len(input.shape))]
-    for _ in range(min(n, size)):
+    if not input.shape:
+        raise RuntimeFault("E0306", "diff expects input to be at least one-dimensional")
+    for _ in range(min(n, input.shape[normal_dim(dim, len(input.shape))])):
         last, first = input[(*before, slice(1, None))], input[(*before, slice(None, -1))]
         input = O["ne"](last, first) if input.dtype.kind == 0 else last - first
-    return input
+    return O["clone"](input) if input is given else input
 
 
 def trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
@@ -188,6 +201,11 @@ def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -
 
 def _trapezes(y: Any, x: Any, dx: Any, dim: int) -> Any:
     """Twice the area between neighbours; a vector ``x`` has the places along ``dim``."""
+    if not y.dtype.kind:
+        raise RuntimeFault(
+            "E0309", "trapezoid: received a bool input for `y`, but bool is not supported"
+        )
+    y = y if y.dtype.kind > 1 else y.to(dtypes.get_default_dtype())  # whole sums may overflow
     axis = normal_dim(dim, len(y.shape))
     before = (slice(None),) * axis
     if x is not None and not hasattr(x, "shape"):

@@ -245,6 +245,7 @@ def reshape_as(input: Any, other: Any) -> Any:
     return reshaped(O["reshape"](input, tuple(other.shape)), input)
 
 
+@by_element
 def repeat_interleave(
     input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Any:

@@ -304,7 +304,9 @@ def view_as_complex(input: Any) -> Any:
 
 
 def positive(input: Any) -> Any:
-    """``+input``."""
+    """``+input``. Raises RuntimeFault (E0309) for booleans."""
+    if not input.dtype.kind:
+        raise RuntimeFault("E0309", "The `+` operator, on a bool tensor is not supported.")
     return input
 
 

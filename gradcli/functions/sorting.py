@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine.dtypes import uint8
 from gradcli.engine.named_tuples import Extremes, Range
 from gradcli.engine.record.composite import by_element, called, of_its_own, of_numbers_too
 from gradcli.engine.record.fast_path import FUNCTIONS as O
@@ -144,6 +145,8 @@ def median_of(input: Any, skip: bool = False) -> Any:
 
 def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """``(min, max)`` of all entries, or along a dimension."""
+    if dim is not None:
+        normal_dim(dim, input.ndim)
     kept = keepdim and dim is not None
     return Range(
         (
@@ -179,7 +182,7 @@ def extreme_method(name: str) -> Callable:
 @of_numbers_too
 def _extremes(x: Any, dim: int, keepdim: bool, name: str) -> Extremes:
     """The extremes of ``x`` along ``dim``: the gradient goes to one index, the first."""
-    indices = O[f"arg{name}"](x, dim, True)
+    indices = O[f"arg{name}"](x if x.dtype.kind else x.to(uint8), dim, True)
     values = O["gather"](x, indices.array, dim, True)
     if not keepdim:
         values = of_its_own(O["squeeze"](values, dim))

@@ -72,7 +72,7 @@ def _quantile(
     input: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip: bool
 ) -> Any:
     points = np.asarray(getattr(q, "array", q), np.float64)
-    if input.dtype.kind != 2:
+    if input.dtype.kind != 2 or input.dtype.itemsize < 4:
         raise RuntimeFault("E0309", "quantile() input tensor must be either float or double dtype",
                            help="write x.float() first")  # fmt: skip
     if interpolation not in _INTERPOLATION:
@@ -87,8 +87,9 @@ def _quantile(
     if dim is None:
         line = O["reshape"](input, (-1,))
     else:
+        normal_dim(dim, rank)
         line = movedim(input, dim, -1) if rank else O["reshape"](input, (1,))
-    if not line.shape[-1]:
+    if not line.numel():
         raise RuntimeFault("E0304", "quantile() input tensor must be non-empty")
     values = O["gather"](line, O["argsort"](line, -1, False).array, -1)
     missing = O["isnan"](line).sum(-1, True).array
@@ -133,8 +134,13 @@ def _arranged(out: Any, many: int, dim: int | None, rank: int, keepdim: bool) ->
 
 
 def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """The mean of the entries that are numbers."""
+    """The mean of the entries that are numbers. Raises RuntimeFault (E0309) for whole numbers."""
     input = input if dtype is None else input.to(dtype)
+    if input.dtype.kind < 2:
+        raise RuntimeFault(
+            "E0309", "nanmean(): expected input to have floating point or complex dtype but got "
+            f"{input.dtype.scalar_name}", help="write x.float()",
+        )  # fmt: skip
     there = O["logical_not"](O["isnan"](input))
     total = O["sum"](O["where"](there, input, 0.0), dim, keepdim)
     return total / O["sum"](there, dim, keepdim)
@@ -147,7 +153,7 @@ def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     if dim is None:
         return called(median_of(input, skip=True), "NanmedianBackward0", input)
     line = input if len(input.shape) else O["reshape"](input, (-1,))
-    at = sized("median", input, dim) if len(input.shape) else 0
+    at = sized("median", input, dim)
     order = O["argsort"](line, at, False)
     counts = O["logical_not"](O["isnan"](line)).sum(at, True).array
     place = np.maximum((counts - 1) // 2, 0)
@@ -161,7 +167,11 @@ def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
 @by_element
 def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent entry along a dimension, the smallest of several, and its last place."""
+    if input.dtype.is_complex:
+        said = f'"mode_cpu" not implemented for {input.dtype.scalar_name!r}'
+        raise UnwrittenFault("E0309", said)
     if not len(input.shape):
+        normal_dim(dim, 0)
         return Extremes((input.clone(), wrap(np.int64(0), dtypes.int64)), "mode")
     rows = np.moveaxis(input.array, sized("mode", input, dim), -1)
     charge_shape((*rows.shape[:-1], PIECE), 1)
@@ -179,13 +189,20 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
     return Extremes((called(values, "ModeBackward0", input), wrap(pick, dtypes.int64)), "mode")
 
 
+def _ordered(input: Any, name: str) -> None:
+    if input.dtype.is_complex:
+        raise RuntimeFault("E0309", f"{name} does not support complex inputs.")
+
+
 def isposinf(input: Any) -> Any:
     """Whether each entry is plus infinity."""
+    _ordered(input, "isposinf")
     return input == float("inf")
 
 
 def isneginf(input: Any) -> Any:
     """Whether each entry is minus infinity."""
+    _ordered(input, "isneginf")
     return input == -float("inf")
 
 
@@ -263,10 +280,16 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor
 
 def logaddexp2(input: Any, other: Any) -> Any:
     """``log2(2**input + 2**other)``, without overflow."""
+    given = [v.dtype for v in (input, other) if v.__class__ is Tensor]
+    if len(given) == 2 and given[0] is not given[1]:
+        wide = dtypes.promote_types(*given)
+        input, other = input.to(wide), other.to(wide)
     ln2 = 0.6931471805599453
-    return called(
-        O["logaddexp"](input * ln2, other * ln2) / ln2, "Logaddexp2Backward0", input, other
-    )
+    out = O["logaddexp"](input * ln2, other * ln2) / ln2
+    if given and max(dtype.kind for dtype in given) < 2:
+        said = f'"logaddexp2_cpu" not implemented for {given[0].scalar_name!r}'
+        raise UnwrittenFault("E0309", said, help="write x.float()")
+    return called(out, "Logaddexp2Backward0", input, other)
 
 
 def ldexp(input: Any, other: Any) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 
 from gradcli.engine.creation import factories
 from gradcli.engine.dtypes import get_default_dtype
-from gradcli.engine.grad_mode import mode
+from gradcli.engine.grad_mode import current, mode
 from gradcli.engine.graph.node import more
 from gradcli.engine.record.apply import flipped_view, record, share_memory
 from gradcli.engine.record.composite import called, of_its_own
@@ -285,10 +285,10 @@ def dim_order(input: Tensor) -> tuple[int, ...]:
 def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     """Another shape in place: the entries of its memory in order, and zeros where it has no more.
 
-    Raises RuntimeFault (E0404) for a tensor that requires a gradient, (E0409) where memory that
-    views share would have to grow.
+    Raises RuntimeFault (E0404) for a tensor that requires a gradient, but in inference mode, (E0409)
+    where memory that views share would have to grow.
     """
-    if input.requires_grad:
+    if input.requires_grad and not current().inference:
         raise RuntimeFault(
             "E0404", "cannot resize variables that require grad", help="write x.reshape(...)"
         )
@@ -307,7 +307,8 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
             )
         charge_shape(shape, input.dtype.itemsize)
         flat = np.concatenate([flat, np.zeros(count - flat.size, flat.dtype)])
-    if tuple(shape) != tuple(input.shape):
+    if shape != tuple(input.shape):
         input.array = flat[:count].reshape(shape)
-    meta.version.bump()
+        if not input.is_inference():
+            meta.version.bump()
     return input

@@ -375,9 +375,15 @@ cbrt = elementwise(
     latex=r"\sqrt[3]{{x}}",
     slope_cures=cures.SQRT_SLOPE,
 )
+
+
+def _square(x: Any) -> Any:
+    return np.square(x.astype(np.int64) if getattr(x, "dtype", None) == np.bool_ else x)
+
+
 square = elementwise(
     "square",
-    np.square,
+    _square,
     lambda x: 2.0 * (x if getattr(x, "edge", None) is None else x**1),  # as for pow, in a graph
     doc="x times x.",
     dtypes="promote",
@@ -438,7 +444,10 @@ trunc: Operator = step(
     doc="x without its fraction.",
     dtypes="keep",
     aliases=("fix",),
-    refuses={"complex": (UnwrittenFault, "trunc is not supported for complex inputs")},
+    refuses={
+        "bool": "trunc_vml_cpu",
+        "complex": (UnwrittenFault, "trunc is not supported for complex inputs"),
+    },
     breaks="whole",
 )
 frac = elementwise(

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcli.ops.declaration.batching import reduced
 from gradcli.ops.dims import Dims, normal_dim, normal_dims
-from gradcli.ops.errors import UnwrittenFault
+from gradcli.ops.errors import RuntimeFault, UnwrittenFault
 from gradcli.ops.kinds import constant, elementwise, step
 from gradcli.ops.torch_messages import not_one_dtype, nothing_largest
 
@@ -133,12 +133,14 @@ isclose = constant(
 )
 
 
-def _all(x: Any, dim: Dims, keepdim: bool) -> Any:
-    return np.all(x, axis=normal_dims(dim, np.ndim(x)), keepdims=keepdim)
+def _truth(find: Any) -> Any:
+    def compute(x: Any, dim: Dims, keepdim: bool) -> Any:
+        axes = dim if dim.__class__ is tuple and not dim else normal_dims(dim, np.ndim(x))
+        out = find(x, axis=axes, keepdims=keepdim)
+        # Of bytes, which were PyTorch's booleans, a byte.
+        return out.astype(np.uint8) if getattr(x, "dtype", None) == np.uint8 else out
 
-
-def _any(x: Any, dim: Dims, keepdim: bool) -> Any:
-    return np.any(x, axis=normal_dims(dim, np.ndim(x)), keepdims=keepdim)
+    return compute
 
 
 def _count_nonzero(x: Any, dim: Dims) -> Any:
@@ -147,7 +149,11 @@ def _count_nonzero(x: Any, dim: Dims) -> Any:
 
 def _arg_extreme(find: Any, name: str) -> Any:
     def compute(x: Any, dim: int | None, keepdim: bool) -> Any:
-        axis = None if dim is None or not np.ndim(x) else normal_dim(dim, np.ndim(x))
+        axis = None if dim is None else normal_dim(dim, np.ndim(x))
+        axis = axis if np.ndim(x) else None
+        if getattr(x, "dtype", None) == np.bool_:
+            raise RuntimeFault("E0309", f"{name}(): does not support bool input",
+                               help="write x.int()")  # fmt: skip
         if not (np.size(x) if axis is None else np.shape(x)[axis]):
             raise nothing_largest(name, dim)
         return find(x, axis=axis, keepdims=keepdim)
@@ -157,10 +163,20 @@ def _arg_extreme(find: Any, name: str) -> Any:
 
 _REDUCE = {"dim": None, "keepdim": False}
 all = constant(
-    "all", _all, params=_REDUCE, dtypes="keep", doc="Whether every entry is true.", batching=reduced
+    "all",
+    _truth(np.all),
+    params=_REDUCE,
+    dtypes="keep",
+    doc="Whether every entry is true.",
+    batching=reduced,
 )
 any = constant(
-    "any", _any, params=_REDUCE, dtypes="keep", doc="Whether some entry is true.", batching=reduced
+    "any",
+    _truth(np.any),
+    params=_REDUCE,
+    dtypes="keep",
+    doc="Whether some entry is true.",
+    batching=reduced,
 )
 count_nonzero = constant(
     "count_nonzero",
@@ -221,7 +237,7 @@ ones_like = constant(
 )
 sign = step(
     "sign",
-    lambda x: x if getattr(x, "dtype", None) == np.bool_ else np.sign(x),
+    lambda x: np.copy(x) if getattr(x, "dtype", None) == np.bool_ else np.sign(x),
     numpy="np.sign",
     dtypes="keep",
     doc="-1, 0 or 1 by the sign of x.",

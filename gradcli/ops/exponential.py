@@ -204,6 +204,7 @@ logaddexp = elementwise(
     doc="log(exp(x) + exp(y)), without overflow.",
     example="logaddexp(x, y) --x 1 --y 2",
     numpy="np.logaddexp",
+    refuses={"bool int": "logaddexp_cpu"},
 )
 softsign = elementwise(
     "softsign",

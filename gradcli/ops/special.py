@@ -68,6 +68,7 @@ erfc = elementwise(
     lambda x: exp(-x * x) * (-2.0 / _ROOT_PI),
     doc="1 - erf(x), exact where erf is near 1.",
     values={0: 1},
+    refuses={"complex": "erfc_vml_cpu"},
 )
 erfcx = elementwise(
     "erfcx",
@@ -76,6 +77,7 @@ erfcx = elementwise(
     doc="exp(x**2)*erfc(x), without overflow.",
     grad_name="SpecialErfcxBackward0",
     values={0: 1},
+    refuses={"complex": "erfcx_cpu"},
 )
 erfcx_slope: Operator = elementwise(
     "erfcx_slope",
@@ -108,6 +110,7 @@ ndtr = elementwise(
     doc="The distribution function of the standard normal.",
     values={0: 0.5},
     latex=r"\Phi",
+    refuses={"complex": "erf_vml_cpu"},
 )
 ndtri = elementwise(
     "ndtri",
@@ -118,6 +121,7 @@ ndtri = elementwise(
     grad_name="SpecialNdtriBackward0",
     example="ndtri(x) --x 0.3",
     latex=r"\Phi^{-1}",
+    refuses={"complex": "ndtri_cpu"},
 )
 
 
@@ -142,6 +146,7 @@ log_ndtr = elementwise(
     lambda x: mills(x),
     doc="log(ndtr(x)), without underflow.",
     grad_name="SpecialLogNdtrBackward0",
+    refuses={"complex": "log_ndtr_cpu"},
     latex=r"\log\Phi",
 )
 
@@ -149,7 +154,7 @@ log_ndtr = elementwise(
 def _times_log(x: Any, y: Any, function: Any) -> Any:
     with np.errstate(divide="ignore", invalid="ignore"):
         # The logarithm of a number is a number, which widens nothing.
-        product = x * (float(function(y)) if is_number(y) else function(y))
+        product = x * (float(function(float(y))) if is_number(y) else function(y))
     # Of 0 times a logarithm, infinite or none, 0 is left; where y is NaN that stays.
     return np.where((x == 0) & (y == y), product.dtype.type(0), product)[()]
 
@@ -171,6 +176,7 @@ xlogy = elementwise(
     edges="where x is 0 and y is not above 0, slope 0 by x; by y NaN at (0, 0)",
     example="xlogy(x, y) --x 2 --y 3",
     numpy="special.xlogy",
+    refuses={"complex": "xlogy_cpu"},
 )
 
 
@@ -192,6 +198,7 @@ xlog1py = elementwise(
     grad_name="SpecialXlog1PyBackward0",
     example="xlog1py(x, y) --x 2 --y 3",
     numpy="special.xlog1py",
+    refuses={"complex": "xlog1py_cpu"},
 )
 
 
@@ -208,6 +215,7 @@ entr = elementwise(
     grad_name="SpecialEntrBackward0",
     example="entr(x) --x 0.3",
     numpy="special.entr",
+    refuses={"complex": "entr_cpu"},
 )
 
 
@@ -266,6 +274,7 @@ digamma: Operator = elementwise(
     domain="x > 0",
     example="digamma(x) --x 4.5",
     numpy="special.digamma",
+    refuses={"complex": "digamma"},
     latex=r"\psi",
 )
 polygamma: Operator = elementwise(
@@ -291,6 +300,7 @@ zeta: Operator = elementwise(
     example="zeta(3, y) --y 2",
     numpy="special.zeta",
     latex=r"\zeta",
+    refuses={"complex": "zeta_cpu"},
 )
 gammainc = elementwise(
     "gammainc",
@@ -303,6 +313,7 @@ gammainc = elementwise(
     grad_name="IgammaBackward0",
     example="gammainc(2, y) --y 1.5",
     numpy="special.gammainc",
+    refuses={"bool int complex": "igamma_cpu"},
     latex="P",
 )
 gammaincc = elementwise(
@@ -316,6 +327,7 @@ gammaincc = elementwise(
     grad_name="IgammacBackward0",
     example="gammaincc(2, y) --y 1.5",
     numpy="special.gammaincc",
+    refuses={"bool int complex": "igammac_cpu"},
     latex="Q",
 )
 
@@ -433,6 +445,7 @@ i0 = elementwise(
     doc="The modified Bessel function of order 0.",
     values={0: 1},
     latex="I_{0}",
+    refuses={"complex": "i0_vml_cpu"},
 )
 i1: Operator = elementwise(
     "i1",
@@ -442,6 +455,7 @@ i1: Operator = elementwise(
     grad_name="SpecialI1Backward0",
     values={0: 0},
     latex="I_{1}",
+    refuses={"complex": "i1_cpu"},
 )
 i0e = elementwise(
     "i0e",
@@ -449,6 +463,7 @@ i0e = elementwise(
     lambda x, out: i1e(x) - sign(x) * out,
     doc="exp(-abs(x))*i0(x), without overflow.",
     grad_name="SpecialI0EBackward0",
+    refuses={"complex": "i0e_cpu"},
 )
 i1e: Operator = elementwise(
     "i1e",
@@ -456,6 +471,7 @@ i1e: Operator = elementwise(
     lambda x, out: 0.5 * (i0e(x) + bessel_ie(x, 2)) - sign(x) * out,
     doc="exp(-abs(x))*i1(x), without overflow.",
     grad_name="SpecialI1EBackward0",
+    refuses={"complex": "i1e_cpu"},
 )
 bessel_j0 = elementwise(
     "bessel_j0",
@@ -465,6 +481,7 @@ bessel_j0 = elementwise(
     values={0: 1},
     jax="",
     latex="J_{0}",
+    refuses={"complex": "bessel_j0_cpu"},
 )
 bessel_j1: Operator = elementwise(
     "bessel_j1",
@@ -474,6 +491,7 @@ bessel_j1: Operator = elementwise(
     values={0: 0},
     jax="",
     latex="J_{1}",
+    refuses={"complex": "bessel_j1_cpu"},
 )
 scaled_modified_bessel_k0: Operator = elementwise(
     "scaled_modified_bessel_k0",

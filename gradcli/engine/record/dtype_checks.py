@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from gradcli.engine.dtypes import complex64, complex128
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.ops.errors import Fault, RuntimeFault, UnwrittenFault
 from gradcli.ops.operator import Operator
@@ -23,6 +26,8 @@ def refused(op: Operator, inputs: Sequence[Any]) -> Fault | None:
         said = op.refuses(dtypes, len(inputs))
         return None if said is None else _fault(RuntimeFault, op, dtypes, said)
     highest = max(dtypes, key=lambda d: d.kind, default=None)
+    if highest is not None and any(v.__class__ is complex for v in inputs):
+        highest = complex128 if highest.name in ("float64", "complex128") else complex64
     if highest is None or op.refuses is None:
         return None
     for kinds, said in op.refuses.items():
@@ -36,9 +41,19 @@ def refused(op: Operator, inputs: Sequence[Any]) -> Fault | None:
                 v.__class__ is float or (not highest.kind and v.__class__ is int) for v in inputs
             ):
                 return None  # a number raises the kind of what is computed
+            if not _broadcast(inputs):
+                return None  # PyTorch looks at the shapes first
             cls, said = UnwrittenFault, f'"{said}" not implemented for {highest.scalar_name!r}'
         return _fault(cls, op, dtypes, said)
     return None
+
+
+def _broadcast(inputs: Sequence[Any]) -> bool:
+    try:
+        np.broadcast_shapes(*(v.shape for v in inputs if isinstance(v, Plain)))
+    except ValueError:
+        return False
+    return True
 
 
 def _fault(cls: type[Fault], op: Operator, dtypes: Sequence[Any], said: str) -> Fault:

@@ -94,12 +94,23 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: b
     refuse_derivative("hardtanh", min_val=min_val, max_val=max_val)
     if inplace:
         return _written(hardtanh, input, min_val, max_val)
-    if (min_val, max_val) == (-1.0, 1.0):
-        return _O["hardtanh"](input)
     if input.dtype.kind < 2:
-        min_val, max_val = int(min_val), int(max_val)
+        min_val, max_val = _whole_bounds(input, min_val, max_val)
+    elif (min_val, max_val) == (-1.0, 1.0):
+        return _O["hardtanh"](input)
     held = _O["where"](input >= max_val, max_val, input)
-    return called(_O["where"](input <= min_val, min_val, held), "HardtanhBackward0", input)
+    return called(
+        _O["where"](input <= min_val, min_val, held), "HardtanhBackward0", input, leads=input
+    )
+
+
+def _whole_bounds(input: Any, *bounds: float) -> tuple[int, ...]:
+    """The bounds of ``hardtanh`` of whole numbers. Raises RuntimeFault (E0309) as PyTorch does."""
+    if not input.dtype.kind:
+        raise RuntimeFault("E0309", "Bool inputs not supported for hardtanh")
+    if input.dtype.name == "uint8" and min(bounds) < 0:
+        raise RuntimeFault("E0309", "cannot do hardtanh on an unsigned type with negative limits")
+    return tuple(map(int, bounds))
 
 
 def _like(value: Any, input: Any) -> Any:
@@ -114,6 +125,7 @@ def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
 
 def silu(input: Any, inplace: bool = False) -> Any:
     """x * sigmoid(x)."""
+    check_floating(input, "silu_cpu")
     if inplace:
         return _written(silu, input)
     return called(input * _O["logistic"](input), "SiluBackward0", input)
@@ -152,6 +164,7 @@ def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
 
 
 def _elu(input: Any, alpha: float, scale: float, inner: float, inplace: bool) -> Any:
+    check_floating(input, "elu_cpu")
     grows = _O["elu" if inner > 0 else "expm1"]  # elu: PyTorch's second derivative at 0
     below = grows(_O["where"](input > 0, 0.0, input) * inner) * (alpha * scale)
     out = called(_O["where"](input <= 0, below, input * scale), "EluBackward0", input)
@@ -160,6 +173,7 @@ def _elu(input: Any, alpha: float, scale: float, inner: float, inplace: bool) ->
 
 def hardsigmoid(input: Any, inplace: bool = False) -> Any:
     """``x/6 + 1/2`` held between 0 and 1."""
+    check_floating(input, "hardsigmoid_cpu")
     above = _O["where"](input >= 3, 1.0, input / 6.0 + 0.5)
     out = _O["where"](input <= -3, 0.0, above)
     out = called(out, "HardsigmoidBackward0", input)
@@ -168,6 +182,7 @@ def hardsigmoid(input: Any, inplace: bool = False) -> Any:
 
 def hardswish(input: Any, inplace: bool = False) -> Any:
     """``x * hardsigmoid(x)``."""
+    check_floating(input, "hardswish_cpu")
     if inplace:
         return _written(hardswish, input)
     middle = input * (input + 3.0) / 6.0
@@ -177,18 +192,25 @@ def hardswish(input: Any, inplace: bool = False) -> Any:
 
 def hardshrink(input: Any, lambd: float = 0.5) -> Any:
     """``input`` where it is further from 0 than ``lambd``, else 0."""
-    return called(_O["where"](_O["abs"](input) <= lambd, 0.0, input), "HardshrinkBackward0", input)
+    check_floating(input, "hardshrink_cpu", True)
+    return called(
+        _O["where"](_O["abs"](input) <= lambd, 0.0, input),
+        "HardshrinkBackward0",
+        input,
+        leads=input,
+    )
 
 
 def softshrink(input: Any, lambd: float = 0.5) -> Any:
     """``input`` moved towards 0 by ``lambd``, 0 where it is nearer."""
+    check_floating(input, "softshrink_check")
     if lambd < 0:
         raise RuntimeFault(
             "E0304", f"lambda must be greater or equal to 0, but found to be {lambd}."
         )
     moved = _O["where"](input > 0, input - lambd, input + lambd)
     out = _O["where"](_O["abs"](input) <= lambd, 0.0, moved)
-    return called(out, "SoftshrinkBackward0", input)
+    return called(out, "SoftshrinkBackward0", input, leads=input)
 
 
 def tanhshrink(input: Any) -> Any:
@@ -199,7 +221,12 @@ def tanhshrink(input: Any) -> Any:
 def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
     """``input`` where it is above the threshold, else ``value``."""
     refuse_derivative("threshold", threshold=threshold, value=value)
-    out = called(_O["where"](input <= threshold, float(value), input), "ThresholdBackward0", input)
+    out = called(
+        _O["where"](input <= threshold, float(value), input),
+        "ThresholdBackward0",
+        input,
+        leads=input,
+    )
     return input.copy_(out) if inplace else out
 
 
@@ -232,7 +259,11 @@ def prelu(input: Any, weight: Any) -> Any:
     else:
         weight = _O["reshape"](weight, ())
     return called(
-        _O["where"](input > 0, input, weight * input), "PreluKernelBackward0", input, weight
+        _O["where"](input > 0, input, weight * input),
+        "PreluKernelBackward0",
+        input,
+        weight,
+        leads=input,
     )
 
 
@@ -246,7 +277,9 @@ def rrelu(
         below = _O["where"](input > 0, 0, 1).detach().bool()
         drawn = rand((int(below.sum()),), dtype=float64) * (upper - lower) + lower
         slope = ones_like(input).masked_scatter(below, drawn.to(input.dtype))
-    out = called(_O["where"](input > 0, input, input * slope), "RreluWithNoiseBackward0", input)
+    out = called(
+        _O["where"](input > 0, input, input * slope), "RreluWithNoiseBackward0", input, leads=input
+    )
     return input.copy_(out) if inplace else out
 
 

@@ -73,7 +73,7 @@ def _not_for_whole(input: Any, kernel: str) -> UnwrittenFault:
     )
 
 
-def check_floating(input: Any, kernel: str) -> None:
-    """Raise UnwrittenFault (E0309) where whole numbers are given to what is for real ones."""
-    if input.dtype.kind < 2:
+def check_floating(input: Any, kernel: str, real: bool = False) -> None:
+    """Raise UnwrittenFault (E0309) for whole numbers, and complex ones where it has to be real."""
+    if input.dtype.kind < 2 or (real and input.dtype.is_complex):
         raise _not_for_whole(input, kernel)
