@@ -285,8 +285,8 @@ def dim_order(input: Tensor) -> tuple[int, ...]:
 def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     """Another shape in place: the entries of its memory in order, and zeros where it has no more.
 
-    Raises RuntimeFault (E0404) for a tensor that requires a gradient, but in inference mode, (E0409)
-    where memory that views share would have to grow.
+    Raises RuntimeFault (E0404) for a tensor that requires a gradient, but in inference mode,
+    (E0409) where memory that views share would have to grow.
     """
     if input.requires_grad and not current().inference:
         raise RuntimeFault(
