@@ -14,7 +14,7 @@ from gradcli.ops.comparison import logical_not, sign
 from gradcli.ops.declaration.node_names import of_choice
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault
 from gradcli.ops.exponential import exp, logistic, softplus
-from gradcli.ops.kinds import composite, elementwise
+from gradcli.ops.kinds import composite, elementwise, step
 from gradcli.ops.operator import Operator, is_complex
 from gradcli.ops.torch_messages import SCALARS
 
@@ -188,10 +188,27 @@ clamp = elementwise(
     refuses={"complex": (UnwrittenFault, "clamp is not supported for complex types")},
     masks=True,
 )
+nought = step(
+    "nought",
+    lambda x: np.zeros_like(x),
+    doc="0 of x: a constant that leads to x in a graph.",
+    kink="",
+    dtypes="keep",
+    numpy="np.zeros_like",
+    public=False,
+)
+
+
+def _flat(x: Any) -> Any:
+    """The slope of a constant piece: in a graph, as in PyTorch, it still leads to x, so that a
+    further derivative is zeros and no error."""
+    return 0.0 if getattr(x, "edge", None) is None else nought(x)
+
+
 relu = elementwise(
     "relu",
     lambda x: np.maximum(0, x),
-    lambda t, x: where(logical_not(x <= 0), t, 0.0),  # NaN has slope 1
+    lambda t, x: where(logical_not(x <= 0), t, _flat(x)),  # NaN has slope 1
     dtypes="keep",
     doc="x where positive, else 0.",
     edges="slope 0 at 0",
@@ -210,6 +227,8 @@ relu = elementwise(
 leaky_relu = composite(
     "leaky_relu",
     lambda x, negative_slope: where(x > 0, x, x * negative_slope),
+    lambda x, negative_slope: np.where(x > 0, x, x * negative_slope)[()],
+    lambda t, x, negative_slope: where(x > 0, t, t * negative_slope + _flat(x)),
     params={"negative_slope": 0.01},
     doc="x where positive, else a small multiple of x.",
     edges="the negative slope at 0",
@@ -222,12 +241,12 @@ leaky_relu = composite(
     refuses={"bool int complex": "leaky_relu_cpu"},
     breaks="0",
 )
-elu = elementwise(
+elu = composite(
     "elu",
+    lambda x, alpha: where(logical_not(x <= 0), x, alpha * (exp(x) - 1.0)),
     lambda x, alpha: np.where(x > 0, x, alpha * np.expm1(np.minimum(0, x)))[()],
     # At 0 the exponent is constant: the slope is alpha and the second derivative 0.
     lambda t, x, alpha: where(logical_not(x <= 0), t, t * (alpha * exp(where(x < 0, x, 0.0)))),
-    formula=lambda x, alpha: where(logical_not(x <= 0), x, alpha * (exp(x) - 1.0)),
     params={"alpha": 1.0},
     doc="x where positive, else alpha*(exp(x) - 1).",
     edges="slope alpha and second derivative 0 at 0",
@@ -246,8 +265,9 @@ def _softplus_beta(x: Any, beta: float, threshold: float) -> Any:
     return np.where(scaled > threshold, x, softplus.compute(scaled) / beta)[()]
 
 
-softplus_beta = elementwise(
+softplus_beta = composite(
     "softplus_beta",
+    lambda x, beta, threshold: where(x * beta > threshold, x, softplus(x * beta) / beta),
     _softplus_beta,
     # Where it meets the threshold the slope is the smooth side's and constant, as in PyTorch.
     lambda t, x, beta, threshold: where(
@@ -255,7 +275,6 @@ softplus_beta = elementwise(
         t,
         t * logistic(where(logical_not(x * beta >= threshold), x * beta, threshold)),
     ),
-    formula=lambda x, beta, threshold: where(x * beta > threshold, x, softplus(x * beta) / beta),
     params={"beta": 1.0, "threshold": 20.0},
     grad_name="SoftplusBackward0",
     doc="log(1 + exp(beta*x))/beta, and x itself where beta*x is above the threshold.",
@@ -266,6 +285,7 @@ hardtanh = composite(
     "hardtanh",
     lambda x: where(logical_not(abs(x) >= 1), x, where(x < 0, -1.0, 1.0)),
     lambda x: np.clip(x, -1.0, 1.0),
+    lambda t, x: where(logical_not(abs(x) >= 1), t, _flat(x)),
     doc="x held between -1 and 1.",
     edges="slope 0 at a bound",
     kink="at {0} = -1 and 1: derivative of hardtanh taken as 0",
