@@ -48,6 +48,7 @@ from gradcli.engine.creation.sampling import (
     rand,
     rand_like,
     randint,
+    randint_like,
     randn,
     randn_like,
     randperm,
@@ -205,7 +206,7 @@ LATER = {
     "finfo": "engine.dtypes", "iinfo": "engine.dtypes",
     "is_anomaly_enabled": "engine.backward.anomaly",
     "is_anomaly_check_nan_enabled": "engine.backward.anomaly",
-    "vmap": "func", "compile": "jit", "load": "utils.serialization", "save": "utils.serialization",
+    "vmap": "func", "compile": "jit",
 }  # fmt: skip
 """Functions whose modules are loaded with their first use, each with its module."""
 
@@ -234,7 +235,8 @@ __all__ = [
     "is_inference_mode_enabled", "is_nonzero", "is_tensor", "is_warn_always_enabled", "linspace",
     "logspace", "long", "manual_seed", "max", "min", "multinomial", "nan", "no_grad", "normal",
     "numel", "ones", "ones_like", "pi", "poisson", "preserve_format", "promote_types", "rand",
-    "rand_like", "randint", "randn", "randn_like", "randperm", "range", "result_type", "seed",
+    "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "range",
+    "result_type", "seed",
     "set_default_device", "set_default_dtype", "set_grad_enabled", "set_printoptions",
     "set_rng_state", "set_warn_always", "short", "strided", "tensor", "tril_indices",
     "triu_indices", "typename", "uint8", "zeros", "zeros_like",

@@ -1,6 +1,11 @@
 """``gradcli.autograd.gradcheck``: gradients against differences, under PyTorch's names."""
 
 from gradcli.transforms.check import GradcheckFault as GradcheckError
+from gradcli.transforms.check import analytical_jacobian as get_analytical_jacobian
 from gradcli.transforms.check import gradcheck, gradgradcheck
+from gradcli.transforms.check import numerical_jacobian as get_numerical_jacobian
 
-__all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
+__all__ = [
+    "GradcheckError", "get_analytical_jacobian", "get_numerical_jacobian", "gradcheck",
+    "gradgradcheck",
+]  # fmt: skip

@@ -139,7 +139,6 @@ class Evaluator:
         self._dtype = to_dtype(dtype)
         torch = program.checked.uses_torch and dtype == "float64"
         self._default = to_dtype("float32") if torch else self._dtype
-        self._last = program.checked.last_assigned
         self._known: set[tuple[str, ...]] = set()
         self._plans: dict[tuple, Plan] = {}
 
@@ -317,7 +316,7 @@ class Evaluator:
 
     def result(self, outcome: Outcome) -> Any:
         """What a run gives: its last expression, or what its last line assigned."""
-        return _result(outcome.value, outcome.variables.get(self._last))
+        return _stacked(self.program.result(outcome))
 
     # ---- One row on the engine -------------------------------------------------------------------
 
@@ -393,10 +392,8 @@ class Evaluator:
         return found
 
 
-def _result(value: Any, assigned: Any) -> Any:
+def _stacked(value: Any) -> Any:
     """What a program gives; several results in a list are one with a row for each."""
-    if value is None:
-        value = assigned
     if isinstance(value, list | tuple):
         if any(isinstance(item, Tensor) for item in value):
             return stack(value)

@@ -26,21 +26,21 @@ noted: list[str] = []
 class Variables:
     """The variables given on the command line, and the option names to compare a typo with."""
 
-    __slots__ = ("given", "options")
+    __slots__ = ("alone", "given", "options")
     prefix = "gradcli "  # of a command's name, as it is written here
 
     def __init__(self, options: Sequence[str]) -> None:
+        self.alone = ""  # the command, where it takes no variables
         self.given: list[tuple[str, str]] = []
         self.options = options
 
-    def refuse(self, command: str) -> None:
-        """For a command without variables: raises ValueFault (E0902) where one is given."""
-        for name, _ in self.given:
-            near = _nearest(name, self, ())
-            raise ValueFault(
-                "E0902", f"{command} has no option --{name}, and takes no variables",
-                help=f"did you mean {near}?" if near else f"{command} --help",
-            )  # fmt: skip
+    def refused(self, name: str) -> ValueFault:
+        """The error (E0902) for ``--name`` of a command without variables."""
+        near = _nearest(name, self, ())
+        return ValueFault(
+            "E0902", f"{self.alone} has no option --{name}, and takes no variables",
+            help=f"did you mean {near}?" if near else f"{self.alone} --help",
+        )  # fmt: skip
 
     def job(self, asked: Mapping[str, Any]) -> Any:
         """The work on one expression with these variables, where it is not a plain Job."""
@@ -68,9 +68,8 @@ def invoke(
     command = get_command(app)
     flags, takers = _declared(command)
     variables.options = [*flags, *takers]
+    variables.alone = "" if "ctx" in signature(function).parameters else shown
     sorted_args = split(args, flags, takers, variables)
-    if "ctx" not in signature(function).parameters:
-        variables.refuse(shown)
     usage: Any = typer.BadParameter.__base__
     try:
         result = command.main(sorted_args, prog_name=shown, standalone_mode=False, obj=variables)
@@ -150,6 +149,8 @@ def _is_name(word: str) -> bool:
 
 
 def _give(name: str, value: str, variables: Variables) -> None:
+    if variables.alone:
+        raise variables.refused(name)
     if any(name == other for other, _ in variables.given):
         raise ValueFault("E0909", f"--{name} is given twice", help="give each variable once")
     variables.given.append((name, value))
@@ -158,6 +159,8 @@ def _give(name: str, value: str, variables: Variables) -> None:
 def _no_value(name: str, is_option: bool, variables: Variables) -> ValueFault:
     if is_option:
         return ValueFault("E0908", f"{name} needs a value", help=f"write {name} VALUE")
+    if variables.alone:
+        return variables.refused(name[2:])
     near = _nearest(name[2:], variables, ())
     mend = f"did you mean {near}?" if near else f"write {name} VALUE for the variable {name[2:]}"
     return ValueFault(

@@ -350,16 +350,9 @@ def execute(
     """Run, and the result as a Tensor: the last expression, or the variable ``of``."""
     write = output.inert_writer(sys.stderr)
     outcome = program.run(leaves, limits=bounds, write=write, long=long)
-    value = outcome.value
-    if of is not None:
-        if of not in outcome.variables:
-            raise ValueFault(
-                "E0910", f"--of {of}: the program leaves no variable of that name",
-                help=did_you_mean(of, outcome.variables, None),
-            )  # fmt: skip
-        value = outcome.variables[of]
-    elif value is None:
-        value = _last_variable(program, outcome)
+    value = program.result(outcome, of)
+    if value is None and of is None:
+        value = _differentiated(program, outcome)
     return as_result(value), outcome
 
 
@@ -381,11 +374,11 @@ def as_result(value: Any) -> Any:
         ) from None  # fmt: skip
 
 
-def _last_variable(program: Program, outcome: Outcome) -> Any:
-    """A text that ends with an assignment means the variable it assigned; one that differentiates
-    a variable itself means that."""
-    if program.names.last_assigned:
-        return outcome.variables.get(program.names.last_assigned)
+def _differentiated(program: Program, outcome: Outcome) -> Any:
+    """The variable that a text differentiates itself, which it means where it ends without a value.
+
+    Raises ValueFault (E0314) where there is none.
+    """
     for statement in reversed(program.names.module.body):
         call = statement.value if isinstance(statement, n.ExprStmt) else None
         func = call.func if isinstance(call, n.Call) else None

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from gradcli.display.findings import Diagnosis
 
 
+LONG = 1 << 16
+"""Characters of a text up to which a command makes more runs than it needs for its answer."""
+
+
 class Job:
     """One command's work on one expression: program, leaves, options, results.
 
@@ -76,6 +80,11 @@ class Job:
         """What the tensors of a graph may be called."""
         return self.leaves
 
+    @property
+    def long(self) -> bool:
+        """Whether the text is so long that one more run in another way takes its time."""
+        return len(self.program.source.text) > LONG
+
     def redraw(self) -> None:
         """Every run draws the same random numbers: it is one function that is looked at."""
         random.restore(self.drawn)
@@ -90,11 +99,11 @@ class Job:
         """``warnings`` about results that are not finite, as ``--nan`` has them.
 
         warn: with the operation that the first one comes from; allow: none. Raises Fault (E0501)
-        under ``--nan error``.
+        under ``--nan error``. In a long text nobody looks for it unless asked to (``doctor``).
         """
         if self.nan == "allow" or not warnings:
             return []
-        fault = self.cause()
+        fault = None if self.long else self.cause()
         if self.nan == "error":
             if fault is not None:
                 fault.help = f"{fault.help}; or --nan allow"

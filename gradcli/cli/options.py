@@ -115,7 +115,9 @@ def command(
             with unchanged():
                 job = None
                 if alone and asked[alone]:
-                    ctx.obj.refuse(f"{ctx.command_path} --{alone}")
+                    ctx.obj.alone = f"{ctx.command_path} --{alone}"
+                    for name, _ in ctx.obj.given:
+                        raise ctx.obj.refused(name)
                 else:
                     given = {**asked, "fill": fill}
                     job = ctx.obj.job(given) or Job(ctx.obj, given)

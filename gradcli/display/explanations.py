@@ -14,11 +14,13 @@ Every factor is the operator's declared rule, with the operands' names put in.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from gradcli.display.graphs import Graph, GraphNode, Ref
 from gradcli.display.values import show_value
 from gradcli.language.diagnostics.parsing import parse_expression
+from gradcli.language.runtime.run import Program
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.printer import unparse
 from gradcli.ops.errors import LimitFault
@@ -29,17 +31,29 @@ STEPS = 200
 """The longest computation that is explained: nobody reads more."""
 
 
+def _too_many(steps: str) -> LimitFault:
+    return LimitFault(
+        "E0611", f"{steps} steps are too many to explain; the limit is {STEPS}",
+        help="explain a shorter expression, or see the whole with gradcli graph",
+    )  # fmt: skip
+
+
+def need_short(program: Program, leaves: Collection[str]) -> None:
+    """Raises LimitFault (E0611) for a sum of ``leaves`` that is surely too long to explain."""
+    for total in n.walk(program.names.module) if program.names.sums else ():
+        if isinstance(total, n.Sum) and len(total.order) > STEPS and any(
+            isinstance(node, n.Name) and node.id in leaves for node in n.walk(total)
+        ):  # fmt: skip
+            raise _too_many(f"more than {len(total.order) - 1:,}")
+
+
 def explain(graph: Graph) -> str:
     """The explanation of a graph whose nodes carry values and gradients (``graph_of``).
 
     Raises LimitFault (E0611) beyond ``STEPS`` nodes.
     """
     if len(graph) > STEPS:
-        raise LimitFault(
-            "E0611",
-            f"{len(graph):,} steps are too many to explain; the limit is {STEPS}",
-            help="explain a shorter expression, or see the whole with gradcli graph",
-        )
+        raise _too_many(f"{len(graph):,}")
     names = _names(graph)
     forward = [
         f"{names[node.id]} = {_operation(node, names)} = {_value(node.value)}"

@@ -79,12 +79,14 @@ def examine(
                 return [_given(name, leaf.array, program)]
             leaf.requires_grad_()
         given[name] = leaf
+    if program.names.sums and _healthy(program, given, limits, of):
+        return []
     watcher = _Watcher()
     value = back = None
     with stop_at_nonfinite():
         try:
             outcome = program.run(given, limits=limits, watch=watcher)
-            value = outcome.variables.get(of) if of else outcome.value
+            value = program.result(outcome, of)
         except GradientFound as stop:
             back = stop.finding
     forward = watcher.finding
@@ -104,6 +106,20 @@ def examine(
     if back is not None:
         said.append(_diagnosis(back, True, program))
     return said
+
+
+def _healthy(
+    program: Program, given: Mapping[str, Any], limits: Limits, of: str | None
+) -> bool:  # fmt: skip
+    """Whether a text is healthy where its long sums are computed by their different terms."""
+    outcome = program.run(given, limits=limits)
+    value = program.result(outcome, of)
+    if not program.names.sums or not isinstance(value, Tensor) or not _finite(value.array):
+        return False
+    return value.edge is None or (
+        first_nonfinite(value) is None
+        and (value.array.size != 1 or first_nonfinite_gradient(value) is None)
+    )
 
 
 def text_of(found: list[Diagnosis], colour: bool = False) -> str:

@@ -90,8 +90,11 @@ class UndoLog:
 
 def owner_of(array: Any) -> Any:
     """The array that the memory of ``array`` belongs to: itself, or what it is a view of."""
-    while array.base.__class__ is array.__class__:
-        array = array.base
+    base = array.base
+    while base is not None:
+        if base.__class__ is array.__class__:
+            array = base
+        base = getattr(base, "base", None)  # NumPy's windows have an object between
     return array
 
 

@@ -134,7 +134,7 @@ def nan_to_num(input: Any, nan: float | None = 0.0, posinf: Any = None, neginf: 
     """NaN and the infinities replaced by numbers: 0, and the largest and smallest of the dtype."""
     refuse_derivative("nan_to_num", nan=nan, posinf=posinf, neginf=neginf)
     if input.dtype.kind < 2:
-        return input
+        return O["clone"](input)
     most = float(np.finfo(input.dtype.numpy).max)
     out = O["where"](O["isnan"](input), 0.0 if nan is None else nan, input)
     out = O["where"](input == float("inf"), most if posinf is None else posinf, out)

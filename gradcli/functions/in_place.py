@@ -17,6 +17,7 @@ from gradcli.engine.record.apply import flipped_view
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.inplace import (
     check_writable,
+    edge_before_write,
     keep_on,
     overlap,
     overtake,
@@ -75,7 +76,7 @@ def rewritten(function: Callable, by_index: bool = False) -> Callable:
         others = [a for a in args if isinstance(a, Plain) and a.ndim]
         if not (by_index and any(a.dtype is dtypes.bool_ for a in others)):
             overlap(self, *others, apart=by_index)
-        before = wrap(self.array.copy(), self.dtype, self.edge)
+        before = wrap(self.array.copy(), self.dtype, edge_before_write(self))
         try:
             result = function(before, *args, **options)
         except UnwrittenFault as fault:
@@ -178,6 +179,13 @@ def _zero(self: Tensor) -> Tensor:
 
 
 def _fill(self: Tensor, value: Any) -> Tensor:
+    if getattr(value, "ndim", 0):
+        raise RuntimeFault(
+            "E0301",
+            f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} "
+            "dimensions.",
+            help="copy_() writes several values",
+        )
     set_item(self, Ellipsis, value, True)
     return written(self, "FillBackward2")
 
@@ -194,6 +202,20 @@ def _masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     if getattr(mask, "__gradcli_rank__", 1) > 1:
         set_item(self, Ellipsis, self.masked_fill(mask, value))
         return self
+    if mask.dtype is not dtypes.bool_:
+        raise RuntimeFault(
+            "E0309",
+            "masked_fill_ only supports boolean masks, but got mask with dtype "
+            f"{mask.dtype.c_name}",
+            help="write mask.bool()",
+        )
+    if getattr(value, "ndim", 0):
+        raise RuntimeFault(
+            "E0301",
+            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+            f"{value.ndim} dimension(s).",
+            help="masked_scatter_() writes several values",
+        )
     set_item(self, plain_index(mask.expand(self.shape)), value)
     return written(self, "MaskedFillBackward0")
 

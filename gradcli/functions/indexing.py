@@ -22,7 +22,7 @@ from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions.segments import joined
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import IndexFault, RuntimeFault
+from gradcli.ops.errors import Fault, IndexFault, RuntimeFault
 from gradcli.ops.indexing import Apart
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.torch_messages import sizes_differ
@@ -48,11 +48,11 @@ def _lined(value: Any) -> Any:
     return value.reshape(1) if getattr(value, "shape", None) == () else value
 
 
-def _within(index: np.ndarray, size: int, dim: int) -> None:
-    """Raise RuntimeFault (E0307) for the first index that is none of ``size``; none counts back."""
+def _within(index: np.ndarray, size: int, dim: int, cls: type[Fault] = RuntimeFault) -> None:
+    """Raise ``cls`` (E0307) for the first index that is none of ``size``; none counts back."""
     if index.size and (index.min() < 0 or index.max() >= size):
         wrong = index[(index < 0) | (index >= size)].flat[0]
-        raise RuntimeFault(
+        raise cls(
             "E0307",
             f"index {wrong} is out of bounds for dimension {dim} with size {size}",
             help="indices count from 0",
@@ -79,6 +79,8 @@ def select(input: Any, dim: int, index: int) -> Any:
 
 def narrow(input: Any, dim: int, start: int, length: int) -> Any:
     """``length`` entries along a dimension from ``start`` on; a view."""
+    if not input.shape:
+        raise RuntimeFault("E0307", "narrow() cannot be applied to a 0-dim tensor.")
     size = input.shape[normal_dim(dim, len(input.shape))]
     start = int(start) + size * (start < 0)
     if length < 0 or not 0 <= start <= size or start + length > size:
@@ -217,6 +219,12 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
         if dim is None:
             input, dim, indices = input.reshape(-1), 0, indices.reshape(-1)
         return _batched(lambda x, d, i: take_along_dim(x, i, d), input, dim, indices)
+    if isinstance(indices, Plain) and indices.dtype is not dtypes.int64:
+        raise RuntimeFault(
+            "E0307",
+            "torch.take_along_dim(): dtype of indices should be Long but got "
+            f"{indices.dtype.scalar_name}",
+        )
     indices = _whole(indices)
     charge_shape(indices.shape)
     size = input.numel() if dim is None else input.shape[normal_dim(dim, input.ndim)]
@@ -308,9 +316,11 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
         source = _lined(source if alpha == 1 else alpha * source)
         return scatter_add(input, dim, _spread(index, dim, source.shape), source)
     same_dtype(input, source, _ONE_TYPE.format("index_add"))
-    before = (slice(None),) * normal_dim(dim, len(input.shape))
+    axis = normal_dim(dim, len(input.shape))
+    before = (slice(None),) * axis
     source = _lined(source)
     index = _lined(_whole(index))
+    _within(index, input.shape[axis], axis)
     count = index.size
     if source.shape[dim] != count:
         raise RuntimeFault(
@@ -335,8 +345,10 @@ def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
     if is_batch(index):
         source = _lined(source)
         return _written(input, dim, _spread(index, dim, source.shape), source)
-    before = (slice(None),) * normal_dim(dim, len(input.shape))
+    axis = normal_dim(dim, len(input.shape))
     index = _lined(_whole(index))
+    _within(index, input.shape[axis], axis, IndexFault)
+    before = (slice(None),) * axis
     return called(O["put"](input, _lined(source), (*before, index)), "IndexCopyBackward0")
 
 
@@ -354,6 +366,11 @@ def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
     before = (slice(None),) * normal_dim(dim, len(input.shape))
     # A place that is named twice is filled once, and counts once in the derivative by the value.
     size, index = input.shape[normal_dim(dim, input.ndim)], _whole(index)
+    if index.size and (index.min() < -size or index.max() >= size):
+        wrong = index[(index < -size) | (index >= size)].flat[0]
+        raise IndexFault(
+            "E0307", f"index {wrong} is out of bounds for dimension {dim} with size {size}"
+        )
     index = np.unique(np.where(index < 0, index + size, index))
     return called(O["put"](input, value, (*before, index)), "IndexFillBackward0")
 
@@ -387,6 +404,7 @@ def index_reduce(
     same_dtype(input, source, _ONE_TYPE.format("index_reduce"))
     source, axis = _lined(source), normal_dim(dim, input.ndim)
     index = _lined(_whole(index)).reshape((-1,) + (1,) * (input.ndim - 1 - axis))
+    _within(index, input.shape[axis], axis, IndexFault)
     index = np.broadcast_to(index, tuple(source.shape))
     places, source = _places(input, dim, index, source)
     return _reduced(input, places, source, reduce, include_self, "IndexReduceBackward0")

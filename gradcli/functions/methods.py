@@ -24,7 +24,7 @@ from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions import bitwise, in_place
 from gradcli.functions.index import HOMES, LATER, LATER_METHODS, found
 from gradcli.functions.lazy_table import LazyTable
-from gradcli.functions.subscripts import get_item, put_item
+from gradcli.functions.subscripts import delete_item, get_item, put_item
 from gradcli.ops.declaration.infix import METHODS as SIGN_METHODS
 from gradcli.ops.declaration.infix import MIRRORED, by_sign
 from gradcli.ops.dims import normal_dim
@@ -171,16 +171,15 @@ def _conjugate_transpose(self: Any) -> Any:
 
 
 def _stride(self: Tensor, dim: int | None = None) -> Any:
-    steps = tuple(s // self.dtype.itemsize for s in self.own_array().strides)
+    array = self.own_array()
+    if not array.size and 0 in array.strides:  # NumPy gives some arrays without entries such
+        array = np.empty([n or 1 for n in array.shape], array.dtype)
+    steps = tuple(s // self.dtype.itemsize for s in array.strides)
     return steps if dim is None else steps[normal_dim(dim, len(steps))]
 
 
 def _storage_offset(self: Tensor) -> int:
-    array = base = self.own_array()
-    while isinstance(base.base, np.ndarray):
-        base = base.base
-    start, first = (a.__array_interface__["data"][0] for a in (array, base))
-    return (start - first) // self.dtype.itemsize
+    return (self.data_ptr() - self.untyped_storage().data_ptr()) // self.dtype.itemsize
 
 
 def _resize_as(self: Tensor, other: Tensor, *, memory_format: Any = None) -> Tensor:
@@ -363,7 +362,8 @@ METHODS: Mapping[str, Any] = LazyTable(
     _call,
     {
         "__pos__": lambda self: self, "__invert__": bitwise.bitwise_not,
-        "__getitem__": get_item, "__setitem__": put_item, "__neg__": FUNCTIONS["neg"],
+        "__getitem__": get_item, "__setitem__": put_item, "__delitem__": delete_item,
+        "__neg__": FUNCTIONS["neg"],
         "__abs__": FUNCTIONS["abs"], "repeat": _repeat, "where": _where, "stride": _stride,
         "new": _new, "set_": _set, "resize_as_": _resize_as, "storage_offset": _storage_offset,
         "contiguous": _contiguous,

@@ -171,7 +171,7 @@ def chain_matmul(*matrices: Any) -> Any:
     for m in matrices:
         if getattr(m, "ndim", 2) != 2:
             raise RuntimeFault("E0301", f"Tensor dimension is {m.ndim}, expected 2 instead.")
-    return multi_dot(matrices) if len(matrices) != 1 else matrices[0]
+    return multi_dot(matrices) if len(matrices) != 1 else O["clone"](matrices[0])
 
 
 def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:

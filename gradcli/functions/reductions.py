@@ -175,6 +175,7 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
 
     ``prepend`` and ``append`` are joined to the ends first.
     """
+    given = input
     if n and (prepend is not None or append is not None):
         parts = [part for part in (prepend, input, append) if part is not None]
         input = O["cat"](*parts, dim=dim)
@@ -184,7 +185,7 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
     for _ in range(min(n, input.shape[normal_dim(dim, len(input.shape))])):
         last, first = input[(*before, slice(1, None))], input[(*before, slice(None, -1))]
         input = O["ne"](last, first) if input.dtype.kind == 0 else last - first
-    return input
+    return O["clone"](input) if input is given else input
 
 
 def trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:

@@ -245,6 +245,7 @@ def reshape_as(input: Any, other: Any) -> Any:
     return reshaped(O["reshape"](input, tuple(other.shape)), input)
 
 
+@by_element
 def repeat_interleave(
     input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Any:
@@ -330,7 +331,16 @@ def unravel_index(indices: Any, shape: Any) -> tuple:
         raise TypeFault(
             "E0303", f"expected 'indices' to be integer dtype, but got {indices.dtype!r}"
         )
+    if not isinstance(shape, int | tuple | list):
+        raise TypeFault(
+            "E0303", f"expected 'shape' to be int or sequence of ints, but got {type(shape)}"
+        )
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    wrong = next((n for n in sizes if not isinstance(n, int)), None)
+    if wrong is not None:
+        raise TypeFault(
+            "E0303", f"expected 'shape' sequence to only contain ints, but got {type(wrong)}"
+        )
     if any(n < 0 for n in sizes):
         raise ValueFault("E0301", f"'shape' cannot have negative values, but got {sizes}")
     steps = np.cumprod((1, *sizes[:0:-1]))[::-1].tolist() if sizes else []
@@ -372,6 +382,8 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple:
                 "E0301", "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: "
                 f"{list(value.shape)}",
             )  # fmt: skip
+    if len({t.dtype for t in listed}) > 1:
+        raise RuntimeFault("E0309", "meshgrid expects all tensors to have the same dtype")
     if indexing not in ("ij", "xy"):
         raise RuntimeFault("E0304", f"indexing is 'ij' or 'xy', not {indexing!r}")
     shape = tuple(t.numel() for t in listed)

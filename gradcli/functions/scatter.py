@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.dtypes import bool_
+from gradcli.engine.dtypes import bool_, uint8
 from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.composite import called, is_batch, of_its_own
 from gradcli.engine.record.dtype_checks import one_type, same_dtype
@@ -24,7 +24,9 @@ from gradcli.ops.torch_messages import not_a
 
 
 def _array(index: Any) -> Any:
-    return index.array if isinstance(index, Plain) else index
+    if not isinstance(index, Plain):
+        return index
+    return index.array.astype(bool) if index.dtype is uint8 else index.array  # a mask of old
 
 
 def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Any:
@@ -161,7 +163,7 @@ def diag(input: Any, diagonal: int = 0) -> Any:
             "E0301", f"diag(): Supports 1D or 2D tensors. Got {rank}D",
             help="diag_embed makes matrices of the last dimension",
         )  # fmt: skip
-    return called(of_its_own(_main(input, diagonal)), "DiagonalBackward0_copy")
+    return called(O["clone"](_main(input, diagonal)), "DiagonalBackward0_copy", input)
 
 
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:

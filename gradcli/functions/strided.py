@@ -14,9 +14,9 @@ import numpy as np
 
 from gradcli.engine.creation import factories
 from gradcli.engine.dtypes import get_default_dtype
-from gradcli.engine.grad_mode import mode
+from gradcli.engine.grad_mode import current, mode
 from gradcli.engine.graph.node import more
-from gradcli.engine.record.apply import flipped_view, note_view, record
+from gradcli.engine.record.apply import flipped_view, record, share_memory
 from gradcli.engine.record.composite import called, of_its_own
 from gradcli.engine.record.inplace import addresses, entries_of_base, places_in
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
@@ -80,7 +80,7 @@ def as_strided(
     out = wrap(array, input.dtype)
     if mode.grad and base.edge is not None and input.dtype.differentiable:
         _record(out, input, base, (laid.shape, order, steps, storage_offset))
-    note_view(out, input)
+    share_memory(out, input)  # wherever in memory it lies
     return out
 
 
@@ -284,9 +284,9 @@ def dim_order(input: Tensor) -> tuple[int, ...]:
 def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     """Another shape in place: the first entries in memory, and zeros where there are no more.
 
-    Raises RuntimeFault (E0404) for a tensor that requires a gradient.
+    Raises RuntimeFault (E0404) for a tensor that requires a gradient, but in inference mode.
     """
-    if input.requires_grad:
+    if input.requires_grad and not current().inference:
         raise RuntimeFault(
             "E0404", "cannot resize variables that require grad", help="write x.reshape(...)"
         )
@@ -296,5 +296,7 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     if count > flat.size:
         charge_shape(shape, input.dtype.itemsize)
         flat = np.concatenate([flat, np.zeros(count - flat.size, flat.dtype)])
+    if shape != tuple(input.shape) and not input.is_inference():
+        input._meta().version.bump()
     input.array = flat[:count].reshape(shape)
     return input

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.backward.node_values import raw
+from gradcli.engine.dtypes import uint8
 from gradcli.engine.record.composite import called, runs_once
 from gradcli.engine.record.dtype_checks import one_type
 from gradcli.engine.record.fast_path import FUNCTIONS
 from gradcli.engine.record.inplace import overlap, set_item
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain, Tensor
-from gradcli.ops.errors import IndexFault
+from gradcli.ops.errors import IndexFault, TypeFault
 from gradcli.ops.indexing import is_basic
 
 
@@ -27,7 +28,7 @@ def plain_index(index: Any) -> Any:
     return _plain_part(index)
 
 
-_PARTS = (list, tuple, slice, Tensor, type(...), type(None))
+_PARTS = (list, tuple, range, np.ndarray, slice, Tensor, type(...), type(None))
 
 
 def _stands_for_tuple(index: list[Any]) -> bool:
@@ -43,6 +44,10 @@ def _from_stand_in(index: Any) -> Any:
     return None
 
 
+_SHORT = ("int8", "int16")
+"""Element types of tensors that index as a number alone."""
+
+
 def _plain_part(part: Any) -> Any:
     if part is None or part is Ellipsis or part.__class__ is int:
         return part
@@ -50,8 +55,10 @@ def _plain_part(part: Any) -> Any:
         return slice(*(_bound(b) for b in (part.start, part.stop, part.step)))
     if isinstance(part, Plain):
         array = part.array
-        if part.dtype.kind > 1:
+        if part.dtype.kind > 1 or (part.ndim and part.dtype.name in _SHORT):
             raise _no_index(f"a {part.dtype.name} tensor")
+        if part.dtype is uint8:  # the masks of old
+            return array.astype(bool)
         return int(array) if part.dtype.kind == 1 and not array.ndim else np.asarray(array)
     if isinstance(part, bool | np.bool_):
         return np.asarray(part)
@@ -64,7 +71,7 @@ def _plain_part(part: Any) -> Any:
             return array.astype(np.int64)
         if array.dtype.kind not in "bui":
             raise _no_index("a list of other things than whole numbers")
-        return array
+        return array if array.ndim or array.dtype == np.bool_ else int(array)
     raise _no_index(f"a {type(part).__name__}", type(part).__name__)
 
 
@@ -74,7 +81,11 @@ def _bound(bound: Any) -> int | None:
     try:
         return bound.__index__()
     except AttributeError:
-        raise _no_index(f"a {type(bound).__name__} in a slice") from None
+        raise TypeFault(
+            "E0307",
+            f"slice indices must be integers or None, not {type(bound).__name__}",
+            help="round it first, as in x[int(start):]",
+        ) from None
 
 
 def _no_index(what: str, kind: str = "") -> IndexFault:
@@ -143,7 +154,8 @@ def put_item(self: Tensor, index: Any, value: Any) -> None:
     if any(isinstance(p, np.ndarray) for p in parts):
         if isinstance(value, Slots):
             source: Any = value
-            fills = len(parts) == 1 and parts[0].dtype == np.bool_ and source.numel() == 1
+            (mask, *more) = (p for p in parts if isinstance(p, np.ndarray))
+            fills = not more and mask.dtype == np.bool_ and (not mask.ndim or source.numel() == 1)
             if not fills or (source.is_complex() and not self.is_complex()):
                 one_type(self, value)  # what fills a mask is cast to what is there
                 if not any(p.__class__ is int for p in parts):
@@ -157,9 +169,16 @@ def put_item(self: Tensor, index: Any, value: Any) -> None:
         set_item(self, index, value)
 
 
+def delete_item(self: Tensor, index: Any) -> None:
+    """Raises TypeFault (E0307)."""
+    raise TypeFault("E0307", "Tensor does not support deleting items")
+
+
 def _everything(x: Tensor, parts: tuple) -> bool:
     """Whether slices leave nothing of ``x`` out: PyTorch writes to x itself then."""
     slices = [p for p in parts if p is not Ellipsis]
+    if len(slices) > x.array.ndim:
+        return False
     front = len(parts) - parts.index(Ellipsis) - 1 if Ellipsis in parts else 0
     sizes = list(x.array.shape)
     reach = sizes[: len(slices) - front] + (sizes[len(sizes) - front :] if front else [])

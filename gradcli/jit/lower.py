@@ -30,7 +30,7 @@ from gradcli.jit.ir import NotTraceable, Value
 from gradcli.jit.iteration import UNROLLED, ByTurn, Range, by_turn
 from gradcli.jit.scopes import assigned, exits, first_target
 from gradcli.jit.specs import UNSET, PyNumber, is_narrow, joined_type, widened
-from gradcli.jit.trace import no_random
+from gradcli.jit.trace import NO_RANDOM
 from gradcli.jit.values import TENSOR_READ, Closure, Frame, Lost, Region, Values, is_dynamic
 from gradcli.language.compile.resolve import Checked
 from gradcli.language.names import attributes
@@ -65,7 +65,7 @@ def lower(
     constants. Raises NotTraceable.
     """
     work = _Lowerer(checked, depth)
-    drawing = random.drawing.set(no_random)
+    drawing = random.drawing.set(NO_RANDOM)
     try:
         with enable_grad(), np.errstate(all="ignore"):
             return work.program(given, by, of)

@@ -275,7 +275,7 @@ class Traced:
     ) -> None:
         self.trace = trace or Trace()
         self.inputs = self.trace.inputs = [self.trace.input(a) for a in arrays]
-        drawing = random.drawing.set(no_random)
+        drawing = random.drawing.set(NO_RANDOM)
         try:
             with enable_grad():
                 result = function(*self.inputs)
@@ -292,6 +292,9 @@ class Traced:
         raise NotTraceable(f"a result of class {leaf.__class__.__name__}")
 
 
-def no_random(make: Any, shape: Any) -> Any:
-    """Raises NotTraceable."""
+def _no_random(make: Any, shape: Any) -> Any:
     raise NotTraceable("random numbers")
+
+
+NO_RANDOM = random.Drawing(_no_random, "error")
+"""What raises NotTraceable where a random tensor is made."""

@@ -237,7 +237,7 @@ ones_like = constant(
 )
 sign = step(
     "sign",
-    lambda x: x if getattr(x, "dtype", None) == np.bool_ else np.sign(x),
+    lambda x: np.copy(x) if getattr(x, "dtype", None) == np.bool_ else np.sign(x),
     numpy="np.sign",
     dtypes="keep",
     doc="-1, 0 or 1 by the sign of x.",

@@ -14,7 +14,7 @@ from gradcli.ops.comparison import logical_not, sign
 from gradcli.ops.declaration.node_names import of_choice
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault
 from gradcli.ops.exponential import exp, logistic, softplus
-from gradcli.ops.kinds import composite, elementwise, step
+from gradcli.ops.kinds import composite, elementwise
 from gradcli.ops.operator import Operator, is_complex
 from gradcli.ops.torch_messages import SCALARS
 
@@ -188,28 +188,12 @@ clamp = elementwise(
     refuses={"complex": (UnwrittenFault, "clamp is not supported for complex types")},
     masks=True,
 )
-nought = step(
-    "nought",
-    lambda x: np.zeros_like(x),
-    doc="0 of x: a constant that leads to x in a graph.",
-    kink="",
-    dtypes="keep",
-    numpy="np.zeros_like",
-    public=False,
-)
-
-
-def _flat(x: Any) -> Any:
-    """The slope of a constant piece: in a graph, as in PyTorch, it still leads to x, so that a
-    further derivative is zeros and no error."""
-    return 0.0 if getattr(x, "edge", None) is None else nought(x)
-
-
 relu = elementwise(
     "relu",
     lambda x: np.maximum(0, x),
-    lambda t, x: where(logical_not(x <= 0), t, _flat(x)),  # NaN has slope 1
+    lambda t, x: where(logical_not(x <= 0), t, 0.0),  # NaN has slope 1
     dtypes="keep",
+    node={"backward": "ThresholdBackwardBackward0"},
     doc="x where positive, else 0.",
     edges="slope 0 at 0",
     example="relu(x) --x 2",
@@ -227,9 +211,8 @@ relu = elementwise(
 leaky_relu = composite(
     "leaky_relu",
     lambda x, negative_slope: where(x > 0, x, x * negative_slope),
-    lambda x, negative_slope: np.where(x > 0, x, x * negative_slope)[()],
-    lambda t, x, negative_slope: where(x > 0, t, t * negative_slope + _flat(x)),
     params={"negative_slope": 0.01},
+    node={"backward": "LeakyReluBackwardBackward0"},
     doc="x where positive, else a small multiple of x.",
     edges="the negative slope at 0",
     example="leaky_relu(x) --x -2",
@@ -285,7 +268,7 @@ hardtanh = composite(
     "hardtanh",
     lambda x: where(logical_not(abs(x) >= 1), x, where(x < 0, -1.0, 1.0)),
     lambda x: np.clip(x, -1.0, 1.0),
-    lambda t, x: where(logical_not(abs(x) >= 1), t, _flat(x)),
+    node={"backward": "HardtanhBackwardBackward0"},
     doc="x held between -1 and 1.",
     edges="slope 0 at a bound",
     kink="at {0} = -1 and 1: derivative of hardtanh taken as 0",

@@ -324,7 +324,7 @@ def _confirmed(
     raise withheld(*found, path)
 
 
-_OVERFLOWS = re.compile(r"\b(exp|sinh|cosh)\(")
+_OVERFLOWS = re.compile(r"\b(exp|sinh|cosh|sigmoid)\(")
 
 
 def _lasting(
@@ -333,20 +333,27 @@ def _lasting(
 ) -> tuple[Text, float]:  # fmt: skip
     """The text, or one at most twice as long that keeps its value at large arguments where the text
     overflows: ``6/cosh(x)**4 - 4/cosh(x)**2`` for ``(6 - 4*cosh(x)**2)/cosh(x)**4``.
+
+    Of those that do one as long that keeps what others round to 0: ``sigmoid(-x)``
+    for ``1 - sigmoid(x)``.
     """
     if not _OVERFLOWS.search(text.key):
         return text, error
     far = points.far(path)
     of = dict(zip((x.key for x in options), (x.key for x in small), strict=True))
+    sign = text.cost <= 4  # of a short text: -sigmoid(-x) for sigmoid(x) - 1
     best, most = (text, error), kept(prepare(of[text.key]), far, points.sizes)
     for other, checkable in zip(options, small, strict=True):
-        if most == len(far) or other.cost > 2 * text.cost + 1:
+        if other.cost > 2 * text.cost + 1:
+            break
+        if most[0] == len(far) and other.cost > text.cost + sign:
             break
         answer = prepare(checkable.key)
-        if kept(answer, far, points.sizes) > most:
+        lasts = kept(answer, far, points.sizes)
+        if lasts[0] > most[0] or (lasts > most and other.cost <= text.cost + sign):
             off = worst(answer, known, points.sizes)[0]
             if off <= TOLERANCE:
-                best, most = (other, off), kept(answer, far, points.sizes)
+                best, most = (other, off), lasts
     return best
 
 

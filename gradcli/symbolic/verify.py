@@ -382,17 +382,24 @@ def agreeing(
 
 def kept(
     answer: Program, far: Sequence[tuple[dict, np.ndarray | None]], sizes: Mapping[str, int]
-) -> int:
-    """At how many of these points an answer is finite and, where the engine is, says the same."""
-    count = 0
+) -> tuple[int, int]:
+    """At how many of these points an answer is finite and, where the engine is, says the same; and
+    how many of its entries there are too small to be rounded: ``1 - sigmoid(40)`` is 0."""
+    count = tails = 0
     for point, exact in far:
         try:
             got = evaluate(answer, point, sizes)
         except Fault:
             continue
         known = exact if exact is not None and np.isfinite(exact).all() else got
-        count += bool(np.isfinite(got).all() and np.allclose(got, known, rtol=1e-6, atol=1e-9))
-    return count
+        if np.isfinite(got).all() and np.allclose(got, known, rtol=1e-6, atol=1e-9):
+            count += 1
+            tails += int(((got != 0) & (abs(got) < _TAIL)).sum())
+    return count, tails
+
+
+_TAIL = 1e-17
+"""Below this is no difference of numbers near 1."""
 
 
 def evaluate(answer: Program, values: Mapping[str, Any], sizes: Mapping[str, int]) -> np.ndarray:

@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.engine.custom_function.node import call
-from gradcli.engine.grad_mode import enable_grad
+from gradcli.engine.grad_mode import enable_grad, hidden
 from gradcli.engine.named_tuples import Extremes, Results
 from gradcli.engine.record.composite import dynamic_shape
 from gradcli.engine.tensor.attributes import Size
+from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions.scatter import index_put
 from gradcli.functions.subscripts import plain_index
 from gradcli.ops.dims import normal_dim
@@ -317,8 +318,16 @@ class Batched(Layer):
 
     @property
     def data(self) -> Any:
-        """Raises RuntimeFault (E0414), as in PyTorch."""
-        raise RuntimeFault("E0414", "accessing `data` under vmap transform is not allowed")
+        """As Tensor's where a gradient is taken inside. Else raises RuntimeFault (E0414)."""
+        inside = hidden(self)
+        if inside is None:
+            raise RuntimeFault("E0414", "accessing `data` under vmap transform is not allowed")
+        return inside
+
+    def detach_(self) -> Any:
+        """As Tensor's where a gradient is taken inside. Else raises RuntimeFault (E0409)."""
+        inside = hidden(self, argument=False)
+        return super().detach_() if inside is None else self.become_view(inside)
 
     def item(self) -> Any:
         """Raises RuntimeFault (E0414): a batch is not one number."""
@@ -374,8 +383,8 @@ def _apart(value: Any, levels: int, args: Sequence[Any]) -> None:
         for part in value.components():
             _apart(part, levels + value.batch, args)
         return
-    array = value.array
-    if not isinstance(array, np.ndarray) or not array.size:
+    array = value.array if isinstance(value, Plain) else None  # a traced value has no numbers
+    if not isinstance(array, np.ndarray) or array.flags.c_contiguous or not array.size:
         return
     steps = [s if n > 1 else 0 for n, s in zip(array.shape, array.strides, strict=True)]
     if max(steps[levels:], default=0) <= min((s for s in steps[:levels] if s), default=0):
@@ -386,6 +395,7 @@ def _apart(value: Any, levels: int, args: Sequence[Any]) -> None:
         return
     order = [*range(levels), *sorted(range(levels, array.ndim), key=lambda d: -steps[d])]
     value.array = np.ascontiguousarray(array.transpose(order)).transpose(np.argsort(order))
+    value.meta = None  # no longer a view of what the rule made on the way
 
 
 def _placed(result: Any, dim: int | None, level: int) -> Any:

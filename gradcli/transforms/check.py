@@ -8,6 +8,7 @@ times that along the imaginary one, as backward has it.
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import AssertionFault, AttributeFault, RuntimeFault, ValueFault
 from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.forward import tangents_of
+from gradcli.transforms.vmap import over_rows
 
 
 class GradcheckFault(RuntimeFault):
@@ -334,6 +336,7 @@ def gradcheck(
         _of_backward(func, full, which, nondet_tol, check_undefined_grad)
         if check_backward_ad
         else (),
+        _of_batches(func, full, which, check_batched_grad, check_batched_forward_grad),
     ):
         if raise_exception:
             raise fault
@@ -435,6 +438,136 @@ def _of_backward(
                 )
                 fault_.__cause__ = cause
                 yield fault_
+
+
+def _of_batches(
+    func: Callable, full: list, which: list[int], backward: bool, forward: bool
+) -> Iterator[GradcheckFault]:
+    """What is wrong where two cotangents, or two tangents, go through at once."""
+    leaves = [full[i] for i in which]
+    with enable_grad():
+        made = func(*full)
+        several = made if isinstance(made, tuple | list) else (made,)
+        outputs = [v for v in several if isinstance(v, Tensor) and v.requires_grad]
+        for number, out in enumerate(outputs if backward else ()):
+
+            def pulled(weight: Tensor, out: Tensor = out, batched: bool = False) -> list[Any]:
+                return list(engine.grad(
+                    [out], leaves, [weight], retain_graph=True, allow_unused=True,
+                    materialize_grads=True, is_grads_batched=batched,
+                ))  # fmt: skip
+
+            rows = [_weights(out).detach(), _weights(out).detach() * 0.5 + 1]
+            yield from _same_at_once(
+                lambda rows, pulled=pulled: pulled(rows, batched=True), pulled, rows, number
+            )
+    for i in which if forward else ():
+
+        def pushed(tangent: Any, i: int = i) -> list[Any]:
+            def result(value: Any) -> tuple:
+                given = [v.detach() if isinstance(v, Tensor) else v for v in full]
+                given[i] = value
+                found = func(*given)
+                several = found if isinstance(found, tuple | list) else (found,)
+                return tuple(v for v in several if hasattr(v, "dtype") and v.dtype.differentiable)
+
+            return list(tangents_of(result, [full[i].detach()], [tangent]))
+
+        rows = [_weights(full[i]).detach(), _weights(full[i]).detach() * 0.5 + 1]
+        at_once = lambda rows, pushed=pushed: over_rows(pushed, [rows])  # noqa: E731
+        yield from _same_at_once(at_once, pushed, rows, i)
+
+
+def _same_at_once(
+    at_once: Callable, one: Callable, rows: list[Tensor], number: int
+) -> Iterator[GradcheckFault]:
+    expected = [OPERATORS["stack"](*found, dim=0) for found in zip(*map(one, rows), strict=True)]
+    try:
+        got = at_once(OPERATORS["stack"](*rows, dim=0))
+    except RuntimeError as fault:
+        fault_ = GradcheckFault("E0410", f"While computing batched gradients, got: {fault}")
+        fault_.__cause__ = fault
+        yield fault_
+        return
+    for i, (a, b) in enumerate(zip(got, expected, strict=True)):
+        if not np.allclose(a.detach().array, b.detach().array, rtol=1e-5, atol=1e-8):
+            yield GradcheckFault(
+                "E0410",
+                f"For output {number} and input {i}: gradcheck or gradgradcheck failed while "
+                f"testing batched gradient computation.\n\nGot:\n{a}\n\nExpected:\n{b}",
+                help="the function, or its backward, treats the entries of a batch as one",
+            )
+
+
+def numerical_jacobian(
+    fn: Callable[[Any], Any], inputs: Any, target: Any = None, eps: float = 1e-3,
+    grad_out: float = 1.0,
+) -> tuple[Tensor, ...]:  # fmt: skip
+    """The Jacobians of the first result of ``fn(inputs)`` by each input that requires a gradient,
+    or by those of ``target``, from differences: a row for each entry of the input.
+
+    An old function of PyTorch, which warns of its end. Raises ValueFault (E0304) for another
+    ``grad_out`` than 1.
+    """
+    _deprecated("get_numerical_jacobian", grad_out)
+
+    def first() -> list[np.ndarray]:
+        found = fn(inputs)
+        found = found[0] if isinstance(found, tuple | list) else found
+        return [np.asarray(found.detach().array)]
+
+    return tuple(
+        _rows(_differences(first, t.own_array(), eps)[0], t)
+        for t in _requiring(inputs if target is None else target)
+    )
+
+
+def analytical_jacobian(
+    inputs: Any, output: Tensor, nondet_tol: float = 0.0, grad_out: float = 1.0
+) -> tuple[tuple[Tensor, ...], bool, bool, bool]:
+    """The Jacobians of ``output`` by each input that requires a gradient, from backward passes,
+    laid out as those of ``numerical_jacobian``.
+
+    And whether a second time gives the same to ``nondet_tol``, whether shapes fit, and whether
+    dtypes do. Raises ValueFault (E0304) for a complex output, or another ``grad_out`` than 1.
+    """
+    _deprecated("get_analytical_jacobian", grad_out)
+    if output.dtype.is_complex:
+        raise ValueFault(
+            "E0304",
+            "Expected output to be non-complex. get_analytical_jacobian no longer supports "
+            "functions that return complex outputs.",
+        )
+    leaves = _requiring(inputs)
+    which = list(range(len(leaves)))
+    (first,), (again,) = (_backward(lambda *_: output, leaves, which) for _ in range(2))
+    same = all(np.all(np.abs(a - b) <= nondet_tol) for a, b in zip(first, again, strict=True))
+    return tuple(map(_rows, first, leaves)), same, True, True
+
+
+def _requiring(values: Any) -> list[Tensor]:
+    several = values if isinstance(values, tuple | list) else (values,)
+    return [t for t in several if isinstance(t, Tensor) and t.requires_grad]
+
+
+def _rows(table: np.ndarray, by: Tensor) -> Tensor:
+    """A derivative, laid out as results by inputs, as a matrix with a row for each input."""
+    return wrap(np.ascontiguousarray(table.reshape((-1, by.numel())).T), by.dtype)
+
+
+def _deprecated(name: str, grad_out: float) -> None:
+    warnings.warn(
+        f"{name} was part of PyTorch's private API and not meant to be exposed. We are deprecating "
+        "it and it will be removed in a future version of PyTorch. If you have a specific use for "
+        "this or feature request for this to be a stable API, please file us an issue at "
+        "https://github.com/pytorch/pytorch/issues/new",
+        FutureWarning, stacklevel=3,
+    )  # fmt: skip
+    if grad_out != 1.0:
+        raise ValueFault(
+            "E0304",
+            f"Expected grad_out to be 1.0. {name} no longer supports values of grad_out != 1.0.",
+        )
 
 
 def _known(options: dict[str, Any]) -> None:

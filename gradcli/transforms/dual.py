@@ -19,7 +19,7 @@ from typing import Any
 
 from gradcli.engine.custom_function.context import Context
 from gradcli.engine.custom_function.node import call
-from gradcli.engine.grad_mode import current, enable_grad, mode
+from gradcli.engine.grad_mode import current, enable_grad, hidden, mode
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault
@@ -28,7 +28,7 @@ from gradcli.ops.read import push_forward
 from gradcli.transforms.levels import running
 from gradcli.transforms.memory import copy_slots, movable, moved, note_promoted, zeros_beside
 from gradcli.transforms.reverse import gradients
-from gradcli.transforms.tracer import Layer, bottom, memory_of, shares, snapshot, store
+from gradcli.transforms.tracer import Layer, bottom, memory_of, shares, snapshot, store, tensors_of
 
 
 class Dual(Layer):
@@ -58,15 +58,17 @@ class Dual(Layer):
         """The dual of the changed primal and the changed tangent."""
         return Dual(change(self.primal), change(self.tangent), self.__gradcli_rank__)
 
-    def recorded(self) -> Any:
+    def recorded(self, primals: Sequence[Any]) -> Any:
         """A context in which the tangent is computed: ``linearize`` records it under ``no_grad``.
 
-        Forward mode knows no ``no_grad``, and what ``linearize`` gives is read from a graph.
+        Forward mode knows no ``no_grad``, and what ``linearize`` gives is read from a graph. Where
+        ``primals`` are in one, of a transform inside or around, it notes what that may not see.
         """
         level = self.__gradcli_rank__
         if level not in running.linear or mode.grad:
             return nullcontext()
-        running.linear[level] = True
+        if any(t.edge is not None for p in primals for t in tensors_of(p)):
+            running.linear[level] = True
         return enable_grad()
 
     def __gradcli_apply__(self, op: Any, args: tuple, params: dict) -> Any:
@@ -84,7 +86,7 @@ class Dual(Layer):
             if tangents[i] is not None and arg.kin is not None and _is_recorded(primals, tangents):
                 # A later write to the tangent is none to what a graph of this product saves.
                 tangents[i] = snapshot(tangents[i])
-        with self.recorded():
+        with self.recorded(primals):
             tangent = push_forward(op, primals, tangents, out, params)
         for arg in args:
             if tangent is not None and is_dual(arg, level) and arg.kin is not None:
@@ -146,7 +148,7 @@ class Dual(Layer):
 
     def _view(self, op: Any, primal: Any, params: dict) -> Any:
         self.own()
-        with self.recorded():
+        with self.recorded([self.primal]):
             tangent = op(self.tangent, **params)
         return self.note_view(Dual(primal, tangent, self.__gradcli_rank__))
 
@@ -161,7 +163,7 @@ class Dual(Layer):
         self.own()
         mine = is_dual(value, self.__gradcli_rank__)
         store(self.primal, value.primal if mine else value)
-        with self.recorded():
+        with self.recorded([self.primal]):
             store(self.tangent, value.tangent if mine else 0)
 
     def admit(self, target: Any) -> None:
@@ -224,8 +226,9 @@ class Dual(Layer):
 
     @property
     def data(self) -> Any:
-        """The primal alone, in the same memory."""
-        return self.primal.data
+        """The primal alone, in the same memory; with what the transforms around follow."""
+        inside = hidden(self)
+        return self.primal.data if inside is None else inside
 
     def item(self) -> Any:
         """The primal's number, without its tangent."""
@@ -292,8 +295,11 @@ class Dual(Layer):
 
     def detach_(self) -> Any:
         """Have no tangent, and no graph, from here on. Raises RuntimeFault (E0409) for a view."""
-        primal = self.primal
-        primal.detach_()
+        primal, inside = self.primal, hidden(self, argument=False)
+        if inside is not None and inside is not primal:  # of a gradient that is taken inside
+            return self.become_view(inside)
+        if inside is None:
+            primal.detach_()
         if len(list(self.sharing())) > 1:  # views of it keep their tangents
             self.own()
             store(self.tangent, 0)
@@ -319,6 +325,7 @@ def _alike(primal: Tensor, tangent: Tensor) -> bool:
         return True
     return (
         primal.dtype is tangent.dtype
+        and primal.is_conj() == tangent.is_conj()
         and primal.stride() == tangent.stride()
         and primal.storage_offset() == tangent.storage_offset()
         and memory_of(primal).array.size == memory_of(tangent).array.size

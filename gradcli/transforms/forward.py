@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from gradcli.engine.grad_mode import Transform, enable_grad, outside_inference, transforming
@@ -60,10 +61,14 @@ def jvp(
     around = [vmap for vmap in running.vmaps if vmap.level in batches]
     duals = [Dual(p, lifted(t, around), level) for p, t in zip(at, along, strict=True)]
     try:
-        with transforming(Transform(func, duals, level)):
+        with transforming(Transform(func, duals, level, partial(_primal, level))):
             return _pushed(func, unflatten(duals, shape), level, strict, has_aux)
     finally:
         demote(level)
+
+
+def _primal(level: int, value: Any) -> Any:
+    return value.primal if is_dual(value, level) else None
 
 
 def _same_shapes(at: Sequence[Any], along: Sequence[Any]) -> None:
@@ -142,7 +147,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
             value, pushed = _pushed(func, unflatten(duals, shape), level, False, False)
     finally:
         demote(level)
-        silenced = running.linear.pop(level) and outer
+        silenced = running.linear.pop(level)
     ends, form = flatten(pushed)
     with outside_inference(), enable_grad():
         # Linear in ``along``, so what it is pulled back to, as a function of the weights, has the
@@ -158,7 +163,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     further = outer and reaches_further(back, own)
     # Not to be read from the graph: what was written to since, or has more in it than the caller
     # will differentiate.
-    again = not back or (further and silenced)
+    again = not back or silenced
     for leaf in own:
         finished(leaf)
 

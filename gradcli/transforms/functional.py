@@ -18,7 +18,7 @@ from gradcli.engine.grad_mode import enable_grad
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape, step
 from gradcli.ops.operator import OPERATORS
-from gradcli.transforms.func import grad, jacfwd, unit_directions
+from gradcli.transforms.func import forward_jacobian, grad, unit_directions
 from gradcli.transforms.func import vjp as func_vjp
 from gradcli.transforms.functional_checks import (
     as_tuple,
@@ -232,7 +232,8 @@ def _forward(func: Callable, given: tuple, several: bool) -> Any:
         as_tuple(result, "outputs of the user-provided function", "jacobian")
         return result
 
-    found = jacfwd(checked, tuple(range(len(given))) if several else 0)(*given)
+    which = tuple(range(len(given))) if several else 0
+    found = forward_jacobian(checked, which, False, "error", False)(*given)
     return _listed(found) if several else found
 
 

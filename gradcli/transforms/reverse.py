@@ -104,6 +104,12 @@ def reaches_further(outputs: Sequence[Any], leaves: Sequence[Any]) -> bool:
     return any(n.extra is None or "finished" not in n.extra.params for n in ends)
 
 
+def depends(value: Any, leaves: Sequence[Any]) -> bool:
+    """Whether the graph of ``value`` leads to one of ``leaves``."""
+    edges = [t.edge for t in tensors_of(value) if t.edge is not None]
+    return not {bottom(leaf).edge for leaf in leaves}.isdisjoint(collect(edges))
+
+
 def _batches(leaves: Sequence[Any]) -> dict[int, Any]:
     """The batches around leaves, by level."""
     found = {}
@@ -276,22 +282,44 @@ def jacobians_of(out: Any, leaves: Sequence[Any], pull: Callable[[Any], Sequence
     size = int(np.prod(shape, dtype=np.int64))
     for leaf in leaves:
         charge_shape((*shape, *leaf.shape), leaf.dtype.itemsize)
-    rows: list[list] = [[] for _ in leaves]
+    tables = [_Rows(size, shape, leaf) for leaf in leaves]
     for i in range(size):
         step()
         seed = np.zeros(size, out.dtype.numpy)
         seed[i] = 1
         weights = engine.wrap(seed.reshape(shape)[()], out.dtype)
-        for row, g in zip(rows, pull(weights), strict=True):
-            row.append(g)
-    return [_assembled(row, shape, leaf) for row, leaf in zip(rows, leaves, strict=True)]
+        for rows, g in zip(tables, pull(weights), strict=True):
+            rows.append(i, g)
+    return [rows.assembled() for rows in tables]
 
 
-def _assembled(row: list, shape: tuple, leaf: Any) -> Any:
-    full = (*shape, *leaf.shape)
-    if not row:
-        return leaf.detach().new_zeros(full)
-    return OPERATORS["reshape"](OPERATORS["stack"](*row), full)
+class _Rows:
+    """The rows of a Jacobian as they come: in its memory, or side by side where they are more."""
+
+    def __init__(self, size: int, shape: tuple, leaf: Any) -> None:
+        self.leaf, self.full = leaf, (*shape, *leaf.shape)
+        self.size = size
+        self.array: Any = None
+        self.kept: list = []
+
+    def append(self, i: int, g: Any) -> None:
+        plain = g.__class__ is Tensor and g.edge is None and isinstance(g.array, np.ndarray)
+        if plain and not self.kept:
+            if self.array is None:
+                self.array = np.empty((self.size, *g.array.shape), g.array.dtype)
+            self.array[i] = g.array
+            return
+        if self.array is not None:  # the first with a graph, or inside a transform
+            self.kept = [engine.wrap(row, g.dtype) for row in self.array[:i]]
+            self.array = None
+        self.kept.append(g)
+
+    def assembled(self) -> Any:
+        if self.array is not None:
+            return engine.wrap(self.array.reshape(self.full), self.leaf.dtype)
+        if not self.kept:
+            return self.leaf.detach().new_zeros(self.full)
+        return OPERATORS["reshape"](OPERATORS["stack"](*self.kept), self.full)
 
 
 def hessian(function: Callable[..., Tensor], primal: Any, create_graph: bool = False) -> Tensor:

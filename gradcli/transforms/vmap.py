@@ -120,7 +120,7 @@ def mapping(count: int, randomness: str, internal: bool = False) -> Iterator[int
         demote(level)
 
 
-def _drawing(randomness: str, level: int, count: int) -> Callable:
+def _drawing(randomness: str, level: int, count: int) -> random.Drawing:
     """How a random tensor of a shape is made inside this vmap, and inside those around it."""
     outer = random.drawing.get()
 
@@ -131,10 +131,10 @@ def _drawing(randomness: str, level: int, count: int) -> Callable:
                 help='vmap(f, randomness="same") or "different" says what is wanted',
             )  # fmt: skip
         full = (count, *shape) if randomness == "different" else shape
-        drawn = make(full) if outer is None else outer(make, full)
+        drawn = make(full) if outer is None else outer.of(make, full)
         return Batched(drawn, level) if randomness == "different" else drawn
 
-    return draw
+    return random.Drawing(draw, randomness)
 
 
 def _by_chunks(

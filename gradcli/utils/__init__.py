@@ -1,13 +1,10 @@
-"""``gradcli.utils``: ``checkpoint`` trades time for memory, ``data`` gives rows in batches.
-
-``serialization`` has ``gradcli.save`` and ``gradcli.load``.
-"""
+"""``gradcli.utils``: ``checkpoint`` trades time for memory, ``data`` gives rows in batches."""
 
 from __future__ import annotations
 
 import importlib
 
-__all__ = ["checkpoint", "data", "serialization"]
+__all__ = ["checkpoint", "data"]
 
 
 def __getattr__(name: str) -> object:

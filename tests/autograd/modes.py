@@ -113,3 +113,63 @@ for refused in (
         print(refused())
     except RuntimeError as fault:
         print(fault)
+
+# %% gradients of functions that are linear between their kinks lead to the input
+F = torch.nn.functional
+x = torch.tensor([[-1.3, 0.4, 2.2, 0.9]], requires_grad=True)
+w = torch.tensor([[0.5, 1.0, -1.0, 2.0]], requires_grad=True)
+for function in (
+    F.relu, F.relu6, F.leaky_relu, F.hardtanh, F.hardshrink, F.softshrink,
+    lambda x: F.threshold(x, 0.1, 0.5), lambda x: F.max_pool1d(x, 2), lambda x: F.avg_pool1d(x, 2),
+    lambda x: F.max_pool2d(x[None], (1, 2)), lambda x: F.nll_loss(x, torch.tensor([1])),
+    lambda x: F.hardtanh(x, -2.0, 0.5), lambda x: F.prelu(x, torch.tensor([0.2])),
+    lambda x: x.clamp(-1, 1), lambda x: F.relu(x * w),
+):  # fmt: skip
+    (g,) = torch.autograd.grad(function(x).sum(), x, create_graph=True)
+    print(g.requires_grad, end=" ")
+    if g.requires_grad:
+        print(torch.autograd.grad((g * g).sum(), x, retain_graph=True)[0] + 0)
+        x.grad = None
+        g.sum().backward()
+        print(x.grad + 0, w.grad)
+
+layer = torch.nn.Linear(4, 2)
+with torch.no_grad():
+    for p in layer.parameters():
+        p.copy_(torch.linspace(-0.5, 0.7, p.numel()).reshape(p.shape))
+(g,) = torch.autograd.grad(layer(x).relu().sum(), x, create_graph=True)
+g.norm().backward()
+print(layer.weight.grad, layer.bias.grad)
+print(torch.autograd.functional.hessian(lambda x: layer(x).relu().sum(), x))
+
+# %% writing to what a graph saved
+allowed = torch.autograd.graph.allow_mutation_on_saved_tensors
+x = torch.tensor([0.5, 2.0], requires_grad=True)
+with allowed():
+    y = x.clone()
+    out = (y**2).sum()
+    y.sin_()
+    out.backward()
+    later = (y**2).sum()
+    try:
+        with allowed():
+            pass
+    except RuntimeError as fault:
+        print(fault)
+print(x.grad)
+for context in (allowed(), torch.enable_grad()):
+    try:
+        with context:
+            later.backward()
+    except AssertionError as fault:
+        print("refused", str(fault)[:30])
+x = torch.ones(1)
+x.resize_(1, 2).resize_(1, 2)
+x.resize_as_(torch.ones(3))
+print(x._version)
+
+# %% jacobians of complex numbers by forward mode
+jacobian = torch.autograd.functional.jacobian
+c = torch.tensor([0.5 + 1j, -2.0 + 0.25j])
+for function, point in ((lambda x: x * x, c), (torch.abs, c), (lambda x: x * (1 + 2j), c.real)):
+    print(jacobian(function, point, vectorize=True, strategy="forward-mode"))

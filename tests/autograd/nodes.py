@@ -362,3 +362,81 @@ try:
     a[:1].detach_()
 except RuntimeError as error:
     print(error)
+
+# %% writes to a view pass by its hooks, whatever writes
+i = torch.tensor([0])
+for write in (
+    lambda v: v.mul_(3),
+    lambda v: v.index_add_(0, i, v[:1] * 2),
+    lambda v: v.scatter_(0, i[None], 7.0),
+    lambda v: v.cumsum_(0),
+    lambda v: v.clamp_(0, 10),
+    lambda v: v.index_put_((i,), v[:1] * 3),
+    lambda v: v.index_fill_(0, i, 3.0),
+    lambda v: v.index_copy_(0, i, v[:1] * 3),
+):
+    for view in (lambda a: a.view(1, 3), lambda a: a[None, 1:]):
+        x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        a = x * 1
+        v = view(a)
+        v.register_hook(lambda g: g * 2)
+        write(v)
+        (a * torch.tensor([1.0, 10.0, 100.0])).sum().backward()
+        print(x.grad)
+
+# %% hooks of a node see gradients in their inputs' shapes, and those that are computed
+a, b = torch.ones(3, requires_grad=True), torch.full((2, 3), 2.0, requires_grad=True)
+
+
+def seen(given, arrived):
+    print([None if g is None else g.tolist() for g in given], arrived[0].tolist())
+    return tuple(None if g is None else g * 2 for g in given)
+
+
+y = a + b
+y.grad_fn.register_hook(seen)
+y.sum().backward()
+print(a.grad, b.grad)
+for inputs in ((a,), (b,), (a, b)):
+    y = a * b
+    y.grad_fn.register_hook(seen)
+    print(torch.autograd.grad(y.sum(), inputs))
+y = a * b
+y.grad_fn.register_hook(seen)
+y.sum().backward(inputs=[b])
+
+# %% what a leaf keeps when it is detached
+x = torch.ones(3, requires_grad=True)
+y = (x * 2).sum()
+x.register_hook(lambda g: g * 10)
+(x * x).sum().backward()
+x.detach_()
+print(x.grad, x.requires_grad)
+x.requires_grad_()
+print(x.grad)
+(x * 3).sum().backward()
+print(x.grad, torch.autograd.grad(y, x, retain_graph=True))
+y.backward()
+print(x.grad)
+z = torch.ones(3, requires_grad=True) * 2
+z.retain_grad()
+z.register_hook(lambda g: g * 10)
+(z * z).sum().backward()
+z.detach_()
+print(z.grad, z.retains_grad)
+z.requires_grad_()
+(z * 3).sum().backward()
+print(z.grad)
+t = torch.ones(2)
+t.grad = torch.ones(2)
+t.requires_grad_()
+print(t.grad)
+
+# %% a view that was made where nothing is recorded takes no gradient
+x = torch.ones(3, requires_grad=True)
+with torch.no_grad():
+    v = x.view(3)
+v.register_hook(lambda g: print("of v", g))
+print(v.requires_grad, torch.autograd.grad((v * x).sum(), (v, x), allow_unused=True))
+(v * x).sum().backward(inputs=[v, x])
+print(x.grad)

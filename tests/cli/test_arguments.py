@@ -88,5 +88,16 @@ def test_a_variable_that_a_file_does_not_read_is_a_note(tmp_path, capsys):
 
 @pytest.mark.parametrize("command", ["fmt -e x", "ops", "why E0101", "example", "doctor --env"])
 def test_a_command_without_variables_refuses_one(cli, command):
-    found = cli(*command.split(), "--nonsense", "3")
-    assert found.code == 2 and "error[E0902]" in found.err and "--nonsense" in found.err
+    for value in [["3"], []] if "doctor" not in command else [["3"]]:
+        found = cli(*command.split(), "--nonsense", *value)
+        assert found.code == 2 and "error[E0902]" in found.err and "--nonsense" in found.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["fmt x --color blue", "diff x --color blue", "diff x --timeout -1", "diff x --range 0,1",
+     "fmt no.grad"],
+)  # fmt: skip
+def test_an_option_that_says_nothing_is_refused(cli, words):
+    found = cli(*words.split())
+    assert found.code == 2 and found.err.startswith("error[E090") and words.split()[-1] in found.err

@@ -17,6 +17,7 @@ CASES = [
     ("logdet(A)", {"A": "-1,0;0,1"}, ("logdet of a matrix", 1), None),
     ("std(x)", {"x": "1,"}, ("std of fewer than two entries", 1), ("the gradient of std", 1)),
     ("a = log(x)\nb = a - a\nb", {"x": "0"}, ("log of zero", 5), None),
+    ("y = sqrt(x)", {"x": "0"}, None, ("the slope of sqrt at zero", 5)),
 ]
 
 
@@ -59,6 +60,7 @@ def test_health(cli):
     assert (done.code, done.err) == (0, "")
     assert done.out == "healthy: no NaN and no infinity, neither forward nor backward\n"
     assert json.loads(cli("doctor", "x*x", "--x", "2", "--json").out)["healthy"]
+    assert "error[E0910]" in cli("doctor", "x*x", "--x", "2", "--of", "y").err
 
 
 def test_a_branch_not_taken_is_not_the_cause(cli):

@@ -150,7 +150,6 @@ COMPARISON = (
     test_of("ones_like", "torch.ones_like(x)", ODD, (2.0,), ([],), ([True],), ([3, 4],)),
     test_of("sign", "torch.sign(x)", ([1.0, -0.0, 0.0, inf, -inf, -2.5],), (-2.0,), ([],),
         ([-3, 0, 4],)),
-    test_of("nought", "torch.zeros_like(x)", ODD, (2.0,), ([],)),
     test_of("signbit", "torch.signbit(x)", ([1.0, -0.0, 0.0, -inf, -2.5],), (-2.0,), ([],),
         result="bool"),
 )  # fmt: skip

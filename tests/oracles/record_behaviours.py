@@ -16,7 +16,9 @@ from tests.support.oracles import save
 AUTOGRAD = Path(__file__).parents[1] / "autograd"
 
 
-def record(name: str, texts: dict[str, str]) -> None:
+def record(
+    name: str, texts: dict[str, str], script: str = "tests/oracles/record_behaviours.py"
+) -> None:
     """Run the cells ``texts`` and write what they print."""
     import numpy as np
     import torch
@@ -27,7 +29,7 @@ def record(name: str, texts: dict[str, str]) -> None:
         raise SystemExit("\n".join(wrong))
     made = {
         "made_with": {"torch": torch.__version__.partition("+")[0], "numpy": np.__version__},
-        "script": "tests/oracles/record_behaviours.py",
+        "script": script,
         "cases": found,
     }
     save(name, json.dumps(made, indent=0) + "\n")

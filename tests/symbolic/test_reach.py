@@ -172,7 +172,6 @@ ELSEWHERE = {
     "of_parts": "complex numbers",
     "argcummax": "in the rule of cummax", "argcummin": "in the rule of cummin",
     "fourier": "complex, by gradcli.functions.fft", "bessel_i": "in the rules of i0 and i1",
-    "nought": "in the rules of relu and hardtanh",
     "logistic": "in the rules of softplus and logaddexp", "softplus_beta": "by F.softplus",
     "erfcx_slope": "in the rule of erfcx", "mills": "in the rule of log_ndtr",
     "bessel_ie": "in the rules of i0e and i1e", "bessel_j": "in the rules of bessel_j0, bessel_j1",

@@ -107,12 +107,18 @@ class _Writer:
                 return
             text = rng.choice(["{0} * {1}", "{0} + {1}", "{0} - {1}", "{0} / ({1} * {1} + 1)"])
             self.put(text.format(v.name, u.name), tuple(shape), on | u.family["on"])
-        elif kind < 0.88:
+        elif kind < 0.86:
             self.put(f"{v.name}.sum()", (), on)
         elif v.shape:
             dim = rng.randrange(-len(v.shape), len(v.shape))
-            if rng.random() < 0.5:
-                self.put(f"{v.name}.cumsum({dim})", v.shape, on)
+            if rng.random() < 0.6:
+                text = rng.choice([
+                    "{0}.cumsum({1})", "{0}.roll(1)", "{0}.flip({1})", "{0}.sort({1}).values",
+                    "torch.where({0} > 0.7, {0} * 2, 0.5)", "{0}.gather({1}, {0}.argsort({1}))",
+                    "{0}.contiguous() * 1", "torch.cat([{0}[1:], {0}[:1]])", "{0}.clamp(0.3, 0.9)",
+                    "{0}.softmax({1})", "torch.stack(list({0}))" if v.shape[0] else "{0} * 1",
+                ])  # fmt: skip
+                self.put(text.format(v.name, dim), v.shape, on)
             else:
                 shape = list(v.shape)
                 shape.pop(dim)
@@ -157,8 +163,8 @@ class _Writer:
         rank = len(shape)
         kind = rng.choice(["slice", "slice", "select", "select", "transpose", "reshape", "diagonal",
                            "unsqueeze", "expand", "unbind", "split", "index", "narrow", "squeeze",
-                           "flatten", "view_as", "swap"])  # fmt: skip
-        if kind in ("slice", "select", "narrow", "index", "unbind", "split") and not rank:
+                           "flatten", "view_as", "swap", "unfold", "same"])  # fmt: skip
+        if kind in ("slice", "select", "narrow", "index", "unbind", "split", "unfold") and not rank:
             return None
         if kind == "slice":
             part, out = self.sliced(shape)
@@ -185,11 +191,15 @@ class _Writer:
             if not size:
                 out = (0,)
             full = tuple(np.empty(shape).reshape(out).shape)
-            return f"{name}.reshape({out})", full, False  # may be a copy: not written through
+            return f"{name}.reshape({out})", full, True  # a copy or not, as of one element
         if kind == "view_as" and rank == 1:
             return f"{name}.view({shape[0]}, 1)", (shape[0], 1), True
         if kind == "flatten":
-            return f"{name}.flatten()", (size,), False
+            return f"{name}.flatten()", (size,), True
+        if kind == "same":
+            return name + rng.choice([".real", ".view_as(" + name + ")", "[...]"]), shape, True
+        if kind == "unfold" and shape[-1] >= 2:
+            return f"{name}.unfold(-1, 2, 2)", (*shape[:-1], shape[-1] // 2, 2), True
         if kind == "diagonal" and rank == 2:
             return f"{name}.diagonal()", (min(shape),), True
         if kind == "unsqueeze":
@@ -249,7 +259,7 @@ class _Writer:
             return
         name = v.name
         kind = rng.choice(["aug", "aug", "aug", "method", "method", "copy", "fill", "zero",
-                           "function", "masked", "scaled"])  # fmt: skip
+                           "function", "masked", "scaled", "chosen", "placed"])  # fmt: skip
         if kind == "aug":
             text, on = self.value_for(v.shape)
             op = rng.choice(["+=", "*=", "-=", "*=", "/="])
@@ -280,9 +290,26 @@ class _Writer:
             how = rng.choice(["sin_", "cos_", "tanh_", "sigmoid_", "neg_", "square_"])
             self.lines.append(f"{name}.{how}()")
         elif kind == "masked":
-            mask = self.mask_for(v)
-            if mask is not None:
-                self.lines.append(f"{name}.masked_fill_({mask}, 0.25)")
+            mask = rng.choice([self.mask_for(v), f"{name} > 0.6"])
+            self.lines.append(f"{name}.masked_fill_({mask}, 0.25)")
+        elif kind == "chosen":
+            text, on = self.value_for(v.shape)
+            self.lines.append(f"{name}.copy_(torch.where({name} > 0.5, {name}, {text}))")
+            self.wrote(v, on)
+        elif kind == "placed":
+            if not v.shape or not v.shape[0]:
+                return
+            text, on = self.value_for(v.shape[1:])
+            value = f"torch.as_tensor({text}, dtype=torch.float64)"
+            row = f"{value}.expand{(1, *v.shape[1:])}"
+            self.lines.append(f"{name}." + rng.choice([
+                f"index_put_((torch.tensor([0]),), {value})",
+                f"index_put_((torch.tensor([0]),), {value}, accumulate=True)",
+                f"index_add_(0, torch.tensor([0]), {row})",
+                f"index_copy_(0, torch.tensor([0]), {row})",
+                f"scatter_(0, torch.zeros({(1, *v.shape[1:])}, dtype=torch.int64), {row})",
+            ]))  # fmt: skip
+            self.wrote(v, on)
         else:
             text, on = self.value_for(v.shape)
             if text[0] not in "0123456789-":
@@ -552,13 +579,24 @@ def _mapped(c: Case) -> dict[str, tuple[Callable, Callable]]:
 
         return want
 
+    last, XL = (-1, None), X.movedim(0, -1).contiguous()  # elements between each other
     many = F.vmap(f, in_dims=one)
     total = F.vmap(s, in_dims=one)
     return {
         "vmap": (lambda: many(X, w), loop(c.value)),
         "vmap both": (lambda: F.vmap(f)(X, W), both(c.value)),
         "vmap last": (
-            lambda: F.vmap(f, in_dims=(-1, None), out_dims=0)(X.movedim(0, -1), w), loop(c.value)
+            lambda: F.vmap(f, in_dims=last, out_dims=-1)(XL, w).movedim(-1, 0), loop(c.value)
+        ),
+        "vmap grad last": (lambda: F.vmap(F.grad(s), in_dims=last)(XL, w), loop(c.gradient)),
+        "vmap jacfwd last": (lambda: F.vmap(F.jacfwd(f), in_dims=last)(XL, w), loop(c.jacobian)),
+        "vmap hessian last": (lambda: F.vmap(F.hessian(s), in_dims=last)(XL, w), loop(c.hessian)),
+        "vmap chunks": (
+            lambda: F.vmap(lambda d: f(d["x"][0], w), chunk_size=1)({"x": (X,)}), loop(c.value)
+        ),
+        "grad vmap last": (
+            lambda: F.grad(lambda X: F.vmap(s, in_dims=last)(X, w).sum())(XL).movedim(-1, 0),
+            loop(c.gradient),
         ),
         "vmap grad": (lambda: F.vmap(F.grad(s), in_dims=one)(X, w), loop(c.gradient)),
         "vmap grad both": (lambda: F.vmap(F.grad(s))(X, W), both(c.gradient)),

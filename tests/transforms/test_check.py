@@ -174,3 +174,49 @@ def test_forward_ad_sees_the_level_of_a_check():
     with pytest.raises(GradcheckError, match="forward mode mismatch"):
         gradcheck(wrong, x, check_forward_ad=True)
     assert forward_ad._current_level == -1
+
+
+def test_several_cotangents_or_tangents_at_once():
+    class Summed(torch.autograd.Function):
+        """Its jvp mixes up the entries of a batch with those of one tangent."""
+
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+        @staticmethod
+        def jvp(ctx, t):
+            torch.randn_like(t)
+            return t * 2
+
+    x = torch.tensor([0.3, 0.7], dtype=torch.float64, requires_grad=True)
+    assert gradcheck(Summed.apply, x, check_forward_ad=True, check_batched_grad=True)
+    forward = {"check_forward_ad": True, "check_batched_forward_grad": True}
+    with pytest.raises(RuntimeError, match="While computing batched gradients"):
+        gradcheck(Summed.apply, x, **forward)
+    assert not gradcheck(Summed.apply, x, raise_exception=False, **forward)
+    assert gradcheck(lambda x: (x.sin() * x, x.sum()), x, check_batched_grad=True, **forward)
+
+
+def test_jacobians_as_pytorch_had_them():
+    from gradcli.autograd.gradcheck import get_analytical_jacobian, get_numerical_jacobian
+
+    a = torch.tensor([[0.5, -1.0]], dtype=torch.float64, requires_grad=True)
+    b = torch.tensor([2.0 + 1.0j], dtype=torch.complex128, requires_grad=True)
+    for fn in (lambda i: i[0].T * i[0], lambda i: (i[0].sum() * i[1] ** 2).real):
+        with pytest.warns(FutureWarning, match="get_numerical_jacobian"):
+            numeric = get_numerical_jacobian(fn, (a, b), eps=1e-6)
+        with pytest.warns(FutureWarning, match="get_analytical_jacobian"):
+            exact, again, *fit = get_analytical_jacobian((a, b), fn((a, b)))
+        assert again and all(fit)
+        for n, e in zip(numeric, exact, strict=True):
+            assert n.shape == e.shape and torch.allclose(n, e, atol=1e-8)
+    assert exact[1].tolist() == [[-2.0 + 1.0j]]
+    with pytest.warns(FutureWarning), pytest.raises(ValueError, match="complex outputs"):
+        get_analytical_jacobian((b,), b * 2)
+    with pytest.warns(FutureWarning), pytest.raises(ValueError, match="grad_out"):
+        get_numerical_jacobian(fn, (a, b), grad_out=2.0)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -178,6 +181,7 @@ def test_what_is_refused_inside_a_transform():
             lambda a: a.retain_grad(), lambda a: (a * 2).sum().backward(),
             lambda a: torch.autograd.backward([a.sum()]), lambda a: a.numpy(),
             lambda a: np.asarray(a), lambda a: torch.autograd.functional.jacobian(torch.sin, a),
+            copy.copy, copy.deepcopy,
         ):  # fmt: skip
             with pytest.raises(RuntimeError):
                 transform(lambda a, use=use: (use(a), a.sum())[1])(X)
@@ -341,10 +345,35 @@ def test_scatter_of_a_source_wider_than_its_index():
     near(jacfwd(f)(x), jacrev(f)(x))
 
 
+def detached_in_place(y):
+    return (y * 1).detach_()
+
+
+@pytest.mark.parametrize(
+    "constant", [lambda y: y.data, lambda y: y.clone().data, detached_in_place]
+)
+def test_data_is_constant_to_the_innermost_transform_alone(constant):
+    def f(y):
+        return (constant(y) * y * y).sum()
+
+    near(grad(f)(X), 2 * X**2)
+    near(jvp(f, (X,), (T,))[1], (2 * X**2 * T).sum())
+    for second in (hessian(f), jacrev(jacrev(f)), jacrev(grad(f)), jacfwd(grad(f))):
+        near(second(X), torch.diag(4 * X))
+    near(grad(lambda x: jvp(f, (x,), (T,))[1])(X), 4 * X * T)
+    near(jvp(lambda x: jvp(f, (x,), (T,))[1], (X,), (T,))[1], (4 * X * T * T).sum())
+    near(vmap(grad(f))(torch.stack([X, T])), 2 * torch.stack([X, T]) ** 2)
+    x = X.clone().requires_grad_()
+    near(torch.autograd.grad(grad(f)(x).sum(), x)[0], 4 * X)
+
+
 def test_indices_of_an_enclosing_batch():
     x = torch.tensor([[1.0, 3.0, 2.0], [3.0, 1.0, 2.0]])
     each = vmap(jacfwd(lambda row: row.cummax(0).values))(x)
     near(each, torch.stack([jacrev(lambda row: row.cummax(0).values)(row) for row in x]))
+    times = torch.tensor([[1, 2, 1], [2, 1, 1]])
+    found = vmap(lambda row, n: row.repeat_interleave(repeats=n, output_size=4))(x, times)
+    near(found, torch.tensor([[1.0, 3, 3, 2], [3, 3, 1, 2]]))
 
 
 @pytest.mark.parametrize("like", [torch.rand_like, torch.randn_like])
@@ -438,3 +467,31 @@ def test_states_of_modules_that_do_not_fit():
     x, zeros = torch.ones(2), torch.zeros(2, 2)
     with pytest.raises(ValueError, match="multiple values for keys"):
         torch.func.functional_call(tied, {"0.weight": zeros, "1.weight": zeros + 1}, (x,))
+
+
+def half_hidden(x):
+    with torch.no_grad():
+        scale = x**2
+    return (x**2 * scale).sum()
+
+
+@pytest.mark.parametrize("gradient", [
+    grad(half_hidden), lambda x: vjp(half_hidden, x)[1](torch.tensor(1.0).double())[0],
+    jacrev(half_hidden),
+])  # fmt: skip
+def test_a_gradient_inside_linearize_does_not_see_what_no_grad_hides(gradient):
+    near(torch.func.linearize(gradient, X)[1](T), 6 * X**2 * T)
+    near(jvp(gradient, (X,), (T,))[1], 6 * X**2 * T)
+
+
+def test_a_jacobian_takes_little_more_than_its_own_memory():
+    x = torch.ones(300, dtype=torch.double)
+    tracemalloc.start()
+    found = jacrev(lambda x: x.sin() * x.sum())(x)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 1.5 * found.nbytes
+    tracked = X.clone().requires_grad_()  # a first row without a graph, the second with one
+    rows = jacrev(lambda x: torch.stack([x[0], x[1] ** 2]))(tracked)
+    assert rows.requires_grad
+    near(rows, torch.tensor([[1.0, 0, 0], [0, 4, 0]]))

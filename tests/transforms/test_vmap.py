@@ -229,6 +229,24 @@ def test_chunks_change_nothing(chunk_size):
     assert all(map(torch.equal, whole[1], parts[1]))
 
 
+@pytest.mark.parametrize("draw", [
+    torch.poisson, torch.bernoulli, lambda t: torch.normal(t, t), lambda t: torch.multinomial(t, 2),
+    lambda t: torch.multinomial(t, 5, replacement=True),
+])  # fmt: skip
+def test_numbers_drawn_by_a_batch_are_those_of_one_long_draw(draw):
+    chances = torch.tensor([[0.2, 0.5, 0.3], [0.9, 0.05, 0.05]], dtype=torch.double)
+    torch.manual_seed(7)
+    want = draw(chances)
+    torch.manual_seed(7)
+    same(vmap(draw, randomness="different")(chances), want.numpy())
+    torch.manual_seed(7)
+    found = vmap(lambda _: draw(chances), randomness="same")(V)
+    same(found, np.stack([want.numpy()] * 3))
+    for randomness, said in (("error", "randomness error mode"), ("same", "same randomness")):
+        with pytest.raises(RuntimeError, match=said):
+            vmap(draw, randomness=randomness)(chances)
+
+
 def test_randomness():
     x = torch.zeros(3)
     with pytest.raises(RuntimeError, match="called random operation while in randomness error"):

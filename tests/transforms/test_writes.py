@@ -387,6 +387,12 @@ def flattened(x):
     return y
 
 
+def rolled(x):
+    y = x.roll(1)
+    y.as_strided((2,), (1,)).mul_(3)
+    return y
+
+
 @pytest.mark.parametrize("dim", [0, 1, -1])
 def test_a_new_result_lies_as_that_of_one_element(dim):
     x = torch.arange(24.0, dtype=torch.double).reshape(2, 3, 4)
@@ -394,6 +400,9 @@ def test_a_new_result_lies_as_that_of_one_element(dim):
     same(vmap(vmap(flattened, in_dims=-1), in_dims=dim)(x), 2 * x.movedim(dim, 0).mT)
     pushed = vmap(lambda x: jvp(flattened, (x,), (x,))[1], in_dims=dim)(x)
     same(pushed, 2 * x.movedim(dim, 0))
+    same(vmap(vmap(rolled), in_dims=dim)(x), torch.stack([
+        torch.stack([rolled(line) for line in rows]) for rows in x.movedim(dim, 0)
+    ]))  # fmt: skip
     steps = vmap(lambda x: torch.tensor([*x.stride(), *(x * 1).stride()]), in_dims=dim)(x)
     one = x.select(dim, 0)
     assert steps[0].tolist() == [*one.stride(), *(one * 1).stride()]

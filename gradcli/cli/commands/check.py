@@ -66,7 +66,7 @@ def check(
                 notes.append(_verdict(name, place, float(rules[place]), seen))
                 sides = sorted((seen.left, seen.right))
                 kinks.setdefault(name, {})[place] = (sides[0], sides[1])
-    also = {} if notes or not compared else agreements(job, found)
+    also = {} if notes or not compared or job.long else agreements(job, found)
     record: dict[str, Any] = {
         "checked": {"compared": compared, "max_rel_error": worst, "notes": notes, "also": also}
     }

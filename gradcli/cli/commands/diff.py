@@ -65,6 +65,12 @@ def diff(ctx: typer.Context, **given: Any) -> None:
     """
     asked = SimpleNamespace(**given)
     digits = output.read_precision(asked.precision)
+    output.check_colour(asked.color)
+    if asked.range is not None and not asked.zeros:
+        raise ValueFault(
+            "E0907", f"--range {asked.range}: without --zeros nothing is looked for",
+            help="--zeros --range A,B looks for zeros of the derivative from A to B",
+        )  # fmt: skip
     _exclusive(
         ("--along", bool(asked.along)), ("--structured", asked.structured),
         ("--taylor", asked.taylor is not None), ("--zeros", asked.zeros),
@@ -74,7 +80,7 @@ def diff(ctx: typer.Context, **given: Any) -> None:
     _exclusive(("--zeros", asked.zeros), *written)
     source, mode = inputs.read_source(asked.expression, asked.pieces, asked.file)
     limits = inputs.limits(asked.max_steps, asked.max_mem)
-    watchdog.start(asked.timeout, limits.memory or 0)
+    watchdog.start(inputs.read_seconds(asked.timeout), limits.memory or 0)
     job = _Job(prepare(source, mode), limits)
     job.read(inputs.given_texts(job.program, ctx.obj, asked.given), asked.at or ())
     if asked.taylor is not None:

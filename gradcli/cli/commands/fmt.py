@@ -19,7 +19,8 @@ Text = Annotated[
 
 def fmt(text: Text = None, pieces: options.Pieces = None, color: options.Color = "auto") -> None:
     """Example: gradcli fmt "y=x^2; (2*(y))" """
-    is_file = text is not None and os.path.isfile(text)
+    output.check_colour(color)
+    is_file = text is not None and (os.path.isfile(text) or text.endswith(".grad"))
     given = (None, text) if is_file else (text, None)
     source, mode = inputs.read_source(given[0], pieces, given[1])
     with explained():

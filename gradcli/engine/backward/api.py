@@ -15,6 +15,7 @@ from gradcli.engine.dtypes import DType, dtype_of
 from gradcli.engine.grad_mode import mode, refuse_in_transform, transformed
 from gradcli.engine.graph.node import Cotangents, Freed, Node, freed
 from gradcli.engine.graph.torch_names import shown_edges
+from gradcli.engine.graph.view_edges import Severed
 from gradcli.engine.record.rule_compiler import pull_recorded
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.attributes import Size
@@ -211,7 +212,8 @@ def _towards(
     edges = _edges(inputs)
     wanted: dict[Node, Any] = dict.fromkeys(edges)
     run(roots, cotangents, keep, create_graph, wanted)
-    return [(edge, wanted[edge]) for edge in edges]
+    # A view made where nothing is recorded has no place of its own that a gradient reaches.
+    return [(e, None if e.__class__ is Severed else wanted[e]) for e in edges]
 
 
 def _edges(inputs: Sequence[Any]) -> list[Node]:

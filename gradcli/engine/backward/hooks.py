@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
+from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import AccumulateGrad, Cotangents, Node, sharing
 from gradcli.engine.record.composite import called
+from gradcli.engine.record.cotangents import fit
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.engine.undo_log import note_write, undo
 from gradcli.ops.errors import RuntimeFault, TypeFault
@@ -64,11 +66,14 @@ def before(node: Node, g: Any, recorded: bool) -> Any:
 
 def after(node: Node, pulled: tuple[Any, ...], g: Any, recorded: bool) -> tuple[Any, ...]:
     """The cotangents ``pulled`` by a node, as its post-hooks leave them: each may replace them."""
-    parts = list(pulled)
-    shapes = [
-        r.shape if e is None and r is not None else e and e.shape
-        for r, e in zip(pulled, node.edges, strict=True)
-    ]
+    parts, shapes = [], []
+    # Where a pass goes to some places alone, only a function of the user's computes the others.
+    on = frozenset(node.edges) if node.foreign else mode.passing
+    for r, e in zip(pulled, node.edges, strict=True):
+        if e is not None and r is not None:
+            r = None if e not in on else fit(r, e.shape) if r.shape != e.shape else r
+        parts.append(r)
+        shapes.append(r.shape if e is None and r is not None else e and e.shape)
     given = shown(g)
     for hook in list(node.extra.post_hooks.values()):
         result = hook(tuple(map(_as_tensor, parts)), given)

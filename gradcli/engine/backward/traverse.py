@@ -21,6 +21,7 @@ from gradcli.engine.grad_mode import current, mode, restore
 from gradcli.engine.graph.node import AccumulateGrad, Cotangents, Freed, Node, Output, Part, freed
 from gradcli.engine.graph.view_edges import Stale
 from gradcli.engine.record.cotangents import cast, fit
+from gradcli.engine.record.piecewise_linear import zeros_of
 from gradcli.engine.record.rule_compiler import pull_recorded
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.engine.undo_log import current_log, undo
@@ -219,12 +220,15 @@ def _walk_plain(order: list[Node], arrived: dict[Node, Any], gone: Freed | None)
     """
     pop = arrived.pop
     branches, careful = mode.branches, False
+    zeroed = zeros_of(order, None, collect, arrived)
     node = None
     try:
         for node in order:
             g = pop(node, None)
             if g is None and not node.foreign:  # that runs all the same: nothing may mean zeros
-                continue
+                if node not in zeroed:
+                    continue
+                g = zeroed.at(node, False)
             step = node.step
             if step is not None and not (careful and node.op.kind in CHOSEN):
                 step(node, g, arrived, gone)
@@ -255,11 +259,12 @@ def _walk_towards(
     """The plain pass that brings gradients to wanted places alone."""
     branches, careful = mode.branches, False
     order, runs = _only_towards(wanted, order)
+    zeroed = zeros_of(order, wanted, collect, arrived)
     pop = arrived.pop
     for node in order:
         g = pop(node, None)
         if node in wanted:
-            wanted[node] = g
+            wanted[node] = zeroed.at(node, False) if g is None and node in zeroed else g
             if node not in runs:
                 continue
         if g is not None or node.foreign:
@@ -347,6 +352,7 @@ def _walk(
         if accumulates:
             runs.update(captures)
     waits = _waits(order, roots, None if wanted is None else captures)
+    zeroed = zeros_of(order, wanted, collect, arrived)
     to_leaf = None if accumulates else wanted
     branches, careful = mode.branches, False
     passing = Pass(order)
@@ -361,7 +367,7 @@ def _walk(
                 leaf: Any = root
                 arrive_at_leaf(leaf, arrived.pop(leaf), recorded, to_leaf)
     for node in order:
-        if node.__class__ is AccumulateGrad:
+        if node.leaf:  # a Severed view has hooks for nothing
             continue
         if recorded and budget.on:
             charge(RECORDED)
@@ -372,6 +378,8 @@ def _walk(
             if node.ports is not None and g is None:
                 g = Cotangents([None] * len(node.outputs))
             captured = captures.get(node, ())
+            if g is None and node in zeroed:
+                g = zeroed.at(node, recorded)
             on = runs is None or node in runs
             pulled = _pull_watched(node, g, gone, recorded, wanted, captured, on, careful)
         if branches and node.masks:
@@ -389,7 +397,10 @@ def _walk(
             if edge in waits:
                 waits[edge] -= 1
                 if not waits[edge]:
-                    arrive_at_leaf(edge, arrived.pop(edge, None), recorded, to_leaf)
+                    total = arrived.pop(edge, None)
+                    if total is None and edge in zeroed:
+                        total = zeroed.at(edge, recorded)
+                    arrive_at_leaf(edge, total, recorded, to_leaf)
 
 
 def _pull_watched(

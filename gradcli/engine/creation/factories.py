@@ -358,7 +358,7 @@ def like(make: Any, drawn: bool = False) -> Any:
 
     def create(
         input: Tensor, *value: Any, dtype: Any = None, requires_grad: bool = False,
-        device: Any = None, **named: Any,
+        device: Any = None, memory_format: Any = None, **named: Any,
     ) -> Any:  # fmt: skip
         rank = getattr(input, "__gradcli_rank__", 0)
         if not isinstance(input, Plain) and not (drawn and rank > 1):

@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 import os
 from _thread import RLock
+from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -128,7 +129,14 @@ def _sine_and_cosine(x: Any) -> tuple[Any, Any]:
     return (np.where(eighth & 4, -sine, sine), np.where((eighth - 2) & 4, cosine, -cosine))
 
 
-drawing: ContextVar[Any] = ContextVar("drawing", default=None)
+class Drawing(NamedTuple):
+    """How random tensors are made inside vmap: ``of(make, shape)``, by what vmap says of them."""
+
+    of: Callable[[Callable[[tuple[int, ...]], Any], tuple[int, ...]], Any]
+    randomness: str  # "error", "same" or "different"
+
+
+drawing: ContextVar[Drawing | None] = ContextVar("drawing", default=None)
 """How random tensors are made inside the innermost vmap that this thread runs; None outside."""
 _MASK24, _MASK53 = (1 << 24) - 1, (1 << 53) - 1
 

@@ -58,7 +58,46 @@ def drawn(
 def _made(make: Callable[[tuple[Any, ...]], Tensor], shape: tuple[Any, ...]) -> Tensor:
     """A random tensor of a shape, by ``make``: inside vmap as that says of random numbers."""
     inside = random.drawing.get()
-    return make(shape) if inside is None else inside(make, shape)
+    return make(shape) if inside is None else inside.of(make, shape)
+
+
+def _refuse_same(*parameters: Any) -> None:
+    """Raise RuntimeFault (E0414) for parameters that are a batch, where all draw the same."""
+    inside = random.drawing.get()
+    if inside is None or inside.randomness != "same":
+        return
+    for value in parameters:
+        while hasattr(value, "content"):
+            if value.batch:
+                raise RuntimeFault(
+                    "E0414",
+                    "Vmap does not currently support same randomness with a batched tensor input",
+                    help='draw the numbers outside, or write randomness="different"',
+                )
+            value = value.content
+
+
+def _numbers_of(value: Any) -> Any:
+    """The tensor with the numbers of every element, where a value is a batch."""
+    while not isinstance(value, Plain):
+        value = value.content
+    return value
+
+
+def _chosen(choose: Callable[[np.ndarray], np.ndarray], input: Tensor, dtype: DType) -> Tensor:
+    """What ``choose`` draws by the numbers of ``input``, whose leading dimensions it keeps."""
+
+    def of(value: Any) -> Any:
+        return wrap(choose(value.array)[()], dtype) if isinstance(value, Plain) else value.over(of)
+
+    value: Any = input.detach()
+    if random.drawing.get() is not None:  # inside vmap: each its own, unless all draw the same
+        _refuse_same(input)
+        value = value + _made(lambda shape: wrap(np.zeros(shape), float64), tuple(input.shape)).to(
+            value.dtype
+        )
+    result: Tensor = of(value)
+    return result
 
 
 def _drawing(draw: str) -> Any:
@@ -92,7 +131,8 @@ def normal(
     As in PyTorch the derivative by a mean or a deviation is 0: ``mean + std * randn_like(mean)``
     has one.
     """
-    if isinstance(std, Tensor) and (std.detach() < 0).any():
+    _refuse_same(mean, std)
+    if isinstance(std, Tensor) and (_numbers_of(std.detach()) < 0).any():
         raise RuntimeFault("E0304", "normal expects all elements of std >= 0.0")
     if not isinstance(std, Tensor) and std < 0:
         raise RuntimeFault("E0304", f"normal expects std >= 0.0, but found std {std}")
@@ -170,6 +210,17 @@ def randperm(
 rand_like, randn_like = like(rand, True), like(randn, True)
 
 
+def randint_like(
+    input: Tensor, low: int, high: int | None = None, *, dtype: Any = None,
+    requires_grad: bool = False, device: Any = None, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    """Random whole numbers in the shape and the dtype of ``input``, as ``randint`` draws them."""
+    low, high = (0, low) if high is None else (low, high)
+    kept = input.dtype if dtype is None else dtype
+    shape = tuple(input.shape)
+    return randint(low, high, shape, dtype=kept, requires_grad=requires_grad, device=device)
+
+
 # ---- Choices -------------------------------------------------------------------------------------
 
 
@@ -185,11 +236,9 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
     """
     chance: Any = input.detach() if p is None else p
     one = not isinstance(chance, Tensor)
-    known = chance
-    while not one and not isinstance(known, Plain):  # every number of a batch
-        known = known.content
+    _refuse_same(input if p is None else p)
     low = high = chance if one else 0
-    if not one and known.numel():
+    if not one and (known := _numbers_of(chance)).numel():
         low, high = known.min().item(), known.max().item()
     if not (low >= 0 and high <= 1):
         raise RuntimeFault(
@@ -213,26 +262,28 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
         >>> gradcli.poisson(gradcli.zeros(2))
         tensor([0., 0.])
     """
-    rates = input.detach().array
-    if not np.all(rates >= 0):
-        raise RuntimeFault("E0304", "invalid Poisson rate, expected rate to be non-negative")
-    source = generator or random.generator()
-    before, used = source.get_state(), 0
 
-    def uniform() -> Iterator[float]:
-        nonlocal used
-        while True:
-            for u in source.uniform(4096, True).tolist():
-                used += 1
-                yield u
+    def counts(rates: np.ndarray) -> np.ndarray:
+        if not np.all(rates >= 0):
+            raise RuntimeFault("E0304", "invalid Poisson rate, expected rate to be non-negative")
+        source = generator or random.generator()
+        before, used = source.get_state(), 0
 
-    stream = uniform()
-    counts = [_poisson(rate, stream) for rate in rates.ravel().tolist()]
-    source.set_state(before)  # only those that were taken count as drawn
-    for start in range(0, used, 4096):
-        source.uniform(min(4096, used - start), True)
-    out = wrap(np.array(counts, rates.dtype).reshape(rates.shape)[()], input.dtype)
-    return _from(input, out, "PoissonBackward0")
+        def uniform() -> Iterator[float]:
+            nonlocal used
+            while True:
+                for u in source.uniform(4096, True).tolist():
+                    used += 1
+                    yield u
+
+        stream = uniform()
+        found = [_poisson(rate, stream) for rate in rates.ravel().tolist()]
+        source.set_state(before)  # only those that were taken count as drawn
+        for start in range(0, used, 4096):
+            source.uniform(min(4096, used - start), True)
+        return np.array(found, rates.dtype).reshape(rates.shape)
+
+    return _from(input, _chosen(counts, input, input.dtype), "PoissonBackward0")
 
 
 def _poisson(rate: float, uniform: Iterator[float]) -> float:
@@ -271,34 +322,40 @@ def multinomial(
         >>> gradcli.multinomial(gradcli.tensor([0.0, 1.0, 0.0]), 1)
         tensor([1])
     """
-    weights = input.detach().array
-    places = weights.shape[-1] if weights.ndim else 0
+    places = input.shape[-1] if len(input.shape) else 0
     if num_samples < 1:
         raise RuntimeFault("E0304", "cannot sample n_sample <= 0 samples")
     if not replacement and num_samples > places:
         raise RuntimeFault(
             "E0304", "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
         )
-    if not np.all(np.isfinite(weights)) or np.any(weights < 0):
-        raise RuntimeFault(
-            "E0304", "probability tensor contains either `inf`, `nan` or element < 0"
-        )
-    if np.any(np.sum(weights, -1) <= 0):
-        raise RuntimeFault("E0304", "invalid multinomial distribution (sum of probabilities <= 0)")
-    rows = weights.shape[:-1]
-    charge_shape((*rows, num_samples))
-    if replacement and num_samples > 1:
+
+    def places_of(weights: np.ndarray) -> np.ndarray:
+        if not np.all(np.isfinite(weights)) or np.any(weights < 0):
+            raise RuntimeFault(
+                "E0304", "probability tensor contains either `inf`, `nan` or element < 0"
+            )
+        if np.any(np.sum(weights, -1) <= 0):
+            raise RuntimeFault(
+                "E0304", "invalid multinomial distribution (sum of probabilities <= 0)"
+            )
+        rows = weights.shape[:-1]
+        charge_shape((*rows, num_samples))
         source = generator or random.generator()
-        numbers = source.uniform(math.prod(rows) * num_samples, True).reshape(-1, num_samples)
-        heights = np.cumsum(weights.reshape(-1, places).astype(np.float64), -1)
-        heights /= heights[:, -1:]
-        chosen = [np.searchsorted(h, u) for h, u in zip(heights, numbers, strict=True)]
-        return wrap(np.reshape(np.array(chosen, np.int64), (*rows, num_samples)), int64)
-    waits = _waits(tuple(input.shape), 1.0, input.dtype, generator).array
-    with np.errstate(divide="ignore", invalid="ignore"):
-        np.divide(weights, waits, out=waits)
-    order = np.argsort(np.negative(waits, out=waits), -1, kind="stable")[..., :num_samples]
-    return wrap(order.astype(np.int64), int64)
+        if replacement and num_samples > 1:
+            numbers = source.uniform(math.prod(rows) * num_samples, True).reshape(-1, num_samples)
+            heights = np.cumsum(weights.reshape(-1, places).astype(np.float64), -1)
+            heights /= heights[:, -1:]
+            chosen = [np.searchsorted(h, u) for h, u in zip(heights, numbers, strict=True)]
+            return np.reshape(np.array(chosen, np.int64), (*rows, num_samples))
+        waits = (-np.log1p(-source.uniform(weights.size, True))).astype(weights.dtype)
+        waits = waits.reshape(weights.shape)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            np.divide(weights, waits, out=waits)
+        order = np.argsort(np.negative(waits, out=waits), -1, kind="stable")[..., :num_samples]
+        return order.astype(np.int64)
+
+    return _chosen(places_of, input, int64)
 
 
 def _waits(shape: tuple[Any, ...], rate: float, dtype: DType, generator: Any) -> Tensor:
@@ -362,6 +419,15 @@ def log_normal_(
     return self.copy_(drawn("normal", shape, self.dtype, generator, mean, std).exp())
 
 
+def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
+    """Write how many trials of probability ``p`` it takes until one succeeds."""
+    _numbers("geometric_", p)
+    if not 0 < p < 1:
+        raise RuntimeFault("E0304", f"geometric_ expects p to be in (0, 1), but got p={p}")
+    numbers = rand(tuple(self.shape), dtype=float64, generator=generator)
+    return self.copy_((numbers.log() / math.log1p(-p)).ceil())
+
+
 def random_(
     self: Tensor, low: int | None = None, high: int | None = None, *, generator: Any = None
 ) -> Tensor:
@@ -403,6 +469,8 @@ def seed() -> int:
     return random.generator().manual_seed(random.system_seed()).initial_seed()
 
 
-IN_PLACE = (uniform_, normal_, bernoulli_, exponential_, cauchy_, log_normal_, random_)
+IN_PLACE = (
+    uniform_, normal_, bernoulli_, exponential_, cauchy_, log_normal_, random_, geometric_,
+)  # fmt: skip
 for _method in (*IN_PLACE, bernoulli, multinomial):
     setattr(Tensor, _method.__name__, _method)

@@ -22,18 +22,22 @@ _HOLDS_PLACES = frozenset(
 """Nodes that save in PyTorch the places they took entries from, and are freed with those."""
 
 
-def called(value: Any, name: str, *inputs: Any) -> Any:
+def called(value: Any, name: str, *inputs: Any, leads: Any = None) -> Any:
     """``value``, whose node now shows as ``name``; what is no recorded Tensor is left alone.
 
     PyTorch has one node where gradcli composes several operators (``addcdiv`` is a sum of a
     quotient): the last of them carries the name, and points at the nodes of ``inputs`` where any
-    are given. Numbers among them have no place in PyTorch's node; None holds a place.
+    are given. Numbers among them have no place in PyTorch's node; None holds a place. ``leads`` is
+    an input to which the gradient still leads where the slope does not change with it: see
+    ``piecewise_linear``.
     """
     if isinstance(value, Plain) and not value.is_leaf:
         params = more(value.edge).params
         params["called"] = name
         if name in _HOLDS_PLACES:
             runs_once(value)
+        if isinstance(leads, Plain) and leads.edge is not None:
+            params["backward"] = f"{name[:-1]}Backward0", leads.edge
         if inputs:
             params["called_on"] = tuple(
                 None if i is None else i.edge for i in inputs if i is None or isinstance(i, Plain)
@@ -76,7 +80,7 @@ def by_element(function: Any) -> Any:
 
     @functools.wraps(function)
     def call(*args: Any, **options: Any) -> Any:
-        for value in args:
+        for value in (*args, *options.values()):
             each = getattr(value, "each_of", None)
             if each is not None and (found := each(call, args, options)) is not NotImplemented:
                 return found

@@ -328,7 +328,7 @@ def _recording(
 
 def _may_be_view(op: Operator) -> bool:
     """Whether the result may share its input's memory, or be the input itself."""
-    return op.kind == "linear" and op.arity == 1 and not op.entrywise
+    return op.kind == "linear" and op.arity == 1 and (op.moves == "view" or not op.entrywise)
 
 
 def _saving(

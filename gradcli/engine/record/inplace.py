@@ -313,7 +313,6 @@ def _before_write(target: Tensor, one_number: bool = False, index: Any = None) -
     is written, if that is a basic index.
     """
     array = target.own_array()
-    base = target.meta.base if target.meta is not None else None
     shared = _share_memory(array)
     if not array.flags.writeable and array.base is not None:
         # NumPy protects what diagonal and expand give, PyTorch does not. Memory that its owner
@@ -324,13 +323,24 @@ def _before_write(target: Tensor, one_number: bool = False, index: Any = None) -
         raise _written_twice()
     if undo.on:
         note_write(array, index)
-    old = target._alias(target.edge)
-    # A write to a view passes by hooks of the view, and by the function that gave a pure one.
-    passes = mode.watching or (old.edge is not None and old.edge.foreign)
-    if passes and current().grad and base is not None and None not in (base.edge, old.edge):
-        _read_again(old, base)
+    old = target._alias(edge_before_write(target))
     old.meta = Meta(target._meta().version)
     return old
+
+
+def edge_before_write(target: Tensor) -> Any:
+    """Where in the graph comes from what ``target`` holds, which is about to be written to.
+
+    A write to a view passes by hooks of the view, and by the function that gave a pure one.
+    """
+    edge = target.edge
+    base = target.meta.base if target.meta is not None else None
+    passes = mode.watching or (edge is not None and edge.foreign)
+    if passes and current().grad and base is not None and None not in (base.edge, edge):
+        old = target._alias(edge)
+        _read_again(old, base)
+        return old.edge
+    return edge
 
 
 def _share_memory(array: Any) -> bool:

@@ -14,6 +14,8 @@ from typing import Any
 
 from gradcli.engine.grad_mode import current, no_grad
 from gradcli.engine.record.apply import NUMBERS
+from gradcli.engine.record.inplace import overlap
+from gradcli.engine.tensor.conj_view import in_memory
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
 from gradcli.ops.operator import Operator
@@ -27,7 +29,8 @@ def into(
 
     ``out`` keeps its dtype and takes the result's shape: silently where it was empty, else with a
     warning. Raises RuntimeFault (E0405) where something requires a gradient, (E0309) for a dtype
-    that cannot hold the result, TypeFault (E0303) where ``out`` is no tensor.
+    that cannot hold the result, (E0409) where ``out`` and an argument share some entries, TypeFault
+    (E0303) where ``out`` is no tensor.
     """
     targets = out if isinstance(out, tuple | list) else (out,)
     followed = [
@@ -50,7 +53,10 @@ def into(
     for target in targets:
         if not isinstance(target, Plain):
             raise TypeFault("E0303", f"out must be a tensor, got {type(target).__name__}")
-    given = (*args, *options.values(), *targets)
+    operands: list[Any] = []
+    for value in args:
+        operands += value if isinstance(value, list | tuple) else (value,)
+    given = (*operands, *options.values(), *targets)
     if current().grad and any(isinstance(v, Tensor) and v.requires_grad for v in given):
         name = getattr(function, "__name__", None) or getattr(function, "name", "this")
         raise RuntimeFault(
@@ -59,6 +65,10 @@ def into(
             "but one of the arguments requires grad.",
             help="leave out= away, or detach() the arguments",
         )
+    op = getattr(function, "operator", function)
+    if not isinstance(op, Operator) or op.entrywise or op.moves:
+        for target in targets:
+            overlap(target, *operands)
     with no_grad():
         result = function(*args, **options)
         parts = result if isinstance(result, tuple) else (result,)
@@ -90,7 +100,7 @@ def _write(target: Tensor, part: Tensor) -> None:
             UserWarning,
             stacklevel=5,
         )
-    target.array = part.array.astype(target.dtype.numpy)
+    target.array = in_memory(target, part.array.astype(target.dtype.numpy))
 
 
 _NUMPY = {

@@ -14,6 +14,7 @@ from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import Freed, Node, Part, freed, verify
 from gradcli.engine.record.cotangents import cast, fit
+from gradcli.engine.record.piecewise_linear import leading
 from gradcli.engine.record.saved_values import saved_properties
 from gradcli.ops.operator import Operator, is_number
 from gradcli.ops.read import on_arrays
@@ -248,4 +249,9 @@ def pull_recorded(node: Node, g: Any, wrap: Callable[[Any, DType, Node], Any]) -
         pull = _assemble_recorded(op, cls.numbers, cls.is_complex)
         cls.pull_recorded = staticmethod(pull)
     result: tuple[Any, ...] = pull(node, g, wrap)
-    return result
+    extra = node.extra
+    composed = None if extra is None else extra.params.get("backward")
+    if composed is not None:
+        return leading(result, *composed)
+    name = op.node.get("backward")
+    return result if name is None else leading(result, name, node.edges[0])

@@ -15,7 +15,7 @@ from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import Freed, Node
 from gradcli.engine.tensor.storage import Version
 from gradcli.engine.tensor.tensor import Tensor, wrap
-from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.errors import AssertionFault, RuntimeFault, TypeFault
 
 
 class PackedTensor:
@@ -244,14 +244,44 @@ class save_on_cpu(saved_tensors_hooks):
 
 
 class allow_mutation_on_saved_tensors(saved_tensors_hooks):
-    """Inside, what graphs save is copied, so that writing to it in place is no error."""
+    """Inside, what graphs save is copied, so that writing to it in place is no error.
+
+    Such a graph is for backward passes inside too. Raises RuntimeFault (E0407) inside another;
+    AssertionFault (E0407) for a backward pass that comes after.
+    """
 
     def __init__(self) -> None:
-        super().__init__(lambda t: t.clone(), lambda t: t)
+        super().__init__(self._copied, self._given)
+        self.open = False
 
     def __enter__(self) -> allow_mutation_on_saved_tensors:
+        owners = (getattr(pack, "__self__", None) for pack, _ in mode.saving)
+        if any(isinstance(owner, allow_mutation_on_saved_tensors) for owner in owners):
+            raise RuntimeFault(
+                "E0407", "allow_mutation_on_saved_tensors contexts cannot be nested",
+                help="the outer one allows it here too",
+            )  # fmt: skip
         super().__enter__()
+        self.open = True
         return self
+
+    def __exit__(self, *exc: object) -> None:
+        super().__exit__(*exc)
+        self.open = False
+
+    def _copied(self, value: Tensor) -> Tensor:
+        result: Tensor = value.clone()
+        return result
+
+    def _given(self, value: Tensor) -> Tensor:
+        if not self.open:
+            raise AssertionFault(
+                "E0407",
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in "
+                "which the graph was originally recorded.",
+                help="call backward() inside the same `with`",
+            )
+        return value
 
     def clear(self) -> None:
         """Accepted for programs that call it: copies belong to their nodes and go with them."""

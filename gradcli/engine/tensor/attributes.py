@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
+from gradcli.engine.undo_log import owner_of
 from gradcli.ops.dims import normal_dim
 
 
@@ -40,9 +41,7 @@ class Storage:
     __slots__ = ("array",)
 
     def __init__(self, array: np.ndarray) -> None:
-        while isinstance(array.base, np.ndarray):
-            array = array.base
-        self.array = array
+        self.array: np.ndarray = owner_of(array)
 
     def data_ptr(self) -> int:
         """The address of its first byte."""

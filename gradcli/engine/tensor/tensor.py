@@ -24,7 +24,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.dtypes import DType
-from gradcli.engine.grad_mode import current, mode, refuse_in_transform, transformed
+from gradcli.engine.grad_mode import current, hidden, mode, refuse_in_transform, transformed
 from gradcli.engine.graph.node import (
     AccumulateGrad,
     Handle,
@@ -41,7 +41,7 @@ from gradcli.engine.tensor.attributes import Facts
 from gradcli.engine.tensor.conversion import Conversions, Numbers
 from gradcli.engine.tensor.storage import InferenceMeta, Meta, Slots, TwinMeta
 from gradcli.ops import OPERATORS
-from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
 
 _new = object.__new__
 _GRAD_DTYPE = "_gradcli_grad_dtype"
@@ -248,7 +248,13 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
 
     @property
     def data(self) -> Tensor:
-        """The same memory outside the graph; writes through it are not tracked."""
+        """The same memory outside the graph; writes through it are not tracked.
+
+        Inside nested transforms it is constant to the innermost alone, as in PyTorch.
+        """
+        inside: Tensor | None = hidden(self)
+        if inside is not None:
+            return inside
         out = self._alias()
         out.meta = InferenceMeta() if self.is_inference() else None
         return out
@@ -360,7 +366,11 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 resting.grad = self.meta.grad
                 self.edge, self.meta.resting, self.meta.grad = resting, None, None
             elif self.edge.__class__ is not AccumulateGrad:
+                before = None if self.meta is None else self.grad
                 self.edge = AccumulateGrad(self)
+                self.edge.grad = before
+                if self.meta is not None:
+                    self.meta.grad = self.meta.kept = None
                 if _GRAD_DTYPE in self.__dict__:
                     self.edge.dtype = self.grad_dtype
                 if (hooks := self.__dict__.pop(_WAITING, None)) is not None:
@@ -443,8 +453,13 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 "these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
                 "function in torch/optim/optimizer.py as the solution.",
             )
+        if self.edge.__class__ is AccumulateGrad:
+            return self._require(False)
         self._meta()  # who saved this tensor looks whether it is still in the graph
-        self.edge = None
+        if (hooks := self._backward_hooks) is not None:
+            self.__dict__[_WAITING] = hooks
+        inside: Tensor | None = hidden(self, argument=False)
+        self.edge = None if inside is None else inside.edge
         return self
 
     def cpu(self) -> Tensor:
@@ -523,8 +538,14 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
     def __hash__(self) -> int:
         return id(self)
 
+    def _refuse_copy(self) -> None:
+        """Raise UnwrittenFault (E0412) for what a transform differentiates by."""
+        if any(self is own for transform in transformed.by for own in transform.arguments):
+            raise UnwrittenFault("E0412", "Cannot access storage of a value of a transform")
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         """A leaf of its own with the same numbers, and the same gradient."""
+        self._refuse_copy()
         if not self.is_leaf:
             raise RuntimeFault(
                 "E0404",
@@ -551,6 +572,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Pickled as its array, with what the user has set on it; it comes back as a leaf, also
         where it was computed."""
+        self._refuse_copy()
         made = _unpickled, (type(self), np.asarray(self.array), self.requires_grad)
         return (*made, self.__dict__) if self.__dict__ else made
 

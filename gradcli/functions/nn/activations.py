@@ -99,7 +99,9 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: b
     elif (min_val, max_val) == (-1.0, 1.0):
         return _O["hardtanh"](input)
     held = _O["where"](input >= max_val, max_val, input)
-    return called(_O["where"](input <= min_val, min_val, held), "HardtanhBackward0", input)
+    return called(
+        _O["where"](input <= min_val, min_val, held), "HardtanhBackward0", input, leads=input
+    )
 
 
 def _whole_bounds(input: Any, *bounds: float) -> tuple[int, ...]:
@@ -191,7 +193,12 @@ def hardswish(input: Any, inplace: bool = False) -> Any:
 def hardshrink(input: Any, lambd: float = 0.5) -> Any:
     """``input`` where it is further from 0 than ``lambd``, else 0."""
     check_floating(input, "hardshrink_cpu", True)
-    return called(_O["where"](_O["abs"](input) <= lambd, 0.0, input), "HardshrinkBackward0", input)
+    return called(
+        _O["where"](_O["abs"](input) <= lambd, 0.0, input),
+        "HardshrinkBackward0",
+        input,
+        leads=input,
+    )
 
 
 def softshrink(input: Any, lambd: float = 0.5) -> Any:
@@ -203,7 +210,7 @@ def softshrink(input: Any, lambd: float = 0.5) -> Any:
         )
     moved = _O["where"](input > 0, input - lambd, input + lambd)
     out = _O["where"](_O["abs"](input) <= lambd, 0.0, moved)
-    return called(out, "SoftshrinkBackward0", input)
+    return called(out, "SoftshrinkBackward0", input, leads=input)
 
 
 def tanhshrink(input: Any) -> Any:
@@ -214,7 +221,12 @@ def tanhshrink(input: Any) -> Any:
 def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
     """``input`` where it is above the threshold, else ``value``."""
     refuse_derivative("threshold", threshold=threshold, value=value)
-    out = called(_O["where"](input <= threshold, float(value), input), "ThresholdBackward0", input)
+    out = called(
+        _O["where"](input <= threshold, float(value), input),
+        "ThresholdBackward0",
+        input,
+        leads=input,
+    )
     return input.copy_(out) if inplace else out
 
 
@@ -247,7 +259,11 @@ def prelu(input: Any, weight: Any) -> Any:
     else:
         weight = _O["reshape"](weight, ())
     return called(
-        _O["where"](input > 0, input, weight * input), "PreluKernelBackward0", input, weight
+        _O["where"](input > 0, input, weight * input),
+        "PreluKernelBackward0",
+        input,
+        weight,
+        leads=input,
     )
 
 
@@ -261,7 +277,9 @@ def rrelu(
         below = _O["where"](input > 0, 0, 1).detach().bool()
         drawn = rand((int(below.sum()),), dtype=float64) * (upper - lower) + lower
         slope = ones_like(input).masked_scatter(below, drawn.to(input.dtype))
-    out = called(_O["where"](input > 0, input, input * slope), "RreluWithNoiseBackward0", input)
+    out = called(
+        _O["where"](input > 0, input, input * slope), "RreluWithNoiseBackward0", input, leads=input
+    )
     return input.copy_(out) if inplace else out
 
 

@@ -51,7 +51,7 @@ def nll_loss(
     if kept is None and weight is None:
         loss = -picked
         if reduction == "mean":
-            return called(loss.mean(), name, input)
+            return called(loss.mean(), name, input, leads=input)
     else:
         weights = ones(safe.shape, dtype=input.dtype) if weight is None else weight[safe]
         loss = -picked * weights
@@ -59,8 +59,8 @@ def nll_loss(
             weights = weights * kept.to(input.dtype)
             loss = _O["where"](kept, loss, 0.0)  # no slope, even where none counts: 0/0
         if reduction == "mean":
-            return called(loss.sum() / weights.sum(), name, input)
-    return reduced(loss if input.ndim > 1 else loss.squeeze(0), reduction, name, input)
+            return called(loss.sum() / weights.sum(), name, input, leads=input)
+    return reduced(loss if input.ndim > 1 else loss.squeeze(0), reduction, name, input, leads=input)
 
 
 def _classes(classes: Any, count: int, ignored: int) -> tuple[Any, Any]:

@@ -24,8 +24,8 @@ __all__ = [
 ]  # fmt: skip
 
 
-def reduced(loss: Any, reduction: str, name: str = "", *inputs: Any) -> Any:
-    """The loss as ``reduction`` says, shown as the node ``name`` of ``inputs``.
+def reduced(loss: Any, reduction: str, name: str = "", *inputs: Any, leads: Any = None) -> Any:
+    """The loss as ``reduction`` says, shown as the node ``name`` of ``inputs``: see ``called``.
 
     Raises ValueFault (E0304) for another word.
     """
@@ -34,7 +34,7 @@ def reduced(loss: Any, reduction: str, name: str = "", *inputs: Any) -> Any:
             "E0304", f"{reduction} is not a valid value for reduction", help="none, mean or sum"
         )
     out = loss if reduction == "none" else _O[reduction](loss)
-    return called(out, name, *inputs) if name else out
+    return called(out, name, *inputs, leads=leads) if name else out
 
 
 def chosen(size_average: Any, reduce: Any, reduction: str) -> str:

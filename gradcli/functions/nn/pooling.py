@@ -112,7 +112,7 @@ def _largest(
     apart    whether no two windows share an entry
     """
     found = _O["reshape"](found, (*found.shape[:-rank], math.prod(found.shape[-rank:])))
-    values = called(_read(input, found, at, rank, apart), name, *(input,) * (rank > 1))
+    values = called(_read(input, found, at, rank, apart), name, *(input,) * (rank > 1), leads=input)
     return values, _flat_places(found, at, tuple(input.shape[-rank:])) if indices else None
 
 
@@ -185,7 +185,8 @@ def _avg_pool(
         share = _O["sum"](windows(counted, sizes, steps, one)[0], dims)
     else:
         share = math.prod(sizes)
-    return called(total / share, f"AvgPool{rank}DBackward0" if rank > 1 else "SqueezeBackward1")
+    name = f"AvgPool{rank}DBackward0" if rank > 1 else "SqueezeBackward1"
+    return called(total / share, name, leads=input)
 
 
 def avg_pool1d(
@@ -276,7 +277,8 @@ def _wanted(input: Any, output_size: Any, rank: int) -> tuple[int, ...]:
 
 def _adaptive_avg(input: Any, output_size: Any, rank: int) -> Any:
     out = averaged(input, _wanted(input, output_size, rank))
-    return called(out, f"AdaptiveAvgPool{rank}DBackward0" if rank > 1 else "SqueezeBackward1")
+    name = f"AdaptiveAvgPool{rank}DBackward0" if rank > 1 else "SqueezeBackward1"
+    return called(out, name, leads=input)
 
 
 def _adaptive_max(input: Any, output_size: Any, rank: int, indices: bool) -> Any:

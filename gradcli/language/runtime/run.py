@@ -15,10 +15,12 @@ import numpy as np
 from gradcli.engine.grad_mode import mode
 from gradcli.language.compile.resolve import Checked, check
 from gradcli.language.diagnostics.parsing import parse
+from gradcli.language.diagnostics.render import did_you_mean
 from gradcli.language.limits.sizes import OUTPUT_LIMIT
 from gradcli.language.runtime.walk import walked
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.source import Source
+from gradcli.ops.errors import ValueFault
 from gradcli.ops.memory_budget import no_collection, put_back, set_budget
 
 if TYPE_CHECKING:
@@ -116,6 +118,20 @@ class Program:
     def takes(self, name: str) -> bool:
         """Whether a value for ``name`` would be used: the text reads it and does not define it."""
         return name in self.names.outer
+
+    def result(self, outcome: Outcome, of: str | None = None) -> Any:
+        """What a run computed: the variable ``of``, the last expression, or else what the last line
+        assigned; None where there is neither. Raises ValueFault (E0910)."""
+        if of is not None:
+            if of not in outcome.variables:
+                raise ValueFault(
+                    "E0910", f"--of {of}: the program leaves no variable of that name",
+                    help=did_you_mean(of, outcome.variables, None),
+                )  # fmt: skip
+            return outcome.variables[of]
+        if outcome.value is None and self.names.last_assigned:
+            return outcome.variables.get(self.names.last_assigned)
+        return outcome.value
 
     def node_at(self, line: int) -> n.Node | None:
         """The tree node that a line number of generated code stands for, after a run."""

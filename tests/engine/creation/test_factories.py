@@ -179,3 +179,15 @@ def test_a_tensor_of_tensors():
     assert torch.tensor([torch.ones(1), torch.ones(1, 1)]).tolist() == [1, 1]
     with pytest.raises(ValueError, match="only one element tensors"):
         torch.tensor([torch.ones(2), [3, 4]])
+
+
+def test_whole_numbers_like_a_tensor_and_trials_until_one_succeeds():
+    torch.manual_seed(0)
+    like = torch.randint_like(torch.zeros(2, 3), 5, 9)
+    assert like.dtype is torch.float32
+    assert set(like.flatten().tolist()) <= {5, 6, 7, 8}
+    torch.manual_seed(0)  # PyTorch's numbers
+    assert torch.zeros(5).geometric_(0.3).tolist() == [1, 1, 3, 1, 2]
+    with pytest.raises(RuntimeError, match="geometric_ expects p"):
+        torch.zeros(5).geometric_(1.0)
+    assert torch.zeros_like(like, memory_format=torch.preserve_format).shape == (2, 3)

@@ -285,7 +285,7 @@ def test_a_dirty_input_that_is_not_returned():
     with pytest.raises(RuntimeError, match="were not returned as output") as fault:
         f.apply(leaf() * 1)
     assert fault.value.code == "E0412"
-    with pytest.raises(TypeError, match="got float"):
+    with pytest.raises(RuntimeError, match="got float"):
         made(lambda ctx, a: ctx.mark_non_differentiable(3.0)).apply(leaf())
 
 

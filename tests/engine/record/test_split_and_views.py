@@ -179,3 +179,20 @@ def test_windows_that_overlap_follow_a_write_to_their_base_or_a_part(windows, wr
 def test_windows_that_overlap_are_not_written_entry_by_entry(write):
     with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
         write(torch.tensor([1.0, 2.0, 3.0], requires_grad=True) * 1)
+
+
+@pytest.mark.parametrize("function", [
+    torch.diag, lambda x: x.diff(0), lambda x: x[:, :0].diff(), torch.chain_matmul,
+    lambda x: x.long().nan_to_num(), lambda x: x.bool().sign(), lambda x: x.bool().sgn(),
+])  # fmt: skip
+def test_what_gives_a_copy_shares_no_memory(function):
+    x = torch.ones(2, 2, requires_grad=True) * 1
+    found = function(x)
+    before = found.tolist()
+    x.mul_(3)
+    assert found.tolist() == before
+    assert (found._base, x.tolist()) == (None, [[3, 3], [3, 3]])
+    for kind in (torch.int64, torch.bool):
+        whole = torch.ones(2, 2).to(kind)
+        function(whole).zero_()
+        assert whole.all()

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import gradcli
+from tests.behaviours.snippets import cells, printed
 from tests.engine.tensor.view_cases import CASES, MODES, outcome
 from tests.support.oracles import load
+from tests.support.recorded import difference
 
 RECORD = load("views")
+CELLS = cells([Path(__file__).with_name("storage_cells.py")])
+STORAGE = load("storage")["cases"]
 # PyTorch fails in backward where a number was written through an expanded view; gradcli does not.
 APART = {("enable_grad", "enable_grad", "computed", "expand", "zero_")}
 
@@ -16,6 +22,15 @@ APART = {("enable_grad", "enable_grad", "computed", "expand", "zero_")}
 def test_the_recording_is_of_these_cases():
     assert RECORD["made_with"]["torch"] == "2.13.0"
     assert len(RECORD["cases"]) == len(CASES)
+
+
+def test_the_recording_is_of_these_cells():
+    assert list(STORAGE) == list(CELLS)
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_prints_what_pytorch_prints(name):
+    assert not difference(printed(gradcli, CELLS[name]), STORAGE[name])
 
 
 @pytest.mark.parametrize("made", MODES)

@@ -1,0 +1,81 @@
+"""Recorded gradients of operators that are linear between their kinks: they lead to the input too.
+
+    y = relu(x)     g = grad(y.sum(), x, create_graph=True)     grad(g.sum(), x) is zeros
+
+The slope does not change with x, and where nothing else needs a gradient the rule leaves none in
+the graph. PyTorch's backward kernels have x, or y, among their inputs all the same: g requires a
+gradient, and a further derivative is zeros, not the error of an input that is not used. These zeros
+do not go through the graph: the places behind that get nothing else receive them at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.graph.node import EMPTY, Cotangents, Extra, Node, Part, next_number
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
+from gradcli.ops.cupy_compat import zeros
+
+
+class PiecewiseLinearBackward(Node):
+    """A cotangent that such an operator gave, with the operator's input behind it."""
+
+    __slots__ = ()
+    made = False  # whether any graph has such a node
+    op = Part("piecewise_linear", "piecewise_linear")
+
+    def __init__(self, title: str, cotangent: Tensor, end: Node) -> None:
+        self.edges = (cotangent.edge, end)
+        self.saved = EMPTY
+        self.seq = next_number()
+        self.shape, self.dtype = cotangent.array.shape, cotangent.dtype
+        self.extra = Extra({"called": title})
+
+    @staticmethod
+    def pull(node: PiecewiseLinearBackward, g: Any) -> tuple[Any, ...]:
+        """The cotangent as it is; for the input see ``Zeros``."""
+        return g, None
+
+
+def leading(pulled: tuple[Any, ...], title: str, end: Node | None) -> tuple[Any, ...]:
+    """``pulled`` with its first cotangent leading to ``end``, the edge of the input, too."""
+    place = next((i for i, r in enumerate(pulled) if isinstance(r, Plain)), None)
+    if place is None or end is None:
+        return pulled
+    PiecewiseLinearBackward.made = True
+    first = pulled[place]
+    led = wrap(first.array, first.dtype, PiecewiseLinearBackward(title, first, end))
+    return *pulled[:place], led, *pulled[place + 1 :]
+
+
+class Zeros(frozenset[Node]):
+    """The leaves and wanted places of a pass that get zeros where no cotangent arrives."""
+
+    like: Any  # an array of the pass, for where zeros are to be
+
+    def at(self, place: Node, recorded: bool) -> Any:
+        """The zeros of one of them."""
+        array = zeros(self.like, place.shape).astype(place.dtype.numpy, copy=False)
+        return wrap(array, place.dtype) if recorded else array
+
+
+NOWHERE = Zeros()
+
+
+def zeros_of(
+    order: Iterable[Node], wanted: Any, collect: Callable[[Sequence[Node]], list[Node]],
+    arrived: dict[Node, Any],
+) -> Zeros:  # fmt: skip
+    """Those of a pass that begins with ``arrived``."""
+    if not PiecewiseLinearBackward.made:
+        return NOWHERE
+    ends = [node.edges[1] for node in order if isinstance(node, PiecewiseLinearBackward)]
+    if not ends:
+        return NOWHERE
+    found = Zeros(n for n in collect(ends) if n.leaf or (wanted is not None and n in wanted))
+    like = next((g for g in arrived.values() if not isinstance(g, Cotangents)), np.zeros(()))
+    found.like = like.array if isinstance(like, Tensor) else like
+    return found

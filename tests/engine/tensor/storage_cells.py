@@ -1,0 +1,193 @@
+"""Cells on memory that tensors share: conjugate views, writes by index, detached twins."""
+
+# The cells stand as a notebook has them.
+
+import torch
+
+# %% writes to a conjugate view and to its parts reach the base
+
+
+def base():
+    return torch.tensor([[1 + 2j, 3 - 1j], [0.5j, -2 + 1j]], dtype=torch.complex128)
+
+
+for write in (
+    lambda x: x.conj().mul_(2j), lambda x: x.conj().real.fill_(3), lambda x: x.conj().imag.mul_(3),
+    lambda x: x.mH[0].copy_(x[1].clone()), lambda x: x.H.diagonal().fill_(1j),
+    lambda x: x.adjoint().t_().add_(1j), lambda x: x.conj().conj().mul_(2),
+    lambda x: x.conj().__setitem__(([0, 1], [0, 0]), 1j), lambda x: setattr(x.conj(), "imag", 7.0),
+    lambda x: x.conj().masked_fill_(torch.tensor([True, False]), 1j), lambda x: x.add_(x.mH),
+    lambda x: x.conj().view(4)[1:3].neg_(), lambda x: x.conj().as_strided((2,), (2,)).zero_(),
+    lambda x: x.conj().detach().imag.add_(1), lambda x: x.conj().conj_physical_(),
+    lambda x: torch.mul(x, 1j, out=x.conj()), lambda x: x.copy_(x.conj()),
+):  # fmt: skip
+    x = base()
+    y, im = x.conj(), x.conj().imag
+    write(x)
+    print(x.tolist(), y.tolist() == x.resolve_conj().conj().tolist(), (im == -x.imag).all())
+
+# %% what a conjugate view is
+x = torch.tensor([[1 + 2j, 3 - 1j], [0.5j, -2 + 1j]], dtype=torch.complex128)
+y = x.conj()
+print([f(y) for f in (
+    lambda y: y.is_conj(), lambda y: y.imag.is_neg(), lambda y: y.real.is_neg(),
+    lambda y: y.conj().is_conj(), lambda y: y.clone().is_conj(), lambda y: y.mT[0].is_conj(),
+    lambda y: y.reshape(-1).is_conj(), lambda y: y.T.reshape(-1).is_conj(),
+    lambda y: y[[0, 1]].is_conj(), lambda y: y.detach().is_conj(), lambda y: (y * 2).is_conj(),
+    lambda y: y.resolve_conj().is_conj(), lambda y: y.imag.resolve_neg().is_neg(),
+    lambda y: y.unbind()[0].is_conj(), lambda y: y.imag.mT.is_neg(), lambda y: y.is_contiguous(),
+    lambda y: y._base is x, lambda y: y.data_ptr() == x.data_ptr(), lambda y: y.imag.stride(),
+    lambda y: y.grad_fn, lambda y: y, lambda y: y.imag, lambda y: y[0, 0].item(),
+)])  # fmt: skip
+for wrong in (
+    lambda: y.numpy(), lambda: y.imag.numpy(), lambda: torch.view_as_real(y),
+    lambda: y.view(torch.float64), lambda: y.imag.view(torch.int64), lambda: x.copy_(x.mH),
+):  # fmt: skip
+    try:
+        wrong()
+    except RuntimeError as fault:
+        print(type(fault).__name__)
+z = torch.zeros(1, dtype=torch.complex128)
+z.data = y
+x[0, 0] = 9j
+print(z.is_conj(), z[0, 0], y.numpy(force=True)[0, 0], x.set_(y).is_conj())
+
+# %% gradients through writes to conjugate views
+start = torch.tensor([[1 + 2j, 3 - 1j], [0.5j, -2 + 1j]], dtype=torch.complex128)
+weight = torch.tensor([[1, 2j], [3, 1 + 1j]], dtype=torch.complex128)
+for write in (
+    lambda z: None, lambda z: z.conj().mul_(2j), lambda z: z.conj().imag.mul_(3),
+    lambda z: z.mH[0].copy_(z[1]), lambda z: z.conj().real.mul_(2),
+    lambda z: z.conj().view(4)[1:].as_strided((2,), (1,), 0).mul_(2j),
+    lambda z: z.conj().imag[0].mul_(z.real[1].clone()),
+):  # fmt: skip
+    leaf = start.clone().requires_grad_()
+    z = leaf * 1
+    y = z.conj()
+    w = y.imag
+    write(z)
+    ((z * weight).abs().pow(2).sum() + (y * y * z).abs().sum() + (w**2).sum()).backward()
+    print(leaf.grad.resolve_conj(), y.grad_fn.name(), z._version)
+leaf = start.clone().requires_grad_()
+with torch.no_grad():
+    leaf.conj().mul_(2j)
+print(leaf, leaf._version)
+for wrong in (lambda: leaf.conj().mul_(2), lambda: leaf.mH.zero_()):
+    try:
+        wrong()
+    except RuntimeError as fault:
+        print(str(fault)[:60])
+
+# %% conjugate views inside transforms
+x = torch.tensor([[1 + 2j, 3 - 1j], [0.5j, -2 + 1j]], dtype=torch.complex128)
+
+
+def through_view(x):
+    z = x * 1
+    z.conj().mul_(2j)
+    return z
+
+
+def through_base(x):
+    z = x * 1
+    y = z.conj()
+    z.mul_(2j)
+    return y
+
+
+def norm(x):
+    z = x * 1
+    z.conj().imag.mul_(2)
+    return (z.real**2 + z.imag**2).sum()
+
+
+print(torch.func.vmap(through_view)(x), torch.func.vmap(through_base)(x).resolve_conj())
+print(torch.func.grad(norm)(x).resolve_conj())
+for function in (through_view, through_base):
+    print([v.resolve_conj() for v in torch.func.jvp(function, (x,), (x * 1j,))])
+
+# %% what a write by index refuses
+place = torch.tensor([0, 1, 2])
+for write in (
+    lambda x: x.index_put_((place,), x), lambda x: x.__setitem__(place, x[0]),
+    lambda x: x.index_copy_(0, place[:1], x[1:2]), lambda x: x.index_add_(0, place, x),
+    lambda x: x.scatter_(0, place[None], x[1:2]), lambda x: x.put_(place, x[0]),
+    lambda x: x.index_reduce_(0, place[:1], x[1:2], "prod"),
+    lambda x: x.__setitem__(place, torch.ones(3, dtype=torch.float64)),
+    lambda x: x.__setitem__(place, torch.tensor(2)),
+    lambda x: x.index_put((place,), torch.ones(3).double()),
+    lambda x: x.index_add(0, place, torch.ones(3, 3).long()),
+    lambda x: x.index_copy(0, place, torch.ones(3, 3).double()),
+    lambda x: x.scatter_add(0, place[None], torch.ones(1, 3).double()),
+    lambda x: x.scatter_reduce(0, place[None], torch.ones(1, 3).double(), "amax"),
+    lambda x: x.index_reduce(0, place, torch.ones(3, 3).double(), "prod"),
+    lambda x: x.put(place, torch.ones(3).double()),
+    lambda x: x.masked_scatter(x > 2, torch.ones(9).double()),
+    lambda x: x.masked_scatter(x.long(), torch.ones(9)),
+    lambda x: x.masked_scatter(x > 2, torch.ones(2)),
+    lambda x: x.index_add(0, place - 1, x.clone()), lambda x: x.index_copy(0, -place, x.clone()),
+    lambda x: x.index_fill(0, place - 4, 1.0), lambda x: x.index_fill_(0, place + 1, 1.0),
+    lambda x: x.__setitem__(0, 1j), lambda x: x.fill_(1j), lambda x: x.masked_fill_(x > 1, 1j),
+    lambda x: x.__setitem__((slice(None),) * 3, 1.0), lambda x: x.__delitem__(0),
+    lambda x: x[place.to(torch.int8)], lambda x: x[0.0:1.0],
+    lambda x: torch.view_as_complex(x.t()[:2].t()), lambda x: torch.meshgrid(place, x[0]),
+    lambda x: torch.view_as_complex(x.flatten()[1:5].view(2, 2)),
+    lambda x: torch.view_as_complex(x.as_strided((2, 2), (1, 1))),
+):  # fmt: skip
+    x = torch.arange(9.0).view(3, 3).clone()
+    try:
+        write(x)
+        print("written", x)
+    except (RuntimeError, IndexError, TypeError) as fault:
+        print(next(c.__name__ for c in type(fault).__mro__ if c.__module__ == "builtins"))
+
+# %% what a write by index takes
+place = torch.tensor([0, 1, 2])
+for write in (
+    lambda x: x.__setitem__((place, 0), x[1]), lambda x: x.__setitem__(x > 2, torch.tensor(2)),
+    lambda x: x.__setitem__(x > 2, torch.tensor([2])), lambda x: x.__setitem__(x > 2, x[0, 1]),
+    lambda x: x.__setitem__((0, torch.tensor([True, False, True])), torch.tensor(7)),
+    lambda x: x.__setitem__(True, torch.tensor(3)), lambda x: x.index_fill_(0, place, x[0, 1]),
+    lambda x: x.masked_fill_(x > 2, x[0, 1]), lambda x: x.index_fill_(0, -place, 5.0),
+    lambda x: x.__setitem__(torch.tensor([1, 0, 1], dtype=torch.uint8), torch.ones(2, 3)),
+    lambda x: x.unsqueeze(-1).mul_(x[..., None]), lambda x: x.diag().zero_(),
+    lambda x: x[1:].as_strided((2,), (1,), 0).zero_(), lambda x: torch.real(x).zero_(),
+):  # fmt: skip
+    x = torch.arange(9.0).view(3, 3).clone()
+    write(x)
+    print(x)
+x = torch.arange(9.0).view(3, 3)
+byte = torch.tensor([1, 0, 1], dtype=torch.uint8)
+print(x[byte], x[torch.tensor(1, dtype=torch.int16)], x[:, byte], x[[range(2), range(2)]])
+print(x.index_put((byte,), torch.zeros(3)), torch.ones(0, 5).double().stride())
+
+# %% views after a write through a detached twin, of the base or of a view
+for write in (
+    lambda x: x.detach().add_(1), lambda x: x[0].detach().add_(1), lambda x: x.data.add_(1),
+    lambda x: x.detach().detach().view(-1)[0].add_(1), lambda x: x.t_(),
+):  # fmt: skip
+    leaf = torch.arange(6.0, requires_grad=True)
+    x = (leaf * 1).view(2, 3)
+    part, row, one = x.split(1)[0], x[0], x.unbind()[1]
+    with torch.no_grad():
+        apart = x[1]
+    write(x)
+    for view in (part, row, one, apart):
+        try:
+            (view * 2).sum().backward(retain_graph=True)
+            print(view.is_leaf)
+        except RuntimeError as fault:
+            print(str(fault)[:25])
+    print(leaf.grad)
+
+# %% several entries of a number
+for write in (
+    lambda x, y, e: y.sigmoid_(), lambda x, y, e: x.mul_(3), lambda x, y, e: e[1].mul_(2),
+    lambda x, y, e: e[1:2].mul_(x.detach().clone()),
+):  # fmt: skip
+    leaf = torch.tensor(2.0, requires_grad=True)
+    x = leaf * 3
+    y, e = x.view(1), x.expand(3)
+    write(x, y, e)
+    (e * torch.tensor([1.0, 2.0, 4.0])).sum().backward()
+    print(x, e, leaf.grad)
