@@ -521,7 +521,8 @@ scaled_modified_bessel_k1: Operator = elementwise(
 def _airy(x: Any, order: int) -> Any:
     from scipy.special import airy  # SciPy is loaded at the first call
 
-    return np.asarray(airy(x)[order], getattr(x, "dtype", None))[()]
+    found = np.where(np.greater(x, 150.0), 0.0, airy(x)[order])  # SciPy gives up far out
+    return found.astype(getattr(x, "dtype", found.dtype))[()]
 
 
 airy_ai: Operator = elementwise(
