@@ -612,6 +612,7 @@ APART: tuple[tuple[str, str, str], ...] = (
         "where there is no second derivative it is that of the side chosen, or 0; NaN there",
     ),
     (r"hypot|xlogy|xlog1py|poisson", "slope|curve", "0/0 at the origin: 0 here"),
+    (r"torch.atan2\(x,x\)", "slope", "its squares overflow"),
     (
         r"0\*\*x|x\*\*x|torch.pow|torch.logit|torch.sinc|torch.det|linalg.det",
         "curve",
