@@ -133,6 +133,12 @@ for function in (
         g.sum().backward()
         print(x.grad + 0, w.grad)
 
+y = F.hardtanh(x) * w
+z = y.relu()
+(g,) = torch.autograd.grad(z.sum(), x, create_graph=True)
+for ends in ((x, w), (y,), (z,)):
+    print(torch.autograd.grad(g.sum(), ends, allow_unused=True, retain_graph=True))
+
 layer = torch.nn.Linear(4, 2)
 with torch.no_grad():
     for p in layer.parameters():
