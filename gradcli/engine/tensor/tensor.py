@@ -424,6 +424,8 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
             meta = self._meta()
             meta.resting, meta.grad, self.edge = self.edge, self.edge.grad, None
             meta.resting.grad = None  # what still arrives there is lost
+            with sharing:
+                more(meta.resting).rested = True
         elif not self.is_leaf:
             raise _not_a_leaf(requires_grad)
         return self
