@@ -21,7 +21,7 @@ from gradcli.engine.record.fast_path import FUNCTIONS, function, method
 from gradcli.engine.record.inplace import check_writable
 from gradcli.engine.record.out import with_numpy_names, with_out
 from gradcli.engine.tensor.attributes import Storage
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions import bitwise, in_place
 from gradcli.functions.index import HOMES, LATER, LATER_METHODS, found
 from gradcli.functions.lazy_table import LazyTable
@@ -57,6 +57,8 @@ def view(self: Tensor, shape: Any = (), *, dtype: DType | None = None) -> Tensor
     """
     if dtype is not None or (shape and isinstance(shape[0], DType)):
         return _reread(self, shape[0] if dtype is None else dtype)
+    if not isinstance(self, Plain):  # Tensor.view, called with what stands for one
+        return self.view(shape)
     out = FUNCTIONS["reshape"](self, shape)
     memory = self.own_array()
     if memory.ndim and memory.size and not np.may_share_memory(out.own_array(), memory):
@@ -179,7 +181,7 @@ def _set(
 
 
 def _contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
-    return self if self.is_contiguous() else self.clone()
+    return self if self.is_contiguous(memory_format) else self.clone()
 
 
 def _conjugate_transpose(self: Any) -> Any:
