@@ -182,8 +182,8 @@ def _fill(self: Tensor, value: Any) -> Tensor:
     if getattr(value, "ndim", 0):
         raise RuntimeFault(
             "E0301",
-            f"fill_ writes one number: it only supports a 0-dimension value tensor, not one of "
-            f"{value.ndim} dimensions",
+            f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} "
+            "dimensions.",
             help="copy_() writes several values",
         )
     set_item(self, Ellipsis, value, True)

@@ -110,7 +110,15 @@ class _Path:
             return follow(self.program, point, self.of, self.limits, self.fixed)
 
     def start(self) -> tuple[dict[str, np.ndarray], Tape, list[Condition]]:
-        """The first point and its path; where sizes that nobody gave do not fit, all are one."""
+        """The first point and its path, of several drawn one where the value is finite, if any."""
+        for _ in range(8):
+            found = self._first()
+            if not self.open or _finite(found[1]):
+                break
+        return found
+
+    def _first(self) -> tuple[dict[str, np.ndarray], Tape, list[Condition]]:
+        """A point and its path; where sizes that nobody gave do not fit, all are one."""
         point = self.point(True)
         try:
             return point, *self.follow(point)
@@ -133,7 +141,7 @@ class _Path:
         if conditions and self.open:
             raise needs_values(self.program, conditions, self.open[0])
         assert tape.result is not None
-        if not np.all(np.isfinite(np.asarray(as_tensor(tape.result.value).detach().array))):
+        if not _finite(tape):
             raise no_closed_form("a program whose value is not finite at these values")
         steps = tape.steps[: tape.result.index + 1]
         points = [(start, tape), *self._others(conditions)]
@@ -169,7 +177,7 @@ class _Path:
                 tape, other = self.follow(point)
             except Fault:
                 continue
-            if [(c.text, c.answers) for c in other] == want:
+            if _finite(tape) and [(c.text, c.answers) for c in other] == want:
                 found.append((point, tape))
                 if len(found) == 2:
                     break
@@ -259,6 +267,13 @@ class _Path:
             return prepare(forms(*primal(steps, shapes))[0].key)
         except Fault:
             return None
+
+
+def _finite(tape: Tape) -> bool:
+    """Whether the value at the end of a path is finite, all of it."""
+    if tape.result is None:
+        return True
+    return bool(np.all(np.isfinite(np.asarray(as_tensor(tape.result.value).detach().array))))
 
 
 def _declared(arrays: Sequence[np.ndarray]) -> Declaration:
