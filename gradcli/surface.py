@@ -211,14 +211,18 @@ def result_type(tensor1: object, tensor2: object) -> dtype:
     )
 
 
-LATER = {
+LATER_IN_PROGRAMS = {
     **_FUNCTIONS_LATER,
     "finfo": "engine.dtypes", "iinfo": "engine.dtypes",
     "is_anomaly_enabled": "engine.backward.anomaly",
     "is_anomaly_check_nan_enabled": "engine.backward.anomaly",
-    "vmap": "func", "compile": "jit",
+    "vmap": "func",
 }  # fmt: skip
-"""Functions whose modules are loaded with their first use, each with its module."""
+"""Functions whose modules are loaded with their first use, each with its module. They compute, and
+do nothing else: programs of the language, which a stranger may have written, call them too."""
+
+LATER = {**LATER_IN_PROGRAMS, "compile": "jit"}
+"""These and what only Python has: code is made there, and files could be touched."""
 
 
 def __getattr__(name: str) -> object:

@@ -162,7 +162,7 @@ class Operator:
         if "entrywise" not in facts:
             steps = kind == "constant" and "dim" not in self.params
             self.entrywise = kind == "elementwise" or steps
-        if formula is None or rules:  # a formula may stand for it where it is only written
+        if formula is None or rules:
             self.read_rules(rules)
         source = formula or compute
         if self.params and not self.variadic and source is not None:

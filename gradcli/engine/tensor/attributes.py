@@ -53,6 +53,10 @@ class Storage:
 
     size = __len__ = nbytes
 
+    def entries(self, dtype: dtypes.DType) -> np.ndarray:
+        """All of it as entries of a type, in the order in which they lie there."""
+        return self.array.ravel(order="K").view(dtype.numpy)
+
 
 class Facts:
     """The part of Tensor that answers such questions."""

@@ -28,7 +28,7 @@ def later() -> dict[str, Any]:
     """The functions of the Python face whose modules are loaded with their first use."""
     from gradcli import surface  # with all packages: few programs need another name
 
-    table = {n: getattr(surface, n) for n in surface.LATER if n != "compile"}
+    table = {n: getattr(surface, n) for n in surface.LATER_IN_PROGRAMS}
     return {n: f for n, f in table.items() if callable(f) and not isinstance(f, type)}
 
 
