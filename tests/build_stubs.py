@@ -137,7 +137,9 @@ def _function(name: str, value: Any, method: bool = False) -> str:
         return f"def {name}(self, other: Any) -> Tensor: ...  # type: ignore[override]"
     if name.startswith("__") and "*params" in " ".join(parts) and name != "__abs__":
         parts = ["self", "other: Any"]
-    if not method and (hasattr(value, "__wrapped__") or "more" in _names(function)):
+    created = (value.__module__ or "").startswith("gradcli.engine.creation")
+    wrapped = hasattr(value, "__wrapped__") and not created
+    if not method and (wrapped or "more" in _names(function)):
         if not any(p.startswith("*") for p in parts):
             parts.append("*")
         parts = [p for p in parts if not p.startswith("**")] + ["out: Any = ..."]

@@ -15,6 +15,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.creation import errors as words
 from gradcli.engine.dtypes import DType, dtype_of, to_dtype
+from gradcli.engine.record.composite import by_element
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
@@ -325,6 +326,7 @@ def frombuffer(
     )
 
 
+@by_element
 def linspace(
     start: Any, end: Any, steps: int, *, dtype: Any = None, requires_grad: bool = False,
     device: Any = None, layout: Any = None, pin_memory: bool = False,
@@ -339,6 +341,7 @@ def linspace(
     return finish(numbers, target, requires_grad, device)
 
 
+@by_element
 def logspace(
     start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None,
     requires_grad: bool = False, device: Any = None, layout: Any = None, pin_memory: bool = False,

@@ -205,3 +205,11 @@ def test_memory_formats_are_taken_and_asked_for():
     last = x.permute(0, 2, 3, 1).contiguous().permute(0, 3, 1, 2)
     assert last.is_contiguous(memory_format=torch.channels_last) and not last.is_contiguous()
     assert not torch.detach(x).requires_grad and torch.is_signed(x)
+
+
+def test_evenly_spaced_numbers_of_a_batch():
+    ends = torch.tensor([1.0, 4.0])
+    found = torch.func.vmap(lambda end: torch.linspace(0, end, steps=3))(ends)
+    assert found.tolist() == [[0, 0.5, 1], [0, 2, 4]]
+    powers = torch.func.vmap(lambda end: torch.logspace(start=0, end=end, steps=2, base=2))(ends)
+    assert powers.tolist() == [[1, 2], [1, 16]]
