@@ -193,7 +193,7 @@ relu = elementwise(
     lambda x: np.maximum(0, x),
     lambda t, x: where(logical_not(x <= 0), t, 0.0),  # NaN has slope 1
     dtypes="keep",
-    node={"backward": "ThresholdBackwardBackward0"},
+    node={"backward": "ThresholdBackwardBackward0", "saves_result": True},
     doc="x where positive, else 0.",
     edges="slope 0 at 0",
     example="relu(x) --x 2",

@@ -133,6 +133,12 @@ for function in (
         g.sum().backward()
         print(x.grad + 0, w.grad)
 
+y = F.hardtanh(x) * w
+z = y.relu()
+(g,) = torch.autograd.grad(z.sum(), x, create_graph=True)
+for ends in ((x, w), (y,), (z,)):
+    print(torch.autograd.grad(g.sum(), ends, allow_unused=True, retain_graph=True))
+
 layer = torch.nn.Linear(4, 2)
 with torch.no_grad():
     for p in layer.parameters():
@@ -239,3 +245,19 @@ def written():
 gc.disable()
 print(written()() is None)
 gc.enable()
+
+# %% entries that are read where others of them are written
+for write in (
+    lambda x: x.__setitem__(slice(1, 3), x[:2]),
+    lambda x: x.__setitem__(slice(1, 5), x[0]),
+    lambda x: x.__setitem__(slice(0, 3), x[3:]),
+    lambda x: x.__setitem__(slice(None), x.flip(0)),
+    lambda x: x.view(2, 3).t().__setitem__(..., x.view(3, 2)),
+    lambda x: x.view(3, 2).__setitem__(slice(0, 2), x[:2]),
+):
+    x = torch.arange(6.0)
+    try:
+        write(x)
+        print(x)
+    except RuntimeError:
+        print("refused")

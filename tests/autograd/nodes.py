@@ -485,3 +485,12 @@ out = Several.apply(x, y)
 print([facts(t, x, y) for t in out])
 out[4].sum().backward()
 print(x.grad)
+
+# %% a hook on several tensors, of which one requires no gradient
+x = torch.ones(2, requires_grad=True)
+for mode in ("all", "any"):
+    try:
+        torch.autograd.graph.register_multi_grad_hook((x, torch.ones(2)), print, mode=mode)
+    except AssertionError as error:
+        print(str(error)[:36])
+    x.sum().backward()

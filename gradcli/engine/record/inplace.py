@@ -156,6 +156,11 @@ def put_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
     """``set_item`` of a value that has no level, wherever the target comes from."""
     part = index is not Ellipsis and is_basic(index)
     check_writable(target, (value,), through_view=part)
+    if (part or index is Ellipsis) and isinstance(value, Plain) and _same_memory(target, value):
+        written = target.own_array()[index]
+        # A value that is spread over more entries has none that is written before it is read.
+        if isinstance(written, np.ndarray) and written.size == np.size(value.array):
+            _refuse_overlap(written, value.own_array())
     if part and _share_memory(target.own_array()):
         # A part may well be written to, and whoever reads the memory sees it.
         set_item(apply(OPERATORS["getitem"], (target,), {"index": index}), Ellipsis, value)
@@ -284,22 +289,33 @@ def overlap(target: Tensor, *others: Any, apart: bool = False) -> None:
     if target.meta is None and not apart:
         return
     for other in others:
-        if (apart and other is target) or (
-            isinstance(other, Plain)
-            and other.meta is not None
-            and target.meta is not None
-            and other.meta.version is target.meta.version
-            and (apart or not _same_places(target.own_array(), other.array))
-            and _dense(target.own_array())
-            and _dense(other.array)
-            and np.may_share_memory(target.own_array(), other.array)
-        ):
-            raise RuntimeFault(
-                "E0409",
-                "unsupported operation: some elements of the input tensor and the written-to "
-                "tensor refer to a single memory location.",
-                help="Please clone() the tensor before performing the operation.",
-            )
+        if apart and other is target:
+            raise _overlaps()
+        if isinstance(other, Plain) and _same_memory(target, other):
+            _refuse_overlap(target.own_array(), other.array, apart)
+
+
+def _same_memory(a: Tensor, b: Tensor) -> bool:
+    return a.meta is not None and b.meta is not None and a.meta.version is b.meta.version
+
+
+def _refuse_overlap(written: Any, read: Any, apart: bool = False) -> None:
+    if (
+        (apart or not _same_places(written, read))
+        and _dense(written)
+        and _dense(read)
+        and np.may_share_memory(written, read)
+    ):
+        raise _overlaps()
+
+
+def _overlaps() -> RuntimeFault:
+    return RuntimeFault(
+        "E0409",
+        "unsupported operation: some elements of the input tensor and the written-to tensor refer "
+        "to a single memory location.",
+        help="Please clone() the tensor before performing the operation.",
+    )
 
 
 def _same_places(a: Any, b: Any) -> bool:
@@ -309,7 +325,7 @@ def _same_places(a: Any, b: Any) -> bool:
         s != t and n != 1 for n, s, t in zip(a.shape, a.strides, b.strides, strict=True)
     ):
         return False
-    return a is b or a.__array_interface__["data"] == b.__array_interface__["data"]
+    return a is b or a.__array_interface__["data"][0] == b.__array_interface__["data"][0]
 
 
 def _dense(a: Any) -> bool:

@@ -26,7 +26,7 @@ LINE_WIDTH = 96
 """The most columns of one source line that are shown; longer ones are cut around the marks."""
 
 MESSAGE_LENGTH = 600
-"""The most characters of a message that are shown."""
+"""The most characters of a message, a note or a help that are shown."""
 
 _COLOURS = {"error": "\x1b[1;31m", "place": "\x1b[34m", "help": "\x1b[36m", "bold": "\x1b[1m"}
 _PLAIN = "\x1b[0m"
@@ -126,7 +126,7 @@ class Diagnostic:
         return {
             "code": self.code,
             "message": _clipped(self.message),
-            "help": self.help,
+            "help": None if self.help is None else _clipped(self.help),
             "span": span,
         }
 
@@ -139,9 +139,9 @@ class Diagnostic:
         place = self.primary()
         if self.source is not None and place is not None:
             lines += self._excerpt(self.source, place, paint)
-        lines += [f"   note: {_indented(note, 9)}" for note in self.notes]
+        lines += [f"   note: {_indented(_clipped(note), 9)}" for note in self.notes]
         if self.help:
-            lines.append("   " + paint("help", "help:") + f" {_indented(self.help, 9)}")
+            lines.append("   " + paint("help", "help:") + f" {_indented(_clipped(self.help), 9)}")
         return "\n".join(lines)
 
     def _excerpt(self, source: Source, place: Label, paint: Any) -> list[str]:

@@ -241,6 +241,12 @@ def test_a_long_line_is_cut_around_the_mark():
     assert shown[marks.index("^")] == "x"
 
 
+def test_an_endless_name_is_cut_wherever_it_is_said():
+    name = "a" * 20_000
+    shown = Diagnostic("E0202", name, notes=(name,), help=name)
+    assert len(shown.render()) < 2000 and len(shown.to_json()["help"]) < 700
+
+
 def test_tabs_and_wide_letters_keep_the_marks_in_place():
     lines = drawn("'\u4e2d\u6587' 2").split("\n")
     assert lines[2] == "   1 | '\u4e2d\u6587' 2"
