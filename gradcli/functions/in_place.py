@@ -194,11 +194,11 @@ def _copy(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     if src is self and 0 in self.array.strides:
         return rewrite(self)  # one place in memory may not be written twice, but this changes none
     overlap(self, flipped_view(src) if getattr(src, "_flips", False) else src)
-    shape = getattr(src, "shape", ())
-    if len(shape) > self.ndim:
+    if isinstance(src, Plain) and src.array.ndim > self.array.ndim:
         raise RuntimeFault(
             "E0301",
-            f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape)}",
+            f"output with shape {list(self.shape)} doesn't match the broadcast shape "
+            f"{list(src.shape)}",
             help="an in-place write cannot grow its target",
         )
     set_item(self, Ellipsis, src)

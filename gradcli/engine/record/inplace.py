@@ -94,7 +94,7 @@ def _written_shortly(
     """
     meta, dtype, x = target.meta, target.dtype, target.array
     if meta is not None and (
-        meta.base is not None or meta.views or meta.twin is not None or meta.inference
+        meta.base is not None or meta.views or meta.inference or _original(meta) is not None
     ):
         return False
     if current().inference or not op.entrywise or len(params) != len(op.params):
@@ -166,8 +166,9 @@ def put_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
         set_item(apply(OPERATORS["getitem"], (target,), {"index": index}), Ellipsis, value)
         return
     old = _before_write(target, one_number, index if part else None)
-    if value.__class__ in (float, int, complex):
-        value = _fitted(value, target.dtype)
+    kind = value.__class__
+    if kind is complex or ((kind is float or kind is int) and not 0 <= value < 128):
+        value = _fitted(value, target.dtype)  # every type holds the others
     if not isinstance(value, int | float | bool | complex):
         value = as_input(
             OPERATORS["put"], value if not isinstance(value, list) else np.array(value)
@@ -320,7 +321,9 @@ def _overlaps() -> RuntimeFault:
 def _same_places(a: Any, b: Any) -> bool:
     if a.shape != b.shape:
         return False
-    if any(s != t and n != 1 for n, s, t in zip(a.shape, a.strides, b.strides, strict=True)):
+    if a.strides != b.strides and any(
+        s != t and n != 1 for n, s, t in zip(a.shape, a.strides, b.strides, strict=True)
+    ):
         return False
     return a is b or a.__array_interface__["data"][0] == b.__array_interface__["data"][0]
 
@@ -416,9 +419,15 @@ def _after_write(target: Tensor, result: Tensor, before: Any) -> Tensor:
     elif meta.base is not None or meta.views:
         _overtaken(target if meta.base is None else meta.base)
     root = meta if meta.base is None else meta.base.meta
-    if root.twin is not None and (tensor := root.twin()) is not None:
-        _overtaken(tensor)
+    if root.twin is not None and (original := _original(root)) is not None:
+        _overtaken(original)
     return target
+
+
+def _original(meta: Meta) -> Tensor | None:
+    """What a tensor was detached from, where that has views, which see a write to the tensor."""
+    tensor = None if meta.twin is None else meta.twin()
+    return None if tensor is None or not tensor.meta.views else tensor
 
 
 def _overtaken(base: Tensor) -> None:

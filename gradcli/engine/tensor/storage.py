@@ -42,9 +42,8 @@ class Version:
 class Meta:
     """What few tensors have."""
 
-    __slots__ = ("base", "grad", "kept", "made", "resting", "room", "version", "views")
+    __slots__ = ("base", "grad", "kept", "made", "resting", "room", "twin", "version", "views")
     inference = False
-    twin: weakref.ref[Tensor] | None = None
     resting: Any  # of a leaf that was turned off: the end of the graph that it was
     room: int
 
@@ -53,6 +52,8 @@ class Meta:
         self.base: Tensor | None = None
         self.grad: Tensor | None = None
         self.kept: Kept | None = None
+        # Of a detached tensor: what it was detached from, whose views see a write to it.
+        self.twin: weakref.ref[Tensor] | None = None
         # For a view that may not be written to where the graph is recorded: how it was made.
         self.made: str | None = None
         self.views: list[weakref.ref[Tensor]] | None = None  # the tensors that share memory
@@ -75,18 +76,6 @@ class Meta:
             views[:known] = [v for v in views[:known] if v() is not None]
             self.room = max(16, 2 * len(views))
         return views
-
-
-class TwinMeta(Meta):
-    """That of a detached tensor, and of its views: a write to them is seen by the original's."""
-
-    __slots__ = ("twin",)
-
-    def __init__(
-        self, version: Version | None = None, twin: weakref.ref[Tensor] | None = None
-    ) -> None:
-        super().__init__(version)
-        self.twin = twin
 
 
 class InferenceMeta(Meta):

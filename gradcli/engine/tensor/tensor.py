@@ -40,7 +40,7 @@ from gradcli.engine.graph.torch_names import dressed
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.attributes import Facts
 from gradcli.engine.tensor.conversion import Conversions, Numbers
-from gradcli.engine.tensor.storage import InferenceMeta, Meta, Slots, TwinMeta
+from gradcli.engine.tensor.storage import InferenceMeta, Meta, Slots
 from gradcli.ops import OPERATORS
 from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
 
@@ -434,11 +434,9 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         """The same memory outside the graph."""
         out = self._alias()
         meta = self._meta()
-        if meta.inference:
-            out.meta = InferenceMeta(meta.version)
-        else:
-            base = self if meta.base is None else meta.base
-            out.meta = TwinMeta(meta.version, base.meta.twin or weakref.ref(base))
+        own = out.meta = meta.__class__(meta.version)
+        base = self if meta.base is None else meta.base
+        own.twin = base.meta.twin or weakref.ref(base)
         return out
 
     def detach_(self) -> Tensor:
