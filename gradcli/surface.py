@@ -178,6 +178,16 @@ def set_printoptions(**options: _Any) -> None:
     change(**options)
 
 
+def detach(input: Tensor) -> Tensor:
+    """The same entries outside the graph."""
+    return input.detach()
+
+
+def is_signed(input: Tensor) -> _builtins.bool:
+    """Whether entries may be below 0."""
+    return input.is_signed()
+
+
 def is_floating_point(input: Tensor) -> _builtins.bool:
     """Whether entries are real floating-point numbers."""
     return input.is_floating_point()
@@ -231,17 +241,17 @@ def __getattr__(name: str) -> object:
 __all__ = [
     "Generator", "Size", "Tensor", "arange", "as_tensor", "asarray", "bernoulli", "bool",
     "broadcast_shapes", "can_cast", "cdouble", "cfloat", "channels_last", "channels_last_3d",
-    "complex", "complex64", "complex128", "contiguous_format", "device", "double", "dtype", "e",
-    "empty", "empty_like", "enable_grad", "eye", "float", "float16", "float32", "float64",
-    "from_numpy", "frombuffer", "full", "full_like", "get_default_device", "get_default_dtype",
-    "get_rng_state", "half", "inf", "inference_mode", "initial_seed", "int", "int8", "int16",
-    "int32", "int64", "is_complex", "is_floating_point", "is_grad_enabled", "is_inference",
-    "is_inference_mode_enabled", "is_nonzero", "is_tensor", "is_warn_always_enabled", "linspace",
-    "logspace", "long", "manual_seed", "max", "min", "multinomial", "nan", "no_grad", "normal",
-    "numel", "ones", "ones_like", "pi", "poisson", "preserve_format", "promote_types", "rand",
-    "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "range",
-    "result_type", "seed",
-    "set_default_device", "set_default_dtype", "set_grad_enabled", "set_printoptions",
-    "set_rng_state", "set_warn_always", "short", "strided", "tensor", "tril_indices",
-    "triu_indices", "typename", "uint8", "zeros", "zeros_like",
+    "complex", "complex64", "complex128", "contiguous_format", "detach", "device", "double",
+    "dtype", "e", "empty", "empty_like", "enable_grad", "eye", "float", "float16", "float32",
+    "float64", "from_numpy", "frombuffer", "full", "full_like", "get_default_device",
+    "get_default_dtype", "get_rng_state", "half", "inf", "inference_mode", "initial_seed", "int",
+    "int8", "int16", "int32", "int64", "is_complex", "is_floating_point", "is_grad_enabled",
+    "is_inference", "is_inference_mode_enabled", "is_nonzero", "is_signed", "is_tensor",
+    "is_warn_always_enabled", "linspace", "logspace", "long", "manual_seed", "max", "min",
+    "multinomial", "nan", "no_grad", "normal", "numel", "ones", "ones_like", "pi", "poisson",
+    "preserve_format", "promote_types", "rand", "rand_like", "randint", "randint_like", "randn",
+    "randn_like", "randperm", "range", "result_type", "seed", "set_default_device",
+    "set_default_dtype", "set_grad_enabled", "set_printoptions", "set_rng_state", "set_warn_always",
+    "short", "strided", "tensor", "tril_indices", "triu_indices", "typename", "uint8", "zeros",
+    "zeros_like",
 ]  # fmt: skip

@@ -180,33 +180,17 @@ class Transform:
     function   what it differentiates; None where it maps, for that may write to what it captures
     arguments  the tensors that it gave the function
     level      of the values that it made; None in reverse mode, whose values are tensors
-    hide       gives a value as it is without this transform, but with those around it; or None,
-               where those do not follow the value either
     """
 
-    __slots__ = ("arguments", "function", "hide", "level")
+    __slots__ = ("arguments", "function", "level")
 
     def __init__(
         self,
         function: Callable[..., Any] | None,
         arguments: Sequence[Any] = (),
         level: int | None = None,
-        hide: Callable[[Any], Any] = lambda value: None,
     ) -> None:
-        self.function, self.arguments, self.level, self.hide = function, arguments, level, hide
-
-
-def hidden(value: Any, argument: bool = True) -> Any:
-    """``value`` as only the transforms around the innermost follow it; None where none does.
-
-    None too for what the innermost differentiates by, unless ``argument``.
-    """
-    if not transformed.by:
-        return None
-    innermost = transformed.by[-1]
-    if not argument and any(value is own for own in innermost.arguments):
-        return None
-    return innermost.hide(value)
+        self.function, self.arguments, self.level = function, arguments, level
 
 
 class _Transformed(threading.local):

@@ -182,8 +182,8 @@ def _fill(self: Tensor, value: Any) -> Tensor:
     if getattr(value, "ndim", 0):
         raise RuntimeFault(
             "E0301",
-            f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} "
-            "dimensions.",
+            f"fill_ writes one number: it only supports a 0-dimension value tensor, not one of "
+            f"{value.ndim} dimensions",
             help="copy_() writes several values",
         )
     set_item(self, Ellipsis, value, True)
@@ -194,6 +194,13 @@ def _copy(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     if src is self and 0 in self.array.strides:
         return rewrite(self)  # one place in memory may not be written twice, but this changes none
     overlap(self, flipped_view(src) if getattr(src, "_flips", False) else src)
+    shape = getattr(src, "shape", ())
+    if len(shape) > self.ndim:
+        raise RuntimeFault(
+            "E0301",
+            f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape)}",
+            help="an in-place write cannot grow its target",
+        )
     set_item(self, Ellipsis, src)
     return written(self, "CopyBackwards")
 

@@ -43,6 +43,21 @@ def _whole(index: Any, name: str = "") -> np.ndarray:
     return np.asarray(array)
 
 
+def _vector(index: Any, name: str) -> np.ndarray:
+    """Indices along one dimension. Raises IndexFault (E0307) for a table of them."""
+    found: np.ndarray = _lined(_whole(index, "index_select()" if name == "index_select" else ""))
+    if found.ndim > 1:
+        raise IndexFault(
+            "E0307",
+            f"{name}(): Index is supposed to be a vector, but got dim: {found.ndim}",
+            help="gather and scatter take an index for each entry",
+            torch="index_select(): Index is supposed to be a vector"
+            if name == "index_select"
+            else None,
+        )
+    return found
+
+
 def _lined(value: Any) -> Any:
     """``value``, a vector of one entry where it is a 0-d tensor or array."""
     return value.reshape(1) if getattr(value, "shape", None) == () else value
@@ -82,6 +97,8 @@ def narrow(input: Any, dim: int, start: int, length: int) -> Any:
     if not input.shape:
         raise RuntimeFault("E0307", "narrow() cannot be applied to a 0-dim tensor.")
     size = input.shape[normal_dim(dim, len(input.shape))]
+    if isinstance(start, Plain) and (start.ndim or start.dtype.kind != 1):
+        raise RuntimeFault("E0303", "start must be an 0-dim integral Tensor.")
     start = int(start) + size * (start < 0)
     if length < 0 or not 0 <= start <= size or start + length > size:
         raise RuntimeFault(
@@ -116,7 +133,7 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
         shape = list(input.shape)
         shape[dim] = len(index.reshape(-1))
         return gather(input, dim, _spread(index, dim, shape))
-    index = _lined(_whole(index, "index_select()"))
+    index = _vector(index, "index_select")
     size = input.shape[normal_dim(dim, input.ndim)]
     if index.size and (index.min() < 0 or index.max() >= size):
         raise IndexFault(
@@ -285,7 +302,7 @@ def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
 
 def _places(input: Any, dim: int, index: Any, src: Any) -> tuple:
     same_dtype(input, src, "scatter(): Expected self.dtype to be equal to src.dtype")
-    index, src = _lined(_whole(index)), _lined(src)
+    index, src = _lined(_whole(index, "scatter()")), _lined(src)
     axis = normal_dim(dim, input.ndim)
     _within(index, input.shape[axis], axis)
     if not index.size:
@@ -319,7 +336,7 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
     axis = normal_dim(dim, len(input.shape))
     before = (slice(None),) * axis
     source = _lined(source)
-    index = _lined(_whole(index))
+    index = _vector(index, "index_add_")
     _within(index, input.shape[axis], axis)
     count = index.size
     if source.shape[dim] != count:
@@ -346,10 +363,16 @@ def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
         source = _lined(source)
         return _written(input, dim, _spread(index, dim, source.shape), source)
     axis = normal_dim(dim, len(input.shape))
-    index = _lined(_whole(index))
+    index, source = _vector(index, "index_copy_"), _lined(source)
+    if len(source.shape) > axis and source.shape[axis] != index.size:
+        raise IndexFault(
+            "E0301",
+            f"index_copy_(): Number of indices ({index.size}) should be equal to source.size(dim) "
+            f"({source.shape[axis]})",
+        )
     _within(index, input.shape[axis], axis, IndexFault)
     before = (slice(None),) * axis
-    return called(O["put"](input, _lined(source), (*before, index)), "IndexCopyBackward0")
+    return called(O["put"](input, source, (*before, index)), "IndexCopyBackward0")
 
 
 @of_numbers_too
@@ -366,6 +389,8 @@ def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
     before = (slice(None),) * normal_dim(dim, len(input.shape))
     # A place that is named twice is filled once, and counts once in the derivative by the value.
     size, index = input.shape[normal_dim(dim, input.ndim)], _whole(index)
+    if index.ndim > 1:
+        raise RuntimeFault("E0307", "Index has to be a vector/scalar")
     if index.size and (index.min() < -size or index.max() >= size):
         wrong = index[(index < -size) | (index >= size)].flat[0]
         raise IndexFault(

@@ -20,7 +20,8 @@ from gradcli.engine.record.composite import reshaped
 from gradcli.engine.record.fast_path import FUNCTIONS, function, method
 from gradcli.engine.record.inplace import check_writable
 from gradcli.engine.record.out import with_numpy_names, with_out
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.attributes import Storage
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions import bitwise, in_place
 from gradcli.functions.index import HOMES, LATER, LATER_METHODS, found
 from gradcli.functions.lazy_table import LazyTable
@@ -56,6 +57,8 @@ def view(self: Tensor, shape: Any = (), *, dtype: DType | None = None) -> Tensor
     """
     if dtype is not None or (shape and isinstance(shape[0], DType)):
         return _reread(self, shape[0] if dtype is None else dtype)
+    if not isinstance(self, Plain):  # Tensor.view, called with what stands for one
+        return self.view(shape)
     out = FUNCTIONS["reshape"](self, shape)
     memory = self.own_array()
     if memory.ndim and memory.size and not np.may_share_memory(out.own_array(), memory):
@@ -143,8 +146,30 @@ def _new(self: Tensor, *data: Any) -> Tensor:
     return factories.typed(self.dtype, "new")(*data)
 
 
-def _set(self: Tensor, source: Tensor) -> Tensor:
-    """Take the memory of ``source``; a leaf begins anew: graphs made before do not lead to it."""
+def _set(
+    self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None
+) -> Tensor:
+    """Take the memory of ``source``, a tensor or a storage; or, of none, no entries.
+
+    ``size`` and ``stride`` say how to see it. A leaf begins anew: graphs made before do not lead
+    to it. Raises RuntimeFault (E0309) for a tensor of another dtype.
+    """
+    if source is None:
+        source = factories.empty(0, dtype=self.dtype)
+    if isinstance(source, Storage):
+        source = wrap(source.entries(self.dtype), self.dtype)
+        size = tuple(source.shape) if size is None else size
+    if source.dtype is not self.dtype:
+        raise RuntimeFault(
+            "E0309",
+            f"Could not set tensor of type {source.dtype.c_name} to a tensor of type "
+            f"{self.dtype.c_name}",
+        )
+    if size is not None:
+        if stride is None:
+            stride = factories.empty(tuple(size)).stride()
+        whole = wrap(source.untyped_storage().entries(self.dtype), self.dtype)
+        source = found("strided.as_strided")(whole, size, stride, storage_offset)
     check_writable(self, (source,))
     held = source if source._flips is self._flips else flipped_view(source)  # the memory alone
     self.data = held
@@ -156,7 +181,7 @@ def _set(self: Tensor, source: Tensor) -> Tensor:
 
 
 def _contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
-    return self if self.is_contiguous() else self.clone()
+    return self if self.is_contiguous(memory_format) else self.clone()
 
 
 def _conjugate_transpose(self: Any) -> Any:

@@ -20,7 +20,7 @@ from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions import overloads
 from gradcli.functions.indexing import _along, _meet
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
+from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.torch_messages import not_a
 
@@ -66,7 +66,7 @@ def chunk(input: Any, chunks: int, dim: int = 0) -> tuple:
         raise TypeFault("E0303", f"chunk needs a whole number, got {type(chunks).__name__}")
     if chunks < 1:
         raise RuntimeFault("E0306", f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    return split(input, max(1, -(-n // chunks)), dim)
+    return split(input, -(-n // chunks) if n else (0,) * chunks, dim)
 
 
 def _axis(name: str, x: Any, dim: int) -> tuple[int, int]:
@@ -105,6 +105,8 @@ def unsafe_chunk(input: Any, chunks: int, dim: int = 0) -> tuple:
 
 def unbind(input: Any, dim: int = 0) -> tuple:
     """The slices along a dimension, without it."""
+    if not len(input.shape):
+        raise IndexFault("E0305", f"Dimension specified as {dim} but tensor has no dimensions")
     axis, n = _axis("unbind", input, dim)
     take, before = O["getitem"], (slice(None),) * axis
     pieces = [take(input, (*before, i)) for i in range(n)]
@@ -187,7 +189,13 @@ def column_stack(tensors: Sequence[Any]) -> Any:
 def movedim(input: Any, source: Any, destination: Any) -> Any:
     """Dimensions moved to other places; the rest keeps its order."""
     n = len(input.shape)
-    pairs = ([source], [destination]) if isinstance(source, int) else (source, destination)
+    pairs: Any = ([source], [destination]) if isinstance(source, int) else (source, destination)
+    if isinstance(pairs[1], tuple | list) and len(pairs[0]) != len(pairs[1]):
+        raise RuntimeFault(
+            "E0305",
+            f"movedim: Invalid source or destination dims: source ({list(pairs[0])} dims) should "
+            f"contain the same number of dims as destination ({list(pairs[1])} dims)",
+        )
     come, go = ([normal_dim(d, n) for d in dims] for dims in pairs)
     rest = iter([d for d in range(n) if d not in come])
     placed = dict(zip(go, come, strict=True))
@@ -308,6 +316,10 @@ def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
         raise not_a("int", "rot90", "k", 1, k)
     if input.ndim < 2:
         raise RuntimeFault("E0301", f"expected total dims >= 2, but got total dims = {input.ndim}")
+    if len(dims) != 2:
+        raise RuntimeFault(
+            "E0305", f"expected total rotation dims == 2, but got dims = {len(dims)}"
+        )
     if dims[0] == dims[1]:
         raise RuntimeFault(
             "E0305",

@@ -6,6 +6,7 @@ gradient     the slope along each dimension, by differences of neighbours
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from operator import index
 from typing import Any
@@ -282,21 +283,32 @@ def dim_order(input: Tensor) -> tuple[int, ...]:
 
 
 def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
-    """Another shape in place: the first entries in memory, and zeros where there are no more.
+    """Another shape in place: the entries of its memory in order, and zeros where it has no more.
 
-    Raises RuntimeFault (E0404) for a tensor that requires a gradient, but in inference mode.
+    Raises RuntimeFault (E0404) for a tensor that requires a gradient, but in inference mode,
+    (E0409) where memory that views share would have to grow.
     """
     if input.requires_grad and not current().inference:
         raise RuntimeFault(
             "E0404", "cannot resize variables that require grad", help="write x.reshape(...)"
         )
     shape = factories.sizes_of(sizes, "resize_")
-    flat = input.own_array().reshape(-1)
-    count = int(np.prod(shape, dtype=np.int64))
+    meta, count = input._meta(), math.prod(shape)
+    flat = input.untyped_storage().entries(input.dtype)[input.storage_offset() :]
     if count > flat.size:
+        if meta.base is not None or meta.views or meta.twin is not None:
+            raise RuntimeFault(
+                "E0409", "Trying to resize storage that is not resizable: other tensors share it",
+                help="resize a clone()",
+            )  # fmt: skip
+        if count * input.dtype.itemsize >= 2**63:
+            raise RuntimeFault(
+                "E0301", f"Storage size calculation overflowed with sizes={list(shape)}"
+            )
         charge_shape(shape, input.dtype.itemsize)
         flat = np.concatenate([flat, np.zeros(count - flat.size, flat.dtype)])
-    if shape != tuple(input.shape) and not input.is_inference():
-        input._meta().version.bump()
-    input.array = flat[:count].reshape(shape)
+    if shape != tuple(input.shape):
+        input.array = flat[:count].reshape(shape)
+        if not input.is_inference():
+            meta.version.bump()
     return input

@@ -142,7 +142,11 @@ def _numbers_first(parts: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, 
 
 
 def put_item(self: Tensor, index: Any, value: Any) -> None:
-    """``self[index] = value``."""
+    """``self[index] = value``.
+
+    An entry that the index names more than once keeps the last value, and the gradient goes to that
+    value alone: see ``index_put``.
+    """
     part = _from_stand_in(index)
     if part is not None:
         part.put_at(self, index, value)

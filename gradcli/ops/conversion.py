@@ -53,6 +53,7 @@ clone = linear(
     lambda g: g,
     dtypes="keep",
     entrywise=True,
+    ignores=frozenset({"memory_format"}),
     doc="A copy in memory of its own, still in the graph.",
     example="sum(clone(x)) --x 1,2",
     numpy="{0}",

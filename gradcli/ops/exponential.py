@@ -11,7 +11,7 @@ import numpy as np
 
 from gradcli.ops.comparison import sign
 from gradcli.ops.declaration import cures
-from gradcli.ops.kinds import elementwise
+from gradcli.ops.kinds import composite, elementwise
 from gradcli.ops.operator import Operator, is_complex
 
 _HALF = np.dtype(np.float16)
@@ -139,11 +139,11 @@ sigmoid = elementwise(
     latex=r"\sigma",
     python="1.0 / (1.0 + exp(-{0}))",
 )
-logistic: Operator = elementwise(
+logistic: Operator = composite(
     "logistic",
+    lambda x: sigmoid(x),
     _sigmoid,
     lambda t, x, out: t * out * logistic(-x),
-    formula=lambda x: sigmoid(x),
     doc="sigmoid as the slope of others: it reads x, where 1 - out has lost its digits.",
     positive=True,
     public=False,

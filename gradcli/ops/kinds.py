@@ -103,14 +103,18 @@ class _Formula(Operator):
 
 
 def composite(
-    name: str, formula: Callable[..., Any], compute: Callable[..., Any] | None = None, **info: Any
+    name: str,
+    formula: Callable[..., Any],
+    compute: Callable[..., Any] | None = None,
+    *rules: Callable[..., Any],
+    **info: Any,
 ) -> Operator:
     """Declare an elementwise operator by a formula of other operators, parameters and all.
 
     Its derivative, closed form, LaTeX and code follow. ``compute`` may stand beside the formula
-    where that is faster or more exact.
+    where that is faster or more exact, and behind it the rules of its inputs.
     """
     code = formula.__code__
     params = info.get("params", {})
     inputs = info.pop("inputs", code.co_varnames[: code.co_argcount - len(params)])
-    return _Formula("elementwise", name, compute, (), formula=formula, inputs=inputs, **info)
+    return _Formula("elementwise", name, compute, rules, formula=formula, inputs=inputs, **info)

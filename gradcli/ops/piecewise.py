@@ -193,7 +193,7 @@ relu = elementwise(
     lambda x: np.maximum(0, x),
     lambda t, x: where(logical_not(x <= 0), t, 0.0),  # NaN has slope 1
     dtypes="keep",
-    node={"backward": "ThresholdBackwardBackward0"},
+    node={"backward": "ThresholdBackwardBackward0", "saves_result": True},
     doc="x where positive, else 0.",
     edges="slope 0 at 0",
     example="relu(x) --x 2",
@@ -224,12 +224,12 @@ leaky_relu = composite(
     refuses={"bool int complex": "leaky_relu_cpu"},
     breaks="0",
 )
-elu = elementwise(
+elu = composite(
     "elu",
+    lambda x, alpha: where(logical_not(x <= 0), x, alpha * (exp(x) - 1.0)),
     lambda x, alpha: np.where(x > 0, x, alpha * np.expm1(np.minimum(0, x)))[()],
     # At 0 the exponent is constant: the slope is alpha and the second derivative 0.
     lambda t, x, alpha: where(logical_not(x <= 0), t, t * (alpha * exp(where(x < 0, x, 0.0)))),
-    formula=lambda x, alpha: where(logical_not(x <= 0), x, alpha * (exp(x) - 1.0)),
     params={"alpha": 1.0},
     doc="x where positive, else alpha*(exp(x) - 1).",
     edges="slope alpha and second derivative 0 at 0",
@@ -248,8 +248,9 @@ def _softplus_beta(x: Any, beta: float, threshold: float) -> Any:
     return np.where(scaled > threshold, x, softplus.compute(scaled) / beta)[()]
 
 
-softplus_beta = elementwise(
+softplus_beta = composite(
     "softplus_beta",
+    lambda x, beta, threshold: where(x * beta > threshold, x, softplus(x * beta) / beta),
     _softplus_beta,
     # Where it meets the threshold the slope is the smooth side's and constant, as in PyTorch.
     lambda t, x, beta, threshold: where(
@@ -257,7 +258,6 @@ softplus_beta = elementwise(
         t,
         t * logistic(where(logical_not(x * beta >= threshold), x * beta, threshold)),
     ),
-    formula=lambda x, beta, threshold: where(x * beta > threshold, x, softplus(x * beta) / beta),
     params={"beta": 1.0, "threshold": 20.0},
     grad_name="SoftplusBackward0",
     doc="log(1 + exp(beta*x))/beta, and x itself where beta*x is above the threshold.",

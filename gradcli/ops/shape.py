@@ -458,6 +458,15 @@ def _roll(x: Any, shifts: Any, dims: Dims) -> Any:
         if not isinstance(shift, int | np.integer):
             kind = type(shift).__name__
             raise TypeFault("E0303", f"roll moves entries by whole numbers, not by a {kind}")
+    counts = [len(v) if isinstance(v, tuple | list) else 1 for v in (shifts, dims)]
+    if not counts[0]:
+        raise RuntimeFault("E0304", "`shifts` required")
+    if counts[0] != counts[1] and (dims is not None or counts[0] > 1):
+        raise RuntimeFault(
+            "E0304",
+            f"shifts and dimensions must align. shifts: {counts[0]}, dims:"
+            f"{0 if dims is None else counts[1]}",
+        )
     return np.roll(x, shifts, dims if dims is None else normal_dims(dims, np.ndim(x)))
 
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.comparison import logical_and, sign
-from gradcli.ops.cupy_compat import special
+from gradcli.ops.cupy_compat import on_host, special
 from gradcli.ops.exponential import exp, log, log1p
-from gradcli.ops.kinds import elementwise
+from gradcli.ops.kinds import composite, elementwise
 from gradcli.ops.operator import Operator, is_number
 from gradcli.ops.piecewise import where
 
@@ -79,14 +79,14 @@ erfcx = elementwise(
     values={0: 1},
     refuses={"complex": "erfcx_cpu"},
 )
-erfcx_slope: Operator = elementwise(
+erfcx_slope: Operator = composite(
     "erfcx_slope",
-    _erfcx_slope,
-    lambda x, n: erfcx_slope(x, n + 1),
-    formula=lambda x, n: (
+    lambda x, n: (
         2.0 * x * erfcx_slope(x, n - 1) + 2.0 * (n - 1) * erfcx_slope(x, n - 2)
         if n > 1 else 2.0 * x * erfcx(x) - 2.0 / _ROOT_PI if n else erfcx(x)
     ),
+    _erfcx_slope,
+    lambda x, n: erfcx_slope(x, n + 1),
     params={"n": 1},
     doc="The derivative of order n of erfcx.",
     public=False,
@@ -131,11 +131,11 @@ def _mills_slope(x: Any, out: Any) -> Any:
     return -out * where(x < -1, erfcx_slope(below, 1) / (-_ROOT_2 * erfcx(below)), x + out)
 
 
-mills = elementwise(
+mills = composite(
     "mills",
+    lambda x: (2.0 / _ROOT_2PI) / erfcx(x * (-1.0 / _ROOT_2)),
     lambda x: (2.0 / _ROOT_2PI) / special("erfcx", x, x * (-1.0 / _ROOT_2)),
     lambda x, out: _mills_slope(x, out),
-    formula=lambda x: (2.0 / _ROOT_2PI) / erfcx(x * (-1.0 / _ROOT_2)),
     doc="The density of the standard normal over ndtr: the slope of log_ndtr.",
     positive=True,
     public=False,
@@ -517,10 +517,12 @@ scaled_modified_bessel_k1: Operator = elementwise(
 )
 
 
+@on_host
 def _airy(x: Any, order: int) -> Any:
     from scipy.special import airy  # SciPy is loaded at the first call
 
-    return np.asarray(airy(x)[order], getattr(x, "dtype", None))[()]
+    found = np.where(np.greater(x, 150.0), 0.0, airy(x)[order])  # SciPy gives up far out
+    return found.astype(getattr(x, "dtype", found.dtype))[()]
 
 
 airy_ai: Operator = elementwise(
@@ -576,9 +578,17 @@ sinc = elementwise(
     kink="at {0} = 0: the formula divides by it (gradcli grad is exact)",
     numpy="np.sinc",
 )
+
+
+def _sine_over(x: Any) -> Any:
+    with np.errstate(invalid="ignore"):
+        found = np.sin(x) / np.where(x == 0, 1.0, x)
+    return np.where(x == 0, 1.0, np.where(np.isinf(x), 0.0, found)).astype(found.dtype)[()]
+
+
 spherical_bessel_j0 = elementwise(
     "spherical_bessel_j0",
-    lambda x: special("spherical_jn", x, 0, x),
+    _sine_over,
     lambda x: sinc_slope(x / math.pi, 1) / math.pi,
     doc="sin(x)/x, 1 at 0: the spherical Bessel function of order 0.",
     values={0: 1},

@@ -160,6 +160,14 @@ def _safe(squares: object) -> object:
 
 def _over_square(t: Any, part: Any, x: Any, y: Any) -> Any:
     squares = x * x + y * y
+    known = getattr(squares, "array", squares)
+    if isinstance(known, np.ndarray | np.floating) and known.dtype.kind == "f":
+        span = np.finfo(known.dtype)
+        if np.any((known < span.tiny / span.eps) | (known > span.max)):  # they left the floats
+            far = hypot(x, y)
+            flat = far < span.tiny  # there the slopes leave them too: PyTorch takes 0
+            far = where(flat, 1.0, far)
+            return where(flat, 0.0, t * (part / far / far))
     return where(squares == 0, 0.0, t * part / _safe(squares))
 
 
@@ -175,7 +183,7 @@ atan2 = elementwise(
     kink="at {0} = {1} = 0: atan2 has no derivative (gradcli grad takes 0)",
     refuses={"complex": "atan2_cpu"},
 )
-hypot = elementwise(
+hypot: Operator = elementwise(
     "hypot",
     np.hypot,
     lambda t, x, out: where(out == 0, 0.0, t * x / _safe(out)),

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.engine.custom_function.node import call
-from gradcli.engine.grad_mode import enable_grad, hidden
+from gradcli.engine.grad_mode import enable_grad, refuse_in_transform, transformed
 from gradcli.engine.named_tuples import Extremes, Results
 from gradcli.engine.record.composite import dynamic_shape
 from gradcli.engine.tensor.attributes import Size
@@ -318,16 +318,24 @@ class Batched(Layer):
 
     @property
     def data(self) -> Any:
-        """As Tensor's where a gradient is taken inside. Else raises RuntimeFault (E0414)."""
-        inside = hidden(self)
-        if inside is None:
+        """Raises RuntimeFault (E0414), as in PyTorch, but inside another transform."""
+        if transformed.by and transformed.by[-1].level == self.alive():
             raise RuntimeFault("E0414", "accessing `data` under vmap transform is not allowed")
-        return inside
+        return self.over(lambda part: part.data)
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        refuse_in_transform(
+            "mutating directly with `.data` under vmap transform is not allowed.",
+            "write y = y * 2, or y.copy_(value)",
+        )
 
     def detach_(self) -> Any:
-        """As Tensor's where a gradient is taken inside. Else raises RuntimeFault (E0409)."""
-        inside = hidden(self, argument=False)
-        return super().detach_() if inside is None else self.become_view(inside)
+        """As Tensor's, inside another transform; in the vmap itself see ``Operand``."""
+        if transformed.by and transformed.by[-1].level == self.alive():
+            return super().detach_()
+        self.value.detach_()
+        return self
 
     def item(self) -> Any:
         """Raises RuntimeFault (E0414): a batch is not one number."""

@@ -20,7 +20,7 @@ from gradcli.engine.custom_function.function import Function
 from gradcli.engine.grad_mode import enable_grad
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.tensor import Tensor, wrap
-from gradcli.ops.errors import AssertionFault, AttributeFault, RuntimeFault, ValueFault
+from gradcli.ops.errors import AssertionFault, AttributeFault, RuntimeFault, TypeFault, ValueFault
 from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.forward import tangents_of
 from gradcli.transforms.vmap import over_rows
@@ -613,7 +613,8 @@ def gradgradcheck(
     """``gradcheck`` of the gradient itself (second order), by the inputs and by its weights.
 
     ``grad_outputs`` weight the results; without them fixed numbers do. The second order is taken
-    by reverse mode, by forward mode or by both.
+    by reverse mode, by forward mode or by both. Raises TypeFault (E0404) where no result requires a
+    gradient.
     """
     if options.get("check_undefined_grad", True) and not check_rev_over_rev:
         raise AssertionFault(
@@ -627,8 +628,15 @@ def gradgradcheck(
         several = found if isinstance(found, tuple | list) else (found,)
         return [v for v in several if isinstance(v, Tensor) and v.dtype.differentiable]
 
+    made = results(inputs)
+    if not any(out.requires_grad for out in made):
+        raise TypeFault(
+            "E0404",
+            "gradgradcheck needs a function whose result requires a gradient",
+            help="there is no first derivative whose derivative could be checked",
+        )
     if grad_outputs is None:
-        weights = [_weights(out) for out in results(inputs)]
+        weights = [_weights(out) for out in made]
     else:
         weights = list(grad_outputs) if isinstance(grad_outputs, tuple | list) else [grad_outputs]
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from gradcli.engine.custom_function.context import Context
 from gradcli.engine.custom_function.node import call
-from gradcli.engine.grad_mode import current, enable_grad, hidden, mode
+from gradcli.engine.grad_mode import current, enable_grad, mode, transformed
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault
@@ -226,9 +226,19 @@ class Dual(Layer):
 
     @property
     def data(self) -> Any:
-        """The primal alone, in the same memory; with what the transforms around follow."""
-        inside = hidden(self)
-        return self.primal.data if inside is None else inside
+        """The primal alone, in the same memory; inside another transform, out of its graph."""
+        if self._innermost():
+            return self.primal if self.__gradcli_rank__ not in running.dual else self.primal.data
+        return self.over(lambda part: part.data)
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        self.primal.data = value.primal if is_dual(value, self.__gradcli_rank__) else value
+
+    def _innermost(self) -> bool:
+        """Whether nothing but the level of this tangent runs inside of it."""
+        level = self.__gradcli_rank__
+        return level in running.dual or not transformed.by or transformed.by[-1].level == level
 
     def item(self) -> Any:
         """The primal's number, without its tangent."""
@@ -295,10 +305,11 @@ class Dual(Layer):
 
     def detach_(self) -> Any:
         """Have no tangent, and no graph, from here on. Raises RuntimeFault (E0409) for a view."""
-        primal, inside = self.primal, hidden(self, argument=False)
-        if inside is not None and inside is not primal:  # of a gradient that is taken inside
-            return self.become_view(inside)
-        if inside is None:
+        primal = self.primal
+        if not self._innermost():
+            primal.detach_(), self.tangent.detach_()
+            return self
+        if self.__gradcli_rank__ in running.dual:
             primal.detach_()
         if len(list(self.sharing())) > 1:  # views of it keep their tangents
             self.own()

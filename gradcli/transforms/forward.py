@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 from gradcli.engine.grad_mode import Transform, enable_grad, outside_inference, transforming
@@ -61,14 +60,10 @@ def jvp(
     around = [vmap for vmap in running.vmaps if vmap.level in batches]
     duals = [Dual(p, lifted(t, around), level) for p, t in zip(at, along, strict=True)]
     try:
-        with transforming(Transform(func, duals, level, partial(_primal, level))):
+        with transforming(Transform(func, duals, level)):
             return _pushed(func, unflatten(duals, shape), level, strict, has_aux)
     finally:
         demote(level)
-
-
-def _primal(level: int, value: Any) -> Any:
-    return value.primal if is_dual(value, level) else None
 
 
 def _same_shapes(at: Sequence[Any], along: Sequence[Any]) -> None:

@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 
 from gradcli import engine
-from gradcli.engine.custom_function.function import FunctionRecord, function_record
-from gradcli.engine.custom_function.node import call
 from gradcli.engine.grad_mode import Transform, enable_grad, outside_inference, transforming
 from gradcli.engine.record.saved_tensor_hooks import disable_saved_tensors_hooks
 from gradcli.ops.errors import RuntimeFault, ValueFault
@@ -29,7 +27,6 @@ from gradcli.transforms.func_checks import (
     tensors,
 )
 from gradcli.transforms.reverse import (
-    depends,
     detached,
     finished,
     jacobians_of,
@@ -80,11 +77,9 @@ class _Run:
         found, self.shape = flatten(tuple(args[i] for i in which))
         differentiable(found)
         arguments: list[Any] = []
-        self.pulling = False
-        self.leaves: list[Any] = []
         with (
             disable_saved_tensors_hooks(_NO_HOOKS),
-            transforming(Transform(function, arguments, hide=self._hidden)),
+            transforming(Transform(function, arguments)),
             enable_grad(),
         ):
             self.leaves = [leaf_of(v, outer) for v in found]
@@ -103,27 +98,14 @@ class _Run:
         self.create = outer and reaches_further(self.outputs, self.leaves)
         self.single = isinstance(argnums, int)
 
-    def _hidden(self, value: Any) -> Any:
-        """A value that has no gradient by these leaves, but by what is behind them."""
-        if rank_of(value) < 2 and not reaches_further([value], self.leaves):
-            return None
-        return call(_hiding(self), (value,)) if depends(value, self.leaves) else None
-
-    def back(self, outputs: Sequence[Any], cotangents: Sequence[Any], create: bool) -> list:
-        self.pulling = True
-        try:
-            return pull_back(outputs, self.leaves, cotangents, create)
-        finally:
-            self.pulling = False
-
     def pull(self, cotangents: Sequence[Any]) -> list:
-        return self.back(self.outputs, cotangents, self.create)
+        return pull_back(self.outputs, self.leaves, cotangents, self.create)
 
     def pull_later(self, cotangents: Sequence[Any]) -> list:
         """The same in a graph of the cotangents too, where they are in one."""
         tracked = any(t.edge is not None for c in cotangents for t in tensors_of(c))
         create = recording() and (self.create or tracked)
-        return self.back(self.outputs, cotangents, create)
+        return pull_back(self.outputs, self.leaves, cotangents, create)
 
     def finish(self) -> None:
         """Nobody else will differentiate by leaves that this run made for itself."""
@@ -141,18 +123,6 @@ class _Run:
 
     def value(self) -> Any:
         return self.settled(unflatten(self.outputs, self.out_shape))
-
-
-def _hiding(run: _Run) -> FunctionRecord:
-    """The identity, but that no cotangent passes while ``run`` pulls its own back."""
-    return function_record(
-        "Hidden",
-        lambda x: x.view_as(x),
-        lambda ctx, g: None if run.pulling else g,
-        setup_context=lambda ctx, inputs, output: None,
-        jvp=lambda ctx, t: t.view_as(t),
-        generate_vmap_rule=True,
-    )
 
 
 _GRAD = "grad_and_value(f)(*args)"
@@ -248,7 +218,8 @@ def jacrev(
         for number, out in enumerate(run.outputs):
 
             def pull(weights: Any, number: int = number) -> list:
-                return run.back([run.outputs[number]], [weights], run.create)
+                outputs = [run.outputs[number]]
+                return pull_back(outputs, run.leaves, [weights], run.create)
 
             found.append(run.arranged(jacobians_of(out, run.leaves, pull)))
         result = unflatten(found, run.out_shape)

@@ -104,12 +104,6 @@ def reaches_further(outputs: Sequence[Any], leaves: Sequence[Any]) -> bool:
     return any(n.extra is None or "finished" not in n.extra.params for n in ends)
 
 
-def depends(value: Any, leaves: Sequence[Any]) -> bool:
-    """Whether the graph of ``value`` leads to one of ``leaves``."""
-    edges = [t.edge for t in tensors_of(value) if t.edge is not None]
-    return not {bottom(leaf).edge for leaf in leaves}.isdisjoint(collect(edges))
-
-
 def _batches(leaves: Sequence[Any]) -> dict[int, Any]:
     """The batches around leaves, by level."""
     found = {}

@@ -217,7 +217,7 @@ class Operand(Conversions):
     @property
     def mT(self) -> Any:
         """The last two dimensions exchanged."""
-        return OPERATORS["mT"](self)
+        return OPERATORS["mT"](self) if self.ndim else self
 
     @property
     def H(self) -> Any:

@@ -133,6 +133,12 @@ for function in (
         g.sum().backward()
         print(x.grad + 0, w.grad)
 
+y = F.hardtanh(x) * w
+z = y.relu()
+(g,) = torch.autograd.grad(z.sum(), x, create_graph=True)
+for ends in ((x, w), (y,), (z,)):
+    print(torch.autograd.grad(g.sum(), ends, allow_unused=True, retain_graph=True))
+
 layer = torch.nn.Linear(4, 2)
 with torch.no_grad():
     for p in layer.parameters():
@@ -173,3 +179,85 @@ jacobian = torch.autograd.functional.jacobian
 c = torch.tensor([0.5 + 1j, -2.0 + 0.25j])
 for function, point in ((lambda x: x * x, c), (torch.abs, c), (lambda x: x * (1 + 2j), c.real)):
     print(jacobian(function, point, vectorize=True, strategy="forward-mode"))
+
+# %% data and detach_ inside nested transforms leave the innermost graph alone
+F = torch.func
+
+
+def by_data(x):
+    return x.data * x
+
+
+def by_detaching(x):
+    return (x * x).detach_() * x
+
+
+def summed(function):
+    return lambda x: function(x).sum()
+
+
+x, v = torch.tensor([0.5, -2.0]), torch.tensor([1.0, 3.0])
+for f in (by_data, by_detaching):
+    print(F.grad(summed(f))(x), F.jvp(f, (x,), (v,)))
+    print(F.grad(summed(F.grad(summed(f))))(x), F.hessian(summed(f))(x) + 0)
+    print(F.jvp(F.grad(summed(f)), (x,), (v,)), F.vmap(F.grad(f))(x))
+    print(F.jvp(lambda x, f=f: F.jvp(f, (x,), (v,))[1], (x,), (v,)))
+    a = x.clone().requires_grad_()
+    print(torch.autograd.grad(F.grad(summed(f))(a).sum(), a, allow_unused=True, retain_graph=True))
+
+
+def mutated(x):
+    y = x * 1
+    y.data = y.data * 2
+    return y.sum()
+
+
+for transform in (F.grad, F.jacfwd, F.vmap):
+    try:
+        transform(mutated)(torch.ones(2))
+    except RuntimeError:
+        print("refused")
+
+# %% a function that wrote to a view and saved it lets go of it
+import gc
+import weakref
+
+
+class Kept(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        ctx.save_for_backward(x)
+        return x
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+
+def written():
+    x = torch.tensor(1.0, requires_grad=True).clone()
+    x = x.view_as(x)
+    Kept.apply(x)
+    return weakref.ref(x)
+
+
+gc.disable()
+print(written()() is None)
+gc.enable()
+
+# %% entries that are read where others of them are written
+for write in (
+    lambda x: x.__setitem__(slice(1, 3), x[:2]),
+    lambda x: x.__setitem__(slice(1, 5), x[0]),
+    lambda x: x.__setitem__(slice(0, 3), x[3:]),
+    lambda x: x.__setitem__(slice(None), x.flip(0)),
+    lambda x: x.view(2, 3).t().__setitem__(..., x.view(3, 2)),
+    lambda x: x.view(3, 2).__setitem__(slice(0, 2), x[:2]),
+):
+    x = torch.arange(6.0)
+    try:
+        write(x)
+        print(x)
+    except RuntimeError:
+        print("refused")

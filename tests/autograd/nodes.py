@@ -440,3 +440,57 @@ v.register_hook(lambda g: print("of v", g))
 print(v.requires_grad, torch.autograd.grad((v * x).sum(), (v, x), allow_unused=True))
 (v * x).sum().backward(inputs=[v, x])
 print(x.grad)
+
+# %% a leaf that was detached and written to is no place for gradients
+x, w = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+y = x * 1
+x.detach_()
+y.sum().backward(retain_graph=True)
+print(x.grad)
+x.add_(w)
+try:
+    y.sum().backward(retain_graph=True)
+except RuntimeError as error:
+    print(error)
+
+
+# %% what a custom function gives where nothing is recorded, and for whole numbers
+class Several(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        y.mul_(2)
+        ctx.mark_dirty(y)
+        return x, y, y, (x > 0).long(), x * 2
+
+    @staticmethod
+    def backward(ctx, a, b, c, d, e):
+        print([g if g is None else g.tolist() for g in (a, b, c, d, e)])
+        return e, b + c
+
+
+def facts(t, *inputs):
+    return t.requires_grad, t.is_leaf, any(t is i for i in inputs), t._version, t._is_view()
+
+
+x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+with torch.no_grad():
+    out = Several.apply(x, y)
+print([facts(t, x, y) for t in out], x.requires_grad, y.requires_grad)
+(out[1] * x).sum().backward()
+print(x.grad, y.grad)
+y = torch.ones(2)
+print([facts(t, x, y) for t in Several.apply(torch.ones(2), y)])
+y = x * 1
+out = Several.apply(x, y)
+print([facts(t, x, y) for t in out])
+out[4].sum().backward()
+print(x.grad)
+
+# %% a hook on several tensors, of which one requires no gradient
+x = torch.ones(2, requires_grad=True)
+for mode in ("all", "any"):
+    try:
+        torch.autograd.graph.register_multi_grad_hook((x, torch.ones(2)), print, mode=mode)
+    except AssertionError as error:
+        print(str(error)[:36])
+    x.sum().backward()

@@ -316,6 +316,7 @@ APART: tuple[tuple[str, str, Mask, str], ...] = (
     (r"bessel_j", "value", lambda g, w, x: np.abs(x) > 5, "its series is off by 4e-7 at 6"),
     (r"torch.(fmod|remainder)\(x, y\)|^x % ", "value", _nan,
      "the quotient overflows; fmod is exact"),
+    (r"torch.atan2", "slope", lambda g, w, x, y: np.hypot(x, y) < 1e-19, "its squares underflow"),
     (r"hypot", "slope", _nan, "0/0 at the origin; 0 here, as norm has it"),
     (r"logaddexp2", "value", lambda g, w, x, y: np.abs(g - w) < 1e-15, "a rounded 0"),
     (r"rounding_mode='trunc'", "slope", lambda g, w, x, y=1.0: ~np.isfinite(x / y)

@@ -20,6 +20,7 @@ def refusal(lib: Any, statement: str) -> list[str]:
 
 
 STATEMENTS = """
+x=torch.ones(3); x.fill_(torch.ones(4))
 x=torch.ones(2,requires_grad=True); y=(x*x).sum(); y.backward(); y.backward()
 x=torch.ones(2,requires_grad=True); y=x.exp().sum(); y.backward(); y.backward()
 x=torch.ones(2,requires_grad=True); (x*2).backward()
@@ -462,7 +463,6 @@ torch.einsum('i,j')
 x=torch.ones(2,3); x[:]=torch.ones(2)
 x=torch.ones(3); x['a']
 x=torch.ones(3); x[0:'a']
-x=torch.ones(3); x.fill_(torch.ones(4))
 x=torch.ones(3); x.expand(-1,3)
 x=torch.cat([torch.ones(2),3])
 x=torch.stack([torch.ones(2),3])

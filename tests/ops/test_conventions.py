@@ -94,3 +94,12 @@ def test_an_impossible_alignment_has_the_slope_nan_or_0():
         assert value[0] == loss and np.isfinite(value[1])
         np.testing.assert_array_equal(slope[:, 0], np.full((2, 3), wanted))
         assert np.isfinite(slope[:, 1]).all()
+
+
+def test_the_slopes_of_an_angle_neither_overflow_nor_underflow():
+    for size in (1e-200, 1e-160, 1.0, 1e160, 1e200, 1e307):
+        y, x = (torch.tensor(np.array(v * size), requires_grad=True) for v in (3.0, 4.0))
+        slopes = torch.autograd.grad(torch.atan2(y, x), (y, x))
+        wanted = 0.16 / size, -0.12 / size
+        for slope, want in zip(slopes, wanted, strict=True):
+            assert float(slope) == pytest.approx(want, rel=1e-12, abs=1e-322)

@@ -220,3 +220,10 @@ def test_jacobians_as_pytorch_had_them():
         get_analytical_jacobian((b,), b * 2)
     with pytest.warns(FutureWarning), pytest.raises(ValueError, match="grad_out"):
         get_numerical_jacobian(fn, (a, b), grad_out=2.0)
+
+
+def test_there_is_a_gradient_to_differentiate():
+    x = torch.ones(2, dtype=torch.float64, requires_grad=True)
+    for function in (lambda x: x.int(), lambda x: x.detach() * 2):
+        with pytest.raises(TypeError, match="requires a gradient"):
+            gradgradcheck(function, x)

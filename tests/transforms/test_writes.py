@@ -387,6 +387,20 @@ def flattened(x):
     return y
 
 
+def turned_number(x):
+    y = x * 1
+    y.mT.mul_(2)
+    torch.Tensor.view(y, (1,)).add_(1)
+    return y
+
+
+def test_a_single_number_is_its_own_transpose():
+    x = torch.tensor([1.0, 2.0])
+    same(vmap(turned_number)(x), 2 * x + 1)
+    same(jacfwd(lambda x: vmap(turned_number)(x))(x), 2 * torch.eye(2))
+    same(vmap(jacfwd(turned_number))(x), torch.full((2,), 2.0))
+
+
 def rolled(x):
     y = x.roll(1)
     y.as_strided((2,), (1,)).mul_(3)

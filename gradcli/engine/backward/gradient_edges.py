@@ -9,7 +9,7 @@ from gradcli.engine import grad_mode
 from gradcli.engine.graph.node import Handle, Node, Output
 from gradcli.engine.graph.torch_names import dressed
 from gradcli.engine.tensor.tensor import Tensor
-from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.errors import AssertionFault, RuntimeFault, ValueFault
 
 
 class GradientEdge(NamedTuple):
@@ -83,10 +83,20 @@ def register_multi_grad_hook(
     """Call ``fn`` once in every backward pass that reaches ``tensors``.
 
     ``mode="all"``: with the list of their gradients, None where one is not reached, after the last
-    of them; ``"any"``: with the first gradient that is there. Raises ValueFault (E0304).
+    of them, all of which have to require a gradient; ``"any"``: with the first gradient that is
+    there. Raises ValueFault (E0304), AssertionFault (E0404).
     """
     if mode not in ("all", "any"):
         raise ValueFault("E0304", f"Expects mode to be one of ('all', 'any') but got {mode}")
+    if mode == "any":
+        tensors = [t for t in tensors if t.requires_grad]
+    elif not all(t.requires_grad for t in tensors):
+        raise AssertionFault(
+            "E0404",
+            "Expected gradient function to be set: a hook on several tensors got one that requires "
+            "no gradient",
+            help="leave out the tensors that require none",
+        )
     state: dict[str, Any] = {"pass": None}
 
     def hook_of(place: int) -> Callable[[Tensor], None]:

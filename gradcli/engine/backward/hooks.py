@@ -186,7 +186,17 @@ def exchange_grad(owner: Any, change: Callable[[Any], Any]) -> None:
 
 
 def accumulate(leaf: Any, total: Any, recorded: bool) -> None:
-    """Store or add. The buffer is the leaf's own, so what may alias another value is copied."""
+    """Store or add. The buffer is the leaf's own, so what may alias another value is copied.
+
+    Raises RuntimeFault (E0409) where the leaf was turned off and then written to in the graph.
+    """
+    if leaf.extra is not None and leaf.extra.rested:
+        owner = leaf.variable
+        if owner is not None and not owner.is_leaf:
+            raise RuntimeFault(
+                "E0409", "leaf variable has been moved into the graph interior",
+                help="write to a clone() of what was detached",
+            )  # fmt: skip
     if recorded:
         # A gradient of its own, as in PyTorch: what is done to x.grad is not done to the graph.
         def added(have: Any) -> Any:

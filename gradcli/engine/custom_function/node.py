@@ -47,7 +47,7 @@ class FunctionNode(Node):
         self.arguments = arguments  # for each argument of the call whether it is a tensor
         self.outputs: list[Any] = []  # shape and dtype of each, None for what is no tensor
         self.ports: Any = None
-        self.fixed: frozenset[int] = frozenset()  # the numbers of those marked non-differentiable
+        self.fixed: frozenset[int] = frozenset()  # outputs that have no derivative and no zeros
         self.shown: Any = None  # a weak reference to the ShownNode that a user holds
         self.saved = EMPTY
         self.seq = placed_number() if mode.placed else next_number()
@@ -312,8 +312,11 @@ def _wrapped(
         else:
             node.ports = {}
     fixed = {id(t) for t in ctx._gradcli_fixed}
-    if node is not None and fixed:
-        node.fixed = frozenset(i for i, t in enumerate(outputs) if id(t) in fixed)
+    if node is not None and not ctx._materialize_non_diff_grads:
+        node.fixed = frozenset(
+            i for i, t in enumerate(outputs)
+            if isinstance(t, Tensor) and (id(t) in fixed or not t.dtype.differentiable)
+        )  # fmt: skip
     pure = getattr(ctx, "_is_pure_view", False)
     if pure and (len(outputs) > 1 or len(inputs) > 1):
         raise RuntimeFault(
@@ -321,6 +324,8 @@ def _wrapped(
             "Pure view custom Function can only have one input Tensor and one output Tensor. Open "
             "an issue if you need to support more.",
         )
+    for written in {id(t): t for t in inputs if id(t) in dirty}.values():
+        written._meta().version.bump()
     made: dict[int, tuple[int, Tensor]] = {}
     results = []
     for number, t in enumerate(outputs):
@@ -348,9 +353,8 @@ def _placed(
 ) -> Tensor:  # fmt: skip
     """One output as the caller gets it: itself, or for a returned input a view of it."""
     if is_dirty and is_input:
-        t._meta().version.bump()
         if not flows:
-            return t
+            return t if t.edge is None else t.detach()
         check_writable(t, ())
         if t.meta.base is not None and count > 1:
             raise RuntimeFault(
@@ -377,6 +381,8 @@ def _placed(
             "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, "
             "there is no need to pass it to mark_dirty()."
         )
+    if is_input and not flows and t.edge is not None:
+        return t.detach()
     if is_input:
         source, t = t, t._alias()
         share_memory(t, source)

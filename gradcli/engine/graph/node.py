@@ -62,6 +62,7 @@ class Extra:
     kept: Kept | None = None
     versions: tuple[int, ...] | None = None
     out_meta: Any = None
+    rested = False  # of a leaf that was turned off once
 
     def __init__(self, params: dict[str, Any] | None = None) -> None:
         self.params = {} if params is None else params

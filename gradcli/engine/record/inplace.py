@@ -10,10 +10,13 @@ share, goes up, so that a node which saved the old value can tell.
 from __future__ import annotations
 
 import contextlib
+from functools import cache
+from math import inf
 from typing import Any
 
 import numpy as np
 
+from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import current, mode, restore, transformed
 from gradcli.engine.graph.node import AccumulateGrad, keeps_result, more
 from gradcli.engine.graph.view_edges import Stale, output_name, refusal
@@ -153,19 +156,18 @@ def put_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
     """``set_item`` of a value that has no level, wherever the target comes from."""
     part = index is not Ellipsis and is_basic(index)
     check_writable(target, (value,), through_view=part)
+    if (part or index is Ellipsis) and isinstance(value, Plain) and _same_memory(target, value):
+        written = target.own_array()[index]
+        # A value that is spread over more entries has none that is written before it is read.
+        if isinstance(written, np.ndarray) and written.size == np.size(value.array):
+            _refuse_overlap(written, value.own_array())
     if part and _share_memory(target.own_array()):
         # A part may well be written to, and whoever reads the memory sees it.
         set_item(apply(OPERATORS["getitem"], (target,), {"index": index}), Ellipsis, value)
         return
     old = _before_write(target, one_number, index if part else None)
-    if value.__class__ is complex and not target.dtype.is_complex:
-        if value.imag:
-            raise RuntimeFault(
-                "E0309",
-                f"value cannot be converted to type {target.dtype.c_name} without overflow",
-                help="write its .real",
-            )
-        value = value.real
+    if value.__class__ in (float, int, complex):
+        value = _fitted(value, target.dtype)
     if not isinstance(value, int | float | bool | complex):
         value = as_input(
             OPERATORS["put"], value if not isinstance(value, list) else np.array(value)
@@ -185,6 +187,36 @@ def overtake(base: Tensor) -> None:
     for view in _views(base) if base.edge is not None else ():
         if view.meta.made is not None:
             view.edge = Stale(view)
+
+
+def _fitted(value: Any, dtype: DType) -> Any:
+    """A number that is written, as ``dtype`` can hold it. Raises RuntimeFault (E0309)."""
+    if value.__class__ is complex:
+        if dtype.is_complex or value.imag:
+            fits = dtype.is_complex
+        else:
+            return _fitted(value.real, dtype)
+    elif dtype.kind == 1:
+        low, high = _bounds(dtype)
+        fits = low <= value <= high or (not low and -high <= value)  # bytes count round
+        value = int(value) % (high + 1) if fits and value < low else value
+    else:
+        fits = dtype.kind != 2 or dtype.itemsize == 8 or not _bounds(dtype)[1] < abs(value) < inf
+    if not fits:
+        raise RuntimeFault(
+            "E0309",
+            f"value cannot be converted to type {dtype.c_name} without overflow",
+            help="write a number that the element type can hold",
+        )
+    return value
+
+
+@cache
+def _bounds(dtype: DType) -> tuple[Any, Any]:
+    """The least and the greatest number of an element type."""
+    if dtype.kind == 1:
+        return int(np.iinfo(dtype.numpy).min), int(np.iinfo(dtype.numpy).max)
+    return float(np.finfo(dtype.numpy).min), float(np.finfo(dtype.numpy).max)
 
 
 def rewrite(target: Tensor) -> Tensor:
@@ -256,22 +288,33 @@ def overlap(target: Tensor, *others: Any, apart: bool = False) -> None:
     if target.meta is None and not apart:
         return
     for other in others:
-        if (apart and other is target) or (
-            isinstance(other, Plain)
-            and other.meta is not None
-            and target.meta is not None
-            and other.meta.version is target.meta.version
-            and (apart or not _same_places(target.own_array(), other.array))
-            and _dense(target.own_array())
-            and _dense(other.array)
-            and np.may_share_memory(target.own_array(), other.array)
-        ):
-            raise RuntimeFault(
-                "E0409",
-                "unsupported operation: some elements of the input tensor and the written-to "
-                "tensor refer to a single memory location.",
-                help="Please clone() the tensor before performing the operation.",
-            )
+        if apart and other is target:
+            raise _overlaps()
+        if isinstance(other, Plain) and _same_memory(target, other):
+            _refuse_overlap(target.own_array(), other.array, apart)
+
+
+def _same_memory(a: Tensor, b: Tensor) -> bool:
+    return a.meta is not None and b.meta is not None and a.meta.version is b.meta.version
+
+
+def _refuse_overlap(written: Any, read: Any, apart: bool = False) -> None:
+    if (
+        (apart or not _same_places(written, read))
+        and _dense(written)
+        and _dense(read)
+        and np.may_share_memory(written, read)
+    ):
+        raise _overlaps()
+
+
+def _overlaps() -> RuntimeFault:
+    return RuntimeFault(
+        "E0409",
+        "unsupported operation: some elements of the input tensor and the written-to tensor refer "
+        "to a single memory location.",
+        help="Please clone() the tensor before performing the operation.",
+    )
 
 
 def _same_places(a: Any, b: Any) -> bool:
@@ -279,7 +322,7 @@ def _same_places(a: Any, b: Any) -> bool:
         return False
     if any(s != t and n != 1 for n, s, t in zip(a.shape, a.strides, b.strides, strict=True)):
         return False
-    return a is b or a.__array_interface__["data"] == b.__array_interface__["data"]
+    return a is b or a.__array_interface__["data"][0] == b.__array_interface__["data"][0]
 
 
 def _dense(a: Any) -> bool:

@@ -41,7 +41,8 @@ class PiecewiseLinearBackward(Node):
 
 
 def leading(pulled: tuple[Any, ...], title: str, end: Node | None) -> tuple[Any, ...]:
-    """``pulled`` with its first cotangent leading to ``end``, the edge of the input, too."""
+    """``pulled`` with its first cotangent leading to ``end`` too: the edge of the input, or for
+    an operator of which PyTorch saves the result its own node."""
     place = next((i for i, r in enumerate(pulled) if isinstance(r, Plain)), None)
     if place is None or end is None:
         return pulled

@@ -254,4 +254,6 @@ def pull_recorded(node: Node, g: Any, wrap: Callable[[Any, DType, Node], Any]) -
     if composed is not None:
         return leading(result, *composed)
     name = op.node.get("backward")
-    return result if name is None else leading(result, name, node.edges[0])
+    if name is None:
+        return result
+    return leading(result, name, node if op.node.get("saves_result") else node.edges[0])

@@ -53,6 +53,10 @@ class Storage:
 
     size = __len__ = nbytes
 
+    def entries(self, dtype: dtypes.DType) -> np.ndarray:
+        """All of it as entries of a type, in the order in which they lie there."""
+        return self.array.ravel(order="K").view(dtype.numpy)
+
 
 class Facts:
     """The part of Tensor that answers such questions."""
@@ -146,9 +150,17 @@ class Facts:
         """Whether entries are real floating-point numbers."""
         return self.dtype.is_floating_point
 
-    def is_contiguous(self) -> bool:
-        """Whether entries lie in memory in row order, without gaps."""
-        return bool(self.array.flags.c_contiguous)
+    def is_contiguous(self, memory_format: Any = None) -> bool:
+        """Whether entries lie in memory in row order, without gaps.
+
+        With ``channels_last`` for images, the channels innermost.
+        """
+        array = self.array
+        rank = {dtypes.channels_last: 4, dtypes.channels_last_3d: 5}.get(memory_format, 0)
+        if rank:
+            inner = (0, *range(2, rank), 1)
+            return bool(array.ndim == rank and array.transpose(inner).flags.c_contiguous)
+        return bool(array.flags.c_contiguous)
 
     def stride(self) -> tuple[int, ...]:
         """Steps between neighbours along each dimension, in entries."""

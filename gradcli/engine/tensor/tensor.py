@@ -24,7 +24,8 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.dtypes import DType
-from gradcli.engine.grad_mode import current, hidden, mode, refuse_in_transform, transformed
+from gradcli.engine.grad_mode import current, mode, refuse_in_transform, transformed
+from gradcli.engine.graph.level_detach import detached, level_of
 from gradcli.engine.graph.node import (
     AccumulateGrad,
     Handle,
@@ -76,16 +77,14 @@ def _within(hook: Callable[..., Any], edge: Node) -> Callable[..., Any]:
 
     Those of a transform around it go through the same graph, but never met the hook's tensor.
     """
-    behind, work = {edge}, [edge]
-    while work:
-        nodes = [e for e in work.pop().edges if e is not None and e not in behind]
-        behind.update(nodes)
-        work += nodes
-    for transform in reversed(transformed.by):
-        ends = {a.edge for a in transform.arguments if a.__class__ is Tensor} & behind
-        if ends:
-            return lambda g: hook(g) if ends & getattr(mode.passing, "wanted", set()) else None
+    ends, _ = level_of(edge)
+    if ends:
+        return lambda g: hook(g) if ends & getattr(mode.passing, "wanted", set()) else None
     return hook
+
+
+def _is_plain(value: Any) -> bool:
+    return getattr(value, "__gradcli_rank__", 1) == 1
 
 
 class _Kind(type):
@@ -250,17 +249,19 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
     def data(self) -> Tensor:
         """The same memory outside the graph; writes through it are not tracked.
 
-        Inside nested transforms it is constant to the innermost alone, as in PyTorch.
+        Inside nested transforms outside that of the innermost: see ``level_detach``.
         """
-        inside: Tensor | None = hidden(self)
-        if inside is not None:
-            return inside
-        out = self._alias()
+        out = self._alias(detached(self.edge))
         out.meta = InferenceMeta() if self.is_inference() else None
         return out
 
     @data.setter
     def data(self, value: Tensor) -> None:
+        if transformed.by and (transformed.by[-1].function is not None or not _is_plain(value)):
+            refuse_in_transform(
+                "mutating directly with `.data` inside functorch transform is not allowed.",
+                "write y = y * 2, or y.copy_(value)",
+            )
         if not isinstance(value, Tensor):
             raise TypeFault(
                 "E0303", f"Variable data has to be a tensor, but got {type(value).__name__}"
@@ -423,6 +424,8 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
             meta = self._meta()
             meta.resting, meta.grad, self.edge = self.edge, self.edge.grad, None
             meta.resting.grad = None  # what still arrives there is lost
+            with sharing:
+                more(meta.resting).rested = True
         elif not self.is_leaf:
             raise _not_a_leaf(requires_grad)
         return self
@@ -458,8 +461,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         self._meta()  # who saved this tensor looks whether it is still in the graph
         if (hooks := self._backward_hooks) is not None:
             self.__dict__[_WAITING] = hooks
-        inside: Tensor | None = hidden(self, argument=False)
-        self.edge = None if inside is None else inside.edge
+        self.edge = detached(self.edge)
         return self
 
     def cpu(self) -> Tensor:

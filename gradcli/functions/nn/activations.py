@@ -193,12 +193,8 @@ def hardswish(input: Any, inplace: bool = False) -> Any:
 def hardshrink(input: Any, lambd: float = 0.5) -> Any:
     """``input`` where it is further from 0 than ``lambd``, else 0."""
     check_floating(input, "hardshrink_cpu", True)
-    return called(
-        _O["where"](_O["abs"](input) <= lambd, 0.0, input),
-        "HardshrinkBackward0",
-        input,
-        leads=input,
-    )
+    held = _O["where"](_O["abs"](input) <= lambd, 0.0, input)
+    return called(held, "HardshrinkBackward0", input, leads=input)
 
 
 def softshrink(input: Any, lambd: float = 0.5) -> Any:

@@ -7,6 +7,9 @@
     dims        a saved dimension is shown as one of several
     turns       of a number and a tensor it takes the tensor first
     edges       those of its node
+    backward    of an operator that is linear between its kinks, the node of its recorded gradient,
+                which leads to the input: see ``engine.record.piecewise_linear``
+    saves_result  to its result instead
 
 A node says how the operator was called: ``shape`` of the result, ``edges``, ``extra.params``, and
 ``only``, the one input that is a Tensor where the other is a number.

@@ -191,3 +191,17 @@ def test_whole_numbers_like_a_tensor_and_trials_until_one_succeeds():
     with pytest.raises(RuntimeError, match="geometric_ expects p"):
         torch.zeros(5).geometric_(1.0)
     assert torch.zeros_like(like, memory_format=torch.preserve_format).shape == (2, 3)
+
+
+def test_memory_formats_are_taken_and_asked_for():
+    x = torch.rand(2, 3, 4, 5, requires_grad=True)
+    for made in (
+        x.clone(memory_format=torch.contiguous_format),
+        torch.clone(x, memory_format=None),
+    ):
+        assert made.is_contiguous(memory_format=torch.contiguous_format)
+        assert made.grad_fn.name() == "CloneBackward0"
+    assert not x.is_contiguous(memory_format=torch.channels_last)
+    last = x.permute(0, 2, 3, 1).contiguous().permute(0, 3, 1, 2)
+    assert last.is_contiguous(memory_format=torch.channels_last) and not last.is_contiguous()
+    assert not torch.detach(x).requires_grad and torch.is_signed(x)
