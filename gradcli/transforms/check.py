@@ -89,7 +89,11 @@ def slope(function: Callable[[np.ndarray], float], x: np.ndarray, place: tuple) 
         if abs(last.gap - before.gap) <= 0.1 * last.gap + 2 * noise:
             return Slope(last.central, "kink", last.left, last.right)
     # Relative to the slope: beside a pole those of too large steps are small, and change little.
-    changes = [abs(b.central - a.central) / b.scale for a, b in itertools.pairwise(found)]
+    # Where the sides are far apart the central difference may stand still at a pole: lgamma at 0.
+    changes = [
+        abs(b.central - a.central) / b.scale if b.gap <= 0.5 * b.scale else np.inf
+        for a, b in itertools.pairwise(found)
+    ]
     best = int(np.argmin([c if np.isfinite(c) else np.inf for c in changes]))
     chosen = found[best + 1]
     doubt = 10 * changes[best]
@@ -97,10 +101,14 @@ def slope(function: Callable[[np.ndarray], float], x: np.ndarray, place: tuple) 
     return Slope(chosen.central, kind, chosen.left, chosen.right, doubt)
 
 
+_HUGE = 1e8
+
+
 class _Sides(NamedTuple):
     left: float
     right: float
     central: float
+    floor: float = 1.0  # slopes below it are as good as 0
 
     @property
     def gap(self) -> float:
@@ -110,7 +118,7 @@ class _Sides(NamedTuple):
     @property
     def scale(self) -> float:
         """What differences of slopes are compared with."""
-        return max(1.0, abs(self.central))
+        return max(self.floor, abs(self.central))
 
 
 def _sides(function: Callable, x: np.ndarray, place: tuple, step: float, base: float) -> _Sides:
@@ -120,10 +128,14 @@ def _sides(function: Callable, x: np.ndarray, place: tuple, step: float, base: f
         x[place] = shifted
         ends.append((float(x[place]) - float(here), float(function(x))))
     x[place] = here
+    # Steps beside a huge number are huge: what is bounded has next to no slope over them.
+    floor = min(1.0, abs(base / float(here)) or 1.0) if abs(here) > _HUGE else 1.0
     (ahead, high), (behind, low) = ends  # the steps as the dtype has rounded them
     if not ahead or not behind:
         return _Sides(np.nan, np.nan, np.nan)
-    return _Sides((low - base) / behind, (high - base) / ahead, (high - low) / (ahead - behind))
+    return _Sides(
+        (low - base) / behind, (high - base) / ahead, (high - low) / (ahead - behind), floor
+    )
 
 
 def _differences(

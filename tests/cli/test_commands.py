@@ -250,6 +250,8 @@ def test_check_agrees_and_disagrees(cli, monkeypatch):
     [
         (("sin(1e6*x)", "--x", "0.3"), 0, "agrees"),
         (("sin(1e9*x)", "--x", "0.3"), 1, "settle at no step"),
+        (("cos(x)", "--x", "1e15"), 1, "settle at no step"),
+        (("lgamma(x)", "--x", "1e-300"), 0, "agrees"),
         (("sin(1e6*x)", "--x", "0.3", "--dtype", "float32"), 1, "settle at no step"),
         (("x**2", "--x", "3", "--dtype", "float32"), 0, "agrees"),
         (("sum(tanh(x)**3)", "--x", "1,2,3", "--dtype", "float32"), 0, "agrees"),
