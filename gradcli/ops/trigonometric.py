@@ -8,7 +8,7 @@ import numpy as np
 
 from gradcli.ops.arithmetic import sqrt
 from gradcli.ops.declaration import cures
-from gradcli.ops.kinds import elementwise
+from gradcli.ops.kinds import composite, elementwise
 from gradcli.ops.operator import Operator, is_complex
 from gradcli.ops.piecewise import where
 
@@ -153,29 +153,36 @@ atanh = elementwise(
 )
 
 
-def _safe(squares: object) -> object:
+def _safe(squares: Any) -> Any:
     """The divisor with 1 where both arguments are 0, so that the slope there is 0."""
     return where(squares == 0, 1.0, squares)
 
 
-def _over_square(t: Any, part: Any, x: Any, y: Any) -> Any:
+def _over_squares(x: Any, y: Any) -> Any:
     squares = x * x + y * y
-    known = getattr(squares, "array", squares)
-    if isinstance(known, np.ndarray | np.floating) and known.dtype.kind == "f":
-        span = np.finfo(known.dtype)
-        if np.any((known < span.tiny / span.eps) | (known > span.max)):  # they left the floats
-            far = hypot(x, y)
-            flat = far < span.tiny  # there the slopes leave them too: PyTorch takes 0
-            far = where(flat, 1.0, far)
-            return where(flat, 0.0, t * (part / far / far))
-    return where(squares == 0, 0.0, t * part / _safe(squares))
+    span = np.finfo(squares.dtype)
+    if not np.any((squares < span.tiny / span.eps) | (squares > span.max)):
+        return x / squares
+    length = np.hypot(x, y)
+    flat = length < span.tiny  # there the slopes themselves leave the floats: PyTorch takes 0
+    length = where(flat, 1.0, length)
+    return where(flat, 0.0, x / length / length)
 
 
+over_squares: Operator = composite(
+    "over_squares",
+    lambda x, y: where(x * x + y * y == 0, 0.0, x / _safe(x * x + y * y)),
+    _over_squares,
+    lambda t, x, y, out: t * (over_squares(y, x) - out) * (over_squares(y, x) + out),
+    lambda t, x, y, out: -2.0 * t * out * over_squares(y, x),
+    doc="x/(x**2 + y**2), the slopes of atan2; right where the squares are no floats, too.",
+    public=False,
+)
 atan2 = elementwise(
     "atan2",
     np.arctan2,
-    lambda t, x, y: _over_square(t, y, x, y),
-    lambda t, x, y: _over_square(-t, x, x, y),
+    lambda t, x, y: t * over_squares(y, x),
+    lambda t, x, y: -t * over_squares(x, y),
     aliases=("arctan2",),
     doc="The angle of the point (y, x): atan2(x, y) is atan(x/y) by quadrant.",
     edges="slopes 0 and 0 at (0, 0)",

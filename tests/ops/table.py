@@ -406,6 +406,11 @@ TRIGONOMETRIC = (
     unary("atanh", "torch.atanh(x)", -0.8, 0.8, saves=("x",), complex=True),
     binary("atan2", "torch.atan2(x, y)", 0.3, 2, numbers="", saves=("x", "y"), kinks=(
         Kink(([0.0, 1.0], [0.0, 0.0]), [0.0, np.pi / 2], ([0.0, 0.0], [0.0, -1.0])),
+        Kink(([1e-200, 3e200], [2e-200, 1e200]), [0.4636476090008061, 1.2490457723982544],
+             ([4e199, 1e-201], [-2e199, -3e-201]), torch="its sum of squares leaves the floats"),
+    )),
+    binary("over_squares", None, 0.3, 2, numbers="", saves=("x", "y", "out"), kinks=(
+        Kink(([0.0], [0.0]), [0.0], ([0.0], [0.0])),
     )),
     binary("hypot", "torch.hypot(x, y)", 0.3, 2, numbers="", saves=("x", "y", "out"), kinks=(
         Kink(([0.0, 3.0], [0.0, 4.0]), [0.0, 5.0], ([0.0, 0.6], [0.0, 0.8]),
