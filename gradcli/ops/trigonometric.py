@@ -161,12 +161,15 @@ def _safe(squares: Any) -> Any:
 def _over_squares(x: Any, y: Any) -> Any:
     squares = x * x + y * y
     span = np.finfo(squares.dtype)
-    if not np.any((squares < span.tiny / span.eps) | (squares > span.max)):
-        return x / squares
+    found = x / _safe(squares)
+    apart = (squares < span.tiny / span.eps) | (squares > span.max)
+    if not np.any(apart):
+        return found
     length = np.hypot(x, y)
     flat = length < span.tiny  # there the slopes themselves leave the floats: PyTorch takes 0
     length = where(flat, 1.0, length)
-    return where(flat, 0.0, x / length / length)
+    # Entry by entry, as no entry's bits may depend on the others.
+    return where(apart, where(flat, 0.0, x / length / length), found)
 
 
 over_squares: Operator = composite(
