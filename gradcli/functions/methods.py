@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.creation import factories
-from gradcli.engine.dtypes import DType
+from gradcli.engine.dtypes import DType, contiguous_format
 from gradcli.engine.record.apply import apply, flipped_view, note_view
 from gradcli.engine.record.composite import reshaped
 from gradcli.engine.record.fast_path import FUNCTIONS, function, method
@@ -181,7 +181,9 @@ def _set(
 
 
 def _contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
-    return self if self.is_contiguous(memory_format) else self.clone()
+    if self.is_contiguous(memory_format):
+        return self
+    return self.clone(memory_format=contiguous_format)
 
 
 def _conjugate_transpose(self: Any) -> Any:

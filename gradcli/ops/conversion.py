@@ -20,8 +20,9 @@ def _cast(x: Any, dtype: np.dtype) -> Any:
     return x.astype(dtype)
 
 
-def _clone(x: Any) -> Any:
-    return x.copy()
+def _clone(x: Any, memory_format: Any) -> Any:
+    # A copy of x.T lies in memory as x.T does, in PyTorch too, unless rows are asked for.
+    return x.copy(order="C" if getattr(memory_format, "name", "") == "contiguous_format" else "K")
 
 
 def _imag(x: Any) -> Any:
@@ -53,7 +54,7 @@ clone = linear(
     lambda g: g,
     dtypes="keep",
     entrywise=True,
-    ignores=frozenset({"memory_format"}),
+    params={"memory_format": None},
     doc="A copy in memory of its own, still in the graph.",
     example="sum(clone(x)) --x 1,2",
     numpy="{0}",

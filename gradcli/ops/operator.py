@@ -64,8 +64,6 @@ class Operator:
     dtypes: str = "float"
     one_dtype: bool = False
     """Two Tensors have to have one element type."""
-    ignores: frozenset[str] = frozenset()
-    """PyTorch's parameters that change nothing here, memory_format for example."""
     refuses: Mapping[str, Any] | Callable[[Sequence[Any], int], str | None] | None = None
     """Element types that it is not for ("bool int complex") with PyTorch's words: the name of its
     kernel, or a sentence; or a function of the element types."""
@@ -289,9 +287,6 @@ class Operator:
             return params
         for name in list(params):
             if name in self.params:
-                continue
-            if name in self.ignores:
-                del params[name]
                 continue
             alias = PARAM_ALIASES.get(name)
             if alias in self.params:

@@ -542,7 +542,9 @@ class Layer(Slots, Operand):
 
     def contiguous(self, memory_format: Any = None) -> Any:
         """Itself where each element lies in row order, else a copy."""
-        return self if self.is_contiguous(memory_format) else OPERATORS["clone"](self)
+        if self.is_contiguous(memory_format):
+            return self
+        return OPERATORS["clone"](self, memory_format=contiguous_format)
 
     def strided(self, view: Callable, shape: tuple, steps: tuple, ahead: int) -> Any:
         """``view``, ``as_strided``, of the memory below from so many entries after the first.

@@ -196,3 +196,21 @@ def test_what_gives_a_copy_shares_no_memory(function):
         whole = torch.ones(2, 2).to(kind)
         function(whole).zero_()
         assert whole.all()
+
+
+def test_a_copy_lies_in_memory_as_what_it_is_of():
+    """Whether reshape gives a view of it, and so who sees a write, follows from that."""
+    x = torch.arange(6.0).reshape(2, 3)
+    y = x.t().clone()
+    assert y.stride() == (1, 3)
+    y.reshape(-1).mul_(2)
+    assert y.tolist() == x.t().tolist()
+    rows = x.t().clone(memory_format=torch.contiguous_format)
+    assert rows.stride() == y.contiguous().stride() == (2, 1)
+    rows.reshape(-1).mul_(2)
+    assert rows.tolist() == (2 * x.t()).tolist()
+
+    def steps(a):
+        return torch.tensor([*a.t().clone().stride(), *a.t().contiguous().stride()])
+
+    assert torch.func.vmap(steps)(torch.ones(2, 2, 3)).tolist() == [[1, 3, 2, 1]] * 2
