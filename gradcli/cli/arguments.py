@@ -117,7 +117,7 @@ def split(
                 options.append(arg)
                 continue
             if name not in takers and not _is_name(name[2:]):
-                raise unknown(name[2:], variables, ())
+                raise unknown(name[2:], variables)
             if not equals:
                 found = next(rest, None)
                 if found is None:
@@ -168,10 +168,15 @@ def _no_value(name: str, is_option: bool, variables: Variables) -> ValueFault:
     )
 
 
-def unknown(name: str, variables: Variables, free: Sequence[str]) -> ValueFault:
-    """The error for ``--name`` that is neither an option nor a variable of the expression."""
-    near = _nearest(name, variables, free)
+def unknown(name: str, variables: Variables, free: Sequence[str] | None = None) -> ValueFault:
+    """The error for ``--name`` that is neither an option nor a variable of the expression.
+
+    ``free`` are its variables; None where ``name`` can be none in any expression.
+    """
+    near = _nearest(name, variables, free or ())
     have = f"the expression's variables: {', '.join(free)}" if free else "it has no variables"
+    if free is None:
+        have = "a variable has letters, digits and _ in its name; --help lists the options"
     return ValueFault(
         "E0902",
         f"--{name} is neither an option nor a variable of this expression",

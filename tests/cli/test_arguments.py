@@ -31,6 +31,13 @@ def test_an_expression_may_begin_with_a_sign():
     assert sorted_args("-e", "-x") == (["-e", "-x"], [])
 
 
+def test_what_is_no_name_says_nothing_of_the_variables():
+    """They are not known yet: the expression may well have some."""
+    with pytest.raises(ValueFault) as caught:
+        sorted_args("x+y", "--x", "1", "--v-x", "2")
+    assert caught.value.code == "E0902" and "letters, digits and _" in caught.value.help
+
+
 def test_double_dash_ends_the_options():
     assert sorted_args("--json", "--", "--x") == (["--json", "--", "--x"], [])
 
