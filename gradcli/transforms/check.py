@@ -281,9 +281,7 @@ def _forward(func: Callable, full: list, which: list[int]) -> list[list[np.ndarr
         given = list(full)
         for i, value in zip(which, values, strict=True):
             given[i] = value
-        found = func(*given)
-        several = found if isinstance(found, tuple | list) else (found,)
-        return tuple(v for v in several if hasattr(v, "dtype") and v.dtype.differentiable)
+        return tuple(_differentiable(func(*given)))
 
     shapes = [part.tensor.shape for part in _parts(func(*full))]
     for column, x in zip(columns, at, strict=True):
@@ -402,9 +400,7 @@ def _of_backward(
     """What is wrong with a backward whose numbers are right."""
     leaves = [full[i] for i in which]
     with enable_grad():
-        made = func(*full)
-        several = made if isinstance(made, tuple | list) else (made,)
-        outputs = [v for v in several if isinstance(v, Tensor) and v.requires_grad]
+        outputs = _requiring(func(*full))
 
         def pulled(weights: Callable[[Tensor], Tensor], through: Sequence[int] = ()) -> list[Any]:
             ends = [_Undefined.apply(v) if i in through else v for i, v in enumerate(outputs)]
@@ -458,9 +454,7 @@ def _of_batches(
     """What is wrong where two cotangents, or two tangents, go through at once."""
     leaves = [full[i] for i in which]
     with enable_grad():
-        made = func(*full)
-        several = made if isinstance(made, tuple | list) else (made,)
-        outputs = [v for v in several if isinstance(v, Tensor) and v.requires_grad]
+        outputs = _requiring(func(*full))
         for number, out in enumerate(outputs if backward else ()):
 
             def pulled(weight: Tensor, out: Tensor = out, batched: bool = False) -> list[Any]:
@@ -479,9 +473,7 @@ def _of_batches(
             def result(value: Any) -> tuple:
                 given = [v.detach() if isinstance(v, Tensor) else v for v in full]
                 given[i] = value
-                found = func(*given)
-                several = found if isinstance(found, tuple | list) else (found,)
-                return tuple(v for v in several if hasattr(v, "dtype") and v.dtype.differentiable)
+                return tuple(_differentiable(func(*given)))
 
             return list(tangents_of(result, [full[i].detach()], [tangent]))
 
@@ -557,6 +549,11 @@ def analytical_jacobian(
     return tuple(map(_rows, first, leaves)), same, True, True
 
 
+def _differentiable(values: Any) -> list[Any]:
+    several = values if isinstance(values, tuple | list) else (values,)
+    return [v for v in several if hasattr(v, "dtype") and v.dtype.differentiable]
+
+
 def _requiring(values: Any) -> list[Tensor]:
     several = values if isinstance(values, tuple | list) else (values,)
     return [t for t in several if isinstance(t, Tensor) and t.requires_grad]
@@ -624,9 +621,7 @@ def gradgradcheck(
     inputs = tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
 
     def results(values: Sequence[Any]) -> list[Tensor]:
-        found = func(*values)
-        several = found if isinstance(found, tuple | list) else (found,)
-        return [v for v in several if isinstance(v, Tensor) and v.dtype.differentiable]
+        return _differentiable(func(*values))
 
     made = results(inputs)
     if not any(out.requires_grad for out in made):
