@@ -218,34 +218,6 @@ for transform in (F.grad, F.jacfwd, F.vmap):
     except RuntimeError:
         print("refused")
 
-# %% a function that wrote to a view and saved it lets go of it
-import gc
-import weakref
-
-
-class Kept(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.mark_dirty(x)
-        ctx.save_for_backward(x)
-        return x
-
-    @staticmethod
-    def backward(ctx, g):
-        return g
-
-
-def written():
-    x = torch.tensor(1.0, requires_grad=True).clone()
-    x = x.view_as(x)
-    Kept.apply(x)
-    return weakref.ref(x)
-
-
-gc.disable()
-print(written()() is None)
-gc.enable()
-
 # %% entries that are read where others of them are written
 for write in (
     lambda x: x.__setitem__(slice(1, 3), x[:2]),
