@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from gradcli.engine import grad_mode
-from gradcli.engine.graph.node import Handle, Node, Output
+from gradcli.engine.graph.node import Node, Output, RemovableHandle
 from gradcli.engine.graph.torch_names import dressed
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.ops.errors import AssertionFault, RuntimeFault, ValueFault
@@ -62,7 +62,7 @@ class Handles:
     def __repr__(self) -> str:
         return f"<gradcli.autograd.graph._MultiHandle object at {id(self):#x}>"
 
-    def __init__(self, handles: Sequence[Handle]) -> None:
+    def __init__(self, handles: Sequence[RemovableHandle]) -> None:
         self.handles = tuple(handles)
 
     def remove(self) -> None:

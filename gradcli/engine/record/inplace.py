@@ -310,12 +310,12 @@ def _refuse_overlap(written: Any, read: Any, apart: bool = False) -> None:
 
 
 def _overlaps() -> RuntimeFault:
-    return RuntimeFault(
-        "E0409",
+    said = (
         "unsupported operation: some elements of the input tensor and the written-to tensor refer "
-        "to a single memory location.",
-        help="Please clone() the tensor before performing the operation.",
+        "to a single memory location."
     )
+    cure = "Please clone() the tensor before performing the operation."
+    return RuntimeFault("E0409", said, help=cure, torch=f"{said} {cure}")
 
 
 def _same_places(a: Any, b: Any) -> bool:
@@ -344,12 +344,12 @@ def _in_graph(*values: Any) -> bool:
 
 
 def _written_twice() -> RuntimeFault:
-    return RuntimeFault(
-        "E0409",
+    said = (
         "unsupported operation: more than one element of the written-to tensor refers to a "
-        "single memory location",
-        help="Please clone() the tensor before performing the operation.",
+        "single memory location"
     )
+    cure = "Please clone() the tensor before performing the operation."
+    return RuntimeFault("E0409", said, help=cure, torch=f"{said}. {cure}")
 
 
 def _before_write(target: Tensor, one_number: bool = False, index: Any = None) -> Tensor:
