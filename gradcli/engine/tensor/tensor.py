@@ -328,7 +328,10 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                     meta = Meta()
                     edge = self.edge
                     if edge is not None and keeps_result(edge):
-                        more(edge).out_meta = meta
+                        extra = more(edge)
+                        if extra.out_meta is not None:  # of who asked for the saved result
+                            meta.version = extra.out_meta.version
+                        extra.out_meta = meta
                     self.meta = meta
         result: Meta = self.meta
         return result
