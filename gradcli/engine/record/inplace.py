@@ -74,7 +74,8 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
     if result.edge is not None and any(saved is old for saved in result.edge.saved or ()):
         # The rule reads what the target was: keep that, outside the memory written to.
         old.array = old.own_array().copy()
-        old.meta = None
+        then, old.meta = old.meta.version.number, Meta()
+        old.meta.version.number = then
     if result.dtype is not target.dtype:
         name = None if result.edge is None else result.edge.name()
         result = result.to(target.dtype)
