@@ -600,7 +600,7 @@ def test_a_jvp_gives_one_tangent_for_each_output_in_its_shape():
 
 
 def test_a_dirty_view_passes_by_the_hooks_it_had():
-    """As a write by an operator does: the function reads what the base was, not what the view was."""
+    """As a write by an operator does: the function reads the base, as it was."""
 
     class Twice(torch.autograd.Function):
         @staticmethod
