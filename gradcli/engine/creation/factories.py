@@ -18,7 +18,7 @@ from gradcli.engine.dtypes import DType, dtype_of, to_dtype
 from gradcli.engine.record.composite import by_element
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
-from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
+from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS, refuse_derivative
 
@@ -175,6 +175,18 @@ def finish(array: Any, dtype: DType, requires_grad: bool, device: Any = None) ->
     return out if requires_grad is False else requiring(out, requires_grad)
 
 
+_KINDS = ("bool", "int", "float", "complex")
+
+
+def refuse_kinds(kinds: str, kernel: str, dtype: DType) -> None:
+    """Raise UnwrittenFault (E0309) for a dtype of ``kinds``, by the name of PyTorch's kernel."""
+    if _KINDS[dtype.kind] in kinds:
+        raise UnwrittenFault(
+            "E0309", f'"{kernel}" not implemented for {dtype.scalar_name!r}',
+            help="give another dtype",
+        )  # fmt: skip
+
+
 def full(
     size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False,
     device: Any = None, layout: Any = None, pin_memory: bool = False,
@@ -243,6 +255,7 @@ def arange(
         if dtype is None
         else to_dtype(dtype)
     )
+    refuse_kinds("bool complex", "arange_cpu", target)
     charge_shape((max(0, -(-(end - start) // step)),), target.itemsize)
     if target.kind == 2:
         count = math.ceil((end - start) / step)
@@ -336,6 +349,7 @@ def linspace(
     (count,) = sizes_of((steps,), "linspace")
     start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
     target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
+    refuse_kinds("bool", "linspace_cpu", target)
     charge_shape((count,), target.itemsize)
     numbers = np.linspace(start, end, count).astype(target.numpy)
     return finish(numbers, target, requires_grad, device)
