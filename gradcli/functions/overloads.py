@@ -15,6 +15,7 @@ from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import reshaped
 from gradcli.engine.record.fast_path import FUNCTIONS
+from gradcli.engine.record.multi_output import joined
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.dims import normal_dim
@@ -121,8 +122,9 @@ def _letter(n: int) -> str:
 def slogdet(input: Any) -> tuple:
     """The sign of the determinant and the logarithm of its size; the sign is constant."""
     input = as_value(input)
-    size = FUNCTIONS["logabsdet"](input)
-    return results("slogdet", sign=FUNCTIONS["detsign"](input), logabsdet=size)
+    size, sign = FUNCTIONS["logabsdet"](input), FUNCTIONS["detsign"](input)
+    sign, size = joined("LinalgSlogdetBackward0", (sign, size), input)
+    return results("slogdet", sign=sign, logabsdet=size)
 
 
 def numel(input: Any) -> int:

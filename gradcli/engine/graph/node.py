@@ -155,14 +155,14 @@ class Node:
             extra = more(self)
         return extra.params.setdefault("metadata", {})
 
-    def register_hook(self, hook: Callable[..., Any]) -> Handle:
+    def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(grad_inputs, grad_outputs)`` after this node ran.
 
         The hook may replace grad_inputs.
         """
         return hooked(self, "post_hooks", hook)
 
-    def register_prehook(self, hook: Callable[..., Any]) -> Handle:
+    def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(grad_outputs)`` before this node runs; it may replace them."""
         return hooked(self, "pre_hooks", hook)
 
@@ -208,7 +208,7 @@ class AccumulateGrad(Node):
         """PyTorch's name of it, which alone is C++'s."""
         return "torch::autograd::AccumulateGrad"
 
-    def register_hook(self, hook: Callable[..., Any]) -> Handle:
+    def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook((), grad_outputs)`` after the gradient was added."""
         return hooked(self, "node_hooks", hook)
 
@@ -273,7 +273,7 @@ class Output(Node):
         return self.node.name()
 
 
-class Handle:
+class RemovableHandle:
     """Removes a registered hook; also usable in ``with``."""
 
     __slots__ = ("hooks", "id")
@@ -289,14 +289,17 @@ class Handle:
         """Take the hook away; a second call does nothing."""
         self.hooks.pop(self.id, None)
 
-    def __enter__(self) -> Handle:
+    def __enter__(self) -> RemovableHandle:
         return self
 
     def __exit__(self, *exc: object) -> None:
         self.remove()
 
 
-def hooked(node: Node, kind: str, hook: Callable[..., Any]) -> Handle:
+RemovableHandle.__module__ = "gradcli.utils.hooks"  # what type(x) shows: where users find it
+
+
+def hooked(node: Node, kind: str, hook: Callable[..., Any]) -> RemovableHandle:
     """Register a hook among those of ``kind``, a name in Extra."""
     with sharing:
         extra = more(node)
@@ -304,7 +307,7 @@ def hooked(node: Node, kind: str, hook: Callable[..., Any]) -> Handle:
         if hooks is None:
             hooks = {}
             setattr(extra, kind, hooks)
-    return Handle(hooks, hook)
+    return RemovableHandle(hooks, hook)
 
 
 def more(node: Node) -> Extra:

@@ -28,9 +28,9 @@ from gradcli.engine.grad_mode import current, mode, refuse_in_transform, transfo
 from gradcli.engine.graph.level_detach import detached, level_of
 from gradcli.engine.graph.node import (
     AccumulateGrad,
-    Handle,
     Kept,
     Node,
+    RemovableHandle,
     hooked,
     keeps_result,
     more,
@@ -328,7 +328,10 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                     meta = Meta()
                     edge = self.edge
                     if edge is not None and keeps_result(edge):
-                        more(edge).out_meta = meta
+                        extra = more(edge)
+                        if extra.out_meta is not None:  # of who asked for the saved result
+                            meta.version = extra.out_meta.version
+                        extra.out_meta = meta
                     self.meta = meta
         result: Meta = self.meta
         return result
@@ -496,7 +499,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         """Whether ``retain_grad()`` keeps this non-leaf's gradient."""
         return self.meta is not None and self.meta.kept is not None
 
-    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Handle:
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
         """Call ``hook(grad)`` when the gradient is known; a returned tensor replaces it."""
         if self.edge is None:
             raise RuntimeFault(
@@ -523,7 +526,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
             with sharing:
                 more(self.edge).hooks = hooks
 
-    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Call ``hook(leaf)`` after backward has added to this leaf's ``grad``."""
         if self.edge is None:
             raise RuntimeFault(
