@@ -217,8 +217,9 @@ def tanhshrink(input: Any) -> Any:
 def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
     """``input`` where it is above the threshold, else ``value``."""
     refuse_derivative("threshold", threshold=threshold, value=value)
+    number = int if input.dtype.kind < 2 else float
     out = called(
-        _O["where"](input <= threshold, float(value), input),
+        _O["where"](input <= number(threshold), number(value), input),
         "ThresholdBackward0",
         input,
         leads=input,
