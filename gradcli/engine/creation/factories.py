@@ -241,6 +241,16 @@ def arange(
         start, end = 0, start
     refuse_derivative("arange", start=start, end=end, step=step)
     start, end, step = (v.item() if isinstance(v, Tensor) else v for v in (start, end, step))
+    whole = all(isinstance(v, int) for v in (start, end, step))
+    target = (
+        (dtypes.int64 if whole else dtypes.get_default_dtype())
+        if dtype is None
+        else to_dtype(dtype)
+    )
+    if not math.isfinite(start) or not math.isfinite(end):
+        raise RuntimeFault("E0303", f"unsupported range: {start} -> {end}")
+    if target is dtypes.int64:
+        start, end, step = int(start), int(end), int(step)
     if step == 0 or (end - start) * step < 0:
         raise RuntimeFault(
             "E0303",
@@ -249,20 +259,13 @@ def arange(
             else "step must be nonzero",
             help=f"from {start} to {end} needs a {'positive' if end > start else 'negative'} step",
         )
-    whole = all(isinstance(v, int) for v in (start, end, step))
-    target = (
-        (dtypes.int64 if whole else dtypes.get_default_dtype())
-        if dtype is None
-        else to_dtype(dtype)
-    )
     refuse_kinds("bool complex", "arange_cpu", target)
-    charge_shape((max(0, -(-(end - start) // step)),), target.itemsize)
-    if target.kind == 2:
-        count = math.ceil((end - start) / step)
-        # NumPy's arange adds up a step that was rounded: of -1, 1, 0.1 it makes no 0.
-        numbers = start + step * np.arange(count)
-    else:
-        numbers = np.arange(start, end, step)
+    count = -((start - end) // step) if target is dtypes.int64 else math.ceil((end - start) / step)
+    charge_shape((count,), target.itemsize)
+    if target.kind < 2:
+        start, step = int(start), int(step)
+    # NumPy's arange adds up a step that was rounded: of -1, 1, 0.1 it makes no 0.
+    numbers = start + step * np.arange(count)
     return finish(numbers.astype(target.numpy), target, requires_grad, device)
 
 
@@ -348,11 +351,16 @@ def linspace(
     refuse_derivative("linspace", start=start, end=end)
     (count,) = sizes_of((steps,), "linspace")
     start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
-    target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
+    target = dtypes.number_dtype(start + end + 0.0) if dtype is None else to_dtype(dtype)
     refuse_kinds("bool", "linspace_cpu", target)
     charge_shape((count,), target.itemsize)
-    numbers = np.linspace(start, end, count).astype(target.numpy)
+    numbers = np.linspace(*_bounds(start, end, target), count).astype(target.numpy)
     return finish(numbers, target, requires_grad, device)
+
+
+def _bounds(start: Any, end: Any, target: DType) -> tuple[Any, Any]:
+    """Both bounds in the dtype of the numbers between them: 4.3 of whole ones is 4."""
+    return (int(start), int(end)) if target.kind < 2 else (start, end)
 
 
 @by_element
@@ -362,8 +370,8 @@ def logspace(
 ) -> Tensor:  # fmt: skip
     """``steps`` numbers from ``base**start`` to ``base**end``, evenly spaced in their logarithm."""
     refuse_derivative("logspace", base=base)
-    powers = linspace(start, end, steps, dtype="float64").array
     target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
+    powers = linspace(*_bounds(start, end, target), steps, dtype="float64").array
     return finish((base**powers).astype(target.numpy), target, requires_grad, device)
 
 
@@ -384,10 +392,17 @@ def like(make: Any, drawn: bool = False) -> Any:
                 return input.__gradcli_like__(create, *value, dtype=dtype, **named)
             raise words.no_tensor(create.__name__, input)
         kept = input.dtype if dtype is None else dtype
-        return make(
+        made = make(
             tuple(input.shape), *value, dtype=kept, requires_grad=requires_grad, device=device,
             **named,
         )  # fmt: skip
+        source = input.array
+        rows = getattr(memory_format, "name", "") == "contiguous_format"
+        if source.flags.c_contiguous or 0 in source.strides or rows:
+            return made
+        array = np.empty_like(source, made.array.dtype)  # lies in memory as the input does
+        array[...] = made.array
+        return finish(array, made.dtype, requires_grad)
 
     create.__name__ = f"{make.__name__}_like"
     create.__doc__ = f"``{make.__name__}`` with the shape and the dtype of ``input``."

@@ -28,6 +28,27 @@ def each(value: Any, rank: int, name: str) -> tuple[int, ...]:
     return sizes
 
 
+def check_sizes(name: str, input: Any, rank: int) -> None:
+    """Raise RuntimeFault (E0301) unless ``input`` is ``(N, C, sizes)`` or ``(C, sizes)``.
+
+    Of these, N alone may be 0.
+    """
+    shape = tuple(input.shape)
+    if not 1 <= len(shape) - rank <= 2 or 0 in shape[-rank - 1 :]:
+        raise RuntimeFault(
+            "E0301",
+            f"{name + ': ' if rank == 1 else ''}Expected {rank + 1}D or {rank + 2}D (batch mode) "
+            f"tensor with optional 0 dim batch size for input, but got:{list(shape)}",
+        )
+
+
+def check_positive(**options: tuple[int, ...]) -> None:
+    """Raise RuntimeFault (E0304) for a stride, a dilation or groups of which one is not above 0."""
+    for name, given in options.items():
+        if min(given) < 1:
+            raise RuntimeFault("E0304", f"non-positive {name} is not supported")
+
+
 def windows(
     input: Any, kernel: tuple, stride: tuple, dilation: tuple, first: bool = False
 ) -> tuple[Any, tuple]:
