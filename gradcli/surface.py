@@ -128,7 +128,8 @@ globals().update(
         "randint", "randn", "randperm", "range", "zeros",
     )
 )  # fmt: skip
-bernoulli, complex, multinomial = map(_with_out, (bernoulli, complex, multinomial))
+bernoulli, multinomial = _with_out(bernoulli), _with_out(multinomial)
+complex = _with_out(complex)
 
 
 def _in_place(name: str) -> object:
