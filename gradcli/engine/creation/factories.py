@@ -138,8 +138,11 @@ def sizes_of(sizes: tuple[Any, ...], name: str = "") -> tuple[int, ...]:
             shape.append(n.__index__())
         except (AttributeError, TypeError):
             raise words.no_size(name, given, n) from None
-    if shape and min(shape) < 0:
-        raise words.negative(name, shape)
+    if shape and (min(shape) < 1 or math.prod(shape) >> 59):
+        if min(shape) < 0:
+            raise words.negative(name, shape)
+        if math.prod(n or 1 for n in shape) >> 59:
+            raise words.too_large(shape)
     return tuple(shape)
 
 
@@ -261,6 +264,7 @@ def arange(
         )
     refuse_kinds("bool complex", "arange_cpu", target)
     count = -((start - end) // step) if target is dtypes.int64 else math.ceil((end - start) / step)
+    sizes_of((count,))
     charge_shape((count,), target.itemsize)
     if target.kind < 2:
         start, step = int(start), int(step)
@@ -471,6 +475,8 @@ class _Typed(type):
             return zeros(*data, dtype=cls.dtype)
         if len(data) == 1 and isinstance(data[0], Size):
             return zeros(data[0], dtype=cls.dtype)
+        if len(data) > 1:
+            raise TypeFault("E0302", f"{cls.__name__} takes data or sizes, got {len(data)} values")
         return tensor(data[0] if data else [], dtype=cls.dtype)
 
     def __instancecheck__(cls, value: Any) -> bool:
