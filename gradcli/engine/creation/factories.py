@@ -400,9 +400,10 @@ def like(make: Any, drawn: bool = False) -> Any:
             tuple(input.shape), *value, dtype=kept, requires_grad=requires_grad, device=device,
             **named,
         )  # fmt: skip
+        if rank > 1 or getattr(memory_format, "name", "") == "contiguous_format":
+            return made
         source = input.array
-        rows = getattr(memory_format, "name", "") == "contiguous_format"
-        if source.flags.c_contiguous or 0 in source.strides or rows:
+        if source.flags.c_contiguous or 0 in source.strides:
             return made
         array = np.empty_like(source, made.array.dtype)  # lies in memory as the input does
         array[...] = made.array
