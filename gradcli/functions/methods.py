@@ -222,7 +222,7 @@ def _compare(op: Operator) -> Callable:
             return _truth(compute(self.array, other))
         if isinstance(other, str | list | tuple):
             return NotImplemented
-        return op(self, other)
+        return FUNCTIONS[op.name](self, other)
 
     return method
 

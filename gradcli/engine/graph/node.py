@@ -96,6 +96,7 @@ class Node:
     op: Any  # an Operator, or a Part of what no operator made
     pull: Callable[[Any, Any], Any]
     step: Callable[..., None] | None = None  # written out for operators
+    careful: Callable[..., None]  # that which looks for branches not taken, where there is a step
     only: int | None = None  # the one input that is a tensor: pull returns its cotangent alone
     masks = False  # chooses between branches
     number = 0  # which output of its function this is
