@@ -32,6 +32,8 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: Any = Non
         )  # fmt: skip
     if mode not in ("constant", "reflect", "replicate", "circular"):
         raise RuntimeFault("E0304", f"Unrecognised padding mode {mode}")
+    if not any(sides):
+        input = _O["clone"](input)
     for i in range(len(sides) // 2):
         before, after = sides[2 * i], sides[2 * i + 1]
         axis = len(input.shape) - 1 - i
