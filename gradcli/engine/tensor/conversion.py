@@ -56,6 +56,7 @@ class Conversions:
 
         Takes a dtype, a device, both, or another tensor to be like.
         """
+        first = True  # of two flags the second is ``copy``
         for given in wanted:
             if isinstance(given, Conversions):
                 dtype = given.dtype
@@ -65,6 +66,8 @@ class Conversions:
                 device = given
             elif not isinstance(given, bool):
                 dtype = given
+            else:
+                copy, first = copy if first else given, False
         if device is not None and str(device) != str(self.device):
             return _no_device(str(device))
         if isinstance(dtype, str) and not dtypes.is_name(dtype):
