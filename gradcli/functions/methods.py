@@ -133,11 +133,9 @@ def _where(self: Tensor, condition: Any, other: Any) -> Tensor:
 
 def _like(make: Callable) -> Callable:
     def method(
-        self: Tensor, *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None
+        self: Tensor, *size: Any, dtype: Any = None, device: Any = None, **options: Any
     ) -> Tensor:
-        return make(
-            *size, dtype=self.dtype if dtype is None else dtype, requires_grad=requires_grad
-        )
+        return make(*size, dtype=self.dtype if dtype is None else dtype, **options)
 
     return method
 

@@ -18,7 +18,7 @@ from gradcli.engine.dtypes import DType, dtype_of, to_dtype
 from gradcli.engine.record.composite import by_element
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
-from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
+from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS, refuse_derivative
 
@@ -175,6 +175,18 @@ def finish(array: Any, dtype: DType, requires_grad: bool, device: Any = None) ->
     return out if requires_grad is False else requiring(out, requires_grad)
 
 
+_KINDS = ("bool", "int", "float", "complex")
+
+
+def refuse_kinds(kinds: str, kernel: str, dtype: DType) -> None:
+    """Raise UnwrittenFault (E0309) for a dtype of ``kinds``, by the name of PyTorch's kernel."""
+    if _KINDS[dtype.kind] in kinds:
+        raise UnwrittenFault(
+            "E0309", f'"{kernel}" not implemented for {dtype.scalar_name!r}',
+            help="give another dtype",
+        )  # fmt: skip
+
+
 def full(
     size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False,
     device: Any = None, layout: Any = None, pin_memory: bool = False,
@@ -247,6 +259,7 @@ def arange(
             else "step must be nonzero",
             help=f"from {start} to {end} needs a {'positive' if end > start else 'negative'} step",
         )
+    refuse_kinds("bool complex", "arange_cpu", target)
     count = -((start - end) // step) if target is dtypes.int64 else math.ceil((end - start) / step)
     charge_shape((count,), target.itemsize)
     if target.kind < 2:
@@ -339,6 +352,7 @@ def linspace(
     (count,) = sizes_of((steps,), "linspace")
     start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
     target = dtypes.number_dtype(start + end + 0.0) if dtype is None else to_dtype(dtype)
+    refuse_kinds("bool", "linspace_cpu", target)
     charge_shape((count,), target.itemsize)
     numbers = np.linspace(*_bounds(start, end, target), count).astype(target.numpy)
     return finish(numbers, target, requires_grad, device)

@@ -18,7 +18,14 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.creation import generator as random
-from gradcli.engine.creation.factories import finish, like, requiring, shape_of, sizes_of
+from gradcli.engine.creation.factories import (
+    finish,
+    like,
+    refuse_kinds,
+    requiring,
+    shape_of,
+    sizes_of,
+)  # fmt: skip
 from gradcli.engine.creation.generator import manual_seed as manual_seed
 from gradcli.engine.dtypes import DType, float32, float64, int64, to_dtype
 from gradcli.engine.grad_mode import no_grad
@@ -37,6 +44,8 @@ def drawn(
     requires_grad: bool = False, device: Any = None,
 ) -> Tensor:  # fmt: skip
     """Numbers by a method of Generator: ``"uniform"`` from and to, ``"normal"`` of mean and std."""
+    kernel = "normal_kernel_cpu" if draw == "normal" else "check_uniform_bounds"
+    refuse_kinds("bool int", kernel, target)
 
     def make(shape: tuple[Any, ...]) -> Tensor:
         charge_shape(shape)
@@ -132,6 +141,9 @@ def normal(
     has one.
     """
     _refuse_same(mean, std)
+    for given in (mean, std):
+        if isinstance(given, Tensor):
+            refuse_kinds("bool int", "normal_kernel_cpu", given.dtype)
     if isinstance(std, Tensor) and (_numbers_of(std.detach()) < 0).any():
         raise RuntimeFault("E0304", "normal expects all elements of std >= 0.0")
     if not isinstance(std, Tensor) and std < 0:
@@ -174,12 +186,22 @@ def randint(
     if not isinstance(size, tuple | list):
         raise not_a("tuple of ints", "randint", "size", 2, size, "write randint(0, 10, (2, 3))")
     target = dtypes.int64 if dtype is None else to_dtype(dtype)
+    if target.is_complex:
+        raise RuntimeFault(
+            "E0309", "check_random_bounds handles only integral, floating-point and boolean types"
+        )
     if high <= low:
         raise RuntimeFault(
             "E0303",
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}",
             help="write randint(0, 10, (2, 3))",
         )
+    if target.kind < 2:
+        held = np.iinfo(target.numpy) if target.kind else None
+        for name, bound in (("from", low), ("to - 1", high - 1)):
+            if not (held.min <= bound <= held.max if held else 0 <= bound <= 1):
+                said = f"{name} is out of bounds for {target.name}"
+                raise RuntimeFault("E0304", said)
 
     def make(shape: tuple[Any, ...]) -> Tensor:
         charge_shape(shape)
@@ -196,6 +218,7 @@ def randperm(
 ) -> Tensor:  # fmt: skip
     """The whole numbers below ``n`` in a random order."""
     target = dtypes.int64 if dtype is None else to_dtype(dtype)
+    refuse_kinds("bool complex", "randperm", target)
 
     def make(shape: tuple[Any, ...]) -> Tensor:
         charge_shape(shape)
@@ -234,9 +257,16 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
         >>> gradcli.bernoulli(gradcli.tensor([0.0, 1.0]))
         tensor([0., 1.])
     """
+    _refuse_same(input, p)
+    return _bernoulli(input, p, generator)
+
+
+def _bernoulli(input: Tensor, p: Any, generator: Any) -> Tensor:
+    if p is None:
+        refuse_kinds("bool int", "bernoulli_tensor_cpu_p_", input.dtype)
+    refuse_kinds("complex", "bernoulli_scalar_cpu_", input.dtype)
     chance: Any = input.detach() if p is None else p
     one = not isinstance(chance, Tensor)
-    _refuse_same(input if p is None else p)
     low = high = chance if one else 0
     if not one and (known := _numbers_of(chance)).numel():
         low, high = known.min().item(), known.max().item()
@@ -262,6 +292,7 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
         >>> gradcli.poisson(gradcli.zeros(2))
         tensor([0., 0.])
     """
+    refuse_kinds("bool int complex", "poisson_cpu", input.dtype)
 
     def counts(rates: np.ndarray) -> np.ndarray:
         if not np.all(rates >= 0):
@@ -322,6 +353,11 @@ def multinomial(
         >>> gradcli.multinomial(gradcli.tensor([0.0, 1.0, 0.0]), 1)
         tensor([1])
     """
+    if not input.dtype.is_floating_point:
+        raise RuntimeFault(
+            "E0309", "multinomial only supports floating-point dtypes for input, got: "
+            f"{input.dtype.scalar_name}",
+        )  # fmt: skip
     places = input.shape[-1] if len(input.shape) else 0
     if num_samples < 1:
         raise RuntimeFault("E0304", "cannot sample n_sample <= 0 samples")
@@ -368,6 +404,14 @@ def _waits(shape: tuple[Any, ...], rate: float, dtype: DType, generator: Any) ->
 # ---- Methods that write in place -----------------------------------------------------------------
 
 
+def _continuous(name: str, dtype: DType) -> None:
+    if not dtype.is_floating_point:
+        raise RuntimeFault(
+            "E0309", f"{name} distribution is a continuous probability distribution. dtype must "
+            f"be a floating point but you specified {dtype.name}",
+        )  # fmt: skip
+
+
 def _numbers(name: str, *values: Any) -> None:
     for value in values:
         if not isinstance(value, int | float):
@@ -395,11 +439,13 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any
 
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     """Write 1 with probability ``p``, else 0."""
-    return self.copy_(bernoulli(self, p, generator=generator))
+    _refuse_same(p)
+    return self.copy_(_bernoulli(self, p, generator))
 
 
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> Tensor:
     """Write exponentially distributed numbers of rate ``lambd``."""
+    _continuous("Exponential", self.dtype)
     return self.copy_(_waits(tuple(self.shape), lambd, self.dtype, generator))
 
 
@@ -407,6 +453,7 @@ def cauchy_(
     self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None
 ) -> Tensor:
     """Write numbers of the Cauchy distribution."""
+    _continuous("Cauchy", self.dtype)
     numbers = rand(tuple(self.shape), dtype=float64, generator=generator)
     return self.copy_((math.pi * (numbers - 0.5)).tan() * sigma + median)
 
@@ -415,12 +462,14 @@ def log_normal_(
     self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Any = None
 ) -> Tensor:
     """Write numbers whose logarithm is normal."""
+    refuse_kinds("bool int complex", "log_normal_cpu", self.dtype)
     shape = tuple(self.shape)
     return self.copy_(drawn("normal", shape, self.dtype, generator, mean, std).exp())
 
 
 def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
     """Write how many trials of probability ``p`` it takes until one succeeds."""
+    refuse_kinds("bool complex", "geometric_cpu", self.dtype)
     _numbers("geometric_", p)
     if not 0 < p < 1:
         raise RuntimeFault("E0304", f"geometric_ expects p to be in (0, 1), but got p={p}")
@@ -439,7 +488,8 @@ def random_(
         high = _WHOLE.get(self.dtype.name) or np.iinfo(self.dtype.numpy).max + 1
     if high is None:
         low, high = 0, low
-    return self.copy_(randint(low or 0, high, tuple(self.shape), generator=generator))
+    shape = tuple(self.shape)
+    return self.copy_(randint(low or 0, high, shape, dtype=self.dtype, generator=generator))
 
 
 _WHOLE = {"float16": 2**11 + 1, "float32": 2**24 + 1, "float64": 2**53 + 1, "bool": 2}
@@ -469,8 +519,9 @@ def seed() -> int:
     return random.generator().manual_seed(random.system_seed()).initial_seed()
 
 
-IN_PLACE = (
+METHODS = (
     uniform_, normal_, bernoulli_, exponential_, cauchy_, log_normal_, random_, geometric_,
+    bernoulli, multinomial,
 )  # fmt: skip
-for _method in (*IN_PLACE, bernoulli, multinomial):
+for _method in METHODS:
     setattr(Tensor, _method.__name__, _method)

@@ -17,6 +17,15 @@ from gradcli.ops import OPERATORS
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
 
 
+def no_array() -> RuntimeFault:
+    """The error of asking for the array of a value of a transform."""
+    return RuntimeFault(
+        "E0412",
+        "Cannot access data pointer of Tensor that doesn't have storage",
+        help="compute with tensors; a custom Function's forward may use arrays",
+    )
+
+
 def _as(name: str, dtype: Any) -> Any:
     def method(self: Any, memory_format: Any = None) -> Any:
         return self.to(dtype)
@@ -133,8 +142,11 @@ class Numbers:
         """The array, sharing memory. Raises RuntimeFault (E0404) for a tensor in the graph.
 
         ``force`` gives the array of such a tensor too, as does the absence of recording: under
-        ``no_grad`` and in the forward of a custom function.
+        ``no_grad`` and in the forward of a custom function. Raises RuntimeFault (E0412) where it
+        is recorded inside a transform that differentiates, which could not see what becomes of it.
         """
+        if transformed.by and mode.grad and any(t.since is not None for t in transformed.by):
+            raise no_array()
         if self.edge is not None and not force and mode.grad:
             raise RuntimeFault(
                 "E0404",

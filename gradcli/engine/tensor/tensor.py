@@ -25,12 +25,12 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import current, mode, refuse_in_transform, transformed
-from gradcli.engine.graph.level_detach import detached, level_of
+from gradcli.engine.graph.level_detach import detached, ends_of, made_by
 from gradcli.engine.graph.node import (
     AccumulateGrad,
-    Handle,
     Kept,
     Node,
+    RemovableHandle,
     hooked,
     keeps_result,
     more,
@@ -73,14 +73,25 @@ def _not_a_leaf(wanted: bool) -> RuntimeFault:
 
 
 def _within(hook: Callable[..., Any], edge: Node) -> Callable[..., Any]:
-    """``hook`` on what the innermost reverse transform differentiates: in its own passes alone.
+    """``hook`` on a value of a reverse transform: in its own passes alone.
 
     Those of a transform around it go through the same graph, but never met the hook's tensor.
     """
-    ends, _ = level_of(edge)
-    if ends:
-        return lambda g: hook(g) if ends & getattr(mode.passing, "wanted", set()) else None
-    return hook
+    transform = made_by(edge)
+    if transform is None:
+        return hook
+    ends, _ = ends_of(transform, edge)
+    if not ends:
+        raise _no_hook()
+    return lambda g: hook(g) if ends & getattr(mode.passing, "wanted", set()) else None
+
+
+def _no_hook() -> RuntimeFault:
+    return RuntimeFault(
+        "E0404",
+        "cannot register a hook on a tensor that doesn't require gradient",
+        help="start from a leaf with requires_grad=True",
+    )
 
 
 def _is_plain(value: Any) -> bool:
@@ -328,7 +339,10 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                     meta = Meta()
                     edge = self.edge
                     if edge is not None and keeps_result(edge):
-                        more(edge).out_meta = meta
+                        extra = more(edge)
+                        if extra.out_meta is not None:  # of who asked for the saved result
+                            meta.version = extra.out_meta.version
+                        extra.out_meta = meta
                     self.meta = meta
         result: Meta = self.meta
         return result
@@ -496,14 +510,10 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         """Whether ``retain_grad()`` keeps this non-leaf's gradient."""
         return self.meta is not None and self.meta.kept is not None
 
-    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Handle:
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
         """Call ``hook(grad)`` when the gradient is known; a returned tensor replaces it."""
         if self.edge is None:
-            raise RuntimeFault(
-                "E0404",
-                "cannot register a hook on a tensor that doesn't require gradient",
-                help="start from a leaf with requires_grad=True",
-            )
+            raise _no_hook()
         return hooked(self.edge, "hooks", _within(hook, self.edge) if transformed.by else hook)
 
     @property
@@ -523,7 +533,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
             with sharing:
                 more(self.edge).hooks = hooks
 
-    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Call ``hook(leaf)`` after backward has added to this leaf's ``grad``."""
         if self.edge is None:
             raise RuntimeFault(

@@ -176,8 +176,8 @@ def _elu(input: Any, alpha: float, scale: float, inner: float, inplace: bool) ->
 def hardsigmoid(input: Any, inplace: bool = False) -> Any:
     """``x/6 + 1/2`` held between 0 and 1."""
     check_floating(input, "hardsigmoid_cpu")
-    above = _O["where"](input >= 3, 1.0, input / 6.0 + 0.5)
-    out = _O["where"](input <= -3, 0.0, above)
+    held = _O["sign"](input) * 0.5 + 0.5  # NaN stays, without a slope
+    out = _O["where"](_O["abs"](input) < 3, input / 6.0 + 0.5, held)
     out = called(out, "HardsigmoidBackward0", input)
     return input.copy_(out) if inplace else out
 

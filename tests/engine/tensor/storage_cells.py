@@ -258,3 +258,43 @@ print(
         torch.arange(4, dtype=torch.uint8).view(1, 1, 2, 2), scale_factor=2, mode="bilinear"
     )
 )
+
+# %% what makes tensors writes into one that is given, and refuses what that cannot hold
+y = torch.ones(3)
+for name, given in (
+    ("zeros", (3,)), ("ones", (3,)), ("full", ((3,), 2.0)), ("arange", (3,)),
+    ("linspace", (0, 1, 3)), ("logspace", (0, 1, 3)), ("eye", (3,)),
+    ("rand", (3,)), ("randn", (3,)), ("randperm", (3,)),
+    ("randint", (5, (3,))), ("normal", (0.0, 1.0, (3,))), ("range", (0, 2)), ("complex", (y, y)),
+):  # fmt: skip
+    for out in (torch.empty(0), torch.zeros(0, dtype=torch.int64), torch.zeros(0).to(torch.cfloat)):
+        try:
+            made = getattr(torch, name)(*given, out=out)
+            drawn = name[:4] in ("rand", "norm")
+            print(name, made is out, out.shape, out.dtype, drawn or out.sum())
+        except (RuntimeError, NotImplementedError) as fault:
+            print(name, out.dtype, type(fault).__name__)
+
+# %% random numbers of dtypes that hold none
+for d in (torch.int64, torch.bool, torch.complex64, torch.float16, torch.uint8):
+    for draw in (
+        lambda z: torch.rand(3, dtype=z.dtype), lambda z: torch.randn_like(z),
+        lambda z: z.normal_(), lambda z: z.uniform_(), lambda z: z.exponential_(),
+        lambda z: z.cauchy_(), lambda z: z.log_normal_(), lambda z: z.geometric_(0.5),
+        lambda z: z.bernoulli_(0.5), lambda z: z.random_(0, 3), lambda z: z.random_(300, 305),
+        lambda z: torch.randperm(3, dtype=z.dtype), lambda z: torch.bernoulli(z),
+        lambda z: torch.poisson(z), lambda z: torch.multinomial(z + 1, 2),
+        lambda z: torch.normal(z, 1.0), lambda z: torch.linspace(0, 1, 3, dtype=z.dtype),
+        lambda z: torch.randint(0, 2, (3,), dtype=z.dtype),
+        lambda z: torch.arange(3, dtype=z.dtype),
+    ):  # fmt: skip
+        try:
+            print(draw(torch.zeros(3, dtype=d)).dtype)
+        except (RuntimeError, NotImplementedError) as fault:
+            print(d, type(fault).__name__)
+
+# %% an empty vector joins anything, and is part of the graph
+a, b = torch.zeros(0, dtype=torch.float64, requires_grad=True), torch.ones(2, 3)
+for parts, dim in (((a, b), 0), ((b, a), 1), ((a, b, a), -1), ((a, a), 0)):
+    c = torch.cat(parts, dim)
+    print(c.shape, c.dtype, c.requires_grad, torch.autograd.grad(c.sum(), a))
