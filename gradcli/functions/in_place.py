@@ -74,7 +74,7 @@ def rewritten(function: Callable, by_index: bool = False) -> Callable:
     def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
         if not isinstance(self, Plain):
             return getattr(self, f"{function.__name__}_")(*args, **options)
-        others = [a for a in args if isinstance(a, Plain) and a.ndim]
+        others = [a for a in args if isinstance(a, Plain) and (a.ndim or not by_index)]
         if not (by_index and any(a.dtype is dtypes.bool_ for a in others)):
             overlap(self, *others, apart=by_index)
         before = wrap(self.array.copy(), self.dtype, edge_before_write(self))

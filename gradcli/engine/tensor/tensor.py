@@ -42,7 +42,7 @@ from gradcli.engine.tensor.attributes import Facts
 from gradcli.engine.tensor.conversion import Conversions, Numbers
 from gradcli.engine.tensor.storage import InferenceMeta, Meta, Slots
 from gradcli.ops import OPERATORS
-from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
+from gradcli.ops.errors import AttributeFault, RuntimeFault, TypeFault, UnwrittenFault
 
 _new = object.__new__
 _GRAD_DTYPE = "_gradcli_grad_dtype"
@@ -599,8 +599,10 @@ def _unpickled(kind: Any, array: np.ndarray, requires_grad: bool) -> Tensor:
     return out.requires_grad_(requires_grad)
 
 
-def _kept(name: str) -> Callable[[Tensor], None]:
+def _kept(name: str, read: property) -> Callable[[Tensor], None]:
     def delete(self: Tensor) -> None:
+        if read.fset is None:
+            raise AttributeFault("E0404", f"attribute {name!r} of a tensor is not writable")
         raise RuntimeFault("E0404", f"cannot delete attribute {name!r} of a tensor")
 
     return delete
@@ -611,7 +613,7 @@ def _kept(name: str) -> Callable[[Tensor], None]:
 for _name in dir(Tensor):
     _read = getattr(Tensor, _name)
     if isinstance(_read, property) and _read.fdel is None:
-        setattr(Tensor, _name, _read.deleter(_kept(_name)))
+        setattr(Tensor, _name, _read.deleter(_kept(_name, _read)))
 
 
 def wrap(array: Any, dtype: DType, edge: Node | None = None) -> Tensor:

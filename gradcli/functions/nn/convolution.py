@@ -51,7 +51,6 @@ def _convolved(
         )  # fmt: skip
     kernel = tuple(weight.shape[2:])
     steps, spread = each(stride, rank, "stride"), each(dilation, rank, "dilation")
-    check_positive(stride=steps, dilation=spread)
     if not weight.shape[0]:
         raise RuntimeFault(
             "E0301", f"Given groups={groups}, expected weight to be at least 1 at dimension 0, but "

@@ -19,14 +19,7 @@ from gradcli.functions import arithmetic
 from gradcli.functions.indexing import scatter
 from gradcli.functions.nn.padding import pad
 from gradcli.functions.nn.resampling import adaptive, averaged
-from gradcli.functions.nn.windows import (
-    Sizes,
-    check_positive,
-    check_sizes,
-    each,
-    in_each_rank,
-    windows,
-)
+from gradcli.functions.nn.windows import Sizes, check_sizes, each, in_each_rank, windows
 from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.indexing import Apart
 from gradcli.ops.memory_budget import charge_shape
@@ -58,7 +51,7 @@ def _extra(
 
 
 def _pooled(name: str, input: Any, kernel: Any, stride: Any, padding: Any, rank: int) -> tuple:
-    check_sizes(f"{name}{rank}d", input, rank)
+    check_sizes(name, input, rank)
     sizes = each(kernel, rank, "kernel_size")
     steps = each(stride, rank, "stride") if isinstance(stride, int) or stride else sizes
     edges = each(padding, rank, "padding")
@@ -79,7 +72,6 @@ def _max_pool(
 ) -> Any:  # fmt: skip
     sizes, steps, sides = _pooled("max_pool", input, kernel, stride, padding, rank)
     spread = each(dilation, rank, "dilation")
-    check_positive(dilation=spread)
     padded = input.detach()
     padded = pad(padded, sides, value=-float("inf")) if any(sides) else padded
     if ceil:
@@ -292,8 +284,8 @@ def _wanted(name: str, input: Any, output_size: Any, rank: int) -> tuple[int, ..
     if min(wanted) < 0:
         raise RuntimeFault(
             "E0304",
-            f"{name}: elements of output_size must be greater than or equal to 0 but received "
-            f"{list(wanted)}",
+            f"{name}{rank}d: elements of output_size must be greater than or equal to 0 but "
+            f"received {list(wanted)}",
         )
     return wanted
 
@@ -304,14 +296,14 @@ def _nothing(input: Any, wanted: tuple[int, ...]) -> Any:
 
 
 def _adaptive_avg(input: Any, output_size: Any, rank: int) -> Any:
-    wanted = _wanted(f"adaptive_avg_pool{rank}d", input, output_size, rank)
+    wanted = _wanted("adaptive_avg_pool", input, output_size, rank)
     out = averaged(input, wanted) if all(wanted) else _nothing(input, wanted)
     name = f"AdaptiveAvgPool{rank}DBackward0" if rank > 1 else "SqueezeBackward1"
     return called(out, name, leads=input)
 
 
 def _adaptive_max(input: Any, output_size: Any, rank: int, indices: bool) -> Any:
-    wanted = _wanted(f"adaptive_max_pool{rank}d", input, output_size, rank)
+    wanted = _wanted("adaptive_max_pool", input, output_size, rank)
     sizes = tuple(input.shape[-rank:])
     if not all(wanted):
         none = _nothing(input, wanted)
@@ -365,7 +357,7 @@ adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = _adaptive_max_po
 def _unpooled(
     input: Any, indices: Any, kernel: Any, stride: Any, padding: Any, output_size: Any, rank: int
 ) -> Any:
-    check_sizes(f"max_unpool{rank}d", input, rank)
+    check_sizes("max_unpool", input, rank)
     sizes = each(kernel, rank, "kernel_size")
     steps = each(stride, rank, "stride") if isinstance(stride, int) or stride else sizes
     edges = each(padding, rank, "padding")
@@ -415,7 +407,7 @@ def _fractional(
         wanted = tuple(int(n * r) for n, r in zip(old, ratios, strict=True))
     else:
         wanted = each(output_size, rank, "output_size")
-    check_sizes(f"fractional_max_pool{rank}d", input, rank)
+    check_sizes("fractional_max_pool", input, rank)
     n = 1 if len(input.shape) == rank + 1 else input.shape[0]
     channels = input.shape[-rank - 1]
     if samples is None:

@@ -33,11 +33,11 @@ def check_sizes(name: str, input: Any, rank: int) -> None:
 
     Of these, N alone may be 0.
     """
-    shape = tuple(input.shape)
+    shape = input.shape
     if not 1 <= len(shape) - rank <= 2 or 0 in shape[-rank - 1 :]:
         raise RuntimeFault(
             "E0301",
-            f"{name + ': ' if rank == 1 else ''}Expected {rank + 1}D or {rank + 2}D (batch mode) "
+            f"{name + '1d: ' if rank == 1 else ''}Expected {rank + 1}D or {rank + 2}D (batch mode) "
             f"tensor with optional 0 dim batch size for input, but got:{list(shape)}",
         )
 
@@ -68,15 +68,16 @@ def places(
 ) -> tuple[tuple, tuple]:
     """The index that takes the windows of the last dimensions, and how many there are."""
     rank = len(kernel)
+    check_positive(stride=stride, dilation=dilation)
     index: list[Any] = [Ellipsis]
     out = []
     for i, (n, k, s, d) in enumerate(zip(sizes, kernel, stride, dilation, strict=True)):
         reach = d * (k - 1) + 1
-        if n < reach or s < 1:
+        if n < reach:
             raise RuntimeFault(
                 "E0301", f"Calculated padded input size per channel: ({' x '.join(map(str, sizes))}"
                 f"). Kernel size: ({' x '.join(map(str, kernel))}). Kernel size can't be greater "
-                "than actual input size" if s > 0 else "stride must be positive",
+                "than actual input size",
             )  # fmt: skip
         count = (n - reach) // s + 1
         out.append(count)
