@@ -8,6 +8,7 @@ Every size is charged against the memory budget before anything is allocated.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -353,10 +354,29 @@ def logspace(
     return finish((base**powers).astype(target.numpy), target, requires_grad, device)
 
 
+def memory_order(x: Any) -> list[int]:
+    """The dimensions of a tensor as its entries lie in memory, in which PyTorch fills it."""
+    steps = x.own_array().strides if isinstance(x, Plain) else ()
+    if not steps or 0 in steps:  # an expanded one has no order of its own
+        return list(range(len(x.shape)))
+    return sorted(range(len(steps)), key=lambda d: -steps[d])
+
+
+def laid(draw: Callable[[tuple[int, ...]], Tensor], x: Any) -> Tensor:
+    """What ``draw`` gives for the shape of ``x``, drawn in the order of its memory."""
+    order = memory_order(x)
+    if order == sorted(order):
+        return draw(tuple(x.shape))
+    numbers = draw(tuple(x.shape[d] for d in order))
+    result: Tensor = numbers.permute(*np.argsort(order).tolist())
+    return result
+
+
 def like(make: Any, drawn: bool = False) -> Any:
     """The form of a creator that takes a tensor for the shape and the dtype: ``ones_like``.
 
-    What is ``drawn`` in a batch is as ``vmap`` says of random numbers, not a batch itself.
+    What is ``drawn`` in a batch is as ``vmap`` says of random numbers, not a batch itself, and
+    lies in memory as ``input`` does.
     """
 
     def create(
@@ -369,11 +389,11 @@ def like(make: Any, drawn: bool = False) -> Any:
                 named["device"] = device
                 return input.__gradcli_like__(create, *value, dtype=dtype, **named)
             raise words.no_tensor(create.__name__, input)
-        kept = input.dtype if dtype is None else dtype
-        return make(
-            tuple(input.shape), *value, dtype=kept, requires_grad=requires_grad, device=device,
-            **named,
-        )  # fmt: skip
+        named.update(dtype=input.dtype if dtype is None else dtype, device=device)
+        if drawn:
+            numbers = laid(lambda shape: make(shape, *value, **named), input)
+            return requiring(numbers, True) if requires_grad else numbers
+        return make(tuple(input.shape), *value, requires_grad=requires_grad, **named)
 
     create.__name__ = f"{make.__name__}_like"
     create.__doc__ = f"``{make.__name__}`` with the shape and the dtype of ``input``."
