@@ -35,9 +35,13 @@ def _tensors(name: str, tensors: Any) -> list:
 def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
     """Tensors joined along a dimension they have."""
     given = _tensors("cat", tensors)
-    # PyTorch of old had no other empty tensors: they join anything.
-    joined = [t for t in given if tuple(t.shape) != (0,)]
-    return FUNCTIONS["cat"](*(joined if joined else given), dim=dim)
+    sized = [t for t in given if tuple(t.shape) != (0,)]
+    if sized and len(sized) < len(given) and sized[0].shape:
+        # PyTorch of old had no other empty tensors: one of shape (0,) joins anything.
+        empty = list(sized[0].shape)
+        empty[normal_dim(dim, len(empty))] = 0
+        given = [t.reshape(empty) if tuple(t.shape) == (0,) else t for t in given]
+    return FUNCTIONS["cat"](*given, dim=dim)
 
 
 def stack(tensors: Sequence[Any], dim: int = 0) -> Any:

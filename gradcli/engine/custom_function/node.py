@@ -41,6 +41,7 @@ class FunctionNode(Node):
     def __init__(
         self, definition: Any, ctx: Context, edges: tuple[Any, ...], arguments: tuple[Any, ...]
     ) -> None:
+        mode.foreign = True
         self.definition = definition
         self.ctx = ctx
         self.edges = edges

@@ -20,13 +20,14 @@ import itertools
 import weakref
 from _thread import RLock
 from collections.abc import Callable
+from sys import _getframe
 from types import CodeType
 from typing import Any
 
 from gradcli.engine.dtypes import CPU, DType
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.torch_names import dressed, shown_edges, shown_name
-from gradcli.engine.source_location import Placed, here, of, told
+from gradcli.engine.source_location import Placed, here, noted, of, outside, told
 from gradcli.ops.errors import RuntimeFault
 
 next_number = itertools.count().__next__
@@ -95,6 +96,7 @@ class Node:
     op: Any  # an Operator, or a Part of what no operator made
     pull: Callable[[Any, Any], Any]
     step: Callable[..., None] | None = None  # written out for operators
+    careful: Callable[..., None]  # that which looks for branches not taken, where there is a step
     only: int | None = None  # the one input that is a tensor: pull returns its cotangent alone
     masks = False  # chooses between branches
     number = 0  # which output of its function this is
@@ -341,12 +343,13 @@ class Lasting(tuple[Any, ...]):
 
 
 class Freed:
-    """``Node.saved`` after a backward pass let go of the values: it knows which pass."""
+    """``Node.saved`` after a backward pass let go of the values: it knows where that was begun."""
 
-    __slots__ = ("place",)
+    __slots__ = ("code", "lasti")
 
     def __init__(self) -> None:
-        self.place = here()
+        frame = outside(_getframe(3))
+        self.code, self.lasti = frame.f_code, frame.f_lasti
 
     def __bool__(self) -> bool:
         return False
@@ -366,7 +369,7 @@ def freed(node: Node) -> RuntimeFault:
         "to backward through the graph a second time or if you need to access saved tensors after "
         "calling backward.",
     )
-    return told(fault, saved=of(node), freed=node.saved.place)
+    return told(fault, saved=of(node), freed=noted(node.saved))
 
 
 def verify(node: Node, place: int, value: Any) -> None:
