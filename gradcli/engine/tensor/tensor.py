@@ -160,7 +160,15 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         """The node that made this tensor; None for a leaf."""
         return None if self.is_leaf else dressed(self.edge.origin)
 
-    _grad_fn = grad_fn
+    @property
+    def _grad_fn(self) -> Node | None:
+        return self.grad_fn
+
+    @_grad_fn.setter
+    def _grad_fn(self, value: None) -> None:
+        if value is not None:
+            raise RuntimeFault("E0404", "_grad_fn can be only set to None")
+        self.detach_()
 
     @property
     def grad(self) -> Tensor | None:
