@@ -125,6 +125,8 @@ class _Modes:
 
     branches         whether any graph so far chose between branches (``where`` and its like): only
                      then does backward look for slopes of branches that were not taken
+    foreign          whether a custom function was ever recorded: only then, or where anyone is
+                     watching, do functions of the user's run in backward passes
     inferring        whether inference mode was ever on
     watching         whether any hook was ever registered: only then can anyone see in which order
                      leaves receive their gradients
@@ -132,10 +134,13 @@ class _Modes:
     warn_always      unless this was set, for the process, by ``set_warn_always``
     """
 
-    __slots__ = ("branches", "inferring", "warn_always", "warned_of_cycle", "watching")
+    __slots__ = (
+        "branches", "foreign", "inferring", "warn_always", "warned_of_cycle", "watching",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.branches = False
+        self.foreign = False
         self.inferring = False
         self.watching = False
         self.warned_of_cycle = False

@@ -22,7 +22,7 @@ from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions.segments import joined
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import Fault, IndexFault, RuntimeFault
+from gradcli.ops.errors import Fault, IndexFault, RuntimeFault, TypeFault
 from gradcli.ops.indexing import Apart
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.torch_messages import sizes_differ
@@ -267,11 +267,18 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     return _gathered(input, dim, np.broadcast_to(indices, many) if input.ndim else indices)
 
 
-def scatter(input: Any, dim: int, index: Any, src: Any, *, reduce: str | None = None) -> Any:
+def scatter(
+    input: Any, dim: int, index: Any, src: Any = None, *, value: Any = None,
+    reduce: str | None = None,
+) -> Any:  # fmt: skip
     """``input`` with the entries of ``src`` written where ``index`` names along a dimension.
 
-    ``reduce="add"`` or ``"multiply"`` joins them to what stands there.
+    ``reduce="add"`` or ``"multiply"`` joins them to what stands there. ``value`` is another name
+    of a ``src`` that is a number. Raises TypeFault (E0302) for neither or both.
     """
+    if (src is None) is (value is None):
+        raise TypeFault("E0302", "scatter takes src or value, one of them")
+    src = value if src is None else src
     if reduce is None:
         return _written(input, dim, index, src)
     if reduce not in ("add", "multiply"):

@@ -164,6 +164,23 @@ def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     return Extremes((called(values, "NanmedianBackward1", input), pick), "nanmedian")
 
 
+def _order(row: Any) -> Any:
+    """The places of a row's entries as C++'s ``std::sort`` leaves them, which ``mode`` counts by.
+
+    It inserts up to 16 entries one by one, and none moves past a NaN but to the front; of more
+    with a NaN among them its order is undefined, and NaN comes last here.
+    """
+    if len(row) > 16 or not (row != row).any():
+        return np.argsort(row, kind="stable")
+    order: list[int] = []
+    for place, entry in enumerate(row):
+        at = len(order) if order and not entry < row[order[0]] else 0
+        while at and entry < row[order[at - 1]]:
+            at -= 1
+        order.insert(at, place)
+    return np.array(order)
+
+
 @by_element
 def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent entry along a dimension, the smallest of several, and its last place."""
@@ -178,10 +195,10 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
     found = np.empty(rows.shape[:-1], np.int64)
     for place in np.ndindex(found.shape):
         row = rows[place]
-        # No NaN equals another: each is one of its kind.
-        values, counts = np.unique(row, return_counts=True, equal_nan=False)
-        same = np.flatnonzero(row == values[np.argmax(counts)])
-        found[place] = same[-1] if same.size else 0
+        order = _order(row)
+        entries = row[order]
+        last = np.flatnonzero(np.append(entries[1:] != entries[:-1], True))  # of each run
+        found[place] = order[last[np.argmax(np.diff(last, prepend=-1))]]
     pick = np.expand_dims(found, normal_dim(dim, input.ndim))
     values = O["gather"](input, pick, dim, True)
     if not keepdim:

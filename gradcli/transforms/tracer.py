@@ -659,10 +659,10 @@ for _sign, _op in by_sign().items():
         setattr(Operand, f"__i{SIGN_METHODS[_sign]}__", _augmented(_op))
 
 
-for _method in sampling.IN_PLACE:
+for _method in sampling.METHODS:
     setattr(Operand, _method.__name__, _method)
 for _word in ("and", "or", "xor", "lshift", "rshift"):  # of truths, and of bits
-    for _name in (f"__{_word}__", f"__r{_word}__"):
+    for _name in (f"__{_word}__", f"__r{_word}__", f"__i{_word}__"):
         setattr(Layer, _name, METHODS[_name])
 Layer.__invert__ = METHODS["__invert__"]  # type: ignore[method-assign]
 

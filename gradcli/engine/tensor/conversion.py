@@ -79,6 +79,8 @@ class Conversions:
 
     def type(self, dtype: Any = None) -> Any:
         """The same as ``to``; without a dtype, the name of this tensor's type."""
+        if isinstance(dtype, type) and issubclass(dtype, Conversions):
+            dtype = dtypes.get_default_dtype()
         if dtype is not None:
             return self.to(dtype)
         return f"gradcli.{self.dtype.scalar_name}Tensor"
