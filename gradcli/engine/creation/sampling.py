@@ -358,7 +358,9 @@ def multinomial(
             "E0309", "multinomial only supports floating-point dtypes for input, got: "
             f"{input.dtype.scalar_name}",
         )  # fmt: skip
-    places = input.shape[-1] if len(input.shape) else 0
+    if len(input.shape) not in (1, 2):
+        raise RuntimeFault("E0301", "prob_dist must be 1 or 2 dim")
+    places = input.shape[-1]
     if num_samples < 1:
         raise RuntimeFault("E0304", "cannot sample n_sample <= 0 samples")
     if not replacement and num_samples > places:
@@ -443,9 +445,15 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     return self.copy_(_bernoulli(self, p, generator))
 
 
+def _above_zero(name: str, what: str, value: float) -> None:
+    if not value > 0:
+        raise RuntimeFault("E0304", f"{name} expects {what} > 0.0, but found {what}={value}")
+
+
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> Tensor:
     """Write exponentially distributed numbers of rate ``lambd``."""
     _continuous("Exponential", self.dtype)
+    _above_zero("exponential_", "lambda", lambd)
     return self.copy_(_waits(tuple(self.shape), lambd, self.dtype, generator))
 
 
@@ -454,6 +462,7 @@ def cauchy_(
 ) -> Tensor:
     """Write numbers of the Cauchy distribution."""
     _continuous("Cauchy", self.dtype)
+    _above_zero("cauchy_", "sigma", sigma)
     numbers = rand(tuple(self.shape), dtype=float64, generator=generator)
     return self.copy_((math.pi * (numbers - 0.5)).tan() * sigma + median)
 
@@ -463,6 +472,7 @@ def log_normal_(
 ) -> Tensor:
     """Write numbers whose logarithm is normal."""
     refuse_kinds("bool int complex", "log_normal_cpu", self.dtype)
+    _above_zero("log_normal_", "std", std)
     shape = tuple(self.shape)
     return self.copy_(drawn("normal", shape, self.dtype, generator, mean, std).exp())
 
