@@ -25,8 +25,6 @@ from gradcli.ops.torch_messages import not_a
 
 
 def _tensors(name: str, tensors: Any) -> list:
-    if isinstance(tensors, Plain):
-        return list(tensors)
     if not isinstance(tensors, list | tuple):
         raise not_a("tuple of Tensors", name, "tensors", 1, tensors, f"write {name}([a, b])")
     return [t if getattr(t, "__gradcli_rank__", 0) else as_tensor(t) for t in tensors]
