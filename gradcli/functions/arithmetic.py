@@ -116,6 +116,8 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
 def _held(input: Any, bound: Any, past: Any) -> Any:
     """``bound`` where ``input`` is past it; NaN, which has no slope, where either is NaN."""
     held = O["where"](past(input, bound), bound, input)
+    if held.dtype.kind < 2:
+        return held
     missing = O["logical_or"](O["ne"](input, input), O["ne"](bound, bound))
     return O["where"](missing, 0.0 * (input + bound), held)
 

@@ -74,7 +74,7 @@ def rewritten(function: Callable, by_index: bool = False) -> Callable:
     def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
         if not isinstance(self, Plain):
             return getattr(self, f"{function.__name__}_")(*args, **options)
-        others = [a for a in args if isinstance(a, Plain) and a.ndim]
+        others = [a for a in args if isinstance(a, Plain) and (a.ndim or not by_index)]
         if not (by_index and any(a.dtype is dtypes.bool_ for a in others)):
             overlap(self, *others, apart=by_index)
         before = wrap(self.array.copy(), self.dtype, edge_before_write(self))
@@ -230,11 +230,13 @@ def _masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 def _addcdiv(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
     """``addcdiv``, written in place: only the quotient's node reads anything."""
+    overlap(self, tensor1, tensor2)
     first = tensor1 if value == 1 else value * tensor1
     return called(write_result(self, OPERATORS["add"], first / tensor2), "AddcdivBackward0")
 
 
 def _lerp(self: Tensor, end: Any, weight: Any) -> Tensor:
+    overlap(self, end, weight)
     if is_number(weight):
         return write_result(self, OPERATORS["lerp_number"], end, weight=weight)
     return called(write_result(self, OPERATORS["add"], weight * (end - self)), "LerpBackward1")

@@ -15,6 +15,7 @@ from gradcli.engine.dtypes import uint8
 from gradcli.engine.named_tuples import Extremes, Range
 from gradcli.engine.record.composite import by_element, called, of_its_own, of_numbers_too
 from gradcli.engine.record.fast_path import FUNCTIONS as O
+from gradcli.engine.record.multi_output import joined
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions.indexing import _along
 from gradcli.ops.dims import normal_dim
@@ -147,14 +148,9 @@ def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any
     """``(min, max)`` of all entries, or along a dimension."""
     if dim is not None:
         normal_dim(dim, input.ndim)
-    kept = keepdim and dim is not None
-    return Range(
-        (
-            O["amin"](input, () if dim is None else dim, kept),
-            O["amax"](input, () if dim is None else dim, kept),
-        ),
-        "aminmax",
-    )
+    along, kept = () if dim is None else dim, keepdim and dim is not None
+    both = O["amin"](input, along, kept), O["amax"](input, along, kept)
+    return Range(joined("AminmaxBackward0", both, input), "aminmax")
 
 
 def extreme_method(name: str) -> Callable:

@@ -55,7 +55,7 @@ sum = linear(
 
 
 def _mean(x: Any, dim: Dims, keepdim: bool) -> Any:
-    n = count(np.shape(x), dim)
+    n = count(x.shape if x.__class__ is np.ndarray else np.shape(x), dim)
     if not n:
         # NumPy warns of the mean of nothing; like PyTorch's, it is NaN.
         return np.sum(x, axis=_axes(x, dim), keepdims=keepdim) * np.nan

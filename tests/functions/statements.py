@@ -450,6 +450,7 @@ torch.ones(3).kthvalue(5)
 torch.ones(2).repeat_interleave(-1)
 torch.fliplr(torch.ones(2))
 x=torch.ones(2); x.grad=torch.ones(2).double()
+torch.cross(torch.ones(3),torch.ones(2))
 """.strip().split("\n")  # noqa: E501
 """What raises the same exception with the same words."""
 
@@ -458,7 +459,6 @@ OWN_WORDS = {
 torch.ones(2,device='cuda:7')
 torch.addmm(torch.ones(3),torch.ones(2,2),torch.ones(2,2))
 torch.cross(torch.ones(2),torch.ones(2))
-torch.cross(torch.ones(3),torch.ones(2))
 torch.einsum('i,j')
 x=torch.ones(2,3); x[:]=torch.ones(2)
 x=torch.ones(3); x['a']

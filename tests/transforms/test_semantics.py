@@ -367,6 +367,67 @@ def test_data_is_constant_to_the_innermost_transform_alone(constant):
     near(torch.autograd.grad(grad(f)(x).sum(), x)[0], 4 * X)
 
 
+def made_inside_and_detached(y):
+    return (y * 3).detach_()
+
+
+@pytest.mark.parametrize("constant", [lambda a: a.clone().data, made_inside_and_detached])
+def test_what_an_inner_transform_makes_of_outer_values_is_in_the_outer_graph(constant):
+    def outer(a):
+        return grad(lambda b: constant(a) * b * b)(a * 1.0)
+
+    x, times = torch.tensor(3.0), constant(torch.tensor(1.0)).item()
+    near(outer(x), 18 * torch.tensor(times))
+    near(grad(outer)(x), 12 * torch.tensor(times))
+    near(grad(grad(outer))(x), 4 * torch.tensor(times))
+    c = x.clone().requires_grad_()
+    near(torch.autograd.grad(grad(lambda b: constant(c) * b * b)(x), c)[0], 6 * constant(x) / 3)
+    near(grad(lambda a: grad(lambda b: a.data * b * b)(a * 1.0))(x), 2 * x)
+
+
+def test_what_is_recorded_inside_a_level():
+    """The graph around a batch or a tangent is not to be seen inside, as in PyTorch."""
+    seen = []
+
+    def look(a):
+        b = a * 2
+        assert b.is_leaf == (b.grad_fn is None) == (not b.requires_grad)
+        seen.append((a.requires_grad, b.requires_grad))
+        return b.sum()
+
+    x = X.clone().requires_grad_()
+    vmap(look)(x), grad(lambda a: vmap(look)(a).sum())(X), jvp(look, (x,), (X,)), jacfwd(look)(x)
+    vmap(vmap(look))(x[None]), vmap(lambda a: jvp(look, (a,), (T[0],)))(x)
+    assert seen == [(False, False)] * 6
+    seen.clear()
+    vmap(grad(look))(x), jvp(grad(look), (X,), (X,)), hessian(look)(X), vmap(hessian(look))(X[None])
+    assert seen == [(True, True)] * 4
+
+
+@pytest.mark.parametrize("value", [lambda a: a, lambda a: a.detach(), lambda a: (a * 2).data])
+def test_arrays_that_a_transform_could_not_follow(value):
+    calls = []
+
+    def f(a):
+        calls.append(1)
+        value(a).numpy(force=True)
+
+    for transform in (grad, jacrev, jacfwd, hessian, vmap, lambda f: vmap(grad(f))):
+        with pytest.raises(RuntimeError, match=r"doesn't have storage|under vmap"):
+            transform(f)(X)
+    assert len(calls) == 6
+
+
+def test_values_that_decide_shapes_in_a_hessian():
+    def f(a):
+        assert torch.equal(a, a) and torch.allclose(a, a)
+        return (a[a > 1] ** 3).sum() * len(a.nonzero()) + a[a.nonzero()[:, 0]].sum()
+
+    near(hessian(f)(X), torch.diag(torch.tensor([0.0, 36.0, 54.0])))
+    with pytest.raises(RuntimeError, match="dynamic shape"):
+        vmap(torch.nonzero)(X)
+
+
 def test_indices_of_an_enclosing_batch():
     x = torch.tensor([[1.0, 3.0, 2.0], [3.0, 1.0, 2.0]])
     each = vmap(jacfwd(lambda row: row.cummax(0).values))(x)

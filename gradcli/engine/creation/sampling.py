@@ -23,16 +23,17 @@ from gradcli.engine.creation.factories import (
     laid,
     like,
     memory_order,
+    refuse_kinds,
     requiring,
     shape_of,
     sizes_of,
-)
+)  # fmt: skip
 from gradcli.engine.creation.generator import manual_seed as manual_seed
 from gradcli.engine.dtypes import DType, float32, float64, int64, to_dtype
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.composite import called
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
-from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
+from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS
 from gradcli.ops.torch_messages import not_a
@@ -45,8 +46,8 @@ def drawn(
     requires_grad: bool = False, device: Any = None,
 ) -> Tensor:  # fmt: skip
     """Numbers by a method of Generator: ``"uniform"`` from and to, ``"normal"`` of mean and std."""
-    if target.kind < 2:
-        raise _unwritten(_KERNELS[draw], target)
+    kernel = "check_uniform_bounds" if draw == "uniform" else "normal_kernel_cpu"
+    refuse_kinds("bool int", kernel, target)
 
     def make(shape: tuple[Any, ...]) -> Tensor:
         charge_shape(shape)
@@ -63,14 +64,6 @@ def drawn(
         )
 
     return _made(make, shape)
-
-
-_KERNELS = dict.fromkeys(("normal", "normals_in_pairs"), "normal_kernel_cpu")
-_KERNELS["uniform"] = "check_uniform_bounds"
-
-
-def _unwritten(kernel: str, dtype: DType) -> UnwrittenFault:
-    return UnwrittenFault("E0309", f'"{kernel}" not implemented for {dtype.scalar_name!r}')
 
 
 def _made(make: Callable[[tuple[Any, ...]], Tensor], shape: tuple[Any, ...]) -> Tensor:
@@ -150,6 +143,9 @@ def normal(
     has one.
     """
     _refuse_same(mean, std)
+    for given in (mean, std):
+        if isinstance(given, Tensor):
+            refuse_kinds("bool int", "normal_kernel_cpu", given.dtype)
     if isinstance(std, Tensor) and (_numbers_of(std.detach()) < 0).any():
         raise RuntimeFault("E0304", "normal expects all elements of std >= 0.0")
     if not isinstance(std, Tensor) and std < 0:
@@ -194,6 +190,10 @@ def randint(
     target = dtypes.int64 if dtype is None else to_dtype(dtype)
     if not (isinstance(low, int) and isinstance(high, int)):
         raise not_a("int", "randint", "high", 1, high)
+    if target.is_complex:
+        raise RuntimeFault(
+            "E0309", "check_random_bounds handles only integral, floating-point and boolean types"
+        )
     if high <= low:
         raise RuntimeFault(
             "E0303",
@@ -201,9 +201,9 @@ def randint(
             help="write randint(0, 10, (2, 3))",
         )
     least, most = _limits(target)
-    for bound, name in ((low, "from"), (high - 1, "to - 1")):
+    for name, bound in (("from", low), ("to - 1", high - 1)):
         if not least <= bound <= most:
-            raise RuntimeFault("E0303", f"{name} is out of bounds for {target.c_name}")
+            raise RuntimeFault("E0304", f"{name} is out of bounds for {target.c_name}")
 
     def make(shape: tuple[Any, ...]) -> Tensor:
         charge_shape(shape)
@@ -228,10 +228,10 @@ def randperm(
 ) -> Tensor:  # fmt: skip
     """The whole numbers below ``n`` in a random order."""
     target = dtypes.int64 if dtype is None else to_dtype(dtype)
+    refuse_kinds("bool complex", "randperm", target)
     if n > _limits(target)[1]:
-        raise RuntimeFault(
-            "E0303", f"value cannot be converted to type {target.name}_t without overflow"
-        )
+        said = f"value cannot be converted to type {target.name}_t without overflow"
+        raise RuntimeFault("E0303", said)
 
     def make(shape: tuple[Any, ...]) -> Tensor:
         charge_shape(shape)
@@ -273,11 +273,16 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
         >>> gradcli.bernoulli(gradcli.tensor([0.0, 1.0]))
         tensor([0., 1.])
     """
-    if p is None and input.dtype.kind != 2:
-        raise _unwritten("bernoulli_tensor_cpu_p_", input.dtype)
+    _refuse_same(input, p)
+    return _bernoulli(input, p, generator)
+
+
+def _bernoulli(input: Tensor, p: Any, generator: Any) -> Tensor:
+    if p is None:
+        refuse_kinds("bool int", "bernoulli_tensor_cpu_p_", input.dtype)
+    refuse_kinds("complex", "bernoulli_scalar_cpu_", input.dtype)
     chance: Any = input.detach() if p is None else p
     one = not isinstance(chance, Tensor)
-    _refuse_same(input if p is None else p)
     low = high = chance if one else 0
     if not one and (known := _numbers_of(chance)).numel():
         low, high = known.min().item(), known.max().item()
@@ -303,9 +308,7 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
         >>> gradcli.poisson(gradcli.zeros(2))
         tensor([0., 0.])
     """
-
-    if input.dtype.kind != 2:
-        raise _unwritten("poisson_cpu", input.dtype)
+    refuse_kinds("bool int complex", "poisson_cpu", input.dtype)
 
     def counts(rates: np.ndarray) -> np.ndarray:
         if not np.all(rates >= 0):
@@ -368,13 +371,11 @@ def multinomial(
     """
     if not 0 < len(input.shape) < 3:
         raise RuntimeFault("E0304", "prob_dist must be 1 or 2 dim")
-    if input.dtype.kind != 2:
+    if not input.dtype.is_floating_point:
         raise RuntimeFault(
-            "E0309",
-            "multinomial only supports floating-point dtypes for input, got: "
+            "E0309", "multinomial only supports floating-point dtypes for input, got: "
             f"{input.dtype.scalar_name}",
-            help="write weights.float()",
-        )
+        )  # fmt: skip
     places = input.shape[-1]
     if num_samples < 1:
         raise RuntimeFault("E0304", "cannot sample n_sample <= 0 samples")
@@ -415,10 +416,12 @@ def multinomial(
 # ---- Methods that write in place -----------------------------------------------------------------
 
 
-def _numbers(name: str, *values: Any) -> None:
-    for value in values:
-        if not isinstance(value, int | float):
-            raise TypeFault("E0303", f"{name} needs numbers, got a {type(value).__name__}")
+def _continuous(name: str, dtype: DType) -> None:
+    if not dtype.is_floating_point:
+        raise RuntimeFault(
+            "E0309", f"{name} distribution is a continuous probability distribution. dtype must "
+            f"be a floating point but you specified {dtype.name}",
+        )  # fmt: skip
 
 
 def _above_zero(name: str, what: str, value: Any) -> None:
@@ -426,13 +429,10 @@ def _above_zero(name: str, what: str, value: Any) -> None:
         raise RuntimeFault("E0304", f"{name} expects {what} > 0.0, but found {what}={value:g}")
 
 
-def _continuous(name: str, shown: str, dtype: DType) -> None:
-    if dtype.kind != 2:
-        raise RuntimeFault(
-            "E0309",
-            f"{name} distribution is a continuous probability distribution. dtype must be a "
-            f"floating point but you specified {shown}",
-        )
+def _numbers(name: str, *values: Any) -> None:
+    for value in values:
+        if not isinstance(value, int | float):
+            raise TypeFault("E0303", f"{name} needs numbers, got a {type(value).__name__}")
 
 
 def uniform_(self: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Any = None) -> Tensor:
@@ -474,14 +474,11 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any
 
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     """Write 1 with probability ``p``, else 0."""
-    if self.dtype.is_complex:
-        raise _unwritten("bernoulli_scalar_cpu_", self.dtype)
+    _refuse_same(p)
     order = memory_order(self)
     if isinstance(p, Tensor) and order != sorted(order):
         p = p.expand(self.shape).permute(*order)
-    return self.copy_(
-        laid(lambda shape: bernoulli(self.new_empty(shape), p, generator=generator), self)
-    )
+    return self.copy_(laid(lambda shape: _bernoulli(self.new_empty(shape), p, generator), self))
 
 
 def _uniform(self: Tensor, generator: Any) -> Tensor:
@@ -491,7 +488,7 @@ def _uniform(self: Tensor, generator: Any) -> Tensor:
 
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> Tensor:
     """Write exponentially distributed numbers of rate ``lambd``."""
-    _continuous("Exponential", self.dtype.scalar_name, self.dtype)
+    _continuous("Exponential", self.dtype)
     _above_zero("exponential_", "lambda", lambd)
     return self.copy_(-(-_uniform(self, generator)).log1p() / lambd)
 
@@ -500,7 +497,7 @@ def cauchy_(
     self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None
 ) -> Tensor:
     """Write numbers of the Cauchy distribution."""
-    _continuous("Cauchy", self.dtype.c_name, self.dtype)
+    _continuous("Cauchy", self.dtype)
     _above_zero("cauchy_", "sigma", sigma)
     return self.copy_((math.pi * (_uniform(self, generator) - 0.5)).tan() * sigma + median)
 
@@ -509,8 +506,7 @@ def log_normal_(
     self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Any = None
 ) -> Tensor:
     """Write numbers whose logarithm is normal."""
-    if self.dtype.kind != 2:
-        raise _unwritten("log_normal_cpu", self.dtype)
+    refuse_kinds("bool int complex", "log_normal_cpu", self.dtype)
     _above_zero("log_normal_", "std", std)
     of = "normals_in_pairs", float64, generator, mean, std
     return self.copy_(laid(lambda shape: drawn(of[0], shape, *of[1:]), self).exp())
@@ -518,9 +514,8 @@ def log_normal_(
 
 def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
     """Write how many trials of probability ``p`` it takes until one succeeds."""
+    refuse_kinds("bool complex", "geometric_cpu", self.dtype)
     _numbers("geometric_", p)
-    if not self.dtype.kind or self.dtype.is_complex:
-        raise _unwritten("geometric_cpu", self.dtype)
     if not 0 < p < 1:
         raise RuntimeFault("E0304", f"geometric_ expects p to be in (0, 1), but got p={p}")
     return self.copy_((_uniform(self, generator).log() / math.log1p(-p)).ceil())
@@ -533,9 +528,8 @@ def random_(
 
     Without bounds: any that the element type holds, for floats any that it holds exactly.
     """
-    if self.dtype.is_complex:
-        raise _unwritten("random_kernel_cpu", self.dtype)
     if low is None:
+        refuse_kinds("complex", "random_kernel_cpu", self.dtype)
         high = _WHOLE.get(self.dtype.name) or np.iinfo(self.dtype.numpy).max + 1
     if high is None:
         low, high = 0, low
@@ -572,8 +566,9 @@ def seed() -> int:
     return random.generator().manual_seed(random.system_seed()).initial_seed()
 
 
-IN_PLACE = (
+METHODS = (
     uniform_, normal_, bernoulli_, exponential_, cauchy_, log_normal_, random_, geometric_,
+    bernoulli, multinomial,
 )  # fmt: skip
-for _method in (*IN_PLACE, bernoulli, multinomial):
+for _method in METHODS:
     setattr(Tensor, _method.__name__, _method)

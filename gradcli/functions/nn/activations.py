@@ -92,6 +92,8 @@ def relu6(input: Any, inplace: bool = False) -> Any:
 def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
     """``input`` held between two bounds; its slope at a bound is 0."""
     refuse_derivative("hardtanh", min_val=min_val, max_val=max_val)
+    if min_val > max_val:
+        raise ValueFault("E0304", "min_val cannot be greater than max_val")
     if inplace:
         return _written(hardtanh, input, min_val, max_val)
     if input.dtype.kind < 2:
@@ -217,8 +219,9 @@ def tanhshrink(input: Any) -> Any:
 def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
     """``input`` where it is above the threshold, else ``value``."""
     refuse_derivative("threshold", threshold=threshold, value=value)
+    number = int if input.dtype.kind < 2 else float
     out = called(
-        _O["where"](input <= threshold, float(value), input),
+        _O["where"](input <= number(threshold), number(value), input),
         "ThresholdBackward0",
         input,
         leads=input,
@@ -233,6 +236,10 @@ def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any
 
 def glu(input: Any, dim: int = -1) -> Any:
     """The first half along a dimension times the sigmoid of the second."""
+    if not input.ndim:
+        raise RuntimeFault(
+            "E0301", "glu does not support scalars because halving size must be even"
+        )
     if input.shape[dim] % 2:
         raise RuntimeFault(
             "E0301", f"Halving dimension must be even, but dimension {dim} is size "
@@ -244,12 +251,22 @@ def glu(input: Any, dim: int = -1) -> Any:
 
 def prelu(input: Any, weight: Any) -> Any:
     """``input`` where it is positive, else ``weight * input``: one weight, or one a channel."""
+    if weight.ndim > 1:
+        raise RuntimeFault(
+            "E0301", "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = "
+            f"{weight.ndim}",
+        )  # fmt: skip
+    if weight.dtype is not input.dtype:
+        raise RuntimeFault(
+            "E0309", "prelu: Type promoting not supported. Got "
+            f"{input.dtype.scalar_name} and {weight.dtype.scalar_name}",
+        )  # fmt: skip
     if weight.numel() > 1:
         channels = input.shape[1] if len(input.shape) > 1 else 1
         if weight.numel() != channels:
             raise RuntimeFault(
                 "E0301", "Mismatch of parameter numbers and input channel size. Found parameter "
-                f"numbers = {weight.numel()}, and channel size = {channels}.",
+                f"numbers = {weight.numel()} and channel size = {channels}.",
             )  # fmt: skip
         weight = _O["reshape"](weight, (-1,) + (1,) * (len(input.shape) - 2))
     else:
@@ -269,8 +286,7 @@ def rrelu(
 ) -> Any:  # fmt: skip
     """``leaky_relu`` with a slope drawn for each entry while training, else their mean."""
     if lower > upper:
-        said = "Lower bound should be less than or equal to the upper bound"
-        raise RuntimeFault("E0304", said)
+        raise RuntimeFault("E0304", "Lower bound should be less than or equal to the upper bound")
     slope: Any = (lower + upper) / 2
     if training:  # a number is drawn for each entry that needs one, in float64
         below = _O["where"](input > 0, 0, 1).detach().bool()
@@ -301,6 +317,8 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
 
 
 def _channels(input: Any, kept: int) -> tuple:
+    if len(input.shape) < 2:
+        raise RuntimeFault("E0301", "Feature dropout requires at least 2 dimensions in the input")
     return tuple(input.shape[:kept]) + (1,) * (len(input.shape) - kept)
 
 
