@@ -316,7 +316,8 @@ def _recording(
         f"node = new(node_{kind} or class_of(op, {numbers!r}, globals(), 'node_{kind}'))",
         f"node.edges = {edges}",
         "node.seq = next_number()",
-        "node.shape = array.shape",
+        "shape = array.shape",
+        f"node.shape = e{active[0]}.shape if shape == e{active[0]}.shape else shape" if len(active) == 1 else "node.shape = shape",
         "node.dtype = dtype",
         *(["node.extra = extra = new(Extra)", f"extra.params = {_dict(op.params)}"] if op.params
           else ["node.extra = None"]),
