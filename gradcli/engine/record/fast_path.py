@@ -317,7 +317,8 @@ def _recording(
         f"node.edges = {edges}",
         "node.seq = next_number()",
         "shape = array.shape",
-        f"node.shape = e{active[0]}.shape if shape == e{active[0]}.shape else shape" if len(active) == 1 else "node.shape = shape",
+        "node.shape = shape" if active[1:] else
+        f"node.shape = e{active[0]}.shape if e{active[0]}.shape == shape else shape",  # one tuple
         "node.dtype = dtype",
         *(["node.extra = extra = new(Extra)", f"extra.params = {_dict(op.params)}"] if op.params
           else ["node.extra = None"]),
