@@ -185,17 +185,21 @@ class Transform:
     function   what it differentiates; None where it maps, for that may write to what it captures
     arguments  the tensors that it gave the function
     level      of the values that it made; None in reverse mode, whose values are tensors
+    since      the sequence number of a node when it began: what is computed inside has greater
+               ones. None where it maps, since results that are no batches are nobody's there
     """
 
-    __slots__ = ("arguments", "function", "level")
+    __slots__ = ("arguments", "function", "level", "since")
 
     def __init__(
         self,
         function: Callable[..., Any] | None,
         arguments: Sequence[Any] = (),
         level: int | None = None,
+        since: int | None = None,
     ) -> None:
         self.function, self.arguments, self.level = function, arguments, level
+        self.since = since
 
 
 class _Transformed(threading.local):

@@ -109,6 +109,7 @@ tanh = elementwise(
     np.tanh,
     lambda out: 1.0 - out**2,
     doc="The hyperbolic tangent.",
+    edges="the slope is read off the result, as in PyTorch: 0 beyond -19 and 19",
     parity="odd",
     values={0: 0},
     quotient=("sinh", "cosh"),

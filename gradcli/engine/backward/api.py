@@ -321,7 +321,7 @@ def start(
     roots, cotangents = [], []
     for i, (t, g) in enumerate(zip(tensors, gradients, strict=True)):
         edge = edge_of(t)
-        if edge is None:
+        if edge is None or edge.__class__ is Severed:
             raise RuntimeFault(
                 "E0405",
                 f"element {i} of tensors does not require grad and does not have a grad_fn",

@@ -118,7 +118,11 @@ class Node:
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """The nodes that the inputs came from, with output numbers; (None, 0) for constants."""
         edges = shown_edges(self)
-        return tuple((None, 0) if e is None else (dressed(e.origin), e.number) for e in edges)
+        ends = (None if e is None else e.origin for e in edges)
+        return tuple(
+            (None, 0) if n is None else (dressed(n), e.number)
+            for n, e in zip(ends, edges, strict=True)
+        )
 
     def port(self, number: int) -> Node:
         """The graph's edge for output ``number``: this node, or one Output of several."""
@@ -156,14 +160,14 @@ class Node:
             extra = more(self)
         return extra.params.setdefault("metadata", {})
 
-    def register_hook(self, hook: Callable[..., Any]) -> Handle:
+    def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(grad_inputs, grad_outputs)`` after this node ran.
 
         The hook may replace grad_inputs.
         """
         return hooked(self, "post_hooks", hook)
 
-    def register_prehook(self, hook: Callable[..., Any]) -> Handle:
+    def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(grad_outputs)`` before this node runs; it may replace them."""
         return hooked(self, "pre_hooks", hook)
 
@@ -209,7 +213,7 @@ class AccumulateGrad(Node):
         """PyTorch's name of it, which alone is C++'s."""
         return "torch::autograd::AccumulateGrad"
 
-    def register_hook(self, hook: Callable[..., Any]) -> Handle:
+    def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook((), grad_outputs)`` after the gradient was added."""
         return hooked(self, "node_hooks", hook)
 
@@ -274,7 +278,7 @@ class Output(Node):
         return self.node.name()
 
 
-class Handle:
+class RemovableHandle:
     """Removes a registered hook; also usable in ``with``."""
 
     __slots__ = ("hooks", "id")
@@ -290,14 +294,17 @@ class Handle:
         """Take the hook away; a second call does nothing."""
         self.hooks.pop(self.id, None)
 
-    def __enter__(self) -> Handle:
+    def __enter__(self) -> RemovableHandle:
         return self
 
     def __exit__(self, *exc: object) -> None:
         self.remove()
 
 
-def hooked(node: Node, kind: str, hook: Callable[..., Any]) -> Handle:
+RemovableHandle.__module__ = "gradcli.utils.hooks"  # what type(x) shows: where users find it
+
+
+def hooked(node: Node, kind: str, hook: Callable[..., Any]) -> RemovableHandle:
     """Register a hook among those of ``kind``, a name in Extra."""
     with sharing:
         extra = more(node)
@@ -305,7 +312,7 @@ def hooked(node: Node, kind: str, hook: Callable[..., Any]) -> Handle:
         if hooks is None:
             hooks = {}
             setattr(extra, kind, hooks)
-    return Handle(hooks, hook)
+    return RemovableHandle(hooks, hook)
 
 
 def more(node: Node) -> Extra:
