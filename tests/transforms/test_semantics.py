@@ -516,6 +516,9 @@ def test_random_numbers_like_a_batch(like):
     assert drawn.shape == (2, 3) and (drawn[0] == drawn[1]).all()
     inner = vmap(lambda row: vmap(like, randomness="different")(row), randomness="different")
     assert len(set(inner(rows).flatten().tolist())) == 6
+    soft = vmap(F.gumbel_softmax, randomness="different")(rows)
+    assert torch.allclose(soft.sum(-1), torch.ones(2))
+    assert (soft[0] != soft[1]).all()
     with pytest.raises(RuntimeError):
         vmap(like)(rows)
 
