@@ -186,6 +186,22 @@ class Batched(Layer):
             return type(first)(columns, first.name) if isinstance(first, Results) else (*columns,)
         return joined(results)
 
+    def register_hook(self, hook: Callable) -> Any:
+        """As Tensor's, where a reverse transform runs inside the vmap: gradients are batches too.
+
+        Raises RuntimeFault (E0404) elsewhere.
+        """
+        if transformed.by[-1].level is not None:
+            return super().register_hook(hook)
+
+        def below(g: Any) -> Any:
+            changed = hook(self.around(g))
+            if changed is None or is_batched(changed, self.__gradcli_rank__):
+                return getattr(changed, "value", None)
+            return OPERATORS["expand"](changed, g.shape)  # the same for every element
+
+        return self.value.register_hook(below)
+
     def _noted(self, out: Batched, op: Any, args: tuple) -> Batched:
         """A result, noted to share the memory of what it is a view of."""
         source = args[0]

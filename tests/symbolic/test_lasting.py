@@ -26,6 +26,7 @@ NAMES = {name: getattr(mp, name) for name in ("exp", "log", "sqrt", "tanh", "sin
 NAMES |= {"asinh": mp.asinh, "atan": mp.atan, "erf": mp.erf, "log1p": lambda u: mp.log(1 + u)}
 NAMES["sigmoid"] = lambda u: 1 / (1 + mp.exp(-u))
 NAMES["softplus"] = lambda u: mp.log(1 + mp.exp(u))
+NAMES["exp"] = lambda u: mp.exp(min(max(u, -1e17), 1e17))  # beyond, 0 and inf to a float
 LAST = [
     "exp(x)/sqrt(1 + exp(2*x))", "asinh(exp(x)) - x", "log(exp(3*x) + exp(x) + 1)", "tanh(x)**2",
     "x*exp(x)/(exp(2*x) + exp(x) + 1)", "1 - tanh(x)**2", "log(1 + exp(x) + exp(-x))",

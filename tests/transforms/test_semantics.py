@@ -631,3 +631,17 @@ def test_a_jacobian_takes_little_more_than_its_own_memory():
     rows = jacrev(lambda x: torch.stack([x[0], x[1] ** 2]))(tracked)
     assert rows.requires_grad
     near(rows, torch.tensor([[1.0, 0, 0], [0, 4, 0]]))
+
+
+def test_a_hook_inside_grad_inside_vmap_gets_the_gradient_of_each_element():
+    def f(x, clip):
+        y = x * 2
+        y.register_hook(lambda g: g / g.norm() if clip else torch.ones(2))
+        return (y * y).sum()
+
+    x = torch.tensor([[3.0, 4.0], [0.0, 2.0]])
+    per_element = torch.func.vmap(torch.func.grad(f), in_dims=(0, None))
+    assert per_element(x, True).tolist() == [[pytest.approx(1.2), pytest.approx(1.6)], [0, 2]]
+    assert per_element(x, False).tolist() == [[2, 2], [2, 2]]
+    with pytest.raises(RuntimeError, match="doesn't require gradient"):
+        torch.func.vmap(f, in_dims=(0, None))(x, True)
