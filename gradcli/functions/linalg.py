@@ -61,7 +61,7 @@ multi_dot = products.multi_dot
 
 
 def cross(input: Any, other: Any, *, dim: int = -1) -> Any:
-    """The vector product of three-vectors along a dimension."""
+    """The vector product of three-vectors along a dimension, the last one if left out."""
     return products.cross(input, other, dim)
 
 

@@ -5,6 +5,7 @@ The same names as PyTorch's. What is not here is an operator and is called direc
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from string import ascii_letters, ascii_lowercase, ascii_uppercase
 from typing import Any
@@ -81,7 +82,8 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
         )
     if first == last:
         return input
-    joined = (*shape[:first], -1, *shape[last + 1 :])
+    size = math.prod(shape[first : last + 1]) if 0 in shape else -1
+    joined = (*shape[:first], size, *shape[last + 1 :])
     return reshaped(FUNCTIONS["reshape"](input, joined), input)
 
 

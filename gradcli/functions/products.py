@@ -220,7 +220,10 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
 
 
 def cross(input: Any, other: Any, dim: int | None = None) -> Any:
-    """The vector product of three-vectors along a dimension, the first of size 3 if left out."""
+    """The vector product of three-vectors along a dimension: the first of size 3 if left out.
+
+    ``linalg.cross`` takes the last one then.
+    """
     if dim is None:
         if 3 not in input.shape:
             raise RuntimeFault("E0301", "no dimension of size 3 in input")

@@ -16,6 +16,7 @@ from gradcli.engine.record.dtype_checks import one_type, same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions.reshaping import at_least, movedim, tensor_split
+from gradcli.functions.subscripts import byte_mask
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import IndexFault, RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
@@ -26,7 +27,7 @@ from gradcli.ops.torch_messages import not_a
 def _array(index: Any) -> Any:
     if not isinstance(index, Plain):
         return index
-    return index.array.astype(bool) if index.dtype is uint8 else index.array  # a mask of old
+    return byte_mask(index) if index.dtype is uint8 else index.array
 
 
 def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import operator
 from typing import Any
 
@@ -289,5 +290,4 @@ def all_finite(x: Any) -> bool:
 
     One pass without an array of answers: the sum of squares is not finite where an entry is not.
     """
-    total = np.vdot(x, x) if x.ndim else x
-    return bool(total - total == 0)
+    return cmath.isfinite(np.vdot(x, x) if x.ndim else x)

@@ -20,7 +20,6 @@ def refusal(lib: Any, statement: str) -> list[str]:
 
 
 STATEMENTS = """
-torch.cross(torch.ones(3),torch.ones(2))
 torch.cross(torch.ones(2),torch.ones(2))
 x=torch.cat(torch.ones(2))
 x=torch.ones(3); x.fill_(torch.ones(4))
@@ -453,6 +452,7 @@ torch.ones(3).kthvalue(5)
 torch.ones(2).repeat_interleave(-1)
 torch.fliplr(torch.ones(2))
 x=torch.ones(2); x.grad=torch.ones(2).double()
+torch.cross(torch.ones(3),torch.ones(2))
 """.strip().split("\n")  # noqa: E501
 """What raises the same exception with the same words."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -104,14 +105,16 @@ def register_multi_grad_hook(
             help="leave out the tensors that require none",
         )
     state: dict[str, Any] = {"pass": None}
+    # Those of now: a tensor that is written to later has another.
+    nodes = [weakref.ref(t.edge.origin) for t in tensors]
 
     def hook_of(place: int) -> Callable[[Tensor], None]:
         def hook(grad: Tensor) -> None:
             now = grad_mode.mode.passing
             if state["pass"] is not now:
                 state["pass"] = now
-                state["grads"] = [None] * len(tensors)
-                state["left"] = sum(t.edge.origin in now for t in tensors) if mode == "all" else 1
+                state["grads"] = [None] * len(nodes)
+                state["left"] = sum(node() in now for node in nodes) if mode == "all" else 1
             if not state["left"]:
                 return
             state["left"] -= 1

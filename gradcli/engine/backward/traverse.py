@@ -228,10 +228,12 @@ def _walk_plain(
                     continue
                 g = zeroed.at(node, False)
             step = node.step
-            if step is not None and not (careful and node.op.kind in CHOSEN):
-                step(node, g, arrived, gone)
-            else:
+            if step is None:
                 _step(node, g, arrived, gone, careful)
+            elif careful:
+                node.careful(node, g, arrived, gone)
+            else:
+                step(node, g, arrived, gone)
             if branches and node.masks:
                 careful = True
     except Fault:
@@ -265,10 +267,12 @@ def _walk_towards(
                 continue
         if g is not None or node.foreign:
             step = node.step
-            if step is not None and not (careful and node.op.kind in CHOSEN):
-                step(node, g, arrived, gone)
-            else:
+            if step is None:
                 _step(node, g, arrived, gone, careful)
+            elif careful:
+                node.careful(node, g, arrived, gone)
+            else:
+                step(node, g, arrived, gone)
             if branches and node.masks:
                 careful = True
 

@@ -8,6 +8,7 @@ Every size is charged against the memory budget before anything is allocated.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -138,8 +139,11 @@ def sizes_of(sizes: tuple[Any, ...], name: str = "") -> tuple[int, ...]:
             shape.append(n.__index__())
         except (AttributeError, TypeError):
             raise words.no_size(name, given, n) from None
-    if shape and min(shape) < 0:
-        raise words.negative(name, shape)
+    if shape and (min(shape) < 1 or math.prod(shape) >> 59):
+        if min(shape) < 0:
+            raise words.negative(name, shape)
+        if math.prod(n or 1 for n in shape) >> 59:
+            raise words.too_large(shape)
     return tuple(shape)
 
 
@@ -261,6 +265,7 @@ def arange(
         )
     refuse_kinds("bool complex", "arange_cpu", target)
     count = -((start - end) // step) if target is dtypes.int64 else math.ceil((end - start) / step)
+    sizes_of((count,))
     charge_shape((count,), target.itemsize)
     if target.kind < 2:
         start, step = int(start), int(step)
@@ -375,10 +380,32 @@ def logspace(
     return finish((base**powers).astype(target.numpy), target, requires_grad, device)
 
 
+def memory_order(x: Any) -> list[int]:
+    """The dimensions of a tensor as its entries lie in memory, in which PyTorch fills it."""
+    steps = x.own_array().strides if isinstance(x, Plain) else ()
+    if not steps or 0 in steps:  # an expanded one has no order of its own
+        return list(range(len(x.shape)))
+    return sorted(range(len(steps)), key=lambda d: -steps[d])
+
+
+def laid(draw: Callable[[tuple[int, ...]], Tensor], x: Any) -> Tensor:
+    """What ``draw`` gives for the shape of ``x``, drawn in the order of its memory."""
+    order = memory_order(x)
+    if order == sorted(order):
+        return draw(tuple(x.shape))
+    numbers = draw(tuple(x.shape[d] for d in order))
+    back = np.argsort(order).tolist()
+    if isinstance(numbers, Plain):
+        return wrap(numbers.array.transpose(back), numbers.dtype)  # of its own, and no view
+    result: Tensor = numbers.permute(*back)
+    return result
+
+
 def like(make: Any, drawn: bool = False) -> Any:
     """The form of a creator that takes a tensor for the shape and the dtype: ``ones_like``.
 
-    What is ``drawn`` in a batch is as ``vmap`` says of random numbers, not a batch itself.
+    It lies in memory as ``input`` does. What is ``drawn`` in a batch is as ``vmap`` says of random
+    numbers, not a batch itself.
     """
 
     def create(
@@ -391,18 +418,14 @@ def like(make: Any, drawn: bool = False) -> Any:
                 named["device"] = device
                 return input.__gradcli_like__(create, *value, dtype=dtype, **named)
             raise words.no_tensor(create.__name__, input)
-        kept = input.dtype if dtype is None else dtype
-        made = make(
-            tuple(input.shape), *value, dtype=kept, requires_grad=requires_grad, device=device,
-            **named,
-        )  # fmt: skip
-        source = input.array
+        named.update(dtype=input.dtype if dtype is None else dtype, device=device)
+
+        def of(shape: tuple[int, ...]) -> Tensor:
+            return make(shape, *value, **named)  # type: ignore[no-any-return]
+
         rows = getattr(memory_format, "name", "") == "contiguous_format"
-        if source.flags.c_contiguous or 0 in source.strides or rows:
-            return made
-        array = np.empty_like(source, made.array.dtype)  # lies in memory as the input does
-        array[...] = made.array
-        return finish(array, made.dtype, requires_grad)
+        made = of(tuple(input.shape)) if rows else laid(of, input)
+        return requiring(made, True) if requires_grad else made
 
     create.__name__ = f"{make.__name__}_like"
     create.__doc__ = f"``{make.__name__}`` with the shape and the dtype of ``input``."
@@ -471,6 +494,8 @@ class _Typed(type):
             return zeros(*data, dtype=cls.dtype)
         if len(data) == 1 and isinstance(data[0], Size):
             return zeros(data[0], dtype=cls.dtype)
+        if len(data) > 1:
+            raise TypeFault("E0302", f"{cls.__name__} takes data or sizes, got {len(data)} values")
         return tensor(data[0] if data else [], dtype=cls.dtype)
 
     def __instancecheck__(cls, value: Any) -> bool:

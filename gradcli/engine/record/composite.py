@@ -31,8 +31,9 @@ def called(value: Any, name: str, *inputs: Any, leads: Any = None) -> Any:
     an input to which the gradient still leads where the slope does not change with it: see
     ``piecewise_linear``.
     """
-    if isinstance(value, Plain) and not value.is_leaf:
-        params = more(value.edge).params
+    edge = value.edge if isinstance(value, Plain) else None
+    if edge is not None and not edge.leaf:
+        params = more(edge).params
         params["called"] = name
         if name in _HOLDS_PLACES:
             runs_once(value)
@@ -40,7 +41,7 @@ def called(value: Any, name: str, *inputs: Any, leads: Any = None) -> Any:
             params["backward"] = f"{name[:-1]}Backward0", leads.edge
         if inputs:
             params["called_on"] = tuple(
-                None if i is None else i.edge for i in inputs if i is None or isinstance(i, Plain)
+                [None if i is None else i.edge for i in inputs if i is None or isinstance(i, Plain)]
             )
     return value
 

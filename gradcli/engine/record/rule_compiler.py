@@ -16,6 +16,7 @@ from gradcli.engine.graph.node import Freed, Node, Part, freed, verify
 from gradcli.engine.record.cotangents import cast, fit
 from gradcli.engine.record.piecewise_linear import leading
 from gradcli.engine.record.saved_values import saved_properties
+from gradcli.ops.comparison import all_finite
 from gradcli.ops.operator import Operator, is_number
 from gradcli.ops.read import on_arrays
 
@@ -33,7 +34,7 @@ def node_class(op: Operator, numbers: tuple[bool, ...], is_complex: bool = False
         if op.variadic:
             pull, step = _variadic_pull, None
         else:
-            pull, step = _assemble(op, numbers, is_complex)
+            pull, step = assemble(op, numbers, is_complex)
         found = type(
             op.grad_name,
             (Node,),
@@ -55,8 +56,12 @@ def node_class(op: Operator, numbers: tuple[bool, ...], is_complex: bool = False
     return found
 
 
-def _assemble(op: Operator, numbers: tuple[bool, ...], is_complex: bool) -> tuple[Any, ...]:
+def assemble(
+    op: Operator, numbers: tuple[bool, ...], is_complex: bool, careful: Any = None
+) -> tuple[Any, ...]:
     """Write out ``pull`` and ``step`` for one operator: its rules applied to its saved arrays.
+
+    ``careful(node, i, g, r)`` mends a cotangent that is not finite: see ``untaken_branches``.
 
     ``pull(node, g)`` gives the inputs' cotangents, ``step(node, g, arrived, gone)`` does all that a
     pass does with a node when nobody looks on. Each operator having its own text lets the
@@ -82,6 +87,7 @@ def _assemble(op: Operator, numbers: tuple[bool, ...], is_complex: bool) -> tupl
             if gone is not None and saved: node.saved = gone
     """
     scope = _scope(op, numbers, on_arrays)
+    scope.update(careful=careful, all_finite=all_finite)
     terms = _terms(op, numbers, is_complex, tensors=False)
     unpacks, checks = _reading(op, numbers)
     several = numbers.count(False) > 1
@@ -108,6 +114,8 @@ def _assemble(op: Operator, numbers: tuple[bool, ...], is_complex: bool) -> tupl
             lines.append(f"    if e{i} is not None:")
             pad = "        "
         lines.append(f"{pad}r = {term}")
+        if careful is not None:
+            lines.append(f"{pad}if not all_finite(r): r = careful(node, {i}, g, r)")
         if not op.entrywise:
             lines.append(f"{pad}if r.shape != e{i}.shape: r = fit(r, e{i}.shape)")
         elif several:  # its cotangents have the result's shape: see the operators' tests

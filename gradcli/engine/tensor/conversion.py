@@ -56,6 +56,7 @@ class Conversions:
 
         Takes a dtype, a device, both, or another tensor to be like.
         """
+        first = True  # of two flags the second is ``copy``
         for given in wanted:
             if isinstance(given, Conversions):
                 dtype = given.dtype
@@ -65,6 +66,8 @@ class Conversions:
                 device = given
             elif not isinstance(given, bool):
                 dtype = given
+            else:
+                copy, first = copy if first else given, False
         if device is not None and str(device) != str(self.device):
             return _no_device(str(device))
         if isinstance(dtype, str) and not dtypes.is_name(dtype):
@@ -76,6 +79,8 @@ class Conversions:
 
     def type(self, dtype: Any = None) -> Any:
         """The same as ``to``; without a dtype, the name of this tensor's type."""
+        if isinstance(dtype, type) and issubclass(dtype, Conversions):
+            dtype = dtypes.get_default_dtype()
         if dtype is not None:
             return self.to(dtype)
         return f"gradcli.{self.dtype.scalar_name}Tensor"

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from gradcli.engine.creation.factories import empty, ones_like, zeros_like
+from gradcli.engine.creation.factories import empty, laid, ones_like, zeros_like
 from gradcli.engine.creation.sampling import bernoulli, rand
 from gradcli.engine.dtypes import float64
 from gradcli.engine.record.composite import called
@@ -356,11 +356,25 @@ def _alpha_dropped(input: Any, p: float, training: bool, inplace: bool, shape: t
     if not training or p == 0:
         return input
     alpha = 1.7580993408473766  # of selu: what its negative side tends to
-    kept = _like(bernoulli(empty(shape, dtype=input.dtype), 1.0 - p), input)
+    kept = _kept(input, p, shape)
     scale = 1.0 / math.sqrt((alpha * alpha * p + 1.0) * (1.0 - p)) if p < 1 else 0.0
     shift = (kept - 1.0) * (alpha * scale) + alpha * scale * p
     out = called(input * (kept * scale) + shift, "AddBackward0", input, None)
     return input.copy_(out) if inplace else out
+
+
+def _kept(input: Any, p: float, shape: tuple) -> Any:
+    """1 with probability ``1 - p``, else 0, in a shape that broadcasts with the input's."""
+    if input.dtype.kind < 2:
+        raise RuntimeFault(
+            "E0309",
+            f"result type Float can't be cast to the desired output type {input.dtype.scalar_name}",
+        )
+
+    def draw(shape: tuple) -> Any:
+        return _like(bernoulli(empty(shape, dtype=input.dtype), 1.0 - p), input)
+
+    return laid(draw, input) if shape == tuple(input.shape) else draw(shape)
 
 
 def _dropped(input: Any, p: float, training: bool, inplace: bool, shape: tuple) -> Any:
@@ -368,7 +382,7 @@ def _dropped(input: Any, p: float, training: bool, inplace: bool, shape: tuple) 
         raise ValueFault("E0304", f"dropout probability has to be between 0 and 1, but got {p}")
     if not training or p == 0:
         return input
-    kept = _like(bernoulli(empty(shape, dtype=input.dtype), 1.0 - p), input)
+    kept = _kept(input, p, shape)
     out = called(input * (kept / (1.0 - p) if p < 1 else kept * 0.0), "MulBackward0", input, None)
     return input.copy_(out) if inplace else out
 

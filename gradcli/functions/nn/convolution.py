@@ -160,7 +160,8 @@ def _transposed(
     shape = tuple(turned.shape)
     grouped = _O["reshape"](turned, (groups, shape[0] // groups, *shape[1:]))
     swapped = _O["reshape"](_O["transpose"](grouped, 1, 2), (-1, shape[0] // groups, *shape[2:]))
-    padded = pad(_spread(input, steps), sides)
+    padded = _spread(input, steps)
+    padded = pad(padded, sides) if any(sides) else padded
     made = _convolved(padded, swapped, bias, 1, 0, spread, groups, rank)
     return _O["squeeze"](made, 0) if single else made
 
@@ -218,6 +219,8 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
     _check_shuffled("pixel_shuffle", input, upscale_factor=upscale_factor)
     *lead, c, h, w = input.shape
     r = upscale_factor
+    if r == 1:
+        return _O["clone"](input)
     if c % (r * r):
         raise RuntimeFault(
             "E0301", f"pixel_shuffle expects its input's 'channel' dimension to be divisible by "
@@ -234,6 +237,8 @@ def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
     _check_shuffled("pixel_unshuffle", input, downscale_factor=downscale_factor)
     *lead, c, h, w = input.shape
     r = downscale_factor
+    if r == 1:
+        return _O["clone"](input)
     if h % r or w % r:
         raise RuntimeFault(
             "E0301", "pixel_unshuffle expects height and width to be divisible by "
@@ -254,8 +259,9 @@ def channel_shuffle(input: Any, groups: int) -> Any:
             "E0301", f"Number of channels must be divisible by groups. Got {c} channels and "
             f"{groups} groups.",
         )  # fmt: skip
-    split = _O["reshape"](input, (n, groups, c // groups, *rest))
     shape = tuple(input.shape)
+    source = _O["clone"](input) if groups in (1, c) else input  # nothing moves: a view is left
+    split = _O["reshape"](source, (n, groups, c // groups, *rest))
     return called(
         _O["reshape"](_O["transpose"](split, 1, 2), shape), "NativeChannelShuffleBackward0"
     )

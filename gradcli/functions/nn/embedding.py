@@ -59,7 +59,7 @@ def embedding(
         padding_idx = padding_row(padding_idx, weight.shape[0])
         padded = wrap(np.arange(weight.shape[0])[:, None] == padding_idx, bool_)
         rows = _O["where"](padded, _constant(weight), weight)
-    found = rows[input]
+    found = rows[input] if input.shape else _O["clone"](rows[input])  # one row is a view
     if scale_grad_by_freq and found.requires_grad:
         named = np.asarray(input.array)
         often = np.bincount(named.ravel())[named]

@@ -34,6 +34,8 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: Any = Non
         raise UnwrittenFault("E0304", f"Unrecognised padding mode {mode}")
     if mode != "constant":
         _check_repeated(input, sides, mode, value)
+    if not any(sides):
+        input = _O["clone"](input)
     for i in range(len(sides) // 2):
         before, after = sides[2 * i], sides[2 * i + 1]
         axis = len(input.shape) - 1 - i

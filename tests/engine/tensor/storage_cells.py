@@ -2,6 +2,8 @@
 
 # The cells stand as a notebook has them.
 
+# ruff: noqa: E402
+
 import torch
 
 # %% writes to a conjugate view and to its parts reach the base
@@ -293,8 +295,46 @@ for d in (torch.int64, torch.bool, torch.complex64, torch.float16, torch.uint8):
         except (RuntimeError, NotImplementedError) as fault:
             print(d, type(fault).__name__)
 
+# %% arguments that cannot be meant
+for wrong in (
+    lambda: torch.tensor_split(torch.ones(4), torch.tensor(1.1)),
+    lambda: torch.tensor_split(torch.ones(4), torch.tensor([1, 2], dtype=torch.int32)),
+    lambda: torch.LongTensor((6, 0), 1), lambda: torch.Tensor([1.0], 2),
+    lambda: torch.empty(2**40, 2**40), lambda: torch.zeros(0, 4, 2**61),
+    lambda: torch.arange(2**62), lambda: torch.empty(()).resize_([0, 4, 2**61]),
+    lambda: torch.rand(2**40, 2**40), lambda: torch.cross(torch.ones(2, 2), torch.ones(2, 2)),
+):  # fmt: skip
+    try:
+        print(wrong())
+    except (RuntimeError, TypeError) as fault:
+        print(type(fault).__name__)
+print(torch.ones(2).int().type(torch.Tensor), torch.tensor_split(torch.ones(3), torch.tensor(2)))
+
+# %% the dimension of a vector product
+for shape in ((3, 2, 3), (3, 3), (3, 2), (2, 3), (3,)):
+    a = torch.arange(1.0, torch.Size(shape).numel() + 1).double()
+    a = a.reshape(shape).sin().requires_grad_()
+    c = torch.cross(a, a.detach().cos())
+    print(c, torch.autograd.grad((c * a.detach().exp()).sum(), a)[0])
+a = a.detach().expand(3, 3)
+print(torch.linalg.cross(a, a.t()), a.cross(a.t(), dim=1))
+
 # %% an empty vector joins anything, and is part of the graph
 a, b = torch.zeros(0, dtype=torch.float64, requires_grad=True), torch.ones(2, 3)
 for parts, dim in (((a, b), 0), ((b, a), 1), ((a, b, a), -1), ((a, a), 0)):
     c = torch.cat(parts, dim)
     print(c.shape, c.dtype, c.requires_grad, torch.autograd.grad(c.sum(), a))
+
+# %% copies of what shares memory share theirs
+import copy
+
+for kept in (
+    lambda a: [a, a.view(4)], lambda a: [a.t(), a], lambda a: [a.detach(), a],
+    lambda a: [a[0, 0], a], lambda a: [a.expand(3, 2, 2), a], lambda a: [a.view(4)[1::2], a],
+    lambda a: [a, a.clone()], lambda a: [a.data, a.requires_grad_()],
+):  # fmt: skip
+    a = torch.arange(4.0).view(2, 2)
+    first, second = copy.deepcopy(kept(a))
+    with torch.no_grad():
+        second.view(-1)[1:].add_(10)
+    print(first, first.stride(), second, a, first._is_view(), second.requires_grad)
