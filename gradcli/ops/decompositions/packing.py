@@ -23,7 +23,7 @@ import numpy as np
 
 from gradcli.ops.comparison import ones_like
 from gradcli.ops.conversion import conj
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import LinAlgFault, RuntimeFault
 from gradcli.ops.indexing import getitem
 from gradcli.ops.joining import cat
 from gradcli.ops.linalg import _solved, _square, solve
@@ -54,7 +54,7 @@ def square_shape(name: str, x: Any) -> tuple[int, ...]:
 def decompose(name: str, function: Any, x: Any) -> Any:
     """A NumPy decomposition, in single precision for half. E0304 for what does not converge."""
     if np.size(x) and not np.all(np.isfinite(x)):
-        raise RuntimeFault(
+        raise LinAlgFault(
             "E0304",
             f"linalg.{name}: The algorithm failed to converge because the input matrix contained "
             "non-finite values.",
