@@ -462,7 +462,11 @@ solve = general(
 
 def _cholesky(x: Any) -> Any:
     _square("cholesky", x)
-    return _solved("cholesky", np.linalg.cholesky, 0.5 * (x + np.conj(np.swapaxes(x, -1, -2))))
+    whole = 0.5 * (x + np.conj(np.swapaxes(x, -1, -2)))
+    found = _solved("cholesky", np.linalg.cholesky, whole)
+    if np.any(np.isnan(np.diagonal(found, axis1=-2, axis2=-1))):  # LAPACK lets a NaN pass
+        raise unsolved("cholesky", whole, True)
+    return found
 
 
 def _half(x: Any) -> Any:

@@ -60,29 +60,28 @@ def unsolved(name: str, x: Any, definite: bool = False) -> LinAlgFault:
     )
 
 
-def stopped_at(x: Any) -> Any:
-    """For each matrix 0, or which pivot of its elimination is 0, counted from 1."""
+def stopped_at(x: Any, definite: bool = False) -> Any:
+    """For each matrix 0, or which pivot of its elimination is 0, counted from 1.
+
+    ``definite``: which one of the Cholesky factorization is not above 0, or NaN.
+    """
     from scipy.linalg import lapack
 
     x = np.asarray(x.get() if hasattr(x, "get") else x)
-    functions: Any = lapack.get_lapack_funcs(("getrf",), (x,))
-    function = functions[0]
-    found = [function(matrix)[-1] for matrix in x.reshape(-1, *x.shape[-2:])]
+    functions: Any = lapack.get_lapack_funcs(("potrf" if definite else "getrf",), (x,))
+    found = []
+    for matrix in x.reshape(-1, *x.shape[-2:]):
+        factor, *_, info = functions[0](matrix, **({"lower": True} if definite else {}))
+        missing = np.isnan(np.diagonal(factor)) if definite and not info else np.zeros(1, bool)
+        found.append(int(np.argmax(missing)) + 1 if missing.any() else info)
     return np.array(found, np.int32).reshape(x.shape[:-2])
 
 
 def _first_refused(x: Any, definite: bool) -> tuple[str, int]:
     """``(Batch element n): `` of the first matrix that has no answer, and where LAPACK stopped."""
-    from scipy.linalg import lapack
-
     x = np.asarray(x.get() if hasattr(x, "get") else x)
-    wide = x.astype(np.result_type(x.dtype, np.float32))
-    name = "potrf" if definite else "getrf"
-    functions: Any = lapack.get_lapack_funcs((name,), (wide,))
-    function = functions[0]
-    options = {"lower": True} if definite else {}
-    for n, matrix in enumerate(wide.reshape(-1, *x.shape[-2:])):
-        info = function(matrix, **options)[-1]
+    found = stopped_at(x.astype(np.result_type(x.dtype, np.float32)), definite)
+    for n, info in enumerate(found.reshape(-1).tolist()):
         if info > 0:
-            return (f"(Batch element {n}): " if x.ndim > 2 else ""), int(info)
+            return (f"(Batch element {n}): " if x.ndim > 2 else ""), info
     return "", x.shape[-1]
