@@ -19,7 +19,8 @@ from gradcli.engine.record.apply import apply, flipped_view, note_view
 from gradcli.engine.record.composite import reshaped
 from gradcli.engine.record.fast_path import FUNCTIONS, function, method
 from gradcli.engine.record.inplace import check_writable
-from gradcli.engine.record.out import with_numpy_names, with_out
+from gradcli.engine.record.numpy_names import with_numpy_names
+from gradcli.engine.record.out import with_out
 from gradcli.engine.tensor.attributes import Storage
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions import bitwise, in_place

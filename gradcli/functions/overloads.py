@@ -5,6 +5,7 @@ The same names as PyTorch's. What is not here is an operator and is called direc
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from string import ascii_letters, ascii_lowercase, ascii_uppercase
 from typing import Any
@@ -25,8 +26,6 @@ from gradcli.ops.torch_messages import not_a
 
 
 def _tensors(name: str, tensors: Any) -> list:
-    if isinstance(tensors, Plain):
-        return list(tensors)
     if not isinstance(tensors, list | tuple):
         raise not_a("tuple of Tensors", name, "tensors", 1, tensors, f"write {name}([a, b])")
     return [t if getattr(t, "__gradcli_rank__", 0) else as_tensor(t) for t in tensors]
@@ -83,7 +82,8 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
         )
     if first == last:
         return input
-    joined = (*shape[:first], -1, *shape[last + 1 :])
+    size = math.prod(shape[first : last + 1]) if 0 in shape else -1
+    joined = (*shape[:first], size, *shape[last + 1 :])
     return reshaped(FUNCTIONS["reshape"](input, joined), input)
 
 

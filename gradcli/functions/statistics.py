@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.creation.factories import as_tensor
+from gradcli.engine.creation.factories import as_tensor, refuse_kinds
 from gradcli.engine.named_tuples import Extremes
 from gradcli.engine.record.composite import by_element, called, of_its_own
 from gradcli.engine.record.fast_path import FUNCTIONS as O
-from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
+from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions.reshaping import movedim
-from gradcli.functions.sorting import median_of, no_truths, sized
+from gradcli.functions.sorting import median_of, sized
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
 from gradcli.ops.memory_budget import charge_shape
@@ -149,7 +149,7 @@ def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
 @by_element
 def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """The middle one (the lower of two) of the entries that are numbers."""
-    no_truths(input, "median_cpu")
+    refuse_kinds("bool complex", "median_cpu", input.dtype)
     if dim is None:
         return called(median_of(input, skip=True), "NanmedianBackward0", input)
     line = input if len(input.shape) else O["reshape"](input, (-1,))
@@ -233,7 +233,7 @@ def isin(
     elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
     """Whether each entry is one of ``test_elements``."""
-    raw = [v.array if isinstance(v, Plain) else v for v in (elements, test_elements)]
+    raw = [getattr(v, "array", v) for v in (elements, test_elements)]
     return wrap(np.isin(raw[0], raw[1], invert=invert), dtypes.bool_)
 
 

@@ -120,6 +120,11 @@ isfinite = constant("isfinite", np.isfinite, dtypes="keep", doc="Whether each en
 
 
 def _isclose(x: Any, y: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+    for name, given in (("rtol", rtol), ("atol", atol)):
+        if given < 0:
+            raise RuntimeFault(
+                "E0304", f"{name} must be greater than or equal to zero, but got {given}"
+            )
     return np.isclose(x, y, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 

@@ -324,20 +324,21 @@ def _confirmed(
     raise withheld(*found, path)
 
 
-_OVERFLOWS = re.compile(r"\b(exp|sinh|cosh|sigmoid)\(")
+_LOSES = re.compile(r"/|\b(exp|sinh|cosh|tanh|sigmoid)\(")
 
 
 def _lasting(
     text: Text, error: float, options: Sequence[Text], small: Sequence[Text],
     known: Sequence[tuple], points: Points, path: tuple[str, ...],
 ) -> tuple[Text, float]:  # fmt: skip
-    """The text, or one at most twice as long that keeps its value at large arguments where the text
-    overflows: ``6/cosh(x)**4 - 4/cosh(x)**2`` for ``(6 - 4*cosh(x)**2)/cosh(x)**4``.
+    """The text, or one at most twice as long that keeps its value at large and at tiny arguments
+    where the text overflows or cancels: ``6/cosh(x)**4 - 4/cosh(x)**2`` for
+    ``(6 - 4*cosh(x)**2)/cosh(x)**4``.
 
     Of those that do one as long that keeps what others round to 0: ``sigmoid(-x)``
     for ``1 - sigmoid(x)``.
     """
-    if not _OVERFLOWS.search(text.key):
+    if not _LOSES.search(text.key):
         return text, error
     far = points.far(path)
     of = dict(zip((x.key for x in options), (x.key for x in small), strict=True))
@@ -348,6 +349,8 @@ def _lasting(
             break
         if most[0] == len(far) and other.cost > text.cost + sign:
             break
+        if "einsum(" in other.key and "einsum(" not in text.key:
+            continue  # arrays of more dimensions
         answer = prepare(checkable.key)
         lasts = kept(answer, far, points.sizes)
         if lasts[0] > most[0] or (lasts > most and other.cost <= text.cost + sign):

@@ -41,7 +41,7 @@ _CERTAIN = 1e-13
 """How far the rounding of a point may move the engine's derivative, where formulas are judged."""
 _DOMAIN = ("E0304",)
 """Faults of what has no value at a point: the inverse of a singular matrix."""
-_FAR = (40.0, -40.0, 400.0, -400.0, 1500.0, -1500.0)
+_FAR = (40.0, -40.0, 400.0, -400.0, 1500.0, -1500.0, 1e8, -1e8, 1e-8, -1e-8)
 LARGEST = 8
 """A dimension declared larger than this is checked at a smaller size."""
 
@@ -229,17 +229,24 @@ class Points:
         return found
 
     def far(self, path: tuple[str, ...]) -> list[tuple[dict, np.ndarray | None]]:
-        """Points of large numbers of both signs, with the derivative where the engine has one."""
+        """Points of large and of tiny numbers, with the derivative where the engine has one.
+
+        Matrices are large in points of their own: what they are multiplied with is large there.
+        """
         found = []
+        usual = self.at(path)[0][0]
+        ranks = {k: len(d.dims) for k, d in self.shapes.declarations.items() if not d.traits}
         with double():
-            for size in _FAR:
-                point = {
-                    name: size * (1 + 0.01 * a)
-                    if not (d := self.shapes.declarations[name]).traits and len(d.dims) < 2
-                    else a
-                    for name, a in self.at(path)[0][0].items()
-                }
-                found.append((point, self._numeric(point, path)))
+            for most in sorted({1, *ranks.values()} - {0}):
+                for size in _FAR:
+                    spread = max(min(0.01 * size, 15.0), -15.0)  # differences do not overflow
+                    point = {
+                        k: size + spread * a if ranks.get(k, most + 1) <= most else a
+                        for k, a in usual.items()
+                    }
+                    exact = self._numeric(point, path)
+                    if abs(size) > 1 or exact is not None:  # no edge of the domain
+                        found.append((point, exact))
         return found
 
     def steady(self, path: tuple[str, ...]) -> list[tuple[dict, np.ndarray]]:

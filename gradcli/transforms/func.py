@@ -28,6 +28,7 @@ from gradcli.transforms.func_checks import (
     tensors,
 )
 from gradcli.transforms.reverse import (
+    batches_seen,
     detached,
     finished,
     jacobians_of,
@@ -83,7 +84,8 @@ class _Run:
             transforming(Transform(function, arguments, since=next_number())),
             enable_grad(),
         ):
-            self.leaves = [leaf_of(v, outer) for v in found]
+            around = batches_seen(function, flatten([list(args), kwargs])[0])
+            self.leaves = [leaf_of(v, outer, around) for v in found]
             full, named = over(own_tensor, [list(args), kwargs or {}])
             for i, chosen in zip(which, unflatten(self.leaves, self.shape), strict=True):
                 full[i] = chosen

@@ -42,6 +42,14 @@ def _leaves(values: Sequence[Tensor], create_graph: bool) -> tuple[Tensor, ...]:
     )
 
 
+def _weights(v: Any, like: Sequence[Tensor], several: bool, name: str, create_graph: bool) -> tuple:
+    """A direction, in its own graph with ``create_graph``; constant otherwise, as ``_leaves``."""
+    return tuple(
+        w if create_graph and w.requires_grad else w.detach()
+        for w in direction(v, like, several, name)
+    )
+
+
 def _done(values: Sequence[Tensor], create_graph: bool, several: bool) -> Any:
     found = tuple(v if create_graph else v.detach() for v in values)
     return found if several else found[0]
@@ -83,7 +91,7 @@ def vjp(
                 outputs, "the user-provided function returns a single Tensor with a single element"
             )
         else:
-            weights = direction(v, outputs, many, "vjp")
+            weights = _weights(v, outputs, many, "vjp", create_graph)
         found = filled(_by(outputs, leaves, weights, create_graph), leaves, strict, "The output")
         strict_graph(found, strict, create_graph, "jacobian")
     return _done(outputs, create_graph, many), _done(found, create_graph, several)
@@ -100,7 +108,7 @@ def jvp(
     with enable_grad():
         several, given = as_tuple(inputs, "inputs", "jvp")
         leaves = _leaves(given, create_graph)
-        along = _along(v, leaves, several, "jvp")
+        along = _along(v, leaves, several, "jvp", create_graph)
         many, outputs = _called(func, leaves, "jvp", strict)
         weights = [OPERATORS["zeros_like"](o.detach()).requires_grad_() for o in outputs]
         back = filled(_by(outputs, leaves, weights, True), leaves, strict, "The output")
@@ -249,7 +257,7 @@ def _hessian_product(
     with enable_grad():
         several, given = as_tuple(inputs, "inputs", name)
         leaves = _leaves(given, create_graph)
-        along = _along(v, leaves, several, name)
+        along = _along(v, leaves, several, name, create_graph)
         _, outputs = _called(scalar(func, name, strict, as_given=True), leaves, name, strict)
         first = filled(_by(outputs, leaves, [None], True), leaves, strict, "The output")
         if strict:
@@ -259,9 +267,11 @@ def _hessian_product(
     return _done(outputs, create_graph, False), _done(found, create_graph, several)
 
 
-def _along(v: Any, leaves: Sequence[Tensor], several: bool, name: str) -> tuple[Tensor, ...]:
+def _along(
+    v: Any, leaves: Sequence[Tensor], several: bool, name: str, create_graph: bool
+) -> tuple[Tensor, ...]:
     if v is not None:
-        return direction(v, leaves, several, name)
+        return _weights(v, leaves, several, name, create_graph)
     return one_number(
         leaves, "the input to the user-provided function is a single Tensor with a single element"
     )

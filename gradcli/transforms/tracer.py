@@ -322,13 +322,8 @@ class Operand(Conversions):
         raise RuntimeFault("E0412", "cannot resize variables that are values of a transform")
 
     def fill_diagonal_(self, fill_value: Any, wrap: bool = False) -> Any:
-        """Write one number to the diagonal; for a value of two dimensions."""
-        if self.ndim != 2 or wrap:
-            raise RuntimeFault(
-                "E0305", "inside a transform fill_diagonal_ is for matrices, without wrap"
-            )
-        assign(OPERATORS["diagonal"](self), fill_value)
-        return self
+        """As Tensor's, which writes by index too."""
+        return METHODS["fill_diagonal_"](self, fill_value, wrap)
 
     def retain_grad(self) -> None:
         """Raises RuntimeFault (E0404): there is no backward pass to keep a gradient of."""

@@ -145,7 +145,7 @@ def test_of_takes_the_program_up_to_a_name(cli, tmp_path):
         "--wrt", "b",
     )  # fmt: skip
     assert done.code == 0, done.err
-    assert done.out.splitlines()[0] == "d/db  diag(1 - tanh(W @ x + b)**2)"
+    assert done.out.splitlines()[0] == "d/db  diag(1/cosh(W @ x + b)**2)"
     assert done.out.splitlines()[1].startswith("# assumed: W matrix:n,m, x vector:m, b vector:n ")
     missing = cli("diff", "-f", str(place), "--of", "g", "--wrt", "b")
     assert missing.code == 2

@@ -20,6 +20,7 @@ def refusal(lib: Any, statement: str) -> list[str]:
 
 
 STATEMENTS = """
+x=torch.cat(torch.ones(2))
 x=torch.ones(3); x.fill_(torch.ones(4))
 x=torch.ones(2,requires_grad=True); y=(x*x).sum(); y.backward(); y.backward()
 x=torch.ones(2,requires_grad=True); y=x.exp().sum(); y.backward(); y.backward()
@@ -475,7 +476,6 @@ torch.matmul(2,torch.ones(2,2))
 x=torch.ones(3); x.copy_('a')
 x=torch.ones(3); x.add_('a')
 x=torch.ones(4); x.reshape('a')
-x=torch.cat(torch.ones(2))
 x=torch.add(torch.ones(2),'a')
 x=torch.mul(torch.ones(2),[1])
 """.strip().split("\n"),

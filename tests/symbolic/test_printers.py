@@ -136,7 +136,7 @@ def test_what_a_library_lacks_is_told_with_one_that_has_it():
 
 def test_a_result_stands_for_itself():
     """What the value computed the derivative does not compute again."""
-    assert "gradient = 1 - value**2" in diff("tanh(x)").code()
+    assert "gradient = 1/(2*value)" in diff("sqrt(x)").code()
     assert "gradient = value\n" in diff("exp(x)").code("torch")
 
 

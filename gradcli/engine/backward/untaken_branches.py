@@ -53,7 +53,7 @@ def careful_step(node: Node, g: Any, arrived: dict[Node, Any], gone: Any) -> Non
     step(node, g, arrived, gone)
 
 
-Node.careful = staticmethod(careful_step)  # type: ignore[method-assign]
+Node.careful = staticmethod(careful_step)
 
 
 def _raw(value: Any) -> Any:

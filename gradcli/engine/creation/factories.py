@@ -394,14 +394,18 @@ def laid(draw: Callable[[tuple[int, ...]], Tensor], x: Any) -> Tensor:
     if order == sorted(order):
         return draw(tuple(x.shape))
     numbers = draw(tuple(x.shape[d] for d in order))
-    result: Tensor = numbers.permute(*np.argsort(order).tolist())
+    back = np.argsort(order).tolist()
+    if isinstance(numbers, Plain):
+        return wrap(numbers.array.transpose(back), numbers.dtype)  # of its own, and no view
+    result: Tensor = numbers.permute(*back)
     return result
 
 
 def like(make: Any, drawn: bool = False) -> Any:
     """The form of a creator that takes a tensor for the shape and the dtype: ``ones_like``.
 
-    What is ``drawn`` in a batch is as ``vmap`` says of random numbers, not a batch itself.
+    It lies in memory as ``input`` does. What is ``drawn`` in a batch is as ``vmap`` says of random
+    numbers, not a batch itself.
     """
 
     def create(
@@ -415,18 +419,13 @@ def like(make: Any, drawn: bool = False) -> Any:
                 return input.__gradcli_like__(create, *value, dtype=dtype, **named)
             raise words.no_tensor(create.__name__, input)
         named.update(dtype=input.dtype if dtype is None else dtype, device=device)
-        if drawn:
-            numbers = laid(lambda shape: make(shape, *value, **named), input)
-            return requiring(numbers, True) if requires_grad else numbers
-        made = make(tuple(input.shape), *value, requires_grad=requires_grad, **named)
-        if rank > 1 or getattr(memory_format, "name", "") == "contiguous_format":
-            return made
-        source = input.array
-        if source.flags.c_contiguous or 0 in source.strides:
-            return made
-        array = np.empty_like(source, made.array.dtype)  # lies in memory as the input does
-        array[...] = made.array
-        return finish(array, made.dtype, requires_grad)
+
+        def of(shape: tuple[int, ...]) -> Tensor:
+            return make(shape, *value, **named)  # type: ignore[no-any-return]
+
+        rows = getattr(memory_format, "name", "") == "contiguous_format"
+        made = of(tuple(input.shape)) if rows else laid(of, input)
+        return requiring(made, True) if requires_grad else made
 
     create.__name__ = f"{make.__name__}_like"
     create.__doc__ = f"``{make.__name__}`` with the shape and the dtype of ``input``."

@@ -27,7 +27,7 @@ from gradcli.engine.creation.factories import (
     requiring,
     shape_of,
     sizes_of,
-)  # fmt: skip
+)
 from gradcli.engine.creation.generator import manual_seed as manual_seed
 from gradcli.engine.dtypes import DType, float32, float64, int64, to_dtype
 from gradcli.engine.grad_mode import no_grad
@@ -46,8 +46,7 @@ def drawn(
     requires_grad: bool = False, device: Any = None,
 ) -> Tensor:  # fmt: skip
     """Numbers by a method of Generator: ``"uniform"`` from and to, ``"normal"`` of mean and std."""
-    kernel = "check_uniform_bounds" if draw == "uniform" else "normal_kernel_cpu"
-    refuse_kinds("bool int", kernel, target)
+    refuse_kinds("bool int", _KERNELS[draw], target)
 
     def make(shape: tuple[Any, ...]) -> Tensor:
         charge_shape(shape)
@@ -64,6 +63,10 @@ def drawn(
         )
 
     return _made(make, shape)
+
+
+_KERNELS = dict.fromkeys(("normal", "normals_in_pairs"), "normal_kernel_cpu")
+_KERNELS["uniform"] = "check_uniform_bounds"
 
 
 def _made(make: Callable[[tuple[Any, ...]], Tensor], shape: tuple[Any, ...]) -> Tensor:
@@ -188,12 +191,12 @@ def randint(
     if not isinstance(size, tuple | list):
         raise not_a("tuple of ints", "randint", "size", 2, size, "write randint(0, 10, (2, 3))")
     target = dtypes.int64 if dtype is None else to_dtype(dtype)
-    if not (isinstance(low, int) and isinstance(high, int)):
-        raise not_a("int", "randint", "high", 1, high)
     if target.is_complex:
         raise RuntimeFault(
             "E0309", "check_random_bounds handles only integral, floating-point and boolean types"
         )
+    if not (isinstance(low, int) and isinstance(high, int)):
+        raise not_a("int", "randint", "high", 1, high)
     if high <= low:
         raise RuntimeFault(
             "E0303",
@@ -201,9 +204,9 @@ def randint(
             help="write randint(0, 10, (2, 3))",
         )
     least, most = _limits(target)
-    for name, bound in (("from", low), ("to - 1", high - 1)):
+    for bound, name in ((low, "from"), (high - 1, "to - 1")):
         if not least <= bound <= most:
-            raise RuntimeFault("E0304", f"{name} is out of bounds for {target.c_name}")
+            raise RuntimeFault("E0303", f"{name} is out of bounds for {target.c_name}")
 
     def make(shape: tuple[Any, ...]) -> Tensor:
         charge_shape(shape)
@@ -230,8 +233,9 @@ def randperm(
     target = dtypes.int64 if dtype is None else to_dtype(dtype)
     refuse_kinds("bool complex", "randperm", target)
     if n > _limits(target)[1]:
-        said = f"value cannot be converted to type {target.name}_t without overflow"
-        raise RuntimeFault("E0303", said)
+        raise RuntimeFault(
+            "E0303", f"value cannot be converted to type {target.name}_t without overflow"
+        )
 
     def make(shape: tuple[Any, ...]) -> Tensor:
         charge_shape(shape)
@@ -279,7 +283,7 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
 
 def _bernoulli(input: Tensor, p: Any, generator: Any) -> Tensor:
     if p is None:
-        refuse_kinds("bool int", "bernoulli_tensor_cpu_p_", input.dtype)
+        refuse_kinds("bool int complex", "bernoulli_tensor_cpu_p_", input.dtype)
     refuse_kinds("complex", "bernoulli_scalar_cpu_", input.dtype)
     chance: Any = input.detach() if p is None else p
     one = not isinstance(chance, Tensor)
@@ -308,6 +312,7 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
         >>> gradcli.poisson(gradcli.zeros(2))
         tensor([0., 0.])
     """
+
     refuse_kinds("bool int complex", "poisson_cpu", input.dtype)
 
     def counts(rates: np.ndarray) -> np.ndarray:
@@ -371,11 +376,13 @@ def multinomial(
     """
     if not 0 < len(input.shape) < 3:
         raise RuntimeFault("E0304", "prob_dist must be 1 or 2 dim")
-    if not input.dtype.is_floating_point:
+    if input.dtype.kind != 2:
         raise RuntimeFault(
-            "E0309", "multinomial only supports floating-point dtypes for input, got: "
+            "E0309",
+            "multinomial only supports floating-point dtypes for input, got: "
             f"{input.dtype.scalar_name}",
-        )  # fmt: skip
+            help="write weights.float()",
+        )
     places = input.shape[-1]
     if num_samples < 1:
         raise RuntimeFault("E0304", "cannot sample n_sample <= 0 samples")
@@ -416,12 +423,10 @@ def multinomial(
 # ---- Methods that write in place -----------------------------------------------------------------
 
 
-def _continuous(name: str, dtype: DType) -> None:
-    if not dtype.is_floating_point:
-        raise RuntimeFault(
-            "E0309", f"{name} distribution is a continuous probability distribution. dtype must "
-            f"be a floating point but you specified {dtype.name}",
-        )  # fmt: skip
+def _numbers(name: str, *values: Any) -> None:
+    for value in values:
+        if not isinstance(value, int | float):
+            raise TypeFault("E0303", f"{name} needs numbers, got a {type(value).__name__}")
 
 
 def _above_zero(name: str, what: str, value: Any) -> None:
@@ -429,10 +434,13 @@ def _above_zero(name: str, what: str, value: Any) -> None:
         raise RuntimeFault("E0304", f"{name} expects {what} > 0.0, but found {what}={value:g}")
 
 
-def _numbers(name: str, *values: Any) -> None:
-    for value in values:
-        if not isinstance(value, int | float):
-            raise TypeFault("E0303", f"{name} needs numbers, got a {type(value).__name__}")
+def _continuous(name: str, shown: str, dtype: DType) -> None:
+    if dtype.kind != 2:
+        raise RuntimeFault(
+            "E0309",
+            f"{name} distribution is a continuous probability distribution. dtype must be a "
+            f"floating point but you specified {shown}",
+        )
 
 
 def uniform_(self: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Any = None) -> Tensor:
@@ -488,7 +496,7 @@ def _uniform(self: Tensor, generator: Any) -> Tensor:
 
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> Tensor:
     """Write exponentially distributed numbers of rate ``lambd``."""
-    _continuous("Exponential", self.dtype)
+    _continuous("Exponential", self.dtype.scalar_name, self.dtype)
     _above_zero("exponential_", "lambda", lambd)
     return self.copy_(-(-_uniform(self, generator)).log1p() / lambd)
 
@@ -497,7 +505,7 @@ def cauchy_(
     self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None
 ) -> Tensor:
     """Write numbers of the Cauchy distribution."""
-    _continuous("Cauchy", self.dtype)
+    _continuous("Cauchy", self.dtype.c_name, self.dtype)
     _above_zero("cauchy_", "sigma", sigma)
     return self.copy_((math.pi * (_uniform(self, generator) - 0.5)).tan() * sigma + median)
 
@@ -514,8 +522,8 @@ def log_normal_(
 
 def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
     """Write how many trials of probability ``p`` it takes until one succeeds."""
-    refuse_kinds("bool complex", "geometric_cpu", self.dtype)
     _numbers("geometric_", p)
+    refuse_kinds("bool complex", "geometric_cpu", self.dtype)
     if not 0 < p < 1:
         raise RuntimeFault("E0304", f"geometric_ expects p to be in (0, 1), but got p={p}")
     return self.copy_((_uniform(self, generator).log() / math.log1p(-p)).ceil())

@@ -118,7 +118,11 @@ class Node:
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """The nodes that the inputs came from, with output numbers; (None, 0) for constants."""
         edges = shown_edges(self)
-        return tuple((None, 0) if e is None else (dressed(e.origin), e.number) for e in edges)
+        ends = (None if e is None else e.origin for e in edges)
+        return tuple(
+            (None, 0) if n is None else (dressed(n), e.number)
+            for n, e in zip(ends, edges, strict=True)
+        )
 
     def port(self, number: int) -> Node:
         """The graph's edge for output ``number``: this node, or one Output of several."""

@@ -160,7 +160,15 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         """The node that made this tensor; None for a leaf."""
         return None if self.is_leaf else dressed(self.edge.origin)
 
-    _grad_fn = grad_fn
+    @property
+    def _grad_fn(self) -> Node | None:
+        return self.grad_fn
+
+    @_grad_fn.setter
+    def _grad_fn(self, value: None) -> None:
+        if value is not None:
+            raise RuntimeFault("E0404", "_grad_fn can be only set to None")
+        self.detach_()
 
     @property
     def grad(self) -> Tensor | None:
@@ -554,7 +562,10 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
             raise UnwrittenFault("E0412", "Cannot access storage of a value of a transform")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
-        """A leaf of its own with the same numbers, and the same gradient."""
+        """A leaf of its own with the same numbers, and the same gradient.
+
+        What shares memory and is copied in one call shares memory again.
+        """
         self._refuse_copy()
         if not self.is_leaf:
             raise RuntimeFault(
@@ -568,7 +579,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 "https://github.com/pytorch/pytorch/pull/103001",
             )
         out = _new(type(self))
-        out.array, out.dtype, out.edge = np.array(self.array)[()], self.dtype, None
+        out.array, out.dtype, out.edge = _twin(self.array, memo), self.dtype, None
         out.meta = InferenceMeta() if current().inference else None
         if self.requires_grad:
             out.edge = AccumulateGrad(out)
@@ -585,6 +596,18 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         self._refuse_copy()
         made = _unpickled, (type(self), np.asarray(self.array), self.requires_grad)
         return (*made, self.__dict__) if self.__dict__ else made
+
+
+def _twin(array: Any, memo: dict[int, Any]) -> Any:
+    """A copy of ``array``, within the one copy of its memory that ``memo`` holds."""
+    whole = array
+    while isinstance(getattr(whole, "base", None), np.ndarray):
+        whole = whole.base
+    if not isinstance(whole, np.ndarray) or not (whole.flags.forc and whole.flags.aligned):
+        return np.array(array)[()]
+    _, copied = memo.setdefault(id(whole), (whole, whole.ravel("A").view(np.uint8).copy()))
+    start = array.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
+    return np.ndarray(array.shape, array.dtype, copied, start, array.strides)
 
 
 def _unpickled(kind: Any, array: np.ndarray, requires_grad: bool) -> Tensor:

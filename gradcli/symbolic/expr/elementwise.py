@@ -155,9 +155,14 @@ def _seen(name: str, t: v.Tensor) -> bool:
 
 
 def _log(t: v.Tensor) -> v.Tensor:
-    """log: of exp, and of a root, is taken apart."""
+    """log: of exp, also beside what is positive, and of a root, is taken apart."""
     if len(t.terms) == 1:
         ((m, c),) = t.terms.items()
+        exps = [f for f in m if f[0].kind == "call" and f[0].name == "exp"]
+        if exps and len(m) > 1 and c > 0 and not v.bound_of(m):
+            rest = v.product([f for f in m if f not in exps], c, ())
+            parts = [v.scale(v.place(b.args[0], i), e) for b, i, e in exps]
+            return v.add(*parts, applied("log", (rest,)))
         if c == 1 and len(m) == 1 and not v.bound_of(m):
             b, idx, e = m[0]
             if b.kind == "call" and b.name == "exp":

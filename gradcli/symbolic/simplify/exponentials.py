@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.algebra import inside_groups
 from gradcli.symbolic.expr.elementwise import applied
@@ -31,6 +33,38 @@ def exponents_joined(t: v.Tensor) -> v.Tensor:
         return v.add(*found)
 
     return inside_groups(t, change)
+
+
+@rewrites("exp")
+def exponents_below(t: v.Tensor) -> v.Tensor:
+    """exp(u)/(exp(2*u) + 1)**q as 1/(exp((2 - 1/q)*u) + exp(-u/q))**q, which is never inf/inf."""
+
+    def change(u: v.Tensor) -> v.Tensor:
+        return v.add(*(_below(m, c) for m, c in u.terms.items()))
+
+    return inside_groups(t, change)
+
+
+def _below(m: v.Monomial, c: Fraction) -> v.Tensor:
+    """A term with its exponentials multiplied into a sum that it is divided by."""
+    exps = [f for f in m if is_call(f[0], "exp")]
+    below = [f for f in m if f[0].kind == "sum" and f[2] < 0 and _of_exponentials(f[0])]
+    if not exps or not below or v.bound_of(m):
+        return v.Tensor({m: c})
+    b, idx, power = below[0]
+    over = {x for f in exps for x in f[1]}
+    if not over <= set(idx):
+        return v.Tensor({m: c})
+    exponent = v.add(*(v.scale(v.place(f.args[0], i), Fraction(e) / power) for f, i, e in exps))
+    body = v.distribute(applied("exp", (exponent,)), v.place(b.args[0], idx))
+    rest = v.product([f for f in m if f not in exps and f is not below[0]], c, ())
+    return v.mul(rest, v.power(v.as_factor(exponents_joined(body)), power))
+
+
+def _of_exponentials(b: v.Base) -> bool:
+    """Whether a group is a sum of exponentials, and perhaps of numbers."""
+    terms = b.args[0].terms
+    return len(terms) > 1 and all(is_call(f[0], "exp") for m in terms for f in m)
 
 
 def exponents_met(t: v.Tensor) -> v.Tensor:

@@ -23,7 +23,7 @@ from gradcli.symbolic.simplify.relations import is_call
 
 MOST_ROUNDS = 12
 """Changes of one term."""
-_WHOLE = ("softmax", "softmax0", "log_softmax", "log_softmax0")
+_WHOLE = ("softmax", "softmax0", "softmax_of_all", "log_softmax", "log_softmax0")
 """Calls whose entries depend on all others, for which a condition at one says nothing."""
 
 

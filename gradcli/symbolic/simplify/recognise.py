@@ -214,10 +214,12 @@ def _name(factors: dict) -> list | None:
             if under != b.args[0]:
                 factors[b, i] = Fraction(0)
                 return [(v.base("call", "pow", (under, *b.args[1:]), b.dims), i, e)]
-        if b.kind != "sum" or e >= 0 or e.denominator != 1:
+        if b.kind != "sum" or e >= 0:
             continue
         body = b.args[0]
-        if len(body.terms) == 1:
+        if e.denominator != 1:
+            found = _softmax_throughout(factors, b) if len(body.terms) == 1 else None
+        elif len(body.terms) == 1:
             found = _softmax(factors, b, i)
         elif len(body.terms) == 2 and body.terms.get(()) == 1:
             found = _sigmoid(factors, b, i)
@@ -283,7 +285,7 @@ def _share(factors: dict, b: v.Base, i: tuple) -> list | None:
 
 
 def _softmax(factors: dict, b: v.Base, i: tuple) -> list | None:
-    """exp(u) over its sum along the last axis."""
+    """exp(u) over its sum along the last axis, or over that of all entries."""
     ((m, c),) = b.args[0].terms.items()
     if c == 1 and len(m) > 1 and not i:
         return _softmax_weighted(factors, b, m)
@@ -291,8 +293,10 @@ def _softmax(factors: dict, b: v.Base, i: tuple) -> list | None:
         return None
     exp, idx, _ = m[0]
     gone = [k for k, x in enumerate(idx) if x[1] < 0]
-    if len(gone) != 1 or len(idx) > 2 or len(set(idx)) < len(idx):
+    if not gone or len(idx) > 2 or len(set(idx)) < len(idx):
         return None
+    if len(gone) > 1:
+        return _softmax_of_all(factors, b, exp) or _softmax_throughout(factors, b)
     (axis,) = gone
     front = tuple(i[x[1]] for x in idx if x[1] >= 0)
     if "symmetric" in exp.traits:  # rows are columns: either way along the last axis
@@ -309,7 +313,17 @@ def _softmax(factors: dict, b: v.Base, i: tuple) -> list | None:
                 return [(soft, at, _ONE)]
     if i:
         return _softmax_in_rows(factors, (b, i), exp, soft, axis)
-    return _softmax_inside(factors, b, exp)
+    return _softmax_throughout(factors, b)
+
+
+def _softmax_of_all(factors: dict, b: v.Base, exp: v.Base) -> list | None:
+    """exp(u)/sum(exp(u)) of a matrix, which is written as exp(u - logsumexp(u))."""
+    for (other, labels), e in factors.items():
+        if other is exp and e >= 1:
+            factors[b, ()] += 1
+            factors[exp, labels] -= 1
+            return [(v.base("call", "softmax_of_all", exp.args, exp.dims), labels, _ONE)]
+    return None
 
 
 def _softmax_weighted(factors: dict, b: v.Base, m: v.Monomial) -> list | None:
@@ -339,25 +353,51 @@ def _softmax_weighted(factors: dict, b: v.Base, m: v.Monomial) -> list | None:
     return None
 
 
-def _softmax_inside(factors: dict, b: v.Base, exp: v.Base) -> list | None:
-    """dot(exp(u), w)/sum(exp(u)) is dot(softmax(u), w), which does not overflow; squares too."""
-    for (other, labels), e in factors.items():
-        if other is b or other.kind != "sum" or labels or len(other.args[0].terms) > 1:
+def _softmax_throughout(factors: dict, b: v.Base) -> list | None:
+    """A product that is the same for all multiples of exp(u), with softmax(u) for exp(u), which
+    does not overflow: norm(exp(u))/sum(exp(u)) is norm(softmax(u)), dot(exp(u), w)/sum(exp(u))
+    dot(softmax(u), w).
+    """
+    ((inside, _),) = b.args[0].terms.items()
+    exp = next((f for f, _, _ in inside if is_call(f, "exp") and f.dims), None)
+    if exp is None:
+        return None
+    degrees = {f: _degree(f[0], exp) for f, e in factors.items() if e}
+    if None in degrees.values() or sum(factors[f] * d for f, d in degrees.items()):
+        return None
+    if any(f[1] for f, d in degrees.items() if d and f[0] is not exp):
+        return None  # sums over some of the axes
+    soft = v.base("call", "softmax" if len(exp.dims) == 1 else "softmax_of_all", exp.args, exp.dims)
+    found: list = []
+    for (other, labels), degree in degrees.items():
+        if not degree:
             continue
-        (m,) = other.args[0].terms
-        inside = [f[2] for f in m if f[0] is exp]
-        power = sum(inside)
-        if e < 1 or e.denominator != 1 or any(k < 1 or k.denominator != 1 for k in inside):
+        e, factors[other, labels] = factors[other, labels], Fraction(0)
+        if other is exp:
+            found.append((soft, labels, e))
             continue
-        if not inside or other.args[0].terms[m] != 1 or factors[b, ()] > -power * e:
-            continue
-        factors[b, ()] += power * e
-        factors[other, labels] -= e
-        soft = v.base("call", "softmax", exp.args, exp.dims)
+        ((m, _),) = other.args[0].terms.items()
+        if [f[0] for f in m] == [exp] and m[0][2] == 1 and len(set(m[0][1])) == len(exp.dims):
+            continue  # the sum of all shares
         moved = [(soft if f[0] is exp else f[0], f[1], f[2]) for f in v.renamed(m)]
         ((whole, _),) = v.product(moved, _ONE, v.bound_of(moved)).terms.items()
-        return [(f, idx, p * e) for f, idx, p in whole]
-    return None
+        found += [(f, idx, p * e) for f, idx, p in whole]
+    return found
+
+
+def _degree(b: v.Base, exp: v.Base) -> Fraction | None:
+    """By which power of a factor before ``exp`` a base grows; None where by no power."""
+    if b is exp:
+        return _ONE
+    if not b.args or not any(isinstance(a, v.Tensor) and exp in v.bases_of(a) for a in b.args):
+        return Fraction(0)
+    if b.kind != "sum" or len(b.args[0].terms) > 1:
+        return None
+    ((m, c),) = b.args[0].terms.items()
+    degrees = [_degree(f, exp) if f.kind != "sum" else None for f, _, _ in m]
+    if c != 1 or None in degrees:
+        return None
+    return sum((d * e for d, (_, _, e) in zip(degrees, m, strict=True) if d), Fraction(0))
 
 
 def _softmax_in_rows(

@@ -263,20 +263,8 @@ def _logs_joined(t: v.Tensor) -> v.Tensor:
 @rewrites("exp", "log")
 def logs_of_shares(t: v.Tensor) -> v.Tensor:
     """u - log(sum(exp(u))) as log_softmax(u); shares over which is summed are 1."""
-    found = inside_groups(replaced(t, _log_apart), _log_share)
+    found = inside_groups(t, _log_share)
     return t if found == t else inside_groups(found, _shares_summed)
-
-
-def _log_apart(b: v.Base) -> v.Tensor | None:
-    """log(exp(u)/sum(exp(u))) as u - log(sum(exp(u)))."""
-    if not is_call(b, "log") or len(b.args[0].terms) != 1:
-        return None
-    ((m, c),) = b.args[0].terms.items()
-    if c != 1 or len(m) != 2 or v.bound_of(m) or not any(is_call(f[0], "exp") for f in m):
-        return None
-    if not all(v.is_positive(f[0]) for f in m):
-        return None
-    return v.add(*(v.scale(applied("log", (v.factor(f, idx),)), e) for f, idx, e in m))
 
 
 def _shares_summed(t: v.Tensor) -> v.Tensor:

@@ -27,7 +27,7 @@ from gradcli.symbolic.simplify.angles import double_angles, roots_named, squares
 from gradcli.symbolic.simplify.arrangements import arrangements
 from gradcli.symbolic.simplify.choice_trees import by_cases, choices_met
 from gradcli.symbolic.simplify.cross_products import crossed, turns
-from gradcli.symbolic.simplify.exponentials import exponents_joined, exponents_met
+from gradcli.symbolic.simplify.exponentials import exponents_below, exponents_joined, exponents_met
 from gradcli.symbolic.simplify.guards import known_sides, unguarded
 from gradcli.symbolic.simplify.inverse_products import inverses_joined, systems_solved
 from gradcli.symbolic.simplify.piecewise import PIECES
@@ -117,17 +117,23 @@ class _Search:
         self.shapes: set = set()
 
     def forms(self) -> Iterator[v.Tensor]:
-        """All candidates."""
-        given = set()
+        """All candidates; after them those that do not overflow in both parts of a quotient."""
+        given = {}
         work = 0
         with v.limited(MOST_STEPS):
             for t in self._all():
                 if t is not None and t.key not in given:
-                    given.add(t.key)
+                    given[t.key] = t
                     work += _size(t)
                     yield t
                     if len(given) == MOST_FORMS or work > MOST_WORK:
-                        return
+                        break
+        if exponents_below.operators <= self.calls:
+            for t in list(given.values()):
+                lasting = _tried(exponents_below, t)
+                if lasting is not None and lasting.key not in given:
+                    given[lasting.key] = lasting
+                    yield lasting
 
     def _all(self) -> Iterator[v.Tensor | None]:
         """As it stands, rearranged, by its normal form."""
@@ -151,7 +157,7 @@ class _Search:
             yield from self._variants(shape)
         shares = _tried(lambda u: named(opened(u)), t) if "exp" in self.calls else None
         if shares is not None and any(
-            is_call(b, "softmax", "softmax0") for b in v.bases_of(shares)
+            is_call(b, "softmax", "softmax0", "softmax_of_all") for b in v.bases_of(shares)
         ):
             for shape in self._arranged(shares):  # shares as units
                 yield from self._variants(shape)

@@ -264,3 +264,10 @@ def test_memory_does_not_grow_over_many_steps():
     finally:
         tracemalloc.stop()
     assert grown < 20_000
+
+
+def test_a_view_made_under_no_grad_has_no_node():
+    x = torch.ones(2, requires_grad=True)
+    with torch.no_grad():
+        view = x.view(2)
+    assert (view * 2).grad_fn.next_functions == ((None, 0), (None, 0))

@@ -2,6 +2,8 @@
 
 # The cells stand as a notebook has them.
 
+# ruff: noqa: E402
+
 import torch
 
 # %% writes to a conjugate view and to its parts reach the base
@@ -322,3 +324,17 @@ a, b = torch.zeros(0, dtype=torch.float64, requires_grad=True), torch.ones(2, 3)
 for parts, dim in (((a, b), 0), ((b, a), 1), ((a, b, a), -1), ((a, a), 0)):
     c = torch.cat(parts, dim)
     print(c.shape, c.dtype, c.requires_grad, torch.autograd.grad(c.sum(), a))
+
+# %% copies of what shares memory share theirs
+import copy
+
+for kept in (
+    lambda a: [a, a.view(4)], lambda a: [a.t(), a], lambda a: [a.detach(), a],
+    lambda a: [a[0, 0], a], lambda a: [a.expand(3, 2, 2), a], lambda a: [a.view(4)[1::2], a],
+    lambda a: [a, a.clone()], lambda a: [a.data, a.requires_grad_()],
+):  # fmt: skip
+    a = torch.arange(4.0).view(2, 2)
+    first, second = copy.deepcopy(kept(a))
+    with torch.no_grad():
+        second.view(-1)[1:].add_(10)
+    print(first, first.stride(), second, a, first._is_view(), second.requires_grad)

@@ -1,0 +1,100 @@
+"""Closed forms at large and at tiny arguments, held against derivatives to 420 digits (mpmath)."""
+
+from __future__ import annotations
+
+import random
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+from gradcli.symbolic import diff
+
+POINTS = [s * p for p in (1e-8, 1.0, 40.0, 400.0, 750.0, 1e8) for s in (1, -1)]
+ARGUMENTS = ["x", "x", "2*x", "-x", "x/3", "x - 1", "3 - x", "x**2/2", "-x**2"]
+FAMILIES = """
+1 - sigmoid({a}) | sigmoid({a})*sigmoid({b}) | log(1 + exp({a})) | exp({a})/(1 + exp({a}))
+1/(1 + exp({a}))**2 | exp({a})/(exp({a}) + exp({b})) | log(exp({a}) + exp({b})) | tanh({a})
+tanh({a})**2 | 1/cosh({a}) | log(cosh({a})) | sinh({a})/cosh({a}) | exp(-({a})**2/2) | x*exp(-x**2)
+exp({a})/sqrt(1 + exp(2*x)) | asinh(exp(x)) - x | sqrt(1 + ({a})**2) | 1/(1 + ({a})**2)
+x/sqrt(1 + x**2) | atan({a}) | log1p(({a})**2) | x**2/(1 + x**2) | x*sigmoid({a}) | exp(-exp({a}))
+log(1 + exp({a}) + exp({b})) | 1/(2 + exp(x) + exp(-x)) | log(x**2/(1 + x**2)) | erf({a})
+(exp(2*x) - 1)/(exp(2*x) + 1) | log(2 + tanh({a})) | exp({a})/(exp({a}) + 3)
+log(exp(3*x) + exp(x) + 1) | 1 - tanh({a})**2 | softplus({a})*x
+"""  # fmt: skip
+NAMES = {name: getattr(mp, name) for name in ("exp", "log", "sqrt", "tanh", "sinh", "cosh")}
+NAMES |= {"asinh": mp.asinh, "atan": mp.atan, "erf": mp.erf, "log1p": lambda u: mp.log(1 + u)}
+NAMES["sigmoid"] = lambda u: 1 / (1 + mp.exp(-u))
+NAMES["softplus"] = lambda u: mp.log(1 + mp.exp(u))
+NAMES["exp"] = lambda u: mp.exp(min(max(u, -1e17), 1e17))  # beyond, 0 and inf to a float
+LAST = [
+    "exp(x)/sqrt(1 + exp(2*x))", "asinh(exp(x)) - x", "log(exp(3*x) + exp(x) + 1)", "tanh(x)**2",
+    "x*exp(x)/(exp(2*x) + exp(x) + 1)", "1 - tanh(x)**2", "log(1 + exp(x) + exp(-x))",
+]  # fmt: skip
+
+
+def true(text: str, x: float, order: int) -> float | None:
+    """The derivative, None where it is no finite number."""
+    with mp.workdps(420):
+        try:
+            found = mp.diff(lambda u: eval(text, NAMES, {"x": u}), mp.mpf(x), order)
+        except (ZeroDivisionError, OverflowError, ValueError):
+            return None
+        return float(found) if isinstance(found, mp.mpf) and mp.isfinite(found) else None
+
+
+def off(text: str, order: int, *, finite: bool) -> list[str]:
+    """Where a closed form is wrong; with ``finite`` also where it has no value."""
+    form = diff(text, "x", order=order)
+    found = []
+    for x in POINTS:
+        want = true(text, x, order)
+        got = float(form.evaluate(x=x))
+        if want is None or (not finite and not np.isfinite(got)):
+            continue
+        if not np.isclose(got, want, rtol=1e-6, atol=1e-9):
+            found.append(f"{text} at {x}: {form.text} is {got}, not {want}")
+    return found
+
+
+@pytest.mark.parametrize("text", LAST)
+def test_a_form_that_lasts_is_preferred(text: str) -> None:
+    assert not off(text, 1, finite=True)
+
+
+def wrong(seed: int, count: int) -> list[str]:
+    """Values of random forms that are finite and wrong."""
+    rng = random.Random(seed)
+    families = [f.strip() for line in FAMILIES.strip().splitlines() for f in line.split(" | ")]
+    found = []
+    for _ in range(count):
+        a, b = rng.choice(ARGUMENTS), rng.choice(ARGUMENTS)
+        text = rng.choice(families).format(a=a, b=b)
+        found += off(text, rng.choice([1, 2]), finite=False)
+    return found
+
+
+def test_no_finite_value_is_wrong() -> None:
+    assert not wrong(1, 12)
+
+
+@pytest.mark.long
+def test_no_finite_value_is_wrong_in_many_forms() -> None:
+    assert not wrong(2, 300)
+
+
+@pytest.mark.parametrize(
+    ("text", "shape", "form"),
+    [
+        ("logsumexp(X)", "matrix", "exp(X - logsumexp(X))"),
+        ("sum(exp(x)**2)/sum(exp(x))**2", "vector",
+         "2*softmax(x)*(softmax(x) - norm(softmax(x))**2)"),
+        ("-sum(softmax(x)*log(softmax(x)))", "vector", "softmax(x)*(dot(x, softmax(x)) - x)"),
+    ],
+)  # fmt: skip
+def test_shares_do_not_overflow(text: str, shape: str, form: str) -> None:
+    found = diff(text, declared={"X" if shape == "matrix" else "x": shape})
+    assert found.text == form
+    at = np.array([[900.0, 1.0], [-900.0, 900.5]])
+    value = found.evaluate(X=at) if shape == "matrix" else found.evaluate(x=at[0])
+    assert np.isfinite(value).all()
