@@ -351,15 +351,15 @@ class Operand(Conversions):
 
     def new_zeros(self, *size: Any, **options: Any) -> Any:
         """A value of zeros of this dtype."""
-        return self._like(factories.zeros, _size(size), **options)
+        return self._like(factories.zeros, _size(size, options), **options)
 
     def new_ones(self, *size: Any, **options: Any) -> Any:
         """A value of ones of this dtype."""
-        return self._like(factories.ones, _size(size), **options)
+        return self._like(factories.ones, _size(size, options), **options)
 
     def new_empty(self, *size: Any, **options: Any) -> Any:
         """A value of this dtype to be written to."""
-        return self._like(factories.empty, _size(size), **options)
+        return self._like(factories.empty, _size(size, options), **options)
 
     def new_empty_strided(self, size: Any, stride: Any, **options: Any) -> Any:
         """A value of this dtype to be written to, whose entries lie so far apart."""
@@ -654,8 +654,10 @@ def _augmented(op: Operator) -> Callable:
     return lambda self, other: become(self, op(snapshot(self), other))
 
 
-def _size(sizes: tuple) -> tuple:
-    """``new_zeros(2, 3)`` and ``new_zeros((2, 3))`` alike."""
+def _size(sizes: tuple, options: dict) -> tuple:
+    """``new_zeros(2, 3)``, ``new_zeros((2, 3))`` and ``new_zeros(size=(2, 3))`` alike."""
+    if "size" in options:
+        return tuple(options.pop("size"))
     return tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
 
 
