@@ -37,6 +37,7 @@ from gradcli.engine.creation.factories import asarray as asarray
 from gradcli.engine.creation.factories import complex_of as complex
 from gradcli.engine.creation.factories import inclusive_range as range
 from gradcli.engine.creation.generator import Generator
+from gradcli.engine.creation.given import filling as _filling
 from gradcli.engine.creation.sampling import (
     bernoulli,
     get_rng_state,
@@ -120,6 +121,15 @@ _own = frozenset(globals())
 _table = {**{n: v for n, v in public_operators().items() if n not in _own}, **_COMPOSED}
 globals().update({name: _with_out(function) for name, function in _table.items()})
 globals().update(_creation.TYPED)
+globals().update(
+    (name, _filling(globals()[name]))
+    for name in (
+        "arange", "empty", "eye", "full", "linspace", "logspace", "normal", "ones", "rand",
+        "randint", "randn", "randperm", "range", "zeros",
+    )
+)  # fmt: skip
+bernoulli, multinomial = _with_out(bernoulli), _with_out(multinomial)
+complex = _with_out(complex)
 
 
 def _in_place(name: str) -> object:

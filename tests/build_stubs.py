@@ -138,11 +138,13 @@ def _function(name: str, value: Any, method: bool = False) -> str:
     if name.startswith("__") and "*params" in " ".join(parts) and name != "__abs__":
         parts = ["self", "other: Any"]
     created = (value.__module__ or "").startswith("gradcli.engine.creation")
-    wrapped = hasattr(value, "__wrapped__") and not created
+    filled = "out" in (getattr(value, "__kwdefaults__", None) or ())
+    wrapped = hasattr(value, "__wrapped__") and (filled or not created)
     if not method and (wrapped or "more" in _names(function)):
         if not any(p.startswith("*") for p in parts):
             parts.append("*")
-        parts = [p for p in parts if not p.startswith("**")] + ["out: Any = ..."]
+        rest = [p for p in parts if p.startswith("**") and created]
+        parts = [*(p for p in parts if not p.startswith("**")), "out: Any = ...", *rest]
     return f"def {name}({', '.join(parts)}) -> {_result(name, function, method)}: ..."
 
 

@@ -1,6 +1,6 @@
 """``gradcli.autograd``: gradients of tensors that were recorded, under PyTorch's names."""
 
-from gradcli.autograd import function, functional, graph
+from gradcli.autograd import anomaly_mode, function, functional, grad_mode, graph
 from gradcli.autograd.gradcheck import gradcheck, gradgradcheck
 from gradcli.autograd.variable import Variable
 from gradcli.engine import backward, grad
@@ -26,7 +26,8 @@ def __getattr__(name: str) -> object:
 
 
 __all__ = [
-    "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "function", "functional",
-    "grad", "gradcheck", "gradgradcheck", "graph", "inference_mode", "is_multithreading_enabled",
-    "no_grad", "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled",
+    "Function", "Variable", "anomaly_mode", "backward", "detect_anomaly", "enable_grad", "function",
+    "functional", "grad", "grad_mode", "gradcheck", "gradgradcheck", "graph", "inference_mode",
+    "is_multithreading_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
+    "set_multithreading_enabled",
 ]  # fmt: skip

@@ -23,7 +23,7 @@ import numpy as np
 from gradcli.display.records import tensor_record
 from gradcli.display.values import show_value
 from gradcli.engine.backward.node_values import constant, raw, values_of
-from gradcli.engine.graph.node import AccumulateGrad, Handle, Node, more
+from gradcli.engine.graph.node import AccumulateGrad, Node, RemovableHandle, more
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.diagnostics.render import inert
 from gradcli.ops.operator import is_number
@@ -85,7 +85,7 @@ Graph = list[GraphNode]
 class Watched(dict):
     """Cotangents by node, filled by backward; ``remove()`` ends the watch."""
 
-    handles: list[Handle]
+    handles: list[RemovableHandle]
 
     def remove(self) -> None:
         """Take the hooks away; what was seen stays."""
@@ -115,7 +115,7 @@ def watch_gradients(root: Tensor) -> Watched:
         extra = more(node)
         if extra.hooks is None:
             extra.hooks = {}
-        watched.handles.append(Handle(extra.hooks, partial(_note, watched, node)))
+        watched.handles.append(RemovableHandle(extra.hooks, partial(_note, watched, node)))
     return watched
 
 

@@ -125,6 +125,8 @@ class _Modes:
 
     branches         whether any graph so far chose between branches (``where`` and its like): only
                      then does backward look for slopes of branches that were not taken
+    foreign          whether a custom function was ever recorded: only then, or where anyone is
+                     watching, do functions of the user's run in backward passes
     inferring        whether inference mode was ever on
     watching         whether any hook was ever registered: only then can anyone see in which order
                      leaves receive their gradients
@@ -132,10 +134,13 @@ class _Modes:
     warn_always      unless this was set, for the process, by ``set_warn_always``
     """
 
-    __slots__ = ("branches", "inferring", "warn_always", "warned_of_cycle", "watching")
+    __slots__ = (
+        "branches", "foreign", "inferring", "warn_always", "warned_of_cycle", "watching",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.branches = False
+        self.foreign = False
         self.inferring = False
         self.watching = False
         self.warned_of_cycle = False
@@ -180,17 +185,21 @@ class Transform:
     function   what it differentiates; None where it maps, for that may write to what it captures
     arguments  the tensors that it gave the function
     level      of the values that it made; None in reverse mode, whose values are tensors
+    since      the sequence number of a node when it began: what is computed inside has greater
+               ones. None where it maps, since results that are no batches are nobody's there
     """
 
-    __slots__ = ("arguments", "function", "level")
+    __slots__ = ("arguments", "function", "level", "since")
 
     def __init__(
         self,
         function: Callable[..., Any] | None,
         arguments: Sequence[Any] = (),
         level: int | None = None,
+        since: int | None = None,
     ) -> None:
         self.function, self.arguments, self.level = function, arguments, level
+        self.since = since
 
 
 class _Transformed(threading.local):

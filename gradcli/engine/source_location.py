@@ -105,10 +105,15 @@ def of(node: Any) -> Place | None:
     number = node.origin.seq
     if number.__class__ is Placed:
         return number.place
-    code = getattr(node, "code", None)
+    return noted(node)
+
+
+def noted(value: Any) -> Place | None:
+    """The place that a value has as its ``code`` and ``lasti``, where that is the user's."""
+    code = getattr(value, "code", None)
     if code is None or code.co_filename.startswith(_OWN):
         return None
-    return Place(code, node.lasti)
+    return Place(code, value.lasti)
 
 
 def told(fault: _Fault, **places: Place | None) -> _Fault:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
+from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.record.apply import flipped_view, note_view
 from gradcli.engine.record.composite import called, multiple
 from gradcli.engine.record.fast_path import FUNCTIONS as O
@@ -116,6 +117,9 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
 def _held(input: Any, bound: Any, past: Any) -> Any:
     """``bound`` where ``input`` is past it; NaN, which has no slope, where either is NaN."""
     held = O["where"](past(input, bound), bound, input)
+    refuse_kinds("bool", "clamp_cpu", held.dtype)
+    if held.dtype.kind < 2:
+        return held
     missing = O["logical_or"](O["ne"](input, input), O["ne"](bound, bound))
     return O["where"](missing, 0.0 * (input + bound), held)
 

@@ -42,11 +42,11 @@ def _bits(ufunc: Any, name: str, sign: str, logic: str = "") -> Any:
                 f"{name}: shapes {' and '.join(map(str, shapes))} do not broadcast",
                 torch=sizes_differ(*shapes),
             ) from None
-        if target.kind > 1:
+        if target.kind > 1 or not (target.kind or logic):
             kernel = _KERNELS.get(name, name)
             raise UnwrittenFault(
                 "E0309",
-                f"{name} is for whole numbers and booleans",
+                f"{name} is not for {target.name} tensors",
                 help=f"{sign} joins bits",
                 torch=f'"{kernel}_cpu" not implemented for {target.scalar_name!r}',
             )
@@ -76,9 +76,20 @@ def bitwise_not(input: Any) -> Any:
 @by_element
 def _turned(input: Any) -> Any:
     if input.dtype.kind > 1:
+        raise UnwrittenFault(
+            "E0309",
+            "bitwise_not is for whole numbers and booleans",
+            torch=f'"bitwise_not_cpu" not implemented for {input.dtype.scalar_name!r}',
+        )
+    return wrap(np.invert(input.array), input.dtype)
+
+
+def invert(input: Any) -> Any:
+    """``~x``: ``bitwise_not``. Raises TypeFault (E0309) where there are no bits."""
+    if input.dtype.kind > 1:
         raise TypeFault(
             "E0309",
             "~ is for whole numbers and booleans",
             torch="~ (operator.invert) is only implemented on integer and Boolean-type tensors",
         )
-    return wrap(np.invert(input.array), input.dtype)
+    return bitwise_not(input)

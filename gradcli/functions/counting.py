@@ -202,7 +202,7 @@ def _edges(d: int, bins: Any, column: np.ndarray, ends: Any) -> np.ndarray:
                 f"torch.histogramdd: bins tensor should have one dimension and the input's dtype, "
                 f"but got {bins.ndim} dimensions of {bins.dtype.c_name} for dimension {d}",
             )
-        return np.asarray(bins.array)
+        return np.array(bins.array)
     if bins < 1:
         raise RuntimeFault(
             "E0304", f"torch.histogram(): bins must be > 0, but got {bins} for dimension {d}"

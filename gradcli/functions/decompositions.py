@@ -92,8 +92,9 @@ def eig(A: Any) -> Any:
     """
     n = A.shape[-1] if A.ndim else 0
     joined = _O["eig_parts"](A, True)
-    values = called(_part(joined, 0, n), "LinalgEigBackward0", A)
-    vectors = called(_part(joined, n, n, n), "LinalgEigBackward0", A)
+    values, vectors = outputs(
+        "LinalgEigBackward0", (_part(joined, 0, n), _part(joined, n, n, n)), A
+    )
     return results("linalg_eig", eigenvalues=values, eigenvectors=vectors)
 
 
@@ -258,7 +259,7 @@ def lu(A: Any, *, pivot: bool = True) -> Any:
     order, _, low, high = _lu(A)
     eye = np.eye(A.shape[-2], dtype=A.dtype.numpy)
     permutation = np.swapaxes(eye[order], -1, -2)
-    low, high = (called(part, "LinalgLuBackward0", A) for part in (low, high))
+    low, high = outputs("LinalgLuBackward0", (low, high), A)
     return results("linalg_lu", P=wrap(permutation, A.dtype), L=low, U=high)
 
 

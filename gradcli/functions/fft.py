@@ -18,7 +18,7 @@ from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.record.out import with_out
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.dims import normal_dim, normal_dims
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import IndexFault, RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
 
 __all__ = [
@@ -36,10 +36,16 @@ def _norm(norm: str | None) -> str:
     return norm or "backward"
 
 
+def _axis(input: Any, dim: int) -> int:
+    if not len(input.shape):
+        raise IndexFault("E0305", f"Dimension specified as {dim} but tensor has no dimensions")
+    return normal_dim(dim, len(input.shape))
+
+
 def _sized(input: Any, n: int | None, dim: int) -> Any:
     """``input`` with ``n`` entries along a dimension: cut, or followed by zeros."""
-    axis = normal_dim(dim, len(input.shape))
-    size = input.shape[axis] if input.shape else 1
+    axis = _axis(input, dim)
+    size = input.shape[axis]
     if n is None or n == size:
         n = size
     if n < 1:
@@ -101,7 +107,7 @@ def _half(full: Any, dim: int) -> Any:
 
 def irfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
     """The inverse of ``rfft``: real numbers, ``n`` of them (an even number if left out)."""
-    axis = normal_dim(dim, len(input.shape))
+    axis = _axis(input, dim)
     n = 2 * (input.shape[axis] - 1) if n is None else n
     return called(_real(ifft(_mirrored(input, n, axis), n, axis, norm)), "FftC2RBackward0")
 
@@ -122,29 +128,40 @@ def _real(value: Any) -> Any:
 
 def hfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
     """The transform of a signal whose other half is its mirror image: real numbers."""
-    axis = normal_dim(dim, len(input.shape))
+    axis = _axis(input, dim)
     n = 2 * (input.shape[axis] - 1) if n is None else n
     return called(_real(fft(_mirrored(input, n, axis), n, axis, norm)), "FftC2RBackward0")
 
 
 def ihfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
     """The inverse of ``hfft``."""
+    if input.dtype.is_complex:
+        raise RuntimeFault(
+            "E0309", f"ihfft expects a real input tensor, but got {input.dtype.scalar_name}"
+        )
     return called(of_its_own(_half(ifft(input, n, dim, norm), dim)), "FftR2CBackward0")
 
 
 Sizes = Sequence[int] | None
 
 
-def _places(input: Any, s: Sizes, dim: Any) -> list[tuple[int | None, int]]:
+def _places(input: Any, s: Sizes, dim: Any, half: str = "") -> list[tuple[int | None, int]]:
     """Each dimension to transform with its size."""
     rank = len(input.shape)
     if dim is None:
         dims = tuple(range(rank)) if s is None else tuple(range(rank - len(s), rank))
     else:
-        dims = normal_dims(dim, rank)
+        several = dim if isinstance(dim, tuple | list) else (dim,)
+        dims = normal_dims(tuple(_axis(input, d) for d in several), rank) if several else ()
+    if s is not None and len(s) > rank:
+        raise RuntimeFault(
+            "E0301", f"Got shape with {len(s)} values but input tensor only has {rank} dimensions."
+        )
     sizes: Sequence[int | None] = [None] * len(dims) if s is None else list(s)
     if len(sizes) != len(dims):
         raise RuntimeFault("E0304", "When given, dim and shape arguments must have the same length")
+    if half and not dims:
+        raise RuntimeFault("E0304", f"{half} must transform at least one axis")
     places = [(None if n == -1 else n, d) for n, d in zip(sizes, dims, strict=True)]
     whole = dict(enumerate(input.shape)) | {d: n for n, d in places if n is not None and n > 0}
     charge_shape(tuple(whole.values()))  # before any is transformed: rfftn's result at least
@@ -167,7 +184,7 @@ def ifftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None)
 
 def rfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
     """``rfft`` along the last of several dimensions, ``fft`` along the others."""
-    *others, (last, axis) = _places(input, s, dim)
+    *others, (last, axis) = _places(input, s, dim, "rfftn")
     out = rfft(input, last, axis, norm)
     for n, d in others:
         out = fft(out, n, d, norm)
@@ -176,7 +193,7 @@ def rfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None)
 
 def irfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
     """The inverse of ``rfftn``."""
-    *others, (last, axis) = _places(input, s, dim)
+    *others, (last, axis) = _places(input, s, dim, "irfftn")
     for n, d in others:
         input = ifft(input, n, d, norm)
     return irfft(input, last, axis, norm)
@@ -204,7 +221,7 @@ def irfft2(input: Any, s: Sizes = None, dim: Any = (-2, -1), norm: str | None = 
 
 def hfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
     """``hfft`` along the last of several dimensions, ``fft`` along the others."""
-    *others, (last, axis) = _places(input, s, dim)
+    *others, (last, axis) = _places(input, s, dim, "hfftn")
     for n, d in others:
         input = fft(input, n, d, norm)
     return hfft(input, last, axis, norm)
@@ -212,7 +229,7 @@ def hfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None)
 
 def ihfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
     """The inverse of ``hfftn``."""
-    *others, (last, axis) = _places(input, s, dim)
+    *others, (last, axis) = _places(input, s, dim, "ihfftn")
     out = ihfft(input, last, axis, norm)
     for n, d in others:
         out = ifft(out, n, d, norm)
@@ -249,7 +266,7 @@ def _frequencies(steps: np.ndarray, n: int, d: float, dtype: Any) -> Tensor:
 def fftfreq(n: int, d: float = 1.0, *, dtype: Any = None) -> Tensor:
     """The frequencies of ``fft``'s entries for samples ``d`` apart."""
     charge_shape((n,))
-    return _frequencies(np.fft.fftfreq(n, 1.0 / n), n, d, dtype)
+    return _frequencies(np.fft.fftfreq(n, 1.0 / n) if n else np.zeros(0), n or 1, d, dtype)
 
 
 def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None) -> Tensor:

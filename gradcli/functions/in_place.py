@@ -26,6 +26,7 @@ from gradcli.engine.record.inplace import (
     write_result,
 )
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
+from gradcli.functions.index import found
 from gradcli.functions.subscripts import plain_index, written
 from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
 from gradcli.ops.operator import OPERATORS, Operator, is_number, refuse_derivative
@@ -73,7 +74,7 @@ def rewritten(function: Callable, by_index: bool = False) -> Callable:
     def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
         if not isinstance(self, Plain):
             return getattr(self, f"{function.__name__}_")(*args, **options)
-        others = [a for a in args if isinstance(a, Plain) and a.ndim]
+        others = [a for a in args if isinstance(a, Plain) and (a.ndim or not by_index)]
         if not (by_index and any(a.dtype is dtypes.bool_ for a in others)):
             overlap(self, *others, apart=by_index)
         before = wrap(self.array.copy(), self.dtype, edge_before_write(self))
@@ -229,19 +230,28 @@ def _masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 def _addcdiv(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
     """``addcdiv``, written in place: only the quotient's node reads anything."""
+    overlap(self, tensor1, tensor2)
     first = tensor1 if value == 1 else value * tensor1
     return called(write_result(self, OPERATORS["add"], first / tensor2), "AddcdivBackward0")
 
 
 def _lerp(self: Tensor, end: Any, weight: Any) -> Tensor:
+    overlap(self, end, weight)
     if is_number(weight):
         return write_result(self, OPERATORS["lerp_number"], end, weight=weight)
     return called(write_result(self, OPERATORS["add"], weight * (end - self)), "LerpBackward1")
 
 
+def _div(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    if rounding_mode is None:
+        overlap(self, other)
+        return write_result(self, OPERATORS["div"], other)
+    return rewritten(found("arithmetic.div"))(self, other, rounding_mode=rounding_mode)  # type: ignore[no-any-return]
+
+
 METHODS: dict[str, Callable] = {
     "add_": _with_alpha("add"), "sub_": _with_alpha("sub"), "subtract_": _with_alpha("sub"),
-    "addcdiv_": _addcdiv, "lerp_": _lerp,
+    "div_": _div, "divide_": _div, "true_divide_": _div, "addcdiv_": _addcdiv, "lerp_": _lerp,
     "zero_": _zero, "fill_": _fill, "copy_": _copy, "masked_fill_": _masked_fill,
 }  # fmt: skip
 """Writes of which none is what the function of the name gives, written."""

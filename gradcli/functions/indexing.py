@@ -22,9 +22,10 @@ from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions.segments import joined
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import Fault, IndexFault, RuntimeFault
+from gradcli.ops.errors import Fault, IndexFault, RuntimeFault, TypeFault
 from gradcli.ops.indexing import Apart
 from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.operator import is_complex
 from gradcli.ops.torch_messages import sizes_differ
 
 
@@ -97,6 +98,11 @@ def narrow(input: Any, dim: int, start: int, length: int) -> Any:
     if not input.shape:
         raise RuntimeFault("E0307", "narrow() cannot be applied to a 0-dim tensor.")
     size = input.shape[normal_dim(dim, len(input.shape))]
+    if not -size <= start <= size:
+        raise IndexFault(
+            "E0307", f"start out of range (expected to be in range of [{-size}, {size}], but got "
+            f"{start})",
+        )  # fmt: skip
     if isinstance(start, Plain) and (start.ndim or start.dtype.kind != 1):
         raise RuntimeFault("E0303", "start must be an 0-dim integral Tensor.")
     start = int(start) + size * (start < 0)
@@ -171,9 +177,31 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
             help="write mask.bool()",
         )
     _meet(mask, input)
-    if isinstance(value, int | float) and input.dtype.kind < 2:
-        value = input.dtype.numpy.type(value).item()
+    value = _filling(input, value)
     return called(O["where"](mask, value, input), "MaskedFillBackward0")
+
+
+def _filling(input: Any, value: Any) -> Any:
+    """``value``, a number or a 0-d tensor, in the dtype of ``input``.
+
+    Raises RuntimeFault: E0301 for several values, E0309 for a complex one among real numbers.
+    """
+    if len(getattr(value, "shape", ())):
+        raise RuntimeFault(
+            "E0301",
+            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+            f"{len(value.shape)} dimension(s).",
+            help="masked_scatter() writes several values",
+        )
+    if is_complex(value) and not input.dtype.is_complex:
+        raise RuntimeFault(
+            "E0309", f"value cannot be converted to type {input.dtype.c_name} without overflow"
+        )
+    if getattr(value, "dtype", input.dtype) is not input.dtype and hasattr(value, "to"):
+        return value.to(input.dtype)
+    if isinstance(value, int | float) and input.dtype.kind < 2:
+        return input.dtype.numpy.type(value).item()
+    return value
 
 
 def _meet(first: Any, second: Any) -> None:
@@ -267,11 +295,18 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     return _gathered(input, dim, np.broadcast_to(indices, many) if input.ndim else indices)
 
 
-def scatter(input: Any, dim: int, index: Any, src: Any, *, reduce: str | None = None) -> Any:
+def scatter(
+    input: Any, dim: int, index: Any, src: Any = None, *, value: Any = None,
+    reduce: str | None = None,
+) -> Any:  # fmt: skip
     """``input`` with the entries of ``src`` written where ``index`` names along a dimension.
 
-    ``reduce="add"`` or ``"multiply"`` joins them to what stands there.
+    ``reduce="add"`` or ``"multiply"`` joins them to what stands there. ``value`` is another name
+    of a ``src`` that is a number. Raises TypeFault (E0302) for neither or both.
     """
+    if (src is None) is (value is None):
+        raise TypeFault("E0302", "scatter takes src or value, one of them")
+    src = value if src is None else src
     if reduce is None:
         return _written(input, dim, index, src)
     if reduce not in ("add", "multiply"):
@@ -345,6 +380,13 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
             f"index_add_(): Number of indices ({count}) should be equal to source.size(dim): "
             f"({source.shape[dim]}), for dim: {dim}",
         )
+    sizes = [(*v.shape[:axis], 0, *v.shape[axis + 1 :]) for v in (source, input)]
+    if sizes[0] != sizes[1]:
+        raise RuntimeFault(
+            "E0301",
+            "source tensor shape must match self tensor shape, excluding the specified dimension. "
+            f"Got self.shape = {list(input.shape)} source.shape = {list(source.shape)}",
+        )
     added = O["scatter"](source, tuple(input.shape), (*before, index))
     return called(
         input + (added if alpha == 1 else alpha * added), "IndexAddBackward0", input, source
@@ -363,6 +405,13 @@ def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
         source = _lined(source)
         return _written(input, dim, _spread(index, dim, source.shape), source)
     axis = normal_dim(dim, len(input.shape))
+    if len(source.shape) != len(input.shape) and source.shape and input.shape:
+        raise IndexFault(
+            "E0301",
+            "index_copy_(): When source and destination are not scalars, their dimensionality must "
+            f"match. Source dimensionality ({len(source.shape)}), destination dimensionality "
+            f"({len(input.shape)})",
+        )
     index, source = _vector(index, "index_copy_"), _lined(source)
     if len(source.shape) > axis and source.shape[axis] != index.size:
         raise IndexFault(

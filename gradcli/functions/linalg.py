@@ -57,7 +57,12 @@ det = _names["det"]
 inv = _names["inv"]
 matrix_exp = expm = _names["matrix_exp"]
 logm, sqrtm, solve_sylvester = (_names[_n] for _n in ("logm", "sqrtm", "solve_sylvester"))
-cross, multi_dot = products.cross, products.multi_dot
+multi_dot = products.multi_dot
+
+
+def cross(input: Any, other: Any, *, dim: int = -1) -> Any:
+    """The vector product of three-vectors along a dimension, the last one if left out."""
+    return products.cross(input, other, dim)
 
 
 def cholesky(A: Any, *, upper: bool = False) -> Any:

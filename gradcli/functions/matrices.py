@@ -67,11 +67,13 @@ def matrix_norm(
 
 def matrix_power(input: Any, n: int) -> Any:
     """A matrix times itself, ``n`` times in all; its inverse for a negative ``n``."""
+    if n == 1:
+        return O["clone"](input)
     if n < 0:
         input, n = O["inv"](input), -n
     if not n:
         eye = wrap(np.eye(input.shape[-1], dtype=input.dtype.numpy), input.dtype)
-        return beside(O["expand"](eye, tuple(input.shape)), input)
+        return beside(O["clone"](O["expand"](eye, tuple(input.shape))), input)
     out = None
     while n:
         if n & 1:

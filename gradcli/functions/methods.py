@@ -19,7 +19,8 @@ from gradcli.engine.record.apply import apply, flipped_view, note_view
 from gradcli.engine.record.composite import reshaped
 from gradcli.engine.record.fast_path import FUNCTIONS, function, method
 from gradcli.engine.record.inplace import check_writable
-from gradcli.engine.record.out import with_numpy_names, with_out
+from gradcli.engine.record.numpy_names import with_numpy_names
+from gradcli.engine.record.out import with_out
 from gradcli.engine.tensor.attributes import Storage
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions import bitwise, in_place
@@ -29,7 +30,7 @@ from gradcli.functions.subscripts import delete_item, get_item, put_item
 from gradcli.ops.declaration.infix import METHODS as SIGN_METHODS
 from gradcli.ops.declaration.infix import MIRRORED, by_sign
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import AttributeFault, RuntimeFault
 from gradcli.ops.operator import OPERATORS, Operator
 
 
@@ -133,11 +134,9 @@ def _where(self: Tensor, condition: Any, other: Any) -> Tensor:
 
 def _like(make: Callable) -> Callable:
     def method(
-        self: Tensor, *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None
+        self: Tensor, *size: Any, dtype: Any = None, device: Any = None, **options: Any
     ) -> Tensor:
-        return make(
-            *size, dtype=self.dtype if dtype is None else dtype, requires_grad=requires_grad
-        )
+        return make(*size, dtype=self.dtype if dtype is None else dtype, **options)
 
     return method
 
@@ -224,7 +223,7 @@ def _compare(op: Operator) -> Callable:
             return _truth(compute(self.array, other))
         if isinstance(other, str | list | tuple):
             return NotImplemented
-        return op(self, other)
+        return FUNCTIONS[op.name](self, other)
 
     return method
 
@@ -249,7 +248,7 @@ def _signs() -> dict[str, Callable]:
         word = SIGN_METHODS[sign]
         if op.dtypes == "keep":  # & | ^ are those of truths and of bits
             bits = getattr(bitwise, f"bitwise_{word}")
-            found[f"__{word}__"], found[f"__r{word}__"] = bits, _commuted(bits)
+            found |= _of_bits(word, bits)
             continue
         steps = op.kind == "constant"
         found[f"__{word}__"] = FUNCTIONS[op.name] if steps else method(op, symbol=True)
@@ -257,9 +256,14 @@ def _signs() -> dict[str, Callable]:
         if op.entrywise:
             found[f"__i{word}__"] = in_place.augmented(op)
     for word, name in (("lshift", "left_shift"), ("rshift", "right_shift")):
-        bits = getattr(bitwise, f"bitwise_{name}")
-        found[f"__{word}__"], found[f"__r{word}__"] = bits, _commuted(bits)
+        found |= _of_bits(word, getattr(bitwise, f"bitwise_{name}"))
     return found
+
+
+def _of_bits(word: str, bits: Callable) -> dict[str, Callable]:
+    """``x & y``, ``True & x`` and ``x &= y``."""
+    written = in_place.rewritten(bits)
+    return {f"__{word}__": bits, f"__r{word}__": _commuted(bits), f"__i{word}__": written}
 
 
 _Source = tuple[Callable, *tuple[Any, ...]]
@@ -378,6 +382,15 @@ class _Unmade:
         return found.__get__(value, owner)
 
 
+class _UnmadeProperty(_Unmade):
+    """The same of a property, which nobody may set."""
+
+    __slots__ = ()
+
+    def __set__(self, value: Tensor, given: Any) -> None:
+        raise AttributeFault("E0404", f"attribute {self.name!r} of a tensor is not writable")
+
+
 TURNED = frozenset(f"{name}_" for home in HOMES.values() for name in (*home.turned, "squeeze"))
 """Methods in place that change the shape and not the entries."""
 METHODS: Mapping[str, Any] = LazyTable(
@@ -388,7 +401,7 @@ METHODS: Mapping[str, Any] = LazyTable(
     },
     _call,
     {
-        "__pos__": lambda self: self, "__invert__": bitwise.bitwise_not,
+        "__pos__": lambda self: self, "__invert__": bitwise.invert,
         "__getitem__": get_item, "__setitem__": put_item, "__delitem__": delete_item,
         "__neg__": FUNCTIONS["neg"],
         "__abs__": FUNCTIONS["abs"], "repeat": _repeat, "where": _where, "stride": _stride,
@@ -400,7 +413,8 @@ METHODS: Mapping[str, Any] = LazyTable(
 )  # fmt: skip
 """Every method by name. Where several have one, the later is PyTorch's method."""
 for _name in METHODS:
-    setattr(Tensor, _name, METHODS[_name] if _name.startswith("__") else _Unmade(_name))
+    _kind = _UnmadeProperty if _name in ("T", "mT", "mH", "H") else _Unmade
+    setattr(Tensor, _name, METHODS[_name] if _name.startswith("__") else _kind(_name))
 Tensor.__gradcli_apply__ = staticmethod(apply)  # type: ignore[attr-defined]
 
 

@@ -5,6 +5,7 @@ The same names as PyTorch's. What is not here is an operator and is called direc
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from string import ascii_letters, ascii_lowercase, ascii_uppercase
 from typing import Any
@@ -15,6 +16,7 @@ from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import reshaped
 from gradcli.engine.record.fast_path import FUNCTIONS
+from gradcli.engine.record.multi_output import joined
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.dims import normal_dim
@@ -24,8 +26,6 @@ from gradcli.ops.torch_messages import not_a
 
 
 def _tensors(name: str, tensors: Any) -> list:
-    if isinstance(tensors, Plain):
-        return list(tensors)
     if not isinstance(tensors, list | tuple):
         raise not_a("tuple of Tensors", name, "tensors", 1, tensors, f"write {name}([a, b])")
     return [t if getattr(t, "__gradcli_rank__", 0) else as_tensor(t) for t in tensors]
@@ -34,9 +34,13 @@ def _tensors(name: str, tensors: Any) -> list:
 def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
     """Tensors joined along a dimension they have."""
     given = _tensors("cat", tensors)
-    # PyTorch of old had no other empty tensors: they join anything.
-    joined = [t for t in given if tuple(t.shape) != (0,)]
-    return FUNCTIONS["cat"](*(joined if joined else given), dim=dim)
+    sized = [t for t in given if tuple(t.shape) != (0,)]
+    if sized and len(sized) < len(given) and sized[0].shape:
+        # PyTorch of old had no other empty tensors: one of shape (0,) joins anything.
+        empty = list(sized[0].shape)
+        empty[normal_dim(dim, len(empty))] = 0
+        given = [t.reshape(empty) if tuple(t.shape) == (0,) else t for t in given]
+    return FUNCTIONS["cat"](*given, dim=dim)
 
 
 def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
@@ -78,7 +82,8 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
         )
     if first == last:
         return input
-    joined = (*shape[:first], -1, *shape[last + 1 :])
+    size = math.prod(shape[first : last + 1]) if 0 in shape else -1
+    joined = (*shape[:first], size, *shape[last + 1 :])
     return reshaped(FUNCTIONS["reshape"](input, joined), input)
 
 
@@ -117,8 +122,9 @@ def _letter(n: int) -> str:
 def slogdet(input: Any) -> tuple:
     """The sign of the determinant and the logarithm of its size; the sign is constant."""
     input = as_value(input)
-    size = FUNCTIONS["logabsdet"](input)
-    return results("slogdet", sign=FUNCTIONS["detsign"](input), logabsdet=size)
+    size, sign = FUNCTIONS["logabsdet"](input), FUNCTIONS["detsign"](input)
+    sign, size = joined("LinalgSlogdetBackward0", (sign, size), input)
+    return results("slogdet", sign=sign, logabsdet=size)
 
 
 def numel(input: Any) -> int:

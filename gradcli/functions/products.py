@@ -211,8 +211,16 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     return O["reshape"](O["matmul"](x, y), tuple(shape))
 
 
-def cross(input: Any, other: Any, dim: int = -1) -> Any:
-    """The vector product of three-vectors along a dimension."""
+def cross(input: Any, other: Any, dim: int | None = None) -> Any:
+    """The vector product of three-vectors along a dimension: the first of size 3 if left out.
+
+    ``linalg.cross`` takes the last one then.
+    """
+    if dim is None:
+        at = (i for i, n in enumerate(input.shape) if n == 3)
+        dim = 0 if input.ndim == 1 else next(at, None)
+        if dim is None:
+            raise RuntimeFault("E0301", "no dimension of size 3 in input")
     if not isinstance(dim, int):
         raise not_a("int", "cross", "dim", 2, dim)
     if input.ndim != other.ndim:

@@ -176,6 +176,8 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
     ``prepend`` and ``append`` are joined to the ends first.
     """
     given = input
+    if n < 0:
+        raise RuntimeFault("E0304", f"order must be non-negative but got {n}")
     if n and (prepend is not None or append is not None):
         parts = [part for part in (prepend, input, append) if part is not None]
         input = O["cat"](*parts, dim=dim)

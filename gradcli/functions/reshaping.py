@@ -123,6 +123,11 @@ def tensor_split(
         raise TypeFault("E0302", "tensor_split takes either indices or sections", help="sections=2")
     (indices_or_sections,) = given
     _, size = _axis("tensor_split", input, dim)
+    if isinstance(cut := indices_or_sections, Plain) and cut.dtype is not dtypes.int64:
+        raise RuntimeFault(
+            "E0309", "tensor_split expected tensor_indices_or_sections to have dtype of long, but "
+            f"got {cut.dtype.scalar_name}",
+        )  # fmt: skip
     if getattr(indices_or_sections, "shape", None) == ():
         indices_or_sections = int(indices_or_sections)
     if isinstance(indices_or_sections, int):

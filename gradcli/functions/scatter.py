@@ -16,6 +16,7 @@ from gradcli.engine.record.dtype_checks import one_type, same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions.reshaping import at_least, movedim, tensor_split
+from gradcli.functions.subscripts import byte_mask
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import IndexFault, RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
@@ -26,7 +27,7 @@ from gradcli.ops.torch_messages import not_a
 def _array(index: Any) -> Any:
     if not isinstance(index, Plain):
         return index
-    return index.array.astype(bool) if index.dtype is uint8 else index.array  # a mask of old
+    return byte_mask(index) if index.dtype is uint8 else index.array
 
 
 def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Any:
@@ -246,6 +247,18 @@ atleast_1d, atleast_2d, atleast_3d = _raised(1), _raised(2), _raised(3)
 def _split(name: str, input: Any, parts: Any, dim: int) -> tuple:
     if hasattr(parts, "shape"):
         raise not_a("int or a list of them", name, "indices_or_sections", 2, parts)
+    least = {"hsplit": 1, "vsplit": 2, "dsplit": 3}[name]
+    whole = isinstance(parts, int) or all(isinstance(p, int) for p in parts)
+    if whole and len(input.shape) < least:
+        raise RuntimeFault(
+            "E0301", f"torch.{name} requires a tensor with at least {least} dimension, but got a "
+            f"tensor with {len(input.shape)} dimensions!",
+        )  # fmt: skip
+    if isinstance(parts, int) and (parts < 1 or input.shape[dim] % parts):
+        raise RuntimeFault(
+            "E0304", f"torch.{name} attempted to split along dimension {dim}, but the size of the "
+            f"dimension {input.shape[dim]} is not divisible by the split_size {parts}!",
+        )  # fmt: skip
     return tensor_split(input, parts, dim)
 
 

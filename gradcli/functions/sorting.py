@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.dtypes import uint8
 from gradcli.engine.named_tuples import Extremes, Range
 from gradcli.engine.record.composite import by_element, called, of_its_own, of_numbers_too
 from gradcli.engine.record.fast_path import FUNCTIONS as O
+from gradcli.engine.record.multi_output import joined
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions.indexing import _along
 from gradcli.ops.dims import normal_dim
@@ -68,18 +70,11 @@ def sized(name: str, input: Any, dim: int) -> int:
     return axis
 
 
-def no_truths(input: Any, kernel: str) -> None:
-    """Raises UnwrittenFault (E0309), as PyTorch's ``kernel`` does, for booleans."""
-    if input.dtype.kind == 0:
-        said = f"\"{kernel}\" not implemented for 'Bool'"
-        raise UnwrittenFault("E0309", said, help="write x.int() first")
-
-
 @of_numbers_too
 def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The ``k``-th smallest along a dimension, counted from 1: ``(values, indices)``."""
     axis = sized("kthvalue", input, dim)
-    no_truths(input, "kthvalue_cpu")
+    refuse_kinds("bool complex", "kthvalue_cpu", input.dtype)
     if not 0 < k <= input.shape[axis]:
         raise RuntimeFault(
             "E0304",
@@ -106,7 +101,7 @@ def _picked(input: Any, order: Any, place: int, dim: int, keepdim: bool, name: s
 @by_element
 def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """The middle entry (the lower of two) of all, or ``(values, indices)`` along a dimension."""
-    no_truths(input, "median_cpu")
+    refuse_kinds("bool complex", "median_cpu", input.dtype)
     if dim is None:
         return called(median_of(input), "MedianBackward0", input)
     return _median_along(input, dim, keepdim)
@@ -147,14 +142,9 @@ def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any
     """``(min, max)`` of all entries, or along a dimension."""
     if dim is not None:
         normal_dim(dim, input.ndim)
-    kept = keepdim and dim is not None
-    return Range(
-        (
-            O["amin"](input, () if dim is None else dim, kept),
-            O["amax"](input, () if dim is None else dim, kept),
-        ),
-        "aminmax",
-    )
+    along, kept = () if dim is None else dim, keepdim and dim is not None
+    both = O["amin"](input, along, kept), O["amax"](input, along, kept)
+    return Range(joined("AminmaxBackward0", both, input), "aminmax")
 
 
 def extreme_method(name: str) -> Callable:

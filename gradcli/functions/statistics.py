@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.creation.factories import as_tensor
+from gradcli.engine.creation.factories import as_tensor, refuse_kinds
 from gradcli.engine.named_tuples import Extremes
 from gradcli.engine.record.composite import by_element, called, of_its_own
 from gradcli.engine.record.fast_path import FUNCTIONS as O
-from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
+from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions.reshaping import movedim
-from gradcli.functions.sorting import median_of, no_truths, sized
+from gradcli.functions.sorting import median_of, sized
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
 from gradcli.ops.memory_budget import charge_shape
@@ -149,7 +149,7 @@ def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
 @by_element
 def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """The middle one (the lower of two) of the entries that are numbers."""
-    no_truths(input, "median_cpu")
+    refuse_kinds("bool complex", "median_cpu", input.dtype)
     if dim is None:
         return called(median_of(input, skip=True), "NanmedianBackward0", input)
     line = input if len(input.shape) else O["reshape"](input, (-1,))
@@ -162,6 +162,23 @@ def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     if not keepdim or not len(input.shape):
         values, pick = (of_its_own(O["squeeze"](v, at)) for v in (values, pick))
     return Extremes((called(values, "NanmedianBackward1", input), pick), "nanmedian")
+
+
+def _order(row: Any) -> Any:
+    """The places of a row's entries as C++'s ``std::sort`` leaves them, which ``mode`` counts by.
+
+    It inserts up to 16 entries one by one, and none moves past a NaN but to the front; of more
+    with a NaN among them its order is undefined, and NaN comes last here.
+    """
+    if len(row) > 16 or not (row != row).any():
+        return np.argsort(row, kind="stable")
+    order: list[int] = []
+    for place, entry in enumerate(row):
+        at = len(order) if order and not entry < row[order[0]] else 0
+        while at and entry < row[order[at - 1]]:
+            at -= 1
+        order.insert(at, place)
+    return np.array(order)
 
 
 @by_element
@@ -178,10 +195,10 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
     found = np.empty(rows.shape[:-1], np.int64)
     for place in np.ndindex(found.shape):
         row = rows[place]
-        # No NaN equals another: each is one of its kind.
-        values, counts = np.unique(row, return_counts=True, equal_nan=False)
-        same = np.flatnonzero(row == values[np.argmax(counts)])
-        found[place] = same[-1] if same.size else 0
+        order = _order(row)
+        entries = row[order]
+        last = np.flatnonzero(np.append(entries[1:] != entries[:-1], True))  # of each run
+        found[place] = order[last[np.argmax(np.diff(last, prepend=-1))]]
     pick = np.expand_dims(found, normal_dim(dim, input.ndim))
     values = O["gather"](input, pick, dim, True)
     if not keepdim:
@@ -216,7 +233,7 @@ def isin(
     elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
     """Whether each entry is one of ``test_elements``."""
-    raw = [v.array if isinstance(v, Plain) else v for v in (elements, test_elements)]
+    raw = [getattr(v, "array", v) for v in (elements, test_elements)]
     return wrap(np.isin(raw[0], raw[1], invert=invert), dtypes.bool_)
 
 

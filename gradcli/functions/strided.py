@@ -21,7 +21,7 @@ from gradcli.engine.record.apply import flipped_view, record, share_memory
 from gradcli.engine.record.composite import called, of_its_own
 from gradcli.engine.record.inplace import addresses, entries_of_base, places_in
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
-from gradcli.ops.dims import normal_dim
+from gradcli.ops.dims import normal_dims
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.indexing import Apart
 from gradcli.ops.memory_budget import charge_shape
@@ -182,7 +182,7 @@ def gradient(
         raise RuntimeFault("E0304", "gradient only supports edge_order=1 and edge_order=2.")
     rank = len(input.shape)
     given = range(rank) if dim is None else dim if isinstance(dim, tuple | list) else (dim,)
-    axes = [normal_dim(d, rank) for d in given]
+    axes = list(normal_dims(tuple(given), rank)) if rank else []
     spacing = 1 if spacing is None else spacing
     several = isinstance(spacing, tuple | list)
     widths = list(spacing) if several else [spacing] * len(axes)
@@ -269,7 +269,22 @@ def empty_strided(size: Any, stride: Any, **options: Any) -> Tensor:
 
 def empty_permuted(size: Any, physical_layout: Any, **options: Any) -> Tensor:
     """A tensor of a shape, to be written to, whose dimensions lie in an order, outermost first."""
-    order = [normal_dim(d, len(size)) for d in physical_layout]
+    order = list(physical_layout)
+    if len(order) != len(size):
+        raise RuntimeFault(
+            "E0301", "Number of dimensions in size does not match the length of the "
+            f"physical_layout; i.e. len(size) = {len(size)} is not equal to len(physical_layout) = "
+            f"{len(order)}",
+        )  # fmt: skip
+    for i, d in enumerate(order):
+        if not 0 <= d < len(order):
+            raise RuntimeFault(
+                "E0305", f"Dimension out of range (expected to be between 0 and {len(order) - 1}, "
+                f"but got {d} at index {i}).  NB: negative dims not currently supported; file an "
+                "issue if you want it.",
+            )  # fmt: skip
+    if len(set(order)) < len(order):
+        raise RuntimeFault("E0305", "Duplicate dim not allowed")
     steps, step = [0] * len(order), 1
     for d in reversed(order):
         steps[d] = step

@@ -12,6 +12,7 @@ from gradcli.engine.record.composite import called, runs_once
 from gradcli.engine.record.dtype_checks import one_type
 from gradcli.engine.record.fast_path import FUNCTIONS
 from gradcli.engine.record.inplace import overlap, set_item
+from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.errors import IndexFault, TypeFault
@@ -44,21 +45,31 @@ def _from_stand_in(index: Any) -> Any:
     return None
 
 
+_KNOWN = frozenset((int, type(None)))
 _SHORT = ("int8", "int16")
 """Element types of tensors that index as a number alone."""
+
+
+def byte_mask(index: Tensor) -> Any:
+    """The mask that a tensor of bytes is as an index, with a warning: masks of old were bytes."""
+    warn("indexing with dtype uint8 is deprecated, use a mask of dtype bool instead")
+    return index.array.astype(bool)
 
 
 def _plain_part(part: Any) -> Any:
     if part is None or part is Ellipsis or part.__class__ is int:
         return part
     if isinstance(part, slice):
-        return slice(*(_bound(b) for b in (part.start, part.stop, part.step)))
+        bounds = part.start, part.stop, part.step
+        if _KNOWN.issuperset([b.__class__ for b in bounds]):
+            return part
+        return slice(*map(_bound, bounds))
     if isinstance(part, Plain):
         array = part.array
         if part.dtype.kind > 1 or (part.ndim and part.dtype.name in _SHORT):
             raise _no_index(f"a {part.dtype.name} tensor")
-        if part.dtype is uint8:  # the masks of old
-            return array.astype(bool)
+        if part.dtype is uint8:
+            return byte_mask(part)
         return int(array) if part.dtype.kind == 1 and not array.ndim else np.asarray(array)
     if isinstance(part, bool | np.bool_):
         return np.asarray(part)

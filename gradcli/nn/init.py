@@ -194,7 +194,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     normal_(tensor, 0.0, std, generator)
     with no_grad():
         for column in range(columns):
-            tensor[randperm(rows)[:none], column] = zeros(none)
+            tensor[randperm(rows)[:none], column] = 0.0
     return tensor
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import operator
 from typing import Any
 
@@ -119,6 +120,11 @@ isfinite = constant("isfinite", np.isfinite, dtypes="keep", doc="Whether each en
 
 
 def _isclose(x: Any, y: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+    for name, given in (("rtol", rtol), ("atol", atol)):
+        if given < 0:
+            raise RuntimeFault(
+                "E0304", f"{name} must be greater than or equal to zero, but got {given}"
+            )
     return np.isclose(x, y, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
@@ -284,5 +290,4 @@ def all_finite(x: Any) -> bool:
 
     One pass without an array of answers: the sum of squares is not finite where an entry is not.
     """
-    total = np.vdot(x, x) if x.ndim else x
-    return bool(total - total == 0)
+    return cmath.isfinite(np.vdot(x, x) if x.ndim else x)

@@ -14,6 +14,11 @@ from gradcli.ops.torch_messages import appears_twice
 Dims = int | Sequence[int] | None
 
 
+def in_rows(x: Any) -> Any:
+    """``x`` as PyTorch lays out a new array in memory: row after row; a copy where it is not so."""
+    return x if x.flags.c_contiguous else x.copy()
+
+
 def normal_dim(dim: int, ndim: int) -> int:
     """``dim`` counted from 0. Raises IndexFault (E0305) when a tensor of ``ndim`` has no such
     one.

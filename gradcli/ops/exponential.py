@@ -131,6 +131,7 @@ sigmoid = elementwise(
     lambda t, out: t * (1.0 - out) * out,
     aliases=("expit",),
     doc="The logistic function 1/(1 + exp(-x)).",
+    edges="the slope is read off the result, as in PyTorch: 0 from x = 37 on",
     values={0: 0.5},
     positive=True,
     numpy="""def _sigmoid(x):

@@ -16,7 +16,7 @@ from gradcli.ops.comparison import zeros_like
 from gradcli.ops.cupy_compat import add_at, beside, grid, writable_copy, zeros
 from gradcli.ops.declaration.batching import Batch
 from gradcli.ops.declaration.node_names import of_index
-from gradcli.ops.dims import normal_dim
+from gradcli.ops.dims import in_rows, normal_dim
 from gradcli.ops.errors import IndexFault, RuntimeFault
 from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import budget, charge_copies, charge_shape
@@ -24,11 +24,15 @@ from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.ops.piecewise import where
 from gradcli.ops.shape import expand_words, reshape, sum_to
 
+_BASIC = frozenset((int, slice, type(None), type(...)))
+
 
 def is_basic(index: Any) -> bool:
     """Whether ``index`` names each entry at most once by position (no arrays): a view in NumPy."""
-    parts = index if isinstance(index, tuple) else (index,)
-    return all(p is None or p is Ellipsis or isinstance(p, slice | int | np.integer) for p in parts)
+    for part in index if isinstance(index, tuple) else (index,):
+        if part.__class__ not in _BASIC and not isinstance(part, int | np.integer):
+            return False
+    return True
 
 
 def _getitem(x: Any, index: Any) -> Any:
@@ -36,7 +40,9 @@ def _getitem(x: Any, index: Any) -> Any:
         if not is_basic(index):
             if budget.on:
                 _charge_picked(x, index)
-            return x[index]
+            found = x[index]
+            # NumPy puts what arrays pick first in memory; PyTorch keeps the order of x.
+            return in_rows(found) if x.strides[-1:] == (x.itemsize,) else found
         # The trailing Ellipsis keeps a 0-d result a view of x instead of a copied scalar.
         parts = index if isinstance(index, tuple) else (index,)
         return x[parts] if Ellipsis in parts else x[(*parts, Ellipsis)]

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcli.ops.cupy_compat import zeros
 from gradcli.ops.declaration.batching import Batch
-from gradcli.ops.dims import normal_dim
+from gradcli.ops.dims import in_rows, normal_dim
 from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.indexing import getitem
 from gradcli.ops.kinds import linear
@@ -27,7 +27,7 @@ def _join(*xs: Any, dim: int) -> Any:
         )
     axis = normal_dim(dim, np.ndim(xs[0]))
     try:
-        return np.concatenate(xs, axis=axis)
+        return in_rows(np.concatenate(xs, axis=axis))
     except ValueError:
         shapes = ", ".join(str(tuple(np.shape(x))) for x in xs[:6])
         raise RuntimeFault(
@@ -136,7 +136,7 @@ def _stack(*xs: Any, dim: int) -> Any:
                 None,
             ),
         )
-    return np.stack(xs, axis=normal_dim(dim, len(shapes.pop()) + 1))
+    return in_rows(np.stack(xs, axis=normal_dim(dim, len(shapes.pop()) + 1)))
 
 
 def _slot(g: Any, shapes: Sequence[Any], index: int, dim: int) -> Any:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any
@@ -124,11 +125,16 @@ def charge_shape(shape: Sequence[int], itemsize: int = 8) -> None:
             charge(count * itemsize)
 
 
-def charge_copies(*arrays: Any) -> None:
-    """Account for the copies that NumPy makes of expanded arrays before it multiplies them."""
-    for array in arrays:
-        if 0 in getattr(array, "strides", ()) and array.size > LARGE:
-            charge(array.nbytes)
+def charge_copies(*arrays: Any, result: Sequence[int] = ()) -> None:
+    """Account for the copies that NumPy makes of expanded arrays before it multiplies them.
+
+    The result, of the shape given, is charged with them: both are held at once.
+    """
+    expanded = [a for a in arrays if 0 in getattr(a, "strides", ()) and a.size > LARGE]
+    size = math.prod(result)
+    nbytes = sum(a.nbytes for a in expanded) + (size * arrays[0].itemsize if size > LARGE else 0)
+    if nbytes:
+        charge(nbytes)
 
 
 def charge_broadcast(*shapes: Sequence[int], itemsize: int = 8) -> None:

@@ -18,10 +18,12 @@ from gradcli.ops.kinds import composite, elementwise
 from gradcli.ops.operator import Operator, is_complex
 from gradcli.ops.torch_messages import SCALARS
 
+_BOOL = np.dtype(bool)
+
 
 def _where(condition: Any, x: Any, y: Any) -> Any:
     kind = getattr(condition, "dtype", None)
-    if kind is not None and kind.kind not in "bu":
+    if kind is not _BOOL and kind is not None and kind.kind not in "bu":
         raise RuntimeFault(
             "E0309",
             "the condition of where has to be a tensor of booleans",
@@ -29,7 +31,8 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
             torch="where expected condition to be a boolean tensor, but got a tensor with dtype "
             f"{SCALARS.get(str(kind), kind)}",
         )
-    return np.where(condition, x, y)[()]
+    found = np.where(condition, x, y)
+    return found if found.ndim else found[()]
 
 
 where: Operator = elementwise(

@@ -26,8 +26,7 @@ def _matmul(x: Any, y: Any) -> Any:
     if a[-1] != b[-2 if len(b) > 1 else 0]:
         raise _mismatch(a, b)
     if budget.on and np.size(x) * np.size(y) > LARGE:
-        charge_shape((*a[:-1], b[-1]) if len(b) > 1 else a[:-1])
-        charge_copies(x, y)
+        charge_copies(x, y, result=(*a[:-1], b[-1]) if len(b) > 1 else a[:-1])
     if a[-1] == 1 and len(a) == len(b) == 2 and a[0] != 1 != b[1]:
         return x * y  # a BLAS adds each product to 0, where PyTorch's keeps a -0.0
     try:

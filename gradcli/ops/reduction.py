@@ -17,6 +17,7 @@ from gradcli.ops.dims import Dims, normal_dim, normal_dims, unreduce
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.exponential import exp
 from gradcli.ops.kinds import general, linear, reduction
+from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import is_complex
 from gradcli.ops.piecewise import abs, unit, where
 from gradcli.ops.shape import count, expand, permute, reshape, tril, triu, unsqueeze
@@ -54,7 +55,7 @@ sum = linear(
 
 
 def _mean(x: Any, dim: Dims, keepdim: bool) -> Any:
-    n = count(np.shape(x), dim)
+    n = count(x.shape if x.__class__ is np.ndarray else np.shape(x), dim)
     if not n:
         # NumPy warns of the mean of nothing; like PyTorch's, it is NaN.
         return np.sum(x, axis=_axes(x, dim), keepdims=keepdim) * np.nan
@@ -445,6 +446,7 @@ softmax = general(
 
 def _log_softmax(x: Any, dim: int) -> Any:
     below, axes, own = _below_largest(x, dim)
+    charge_shape(below.shape, below.itemsize)  # the exponentials, beside what was charged before
     return np.subtract(below, np.log(np.exp(below).sum(axis=axes, keepdims=True)), out=own)
 
 

@@ -503,7 +503,8 @@ def _tile(x: Any, repeats: Any) -> Any:
     sizes = (1,) * (len(repeats) - np.ndim(x)) + np.shape(x)
     each = (1,) * (len(sizes) - len(repeats)) + repeats
     charge_shape([r * n for r, n in zip(each, sizes, strict=True)])
-    return np.tile(x, repeats)
+    out = np.tile(x, repeats)
+    return out if out.size else np.empty(out.shape, out.dtype)  # else a view
 
 
 def _untile(g: Any, shape: Sequence[int], repeats: Any) -> Any:

@@ -109,6 +109,7 @@ tanh = elementwise(
     np.tanh,
     lambda out: 1.0 - out**2,
     doc="The hyperbolic tangent.",
+    edges="the slope is read off the result, as in PyTorch: 0 beyond -19 and 19",
     parity="odd",
     values={0: 0},
     quotient=("sinh", "cosh"),
@@ -161,10 +162,10 @@ def _safe(squares: Any) -> Any:
 def _over_squares(x: Any, y: Any) -> Any:
     squares = x * x + y * y
     span = np.finfo(squares.dtype)
-    found = x / _safe(squares)
     apart = (squares < span.tiny / span.eps) | (squares > span.max)
-    if not np.any(apart):
-        return found
+    if not np.count_nonzero(apart):
+        return x / squares
+    found = x / _safe(squares)
     length = np.hypot(x, y)
     flat = length < span.tiny  # there the slopes themselves leave the floats: PyTorch takes 0
     length = where(flat, 1.0, length)

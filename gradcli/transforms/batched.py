@@ -172,17 +172,35 @@ class Batched(Layer):
     def _each(self, function: Any) -> Any:
         level = self.__gradcli_rank__
         results = []
-        for i in range(self.count):
+        for i in range(max(1, self.count)):  # of none, zeros show the shape
             step()
             results.append(function(i))
+
+        def joined(parts: Sequence[Any]) -> Any:
+            stack = OPERATORS["stack"](*map(as_value, parts))
+            return _side_by_side(stack if self.count else stack[:0], level)
+
         first = results[0]
         if isinstance(first, tuple):
-            parts = (
-                _side_by_side(OPERATORS["stack"](*map(as_value, part)), level)
-                for part in zip(*results, strict=True)
-            )
-            return type(first)(parts, first.name) if isinstance(first, Results) else tuple(parts)
-        return _side_by_side(OPERATORS["stack"](*map(as_value, results)), level)
+            columns = map(joined, zip(*results, strict=True))
+            return type(first)(columns, first.name) if isinstance(first, Results) else (*columns,)
+        return joined(results)
+
+    def register_hook(self, hook: Callable) -> Any:
+        """As Tensor's, where a reverse transform runs inside the vmap: gradients are batches too.
+
+        Raises RuntimeFault (E0404) elsewhere.
+        """
+        if transformed.by[-1].level is not None:
+            return super().register_hook(hook)
+
+        def below(g: Any) -> Any:
+            changed = hook(self.around(g))
+            if changed is None or is_batched(changed, self.__gradcli_rank__):
+                return getattr(changed, "value", None)
+            return OPERATORS["expand"](changed, g.shape)  # the same for every element
+
+        return self.value.register_hook(below)
 
     def _noted(self, out: Batched, op: Any, args: tuple) -> Batched:
         """A result, noted to share the memory of what it is a view of."""
@@ -452,7 +470,9 @@ def pick(tree: Any, level: int, i: int) -> Any:
         return {name: pick(part, level, i) for name, part in tree.items()}
     if rank_of(tree) > level:
         return tree.over(lambda part: pick(part, level, i))
-    return tree.value[i] if is_batched(tree, level) else tree
+    if not is_batched(tree, level):
+        return tree
+    return tree.value[i] if i < tree.count else tree.value.new_zeros(tree.shape)
 
 
 def _alike(index: Any, level: int) -> tuple[Any, bool]:

@@ -82,10 +82,7 @@ class Dual(Layer):
             return out
         if linear and shares(out, primals[0]):
             return args[0]._view(op, out, params)
-        for i, arg in enumerate(args):
-            if tangents[i] is not None and arg.kin is not None and _is_recorded(primals, tangents):
-                # A later write to the tangent is none to what a graph of this product saves.
-                tangents[i] = snapshot(tangents[i])
+        _unshare(args, primals, tangents)
         with self.recorded(primals):
             tangent = push_forward(op, primals, tangents, out, params)
         for arg in args:
@@ -355,6 +352,14 @@ def _is_recorded(primals: list, tangents: list) -> bool:
     return any(isinstance(v, Layer) or v.edge is not None for v in values)
 
 
+def _unshare(args: Sequence[Any], primals: list, tangents: list, kept: Sequence[Any] = ()) -> None:
+    """Copy tangents, but of ``kept``: a later write to one is none to what a graph saves of it."""
+    for i, (arg, tangent) in enumerate(zip(args, tangents, strict=True)):
+        held = tangent is None or arg.kin is None or any(shares(out, primals[i]) for out in kept)
+        if not held and _is_recorded(primals, tangents):
+            tangents[i] = snapshot(tangent)
+
+
 def _joined(out: Any, tangent: Any, level: int) -> Any:
     if tangent is None:
         return out
@@ -388,6 +393,7 @@ def _by_jvp(
             result = outputs if len(outputs) != 1 else outputs[0]
             definition.setup_context(ctx, tuple(primals), result)
     tangents = _split(args, level)[1]
+    _unshare(args, primals, tangents, [out for out in outputs if isinstance(out, Tensor)])
     if ctx._gradcli_materialize:
         tangents = [
             OPERATORS["zeros_like"](p)

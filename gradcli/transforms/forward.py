@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradcli.engine.grad_mode import Transform, enable_grad, outside_inference, transforming
+from gradcli.engine.graph.node import next_number
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.dual import Dual, is_dual
@@ -60,7 +61,7 @@ def jvp(
     around = [vmap for vmap in running.vmaps if vmap.level in batches]
     duals = [Dual(p, lifted(t, around), level) for p, t in zip(at, along, strict=True)]
     try:
-        with transforming(Transform(func, duals, level)):
+        with transforming(Transform(func, duals, level, next_number())):
             return _pushed(func, unflatten(duals, shape), level, strict, has_aux)
     finally:
         demote(level)

@@ -13,6 +13,7 @@ import numpy as np
 
 from gradcli import engine
 from gradcli.engine.grad_mode import Transform, enable_grad, outside_inference, transforming
+from gradcli.engine.graph.node import next_number
 from gradcli.engine.record.saved_tensor_hooks import disable_saved_tensors_hooks
 from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape
@@ -27,6 +28,7 @@ from gradcli.transforms.func_checks import (
     tensors,
 )
 from gradcli.transforms.reverse import (
+    batches_seen,
     detached,
     finished,
     jacobians_of,
@@ -79,10 +81,11 @@ class _Run:
         arguments: list[Any] = []
         with (
             disable_saved_tensors_hooks(_NO_HOOKS),
-            transforming(Transform(function, arguments)),
+            transforming(Transform(function, arguments, since=next_number())),
             enable_grad(),
         ):
-            self.leaves = [leaf_of(v, outer) for v in found]
+            around = batches_seen(function, flatten([list(args), kwargs])[0])
+            self.leaves = [leaf_of(v, outer, around) for v in found]
             full, named = over(own_tensor, [list(args), kwargs or {}])
             for i, chosen in zip(which, unflatten(self.leaves, self.shape), strict=True):
                 full[i] = chosen

@@ -10,16 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from gradcli import engine
 from gradcli.engine import Tensor
 from gradcli.engine.grad_mode import enable_grad
-from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape, step
 from gradcli.ops.operator import OPERATORS
-from gradcli.transforms.func import forward_jacobian, grad, unit_directions
-from gradcli.transforms.func import vjp as func_vjp
+from gradcli.transforms.func import forward_jacobian, grad
 from gradcli.transforms.functional_checks import (
     as_tuple,
     bent,
@@ -33,9 +29,6 @@ from gradcli.transforms.functional_checks import (
     scalar,
     strict_graph,
 )
-from gradcli.transforms.tracer import as_value
-from gradcli.transforms.tree import flatten, unflatten
-from gradcli.transforms.vmap import over_rows
 
 
 def _leaves(values: Sequence[Tensor], create_graph: bool) -> tuple[Tensor, ...]:
@@ -46,6 +39,14 @@ def _leaves(values: Sequence[Tensor], create_graph: bool) -> tuple[Tensor, ...]:
     return tuple(
         v.view(v.shape) if create_graph and v.requires_grad else v.detach().requires_grad_()
         for v in values
+    )
+
+
+def _weights(v: Any, like: Sequence[Tensor], several: bool, name: str, create_graph: bool) -> tuple:
+    """A direction, in its own graph with ``create_graph``; constant otherwise, as ``_leaves``."""
+    return tuple(
+        w if create_graph and w.requires_grad else w.detach()
+        for w in direction(v, like, several, name)
     )
 
 
@@ -90,7 +91,7 @@ def vjp(
                 outputs, "the user-provided function returns a single Tensor with a single element"
             )
         else:
-            weights = direction(v, outputs, many, "vjp")
+            weights = _weights(v, outputs, many, "vjp", create_graph)
         found = filled(_by(outputs, leaves, weights, create_graph), leaves, strict, "The output")
         strict_graph(found, strict, create_graph, "jacobian")
     return _done(outputs, create_graph, many), _done(found, create_graph, several)
@@ -107,7 +108,7 @@ def jvp(
     with enable_grad():
         several, given = as_tuple(inputs, "inputs", "jvp")
         leaves = _leaves(given, create_graph)
-        along = _along(v, leaves, several, "jvp")
+        along = _along(v, leaves, several, "jvp", create_graph)
         many, outputs = _called(func, leaves, "jvp", strict)
         weights = [OPERATORS["zeros_like"](o.detach()).requires_grad_() for o in outputs]
         back = filled(_by(outputs, leaves, weights, True), leaves, strict, "The output")
@@ -122,9 +123,8 @@ def jacobian(
 ) -> Any:  # fmt: skip
     """All first derivatives: for each result and input a tensor of the result's and input's shape.
 
-    ``strategy`` is ``"reverse-mode"`` (a pass for each entry of the result, or with ``vectorize``
-    one pass for all of them, for which ``func`` runs once more on as many copies of the inputs) or
-    ``"forward-mode"`` (one pass in all directions of the inputs, with ``vectorize``). Raises
+    ``strategy`` is ``"reverse-mode"`` (a pass for each entry of the result, ``vectorize`` or not)
+    or ``"forward-mode"`` (one pass in all directions of the inputs, with ``vectorize``). Raises
     AssertionFault (E0303) for another strategy, RuntimeFault (E0303) for ``strict`` with
     ``vectorize`` or with forward mode, UnwrittenFault (E0303) for forward mode that is not
     vectorised or that should have a graph, for which there is ``func.jacfwd``.
@@ -143,78 +143,38 @@ def jacobian(
         several, given = as_tuple(inputs, "inputs", "jacobian")
         if strategy == "forward-mode":
             return _forward(func, given, several)
-        if vectorize:
-            try:
-                return _all_rows(func, given, several, create_graph, strict)
-            except RuntimeFault as fault:
-                if fault.code not in _ROW_BY_ROW:
-                    raise
         leaves = _leaves(given, create_graph)
-        many, outputs = _called(func, leaves, "jacobian", strict)
-        table = []
+        many, outputs = _called(func, leaves, "jacobian", strict and not vectorize)
+        if strict and vectorize:
+            raise not_strict("jacobian", "`vectorized=True`", "`vectorized=False`")
+        columns: list[Any] = [[] for _ in leaves]
         for number, out in enumerate(outputs):
-            rows: list[list[Tensor]] = [[] for _ in leaves]
             for x in leaves:
                 charge_shape((*out.shape, *x.shape), x.dtype.itemsize)
             flat = OPERATORS["reshape"](out, (-1,))
             for k in range(out.numel()):
                 step()
-                found = _by([flat[k]], leaves, [None], create_graph)
+                weight = OPERATORS["ones_like"](flat[k].detach()) if vectorize else None
+                found = _by([flat[k]], leaves, [weight], create_graph)
                 found = filled(found, leaves, strict, f"Output {number}")
                 strict_graph(found, strict, create_graph, "jacobian")
-                for row, g in zip(rows, found, strict=True):
-                    row.append(g)
-            table.append(tuple(_stacked(r, out, x) for r, x in zip(rows, leaves, strict=True)))
+                for column, g in zip(columns, found, strict=True):
+                    column.append(g)
+        if vectorize:  # as of one pass for all: where one row has a graph, all have
+            columns = [OPERATORS["stack"](*c) if c else c for c in columns]
+        table, end = [], 0
+        for out in outputs:
+            start, end = end, end + out.numel()
+            pairs = zip(columns, leaves, strict=True)
+            table.append(tuple(_stacked(column[start:end], out, x) for column, x in pairs))
     return _nested(table, many, several, create_graph)
 
 
-_ROW_BY_ROW = ("E0412", "E0414")
-"""Faults of a function that does what cannot be batched: it looks at a value, or writes to others.
-
-Row by row there is no batch.
-"""
-
-
-def _all_rows(func: Callable, given: tuple, several: bool, create_graph: bool, strict: bool) -> Any:
-    """Every row of the Jacobian in one backward pass, under vmap."""
-    points = _leaves(given, create_graph)
-    results = func(*points)
-    if not create_graph:
-        points = tuple(x.detach() for x in given)
-    many = isinstance(results, tuple)
-    if not all(hasattr(r, "__gradcli_rank__") for r in (results if many else (results,))):
-        as_tuple(results, "outputs of the user-provided function", "jacobian")
-    if strict:
-        raise not_strict("jacobian", "`vectorized=True`", "`vectorized=False`")
-    outputs = [as_value(r) for r in (results if many else (results,))]
-    sizes = [int(np.prod(tuple(o.shape), dtype=np.int64)) for o in outputs]
-    total = sum(sizes)
-    for x in points:
-        charge_shape((total, *x.shape), x.dtype.itemsize)
-    ends = np.cumsum(sizes)
-    found: Sequence[Any] = []
-    if total:
-        basis = unit_directions(outputs, ends, total)
-        form = flatten(results)[1]
-        found = over_rows(
-            lambda *weights: func_vjp(func, *points)[1](unflatten(list(weights), form)), basis
-        )
-    table = []
-    for out, size, end in zip(outputs, sizes, ends, strict=True):
-        cut = slice(int(end) - size, int(end))
-        table.append(tuple(
-            OPERATORS["reshape"](found[i][cut], (*out.shape, *x.shape))
-            if total else _stacked([], out, x)
-            for i, x in enumerate(points)
-        ))  # fmt: skip
-    return _nested(table, many, several, create_graph)
-
-
-def _stacked(rows: list[Tensor], out: Tensor, x: Tensor) -> Tensor:
+def _stacked(rows: Any, out: Tensor, x: Tensor) -> Tensor:
     full = (*out.shape, *x.shape)
-    if not rows:
+    if not len(rows):
         return OPERATORS["expand"](engine.wrap(x.dtype.numpy.type(0), x.dtype), full)
-    return OPERATORS["reshape"](OPERATORS["stack"](*rows), full)
+    return OPERATORS["reshape"](OPERATORS["stack"](*rows) if isinstance(rows, list) else rows, full)
 
 
 def _nested(table: list[tuple], many: bool, several: bool, create_graph: bool) -> Any:
@@ -262,13 +222,8 @@ def hessian(
     one = scalar(func, "hessian", strict)
     if outer_jacobian_strategy == "forward-mode":
         check_forward("hessian", strict, vectorize, create_graph)
-    if vectorize and not strict:
         slopes = grad(one, tuple(range(len(given))) if several else 0)
-        try:
-            return jacobian(slopes, inputs, create_graph, False, True, outer_jacobian_strategy)
-        except RuntimeFault as fault:
-            if fault.code not in _ROW_BY_ROW or outer_jacobian_strategy == "forward-mode":
-                raise
+        return jacobian(slopes, inputs, create_graph, False, True, outer_jacobian_strategy)
 
     def gradient(*args: Tensor) -> Any:
         found = jacobian(one, args, create_graph=True)
@@ -276,7 +231,7 @@ def hessian(
             bent(found)
         return found if several else found[0]
 
-    return jacobian(gradient, inputs, create_graph, strict, vectorize and strict)
+    return jacobian(gradient, inputs, create_graph, strict, vectorize)
 
 
 def vhp(
@@ -302,7 +257,7 @@ def _hessian_product(
     with enable_grad():
         several, given = as_tuple(inputs, "inputs", name)
         leaves = _leaves(given, create_graph)
-        along = _along(v, leaves, several, name)
+        along = _along(v, leaves, several, name, create_graph)
         _, outputs = _called(scalar(func, name, strict, as_given=True), leaves, name, strict)
         first = filled(_by(outputs, leaves, [None], True), leaves, strict, "The output")
         if strict:
@@ -312,9 +267,11 @@ def _hessian_product(
     return _done(outputs, create_graph, False), _done(found, create_graph, several)
 
 
-def _along(v: Any, leaves: Sequence[Tensor], several: bool, name: str) -> tuple[Tensor, ...]:
+def _along(
+    v: Any, leaves: Sequence[Tensor], several: bool, name: str, create_graph: bool
+) -> tuple[Tensor, ...]:
     if v is not None:
-        return direction(v, leaves, several, name)
+        return _weights(v, leaves, several, name, create_graph)
     return one_number(
         leaves, "the input to the user-provided function is a single Tensor with a single element"
     )

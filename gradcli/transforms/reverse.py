@@ -20,13 +20,14 @@ from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import get_default_dtype
 from gradcli.engine.grad_mode import enable_grad, mode
 from gradcli.engine.graph.node import AccumulateGrad, more
+from gradcli.engine.record.captures import captured
 from gradcli.engine.record.inplace import ARGUMENT
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape, step
 from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.levels import Vmap, running
-from gradcli.transforms.tracer import Layer, as_value, bottom, rank_of, tensors_of
+from gradcli.transforms.tracer import Layer, as_value, bottom, operands_of, rank_of, tensors_of
 
 # ---- What to differentiate by, inside tangents and batches of enclosing transforms ---------------
 
@@ -59,10 +60,24 @@ def lifted(value: Any, around: Sequence[Vmap]) -> Any:
     return inner.batched(OPERATORS["expand"](value, (inner.count, *value.shape)))
 
 
-def leaf_of(value: Any, link: bool = True) -> Any:
+def batches_seen(function: Callable, values: Sequence[Any]) -> list[Vmap]:
+    """The running vmaps that a function meets in ``values``, its arguments, or in what it captures.
+
+    At these its leaves are lifted. A batch that it finds in another way is right too, but its
+    gradients are taken one by one.
+    """
+    around = running.vmaps
+    if not around:
+        return around
+    seen = {v.__gradcli_rank__ for t in (*values, *captured(function)) for v in operands_of(t)}
+    return [vmap for vmap in around if vmap.internal or vmap.level in seen]
+
+
+def leaf_of(value: Any, link: bool = True, around: Sequence[Vmap] | None = None) -> Any:
     """A value to differentiate by: in the caller's graph still (``link``), where it was in one.
 
-    As a leaf it cannot be written to in place.
+    As a leaf it cannot be written to in place. It is a batch at every vmap of ``around``, else of
+    all that run.
     """
 
     def leaf(t: Tensor) -> Tensor:
@@ -76,7 +91,7 @@ def leaf_of(value: Any, link: bool = True) -> Any:
             return t
         return t.detach()._require(True)
 
-    return rebuilt(lifted(as_value(value), running.vmaps), leaf)
+    return rebuilt(lifted(as_value(value), running.vmaps if around is None else around), leaf)
 
 
 def own_tensor(value: Any) -> Any:

@@ -30,10 +30,11 @@ from gradcli.engine.creation import factories, sampling
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import Device, contiguous_format
 from gradcli.engine.grad_mode import mode, shown_inside, transformed
+from gradcli.engine.graph.level_detach import recorded_inside
 from gradcli.engine.record.captures import refuse_captured
 from gradcli.engine.record.inplace import put_item
 from gradcli.engine.tensor.attributes import Facts
-from gradcli.engine.tensor.conversion import Conversions
+from gradcli.engine.tensor.conversion import Conversions, no_array
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.functions.methods import METHODS, TURNED
@@ -321,13 +322,8 @@ class Operand(Conversions):
         raise RuntimeFault("E0412", "cannot resize variables that are values of a transform")
 
     def fill_diagonal_(self, fill_value: Any, wrap: bool = False) -> Any:
-        """Write one number to the diagonal; for a value of two dimensions."""
-        if self.ndim != 2 or wrap:
-            raise RuntimeFault(
-                "E0305", "inside a transform fill_diagonal_ is for matrices, without wrap"
-            )
-        assign(OPERATORS["diagonal"](self), fill_value)
-        return self
+        """As Tensor's, which writes by index too."""
+        return METHODS["fill_diagonal_"](self, fill_value, wrap)
 
     def retain_grad(self) -> None:
         """Raises RuntimeFault (E0404): there is no backward pass to keep a gradient of."""
@@ -377,21 +373,19 @@ class Operand(Conversions):
         """Raises RuntimeFault (E0412): a transform differentiates what it is given."""
         backward([self])  # type: ignore[list-item]
 
-    def numpy(self) -> Any:
+    def numpy(self, *, force: bool = False) -> Any:
         """Raises RuntimeFault (E0412): a value inside a transform is no array of numbers."""
-        raise RuntimeFault(
-            "E0412", "Cannot access data pointer of Tensor that doesn't have storage"
-        )
+        raise no_array()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         array = self.numpy()
         return array if dtype is None else array.astype(dtype)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+    def untyped_storage(self, *args: Any) -> Any:
+        """Raises UnwrittenFault (E0412): the value has no memory of its own."""
         raise UnwrittenFault("E0412", "Cannot access storage of a value of a transform")
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        raise UnwrittenFault("E0412", "Cannot access storage of a value of a transform")
+    __deepcopy__ = __reduce_ex__ = untyped_storage
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -604,10 +598,13 @@ class Layer(Slots, Operand):
         """Where the numbers are."""
         return bottom(self).device
 
+    def _recorded_inside(self) -> bool:
+        return recorded_inside(self.__gradcli_rank__, bottom(self).edge)
+
     @property
     def requires_grad(self) -> bool:
-        """Whether the value is recorded for a gradient."""
-        return self.content.requires_grad
+        """Whether the value is recorded for a gradient, by what runs inside of its level."""
+        return self.content.requires_grad and self._recorded_inside()
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
@@ -630,12 +627,12 @@ class Layer(Slots, Operand):
     @property
     def is_leaf(self) -> bool:
         """Whether no graph leads to the value."""
-        return self.content.is_leaf
+        return self.content.is_leaf or not self._recorded_inside()
 
     @property
     def grad_fn(self) -> Any:
         """The node of the graph that the value comes from."""
-        return self.content.grad_fn
+        return self.content.grad_fn if self._recorded_inside() else None
 
 
 def _places(shape: tuple, steps: tuple) -> np.ndarray:
@@ -662,10 +659,10 @@ for _sign, _op in by_sign().items():
         setattr(Operand, f"__i{SIGN_METHODS[_sign]}__", _augmented(_op))
 
 
-for _method in sampling.IN_PLACE:
+for _method in sampling.METHODS:
     setattr(Operand, _method.__name__, _method)
 for _word in ("and", "or", "xor", "lshift", "rshift"):  # of truths, and of bits
-    for _name in (f"__{_word}__", f"__r{_word}__"):
+    for _name in (f"__{_word}__", f"__r{_word}__", f"__i{_word}__"):
         setattr(Layer, _name, METHODS[_name])
 Layer.__invert__ = METHODS["__invert__"]  # type: ignore[method-assign]
 

@@ -60,7 +60,8 @@ def vmap(
     def mapped(*args: Any, **kwargs: Any) -> Any:
         if chunk_size is not None:
             one = vmap(func, in_dims, out_dims, randomness)
-            return _by_chunks(one, args, kwargs, in_dims, out_dims, chunk_size)
+            state = random.generator().get_state() if randomness == "same" else None
+            return _by_chunks(one, args, kwargs, in_dims, out_dims, chunk_size, state)
         if not isinstance(in_dims, int | tuple):
             raise _unfit(
                 "in_dims",
@@ -138,9 +139,12 @@ def _drawing(randomness: str, level: int, count: int) -> random.Drawing:
 
 
 def _by_chunks(
-    one: Callable, args: tuple, kwargs: dict, in_dims: Any, out_dims: Any, size: int
+    one: Callable, args: tuple, kwargs: dict, in_dims: Any, out_dims: Any, size: int, state: Any
 ) -> Any:
-    """The mapped function on so many entries at a time, the results joined."""
+    """The mapped function on so many entries at a time, the results joined.
+
+    Each chunk draws its random numbers from ``state``, where that is given.
+    """
     leaves, shape = flatten(args)
     dims = _for_each(in_dims, args, "in_dims")
     count = _size(leaves, dims)
@@ -148,6 +152,8 @@ def _by_chunks(
     parts = []
     for start in range(0, count, size):
         step()
+        if state is not None:
+            random.generator().set_state(state)
         cut = [
             v if d is None else v.narrow(d, start, min(size, count - start))
             for v, d in zip(leaves, dims, strict=True)

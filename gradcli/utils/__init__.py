@@ -1,10 +1,11 @@
-"""``gradcli.utils``: ``checkpoint`` trades time for memory, ``data`` gives rows in batches."""
+"""``gradcli.utils``: ``checkpoint`` trades time for memory, ``data`` gives rows in batches,
+``hooks`` has the class of what registering a hook gives back."""
 
 from __future__ import annotations
 
 import importlib
 
-__all__ = ["checkpoint", "data"]
+__all__ = ["checkpoint", "data", "hooks"]
 
 
 def __getattr__(name: str) -> object:

@@ -20,6 +20,7 @@ def refusal(lib: Any, statement: str) -> list[str]:
 
 
 STATEMENTS = """
+x=torch.cat(torch.ones(2))
 x=torch.ones(3); x.fill_(torch.ones(4))
 x=torch.ones(2,requires_grad=True); y=(x*x).sum(); y.backward(); y.backward()
 x=torch.ones(2,requires_grad=True); y=x.exp().sum(); y.backward(); y.backward()
@@ -450,6 +451,7 @@ torch.ones(3).kthvalue(5)
 torch.ones(2).repeat_interleave(-1)
 torch.fliplr(torch.ones(2))
 x=torch.ones(2); x.grad=torch.ones(2).double()
+torch.cross(torch.ones(3),torch.ones(2))
 """.strip().split("\n")  # noqa: E501
 """What raises the same exception with the same words."""
 
@@ -458,7 +460,6 @@ OWN_WORDS = {
 torch.ones(2,device='cuda:7')
 torch.addmm(torch.ones(3),torch.ones(2,2),torch.ones(2,2))
 torch.cross(torch.ones(2),torch.ones(2))
-torch.cross(torch.ones(3),torch.ones(2))
 torch.einsum('i,j')
 x=torch.ones(2,3); x[:]=torch.ones(2)
 x=torch.ones(3); x['a']
@@ -475,7 +476,6 @@ torch.matmul(2,torch.ones(2,2))
 x=torch.ones(3); x.copy_('a')
 x=torch.ones(3); x.add_('a')
 x=torch.ones(4); x.reshape('a')
-x=torch.cat(torch.ones(2))
 x=torch.add(torch.ones(2),'a')
 x=torch.mul(torch.ones(2),[1])
 """.strip().split("\n"),

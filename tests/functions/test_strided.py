@@ -1,10 +1,11 @@
-"""as_strided stays within the memory of its tensor, whatever it is asked for."""
+"""Memory: as_strided stays within that of its tensor, and copies have their own."""
 
 from __future__ import annotations
 
 import pytest
 
 import gradcli as torch
+import gradcli.nn.functional as F
 from gradcli.ops.errors import Fault
 
 
@@ -64,3 +65,25 @@ def test_no_place_at_all():
     x = torch.tensor(3.0, requires_grad=True)
     (x.as_strided((2,), (0,)) * torch.tensor([1.0, 2.0])).sum().backward()
     assert x.grad.item() == 3
+
+
+@pytest.mark.parametrize("name, function", [
+    ("pad", lambda x: F.pad(x, (0, 0))),
+    ("reflect", lambda x: F.pad(x, (0, 0, 0, 0), mode="reflect")),
+    ("pixel_shuffle", lambda x: F.pixel_shuffle(x[None], 1)),
+    ("pixel_unshuffle", lambda x: F.pixel_unshuffle(x[None], 1)),
+    ("channel_shuffle", lambda x: F.channel_shuffle(x[None, None], 1)),
+    ("unfold", lambda x: F.unfold(x[None], 1)),
+    ("matrix_power", lambda x: torch.linalg.matrix_power(x, 1)),
+    ("embedding", lambda x: F.embedding(torch.tensor(1), x[0])),
+    ("to", lambda x: x.to("cpu", torch.float32, False, True)),
+    ("tile", lambda x: x[:0].tile(2)),
+    ("repeat", lambda x: x[:0].repeat(2, 1, 1)),
+])  # fmt: skip
+def test_a_result_that_changes_nothing_is_still_a_copy(name, function):
+    x = torch.arange(4.0).reshape(1, 2, 2).requires_grad_()
+    function(x).add_(1)  # not a write to x, nor to a view of a leaf
+    assert x.detach().flatten().tolist() == [0, 1, 2, 3], name
+    y = x * 2
+    function(y)
+    assert y.grad_fn.name() == "MulBackward0"

@@ -33,6 +33,9 @@ FITS = {
 }
 TOO_LARGE = {
     "a product that is a large matrix": lambda: TALL @ WIDE,
+    "an expanded factor's copy beside the product": lambda: (
+        gradcli.ones(1, 1).double().expand(LONG, 50) @ gradcli.ones(50, 50).double()
+    ),
     "broadcasting": lambda: TALL + WIDE,
     "a scaled broadcast": lambda: TALL * WIDE,
     "outer": lambda: gradcli.outer(WIDE[0], WIDE[0]),

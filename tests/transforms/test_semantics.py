@@ -367,6 +367,139 @@ def test_data_is_constant_to_the_innermost_transform_alone(constant):
     near(torch.autograd.grad(grad(f)(x).sum(), x)[0], 4 * X)
 
 
+def made_inside_and_detached(y):
+    return (y * 3).detach_()
+
+
+@pytest.mark.parametrize("constant", [lambda a: a.clone().data, made_inside_and_detached])
+def test_what_an_inner_transform_makes_of_outer_values_is_in_the_outer_graph(constant):
+    def outer(a):
+        return grad(lambda b: constant(a) * b * b)(a * 1.0)
+
+    x, times = torch.tensor(3.0), constant(torch.tensor(1.0)).item()
+    near(outer(x), 18 * torch.tensor(times))
+    near(grad(outer)(x), 12 * torch.tensor(times))
+    near(grad(grad(outer))(x), 4 * torch.tensor(times))
+    c = x.clone().requires_grad_()
+    near(torch.autograd.grad(grad(lambda b: constant(c) * b * b)(x), c)[0], 6 * constant(x) / 3)
+    near(grad(lambda a: grad(lambda b: a.data * b * b)(a * 1.0))(x), 2 * x)
+
+
+def test_what_is_recorded_inside_a_level():
+    """The graph around a batch or a tangent is not to be seen inside, as in PyTorch."""
+    seen = []
+
+    def look(a):
+        b = a * 2
+        assert b.is_leaf == (b.grad_fn is None) == (not b.requires_grad)
+        seen.append((a.requires_grad, b.requires_grad))
+        return b.sum()
+
+    x = X.clone().requires_grad_()
+    vmap(look)(x), grad(lambda a: vmap(look)(a).sum())(X), jvp(look, (x,), (X,)), jacfwd(look)(x)
+    vmap(vmap(look))(x[None]), vmap(lambda a: jvp(look, (a,), (T[0],)))(x)
+    assert seen == [(False, False)] * 6
+    seen.clear()
+    vmap(grad(look))(x), jvp(grad(look), (X,), (X,)), hessian(look)(X), vmap(hessian(look))(X[None])
+    assert seen == [(True, True)] * 4
+
+
+@pytest.mark.parametrize("value", [lambda a: a, lambda a: a.detach(), lambda a: (a * 2).data])
+def test_arrays_that_a_transform_could_not_follow(value):
+    calls = []
+
+    def f(a):
+        calls.append(1)
+        value(a).numpy(force=True)
+
+    for transform in (grad, jacrev, jacfwd, hessian, vmap, lambda f: vmap(grad(f))):
+        with pytest.raises(RuntimeError, match=r"doesn't have storage|under vmap"):
+            transform(f)(X)
+    assert len(calls) == 6
+
+
+def test_values_that_decide_shapes_in_a_hessian():
+    def f(a):
+        assert torch.equal(a, a) and torch.allclose(a, a)
+        return (a[a > 1] ** 3).sum() * len(a.nonzero()) + a[a.nonzero()[:, 0]].sum()
+
+    near(hessian(f)(X), torch.diag(torch.tensor([0.0, 36.0, 54.0])))
+    with pytest.raises(RuntimeError, match="dynamic shape"):
+        vmap(torch.nonzero)(X)
+
+
+def test_a_jvp_that_saves_its_tangent_does_not_see_later_writes():
+    class Exp(torch.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x.exp()
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(output)
+            ctx.save_for_forward(output)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.saved_tensors[0]
+
+        @staticmethod
+        def jvp(ctx, t):
+            return t * ctx.saved_tensors[0]
+
+    def f(x, exp=Exp.apply):
+        y = x * 1
+        y[0] *= 2
+        e = exp(y)
+        y.fill_(e.prod())
+        return (y * e).sum()
+
+    want = hessian(lambda x: f(x, torch.exp))(X)
+    near(hessian(f)(X), want)
+    near(jvp(grad(f), (X,), (T,))[1], want @ T)
+
+
+def test_a_gradient_that_no_batch_enters_is_none():
+    """So that it may be written to what is none, and decide shapes, under vmap."""
+
+    def f(row):
+        slope = grad(lambda q: (q * q).sum())(T)
+        kept = torch.zeros(3, dtype=torch.double)
+        kept[0] = slope.sum()
+        return row * kept[0] * len(slope[slope > 0.6])
+
+    near(vmap(f)(torch.stack([X, T])), torch.stack([X, T]) * 2 * T.sum() * 2)
+    hidden = []
+
+    def g(row):  # a batch that is not found beforehand
+        hidden.append(row)
+        return grad(lambda q: (q * q * hidden[-1]).sum())(T)
+
+    near(vmap(g)(torch.stack([X, T])), torch.stack([X, T]) * 2 * T)
+
+
+def test_a_batch_of_none():
+    none = torch.zeros(0, 2)
+    for function in (lambda t: t.sort(0).values, lambda t: torch.linalg.eigh(torch.outer(t, t))[0]):
+        assert vmap(function)(none).shape == vmap(jacrev(function))(none).shape[:2]
+    assert vmap(lambda t: t.sort(-1).values)(torch.zeros(0)).shape == (0,)
+
+
+def test_what_a_dual_level_does_not_reach():
+    """autograd.functional detaches what requires no gradient, the direction too."""
+    dual = torch.autograd.forward_ad
+    functional = torch.autograd.functional
+    for call in (functional.vjp, functional.jvp):
+        with dual.dual_level():
+            d = dual.make_dual(X, T)
+            found = call(lambda t: t * t, d, d, create_graph=True)[1]
+            assert dual.unpack_dual(found).tangent is None
+    near(jvp(vmap(lambda t: torch.isin(t, X[:1]) * t), (X,), (T,))[1], T * torch.tensor([1, 0, 0]))
+    cube = torch.ones(2, 2, 2, dtype=torch.double)
+    filled = jvp(lambda t: (t * 2).fill_diagonal_(0.5), (cube,), (cube,))[1]
+    assert filled.sum() == 12 and filled[0, 0, 0] == filled[1, 1, 1] == 0
+
+
 def test_indices_of_an_enclosing_batch():
     x = torch.tensor([[1.0, 3.0, 2.0], [3.0, 1.0, 2.0]])
     each = vmap(jacfwd(lambda row: row.cummax(0).values))(x)
@@ -495,3 +628,17 @@ def test_a_jacobian_takes_little_more_than_its_own_memory():
     rows = jacrev(lambda x: torch.stack([x[0], x[1] ** 2]))(tracked)
     assert rows.requires_grad
     near(rows, torch.tensor([[1.0, 0, 0], [0, 4, 0]]))
+
+
+def test_a_hook_inside_grad_inside_vmap_gets_the_gradient_of_each_element():
+    def f(x, clip):
+        y = x * 2
+        y.register_hook(lambda g: g / g.norm() if clip else torch.ones(2))
+        return (y * y).sum()
+
+    x = torch.tensor([[3.0, 4.0], [0.0, 2.0]])
+    per_element = torch.func.vmap(torch.func.grad(f), in_dims=(0, None))
+    assert per_element(x, True).tolist() == [[pytest.approx(1.2), pytest.approx(1.6)], [0, 2]]
+    assert per_element(x, False).tolist() == [[2, 2], [2, 2]]
+    with pytest.raises(RuntimeError, match="doesn't require gradient"):
+        torch.func.vmap(f, in_dims=(0, None))(x, True)

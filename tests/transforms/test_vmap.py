@@ -257,6 +257,14 @@ def test_randomness():
     different = vmap(lambda v: v + torch.randn(2), randomness="different")(x)
     torch.manual_seed(0)
     assert torch.equal(different, torch.randn(3, 2))
+    torch.manual_seed(0)
+    chunks = vmap(lambda v: v + torch.randn(2), randomness="same", chunk_size=1)(x)
+    assert torch.equal(chunks, torch.stack([chunks[0]] * 3))
+    for draw in (lambda p: torch.bernoulli(p, 0.5), lambda p: p.bernoulli(0.5)):
+        with pytest.raises(RuntimeError, match="same randomness with a batched"):
+            vmap(draw, randomness="same")(x)
+    halves = vmap(lambda p: p.bernoulli_(0.5), randomness="same")(torch.zeros(3, 8))
+    assert torch.equal(halves[0], halves[2])
     with pytest.raises(RuntimeError, match="allowed values for randomness"):
         vmap(lambda v: v, randomness="often")
 

@@ -63,13 +63,13 @@ class _Anomaly:
         if hasattr(fault, "place"):
             return
         place = place_of(node)
-        _tell(f"Error detected in {node.name()}.", "caused the error", place)
+        _tell(fault, f"Error detected in {node.name()}.", "caused the error", place)
         if place is None:
             return
         cause = node.origin.seq.cause  # type: ignore[attr-defined]  # of a Placed number
         while cause is not None:
             said = f"\n\nPrevious calculation was induced by {cause.name()}."
-            _tell(said, "induced the previous calculation", place_of(cause))
+            _tell(fault, said, "induced the previous calculation", place_of(cause))
             cause = getattr(cause.origin.seq, "cause", None)
         if not isinstance(fault, Fault):
             return
@@ -82,17 +82,26 @@ class _Anomaly:
             )
 
 
-def _tell(said: str, what: str, place: tuple[Any, int] | None) -> None:
-    """Warn of a node, with the line of its forward call; a program's errors show that in theirs."""
+def _tell(fault: Exception, said: str, what: str, place: tuple[Any, int] | None) -> None:
+    """Warn of a node, with the line of its forward call; a program's errors show that in theirs.
+
+    Where the caller made warnings errors, ``fault`` takes it as a note: it is what has to be seen.
+    """
     if place is None:
-        warn(
-            f"{said} No forward pass information available. Enable detect anomaly during forward "
-            "pass for more information."
+        said += (
+            " No forward pass information available. Enable detect anomaly during forward pass for "
+            "more information."
         )
-    elif place[0].co_filename != PROGRAM:
+    elif place[0].co_filename == PROGRAM:
+        return
+    else:
         frame = traceback.FrameSummary(place[0].co_filename, place[1], place[0].co_name)
         text = "".join(traceback.format_list([frame]))
-        warn(f"{said} Traceback of forward call that {what}:\n{text}")
+        said += f" Traceback of forward call that {what}:\n{text}"
+    try:
+        warn(said)
+    except Warning as raised:
+        fault.add_note(str(raised))
 
 
 def _switch(looker: _Anomaly | None) -> None:

@@ -116,7 +116,15 @@ def _backward(
     # The usual call, in as few steps as may be.
     if transformed.by:
         _refuse_in_transform()
-    g = _implicit(self, edge) if gradient is None else _given(gradient, 0, edge, False)
+    if gradient is None:
+        g = _implicit(self, edge)
+    elif (
+        gradient.__class__ is Tensor and gradient.dtype is edge.dtype
+        and gradient.array.shape == edge.shape
+    ):  # fmt: skip
+        g = gradient.array
+    else:
+        g = _given(gradient, 0, edge, False)
     run((edge,), (g,), bool(retain_graph), False, None)
 
 
@@ -313,7 +321,7 @@ def start(
     roots, cotangents = [], []
     for i, (t, g) in enumerate(zip(tensors, gradients, strict=True)):
         edge = edge_of(t)
-        if edge is None:
+        if edge is None or edge.__class__ is Severed:
             raise RuntimeFault(
                 "E0405",
                 f"element {i} of tensors does not require grad and does not have a grad_fn",
@@ -329,7 +337,7 @@ def start(
 
 def _implicit(t: Tensor | GradientEdge, edge: Node) -> Any:
     """The cotangent that a scalar begins with: 1."""
-    if math.prod(edge.shape) != 1:
+    if edge.shape and math.prod(edge.shape) != 1:
         raise RuntimeFault(
             "E0403",
             "grad can be implicitly created only for scalar outputs; this one has shape "
@@ -346,7 +354,7 @@ def _implicit(t: Tensor | GradientEdge, edge: Node) -> Any:
             help="take the real part, the imaginary part or abs() first",
         )
     if array is None or isinstance(array, np.ndarray | np.generic):
-        return np.ones(edge.shape, dtype.numpy)[()]
+        return np.ones(edge.shape, dtype.numpy) if edge.shape else dtype.numpy.type(1)
     return np.ones_like(array)
 
 

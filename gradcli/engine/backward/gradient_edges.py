@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from gradcli.engine import grad_mode
-from gradcli.engine.graph.node import Handle, Node, Output
+from gradcli.engine.graph.node import Node, Output, RemovableHandle
 from gradcli.engine.graph.torch_names import dressed
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.ops.errors import AssertionFault, RuntimeFault, ValueFault
@@ -21,7 +22,11 @@ class GradientEdge(NamedTuple):
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """The edge that ``tensor`` would be differentiated through. Raises RuntimeFault (E0404)."""
+    """The edge that ``tensor`` would be differentiated through.
+
+    Raises RuntimeFault (E0404) where it requires no gradient, AssertionFault (E0405) for a view
+    that was made where nothing was recorded.
+    """
     if tensor.edge is None:
         raise RuntimeFault(
             "E0404",
@@ -29,6 +34,8 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
             "gradients",
             help="start from a leaf with requires_grad=True",
         )
+    if tensor.edge.origin is None:
+        raise AssertionFault("E0405", "Expected gradient function to be set")
     # An Output lives as long as someone points at it: the token does.
     token = tensor.edge if isinstance(tensor.edge, Output) else None
     return GradientEdge(dressed(tensor.edge.origin), tensor.edge.number, token)
@@ -62,7 +69,7 @@ class Handles:
     def __repr__(self) -> str:
         return f"<gradcli.autograd.graph._MultiHandle object at {id(self):#x}>"
 
-    def __init__(self, handles: Sequence[Handle]) -> None:
+    def __init__(self, handles: Sequence[RemovableHandle]) -> None:
         self.handles = tuple(handles)
 
     def remove(self) -> None:
@@ -98,14 +105,16 @@ def register_multi_grad_hook(
             help="leave out the tensors that require none",
         )
     state: dict[str, Any] = {"pass": None}
+    # Those of now: a tensor that is written to later has another.
+    nodes = [weakref.ref(t.edge.origin) for t in tensors]
 
     def hook_of(place: int) -> Callable[[Tensor], None]:
         def hook(grad: Tensor) -> None:
             now = grad_mode.mode.passing
             if state["pass"] is not now:
                 state["pass"] = now
-                state["grads"] = [None] * len(tensors)
-                state["left"] = sum(t.edge.origin in now for t in tensors) if mode == "all" else 1
+                state["grads"] = [None] * len(nodes)
+                state["left"] = sum(node() in now for node in nodes) if mode == "all" else 1
             if not state["left"]:
                 return
             state["left"] -= 1

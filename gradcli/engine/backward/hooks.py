@@ -185,27 +185,37 @@ def exchange_grad(owner: Any, change: Callable[[Any], Any]) -> None:
                 return
 
 
+def _refuse_interior(leaf: Any) -> None:
+    """Raise RuntimeFault (E0409) where a leaf was turned off and then written to in the graph."""
+    owner = leaf.variable
+    if leaf.extra.rested and owner is not None and not owner.is_leaf:
+        raise RuntimeFault(
+            "E0409", "leaf variable has been moved into the graph interior",
+            help="write to a clone() of what was detached",
+        )  # fmt: skip
+
+
 def accumulate(leaf: Any, total: Any, recorded: bool) -> None:
-    """Store or add. The buffer is the leaf's own, so what may alias another value is copied.
-
-    Raises RuntimeFault (E0409) where the leaf was turned off and then written to in the graph.
-    """
-    if leaf.extra is not None and leaf.extra.rested:
-        owner = leaf.variable
-        if owner is not None and not owner.is_leaf:
-            raise RuntimeFault(
-                "E0409", "leaf variable has been moved into the graph interior",
-                help="write to a clone() of what was detached",
-            )  # fmt: skip
-    if recorded:
-        # A gradient of its own, as in PyTorch: what is done to x.grad is not done to the graph.
-        def added(have: Any) -> Any:
-            if have is not None:
-                return have + total
-            return called(OPERATORS["clone"](total), "CopyBackwards", None, total)
-
-        exchange_grad(leaf, added)
+    """Store or add."""
+    if not recorded:
+        leaf.step(leaf, total)
         return
+    if leaf.extra is not None:
+        _refuse_interior(leaf)
+
+    # A gradient of its own, as in PyTorch: what is done to x.grad is not done to the graph.
+    def added(have: Any) -> Any:
+        if have is not None:
+            return have + total
+        return called(OPERATORS["clone"](total), "CopyBackwards", None, total)
+
+    exchange_grad(leaf, added)
+
+
+def _step(leaf: Any, total: Any, arrived: Any = None, gone: Any = None) -> None:
+    """Store or add an array. The buffer is the leaf's own, so what may alias another is copied."""
+    if leaf.extra is not None:
+        _refuse_interior(leaf)
     with sharing:
         have = leaf.grad
         if have is None:
@@ -220,3 +230,6 @@ def accumulate(leaf: Any, total: Any, recorded: bool) -> None:
                 have.meta.version.bump()
         else:
             have.array = have.array + total
+
+
+AccumulateGrad.step = staticmethod(_step)

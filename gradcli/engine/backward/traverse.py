@@ -10,11 +10,12 @@ import _thread
 import threading
 from collections.abc import Callable, Sequence
 from contextvars import copy_context
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
-import numpy as np
-
+from gradcli.engine.backward.float_errors import ignore
+from gradcli.engine.backward.float_errors import restore as restore_errors
 from gradcli.engine.backward.hooks import accumulate, after, arrive_at_leaf, arriving, before
 from gradcli.engine.backward.untaken_branches import CHOSEN, taken
 from gradcli.engine.grad_mode import current, mode, restore
@@ -42,6 +43,8 @@ BEGINS = 10.0
 
 
 class _Depth(threading.local):
+    """Of the passes under way in which functions of the user's may run: no other holds one."""
+
     passes = 0
     final: list[Callable[[], object]] | None = None  # to be called when the innermost has ended
 
@@ -64,7 +67,6 @@ def queue_callback(callback: Callable[[], object]) -> None:
 
 
 _by_age = attrgetter("seq")
-_quiet = np.errstate(all="ignore")  # as a decorator, which takes half the time of a block
 
 
 class Pass(frozenset[Node]):
@@ -80,16 +82,13 @@ class Towards(Pass):
 
 def collect(roots: Sequence[Node]) -> list[Node]:
     """All nodes and leaves behind ``roots``, youngest first."""
-    stack = list(set(roots))
-    seen: set[Node | None] = {None, *stack}
-    order: list[Node] = []
-    while stack:
-        node = stack.pop()
-        order.append(node)
+    order = list(roots) if len(roots) == 1 else list(set(roots))
+    seen: set[Node | None] = {None, *order}
+    for node in order:  # which grows
         for edge in node.edges:
             if edge not in seen:
                 seen.add(edge)
-                stack.append(edge)
+                order.append(edge)
     order.sort(key=_by_age, reverse=True)
     return order
 
@@ -121,30 +120,53 @@ def run(
     With ``accumulates`` only ``wanted`` places receive, but as in a pass without: leaves add to
     their gradients, and the nodes behind the other places run.
     """
-    ask = (roots, cotangents, keep, recorded, wanted, accumulates)
-    if _depth.passes >= DEEP:
-        _on_a_fresh_stack(lambda: run(*ask))
-        return
-    _depth.passes += 1
-    outer, _depth.final = _depth.final, []
+    order = collect(roots)
+    arrived: dict[Node, Any] = {}
+    if len(roots) == 1:  # nearly always
+        arrived[roots[0]] = cotangents[0]
+    else:
+        for root, g in zip(roots, cotangents, strict=True):
+            arrived[root] = arrived[root] + g if root in arrived else g
+    gone = None if keep else Freed()  # what is put in the place of saved values
+    if gone is not None and undo.on and (log := current_log()) is not None:
+        log.release(reversed(order))
+    errors = ignore()
     try:
-        _run(*ask)
-        if _depth.final:
-            _call_all(_depth.final, recorded)
+        if recorded or accumulates or mode.watching or current().inspect is not None:
+            ask = (order, roots, arrived, gone, recorded, wanted, accumulates)
+            _nested(recorded, _walk, *ask)
+            return
+        walk = _walk_plain if wanted is None else partial(_walk_towards, wanted)
+        if mode.foreign:
+            _nested(recorded, walk, cotangents, order, arrived, gone)
+        else:
+            walk(cotangents, order, arrived, gone)
     finally:
-        _depth.passes -= 1
-        _depth.final = outer
+        restore_errors(errors)
 
 
-def _call_all(callbacks: list[Callable[[], object]], recorded: bool) -> None:
-    """Call what was queued in a pass, also what a callback adds, recorded where the pass was."""
+def _nested(recorded: bool, walk: Callable[..., None], *ask: Any) -> None:
+    """``walk(*ask)`` where functions of the user's may run, which may begin passes themselves.
+
+    Then what they queued is called, in the same modes.
+    """
+    if _depth.passes >= DEEP:
+        _on_a_fresh_stack(lambda: _nested(recorded, walk, *ask))
+        return
     before = current()
-    restore(before.recording(recorded, before.inference))
+    inside = before.recording(recorded, before.inference)
+    outer, _depth.final = _depth.final, []
+    _depth.passes += 1
+    restore(inside)
     try:
-        for callback in callbacks:
+        walk(*ask)
+        restore(inside)
+        for callback in _depth.final:  # which may queue more
             callback()
     finally:
         restore(before)
+        _depth.passes -= 1
+        _depth.final = outer
 
 
 def _on_a_fresh_stack(work: Callable[[], None]) -> None:
@@ -182,60 +204,36 @@ def _on_a_fresh_stack(work: Callable[[], None]) -> None:
         raise failed[0]
 
 
-def _run(
-    roots: Sequence[Node], cotangents: Sequence[Any], keep: bool, recorded: bool,
-    wanted: dict[Any, Any] | None, accumulates: bool,
-) -> None:  # fmt: skip
-    order = collect(roots)
-    arrived: dict[Node, Any] = {}
-    for root, g in zip(roots, cotangents, strict=True):
-        have = arrived.get(root)
-        arrived[root] = g if have is None else have + g
-    gone = None if keep else Freed()  # what is put in the place of saved values
-    if gone is not None and undo.on and (log := current_log()) is not None:
-        log.release(reversed(order))
-    before = current()
-    if recorded or accumulates or mode.watching or before.inspect is not None:
-        restore(before.recording(recorded, before.inference))
-        try:
-            with np.errstate(all="ignore"):
-                _walk(order, roots, arrived, gone, recorded, wanted, accumulates)
-        finally:
-            restore(before)
-    elif wanted is None:
-        _walk_plain(order, arrived, gone)
-    else:
-        _walk_towards(wanted, order, arrived, gone)
-
-
 # Each walk is ``careful`` of slopes of branches that were not taken from the first node on that
 # chose between branches: nodes after it may lie behind it.
 
 
-@_quiet
-def _walk_plain(order: list[Node], arrived: dict[Node, Any], gone: Freed | None) -> None:
+def _walk_plain(
+    cotangents: Sequence[Any], order: list[Node], arrived: dict[Node, Any], gone: Freed | None
+) -> None:
     """The pass where nobody looks on: no hooks, nothing recorded, all leaves wanted.
 
     The order in which leaves receive their sums cannot be seen then, so they simply come last.
     """
     pop = arrived.pop
     branches, careful = mode.branches, False
-    zeroed = zeros_of(order, None, collect, arrived)
-    node = None
+    zeroed = node = None
     try:
         for node in order:
             g = pop(node, None)
             if g is None and not node.foreign:  # that runs all the same: nothing may mean zeros
+                if zeroed is None:
+                    zeroed = zeros_of(order, None, collect, cotangents)
                 if node not in zeroed:
                     continue
                 g = zeroed.at(node, False)
             step = node.step
-            if step is not None and not (careful and node.op.kind in CHOSEN):
-                step(node, g, arrived, gone)
-            elif node.__class__ is AccumulateGrad:
-                accumulate(node, g, False)
-            else:
+            if step is None:
                 _step(node, g, arrived, gone, careful)
+            elif careful:
+                node.careful(node, g, arrived, gone)
+            else:
+                step(node, g, arrived, gone)
             if branches and node.masks:
                 careful = True
     except Fault:
@@ -252,14 +250,14 @@ def _accumulate_whole(rest: list[Node], order: list[Node], arrived: dict[Node, A
             accumulate(node, arrived.pop(node), False)
 
 
-@_quiet
 def _walk_towards(
-    wanted: dict[Any, Any], order: list[Node], arrived: dict[Node, Any], gone: Freed | None
-) -> None:
+    wanted: dict[Any, Any], cotangents: Sequence[Any], order: list[Node],
+    arrived: dict[Node, Any], gone: Freed | None,
+) -> None:  # fmt: skip
     """The plain pass that brings gradients to wanted places alone."""
     branches, careful = mode.branches, False
     order, runs = _only_towards(wanted, order)
-    zeroed = zeros_of(order, wanted, collect, arrived)
+    zeroed = zeros_of(order, wanted, collect, cotangents)
     pop = arrived.pop
     for node in order:
         g = pop(node, None)
@@ -269,10 +267,12 @@ def _walk_towards(
                 continue
         if g is not None or node.foreign:
             step = node.step
-            if step is not None and not (careful and node.op.kind in CHOSEN):
-                step(node, g, arrived, gone)
-            else:
+            if step is None:
                 _step(node, g, arrived, gone, careful)
+            elif careful:
+                node.careful(node, g, arrived, gone)
+            else:
+                step(node, g, arrived, gone)
             if branches and node.masks:
                 careful = True
 
@@ -283,7 +283,7 @@ def _step(node: Node, g: Any, arrived: dict[Node, Any], gone: Freed | None, care
     if saved.__class__ is Freed:
         _refuse_again(node)
     try:
-        pulled = _unrecorded(node, g) if node.foreign else _pulled(node, g)
+        pulled = _pulled(node, g)
     except (TypeError, AttributeError):
         _refuse_freed_meanwhile(node)
         raise
@@ -310,16 +310,6 @@ def _pulled(node: Node, g: Any) -> tuple[Any, ...]:
     places: list[Any] = [None] * len(node.edges)
     places[only] = node.pull(node, g)
     return tuple(places)
-
-
-def _unrecorded(node: Node, g: Any) -> tuple[Any, ...]:
-    """What the user's own backward gives, which a plain pass does not record."""
-    before = current()
-    restore(before.recording(False, before.inference))
-    try:
-        return _pulled(node, g)
-    finally:
-        restore(before)
 
 
 def _waits(
@@ -352,7 +342,7 @@ def _walk(
         if accumulates:
             runs.update(captures)
     waits = _waits(order, roots, None if wanted is None else captures)
-    zeroed = zeros_of(order, wanted, collect, arrived)
+    zeroed = zeros_of(order, wanted, collect, arrived.values())
     to_leaf = None if accumulates else wanted
     branches, careful = mode.branches, False
     passing = Pass(order)

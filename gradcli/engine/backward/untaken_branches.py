@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.graph.node import Node
+from gradcli.engine.record.rule_compiler import assemble
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.ops.comparison import all_finite
 from gradcli.ops.dims import normal_dims
@@ -23,24 +24,36 @@ CHOSEN = frozenset(("elementwise", "bilinear", "reduction", "general"))
 
 def taken(node: Node, g: Any, pulled: tuple[Any, ...]) -> tuple[Any, ...]:
     """The cotangents ``pulled`` by a node, 0 wherever only zeros of ``g`` lead."""
-    found = list(pulled)
-    for i, r in enumerate(pulled):
-        if r is None:
-            continue
-        raw = _raw(r)
-        if all_finite(raw):
-            continue
-        finite = np.isfinite(raw)
-        if finite.all():  # though their squares are not
-            continue
-        if node.op.kind == "bilinear" and not node.op.entrywise:
-            found[i] = _product(node, i, g, r)
-            continue
-        idle = _idle(node, g, raw.shape)
-        if idle is not None:
-            # Only where 0 met inf or NaN: a cotangent that is 0 by chance has its own derivative.
-            found[i] = _choose(~finite & idle, 0.0, r)
-    return tuple(found)
+    return tuple(
+        r if r is None or all_finite(_raw(r)) else _mended(node, i, g, r)
+        for i, r in enumerate(pulled)
+    )
+
+
+def _mended(node: Node, i: int, g: Any, r: Any) -> Any:
+    """The cotangent ``r`` of input ``i``, not all of it finite, as ``taken`` gives it."""
+    raw = _raw(r)
+    finite = np.isfinite(raw)
+    if finite.all():  # though their squares are not
+        return r
+    if node.op.kind == "bilinear" and not node.op.entrywise:
+        return _product(node, i, g, r)
+    idle = _idle(node, g, raw.shape)
+    # Only where 0 met inf or NaN: a cotangent that is 0 by chance has its own derivative.
+    return r if idle is None else _choose(~finite & idle, 0.0, r)
+
+
+def careful_step(node: Node, g: Any, arrived: dict[Node, Any], gone: Any) -> None:
+    """``Node.careful`` of a class that has none yet: it is written out, and does the step."""
+    cls: Any = node.__class__
+    step = cls.step
+    if cls.op.kind in CHOSEN:
+        step = assemble(cls.op, cls.numbers, cls.is_complex, careful=_mended)[1]
+    cls.careful = staticmethod(step)
+    step(node, g, arrived, gone)
+
+
+Node.careful = staticmethod(careful_step)
 
 
 def _raw(value: Any) -> Any:

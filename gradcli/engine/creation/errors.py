@@ -154,6 +154,12 @@ def negative(name: str, shape: Sequence[int]) -> RuntimeFault:
     return RuntimeFault("E0303", f"a size cannot be negative: {wrong}", torch=said)
 
 
+def too_large(shape: Sequence[int]) -> RuntimeFault:
+    """The error of more bytes than a number of 64 bits counts."""
+    said = f"Storage size calculation overflowed with sizes={list(shape)}"
+    return RuntimeFault("E0303", said)
+
+
 def no_tensor(name: str, value: Any) -> TypeFault:
     """The error of ``zeros_like`` and kin for what is no tensor."""
     return TypeFault(

@@ -8,6 +8,7 @@ Every size is charged against the memory budget before anything is allocated.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from gradcli.engine.dtypes import DType, dtype_of, to_dtype
 from gradcli.engine.record.composite import by_element
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
-from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
+from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS, refuse_derivative
 
@@ -138,8 +139,11 @@ def sizes_of(sizes: tuple[Any, ...], name: str = "") -> tuple[int, ...]:
             shape.append(n.__index__())
         except (AttributeError, TypeError):
             raise words.no_size(name, given, n) from None
-    if shape and min(shape) < 0:
-        raise words.negative(name, shape)
+    if shape and (min(shape) < 1 or math.prod(shape) >> 59):
+        if min(shape) < 0:
+            raise words.negative(name, shape)
+        if math.prod(n or 1 for n in shape) >> 59:
+            raise words.too_large(shape)
     return tuple(shape)
 
 
@@ -173,6 +177,18 @@ def finish(array: Any, dtype: DType, requires_grad: bool, device: Any = None) ->
     if device is not None:
         out = out.to(device=device)
     return out if requires_grad is False else requiring(out, requires_grad)
+
+
+_KINDS = ("bool", "int", "float", "complex")
+
+
+def refuse_kinds(kinds: str, kernel: str, dtype: DType) -> None:
+    """Raise UnwrittenFault (E0309) for a dtype of ``kinds``, by the name of PyTorch's kernel."""
+    if _KINDS[dtype.kind] in kinds:
+        raise UnwrittenFault(
+            "E0309", f'"{kernel}" not implemented for {dtype.scalar_name!r}',
+            help="give another dtype",
+        )  # fmt: skip
 
 
 def full(
@@ -229,6 +245,16 @@ def arange(
         start, end = 0, start
     refuse_derivative("arange", start=start, end=end, step=step)
     start, end, step = (v.item() if isinstance(v, Tensor) else v for v in (start, end, step))
+    whole = all(isinstance(v, int) for v in (start, end, step))
+    target = (
+        (dtypes.int64 if whole else dtypes.get_default_dtype())
+        if dtype is None
+        else to_dtype(dtype)
+    )
+    if not math.isfinite(start) or not math.isfinite(end):
+        raise RuntimeFault("E0303", f"unsupported range: {start} -> {end}")
+    if target is dtypes.int64:
+        start, end, step = int(start), int(end), int(step)
     if step == 0 or (end - start) * step < 0:
         raise RuntimeFault(
             "E0303",
@@ -237,19 +263,14 @@ def arange(
             else "step must be nonzero",
             help=f"from {start} to {end} needs a {'positive' if end > start else 'negative'} step",
         )
-    whole = all(isinstance(v, int) for v in (start, end, step))
-    target = (
-        (dtypes.int64 if whole else dtypes.get_default_dtype())
-        if dtype is None
-        else to_dtype(dtype)
-    )
-    charge_shape((max(0, -(-(end - start) // step)),), target.itemsize)
-    if target.kind == 2:
-        count = math.ceil((end - start) / step)
-        # NumPy's arange adds up a step that was rounded: of -1, 1, 0.1 it makes no 0.
-        numbers = start + step * np.arange(count)
-    else:
-        numbers = np.arange(start, end, step)
+    refuse_kinds("bool complex", "arange_cpu", target)
+    count = -((start - end) // step) if target is dtypes.int64 else math.ceil((end - start) / step)
+    sizes_of((count,))
+    charge_shape((count,), target.itemsize)
+    if target.kind < 2:
+        start, step = int(start), int(step)
+    # NumPy's arange adds up a step that was rounded: of -1, 1, 0.1 it makes no 0.
+    numbers = start + step * np.arange(count)
     return finish(numbers.astype(target.numpy), target, requires_grad, device)
 
 
@@ -335,10 +356,16 @@ def linspace(
     refuse_derivative("linspace", start=start, end=end)
     (count,) = sizes_of((steps,), "linspace")
     start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
-    target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
+    target = dtypes.number_dtype(start + end + 0.0) if dtype is None else to_dtype(dtype)
+    refuse_kinds("bool", "linspace_cpu", target)
     charge_shape((count,), target.itemsize)
-    numbers = np.linspace(start, end, count).astype(target.numpy)
+    numbers = np.linspace(*_bounds(start, end, target), count).astype(target.numpy)
     return finish(numbers, target, requires_grad, device)
+
+
+def _bounds(start: Any, end: Any, target: DType) -> tuple[Any, Any]:
+    """Both bounds in the dtype of the numbers between them: 4.3 of whole ones is 4."""
+    return (int(start), int(end)) if target.kind < 2 else (start, end)
 
 
 @by_element
@@ -348,15 +375,37 @@ def logspace(
 ) -> Tensor:  # fmt: skip
     """``steps`` numbers from ``base**start`` to ``base**end``, evenly spaced in their logarithm."""
     refuse_derivative("logspace", base=base)
-    powers = linspace(start, end, steps, dtype="float64").array
     target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
+    powers = linspace(*_bounds(start, end, target), steps, dtype="float64").array
     return finish((base**powers).astype(target.numpy), target, requires_grad, device)
+
+
+def memory_order(x: Any) -> list[int]:
+    """The dimensions of a tensor as its entries lie in memory, in which PyTorch fills it."""
+    steps = x.own_array().strides if isinstance(x, Plain) else ()
+    if not steps or 0 in steps:  # an expanded one has no order of its own
+        return list(range(len(x.shape)))
+    return sorted(range(len(steps)), key=lambda d: -steps[d])
+
+
+def laid(draw: Callable[[tuple[int, ...]], Tensor], x: Any) -> Tensor:
+    """What ``draw`` gives for the shape of ``x``, drawn in the order of its memory."""
+    order = memory_order(x)
+    if order == sorted(order):
+        return draw(tuple(x.shape))
+    numbers = draw(tuple(x.shape[d] for d in order))
+    back = np.argsort(order).tolist()
+    if isinstance(numbers, Plain):
+        return wrap(numbers.array.transpose(back), numbers.dtype)  # of its own, and no view
+    result: Tensor = numbers.permute(*back)
+    return result
 
 
 def like(make: Any, drawn: bool = False) -> Any:
     """The form of a creator that takes a tensor for the shape and the dtype: ``ones_like``.
 
-    What is ``drawn`` in a batch is as ``vmap`` says of random numbers, not a batch itself.
+    It lies in memory as ``input`` does. What is ``drawn`` in a batch is as ``vmap`` says of random
+    numbers, not a batch itself.
     """
 
     def create(
@@ -369,11 +418,14 @@ def like(make: Any, drawn: bool = False) -> Any:
                 named["device"] = device
                 return input.__gradcli_like__(create, *value, dtype=dtype, **named)
             raise words.no_tensor(create.__name__, input)
-        kept = input.dtype if dtype is None else dtype
-        return make(
-            tuple(input.shape), *value, dtype=kept, requires_grad=requires_grad, device=device,
-            **named,
-        )  # fmt: skip
+        named.update(dtype=input.dtype if dtype is None else dtype, device=device)
+
+        def of(shape: tuple[int, ...]) -> Tensor:
+            return make(shape, *value, **named)  # type: ignore[no-any-return]
+
+        rows = getattr(memory_format, "name", "") == "contiguous_format"
+        made = of(tuple(input.shape)) if rows else laid(of, input)
+        return requiring(made, True) if requires_grad else made
 
     create.__name__ = f"{make.__name__}_like"
     create.__doc__ = f"``{make.__name__}`` with the shape and the dtype of ``input``."
@@ -442,6 +494,8 @@ class _Typed(type):
             return zeros(*data, dtype=cls.dtype)
         if len(data) == 1 and isinstance(data[0], Size):
             return zeros(data[0], dtype=cls.dtype)
+        if len(data) > 1:
+            raise TypeFault("E0302", f"{cls.__name__} takes data or sizes, got {len(data)} values")
         return tensor(data[0] if data else [], dtype=cls.dtype)
 
     def __instancecheck__(cls, value: Any) -> bool:

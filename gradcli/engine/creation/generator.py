@@ -18,7 +18,7 @@ import numpy as np
 
 from gradcli.engine.dtypes import CPU, uint8
 from gradcli.engine.tensor.tensor import wrap
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import RuntimeFault, ValueFault
 
 
 def fused(a: Any, b: Any, c: Any) -> Any:
@@ -169,9 +169,14 @@ class Generator:
 
     def manual_seed(self, seed: int) -> Generator:
         """Start afresh: the same seed gives the same numbers."""
+        if not isinstance(seed, int):
+            said = f"manual_seed expected a long, but got {type(seed).__name__}"
+            raise RuntimeFault("E0303", said)
+        if not -(1 << 63) <= seed < 1 << 64:
+            raise ValueFault("E0303", "Overflow when unpacking long long")
         with _alone:
             self.bits._legacy_seeding(seed & 0xFFFFFFFF)
-            self.started = seed
+            self.started = seed % (1 << 64)
             self.waiting: float | None = None
         return self
 
@@ -193,7 +198,7 @@ class Generator:
         with _alone:
             state, started, waiting = self.bits.state["state"], self.started, self.waiting
         parts = (
-            state["key"].astype(np.uint32), np.array([state["pos"], started], np.int64),
+            state["key"].astype(np.uint32), np.array([state["pos"], started], np.uint64),
             np.array([math.nan if waiting is None else waiting], np.float64),
         )  # fmt: skip
         return wrap(np.concatenate([part.view(np.uint8) for part in parts]), uint8)
@@ -203,7 +208,7 @@ class Generator:
         array = np.ascontiguousarray(new_state.array)
         if array.dtype != np.uint8 or array.shape != (624 * 4 + 24,):
             raise RuntimeFault("E0303", "expected a state that get_state() gave")
-        place, started = array[-24:-8].view(np.int64).tolist()
+        place, started = array[-24:-8].view(np.uint64).tolist()
         (waiting,) = array[-8:].view(np.float64).tolist()
         if not 0 <= place <= 624:  # NumPy would read beyond the words
             raise RuntimeFault("E0303", "expected a state that get_state() gave")
@@ -244,30 +249,41 @@ class Generator:
     def normal(self, count: int, wide: bool, mean: float = 0.0, std: float = 1.0) -> np.ndarray:
         """Numbers of that mean and standard deviation: float64 where ``wide``, else float32."""
         if count < BLOCK:
-            with _alone:
-                found = np.array([self._one() for _ in range(count)], np.float64)
-        else:
-            with _alone:
-                found = self.uniform(count, wide)
-                last = self.uniform(BLOCK, wide) if count % BLOCK else None
-            box_muller(found[: count - count % BLOCK])
-            if last is not None:
-                box_muller(last)
-                found[-BLOCK:] = last
+            return self.normals_in_pairs(count, wide, mean, std)
+        with _alone:
+            found = self.uniform(count, wide)
+            last = self.uniform(BLOCK, wide) if count % BLOCK else None
+        box_muller(found[: count - count % BLOCK])
+        if last is not None:
+            box_muller(last)
+            found[-BLOCK:] = last
+        return self._scaled(found, wide, mean, std)
+
+    @staticmethod
+    def _scaled(found: np.ndarray, wide: bool, mean: float, std: float) -> np.ndarray:
         if mean or std != 1:
-            for start in range(0, count, _PIECE):
+            for start in range(0, found.size, _PIECE):
                 piece = found[start : start + _PIECE]
                 piece[:] = fused(piece, std, mean)
         return found if wide else found.astype(np.float32, copy=False)
 
-    def _one(self) -> float:
-        if self.waiting is not None:
-            value, self.waiting = self.waiting, None
-            return value
-        angle, size = self.uniform(2, True).tolist()
-        radius, angle = math.sqrt(-2.0 * math.log1p(-size)), 2.0 * math.pi * angle
-        self.waiting = radius * math.sin(angle)
-        return radius * math.cos(angle)
+    def normals_in_pairs(
+        self, count: int, wide: bool, mean: float = 0.0, std: float = 1.0
+    ) -> np.ndarray:
+        """Normal numbers as PyTorch draws few, or entries apart in memory: two of two uniform ones.
+
+        The second of a pair waits for the next call.
+        """
+        if not count:
+            return np.empty(0, np.float64 if wide else np.float32)
+        with _alone:
+            first = [] if self.waiting is None else [self.waiting]
+            angle, size = self.uniform(2 * ((count - len(first) + 1) // 2), True).reshape(-1, 2).T
+            radius, angle = np.sqrt(-2.0 * np.log1p(-size)), 2.0 * np.pi * angle
+            pairs = np.stack([radius * np.cos(angle), radius * np.sin(angle)], 1)
+            found = np.concatenate([first, pairs.reshape(-1)])
+            self.waiting = float(found[count]) if found.size > count else None
+        return self._scaled(found[:count], wide, mean, std)
 
     def integers(self, low: int, high: int, count: int) -> np.ndarray:
         """Whole numbers from ``low`` up to but without ``high``."""
@@ -299,7 +315,7 @@ _later: int | None = None  # the seed to start from once a number is asked for
 def manual_seed(seed: int) -> Any:
     """Start the random numbers afresh: the same seed gives the same numbers, PyTorch's."""
     global _generator
-    _generator = found = Generator(seed=seed)
+    _generator = found = Generator(seed=int(seed))
     return found
 
 

@@ -18,7 +18,16 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.creation import generator as random
-from gradcli.engine.creation.factories import finish, like, requiring, shape_of, sizes_of
+from gradcli.engine.creation.factories import (
+    finish,
+    laid,
+    like,
+    memory_order,
+    refuse_kinds,
+    requiring,
+    shape_of,
+    sizes_of,
+)
 from gradcli.engine.creation.generator import manual_seed as manual_seed
 from gradcli.engine.dtypes import DType, float32, float64, int64, to_dtype
 from gradcli.engine.grad_mode import no_grad
@@ -37,13 +46,14 @@ def drawn(
     requires_grad: bool = False, device: Any = None,
 ) -> Tensor:  # fmt: skip
     """Numbers by a method of Generator: ``"uniform"`` from and to, ``"normal"`` of mean and std."""
+    refuse_kinds("bool int", _KERNELS[draw], target)
 
     def make(shape: tuple[Any, ...]) -> Tensor:
         charge_shape(shape)
         source = generator or random.generator()
         if target.is_complex:  # both parts are drawn, of half the variance each
             given = of or (0.0, 1.0)
-            parts = (given[0], given[1] * math.sqrt(0.5)) if draw == "normal" else given
+            parts = given if draw == "uniform" else (given[0], given[1] * math.sqrt(0.5))
             pairs = getattr(source, draw)(2 * math.prod(shape), target.itemsize > 8, *parts)
             numbers = pairs.view(target.numpy)
         else:
@@ -53,6 +63,10 @@ def drawn(
         )
 
     return _made(make, shape)
+
+
+_KERNELS = dict.fromkeys(("normal", "normals_in_pairs"), "normal_kernel_cpu")
+_KERNELS["uniform"] = "check_uniform_bounds"
 
 
 def _made(make: Callable[[tuple[Any, ...]], Tensor], shape: tuple[Any, ...]) -> Tensor:
@@ -132,15 +146,18 @@ def normal(
     has one.
     """
     _refuse_same(mean, std)
+    for given in (mean, std):
+        if isinstance(given, Tensor):
+            refuse_kinds("bool int", "normal_kernel_cpu", given.dtype)
     if isinstance(std, Tensor) and (_numbers_of(std.detach()) < 0).any():
         raise RuntimeFault("E0304", "normal expects all elements of std >= 0.0")
     if not isinstance(std, Tensor) and std < 0:
         raise RuntimeFault("E0304", f"normal expects std >= 0.0, but found std {std}")
     if isinstance(mean, Tensor) or isinstance(std, Tensor):
-        both = mean + std
+        both = (mean + std).to((mean if isinstance(mean, Tensor) else std).dtype)
         with no_grad():
             unit = randn(tuple(both.shape), dtype=both.dtype, device=device, generator=generator)
-            out = unit * std + mean
+            out = (unit * std + mean).to(both.dtype)
         form = 1 + isinstance(std, Tensor) + (isinstance(mean, Tensor) and isinstance(std, Tensor))
         out = _from(both, out, f"NormalBackward{form}")
     else:
@@ -174,12 +191,22 @@ def randint(
     if not isinstance(size, tuple | list):
         raise not_a("tuple of ints", "randint", "size", 2, size, "write randint(0, 10, (2, 3))")
     target = dtypes.int64 if dtype is None else to_dtype(dtype)
+    if target.is_complex:
+        raise RuntimeFault(
+            "E0309", "check_random_bounds handles only integral, floating-point and boolean types"
+        )
+    if not (isinstance(low, int) and isinstance(high, int)):
+        raise not_a("int", "randint", "high", 1, high)
     if high <= low:
         raise RuntimeFault(
             "E0303",
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}",
             help="write randint(0, 10, (2, 3))",
         )
+    least, most = _limits(target)
+    for bound, name in ((low, "from"), (high - 1, "to - 1")):
+        if not least <= bound <= most:
+            raise RuntimeFault("E0303", f"{name} is out of bounds for {target.c_name}")
 
     def make(shape: tuple[Any, ...]) -> Tensor:
         charge_shape(shape)
@@ -190,12 +217,25 @@ def randint(
     return _made(make, sizes_of((tuple(size),)))
 
 
+def _limits(dtype: DType) -> tuple[float, float]:
+    """The least and the largest finite number of a dtype."""
+    if not dtype.kind:
+        return 0, 1
+    info = np.iinfo(dtype.numpy) if dtype.kind == 1 else np.finfo(dtype.numpy)
+    return info.min, info.max
+
+
 def randperm(
     n: int, *, dtype: Any = None, requires_grad: bool = False, device: Any = None,
     generator: Any = None,
 ) -> Tensor:  # fmt: skip
     """The whole numbers below ``n`` in a random order."""
     target = dtypes.int64 if dtype is None else to_dtype(dtype)
+    refuse_kinds("bool complex", "randperm", target)
+    if n > _limits(target)[1]:
+        raise RuntimeFault(
+            "E0303", f"value cannot be converted to type {target.name}_t without overflow"
+        )
 
     def make(shape: tuple[Any, ...]) -> Tensor:
         charge_shape(shape)
@@ -217,8 +257,11 @@ def randint_like(
     """Random whole numbers in the shape and the dtype of ``input``, as ``randint`` draws them."""
     low, high = (0, low) if high is None else (low, high)
     kept = input.dtype if dtype is None else dtype
-    shape = tuple(input.shape)
-    return randint(low, high, shape, dtype=kept, requires_grad=requires_grad, device=device)
+
+    def draw(shape: tuple[int, ...]) -> Tensor:
+        return randint(low, high, shape, dtype=kept, requires_grad=requires_grad, device=device)
+
+    return laid(draw, input)
 
 
 # ---- Choices -------------------------------------------------------------------------------------
@@ -234,9 +277,16 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
         >>> gradcli.bernoulli(gradcli.tensor([0.0, 1.0]))
         tensor([0., 1.])
     """
+    _refuse_same(input, p)
+    return _bernoulli(input, p, generator)
+
+
+def _bernoulli(input: Tensor, p: Any, generator: Any) -> Tensor:
+    if p is None:
+        refuse_kinds("bool int complex", "bernoulli_tensor_cpu_p_", input.dtype)
+    refuse_kinds("complex", "bernoulli_scalar_cpu_", input.dtype)
     chance: Any = input.detach() if p is None else p
     one = not isinstance(chance, Tensor)
-    _refuse_same(input if p is None else p)
     low = high = chance if one else 0
     if not one and (known := _numbers_of(chance)).numel():
         low, high = known.min().item(), known.max().item()
@@ -262,6 +312,8 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
         >>> gradcli.poisson(gradcli.zeros(2))
         tensor([0., 0.])
     """
+
+    refuse_kinds("bool int complex", "poisson_cpu", input.dtype)
 
     def counts(rates: np.ndarray) -> np.ndarray:
         if not np.all(rates >= 0):
@@ -322,7 +374,16 @@ def multinomial(
         >>> gradcli.multinomial(gradcli.tensor([0.0, 1.0, 0.0]), 1)
         tensor([1])
     """
-    places = input.shape[-1] if len(input.shape) else 0
+    if not 0 < len(input.shape) < 3:
+        raise RuntimeFault("E0304", "prob_dist must be 1 or 2 dim")
+    if input.dtype.kind != 2:
+        raise RuntimeFault(
+            "E0309",
+            "multinomial only supports floating-point dtypes for input, got: "
+            f"{input.dtype.scalar_name}",
+            help="write weights.float()",
+        )
+    places = input.shape[-1]
     if num_samples < 1:
         raise RuntimeFault("E0304", "cannot sample n_sample <= 0 samples")
     if not replacement and num_samples > places:
@@ -349,20 +410,14 @@ def multinomial(
             chosen = [np.searchsorted(h, u) for h, u in zip(heights, numbers, strict=True)]
             return np.reshape(np.array(chosen, np.int64), (*rows, num_samples))
         waits = (-np.log1p(-source.uniform(weights.size, True))).astype(weights.dtype)
-        waits = waits.reshape(weights.shape)
+        order = np.argsort([-step for step in weights.strides], kind="stable")  # as it lies
+        waits = waits.reshape([weights.shape[d] for d in order]).transpose(np.argsort(order))
         with np.errstate(divide="ignore", invalid="ignore"):
             np.divide(weights, waits, out=waits)
-        order = np.argsort(np.negative(waits, out=waits), -1, kind="stable")[..., :num_samples]
-        return order.astype(np.int64)
+        best = np.argsort(np.negative(waits, out=waits), -1, kind="stable")[..., :num_samples]
+        return np.asarray(best, np.int64)
 
     return _chosen(places_of, input, int64)
-
-
-def _waits(shape: tuple[Any, ...], rate: float, dtype: DType, generator: Any) -> Tensor:
-    """Exponentially distributed numbers."""
-    numbers = rand(shape, dtype=float64, generator=generator)
-    result: Tensor = (-(-numbers).log1p() / rate).to(dtype)
-    return result
 
 
 # ---- Methods that write in place -----------------------------------------------------------------
@@ -374,14 +429,43 @@ def _numbers(name: str, *values: Any) -> None:
             raise TypeFault("E0303", f"{name} needs numbers, got a {type(value).__name__}")
 
 
+def _above_zero(name: str, what: str, value: Any) -> None:
+    if not value > 0:
+        raise RuntimeFault("E0304", f"{name} expects {what} > 0.0, but found {what}={value:g}")
+
+
+def _continuous(name: str, shown: str, dtype: DType) -> None:
+    if dtype.kind != 2:
+        raise RuntimeFault(
+            "E0309",
+            f"{name} distribution is a continuous probability distribution. dtype must be a "
+            f"floating point but you specified {shown}",
+        )
+
+
 def uniform_(self: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Any = None) -> Tensor:
     """Write uniform numbers in [low, high)."""
     _numbers("uniform_", low, high)
-    if low > high:
-        said = f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}"
-        raise RuntimeFault("E0304", said)
-    shape = tuple(self.shape)
-    return self.copy_(drawn("uniform", shape, self.dtype, generator, low, high))
+    if self.dtype.kind > 1:
+        most = _limits(self.dtype)[1]
+        for bound, name in ((low, "from"), (high, "to")):
+            if not abs(bound) <= most:
+                raise RuntimeFault("E0304", f"{name} is out of bounds for {self.dtype.c_name}")
+        said = f"found from={low} > to={high}"
+        if low > high:
+            raise RuntimeFault(
+                "E0304", f"uniform_ expects to return a [from, to) range, but {said}"
+            )
+        if high - low > most:
+            raise RuntimeFault(
+                "E0304",
+                f"uniform_ expects to-from <= std::numeric_limits<{self.dtype.scalar_name}>::max(),"
+                f" but found to={high:g} and from={low:g} which result in to-from to exceed the "
+                "limit",
+            )
+    return self.copy_(
+        laid(lambda shape: drawn("uniform", shape, self.dtype, generator, low, high), self)
+    )
 
 
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
@@ -389,43 +473,60 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any
     _numbers("normal_", mean, std)
     if std < 0:
         raise RuntimeFault("E0304", f"normal expects std >= 0.0, but found std {std}")
-    shape = tuple(self.shape)
-    return self.copy_(drawn("normal", shape, self.dtype, generator, mean, std))
+    together = not isinstance(self, Plain) or self.own_array().flags.c_contiguous
+    draw = "normal" if together else "normals_in_pairs"
+    return self.copy_(
+        laid(lambda shape: drawn(draw, shape, self.dtype, generator, mean, std), self)
+    )
 
 
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     """Write 1 with probability ``p``, else 0."""
-    return self.copy_(bernoulli(self, p, generator=generator))
+    _refuse_same(p)
+    order = memory_order(self)
+    if isinstance(p, Tensor) and order != sorted(order):
+        p = p.expand(self.shape).permute(*order)
+    return self.copy_(laid(lambda shape: _bernoulli(self.new_empty(shape), p, generator), self))
+
+
+def _uniform(self: Tensor, generator: Any) -> Tensor:
+    """Uniform numbers of float64 that are to become those of another distribution."""
+    return laid(lambda shape: rand(shape, dtype=float64, generator=generator), self)
 
 
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> Tensor:
     """Write exponentially distributed numbers of rate ``lambd``."""
-    return self.copy_(_waits(tuple(self.shape), lambd, self.dtype, generator))
+    _continuous("Exponential", self.dtype.scalar_name, self.dtype)
+    _above_zero("exponential_", "lambda", lambd)
+    return self.copy_(-(-_uniform(self, generator)).log1p() / lambd)
 
 
 def cauchy_(
     self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None
 ) -> Tensor:
     """Write numbers of the Cauchy distribution."""
-    numbers = rand(tuple(self.shape), dtype=float64, generator=generator)
-    return self.copy_((math.pi * (numbers - 0.5)).tan() * sigma + median)
+    _continuous("Cauchy", self.dtype.c_name, self.dtype)
+    _above_zero("cauchy_", "sigma", sigma)
+    return self.copy_((math.pi * (_uniform(self, generator) - 0.5)).tan() * sigma + median)
 
 
 def log_normal_(
     self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Any = None
 ) -> Tensor:
     """Write numbers whose logarithm is normal."""
-    shape = tuple(self.shape)
-    return self.copy_(drawn("normal", shape, self.dtype, generator, mean, std).exp())
+    refuse_kinds("bool int complex", "log_normal_cpu", self.dtype)
+    _above_zero("log_normal_", "std", std)
+    of = "normals_in_pairs", float64, generator, mean, std
+    return self.copy_(laid(lambda shape: drawn(of[0], shape, *of[1:]), self).exp())
 
 
 def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
     """Write how many trials of probability ``p`` it takes until one succeeds."""
     _numbers("geometric_", p)
+    refuse_kinds("bool complex", "geometric_cpu", self.dtype)
     if not 0 < p < 1:
         raise RuntimeFault("E0304", f"geometric_ expects p to be in (0, 1), but got p={p}")
-    numbers = rand(tuple(self.shape), dtype=float64, generator=generator)
-    return self.copy_((numbers.log() / math.log1p(-p)).ceil())
+    return self.copy_((_uniform(self, generator).log() / math.log1p(-p)).ceil())
 
 
 def random_(
@@ -436,10 +537,14 @@ def random_(
     Without bounds: any that the element type holds, for floats any that it holds exactly.
     """
     if low is None:
+        refuse_kinds("complex", "random_kernel_cpu", self.dtype)
         high = _WHOLE.get(self.dtype.name) or np.iinfo(self.dtype.numpy).max + 1
     if high is None:
         low, high = 0, low
-    return self.copy_(randint(low or 0, high, tuple(self.shape), generator=generator))
+    of = low or 0, high
+    return self.copy_(
+        laid(lambda shape: randint(*of, shape, dtype=self.dtype, generator=generator), self)
+    )
 
 
 _WHOLE = {"float16": 2**11 + 1, "float32": 2**24 + 1, "float64": 2**53 + 1, "bool": 2}
@@ -469,8 +574,9 @@ def seed() -> int:
     return random.generator().manual_seed(random.system_seed()).initial_seed()
 
 
-IN_PLACE = (
+METHODS = (
     uniform_, normal_, bernoulli_, exponential_, cauchy_, log_normal_, random_, geometric_,
+    bernoulli, multinomial,
 )  # fmt: skip
-for _method in (*IN_PLACE, bernoulli, multinomial):
+for _method in METHODS:
     setattr(Tensor, _method.__name__, _method)

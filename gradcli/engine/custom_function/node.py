@@ -20,7 +20,7 @@ from gradcli.engine.graph.node import EMPTY, Cotangents, Node, Part, next_number
 from gradcli.engine.graph.view_edges import FUNCTION, Severed
 from gradcli.engine.record.apply import share_memory
 from gradcli.engine.record.cotangents import cast
-from gradcli.engine.record.inplace import check_writable, keep_on, take_into_base
+from gradcli.engine.record.inplace import check_writable, edge_before_write, keep_on, take_into_base
 from gradcli.engine.source_location import mark, warn
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, TypeFault
@@ -41,6 +41,7 @@ class FunctionNode(Node):
     def __init__(
         self, definition: Any, ctx: Context, edges: tuple[Any, ...], arguments: tuple[Any, ...]
     ) -> None:
+        mode.foreign = True
         self.definition = definition
         self.ctx = ctx
         self.edges = edges
@@ -251,6 +252,12 @@ def call(
     outputs = list(result) if isinstance(result, tuple) else [result]
     node = None
     if recording:
+        if ctx._gradcli_dirty and mode.watching:  # past the hooks of a view that was written to
+            dirty = {id(t) for t in ctx._gradcli_dirty}
+            edges = tuple(
+                edge_before_write(t) if id(t) in dirty else e
+                for e, t in zip(edges, tensors, strict=True)
+            )
         node = FunctionNode(definition, ctx, edges, tuple(isinstance(a, Tensor) for a in args))
         ctx._gradcli_node = weakref.ref(node)
     outputs = _wrapped(node, ctx, outputs, tensors, definition)

@@ -8,9 +8,10 @@ passes over one graph, so that a node there stops the inner pass and lets the ou
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
-from gradcli.engine.grad_mode import mode, transformed
+from gradcli.engine.grad_mode import Transform, mode, transformed
 from gradcli.engine.graph.node import EMPTY, Node, Part, next_number
 
 
@@ -38,20 +39,22 @@ class LevelDetach(Node):
         return (None if node.ends & getattr(mode.passing, "wanted", set()) else g,)
 
 
-def level_of(edge: Node) -> tuple[set[Any], set[Any]]:
-    """What the innermost reverse transform that ``edge`` belongs to differentiates by, and all
-    nodes behind ``edge``."""
+def made_by(edge: Node) -> Transform | None:
+    """The innermost transform inside of which a value was computed, but for those that map."""
+    own = (t for t in reversed(transformed.by) if t.since is not None and edge.seq > t.since)
+    return next(own, None)
+
+
+def ends_of(transform: Transform, edge: Node) -> tuple[set[Any], set[Any]]:
+    """What a reverse transform differentiates by of what is behind ``edge``, and all of that."""
     behind, work = {edge}, [edge]
     while work:
         nodes = [e for e in work.pop().edges if e is not None and e not in behind]
         behind.update(nodes)
         work += nodes
-    for transform in reversed(transformed.by):
-        if transform.level is None:
-            ends = {end for a in transform.arguments for end in _edges(a)} & behind
-            if ends:
-                return ends, behind
-    return set(), behind
+    since, own = transform.since, transform.level is None
+    leaves = (e for a in transform.arguments for e in _edges(a) if own and e.seq > since)
+    return behind.intersection(leaves), behind
 
 
 def _edges(value: Any) -> list[Any]:
@@ -68,11 +71,29 @@ def _edges(value: Any) -> list[Any]:
 
 
 def detached(edge: Node | None) -> LevelDetach | None:
-    """The edge of a value that leaves the innermost graph: None where there is no other one."""
-    if edge is None or not transformed.by:
+    """The edge of a value that leaves the innermost graph: None where there is no other one.
+
+    A value of no transform, or of one around the innermost, leaves the graph of its own.
+    """
+    if edge is None or not transformed.by or (transform := made_by(edge)) is None:
         return None
-    ends, behind = level_of(edge)
-    if not ends or not any(n.leaf and n not in ends for n in behind):
+    ends, behind = ends_of(transform, edge)
+    if not any(n.leaf and n not in ends for n in behind):
         return None
     mode.watching = True  # a pass is known to its nodes
     return LevelDetach(edge, ends)
+
+
+def recorded_inside(level: int, edge: Node | None) -> bool:
+    """Whether the graph of a value with this edge is one that is made inside of ``level``.
+
+    The value that PyTorch has there is around the one of the level, whose own graph is not to be
+    seen. True where no transform that is running has this level.
+    """
+    if edge is None:
+        return True
+    inner = itertools.takewhile(lambda t: t.level != level, reversed(transformed.by))
+    within = list(inner)
+    return len(within) == len(transformed.by) or any(
+        ends_of(t, edge)[0] for t in within if t.since is not None and t.level is None
+    )

@@ -20,13 +20,14 @@ import itertools
 import weakref
 from _thread import RLock
 from collections.abc import Callable
+from sys import _getframe
 from types import CodeType
 from typing import Any
 
 from gradcli.engine.dtypes import CPU, DType
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.torch_names import dressed, shown_edges, shown_name
-from gradcli.engine.source_location import Placed, here, of, told
+from gradcli.engine.source_location import Placed, here, noted, of, outside, told
 from gradcli.ops.errors import RuntimeFault
 
 next_number = itertools.count().__next__
@@ -95,6 +96,7 @@ class Node:
     op: Any  # an Operator, or a Part of what no operator made
     pull: Callable[[Any, Any], Any]
     step: Callable[..., None] | None = None  # written out for operators
+    careful: Callable[..., None]  # that which looks for branches not taken, where there is a step
     only: int | None = None  # the one input that is a tensor: pull returns its cotangent alone
     masks = False  # chooses between branches
     number = 0  # which output of its function this is
@@ -116,7 +118,11 @@ class Node:
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """The nodes that the inputs came from, with output numbers; (None, 0) for constants."""
         edges = shown_edges(self)
-        return tuple((None, 0) if e is None else (dressed(e.origin), e.number) for e in edges)
+        ends = (None if e is None else e.origin for e in edges)
+        return tuple(
+            (None, 0) if n is None else (dressed(n), e.number)
+            for n, e in zip(ends, edges, strict=True)
+        )
 
     def port(self, number: int) -> Node:
         """The graph's edge for output ``number``: this node, or one Output of several."""
@@ -154,14 +160,14 @@ class Node:
             extra = more(self)
         return extra.params.setdefault("metadata", {})
 
-    def register_hook(self, hook: Callable[..., Any]) -> Handle:
+    def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(grad_inputs, grad_outputs)`` after this node ran.
 
         The hook may replace grad_inputs.
         """
         return hooked(self, "post_hooks", hook)
 
-    def register_prehook(self, hook: Callable[..., Any]) -> Handle:
+    def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(grad_outputs)`` before this node runs; it may replace them."""
         return hooked(self, "pre_hooks", hook)
 
@@ -207,7 +213,7 @@ class AccumulateGrad(Node):
         """PyTorch's name of it, which alone is C++'s."""
         return "torch::autograd::AccumulateGrad"
 
-    def register_hook(self, hook: Callable[..., Any]) -> Handle:
+    def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook((), grad_outputs)`` after the gradient was added."""
         return hooked(self, "node_hooks", hook)
 
@@ -272,7 +278,7 @@ class Output(Node):
         return self.node.name()
 
 
-class Handle:
+class RemovableHandle:
     """Removes a registered hook; also usable in ``with``."""
 
     __slots__ = ("hooks", "id")
@@ -288,14 +294,17 @@ class Handle:
         """Take the hook away; a second call does nothing."""
         self.hooks.pop(self.id, None)
 
-    def __enter__(self) -> Handle:
+    def __enter__(self) -> RemovableHandle:
         return self
 
     def __exit__(self, *exc: object) -> None:
         self.remove()
 
 
-def hooked(node: Node, kind: str, hook: Callable[..., Any]) -> Handle:
+RemovableHandle.__module__ = "gradcli.utils.hooks"  # what type(x) shows: where users find it
+
+
+def hooked(node: Node, kind: str, hook: Callable[..., Any]) -> RemovableHandle:
     """Register a hook among those of ``kind``, a name in Extra."""
     with sharing:
         extra = more(node)
@@ -303,7 +312,7 @@ def hooked(node: Node, kind: str, hook: Callable[..., Any]) -> Handle:
         if hooks is None:
             hooks = {}
             setattr(extra, kind, hooks)
-    return Handle(hooks, hook)
+    return RemovableHandle(hooks, hook)
 
 
 def more(node: Node) -> Extra:
@@ -334,12 +343,13 @@ class Lasting(tuple[Any, ...]):
 
 
 class Freed:
-    """``Node.saved`` after a backward pass let go of the values: it knows which pass."""
+    """``Node.saved`` after a backward pass let go of the values: it knows where that was begun."""
 
-    __slots__ = ("place",)
+    __slots__ = ("code", "lasti")
 
     def __init__(self) -> None:
-        self.place = here()
+        frame = outside(_getframe(3))
+        self.code, self.lasti = frame.f_code, frame.f_lasti
 
     def __bool__(self) -> bool:
         return False
@@ -359,7 +369,7 @@ def freed(node: Node) -> RuntimeFault:
         "to backward through the graph a second time or if you need to access saved tensors after "
         "calling backward.",
     )
-    return told(fault, saved=of(node), freed=node.saved.place)
+    return told(fault, saved=of(node), freed=noted(node.saved))
 
 
 def verify(node: Node, place: int, value: Any) -> None:

@@ -30,7 +30,7 @@ def refuse_captured(target: Any) -> None:
         if any(_same_memory(target, t, own=True) for t in transform.arguments):
             return
         function = transform.function
-        if function is not None and any(_same_memory(target, t) for t in _captured(function)):
+        if function is not None and any(_same_memory(target, t) for t in captured(function)):
             raise RuntimeFault(
                 "E0412",
                 "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to "
@@ -54,7 +54,7 @@ def _same_memory(target: Any, other: Any, own: bool = False) -> bool:
     return meta.base is other or (meta.version is its.version and not own)
 
 
-def _captured(function: Any) -> Iterator[Any]:
+def captured(function: Any) -> Iterator[Any]:
     """The tensors, and what stands for one, that a function can reach by its names.
 
     Not those in lists and dicts: the function may have put them there itself.

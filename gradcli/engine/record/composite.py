@@ -31,8 +31,9 @@ def called(value: Any, name: str, *inputs: Any, leads: Any = None) -> Any:
     an input to which the gradient still leads where the slope does not change with it: see
     ``piecewise_linear``.
     """
-    if isinstance(value, Plain) and not value.is_leaf:
-        params = more(value.edge).params
+    edge = value.edge if isinstance(value, Plain) else None
+    if edge is not None and not edge.leaf:
+        params = more(edge).params
         params["called"] = name
         if name in _HOLDS_PLACES:
             runs_once(value)
@@ -40,7 +41,7 @@ def called(value: Any, name: str, *inputs: Any, leads: Any = None) -> Any:
             params["backward"] = f"{name[:-1]}Backward0", leads.edge
         if inputs:
             params["called_on"] = tuple(
-                None if i is None else i.edge for i in inputs if i is None or isinstance(i, Plain)
+                [None if i is None else i.edge for i in inputs if i is None or isinstance(i, Plain)]
             )
     return value
 
@@ -94,22 +95,29 @@ def of_no_batch(function: Any) -> Any:
 
     @functools.wraps(function)
     def call(*args: Any, **options: Any) -> Any:
-        for value in args:
-            inner = value
-            while inner.__class__ is not Tensor and hasattr(inner, "content"):
-                if inner.batch and function.__annotations__["return"] == "bool":
-                    raise RuntimeFault(
-                        "E0414",
-                        f"vmap: Batching rule not implemented for aten::{function.__name__}, whose "
-                        "result is no tensor",
-                        help="(x == y).all() is a result for each element",
-                    )
-                if inner.batch:
-                    raise dynamic_shape(f"{function.__name__}()")
-                inner = inner.content
-        return function(*args, **options)
+        return function(*(_of_no_batch(function, a) for a in args), **options)
 
     return call
+
+
+def _of_no_batch(function: Any, value: Any) -> Any:
+    """``value``, or any of its batch where all are the same: see ``Batched.alike``."""
+    inner = value
+    while inner.__class__ is not Tensor and hasattr(inner, "content"):
+        if not inner.batch:
+            inner = inner.content
+            continue
+        value = inner = inner.alike()
+        if value is None and function.__annotations__["return"] == "bool":
+            raise RuntimeFault(
+                "E0414",
+                f"vmap: Batching rule not implemented for aten::{function.__name__}, whose "
+                "result is no tensor",
+                help="(x == y).all() is a result for each element",
+            )
+        if value is None:
+            raise dynamic_shape(f"{function.__name__}()")
+    return value
 
 
 def dynamic_shape(what: str) -> RuntimeFault:

@@ -74,7 +74,8 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
     if result.edge is not None and any(saved is old for saved in result.edge.saved or ()):
         # The rule reads what the target was: keep that, outside the memory written to.
         old.array = old.own_array().copy()
-        old.meta = None
+        then, old.meta = old.meta.version.number, Meta()
+        old.meta.version.number = then
     if result.dtype is not target.dtype:
         name = None if result.edge is None else result.edge.name()
         result = result.to(target.dtype)
@@ -310,12 +311,12 @@ def _refuse_overlap(written: Any, read: Any, apart: bool = False) -> None:
 
 
 def _overlaps() -> RuntimeFault:
-    return RuntimeFault(
-        "E0409",
+    said = (
         "unsupported operation: some elements of the input tensor and the written-to tensor refer "
-        "to a single memory location.",
-        help="Please clone() the tensor before performing the operation.",
+        "to a single memory location."
     )
+    cure = "Please clone() the tensor before performing the operation."
+    return RuntimeFault("E0409", said, help=cure, torch=f"{said} {cure}")
 
 
 def _same_places(a: Any, b: Any) -> bool:
@@ -344,12 +345,12 @@ def _in_graph(*values: Any) -> bool:
 
 
 def _written_twice() -> RuntimeFault:
-    return RuntimeFault(
-        "E0409",
+    said = (
         "unsupported operation: more than one element of the written-to tensor refers to a "
-        "single memory location",
-        help="Please clone() the tensor before performing the operation.",
+        "single memory location"
     )
+    cure = "Please clone() the tensor before performing the operation."
+    return RuntimeFault("E0409", said, help=cure, torch=f"{said}. {cure}")
 
 
 def _before_write(target: Tensor, one_number: bool = False, index: Any = None) -> Tensor:

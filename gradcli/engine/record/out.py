@@ -1,13 +1,8 @@
-"""``out=``: the result of any function written into a tensor that is given, by PyTorch's rules.
-
-NumPy's names of parameters as well, ``axis`` for ``dim``: both are arguments of every function.
-"""
+"""``out=``: the result of any function written into a tensor that is given, by PyTorch's rules."""
 
 from __future__ import annotations
 
-import functools
 import inspect
-import warnings
 from collections.abc import Callable
 from types import NoneType
 from typing import Any
@@ -15,9 +10,11 @@ from typing import Any
 from gradcli.engine.grad_mode import current, no_grad
 from gradcli.engine.record.apply import NUMBERS
 from gradcli.engine.record.inplace import overlap
+from gradcli.engine.record.numpy_names import renamed
+from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.conj_view import in_memory
 from gradcli.engine.tensor.tensor import Plain, Tensor
-from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
+from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, UnwrittenFault
 from gradcli.ops.operator import Operator
 from gradcli.ops.torch_messages import not_a
 
@@ -93,55 +90,21 @@ def _write(target: Tensor, part: Tensor) -> None:
         target.copy_(part)
         return
     if target.numel():
-        warnings.warn(
+        warn(
             "An output with one or more elements was resized since it had shape "
             f"{list(target.shape)}, which does not match the required output shape "
-            f"{list(part.shape)}. Give an out of that shape, or an empty one.",
-            UserWarning,
-            stacklevel=5,
+            f"{list(part.shape)}. Give an out of that shape, or an empty one."
         )
     target.array = in_memory(target, part.array.astype(target.dtype.numpy))
 
 
-_NUMPY = {
-    "axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input", "x1": "input", "x2": "other",
-}  # fmt: skip
-"""NumPy's names of parameters, which PyTorch takes too, and its own."""
-
-
-def _parameters(function: Callable[..., Any]) -> frozenset[str]:
-    """The names that a function takes, below what wraps it; none where it takes any."""
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    if code is None or code.co_flags & inspect.CO_VARKEYWORDS:
-        return frozenset()
-    return frozenset(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
-
-
-def _renamed(options: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
-    """``options`` by the names that are ``known``."""
-    return {n if n in known else _NUMPY.get(n, n): v for n, v in options.items()}
-
-
-def with_numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``function`` that takes ``axis`` for ``dim`` too; itself where it does so already."""
-    known = _parameters(function)
-    if "dim" not in known or "axis" in known:
-        return function
-
-    @functools.wraps(function)
-    def call(*args: Any, **options: Any) -> Any:
-        if options and not options.keys() <= known:
-            options = _renamed(options, known)
-        return function(*args, **options)
-
-    return call
-
-
-def _place(fault: AttributeError, args: tuple[Any, ...]) -> int | None:
-    """Which argument stood where a tensor is wanted and has none of its attributes."""
-    plain = (*NUMBERS, str, NoneType)
-    found = (i for i, v in enumerate(args) if v is fault.obj and v.__class__ in plain)
-    return next(found, None)
+def _misplaced(made: Any, fault: AttributeError, args: tuple[Any, ...]) -> Fault | None:
+    """The error of an argument that stood where a tensor is wanted and has no attribute of one."""
+    for place, value in enumerate(args):
+        if value is fault.obj and value.__class__ in (*NUMBERS, str, NoneType):
+            names = inspect.unwrap(made).__code__.co_varnames
+            return not_a("Tensor", made.__name__, names[place], place + 1, value)
+    return None
 
 
 def with_out(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -149,22 +112,25 @@ def with_out(function: Callable[..., Any]) -> Callable[..., Any]:
     code = getattr(function, "__code__", None)
     if code is not None and "out" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
         return function
-    known = _parameters(function)
 
     def call(*args: Any, out: Any = None, **options: Any) -> Any:
-        if known and options and not options.keys() <= known:
-            options = _renamed(options, known)
+        wrong: Fault | None = None
+        own: Any = None
         try:
             if out is None:
                 return function(*args, **options)
             return into(out, function, args, options)
         except AttributeError as fault:
-            place = _place(fault, args)
-            if place is None:
+            wrong = _misplaced(made, fault, args)
+            if wrong is None:
                 raise
-            names = inspect.unwrap(function).__code__.co_varnames
-            value = args[place]
-        raise not_a("Tensor", made.__name__, names[place], place + 1, value)
+        except TypeError:
+            own = renamed(function, options)
+            if own is None:
+                raise
+        if wrong is not None:
+            raise wrong
+        return call(*args, out=out, **own)
 
     made: Any = call
     named: Any = function

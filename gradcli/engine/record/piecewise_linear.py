@@ -68,15 +68,15 @@ NOWHERE = Zeros()
 
 def zeros_of(
     order: Iterable[Node], wanted: Any, collect: Callable[[Sequence[Node]], list[Node]],
-    arrived: dict[Node, Any],
+    cotangents: Iterable[Any],
 ) -> Zeros:  # fmt: skip
-    """Those of a pass that begins with ``arrived``."""
+    """Those of a pass that begins with ``cotangents``."""
     if not PiecewiseLinearBackward.made:
         return NOWHERE
     ends = [node.edges[1] for node in order if isinstance(node, PiecewiseLinearBackward)]
     if not ends:
         return NOWHERE
     found = Zeros(n for n in collect(ends) if n.leaf or (wanted is not None and n in wanted))
-    like = next((g for g in arrived.values() if not isinstance(g, Cotangents)), np.zeros(()))
+    like = next((g for g in cotangents if not isinstance(g, Cotangents)), np.zeros(()))
     found.like = like.array if isinstance(like, Tensor) else like
     return found

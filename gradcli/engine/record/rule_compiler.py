@@ -8,6 +8,7 @@ backward pass runs no loop over names. ``pull_recorded`` reads the same rules wi
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from gradcli.engine.dtypes import DType
@@ -16,6 +17,7 @@ from gradcli.engine.graph.node import Freed, Node, Part, freed, verify
 from gradcli.engine.record.cotangents import cast, fit
 from gradcli.engine.record.piecewise_linear import leading
 from gradcli.engine.record.saved_values import saved_properties
+from gradcli.ops.comparison import all_finite
 from gradcli.ops.operator import Operator, is_number
 from gradcli.ops.read import on_arrays
 
@@ -31,9 +33,10 @@ def node_class(op: Operator, numbers: tuple[bool, ...], is_complex: bool = False
         if masks:  # before anyone can have a node of the class
             mode.branches = True
         if op.variadic:
-            pull, step = _variadic_pull, None
+            rule: Any = op.rules[0]
+            pull, step = partial(_variadic_pull, on_arrays(rule)), None
         else:
-            pull, step = _assemble(op, numbers, is_complex)
+            pull, step = assemble(op, numbers, is_complex)
         found = type(
             op.grad_name,
             (Node,),
@@ -55,8 +58,12 @@ def node_class(op: Operator, numbers: tuple[bool, ...], is_complex: bool = False
     return found
 
 
-def _assemble(op: Operator, numbers: tuple[bool, ...], is_complex: bool) -> tuple[Any, ...]:
+def assemble(
+    op: Operator, numbers: tuple[bool, ...], is_complex: bool, careful: Any = None
+) -> tuple[Any, ...]:
     """Write out ``pull`` and ``step`` for one operator: its rules applied to its saved arrays.
+
+    ``careful(node, i, g, r)`` mends a cotangent that is not finite: see ``untaken_branches``.
 
     ``pull(node, g)`` gives the inputs' cotangents, ``step(node, g, arrived, gone)`` does all that a
     pass does with a node when nobody looks on. Each operator having its own text lets the
@@ -82,6 +89,7 @@ def _assemble(op: Operator, numbers: tuple[bool, ...], is_complex: bool) -> tupl
             if gone is not None and saved: node.saved = gone
     """
     scope = _scope(op, numbers, on_arrays)
+    scope.update(careful=careful, all_finite=all_finite)
     terms = _terms(op, numbers, is_complex, tensors=False)
     unpacks, checks = _reading(op, numbers)
     several = numbers.count(False) > 1
@@ -108,6 +116,8 @@ def _assemble(op: Operator, numbers: tuple[bool, ...], is_complex: bool) -> tupl
             lines.append(f"    if e{i} is not None:")
             pad = "        "
         lines.append(f"{pad}r = {term}")
+        if careful is not None:
+            lines.append(f"{pad}if not all_finite(r): r = careful(node, {i}, g, r)")
         if not op.entrywise:
             lines.append(f"{pad}if r.shape != e{i}.shape: r = fit(r, e{i}.shape)")
         elif several:  # its cotangents have the result's shape: see the operators' tests
@@ -221,13 +231,13 @@ def _term(op: Operator, i: int, numbers: tuple[bool, ...], is_complex: bool, ten
     return f"conj({term})" if turned else term
 
 
-def _variadic_pull(node: Node, g: Any) -> tuple[Any, ...]:
-    rule, names = node.op.rules[0], node.op.reads[0]
+def _variadic_pull(rule: Any, node: Node, g: Any) -> tuple[Any, ...]:
+    names = node.op.reads[0]
     given = dict(node.extra.params, g=g, shapes=node.extra.shapes)
     pulled = []
     for i, edge in enumerate(node.edges):
         given["index"] = i
-        pulled.append(None if edge is None else rule(*(given[n] for n in names)))
+        pulled.append(None if edge is None else rule(*[given[n] for n in names]))
     return tuple(pulled)
 
 
@@ -242,7 +252,7 @@ def pull_recorded(node: Node, g: Any, wrap: Callable[[Any, DType, Node], Any]) -
         pulled = node.pull(node, g)
         return pulled if node.only is None else (pulled,)
     if op.variadic:
-        return _variadic_pull(node, g)
+        return _variadic_pull(op.rules[0], node, g)
     cls: Any = node.__class__
     pull = cls.pull_recorded
     if pull is None:  # few operators are differentiated twice: written out when one is

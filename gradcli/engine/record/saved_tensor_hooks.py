@@ -171,6 +171,7 @@ class SavedTensor:
         if self._packed() is not None:
             raise RuntimeFault("E0407", f"{which} whose hooks have already been set is forbidden")
         node, value = self.node, self._value()
+        mode.watching = True
         packed = PackedTensor(value, self.edge, (pack_hook, unpack_hook))
         if not hasattr(node.saved, "entries"):
             node.saved = Packed.of(node.saved)

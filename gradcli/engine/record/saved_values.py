@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.dtypes import dtype_of
-from gradcli.engine.graph.node import Freed, Node, freed, verify
+from gradcli.engine.graph.node import Freed, Node, freed, more, verify
 from gradcli.engine.graph.torch_names import facts_of, shown_name
 from gradcli.engine.record.saved_tensor_hooks import SavedTensor
+from gradcli.engine.tensor.storage import Meta
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.operator import Operator, is_number
 
@@ -55,9 +56,13 @@ def by_name(name: str, node: Node) -> Any:
     if node.saved.__class__ is Freed:
         raise freed(node)
     if word == _result(node.op):
-        if node.extra is not None and node.extra.out_meta is not None:
-            verify(node, -1, node.extra.out_meta)
-        return wrap(node.saved[-1], node.dtype, node)
+        extra = more(node)
+        if extra.out_meta is None:
+            extra.out_meta = Meta()
+        verify(node, -1, extra.out_meta)
+        result = wrap(node.saved[-1], node.dtype, node)
+        result.meta = Meta(extra.out_meta.version)
+        return result
     always = facts_of(node).get("saved", {})
     if word in always:
         return always[word]

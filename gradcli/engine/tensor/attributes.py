@@ -104,7 +104,7 @@ class Facts:
         """Whether the numbers are in the memory of a GPU."""
         return not isinstance(self.array, np.ndarray | np.generic)
 
-    is_sparse = False
+    is_sparse = property(lambda self: False, doc="Whether entries are stored sparsely: never.")
 
     def get_device(self) -> int:
         """The number of the GPU, -1 for the CPU."""

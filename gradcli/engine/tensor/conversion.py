@@ -17,6 +17,15 @@ from gradcli.ops import OPERATORS
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
 
 
+def no_array() -> RuntimeFault:
+    """The error of asking for the array of a value of a transform."""
+    return RuntimeFault(
+        "E0412",
+        "Cannot access data pointer of Tensor that doesn't have storage",
+        help="compute with tensors; a custom Function's forward may use arrays",
+    )
+
+
 def _as(name: str, dtype: Any) -> Any:
     def method(self: Any, memory_format: Any = None) -> Any:
         return self.to(dtype)
@@ -47,6 +56,7 @@ class Conversions:
 
         Takes a dtype, a device, both, or another tensor to be like.
         """
+        first = True  # of two flags the second is ``copy``
         for given in wanted:
             if isinstance(given, Conversions):
                 dtype = given.dtype
@@ -56,6 +66,8 @@ class Conversions:
                 device = given
             elif not isinstance(given, bool):
                 dtype = given
+            else:
+                copy, first = copy if first else given, False
         if device is not None and str(device) != str(self.device):
             return _no_device(str(device))
         if isinstance(dtype, str) and not dtypes.is_name(dtype):
@@ -67,6 +79,8 @@ class Conversions:
 
     def type(self, dtype: Any = None) -> Any:
         """The same as ``to``; without a dtype, the name of this tensor's type."""
+        if isinstance(dtype, type) and issubclass(dtype, Conversions):
+            dtype = dtypes.get_default_dtype()
         if dtype is not None:
             return self.to(dtype)
         return f"gradcli.{self.dtype.scalar_name}Tensor"
@@ -133,8 +147,11 @@ class Numbers:
         """The array, sharing memory. Raises RuntimeFault (E0404) for a tensor in the graph.
 
         ``force`` gives the array of such a tensor too, as does the absence of recording: under
-        ``no_grad`` and in the forward of a custom function.
+        ``no_grad`` and in the forward of a custom function. Raises RuntimeFault (E0412) where it
+        is recorded inside a transform that differentiates, which could not see what becomes of it.
         """
+        if transformed.by and mode.grad and any(t.since is not None for t in transformed.by):
+            raise no_array()
         if self.edge is not None and not force and mode.grad:
             raise RuntimeFault(
                 "E0404",

@@ -25,12 +25,12 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import current, mode, refuse_in_transform, transformed
-from gradcli.engine.graph.level_detach import detached, level_of
+from gradcli.engine.graph.level_detach import detached, ends_of, made_by
 from gradcli.engine.graph.node import (
     AccumulateGrad,
-    Handle,
     Kept,
     Node,
+    RemovableHandle,
     hooked,
     keeps_result,
     more,
@@ -42,7 +42,7 @@ from gradcli.engine.tensor.attributes import Facts
 from gradcli.engine.tensor.conversion import Conversions, Numbers
 from gradcli.engine.tensor.storage import InferenceMeta, Meta, Slots
 from gradcli.ops import OPERATORS
-from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
+from gradcli.ops.errors import AttributeFault, RuntimeFault, TypeFault, UnwrittenFault
 
 _new = object.__new__
 _GRAD_DTYPE = "_gradcli_grad_dtype"
@@ -73,14 +73,25 @@ def _not_a_leaf(wanted: bool) -> RuntimeFault:
 
 
 def _within(hook: Callable[..., Any], edge: Node) -> Callable[..., Any]:
-    """``hook`` on what the innermost reverse transform differentiates: in its own passes alone.
+    """``hook`` on a value of a reverse transform: in its own passes alone.
 
     Those of a transform around it go through the same graph, but never met the hook's tensor.
     """
-    ends, _ = level_of(edge)
-    if ends:
-        return lambda g: hook(g) if ends & getattr(mode.passing, "wanted", set()) else None
-    return hook
+    transform = made_by(edge)
+    if transform is None:
+        return hook
+    ends, _ = ends_of(transform, edge)
+    if not ends:
+        raise _no_hook()
+    return lambda g: hook(g) if ends & getattr(mode.passing, "wanted", set()) else None
+
+
+def _no_hook() -> RuntimeFault:
+    return RuntimeFault(
+        "E0404",
+        "cannot register a hook on a tensor that doesn't require gradient",
+        help="start from a leaf with requires_grad=True",
+    )
 
 
 def _is_plain(value: Any) -> bool:
@@ -149,7 +160,15 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         """The node that made this tensor; None for a leaf."""
         return None if self.is_leaf else dressed(self.edge.origin)
 
-    _grad_fn = grad_fn
+    @property
+    def _grad_fn(self) -> Node | None:
+        return self.grad_fn
+
+    @_grad_fn.setter
+    def _grad_fn(self, value: None) -> None:
+        if value is not None:
+            raise RuntimeFault("E0404", "_grad_fn can be only set to None")
+        self.detach_()
 
     @property
     def grad(self) -> Tensor | None:
@@ -328,7 +347,10 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                     meta = Meta()
                     edge = self.edge
                     if edge is not None and keeps_result(edge):
-                        more(edge).out_meta = meta
+                        extra = more(edge)
+                        if extra.out_meta is not None:  # of who asked for the saved result
+                            meta.version = extra.out_meta.version
+                        extra.out_meta = meta
                     self.meta = meta
         result: Meta = self.meta
         return result
@@ -496,14 +518,10 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         """Whether ``retain_grad()`` keeps this non-leaf's gradient."""
         return self.meta is not None and self.meta.kept is not None
 
-    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Handle:
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
         """Call ``hook(grad)`` when the gradient is known; a returned tensor replaces it."""
         if self.edge is None:
-            raise RuntimeFault(
-                "E0404",
-                "cannot register a hook on a tensor that doesn't require gradient",
-                help="start from a leaf with requires_grad=True",
-            )
+            raise _no_hook()
         return hooked(self.edge, "hooks", _within(hook, self.edge) if transformed.by else hook)
 
     @property
@@ -523,7 +541,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
             with sharing:
                 more(self.edge).hooks = hooks
 
-    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Call ``hook(leaf)`` after backward has added to this leaf's ``grad``."""
         if self.edge is None:
             raise RuntimeFault(
@@ -544,7 +562,10 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
             raise UnwrittenFault("E0412", "Cannot access storage of a value of a transform")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
-        """A leaf of its own with the same numbers, and the same gradient."""
+        """A leaf of its own with the same numbers, and the same gradient.
+
+        What shares memory and is copied in one call shares memory again.
+        """
         self._refuse_copy()
         if not self.is_leaf:
             raise RuntimeFault(
@@ -558,7 +579,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 "https://github.com/pytorch/pytorch/pull/103001",
             )
         out = _new(type(self))
-        out.array, out.dtype, out.edge = np.array(self.array)[()], self.dtype, None
+        out.array, out.dtype, out.edge = _twin(self.array, memo), self.dtype, None
         out.meta = InferenceMeta() if current().inference else None
         if self.requires_grad:
             out.edge = AccumulateGrad(out)
@@ -577,6 +598,18 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         return (*made, self.__dict__) if self.__dict__ else made
 
 
+def _twin(array: Any, memo: dict[int, Any]) -> Any:
+    """A copy of ``array``, within the one copy of its memory that ``memo`` holds."""
+    whole = array
+    while isinstance(getattr(whole, "base", None), np.ndarray):
+        whole = whole.base
+    if not isinstance(whole, np.ndarray) or not (whole.flags.forc and whole.flags.aligned):
+        return np.array(array)[()]
+    _, copied = memo.setdefault(id(whole), (whole, whole.ravel("A").view(np.uint8).copy()))
+    start = array.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
+    return np.ndarray(array.shape, array.dtype, copied, start, array.strides)
+
+
 def _unpickled(kind: Any, array: np.ndarray, requires_grad: bool) -> Tensor:
     """The tensor, parameter or buffer that an array was pickled for."""
     out = wrap(array if array.ndim else array[()], dtypes.dtype_of(array))
@@ -589,8 +622,10 @@ def _unpickled(kind: Any, array: np.ndarray, requires_grad: bool) -> Tensor:
     return out.requires_grad_(requires_grad)
 
 
-def _kept(name: str) -> Callable[[Tensor], None]:
+def _kept(name: str, read: property) -> Callable[[Tensor], None]:
     def delete(self: Tensor) -> None:
+        if read.fset is None:
+            raise AttributeFault("E0404", f"attribute {name!r} of a tensor is not writable")
         raise RuntimeFault("E0404", f"cannot delete attribute {name!r} of a tensor")
 
     return delete
@@ -601,7 +636,7 @@ def _kept(name: str) -> Callable[[Tensor], None]:
 for _name in dir(Tensor):
     _read = getattr(Tensor, _name)
     if isinstance(_read, property) and _read.fdel is None:
-        setattr(Tensor, _name, _read.deleter(_kept(_name)))
+        setattr(Tensor, _name, _read.deleter(_kept(_name, _read)))
 
 
 def wrap(array: Any, dtype: DType, edge: Node | None = None) -> Tensor:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from gradcli.engine.creation.factories import empty, ones_like, zeros_like
+from gradcli.engine.creation.factories import empty, laid, ones_like, zeros_like
 from gradcli.engine.creation.sampling import bernoulli, rand
 from gradcli.engine.dtypes import float64
 from gradcli.engine.record.composite import called
@@ -92,6 +92,8 @@ def relu6(input: Any, inplace: bool = False) -> Any:
 def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
     """``input`` held between two bounds; its slope at a bound is 0."""
     refuse_derivative("hardtanh", min_val=min_val, max_val=max_val)
+    if min_val > max_val:
+        raise ValueFault("E0304", "min_val cannot be greater than max_val")
     if inplace:
         return _written(hardtanh, input, min_val, max_val)
     if input.dtype.kind < 2:
@@ -174,8 +176,8 @@ def _elu(input: Any, alpha: float, scale: float, inner: float, inplace: bool) ->
 def hardsigmoid(input: Any, inplace: bool = False) -> Any:
     """``x/6 + 1/2`` held between 0 and 1."""
     check_floating(input, "hardsigmoid_cpu")
-    above = _O["where"](input >= 3, 1.0, input / 6.0 + 0.5)
-    out = _O["where"](input <= -3, 0.0, above)
+    held = _O["sign"](input) * 0.5 + 0.5  # NaN stays, without a slope
+    out = _O["where"](_O["abs"](input) < 3, input / 6.0 + 0.5, held)
     out = called(out, "HardsigmoidBackward0", input)
     return input.copy_(out) if inplace else out
 
@@ -217,8 +219,9 @@ def tanhshrink(input: Any) -> Any:
 def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
     """``input`` where it is above the threshold, else ``value``."""
     refuse_derivative("threshold", threshold=threshold, value=value)
+    number = int if input.dtype.kind < 2 else float
     out = called(
-        _O["where"](input <= threshold, float(value), input),
+        _O["where"](input <= number(threshold), number(value), input),
         "ThresholdBackward0",
         input,
         leads=input,
@@ -233,6 +236,10 @@ def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any
 
 def glu(input: Any, dim: int = -1) -> Any:
     """The first half along a dimension times the sigmoid of the second."""
+    if not input.ndim:
+        raise RuntimeFault(
+            "E0301", "glu does not support scalars because halving size must be even"
+        )
     if input.shape[dim] % 2:
         raise RuntimeFault(
             "E0301", f"Halving dimension must be even, but dimension {dim} is size "
@@ -244,12 +251,22 @@ def glu(input: Any, dim: int = -1) -> Any:
 
 def prelu(input: Any, weight: Any) -> Any:
     """``input`` where it is positive, else ``weight * input``: one weight, or one a channel."""
+    if weight.ndim > 1:
+        raise RuntimeFault(
+            "E0301", "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = "
+            f"{weight.ndim}",
+        )  # fmt: skip
+    if weight.dtype is not input.dtype:
+        raise RuntimeFault(
+            "E0309", "prelu: Type promoting not supported. Got "
+            f"{input.dtype.scalar_name} and {weight.dtype.scalar_name}",
+        )  # fmt: skip
     if weight.numel() > 1:
         channels = input.shape[1] if len(input.shape) > 1 else 1
         if weight.numel() != channels:
             raise RuntimeFault(
                 "E0301", "Mismatch of parameter numbers and input channel size. Found parameter "
-                f"numbers = {weight.numel()}, and channel size = {channels}.",
+                f"numbers = {weight.numel()} and channel size = {channels}.",
             )  # fmt: skip
         weight = _O["reshape"](weight, (-1,) + (1,) * (len(input.shape) - 2))
     else:
@@ -268,6 +285,8 @@ def rrelu(
     inplace: bool = False,
 ) -> Any:  # fmt: skip
     """``leaky_relu`` with a slope drawn for each entry while training, else their mean."""
+    if lower > upper:
+        raise RuntimeFault("E0304", "Lower bound should be less than or equal to the upper bound")
     slope: Any = (lower + upper) / 2
     if training:  # a number is drawn for each entry that needs one, in float64
         below = _O["where"](input > 0, 0, 1).detach().bool()
@@ -298,6 +317,8 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
 
 
 def _channels(input: Any, kept: int) -> tuple:
+    if len(input.shape) < 2:
+        raise RuntimeFault("E0301", "Feature dropout requires at least 2 dimensions in the input")
     return tuple(input.shape[:kept]) + (1,) * (len(input.shape) - kept)
 
 
@@ -335,11 +356,25 @@ def _alpha_dropped(input: Any, p: float, training: bool, inplace: bool, shape: t
     if not training or p == 0:
         return input
     alpha = 1.7580993408473766  # of selu: what its negative side tends to
-    kept = _like(bernoulli(empty(shape, dtype=input.dtype), 1.0 - p), input)
+    kept = _kept(input, p, shape)
     scale = 1.0 / math.sqrt((alpha * alpha * p + 1.0) * (1.0 - p)) if p < 1 else 0.0
     shift = (kept - 1.0) * (alpha * scale) + alpha * scale * p
     out = called(input * (kept * scale) + shift, "AddBackward0", input, None)
     return input.copy_(out) if inplace else out
+
+
+def _kept(input: Any, p: float, shape: tuple) -> Any:
+    """1 with probability ``1 - p``, else 0, in a shape that broadcasts with the input's."""
+    if input.dtype.kind < 2:
+        raise RuntimeFault(
+            "E0309",
+            f"result type Float can't be cast to the desired output type {input.dtype.scalar_name}",
+        )
+
+    def draw(shape: tuple) -> Any:
+        return _like(bernoulli(empty(shape, dtype=input.dtype), 1.0 - p), input)
+
+    return laid(draw, input) if shape == tuple(input.shape) else draw(shape)
 
 
 def _dropped(input: Any, p: float, training: bool, inplace: bool, shape: tuple) -> Any:
@@ -347,7 +382,7 @@ def _dropped(input: Any, p: float, training: bool, inplace: bool, shape: tuple) 
         raise ValueFault("E0304", f"dropout probability has to be between 0 and 1, but got {p}")
     if not training or p == 0:
         return input
-    kept = _like(bernoulli(empty(shape, dtype=input.dtype), 1.0 - p), input)
+    kept = _kept(input, p, shape)
     out = called(input * (kept / (1.0 - p) if p < 1 else kept * 0.0), "MulBackward0", input, None)
     return input.copy_(out) if inplace else out
 

@@ -33,6 +33,12 @@ def scaled_dot_product_attention(
     if enable_gqa:
         heads = query.shape[-3]
         key, value = (repeat_interleave(x, heads // x.shape[-3], -3) for x in (key, value))
+    if attn_mask is not None and attn_mask.dtype.kind == 1:
+        raise RuntimeFault(
+            "E0309", "Expected attn_mask dtype to be bool or float or to match query dtype, but "
+            f"got attn_mask.dtype: {attn_mask.dtype.c_name} and  query.dtype: {query.dtype.c_name} "
+            "instead.",
+        )  # fmt: skip
     factor = 1.0 / math.sqrt(query.shape[-1]) if scale is None else scale
     scores = _O["matmul"](query, _O["mT"](key)) * factor
     if is_causal:

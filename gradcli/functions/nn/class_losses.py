@@ -38,10 +38,12 @@ def nll_loss(
     classes = target if input.ndim > 1 else target.reshape(1)
     expected = (rows.shape[0], *rows.shape[2:])
     if tuple(classes.shape) != expected:
-        raise ValueFault(
+        raise RuntimeFault(
             "E0301", f"Expected target size {list(expected)}, got {list(classes.shape)}",
             help="the target has a class number for each row",
         )  # fmt: skip
+    if weight is not None:
+        _check_weight(weight, rows)
     name = "NllLossBackward0" if input.ndim < 3 else "NllLoss2DBackward0"
     safe, kept = _classes(classes, rows.shape[1], ignore_index)
     if safe.__class__ is Tensor and rows.ndim == 2:
@@ -61,6 +63,21 @@ def nll_loss(
         if reduction == "mean":
             return called(loss.sum() / weights.sum(), name, input, leads=input)
     return reduced(loss if input.ndim > 1 else loss.squeeze(0), reduction, name, input, leads=input)
+
+
+def _check_weight(weight: Any, rows: Any) -> None:
+    """Raise RuntimeFault (E0301, E0309) unless there is a weight for each class."""
+    count = rows.shape[1]
+    if tuple(weight.shape) != (count,):
+        raise RuntimeFault(
+            "E0301", f"weight tensor should be defined either for all {count} classes or no "
+            f"classes but got weight tensor of shape: {list(weight.shape)}",
+        )  # fmt: skip
+    if weight.dtype is not rows.dtype:
+        raise RuntimeFault(
+            "E0309", f"expected scalar type {rows.dtype.scalar_name} but found "
+            f"{weight.dtype.scalar_name}",
+        )  # fmt: skip
 
 
 def _classes(classes: Any, count: int, ignored: int) -> tuple[Any, Any]:
@@ -97,6 +114,10 @@ def cross_entropy(
         raise RuntimeFault("E0304", "label_smoothing must be between 0.0 and 1.0. Got: "
                            f"{label_smoothing}")  # fmt: skip
     dim = 1 if input.ndim > 1 else 0
+    if ignore_index >= 0 and target.is_floating_point():
+        raise RuntimeFault("E0304", "ignore_index is not supported for floating point target")
+    if not input.ndim:
+        raise RuntimeFault("E0301", "cross_entropy takes scores of shape (C), (N, C), ...")
     if not (target.dtype.kind == 2 and tuple(target.shape) == tuple(input.shape)):
         check_classes(input, target)
     logs = log_softmax(input, dim)
@@ -141,8 +162,24 @@ def multi_margin_loss(
     """What each wrong class lacks to a margin below the right one."""
     reduction = chosen(size_average, reduce, reduction)
     if p not in (1, 2):
-        raise RuntimeFault("E0304", "only p == 1 and p == 2 supported")
+        raise ValueFault("E0304", "only p == 1 and p == 2 supported")
+    _check_rows(input)
+    count = input.shape[0] if input.ndim > 1 else 1
+    if target.ndim > 1 or target.numel() != count:
+        raise RuntimeFault(
+            "E0301", "multi_margin_loss: target tensor should be 1-D with size equal to the number "
+            f"of input samples (batch size). Expected target size [{count}], but got "
+            f"{list(target.shape)}. Input has shape {list(input.shape)}.",
+        )  # fmt: skip
     check_classes(input, target)
+    classes_count = input.shape[-1] if input.ndim else 1
+    if weight is not None and weight.ndim != 1:
+        raise ValueFault("E0301", "weight must be one-dimensional")
+    if weight is not None and weight.numel() != classes_count:
+        raise RuntimeFault(
+            "E0301", f"inconsistent weight size, expected {classes_count} but got "
+            f"{list(weight.shape)}",
+        )  # fmt: skip
     rows = input if input.ndim > 1 else _O["reshape"](input, (1, -1))
     classes = target.reshape(-1, 1)
     lack = _O["relu"](margin - rows.gather(1, classes) + rows)
@@ -152,6 +189,14 @@ def multi_margin_loss(
     loss = _O["sum"](lack * wrong, 1) / rows.shape[1]
     loss = loss if target.ndim else _O["squeeze"](loss, 0)
     return reduced(loss, reduction, "MultiMarginLossBackward0", input, target)
+
+
+def _check_rows(input: Any) -> None:
+    if len(input.shape) and not input.shape[-1]:
+        raise RuntimeFault(
+            "E0301", "Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
+            f"{list(input.shape)}",
+        )  # fmt: skip
 
 
 def multilabel_margin_loss(
@@ -166,6 +211,12 @@ def multilabel_margin_loss(
         args = (input, target, size_average, reduce, reduction)
         return target.each_of(multilabel_margin_loss, args, {})
     reduction = chosen(size_average, reduce, reduction)
+    _check_rows(input)
+    if target.dtype is not int64:
+        raise RuntimeFault(
+            "E0309", f"expected scalar type Long but found {target.dtype.scalar_name}",
+            help="write target.long()",
+        )  # fmt: skip
     if tuple(input.shape) != tuple(target.shape) or len(input.shape) > 2:
         raise RuntimeFault(
             "E0301", f"inconsistent target size: {list(target.shape)} for input of size: "
@@ -174,6 +225,8 @@ def multilabel_margin_loss(
     rows = _O["reshape"](input, (1,) * (2 - len(input.shape)) + tuple(input.shape))
     n, c = rows.shape
     classes = np.asarray(target.array).reshape(n, c)
+    if classes.size and not -1 <= classes.min() <= classes.max() < c:
+        raise RuntimeFault("E0307", "argument #2 'target' is out of range")
     listed = np.cumprod(classes >= 0, 1).astype(bool)
     held = np.where(listed, classes, 0)
     own = np.zeros((n, c), bool)

@@ -12,7 +12,15 @@ from typing import Any
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions.nn.padding import pad
-from gradcli.functions.nn.windows import Sizes, each, in_each_rank, places, windows
+from gradcli.functions.nn.windows import (
+    Sizes,
+    check_positive,
+    check_sizes,
+    each,
+    in_each_rank,
+    places,
+    windows,
+)
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
 
@@ -43,6 +51,13 @@ def _convolved(
         )  # fmt: skip
     kernel = tuple(weight.shape[2:])
     steps, spread = each(stride, rank, "stride"), each(dilation, rank, "dilation")
+    if not weight.shape[0]:
+        raise RuntimeFault(
+            "E0301", f"Given groups={groups}, expected weight to be at least 1 at dimension 0, but "
+            f"got weight of size {list(weight.shape)} instead",
+        )  # fmt: skip
+    if bias is not None:
+        _check_bias(input, weight, bias, weight.shape[0])
     source, sides = input, sides_of(padding, kernel, spread, rank)
     if min(sides) < 0 or 0 in kernel:
         raise RuntimeFault("E0304", "negative padding and kernels of size 0 are not supported")
@@ -60,10 +75,26 @@ def _convolved(
     return _O["squeeze"](made, 0) if single else made
 
 
+def _check_bias(input: Any, weight: Any, bias: Any, count: int) -> None:
+    """Raise RuntimeFault (E0301, E0309) unless ``bias`` has a number for each channel."""
+    if tuple(bias.shape) != (count,):
+        raise RuntimeFault(
+            "E0301", f"Given weight of size {list(weight.shape)}, expected bias to be "
+            f"1-dimensional with {count} elements, but got bias of size {list(bias.shape)} instead",
+        )  # fmt: skip
+    if bias.dtype is not input.dtype and input.dtype is weight.dtype:
+        raise RuntimeFault(
+            "E0309", f"Input type ({input.dtype.c_name}) and bias type ({bias.dtype.c_name}) "
+            "should be the same",
+        )  # fmt: skip
+
+
 def sides_of(padding: Any, kernel: tuple, dilation: tuple, rank: int) -> list[int]:
     """What to pad before and after each dimension, the last one first."""
     if padding == "valid":
         return [0] * (2 * rank)
+    if isinstance(padding, str) and padding != "same":
+        raise RuntimeFault("E0304", f"Invalid padding string: '{padding}'")
     sides = []
     for i in range(rank - 1, -1, -1):
         if padding == "same":
@@ -112,6 +143,15 @@ def _transposed(
     steps, spread = each(stride, rank, "stride"), each(dilation, rank, "dilation")
     inner, more = each(padding, rank, "padding"), each(output_padding, rank, "output_padding")
     kernel = tuple(weight.shape[2:])
+    check_positive(stride=steps, dilation=spread, groups=(groups,))
+    for name, sizes in (("padding", inner), ("output_padding", more)):
+        if min(sizes) < 0:
+            raise RuntimeFault("E0304", f"negative {name} is not supported")
+    if any(m >= max(s, d) for m, s, d in zip(more, steps, spread, strict=True)):
+        raise RuntimeFault(
+            "E0304", "output padding must be smaller than either stride or dilation, but got "
+            f"output_padding: {more} stride: {steps} dilation: {spread}",
+        )  # fmt: skip
     sides: list[int] = []
     for i in range(rank - 1, -1, -1):
         edge = spread[i] * (kernel[i] - 1) - inner[i]
@@ -120,7 +160,8 @@ def _transposed(
     shape = tuple(turned.shape)
     grouped = _O["reshape"](turned, (groups, shape[0] // groups, *shape[1:]))
     swapped = _O["reshape"](_O["transpose"](grouped, 1, 2), (-1, shape[0] // groups, *shape[2:]))
-    padded = pad(_spread(input, steps), sides)
+    padded = _spread(input, steps)
+    padded = pad(padded, sides) if any(sides) else padded
     made = _convolved(padded, swapped, bias, 1, 0, spread, groups, rank)
     return _O["squeeze"](made, 0) if single else made
 
@@ -145,9 +186,16 @@ conv_transpose1d, conv_transpose2d, conv_transpose3d = _conv_transpose
 def unfold(
     input: Any, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1
 ) -> Any:
-    """The windows of ``(N, C, H, W)`` as columns."""
+    """The windows of ``(N, C, H, W)``, or of ``(C, H, W)``, as columns."""
+    check_sizes("unfold", input, 2)
+    if len(input.shape) == 3:
+        single = unfold(_O["unsqueeze"](input, 0), kernel_size, dilation, padding, stride)
+        return _O["squeeze"](single, 0)
     kernel = each(kernel_size, 2, "kernel_size")
     spread, steps = each(dilation, 2, "dilation"), each(stride, 2, "stride")
+    check_positive(dilation=spread, kernel_size=kernel)
+    if min(each(padding, 2, "padding")) < 0:
+        raise RuntimeFault("E0304", "padding should be non-negative")
     input = pad(input, sides_of(padding, kernel, spread, 2))
     found, out = windows(input, kernel, steps, spread)
     columns = _O["permute"](found, (0, 1, 4, 5, 2, 3))
@@ -155,10 +203,24 @@ def unfold(
     return called(_O["reshape"](columns, shape), "Im2ColBackward0")
 
 
+def _check_shuffled(name: str, input: Any, **factor: int) -> None:
+    if len(input.shape) < 3:
+        raise RuntimeFault(
+            "E0301", f"{name} expects input to have at least 3 dimensions, but got input with "
+            f"{len(input.shape)} dimension(s)",
+        )  # fmt: skip
+    for what, given in factor.items():
+        if given < 1:
+            raise RuntimeFault("E0304", f"{name} expects a positive {what}, but got {given}")
+
+
 def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
     """``(N, C*r*r, H, W)`` as ``(N, C, H*r, W*r)``."""
+    _check_shuffled("pixel_shuffle", input, upscale_factor=upscale_factor)
     *lead, c, h, w = input.shape
     r = upscale_factor
+    if r == 1:
+        return _O["clone"](input)
     if c % (r * r):
         raise RuntimeFault(
             "E0301", f"pixel_shuffle expects its input's 'channel' dimension to be divisible by "
@@ -172,8 +234,11 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
 
 def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
     """``(N, C, H*r, W*r)`` as ``(N, C*r*r, H, W)``: the inverse of ``pixel_shuffle``."""
+    _check_shuffled("pixel_unshuffle", input, downscale_factor=downscale_factor)
     *lead, c, h, w = input.shape
     r = downscale_factor
+    if r == 1:
+        return _O["clone"](input)
     if h % r or w % r:
         raise RuntimeFault(
             "E0301", "pixel_unshuffle expects height and width to be divisible by "
@@ -187,14 +252,16 @@ def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
 
 def channel_shuffle(input: Any, groups: int) -> Any:
     """Channels ``(N, C, ...)`` dealt out: the first of each group, then the second ones."""
+    _check_shuffled("channel_shuffle", input)
     n, c, *rest = input.shape
     if groups < 1 or c % groups:
         raise RuntimeFault(
             "E0301", f"Number of channels must be divisible by groups. Got {c} channels and "
             f"{groups} groups.",
         )  # fmt: skip
-    split = _O["reshape"](input, (n, groups, c // groups, *rest))
     shape = tuple(input.shape)
+    source = _O["clone"](input) if groups in (1, c) else input  # nothing moves: a view is left
+    split = _O["reshape"](source, (n, groups, c // groups, *rest))
     return called(
         _O["reshape"](_O["transpose"](split, 1, 2), shape), "NativeChannelShuffleBackward0"
     )
@@ -208,6 +275,11 @@ def fold(
     kernel, out = each(kernel_size, 2, "kernel_size"), each(output_size, 2, "output_size")
     spread, steps = each(dilation, 2, "dilation"), each(stride, 2, "stride")
     edges = each(padding, 2, "padding")
+    if len(input.shape) not in (2, 3):
+        raise RuntimeFault(
+            "E0301", "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size "
+            f"and non-zero dimensions for input, but got: {list(input.shape)}",
+        )  # fmt: skip
     single = len(input.shape) == 2
     columns = _O["unsqueeze"](input, 0) if single else input
     n, rows, length = columns.shape

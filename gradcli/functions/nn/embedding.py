@@ -12,7 +12,7 @@ from gradcli.engine.record.composite import by_element, called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.ops.dims import whole_number
-from gradcli.ops.errors import AssertionFault, IndexFault, RuntimeFault, ValueFault
+from gradcli.ops.errors import AssertionFault, IndexFault, RuntimeFault, UnwrittenFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import refuse_derivative
 
@@ -59,7 +59,7 @@ def embedding(
         padding_idx = padding_row(padding_idx, weight.shape[0])
         padded = wrap(np.arange(weight.shape[0])[:, None] == padding_idx, bool_)
         rows = _O["where"](padded, _constant(weight), weight)
-    found = rows[input]
+    found = rows[input] if input.shape else _O["clone"](rows[input])  # one row is a view
     if scale_grad_by_freq and found.requires_grad:
         named = np.asarray(input.array)
         often = np.bincount(named.ravel())[named]
@@ -122,7 +122,7 @@ def embedding_bag(
         raise ValueFault("E0304", "max mode does not support scaling the gradient by the frequency")
     if per_sample_weights is not None:
         if mode != "sum":
-            raise ValueFault(
+            raise UnwrittenFault(
                 "E0304", f"per_sample_weights is only supported for mode='sum' (got mode='{mode}')"
             )
         if per_sample_weights.shape != input.shape:

@@ -65,15 +65,26 @@ def layer_norm(
     eps: float = 1e-5,
 ) -> Any:  # fmt: skip
     """Mean 0 and variance 1 over the last dimensions, then ``weight`` and ``bias``."""
+    shape = _last(input, normalized_shape)
+    dims = -1 if len(shape) == 1 else tuple(range(-len(shape), 0))
+    out = _standard(input, dims, eps)
+    return called(_scaled(out, weight, bias), "NativeLayerNormBackward0", input, weight, bias)
+
+
+def _last(input: Any, normalized_shape: Sequence[int]) -> tuple[int, ...]:
+    """``normalized_shape``. Raises RuntimeFault (E0301) unless ``input`` ends in these sizes."""
     shape = tuple(normalized_shape)
+    if not shape:
+        raise RuntimeFault(
+            "E0301", "Expected normalized_shape to be at least 1-dimensional, i.e., containing at "
+            "least one element, but got normalized_shape = []",
+        )  # fmt: skip
     if tuple(input.shape[-len(shape) :]) != shape:
         raise RuntimeFault(
             "E0301", f"Given normalized_shape={list(shape)}, expected input with shape [*, "
             f"{', '.join(map(str, shape))}], but got input of size{list(input.shape)}",
         )  # fmt: skip
-    dims = -1 if len(shape) == 1 else tuple(range(-len(shape), 0))
-    out = _standard(input, dims, eps)
-    return called(_scaled(out, weight, bias), "NativeLayerNormBackward0", input, weight, bias)
+    return shape
 
 
 def _standard(input: Any, dims: int | tuple, eps: float) -> Any:
@@ -93,8 +104,12 @@ def rms_norm(
     input: Any, normalized_shape: Sequence[int], weight: Any = None, eps: float | None = None
 ) -> Any:
     """``input`` over the root of the mean of its squares over the last dimensions."""
-    dims = tuple(range(-len(tuple(normalized_shape)), 0))
+    dims = tuple(range(-len(_last(input, normalized_shape)), 0))
     eps = float(np.finfo(input.dtype.numpy).eps) if eps is None else eps
+    if input.dtype is float16:  # the squares are no halves
+        own = input.to(float32)
+        out = (own * _O["rsqrt"](_O["mean"](own * own, dims, True) + eps)).to(float16)
+        return out if weight is None else out * weight
     out = input * _O["rsqrt"](_O["mean"](input * input, dims, True) + eps)
     return out if weight is None else out * weight
 
@@ -108,6 +123,10 @@ def batch_norm(
     dims = tuple(d for d in range(len(input.shape)) if d != axis)
     shape = (1,) * axis + (input.shape[axis],) + (1,) * (len(input.shape) - 2)
     if training:
+        if eps <= 0:
+            raise ValueFault(
+                "E0304", f"batch_norm eps must be positive during training, but got {eps}"
+            )
         count = input.numel() // max(1, input.shape[axis])
         if count < 2 and input.numel():
             raise ValueFault(
@@ -115,7 +134,7 @@ def batch_norm(
                 f"{input.shape}",
             )  # fmt: skip
         mean, variance = _O["mean"](input, dims, True), _O["var"](input, dims, 0, True)
-        if running_mean is not None:
+        if running_mean is not None and count:
             with no_grad():
                 spread = _O["reshape"](variance, (-1,)) * (count / max(1, count - 1))
                 running_mean.mul_(1 - momentum).add_(momentum * _O["reshape"](mean, (-1,)))
@@ -155,12 +174,22 @@ def group_norm(
     input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5
 ) -> Any:
     """Mean 0 and variance 1 for each group of channels of each sample."""
+    if len(input.shape) < 2:
+        raise RuntimeFault(
+            "E0301", "Expected at least 2 dimensions for input tensor but received "
+            f"{len(input.shape)}",
+        )  # fmt: skip
     if input.shape[1] % num_groups:
         raise RuntimeFault(
             "E0301", "Expected number of channels in input to be divisible by num_groups, but got "
             f"input of shape {list(input.shape)} and num_groups={num_groups}",
         )  # fmt: skip
     each = input.numel() // max(1, input.shape[0] * num_groups)
+    if each * input.shape[0] == 1:
+        raise ValueFault(
+            "E0301", "Expected more than 1 value per channel when training, got input size "
+            f"{list(input.shape)}",
+        )  # fmt: skip
     groups = _O["reshape"](input, (input.shape[0], num_groups, each))
     out = _O["reshape"](_standard(groups, (2,), eps), tuple(input.shape))
     shape = (1, -1) + (1,) * (len(input.shape) - 2)

@@ -18,6 +18,12 @@ def warn_of_sizes(input: Any, target: Any) -> None:
         )
 
 
+def check_weights(input: Any, weight: Any) -> None:
+    """Raise ValueFault (E0301) unless there is a weight for each entry, or none at all."""
+    if weight is not None and tuple(weight.shape) != tuple(input.shape):
+        raise ValueFault("E0301", "Weights and input must have the same size.")
+
+
 def check_probabilities(input: Any, target: Any) -> None:
     """Raise where ``binary_cross_entropy`` is given targets of another shape or dtype.
 
@@ -44,18 +50,15 @@ def check_classes(input: Any, target: Any) -> None:
     """
     if input.dtype.kind < 2:
         raise _not_for_whole(input, "log_softmax_lastdim_kernel_impl")
-    if input.ndim <= 2:
-        if target.ndim > 1:
-            raise RuntimeFault(
-                "E0301", "0D or 1D target tensor expected, multi-target not supported"
-            )
-        if input.ndim == 2 and target.ndim and input.shape[0] != target.shape[0]:
-            raise ValueFault(
-                "E0301",
-                f"Expected input batch_size ({input.shape[0]}) to match target batch_size "
-                f"({target.shape[0]}).",
-                help="the target has a class number for each row",
-            )
+    if input.ndim <= 2 and target.ndim > 1:
+        raise RuntimeFault("E0301", "0D or 1D target tensor expected, multi-target not supported")
+    if input.ndim >= 2 and target.ndim and input.shape[0] != target.shape[0]:
+        raise ValueFault(
+            "E0301",
+            f"Expected input batch_size ({input.shape[0]}) to match target batch_size "
+            f"({target.shape[0]}).",
+            help="the target has a class number for each row",
+        )
     if target.dtype.name not in ("int64", "uint8"):
         raise RuntimeFault(
             "E0309",

@@ -14,7 +14,7 @@ from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions import arithmetic
-from gradcli.functions.nn.loss_checks import check_probabilities, warn_of_sizes
+from gradcli.functions.nn.loss_checks import check_probabilities, check_weights, warn_of_sizes
 from gradcli.ops.errors import RuntimeFault, ValueFault
 
 __all__ = [
@@ -55,6 +55,7 @@ def mse_loss(
     warn_of_sizes(input, target)
     difference = input - target
     square = difference * difference
+    check_weights(input, weight)
     if weight is None:
         return reduced(square, reduction, "MseLossBackward0", input, target)
     loss = weight * square
@@ -71,6 +72,7 @@ def l1_loss(
     reduction = chosen(size_average, reduce, reduction)
     warn_of_sizes(input, target)
     loss = _O["abs"](input - target)
+    check_weights(input, weight)
     if weight is None:
         return reduced(loss, reduction)
     loss = weight * loss
@@ -84,6 +86,7 @@ def huber_loss(
     if delta <= 0:
         raise RuntimeFault("E0304", "huber_loss does not support non-positive values for delta.")
     warn_of_sizes(input, target)
+    check_weights(input, weight)
     difference = input - target
     size = _O["abs"](difference)
     small = 0.5 * difference * difference
@@ -193,7 +196,7 @@ def kl_div(
         _O["xlogy"](target, target) - target * input
     )  # fmt: skip
     if reduction == "batchmean":
-        return _O["sum"](loss) / input.shape[0]
+        return _O["sum"](loss) / (input.shape[0] if len(input.shape) else 1)
     return reduced(loss, reduction)
 
 
@@ -234,6 +237,10 @@ def gaussian_nll_loss(
         raise ValueFault("E0304", "var has negative entry/entries")
     if 0 < len(var.shape) == len(input.shape) - 1 and var.shape == input.shape[:-1]:
         var = _O["unsqueeze"](var, -1)  # a variance for each row
+    elif len(var.shape) != len(input.shape) or any(
+        m not in (1, n) for n, m in zip(input.shape, var.shape, strict=True)
+    ):
+        raise ValueFault("E0301", "var is of incorrect size")
     # The floor under the variance lets no gradient through, as in PyTorch.
     held = _O["where"](var < eps, var - var.detach() + eps, var)
     loss = 0.5 * (_O["log"](held) + (input - target) ** 2 / held)

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import RuntimeFault, UnwrittenFault
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import refuse_derivative
 
@@ -31,7 +31,11 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: Any = Non
             f"but got padding length {len(sides)} and input of dimension {len(input.shape)}",
         )  # fmt: skip
     if mode not in ("constant", "reflect", "replicate", "circular"):
-        raise RuntimeFault("E0304", f"Unrecognised padding mode {mode}")
+        raise UnwrittenFault("E0304", f"Unrecognised padding mode {mode}")
+    if mode != "constant":
+        _check_repeated(input, sides, mode, value)
+    if not any(sides):
+        input = _O["clone"](input)
     for i in range(len(sides) // 2):
         before, after = sides[2 * i], sides[2 * i + 1]
         axis = len(input.shape) - 1 - i
@@ -45,6 +49,28 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: Any = Non
         mode, f"{mode.capitalize()}ionPad1DBackward0"
     )
     return called(input, name)
+
+
+def _check_repeated(input: Any, sides: list[int], mode: str, value: Any) -> None:
+    """Raise what PyTorch raises for sides of so many dimensions that the mode is not for."""
+    if value:
+        raise RuntimeFault("E0304", f'Padding mode "{mode}" doesn\'t take in value argument')
+    rank = len(input.shape)
+    if not 1 <= rank - len(sides) // 2 <= 2 or rank == 1:
+        raise UnwrittenFault(
+            "E0304",
+            f"Padding size {len(sides)} is not supported for {rank}D input tensor.\n"
+            "Supported combinations for non-constant padding:\n"
+            "  - 2D or 3D input: padding size = 2 (pads last dimension)\n"
+            "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
+            "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)",
+        )
+    if 0 in input.shape[1:]:
+        raise RuntimeFault(
+            "E0301",
+            f"Expected {rank - 1}D or {rank}D (batch mode) tensor with possibly 0 batch size and "
+            f"other non-zero dimensions for input, but got: {list(input.shape)}",
+        )
 
 
 _pad = pad  # as a parameter is called
@@ -70,6 +96,8 @@ def _cropped(input: Any, axis: int, before: int, after: int) -> Any:
     if before >= 0 and after >= 0:
         return input
     kept = slice(max(0, -before), input.shape[axis] + min(0, after))
+    if kept.start > kept.stop:
+        raise RuntimeFault("E0304", "narrow(): length must be non-negative.")
     return _O["getitem"](input, ((slice(None),) * axis + (kept,)))
 
 

@@ -44,6 +44,12 @@ def margin_ranking_loss(
 ) -> Any:  # fmt: skip
     """What lacks to ``target * (input1 - input2)`` above the margin."""
     reduction = chosen(size_average, reduce, reduction)
+    if not input1.ndim == input2.ndim == target.ndim:
+        raise RuntimeFault(
+            "E0301",
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
+            f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} ",
+        )
     return reduced(arithmetic.clamp(-target * (input1 - input2) + margin, min=0.0), reduction)
 
 
@@ -54,6 +60,11 @@ def pairwise_distance(
     return _O["norm"](x1 - x2 + eps, p, -1, keepdim)
 
 
+def _check_margin(margin: float) -> None:
+    if margin <= 0:
+        raise ValueFault("E0304", f"margin must be greater than 0, got {margin}")
+
+
 def triplet_margin_loss(
     anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: float = 2.0,
     eps: float = 1e-6, swap: bool = False, size_average: Any = None, reduce: Any = None,
@@ -61,6 +72,14 @@ def triplet_margin_loss(
 ) -> Any:  # fmt: skip
     """How much nearer the anchor is to ``negative`` than to ``positive`` and a margin."""
     reduction = chosen(size_average, reduce, reduction)
+    _check_margin(margin)
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        raise RuntimeFault(
+            "E0301",
+            "The anchor, positive, and negative tensors are expected to have the same number of "
+            f"dimensions, but got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative "
+            f"{negative.ndim}D inputs",
+        )
     near, far = (pairwise_distance(anchor, other, p, eps) for other in (positive, negative))
     if swap:
         far = _O["minimum"](far, pairwise_distance(positive, negative, p, eps))
@@ -81,8 +100,7 @@ def triplet_margin_with_distance_loss(
 
     Raises ValueFault (E0304) for a margin that is not above 0.
     """
-    if margin <= 0:
-        raise ValueFault("E0304", f"margin must be greater than 0, got {margin}")
+    _check_margin(margin)
     distance = pairwise_distance if distance_function is None else distance_function
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
@@ -117,6 +135,14 @@ def cosine_embedding_loss(
 ) -> Any:  # fmt: skip
     """1 - cosine where the target is 1, and the cosine above a margin where it is -1."""
     reduction = chosen(size_average, reduce, reduction)
+    if target.ndim > 1:
+        raise RuntimeFault("E0301", "0D or 1D target tensor expected, multi-target not supported")
+    if target.ndim and not input1.ndim == input2.ndim == 2:
+        raise RuntimeFault(
+            "E0301",
+            "1D target tensor expects 2D input tensors, but found inputs with sizes "
+            f"{list(input1.shape)} and {list(input2.shape)}.",
+        )
     # PyTorch adds a small number to the squares here.
     squares = [_O["sum"](_O["square"](x), -1) + 1e-12 for x in (input1, input2)]
     cosine = _O["sum"](input1 * input2, -1) / _O["sqrt"](squares[0] * squares[1])

@@ -15,10 +15,11 @@ from gradcli.engine.named_tuples import Extremes
 from gradcli.engine.record.composite import by_element, called, is_batch
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import wrap
+from gradcli.functions import arithmetic
 from gradcli.functions.indexing import scatter
 from gradcli.functions.nn.padding import pad
 from gradcli.functions.nn.resampling import adaptive, averaged
-from gradcli.functions.nn.windows import Sizes, each, in_each_rank, windows
+from gradcli.functions.nn.windows import Sizes, check_sizes, each, in_each_rank, windows
 from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.indexing import Apart
 from gradcli.ops.memory_budget import charge_shape
@@ -49,10 +50,13 @@ def _extra(
     return out
 
 
-def _pooled(input: Any, kernel: Any, stride: Any, padding: Any, rank: int, ceil: bool) -> tuple:
+def _pooled(name: str, input: Any, kernel: Any, stride: Any, padding: Any, rank: int) -> tuple:
+    check_sizes(name, input, rank)
     sizes = each(kernel, rank, "kernel_size")
     steps = each(stride, rank, "stride") if isinstance(stride, int) or stride else sizes
     edges = each(padding, rank, "padding")
+    if min(edges) < 0:
+        raise RuntimeFault("E0304", f"pad must be non-negative, but got pad: {min(edges)}")
     if any(edges) and any(2 * e > k for e, k in zip(edges, sizes, strict=True)):
         raise RuntimeFault(
             "E0304", "pad should be at most half of effective kernel size, but got "
@@ -66,7 +70,7 @@ def _max_pool(
     input: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil: bool, indices: bool,
     rank: int,
 ) -> Any:  # fmt: skip
-    sizes, steps, sides = _pooled(input, kernel, stride, padding, rank, ceil)
+    sizes, steps, sides = _pooled("max_pool", input, kernel, stride, padding, rank)
     spread = each(dilation, rank, "dilation")
     padded = input.detach()
     padded = pad(padded, sides, value=-float("inf")) if any(sides) else padded
@@ -168,7 +172,9 @@ def _avg_pool(
     input: Any, kernel: Any, stride: Any, padding: Any, ceil: bool, count_pad: bool, rank: int,
     divisor: int | None = None,
 ) -> Any:  # fmt: skip
-    sizes, steps, sides = _pooled(input, kernel, stride, padding, rank, ceil)
+    sizes, steps, sides = _pooled("avg_pool", input, kernel, stride, padding, rank)
+    if divisor == 0:
+        raise RuntimeFault("E0304", "divisor must be not zero")
     one = (1,) * rank
     padded = pad(input, sides) if any(sides) else input
     counted = _O["ones_like"](padded if count_pad else input).detach()
@@ -186,7 +192,8 @@ def _avg_pool(
     else:
         share = math.prod(sizes)
     name = f"AvgPool{rank}DBackward0" if rank > 1 else "SqueezeBackward1"
-    return called(total / share, name, leads=input)
+    whole = "trunc" if input.dtype.kind < 2 else None
+    return called(arithmetic.div(total, share, rounding_mode=whole), name, leads=input)
 
 
 def avg_pool1d(
@@ -265,24 +272,42 @@ def _lp_pooled(input: Any, p: float, kernel: Any, stride: Any, ceil: bool, rank:
     return (_O["sign"](means) * _O["relu"](_O["abs"](means)) * count) ** (1.0 / p)
 
 
-def _wanted(input: Any, output_size: Any, rank: int) -> tuple[int, ...]:
+def _wanted(name: str, input: Any, output_size: Any, rank: int) -> tuple[int, ...]:
     """The sizes that are asked for; None keeps the input's."""
+    check_sizes(name, input, rank)
     given = output_size if isinstance(output_size, int) else tuple(output_size)
     sizes = (given,) * rank if isinstance(given, int) else given * (rank if len(given) == 1 else 1)
     if len(sizes) != rank:
         raise RuntimeFault("E0304", f"output_size must be one number or {rank}, got {list(sizes)}")
     old = input.shape[-rank:]
-    return tuple(n if m is None else m for n, m in zip(old, sizes, strict=True))
+    wanted = tuple(n if m is None else m for n, m in zip(old, sizes, strict=True))
+    if min(wanted) < 0:
+        raise RuntimeFault(
+            "E0304",
+            f"{name}{rank}d: elements of output_size must be greater than or equal to 0 but "
+            f"received {list(wanted)}",
+        )
+    return wanted
+
+
+def _nothing(input: Any, wanted: tuple[int, ...]) -> Any:
+    """No window at all: none of the input's entries."""
+    return _O["getitem"](input, (Ellipsis, *np.ix_(*(np.zeros(n, int) for n in wanted))))
 
 
 def _adaptive_avg(input: Any, output_size: Any, rank: int) -> Any:
-    out = averaged(input, _wanted(input, output_size, rank))
+    wanted = _wanted("adaptive_avg_pool", input, output_size, rank)
+    out = averaged(input, wanted) if all(wanted) else _nothing(input, wanted)
     name = f"AdaptiveAvgPool{rank}DBackward0" if rank > 1 else "SqueezeBackward1"
     return called(out, name, leads=input)
 
 
 def _adaptive_max(input: Any, output_size: Any, rank: int, indices: bool) -> Any:
-    wanted, sizes = _wanted(input, output_size, rank), tuple(input.shape[-rank:])
+    wanted = _wanted("adaptive_max_pool", input, output_size, rank)
+    sizes = tuple(input.shape[-rank:])
+    if not all(wanted):
+        none = _nothing(input, wanted)
+        return Extremes((none, none.detach().long()), "adaptive_max_pool") if indices else none
     spots = [adaptive(n, m)[0] for n, m in zip(sizes, wanted, strict=True)]
     index = []
     for i, spot in enumerate(spots):
@@ -332,6 +357,7 @@ adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = _adaptive_max_po
 def _unpooled(
     input: Any, indices: Any, kernel: Any, stride: Any, padding: Any, output_size: Any, rank: int
 ) -> Any:
+    check_sizes("max_unpool", input, rank)
     sizes = each(kernel, rank, "kernel_size")
     steps = each(stride, rank, "stride") if isinstance(stride, int) or stride else sizes
     edges = each(padding, rank, "padding")
@@ -381,11 +407,12 @@ def _fractional(
         wanted = tuple(int(n * r) for n, r in zip(old, ratios, strict=True))
     else:
         wanted = each(output_size, rank, "output_size")
+    check_sizes("fractional_max_pool", input, rank)
     n = 1 if len(input.shape) == rank + 1 else input.shape[0]
     channels = input.shape[-rank - 1]
     if samples is None:
         samples = rand((n, channels, rank), dtype=input.dtype)
-    shares = np.asarray(samples.array).reshape(*input.shape[:-rank], rank)
+    shares = np.asarray(samples.array)[:n].reshape(*input.shape[:-rank], rank)
     index: list[np.ndarray] = []
     for i, (size, m, k) in enumerate(zip(old, wanted, sizes, strict=True)):
         # PyTorch draws for the last dimension first in 2-d, and for the first one in 3-d.

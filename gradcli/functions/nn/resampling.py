@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.dtypes import bool_
+from gradcli.engine.dtypes import bool_, float32, uint8
 from gradcli.engine.record.composite import by_element, called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import wrap
+from gradcli.functions import arithmetic
 from gradcli.functions.nn.windows import each
-from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.errors import RuntimeFault, UnwrittenFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape
 
 __all__ = [
@@ -150,7 +151,7 @@ def interpolate(
     """
     rank = len(input.shape) - 2
     if mode not in _NAMES or not 1 <= rank <= 3 or _RANKS.get(mode, rank) != rank:
-        raise ValueFault(
+        raise UnwrittenFault(
             "E0304",
             f"interpolate: mode {mode!r} does not go with an input of {len(input.shape)} "
             f"dimensions; modes are {', '.join(_NAMES)}",
@@ -169,6 +170,17 @@ def interpolate(
         )
     if (size is None) is (scale_factor is None):
         raise ValueFault("E0304", "interpolate takes either size or scale_factor", help="size=8")
+    if not input.shape[1]:
+        raise RuntimeFault(
+            "E0301", f"Non-empty {rank + 2}D data tensor expected but got a tensor with sizes "
+            f"{list(input.shape)}",
+        )  # fmt: skip
+    if input.dtype.kind < 2 and input.dtype is not uint8:
+        raise UnwrittenFault(
+            "E0309", "interpolate needs a floating point tensor or bytes",
+            torch=f'"compute_indices_weights_{mode}" not implemented for '
+            f"{input.dtype.scalar_name!r}",
+        )  # fmt: skip
     old = tuple(input.shape[2:])
     factors: tuple = (None,) * rank
     if size is not None:
@@ -187,10 +199,14 @@ def interpolate(
         )
     if mode == "area":
         return called(averaged(input, new), _NAMES[mode].format(rank))
-    source = input
-    for i, (n, m) in enumerate(zip(old, new, strict=True)):
-        places, weights = _places(n, m, factors[i], mode, bool(align_corners), antialias)
-        input = taps(input, 2 + i, places, weights)
+    source, whole = input, input.dtype is uint8 and mode in _RANKS
+    for i in range(rank)[:: -1 if whole else 1]:
+        places, weights = _places(old[i], new[i], factors[i], mode, bool(align_corners), antialias)
+        if whole:  # bytes are rounded along each dimension, the last one first
+            found = taps(input.to(float32), 2 + i, places, weights)
+            input = arithmetic.clamp(_O["floor"](found + 0.5), min=0.0, max=255.0).to(uint8)
+        else:
+            input = taps(input, 2 + i, places, weights)
     return called(input, _NAMES[mode].format(rank), source)
 
 
@@ -304,6 +320,17 @@ def grid_sample(
             f"grid_sampler(): input {list(input.shape)} and grid {list(grid.shape)} do not fit",
             help="the grid is (N, ..., 2) for 4-D input, (N, ..., 3) for 5-D input",
         )
+    if input.dtype is not grid.dtype:
+        raise RuntimeFault(
+            "E0309", f"expected scalar type {input.dtype.scalar_name} but found "
+            f"{grid.dtype.scalar_name}",
+        )  # fmt: skip
+    if 0 in input.shape[2:]:
+        at = input.shape.index(0, 2)
+        raise RuntimeFault(
+            "E0301", "grid_sampler(): expected input to have non-empty spatial dimensions, but "
+            f"input has sizes {list(input.shape)} with dimension {at} being empty",
+        )  # fmt: skip
     if mode == "bicubic" and rank != 2:
         raise RuntimeFault("E0304", "grid_sampler(): bicubic interpolation only supports 4D input")
     align = bool(align_corners)
@@ -374,7 +401,16 @@ def affine_grid(theta: Any, size: Sequence[int], align_corners: bool | None = No
     ``size`` is that of the output, ``(N, C, H, W)`` or ``(N, C, D, H, W)``.
     """
     rank = len(size) - 2
-    if rank not in (2, 3) or tuple(theta.shape) != (size[0], rank, rank + 1):
+    if theta.dtype.kind < 2:
+        raise ValueFault(
+            "E0309", f"Expected theta to have floating point type, but got {theta.dtype!r}"
+        )
+    if rank not in (2, 3):
+        raise UnwrittenFault(
+            "E0301", "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, "
+            f"respectively. Got size {tuple(size)}.",
+        )  # fmt: skip
+    if tuple(theta.shape) != (size[0], rank, rank + 1):
         raise ValueFault(
             "E0301", f"affine_grid: theta {list(theta.shape)} does not fit size {list(size)}"
         )

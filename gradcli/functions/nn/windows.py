@@ -28,6 +28,27 @@ def each(value: Any, rank: int, name: str) -> tuple[int, ...]:
     return sizes
 
 
+def check_sizes(name: str, input: Any, rank: int) -> None:
+    """Raise RuntimeFault (E0301) unless ``input`` is ``(N, C, sizes)`` or ``(C, sizes)``.
+
+    Of these, N alone may be 0.
+    """
+    shape = input.shape
+    if not 1 <= len(shape) - rank <= 2 or 0 in shape[-rank - 1 :]:
+        raise RuntimeFault(
+            "E0301",
+            f"{name + '1d: ' if rank == 1 else ''}Expected {rank + 1}D or {rank + 2}D (batch mode) "
+            f"tensor with optional 0 dim batch size for input, but got:{list(shape)}",
+        )
+
+
+def check_positive(**options: tuple[int, ...]) -> None:
+    """Raise RuntimeFault (E0304) for a stride, a dilation or groups of which one is not above 0."""
+    for name, given in options.items():
+        if min(given) < 1:
+            raise RuntimeFault("E0304", f"non-positive {name} is not supported")
+
+
 def windows(
     input: Any, kernel: tuple, stride: tuple, dilation: tuple, first: bool = False
 ) -> tuple[Any, tuple]:
@@ -47,15 +68,16 @@ def places(
 ) -> tuple[tuple, tuple]:
     """The index that takes the windows of the last dimensions, and how many there are."""
     rank = len(kernel)
+    check_positive(stride=stride, dilation=dilation)
     index: list[Any] = [Ellipsis]
     out = []
     for i, (n, k, s, d) in enumerate(zip(sizes, kernel, stride, dilation, strict=True)):
         reach = d * (k - 1) + 1
-        if n < reach or s < 1:
+        if n < reach:
             raise RuntimeFault(
                 "E0301", f"Calculated padded input size per channel: ({' x '.join(map(str, sizes))}"
                 f"). Kernel size: ({' x '.join(map(str, kernel))}). Kernel size can't be greater "
-                "than actual input size" if s > 0 else "stride must be positive",
+                "than actual input size",
             )  # fmt: skip
         count = (n - reach) // s + 1
         out.append(count)

@@ -17,7 +17,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.backward.gradient_edges import GradientEdge, Handles
 from gradcli.engine.creation.generator import Generator
 from gradcli.engine.dtypes import finfo, iinfo
-from gradcli.engine.graph.node import AccumulateGrad, Handle, Node
+from gradcli.engine.graph.node import AccumulateGrad, Node, RemovableHandle
 from gradcli.engine.named_tuples import Extremes, Range, Results
 from gradcli.engine.tensor.attributes import Size, Storage
 from gradcli.engine.tensor.tensor import Tensor
@@ -100,7 +100,7 @@ CALL: dict[type, dict[str, Any]] = {
         "name": AccumulateGrad.name, "register_hook": AccumulateGrad.register_hook,
         "register_prehook": AccumulateGrad.register_prehook,
     },
-    Handle: {"remove": Handle.remove},
+    RemovableHandle: {"remove": RemovableHandle.remove},
     Handles: {"remove": Handles.remove},
     list: builtins.LIST_METHODS,
     tuple: builtins.TUPLE_METHODS,

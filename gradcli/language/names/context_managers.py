@@ -15,7 +15,7 @@ from typing import Any
 
 from gradcli.engine import grad_mode
 from gradcli.engine.backward.gradient_edges import Handles
-from gradcli.engine.graph.node import Handle
+from gradcli.engine.graph.node import RemovableHandle
 from gradcli.language.names import argument_checks, attributes, settings
 from gradcli.language.names.calling import called, plain
 from gradcli.language.names.records import Entered, Instance
@@ -23,7 +23,7 @@ from gradcli.language.type_names import a_value
 from gradcli.ops.errors import TypeFault
 
 SWITCHES = ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode")
-CONTEXTS: set[type] = {*(getattr(grad_mode, name) for name in SWITCHES), Handle, Handles}
+CONTEXTS: set[type] = {*(getattr(grad_mode, name) for name in SWITCHES), RemovableHandle, Handles}
 
 
 def context(value: Any) -> Any:

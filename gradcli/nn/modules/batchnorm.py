@@ -110,8 +110,15 @@ class _InstanceNorm(_Norm):
         )
 
     def forward(self, input: Tensor) -> Tensor:
-        """``(N, C, ...)`` normalised for each sample and channel."""
+        """``(N, C, ...)`` or ``(C, ...)`` normalised for each sample and channel."""
         self._check(input)
+        if input.ndim == self.ranks[0]:
+            return self.forward(input.unsqueeze(0)).squeeze(0)
+        if self.affine and input.shape[1] != self.num_features:
+            raise ValueFault(
+                "E0301", f"expected input's size at dim=1 to match num_features "
+                f"({self.num_features}), but got: {input.shape[1]}.",
+            )  # fmt: skip
         return F.instance_norm(
             input, self.running_mean, self.running_var, self.weight, self.bias,
             self.training or not self.track_running_stats, self.momentum, self.eps,
@@ -121,16 +128,16 @@ class _InstanceNorm(_Norm):
 class InstanceNorm1d(_InstanceNorm):
     """Normalisation of ``(N, C, L)`` for each sample and channel."""
 
-    ranks = (3,)
+    ranks = (2, 3)
 
 
 class InstanceNorm2d(_InstanceNorm):
     """Normalisation of ``(N, C, H, W)`` for each sample and channel."""
 
-    ranks = (4,)
+    ranks = (3, 4)
 
 
 class InstanceNorm3d(_InstanceNorm):
     """The normalisation of each channel of each sample of ``(N, C, D, H, W)``."""
 
-    ranks = (5,)
+    ranks = (4, 5)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gradcli.engine import Tensor
-from gradcli.engine.graph.node import Handle
+from gradcli.engine.graph.node import RemovableHandle
 from gradcli.nn.modules.state import State
 from gradcli.nn.parameter import Buffer, Parameter
 from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault, ValueFault
@@ -325,33 +325,35 @@ class Module(State):
 
     def register_forward_pre_hook(
         self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False
-    ) -> Handle:
+    ) -> RemovableHandle:
         """Call ``hook(module, inputs)`` before forward; what it returns replaces the inputs."""
         return _registered(self._forward_pre_hooks, hook, prepend, with_kwargs)
 
     def register_forward_hook(
         self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False,
         always_call: bool = False,
-    ) -> Handle:  # fmt: skip
+    ) -> RemovableHandle:  # fmt: skip
         """Call ``hook(module, inputs, output)`` after forward; what it returns replaces output.
 
         With ``always_call`` also where forward, or another hook, raises; with None as output.
         """
         return _registered(self._forward_hooks, hook, prepend, with_kwargs, always_call)
 
-    def register_full_backward_pre_hook(self, hook: Callable, prepend: bool = False) -> Handle:
+    def register_full_backward_pre_hook(
+        self, hook: Callable, prepend: bool = False
+    ) -> RemovableHandle:
         """Call ``hook(module, grad_output)`` before backward passes through this module."""
         return _registered(self._backward_pre_hooks, hook, prepend, False)
 
-    def register_full_backward_hook(self, hook: Callable, prepend: bool = False) -> Handle:
+    def register_full_backward_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
         """Call ``hook(module, grad_input, grad_output)`` when its inputs' gradients are known."""
         self._one_kind("_result_hooks")
         return _registered(self._backward_hooks, hook, prepend, False)
 
-    def register_backward_hook(self, hook: Callable) -> Handle:
+    def register_backward_hook(self, hook: Callable) -> RemovableHandle:
         """The older form: what it sees as inputs are those of the node that made the result."""
         self._one_kind("_backward_hooks")
-        return Handle(self._result_hooks, hook)
+        return RemovableHandle(self._result_hooks, hook)
 
     def _hooks_of(self, kind: str) -> list[tuple[int, Any]]:
         """The hooks of a kind that run, with their numbers: those of all modules first."""
@@ -402,10 +404,12 @@ EVERYWHERE: dict[int, Any] = {}
 """Hooks of all modules by their numbers, each with the name that a module has for its kind."""
 
 
-def _of_all(kind: str) -> Callable[..., Handle]:
-    def register(hook: Callable, *, with_kwargs: bool = False, always_call: bool = False) -> Handle:
+def _of_all(kind: str) -> Callable[..., RemovableHandle]:
+    def register(
+        hook: Callable, *, with_kwargs: bool = False, always_call: bool = False
+    ) -> RemovableHandle:
         entry: Any = (kind, (hook, with_kwargs, always_call))
-        return Handle(EVERYWHERE, entry)
+        return RemovableHandle(EVERYWHERE, entry)
 
     register.__doc__ = "A hook of every module, which runs before those that a module has."
     return register
@@ -419,9 +423,9 @@ register_module_full_backward_hook = _of_all("_backward_hooks")
 
 def _registered(
     hooks: dict, hook: Callable, prepend: bool, with_kwargs: bool, always: bool = False
-) -> Handle:
+) -> RemovableHandle:
     entry: Any = (hook, with_kwargs, always)
-    handle = Handle(hooks, entry)
+    handle = RemovableHandle(hooks, entry)
     if prepend:
         last = list(hooks)[-1]
         first = {last: hooks.pop(last)}

@@ -14,7 +14,7 @@ from gradcli.nn import init
 from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter
 from gradcli.ops import OPERATORS as _O
-from gradcli.ops.errors import ValueFault
+from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
 from gradcli.ops.memory_budget import step as turn
 
 
@@ -33,10 +33,11 @@ def _relu(x: Tensor, h: Tensor, weights: tuple) -> Tensor:
 def _lstm(x: Tensor, state: tuple, weights: tuple) -> tuple[Tensor, Tensor]:
     """Hochreiter and Schmidhuber (1997): gates in the order input, forget, cell, output."""
     h, c = state
-    w, u, b, d = weights
+    w, u, b, d, *projection = weights
     i, f, g, o = (F.linear(x, w, b) + F.linear(h, u, d)).chunk(4, -1)
     c = _O["sigmoid"](f) * c + _O["sigmoid"](i) * _O["tanh"](g)
-    return _O["sigmoid"](o) * _O["tanh"](c), c
+    h = _O["sigmoid"](o) * _O["tanh"](c)
+    return (F.linear(h, *projection) if projection else h), c
 
 
 def _gru(x: Tensor, h: Tensor, weights: tuple) -> Tensor:
@@ -58,8 +59,10 @@ class _Recurrent(Module):
 
     kind = "tanh"
 
+    proj_size = 0
+
     def _weights(self, inputs: int, bias: bool, end: str, dtype: Any) -> None:
-        rows, hidden = _GATES[self.kind] * self.hidden_size, self.hidden_size
+        rows, hidden = _GATES[self.kind] * self.hidden_size, self.proj_size or self.hidden_size
         self.register_parameter(f"weight_ih{end}", Parameter(empty(rows, inputs, dtype=dtype)))
         self.register_parameter(f"weight_hh{end}", Parameter(empty(rows, hidden, dtype=dtype)))
         for name in (f"bias_ih{end}", f"bias_hh{end}"):
@@ -67,6 +70,9 @@ class _Recurrent(Module):
                 self.register_parameter(name, Parameter(empty(rows, dtype=dtype)))
             elif not end:
                 self.register_parameter(name, None)
+        if self.proj_size:
+            projection = Parameter(empty(self.proj_size, self.hidden_size, dtype=dtype))
+            self.register_parameter(f"weight_hr{end}", projection)
 
     def reset_parameters(self) -> None:
         """Draw the first values again."""
@@ -75,7 +81,13 @@ class _Recurrent(Module):
             init.uniform_(weight, -bound, bound)
 
     def _of(self, end: str) -> tuple:
-        names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+        names = (
+            "weight_ih",
+            "weight_hh",
+            "bias_ih",
+            "bias_hh",
+            *("weight_hr",) * (self.proj_size > 0),
+        )
         return tuple(self._parameters.get(f"{name}{end}") for name in names)
 
 
@@ -95,6 +107,14 @@ class _Cell(_Recurrent):
 
     def forward(self, input: Tensor, hx: Any = None) -> Any:
         """The next state, from an input and the last one (0 where there is none)."""
+        for name, value in (("input", input), ("hidden", hx)):
+            for v in value if isinstance(value, tuple) else (value,):
+                if v is not None and v.ndim not in (1, 2):
+                    raise ValueFault(
+                        "E0301",
+                        f"{type(self).__name__}: Expected {name} to be 1D or 2D, got {v.ndim}D "
+                        "instead",
+                    )
         return _STEPS[self.kind](input, self._start(input) if hx is None else hx, self._of(""))
 
     def extra_repr(self) -> str:
@@ -137,11 +157,35 @@ class _Layers(_Recurrent):
     def __init__(
         self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
         batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
-        device: Any = None, dtype: Any = None,
+        proj_size: int = 0, device: Any = None, dtype: Any = None,
     ) -> None:  # fmt: skip
         super().__init__()
-        if num_layers <= 0:
-            raise ValueFault("E0304", "num_layers must be greater than zero")
+        for name, flag in (("bias", bias), ("batch_first", batch_first)):
+            if not isinstance(flag, bool):
+                raise TypeFault(
+                    "E0304", f"{name} should be of type bool, got: {type(flag).__name__}"
+                )
+        sizes = {"input_size": input_size, "hidden_size": hidden_size, "num_layers": num_layers}
+        for name, size in sizes.items():
+            if size <= 0:
+                raise ValueFault("E0304", f"{name} must be greater than zero")
+        if proj_size < 0:
+            raise ValueFault(
+                "E0304", "proj_size should be a positive integer or zero to disable projections"
+            )
+        if proj_size >= hidden_size:
+            raise ValueFault("E0304", "proj_size has to be smaller than hidden_size")
+        if not 0 <= dropout <= 1:
+            raise ValueFault(
+                "E0304",
+                "dropout should be a number in range [0, 1] representing the probability of an "
+                "element being zeroed",
+            )
+        if proj_size and self.kind != "lstm":
+            raise ValueFault(
+                "E0304", "proj_size argument is only supported for LSTM, not RNN or GRU"
+            )
+        self.proj_size = proj_size
         self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
         self.bias, self.batch_first, self.dropout = bias, batch_first, dropout
         self.bidirectional = bidirectional
@@ -149,13 +193,26 @@ class _Layers(_Recurrent):
         for layer in range(num_layers):
             ends = ("", "_reverse")[: 1 + bidirectional]
             self._ends.append(ends)
-            inputs = input_size if layer == 0 else hidden_size * len(ends)
+            inputs = input_size if layer == 0 else (proj_size or hidden_size) * len(ends)
             for end in ends:
                 self._weights(inputs, bias, f"_l{layer}{end}", dtype)
         self.reset_parameters()
 
     def forward(self, input: Tensor, hx: Any = None) -> tuple[Tensor, Any]:
         """Every output of the last layer, and the last state of each layer."""
+        if input.ndim not in (2, 3):
+            raise ValueFault(
+                "E0301",
+                f"{type(self).__name__}: Expected input to be 2D or 3D, got {input.ndim}D instead",
+            )
+        weight = next(self.parameters())
+        if input.dtype is not weight.dtype:
+            raise ValueFault(
+                "E0309",
+                f"RNN input dtype ({input.dtype!r}) does not match weight dtype "
+                f"({weight.dtype!r}). Convert input: input.to({weight.dtype!r}), or convert model: "
+                f"model.to({input.dtype!r})",
+            )
         single = input.ndim == 2
         if single:
             input = input.unsqueeze(1)
@@ -190,9 +247,18 @@ class _Layers(_Recurrent):
     def _states(self, input: Tensor, hx: Any, single: bool) -> list:
         count = sum(len(ends) for ends in self._ends)
         if hx is None:
-            h = zeros(input.shape[1], self.hidden_size, dtype=input.dtype)
-            return [(h, h) if self.kind == "lstm" else h] * count
+            h = zeros(input.shape[1], self.proj_size or self.hidden_size, dtype=input.dtype)
+            c = zeros(input.shape[1], self.hidden_size, dtype=input.dtype)
+            return [(h, c) if self.kind == "lstm" else h] * count
         parts = hx if self.kind == "lstm" else (hx,)
+        widths = (self.proj_size or self.hidden_size, self.hidden_size)
+        for i, (part, width) in enumerate(zip(parts, widths, strict=False)):
+            wanted = (count, width) if single else (count, input.shape[1], width)
+            if tuple(part.shape) != wanted:
+                place = f"[{i}]" if self.kind == "lstm" else ""
+                raise RuntimeFault(
+                    "E0301", f"Expected hidden{place} size {wanted}, got {list(part.shape)}"
+                )
         split = [(p.unsqueeze(1) if single else p).unbind(0) for p in parts]
         return list(zip(*split, strict=True)) if self.kind == "lstm" else list(split[0])
 
@@ -205,7 +271,12 @@ class _Layers(_Recurrent):
     def extra_repr(self) -> str:
         """The sizes, and what is not as usual."""
         unusual = self._unusual(
-            num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False
+            num_layers=1,
+            bias=True,
+            batch_first=False,
+            dropout=0.0,
+            bidirectional=False,
+            proj_size=0,
         )
         return f"{self.input_size}, {self.hidden_size}{unusual}"
 
@@ -213,8 +284,15 @@ class _Layers(_Recurrent):
 class RNN(_Layers):
     """A recurrent network over sequences ``(L, N, input_size)``."""
 
-    def __init__(self, *args: Any, nonlinearity: str = "tanh", **options: Any) -> None:
-        super().__init__(*args, **options)
+    def __init__(
+        self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh",
+        *args: Any, **options: Any,
+    ) -> None:  # fmt: skip
+        if nonlinearity not in ("tanh", "relu"):
+            raise ValueFault(
+                "E0304", f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'."
+            )
+        super().__init__(input_size, hidden_size, num_layers, *args, **options)
         self.kind = self.nonlinearity = nonlinearity
 
 

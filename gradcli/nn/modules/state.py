@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import tensor
 from gradcli.engine.grad_mode import no_grad
-from gradcli.engine.graph.node import Handle
+from gradcli.engine.graph.node import RemovableHandle
 from gradcli.ops.errors import RuntimeFault, TypeFault
 
 
@@ -67,25 +67,25 @@ class State:
         found = self.named_modules(remove_duplicate=False)
         return [(f"{prefix}{place}." if place else prefix, module) for place, module in found]
 
-    def register_state_dict_pre_hook(self, hook: Callable) -> Handle:
+    def register_state_dict_pre_hook(self, hook: Callable) -> RemovableHandle:
         """Call ``hook(module, prefix, keep_vars)`` before ``state_dict``."""
-        return Handle(self._state_pre_hooks, hook)
+        return RemovableHandle(self._state_pre_hooks, hook)
 
-    def register_state_dict_post_hook(self, hook: Callable) -> Handle:
+    def register_state_dict_post_hook(self, hook: Callable) -> RemovableHandle:
         """Call ``hook(module, state_dict, prefix, local_metadata)`` after ``state_dict``."""
-        return Handle(self._state_hooks, hook)
+        return RemovableHandle(self._state_hooks, hook)
 
-    def register_load_state_dict_pre_hook(self, hook: Callable) -> Handle:
+    def register_load_state_dict_pre_hook(self, hook: Callable) -> RemovableHandle:
         """Call a hook before ``load_state_dict``, with a copy of the dict that it may change.
 
         ``hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
         error_msgs)``
         """
-        return Handle(self._load_pre_hooks, hook)
+        return RemovableHandle(self._load_pre_hooks, hook)
 
-    def register_load_state_dict_post_hook(self, hook: Callable) -> Handle:
+    def register_load_state_dict_post_hook(self, hook: Callable) -> RemovableHandle:
         """Call ``hook(module, incompatible_keys)`` after ``load_state_dict``."""
-        return Handle(self._load_hooks, hook)
+        return RemovableHandle(self._load_hooks, hook)
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False

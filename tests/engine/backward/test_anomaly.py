@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 
 import numpy as np
 import pytest
@@ -69,6 +70,24 @@ def test_warnings_tell_of_the_forward_calls():
     assert "Error detected in SqrtBackward0" in said[1] and "sqrt(g * 0)" in said[1]
     assert "Previous calculation was induced by TwiceBackward" in said[2]
     assert "Twice.apply(x * 1)" in said[2]
+
+
+def test_where_warnings_are_errors_the_fault_says_it():
+    class Refusing(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            raise ValueError("no")
+
+    for made in (lambda x: Refusing.apply(x), lambda x: torch.sqrt(x * 0) * 0):
+        with detect_anomaly(), warnings.catch_warnings():
+            warnings.filterwarnings("error", "Error detected in")
+            with pytest.raises((ValueError, RuntimeError)) as raised:
+                made(leaf([1.0])).sum().backward()
+        assert "Error detected in" in raised.value.__notes__[0]
 
 
 def test_an_infinity_is_no_nan():

@@ -344,3 +344,14 @@ def test_a_complex_number_is_conjugated_in_a_recorded_gradient():
     for record in (False, True):
         (found,) = torch.autograd.grad(x * 1j, x, g, create_graph=record)
         assert found.tolist() == [2, -1]
+
+
+def test_a_view_made_under_no_grad_is_no_root():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    with torch.no_grad():
+        v = y[:1]
+    with pytest.raises(RuntimeError, match="element 1 of tensors does not require grad"):
+        torch.autograd.backward([y.sum(), v])
+    with pytest.raises(AssertionError, match="Expected gradient function"):
+        torch.autograd.graph.get_gradient_edge(v)

@@ -199,3 +199,17 @@ def test_asarray_keeps_its_argument_in_the_graph():
     leaf = torch.ones(2, requires_grad=True)
     assert torch.asarray(leaf, copy=True).grad_fn is not None
     assert not torch.asarray(leaf * 2, requires_grad=False).requires_grad
+
+
+def test_a_hook_on_several_counts_the_tensors_as_they_were():
+    """One that was written to since is made by another node, which the hook is not about."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y, z = x.sin(), x * 3
+    v = y[:1]
+    seen = []
+    torch.autograd.graph.register_multi_grad_hook(
+        [v, z], lambda grads: seen.append([g is None for g in grads])
+    )
+    v.mul_(2)
+    (y.sum() + z.sum()).backward()
+    assert seen == [[True, False]]

@@ -597,3 +597,26 @@ def test_a_jvp_gives_one_tangent_for_each_output_in_its_shape():
         function = type("Function_", (Function,), body)
         with forward_ad.dual_level(), pytest.raises(RuntimeError):
             function.apply(forward_ad.make_dual(torch.ones(2), torch.ones(2)))
+
+
+def test_a_dirty_view_passes_by_the_hooks_it_had():
+    """As a write by an operator does: the function reads the base, as it was."""
+
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    y = x * 3
+    view = y[:2]
+    seen = []
+    view.register_hook(seen.append)
+    Twice.apply(view)
+    y.sum().backward()
+    assert not seen and x.grad.tolist() == [6, 6, 3]

@@ -94,6 +94,17 @@ def test_dir_shows_the_saved_values_that_a_node_has():
         _ = (x * x).grad_fn._saved_result
 
 
+def test_a_saved_result_shares_memory_and_version_with_the_result():
+    x = torch.ones(2, requires_grad=True)
+    y = x.exp()
+    saved = y.grad_fn._saved_result
+    with torch.no_grad():
+        y += 1
+    assert torch.equal(saved, y) and saved._version == y._version == 1
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
 def test_metadata_is_room_for_notes():
     y = torch.ones(1, requires_grad=True) * 2
     y.grad_fn.metadata["why"] = "because"
@@ -253,3 +264,10 @@ def test_memory_does_not_grow_over_many_steps():
     finally:
         tracemalloc.stop()
     assert grown < 20_000
+
+
+def test_a_view_made_under_no_grad_has_no_node():
+    x = torch.ones(2, requires_grad=True)
+    with torch.no_grad():
+        view = x.view(2)
+    assert (view * 2).grad_fn.next_functions == ((None, 0), (None, 0))

@@ -332,3 +332,14 @@ def test_an_expanded_tensor_may_be_copied_to_itself():
     wide.sum().backward()
     assert x.grad.tolist() == [6.0, 6.0]
     assert wide._version == 1
+
+
+def test_a_copy_of_what_was_overwritten_keeps_its_version():
+    """The rule of a complex product looks at a view of it, in each pass."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = torch.complex(x, x)
+    y.zero_()
+    y.mul_(x)
+    for _ in range(2):
+        y.real.sum().backward(retain_graph=True)
+    assert x.grad.tolist() == [0, 0]

@@ -2,6 +2,8 @@
 
 # The cells stand as a notebook has them.
 
+# ruff: noqa: E402
+
 import torch
 
 # %% writes to a conjugate view and to its parts reach the base
@@ -191,3 +193,148 @@ for write in (
     write(x, y, e)
     (e * torch.tensor([1.0, 2.0, 4.0])).sum().backward()
     print(x, e, leaf.grad)
+
+# %% where new results lie: whether one vector is a view of them
+F = torch.nn.functional
+image, table = torch.arange(162.0).view(2, 1, 9, 9), torch.arange(12.0).view(3, 4)
+pair = torch.tensor([0, 2])
+for made in (
+    F.avg_pool2d(image, 3), F.adaptive_avg_pool2d(image, 2), F.interpolate(image, scale_factor=2.0),
+    F.pad(image, (1, 1, 0, 0), "reflect"), table[:, pair], table[None][:, :, pair],
+    table.index_select(1, pair), torch.cat([table.t(), table.t()]),
+    torch.stack([table.t(), table.t()], 1), torch.zeros_like(table.t()),
+    torch.full_like(table[:, ::2], 3), torch.ones_like(table[:1].expand(3, 4)),
+    torch.empty_like(table.t(), memory_format=torch.contiguous_format),
+):  # fmt: skip
+    print(made.shape, made.stride(), made.is_contiguous())
+
+# %% bits and quotients written in place
+x = torch.tensor([5, 4, 7])
+same = x
+x &= 5
+x |= torch.tensor([0, 2, 0])
+x ^= 1
+x <<= 2
+print(same, same.div_(3, rounding_mode="floor"), x is same)
+truths = torch.tensor([True, False])
+kept = truths
+truths &= torch.tensor([True, True])
+print(kept, torch.ones(2).div_(torch.tensor([2.0, -3.0]), rounding_mode="trunc"))
+
+
+def bits(row):
+    row = row.clone()
+    kept = row
+    row &= 1
+    row <<= 1
+    return kept
+
+
+print(torch.vmap(bits)(torch.tensor([[5, 4], [2, 3]])))
+for call in (
+    lambda b: b[:5].lerp_(b[1:], 0.5), lambda b: b[:5].addcdiv_(b[1:], b[1:]), lambda b: ~b,
+    lambda b: b.gt_(b[2]), lambda b: torch.bitwise_not(b), lambda b: (b > 1) << 1,
+    lambda b: torch.gcd(b > 1, b > 1), lambda b: setattr(b, "T", b), lambda b: delattr(b, "shape"),
+    lambda b: setattr(b, "is_sparse", 1), lambda b: b.clamp_(b[1]),
+):  # fmt: skip
+    try:
+        print(call(torch.arange(6.0)))
+    except (RuntimeError, TypeError, AttributeError) as fault:
+        print(next(c.__name__ for c in type(fault).__mro__ if c.__module__ == "builtins"))
+
+# %% bounds in the dtype of the result
+F, whole = torch.nn.functional, torch.tensor([1, 5, 9])
+print(torch.clamp(whole, torch.tensor([2, 2, 2]), torch.tensor(6)), whole.clamp_max(whole[1:2]))
+print(whole.clone().clamp_(torch.tensor([2, 2, 20])), F.threshold(whole, 5, 2))
+print(
+    torch.clamp(whole, torch.tensor([2.0, 6.0, 2.0])), torch.linspace(4.3, -3, 5, dtype=torch.int64)
+)
+print(
+    torch.arange(0.0, -8.000001, -4.0, dtype=torch.int64),
+    torch.arange(0.5, 3, 0.5, dtype=torch.int32),
+)
+print(torch.logspace(0, 1.2, 2, dtype=torch.int64), torch.linspace(0, 1j, 3))
+print(F.avg_pool1d(torch.tensor([[[1, 2, 4, -3]]]), 2))
+print(
+    F.interpolate(
+        torch.arange(4, dtype=torch.uint8).view(1, 1, 2, 2), scale_factor=2, mode="bilinear"
+    )
+)
+
+# %% what makes tensors writes into one that is given, and refuses what that cannot hold
+y = torch.ones(3)
+for name, given in (
+    ("zeros", (3,)), ("ones", (3,)), ("full", ((3,), 2.0)), ("arange", (3,)),
+    ("linspace", (0, 1, 3)), ("logspace", (0, 1, 3)), ("eye", (3,)),
+    ("rand", (3,)), ("randn", (3,)), ("randperm", (3,)),
+    ("randint", (5, (3,))), ("normal", (0.0, 1.0, (3,))), ("range", (0, 2)), ("complex", (y, y)),
+):  # fmt: skip
+    for out in (torch.empty(0), torch.zeros(0, dtype=torch.int64), torch.zeros(0).to(torch.cfloat)):
+        try:
+            made = getattr(torch, name)(*given, out=out)
+            drawn = name[:4] in ("rand", "norm")
+            print(name, made is out, out.shape, out.dtype, drawn or out.sum())
+        except (RuntimeError, NotImplementedError) as fault:
+            print(name, out.dtype, type(fault).__name__)
+
+# %% random numbers of dtypes that hold none
+for d in (torch.int64, torch.bool, torch.complex64, torch.float16, torch.uint8):
+    for draw in (
+        lambda z: torch.rand(3, dtype=z.dtype), lambda z: torch.randn_like(z),
+        lambda z: z.normal_(), lambda z: z.uniform_(), lambda z: z.exponential_(),
+        lambda z: z.cauchy_(), lambda z: z.log_normal_(), lambda z: z.geometric_(0.5),
+        lambda z: z.bernoulli_(0.5), lambda z: z.random_(0, 3), lambda z: z.random_(300, 305),
+        lambda z: torch.randperm(3, dtype=z.dtype), lambda z: torch.bernoulli(z),
+        lambda z: torch.poisson(z), lambda z: torch.multinomial(z + 1, 2),
+        lambda z: torch.normal(z, 1.0), lambda z: torch.linspace(0, 1, 3, dtype=z.dtype),
+        lambda z: torch.randint(0, 2, (3,), dtype=z.dtype),
+        lambda z: torch.arange(3, dtype=z.dtype),
+    ):  # fmt: skip
+        try:
+            print(draw(torch.zeros(3, dtype=d)).dtype)
+        except (RuntimeError, NotImplementedError) as fault:
+            print(d, type(fault).__name__)
+
+# %% arguments that cannot be meant
+for wrong in (
+    lambda: torch.tensor_split(torch.ones(4), torch.tensor(1.1)),
+    lambda: torch.tensor_split(torch.ones(4), torch.tensor([1, 2], dtype=torch.int32)),
+    lambda: torch.LongTensor((6, 0), 1), lambda: torch.Tensor([1.0], 2),
+    lambda: torch.empty(2**40, 2**40), lambda: torch.zeros(0, 4, 2**61),
+    lambda: torch.arange(2**62), lambda: torch.empty(()).resize_([0, 4, 2**61]),
+    lambda: torch.rand(2**40, 2**40), lambda: torch.cross(torch.ones(2, 2), torch.ones(2, 2)),
+):  # fmt: skip
+    try:
+        print(wrong())
+    except (RuntimeError, TypeError) as fault:
+        print(type(fault).__name__)
+print(torch.ones(2).int().type(torch.Tensor), torch.tensor_split(torch.ones(3), torch.tensor(2)))
+
+# %% the dimension of a vector product
+for shape in ((3, 2, 3), (3, 3), (3, 2), (2, 3), (3,)):
+    a = torch.arange(1.0, torch.Size(shape).numel() + 1).double()
+    a = a.reshape(shape).sin().requires_grad_()
+    c = torch.cross(a, a.detach().cos())
+    print(c, torch.autograd.grad((c * a.detach().exp()).sum(), a)[0])
+a = a.detach().expand(3, 3)
+print(torch.linalg.cross(a, a.t()), a.cross(a.t(), dim=1))
+
+# %% an empty vector joins anything, and is part of the graph
+a, b = torch.zeros(0, dtype=torch.float64, requires_grad=True), torch.ones(2, 3)
+for parts, dim in (((a, b), 0), ((b, a), 1), ((a, b, a), -1), ((a, a), 0)):
+    c = torch.cat(parts, dim)
+    print(c.shape, c.dtype, c.requires_grad, torch.autograd.grad(c.sum(), a))
+
+# %% copies of what shares memory share theirs
+import copy
+
+for kept in (
+    lambda a: [a, a.view(4)], lambda a: [a.t(), a], lambda a: [a.detach(), a],
+    lambda a: [a[0, 0], a], lambda a: [a.expand(3, 2, 2), a], lambda a: [a.view(4)[1::2], a],
+    lambda a: [a, a.clone()], lambda a: [a.data, a.requires_grad_()],
+):  # fmt: skip
+    a = torch.arange(4.0).view(2, 2)
+    first, second = copy.deepcopy(kept(a))
+    with torch.no_grad():
+        second.view(-1)[1:].add_(10)
+    print(first, first.stride(), second, a, first._is_view(), second.requires_grad)

@@ -43,7 +43,7 @@ def test_a_handle_removes_its_hook_and_is_there_inside():
         "    with torch.enable_grad(): x.sum().backward()\n"
         "x.sum().backward()\nprint(x.grad, h)\n"
     )
-    assert printed(text) == "seen\ntensor([2., 2.]) <Handle>\n"
+    assert printed(text) == "seen\ntensor([2., 2.]) <RemovableHandle>\n"
 
 
 def test_dual_numbers():

@@ -1,0 +1,47 @@
+"""``out=`` of the functions that make tensors: a tensor that is given, filled in its own dtype."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from gradcli.engine.creation.factories import requiring
+from gradcli.engine.dtypes import to_dtype
+from gradcli.engine.record.out import into
+from gradcli.engine.tensor.tensor import Plain, Tensor
+from gradcli.ops.errors import RuntimeFault
+
+
+def filling(create: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """``create`` that takes ``out=`` too: its numbers are made in the dtype of that tensor.
+
+    ``out`` takes the shape of the result: silently where it was empty, else with a warning. Raises
+    RuntimeFault (E0309) for a ``dtype`` that is another, TypeFault (E0303) for what is no tensor.
+
+    Example:
+        >>> import gradcli
+        >>> x = gradcli.empty(3, dtype=gradcli.float64)
+        >>> gradcli.ones(3, out=x) is x
+        True
+    """
+
+    @functools.wraps(create)
+    def made(*args: Any, out: Any = None, **options: Any) -> Tensor:
+        if out is None:
+            return create(*args, **options)
+        if isinstance(out, Plain):
+            asked = options.pop("dtype", None) or out.dtype
+            if to_dtype(asked) is not out.dtype:
+                raise RuntimeFault(
+                    "E0309",
+                    f"dtype {to_dtype(asked).name} does not match dtype of out parameter "
+                    f"({out.dtype.name})",
+                    help="leave dtype= away",
+                )
+            options["dtype"] = out.dtype
+        wanted = options.pop("requires_grad", False)
+        into(out, create, args, options)
+        return requiring(out, True) if wanted else out
+
+    return made
