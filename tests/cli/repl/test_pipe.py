@@ -74,9 +74,7 @@ def test_what_is_shown_is_inert(process, tmp_path):
     folder.mkdir()
     (folder / "config.toml").write_text('"\\u001b[2J" = 3\n')
     done = process("repl", stdin=lines, XDG_CONFIG_HOME=str(tmp_path))
-    assert done.out == (
-        "\\x1b[2J\n'\\x1b'\na\tb\n\\x1b[2J\n5 statements saved to \\x1b.grad\n"
-    )
+    assert done.out == ("\\x1b[2J\n'\\x1b'\na\tb\n\\x1b[2J\n5 statements saved to \\x1b.grad\n")
     assert "no setting \\x1b[2J" in done.err and "\x1b" not in done.err
 
 
