@@ -24,11 +24,15 @@ from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.ops.piecewise import where
 from gradcli.ops.shape import expand_words, reshape, sum_to
 
+_BASIC = frozenset((int, slice, type(None), type(...)))
+
 
 def is_basic(index: Any) -> bool:
     """Whether ``index`` names each entry at most once by position (no arrays): a view in NumPy."""
-    parts = index if isinstance(index, tuple) else (index,)
-    return all(p is None or p is Ellipsis or isinstance(p, slice | int | np.integer) for p in parts)
+    for part in index if isinstance(index, tuple) else (index,):
+        if part.__class__ not in _BASIC and not isinstance(part, int | np.integer):
+            return False
+    return True
 
 
 def _getitem(x: Any, index: Any) -> Any:
