@@ -52,13 +52,14 @@ def one_triangle(A: Any, UPLO: str) -> Any:
         )
     if not isinstance(A, Tensor) or A.ndim < 2 or A.shape[-1] != A.shape[-2]:
         return A
+    if A.__class__ is Tensor and np.array_equal(A.array, A.array.swapaxes(-1, -2).conj()):
+        return A
     raw = A.detach()
     if UPLO.upper() == "L":
         both = _O["tril"](raw, 0) + _mH(_O["tril"](raw, -1))
     else:
         both = _O["triu"](raw, 0) + _mH(_O["triu"](raw, 1))
-    same = A.__class__ is Tensor and np.array_equal(both.array, raw.array)
-    return A if same else A + (both - raw)
+    return A + (both - raw)
 
 
 def eigh(A: Any, UPLO: str = "L") -> Any:
