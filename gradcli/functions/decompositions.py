@@ -24,7 +24,7 @@ from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import differentiated
 
 __all__ = [
-    "cholesky_ex", "cholesky_inverse", "cholesky_solve", "eig", "eigh", "eigvals", "eigvalsh",
+    "cholesky_inverse", "cholesky_solve", "eig", "eigh", "eigvals", "eigvalsh",
     "geqrf", "lu", "lu_factor", "lu_factor_ex", "lu_solve", "lu_unpack", "ormqr", "qr", "svd",
     "svdvals", "torch_lu", "torch_lu_solve", "torch_qr", "torch_svd", "triangular_solve",
 ]  # fmt: skip
@@ -484,26 +484,6 @@ def geqrf(input: Any) -> Any:
         a=wrap(a.reshape(input.shape).astype(input.dtype.numpy), input.dtype),
         tau=wrap(tau.reshape(*lead, min(m, n)).astype(input.dtype.numpy), input.dtype),
     )
-
-
-def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
-    """``(L, info)``: the Cholesky factor and zeros, or where A is not positive definite, NaN and 1.
-
-    Raises RuntimeFault (E0304) instead where ``check_errors``.
-    """
-    lead = tuple(A.shape)[:-2]
-    try:
-        low = _O["cholesky"](A)
-        info = np.zeros(lead, np.int32)
-    except RuntimeFault as fault:
-        if check_errors or fault.code != "E0304":
-            raise
-        low = A.detach() * float("nan")
-        from gradcli.ops.decompositions.matrix_errors import stopped_at
-
-        info = stopped_at(A.array, definite=True)
-    low = _mH(low) if upper else low
-    return results("linalg_cholesky_ex", L=low, info=wrap(info[()], dtypes.int32))
 
 
 def _factor(L: Any, upper: bool) -> Any:

@@ -18,7 +18,6 @@ from gradcli.engine.record.out import with_out
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions import overloads, products, scatter
 from gradcli.functions.decompositions import (
-    cholesky_ex,
     eig,
     eigh,
     eigvals,
@@ -95,13 +94,25 @@ def _tried(title: str, function: Any, A: Any, check_errors: bool, *others: Any) 
             raise
         from gradcli.ops.decompositions.matrix_errors import stopped_at
 
-        info = wrap(stopped_at(A.array)[()], dtypes.int32)
+        definite = function is _O["cholesky"]
+        info = wrap(stopped_at(A.array, definite)[()], dtypes.int32)
     solved = _O["eq"](info, 0).unsqueeze(-1).unsqueeze(-1)
     safe = _O["where"](solved, A, wrap(np.eye(A.shape[-1], dtype=A.dtype.numpy), A.dtype))
     found = function(safe, *others)
     if found.ndim < A.ndim:
         solved = solved.squeeze(-1)
     return _O["where"](solved, found, math.nan), info
+
+
+def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
+    """``(L, info)``: the Cholesky factor, and 0 or the order of the first minor that refuses it.
+
+    The factor of a matrix that is not positive definite is NaN. Raises LinAlgFault (E0304) instead
+    where ``check_errors``.
+    """
+    low, info = _tried("linalg.cholesky_ex", _O["cholesky"], A, check_errors)
+    low = _O["conj"](_O["mT"](low)) if upper else low
+    return results("linalg_cholesky_ex", L=low, info=info)
 
 
 def inv_ex(A: Any, *, check_errors: bool = False) -> Any:
@@ -392,7 +403,7 @@ def tensorinv(A: Any, ind: int = 2) -> Any:
             "Expected self to satisfy the requirement prod(self.shape[ind:]) == "
             f"prod(self.shape[:ind]), but got {math.prod(columns)} != {math.prod(rows)}",
         )
-    return inv(A.reshape(math.prod(rows), -1)).reshape(*columns, *rows)
+    return inv(A.reshape(math.prod(rows), math.prod(columns))).reshape(*columns, *rows)
 
 
 def tensorsolve(A: Any, B: Any, dims: Any = None) -> Any:

@@ -57,15 +57,11 @@ def matrix_norm(
     if ord in (1, -1, math.inf, -math.inf):
         first, second = (rows, columns) if abs(ord) == 1 else (columns, rows)
         sums = O["sum"](O["abs"](A), first, True)
-        nothing = ord > 0 and not A.shape[second]
-        found = O["sum" if nothing else "amax" if ord > 0 else "amin"](sums, second, True)
+        found = _extreme(sums, second, ord, True)
     elif ord in (2, -2, "nuc"):
         rest = [d for d in range(A.ndim) if d not in (rows, columns)]
         values = O["svdvals"](O["permute"](A, (*rest, rows, columns)))
-        if ord == "nuc" or (ord == 2 and not values.shape[-1]):
-            found = O["sum"](values, -1)
-        else:
-            found = O["amax" if ord > 0 else "amin"](values, -1)
+        found = O["sum"](values, -1) if ord == "nuc" else _extreme(values, -1, ord, False)
         for d in sorted((rows, columns)):
             found = O["unsqueeze"](found, d)
     else:
@@ -75,6 +71,13 @@ def matrix_norm(
             help='"fro", "nuc", 1, -1, 2, -2, inf or -inf',
         )
     return found if keepdim else O["squeeze"](found, (rows, columns))
+
+
+def _extreme(values: Any, dim: int, ord: float, keepdim: bool) -> Any:
+    """The largest along a dimension, 0 of none, or for a negative order the least."""
+    if ord < 0:
+        return O["amin"](values, dim, keepdim)
+    return O["amax" if values.shape[dim] else "sum"](values, dim, keepdim)
 
 
 def matrix_power(input: Any, n: int) -> Any:

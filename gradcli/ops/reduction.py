@@ -385,7 +385,10 @@ def _shares(x: Any, out: Any, dim: Dims) -> Any:
         size = abs(out)
         total = where(size > _COARSE, sum(shares, dim, keepdim=True), 1.0)
         return shares / where(size < np.inf, total, 1.0)
-    known = getattr(out, "array", out)
+    known = out
+    while hasattr(known, "content"):  # a batch, or a value with a tangent
+        known = known.content
+    known = getattr(known, "array", known)
     if isinstance(known, np.ndarray | np.floating) and known.dtype.kind == "f":
         size = np.abs(known)
         if np.any((size > _COARSE) & (size < np.inf)):
