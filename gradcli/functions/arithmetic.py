@@ -250,6 +250,16 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> 
     """
     if p < 0:
         raise RuntimeFault("E0304", "cdist only supports non-negative p values")
+    for i, x in enumerate((x1, x2), 1):
+        if len(x.shape) < 2:
+            raise RuntimeFault(
+                "E0301", f"cdist only supports at least 2D tensors, X{i} got: {len(x.shape)}D"
+            )
+        if is_complex(x):
+            raise RuntimeFault(
+                "E0309",
+                f"cdist only supports floating-point dtypes, X{i} got: {x.dtype.scalar_name}",
+            )
     if x1.shape[-1] != x2.shape[-1]:
         raise RuntimeFault(
             "E0301",

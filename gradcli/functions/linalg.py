@@ -264,7 +264,7 @@ def pinv(
     ``rcond`` is NumPy's name of ``rtol``.
     """
     rtol = rcond if rtol is None else rtol
-    if hermitian and A.shape[-1] == A.shape[-2]:
+    if hermitian and A.numel():
         low = _O["tril"](A, -1)
         A = _O["tril"](A, 0) + _O["conj"](_O["mT"](low))
     return _O["pinv"](A, None if rtol is None else float(rtol), float(atol or 0.0))
