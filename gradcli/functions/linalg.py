@@ -172,10 +172,30 @@ def solve_triangular(
     return called(found, "LinalgSolveTriangularBackward0", A, B)
 
 
+def _check_norm_dtype(x: Any, dtype: dtypes.DType) -> None:
+    """Raise RuntimeFault (E0309) for a dtype that narrows ``x``, or is complex where it is not."""
+    name = "linalg.vector_norm"
+    if x.dtype.kind < 2:
+        said = f"Expected a floating point or complex tensor as input. Got {x.dtype.scalar_name}"
+    elif x.dtype.is_complex is not dtype.is_complex:
+        kind = "complex" if x.dtype.is_complex else "real"
+        said = f"dtype should be {kind} for {kind} inputs, but got {dtype.scalar_name}"
+    elif dtype.itemsize < x.dtype.itemsize:
+        said = (
+            f"the dtype of the input ({x.dtype.scalar_name}) should be convertible without "
+            f"narrowing to the specified dtype ({dtype.scalar_name})"
+        )
+    else:
+        return
+    raise RuntimeFault("E0309", f"{name}: {said}")
+
+
 def vector_norm(
     x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Any:
     """The ``ord``-norm of all entries, or along dimensions."""
+    if dtype is not None:
+        _check_norm_dtype(x, dtypes.to_dtype(dtype))
     return _O["norm"](x if dtype is None else x.to(dtype), ord, dim, keepdim)
 
 
@@ -184,6 +204,17 @@ def norm(
 ) -> Any:
     """The norm of a vector, or of a matrix where ``ord`` is given and there are two dimensions."""
     matrix = A.ndim == 2 if dim is None else isinstance(dim, tuple | list) and len(dim) == 2
+    if dim is None and ord is not None and A.ndim not in (1, 2):
+        raise RuntimeFault(
+            "E0301",
+            "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got "
+            f"{A.ndim}D.",
+        )
+    if isinstance(dim, tuple | list) and len(dim) > 2:
+        raise RuntimeFault(
+            "E0305",
+            f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}",
+        )
     if ord is not None and (matrix or isinstance(ord, str)):
         return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
     return vector_norm(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
@@ -196,6 +227,11 @@ def matmul(input: Any, other: Any) -> Any:
 
 def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
     """Inner products along a dimension, the first side conjugated."""
+    if x.dtype is not y.dtype:
+        raise RuntimeFault(
+            "E0309", "linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
+            f"{x.dtype.scalar_name} and y of type {y.dtype.scalar_name} instead",
+        )  # fmt: skip
     return _O["sum"](x.conj() * y, dim)
 
 
@@ -214,14 +250,17 @@ def matrix_power(A: Any, n: int) -> Any:
 
 
 def pinv(
-    A: Any, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
-) -> Any:
+    A: Any, rcond: float | None = None, *, atol: float | None = None, rtol: float | None = None,
+    hermitian: bool = False,
+) -> Any:  # fmt: skip
     """The Moore-Penrose inverse.
 
     Singular values up to ``max(atol, rtol * the largest)`` count as zero; ``rtol`` is the larger
     size times the dtype's epsilon where neither is given. ``hermitian`` reads the lower triangle.
+    ``rcond`` is NumPy's name of ``rtol``.
     """
-    if hermitian:
+    rtol = rcond if rtol is None else rtol
+    if hermitian and A.shape[-1] == A.shape[-2]:
         low = _O["tril"](A, -1)
         A = _O["tril"](A, 0) + _O["conj"](_O["mT"](low))
     return _O["pinv"](A, None if rtol is None else float(rtol), float(atol or 0.0))
@@ -253,8 +292,8 @@ def matrix_rank(
 
 def cond(A: Any, p: Any = None) -> Any:
     """The condition number: the norm of A times that of its inverse; of singular values for 2."""
-    if 0 in tuple(A.shape[-2:]):
-        return svdvals(A).sum(-1)  # zeros
+    if A.ndim > 1 and 0 in A.shape[-2:]:
+        return _O["sum"](_O["abs"](A), (-2, -1))  # of nothing 0
     if p in (None, 2, -2):
         values = svdvals(A)
         high, low = values[..., 0], values[..., -1]
@@ -279,6 +318,18 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
         )
     if A.ndim < 2:
         raise RuntimeFault("E0301", "torch.linalg.lstsq: input must have at least 2 dimensions.")
+    if not B.ndim:
+        raise RuntimeFault("E0301", "torch.linalg.lstsq: other must have at least 1 dimension.")
+    if not 0 <= A.ndim - B.ndim <= 1:
+        raise RuntimeFault(
+            "E0301", "torch.linalg.lstsq: input.dim() must be greater or equal to other.dim() and "
+            "(input.dim() - other.dim()) <= 1",
+        )  # fmt: skip
+    if A.dtype is not B.dtype or A.dtype.kind < 2:
+        raise RuntimeFault(
+            "E0309", "torch.linalg.lstsq: Expected input and other to have the same dtype, but got "
+            f"input's dtype {A.dtype.scalar_name} and other's dtype {B.dtype.scalar_name}",
+        )  # fmt: skip
     vector = B.ndim == A.ndim - 1
     right = _O["unsqueeze"](B, -1) if vector else B
     m, n = A.shape[-2:]
@@ -309,6 +360,20 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
 
 def householder_product(A: Any, tau: Any) -> Any:
     """The first columns of the product of ``I - tau[k] v[k] v[k]'``, v from the columns of A."""
+    title = "torch.linalg.householder_product"
+    if A.ndim < 2:
+        raise RuntimeFault("E0301", f"{title}: input must have at least 2 dimensions.")
+    for name, large, small, least in (
+        ("input.shape[-2]", A.shape[-2], A.shape[-1], "input.shape[-1]"),
+        ("input.shape[-1]", A.shape[-1], tau.shape[-1], "tau.shape[-1]"),
+    ):
+        if large < small:
+            raise RuntimeFault("E0301", f"{title}: {name} must be greater than or equal to {least}")
+    if tau.ndim != A.ndim - 1:
+        raise RuntimeFault(
+            "E0301", f"{title}: Expected tau to have one dimension less than input, but got "
+            f"tau.ndim equal to {tau.ndim} and input.ndim is equal to {A.ndim}",
+        )  # fmt: skip
     m, n = A.shape[-2:]
     eye = wrap(np.eye(m, n, dtype=A.dtype.numpy), A.dtype)
     found = reflected(A, tau, beside(_O["expand"](eye, tuple(A.shape)), A))
@@ -317,13 +382,11 @@ def householder_product(A: Any, tau: Any) -> Any:
 
 def vander(x: Any, *, N: int | None = None) -> Any:
     """The powers 0 to N - 1 of each entry, a row each."""
-    if N is not None and N < 2:
-        raise RuntimeFault("E0304", "N must be greater than 1.")
     x = x if x.ndim else _O["reshape"](x, (1,))
     N = x.shape[-1] if N is None else N
-    ones = _O["ones_like"](_O["unsqueeze"](x, -1))
     if N < 2:
-        return ones[..., :N]
+        raise RuntimeFault("E0304", "N must be greater than 1.")
+    ones = _O["ones_like"](_O["unsqueeze"](x, -1))
     charge_shape((*x.shape, N))
     rows = _O["expand"](_O["unsqueeze"](x, -1), (*x.shape, N - 1))
     return _O["cat"](ones, cumprod(rows, -1), dim=-1)

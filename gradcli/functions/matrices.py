@@ -11,6 +11,7 @@ from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions.arithmetic import conj
+from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault
 
 
@@ -37,8 +38,18 @@ def matrix_norm(
         raise RuntimeFault(
             "E0301", "linalg.matrix_norm: The input tensor A must have at least 2 dimensions."
         )
+    if A.dtype.kind < 2:
+        raise RuntimeFault(
+            "E0309", "linalg.matrix_norm: Expected a floating point or complex tensor as input. "
+            f"Got {A.dtype.scalar_name}",
+        )  # fmt: skip
     A = A if dtype is None else A.to(dtype)
-    rows, columns = (d % A.ndim for d in dim)
+    dim = dim if isinstance(dim, tuple | list) else (dim,)
+    if len(dim) != 2:
+        raise RuntimeFault(
+            "E0305", f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}"
+        )
+    rows, columns = (normal_dim(d, A.ndim) for d in dim)
     if rows == columns:
         raise RuntimeFault("E0305", f"linalg.matrix_norm: dims must be different, got {dim}")
     if ord == "fro":

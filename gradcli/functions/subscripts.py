@@ -45,6 +45,7 @@ def _from_stand_in(index: Any) -> Any:
     return None
 
 
+_KNOWN = frozenset((int, type(None)))
 _SHORT = ("int8", "int16")
 """Element types of tensors that index as a number alone."""
 
@@ -59,7 +60,10 @@ def _plain_part(part: Any) -> Any:
     if part is None or part is Ellipsis or part.__class__ is int:
         return part
     if isinstance(part, slice):
-        return slice(*(_bound(b) for b in (part.start, part.stop, part.step)))
+        bounds = part.start, part.stop, part.step
+        if _KNOWN.issuperset([b.__class__ for b in bounds]):
+            return part
+        return slice(*map(_bound, bounds))
     if isinstance(part, Plain):
         array = part.array
         if part.dtype.kind > 1 or (part.ndim and part.dtype.name in _SHORT):

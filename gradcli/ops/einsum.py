@@ -6,7 +6,9 @@ so that arrays, Tensors and symbols take the same ones.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,8 @@ from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.kinds import bilinear
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS, Operator
+
+FEW = 1 << 12
 
 
 def _contract(x: Any, y: Any, labels: str) -> Any:
@@ -37,7 +41,8 @@ def _contract(x: Any, y: Any, labels: str) -> Any:
                     f"broadcast with previously seen size {sizes[letter]}",
                 )  # fmt: skip
     charge_shape([sizes[letter] for letter in out])
-    return np.einsum(labels, x, y, optimize=True)
+    # To find out whether BLAS can do it takes longer than a few sums.
+    return np.einsum(labels, x, y, optimize=math.prod(sizes.values()) > FEW)
 
 
 def _turned(labels: str, by: int) -> str:
@@ -84,6 +89,15 @@ def plan(equation: Any, ranks: Sequence[int]) -> list[tuple[str, tuple[int, ...]
     Raises ValueFault (E0304) for an equation that is none, RuntimeFault (E0301) where it does not
     fit the ranks of the operands.
     """
+    if not isinstance(equation, str):
+        raise ValueFault("E0304", "einsum begins with its equation", help=_HELP)
+    return _planned(equation, tuple(ranks))
+
+
+@lru_cache
+def _planned(
+    equation: str, ranks: tuple[int, ...]
+) -> list[tuple[str, tuple[int, ...], dict[str, Any]]]:
     parts, out = _read(equation, ranks)
     steps: list[tuple[str, tuple[int, ...], dict[str, Any]]] = []
     total = len(ranks)
@@ -125,9 +139,7 @@ def plan(equation: Any, ranks: Sequence[int]) -> list[tuple[str, tuple[int, ...]
     return steps
 
 
-def _read(equation: Any, ranks: Sequence[int]) -> tuple[list[str], str]:
-    if not isinstance(equation, str):
-        raise ValueFault("E0304", "einsum begins with its equation", help=_HELP)
+def _read(equation: str, ranks: Sequence[int]) -> tuple[list[str], str]:
     text = equation.replace(" ", "")
     left, arrow, out = text.partition("->")
     parts = left.split(",")

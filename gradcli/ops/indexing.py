@@ -24,11 +24,15 @@ from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.ops.piecewise import where
 from gradcli.ops.shape import expand_words, reshape, sum_to
 
+_BASIC = frozenset((int, slice, type(None), type(...)))
+
 
 def is_basic(index: Any) -> bool:
     """Whether ``index`` names each entry at most once by position (no arrays): a view in NumPy."""
-    parts = index if isinstance(index, tuple) else (index,)
-    return all(p is None or p is Ellipsis or isinstance(p, slice | int | np.integer) for p in parts)
+    for part in index if isinstance(index, tuple) else (index,):
+        if part.__class__ not in _BASIC and not isinstance(part, int | np.integer):
+            return False
+    return True
 
 
 def _getitem(x: Any, index: Any) -> Any:
@@ -80,7 +84,12 @@ def _explained(fault: IndexError, shape: Sequence[int], index: Any) -> IndexFaul
             torch="invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
             "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number",
         )
-    given = sum(1 for p in parts if p is not None and p is not Ellipsis)
+    masks = [getattr(getattr(p, "dtype", None), "kind", "") == "b" for p in parts]
+    given = sum(
+        np.ndim(p) if mask else 1
+        for p, mask in zip(parts, masks, strict=True)
+        if p is not None and p is not Ellipsis
+    )
     if given > len(shape):
         return IndexFault(
             "E0307",
@@ -90,7 +99,7 @@ def _explained(fault: IndexError, shape: Sequence[int], index: Any) -> IndexFaul
             torch=f"too many indices for tensor of dimension {len(shape)}",
         )
     axis = added = 0
-    for p in parts:
+    for p, mask in zip(parts, masks, strict=True):
         if p is None or p is Ellipsis:
             added += p is None
             continue
@@ -101,7 +110,7 @@ def _explained(fault: IndexError, shape: Sequence[int], index: Any) -> IndexFaul
                 help=f"use {-shape[axis]} to {shape[axis] - 1}" if shape[axis] else None,
                 operands=((0, f"shape {tuple(shape)}"),),
             )
-        if getattr(getattr(p, "dtype", None), "kind", "") == "b":
+        if mask:
             for k, n in enumerate(np.shape(p)):
                 if n != shape[axis + k]:
                     return IndexFault(

@@ -462,10 +462,9 @@ solve = general(
 
 def _cholesky(x: Any) -> Any:
     _square("cholesky", x)
-    whole = 0.5 * (x + np.conj(np.swapaxes(x, -1, -2)))
-    found = _solved("cholesky", np.linalg.cholesky, whole)
-    if np.any(np.isnan(np.diagonal(found, axis1=-2, axis2=-1))):  # LAPACK lets a NaN pass
-        raise unsolved("cholesky", whole, True)
+    found = _solved("cholesky", np.linalg.cholesky, 0.5 * (x + np.conj(np.swapaxes(x, -1, -2))))
+    if np.isnan(found).any():
+        raise unsolved("cholesky", x, definite=True)
     return found
 
 

@@ -191,8 +191,8 @@ class Shell:
         return printing.printoptions(linewidth=max(20, self.width))
 
     def write(self, shown: str) -> None:
-        """Results go to standard output."""
-        sys.stdout.write(shown)
+        """Results go to standard output, with all spelled out that a terminal could act on."""
+        output.inert_writer(sys.stdout)(shown)
 
     def complain(self, fault: Fault) -> None:
         """Show a fault; the session goes on."""

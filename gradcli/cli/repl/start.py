@@ -30,8 +30,10 @@ def configured(no_config: bool = False) -> tuple[Settings, str | None]:
                 settings.set(name, text)
             except WrongSetting as fault:
                 wrong.append(f"GRADCLI_{name.upper()}: {fault.message}")
-    for line in wrong:
-        sys.stderr.write(f"warning: {line}\n")
+    if wrong:
+        from gradcli.language.diagnostics.render import inert  # the language is no part of a start
+
+        sys.stderr.writelines(f"warning: {inert(line)}\n" for line in wrong)
     return settings, folder
 
 

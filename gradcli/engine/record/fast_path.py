@@ -316,7 +316,9 @@ def _recording(
         f"node = new(node_{kind} or class_of(op, {numbers!r}, globals(), 'node_{kind}'))",
         f"node.edges = {edges}",
         "node.seq = next_number()",
-        "node.shape = array.shape",
+        "shape = array.shape",
+        "node.shape = shape" if active[1:] else
+        f"node.shape = e{active[0]}.shape if e{active[0]}.shape == shape else shape",  # one tuple
         "node.dtype = dtype",
         *(["node.extra = extra = new(Extra)", f"extra.params = {_dict(op.params)}"] if op.params
           else ["node.extra = None"]),

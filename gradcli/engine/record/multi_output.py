@@ -50,12 +50,13 @@ class Pieces(Node):
     @staticmethod
     def pull(node: Pieces, g: Cotangents) -> Any:
         """The cotangents of all pieces, joined."""
-        recorded = any(isinstance(part, Tensor) for part in g.parts)
+        recorded = any(isinstance(part, Plain) for part in g.parts)
         parts = [
             _nothing(node, shape, recorded) if part is None else part
             for part, (shape, _) in zip(g.parts, node.outputs, strict=True)
         ]
-        return OPERATORS[node.join](*parts, dim=node.axis)
+        join = OPERATORS[node.join]
+        return (join if recorded else join.compute)(*parts, dim=node.axis)
 
     @staticmethod
     def pull_recorded(node: Pieces, g: Cotangents, _wrap: Any) -> tuple[Any, ...]:

@@ -8,6 +8,7 @@ backward pass runs no loop over names. ``pull_recorded`` reads the same rules wi
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from gradcli.engine.dtypes import DType
@@ -32,7 +33,8 @@ def node_class(op: Operator, numbers: tuple[bool, ...], is_complex: bool = False
         if masks:  # before anyone can have a node of the class
             mode.branches = True
         if op.variadic:
-            pull, step = _variadic_pull, None
+            rule: Any = op.rules[0]
+            pull, step = partial(_variadic_pull, on_arrays(rule)), None
         else:
             pull, step = assemble(op, numbers, is_complex)
         found = type(
@@ -229,13 +231,13 @@ def _term(op: Operator, i: int, numbers: tuple[bool, ...], is_complex: bool, ten
     return f"conj({term})" if turned else term
 
 
-def _variadic_pull(node: Node, g: Any) -> tuple[Any, ...]:
-    rule, names = node.op.rules[0], node.op.reads[0]
+def _variadic_pull(rule: Any, node: Node, g: Any) -> tuple[Any, ...]:
+    names = node.op.reads[0]
     given = dict(node.extra.params, g=g, shapes=node.extra.shapes)
     pulled = []
     for i, edge in enumerate(node.edges):
         given["index"] = i
-        pulled.append(None if edge is None else rule(*(given[n] for n in names)))
+        pulled.append(None if edge is None else rule(*[given[n] for n in names]))
     return tuple(pulled)
 
 
@@ -250,7 +252,7 @@ def pull_recorded(node: Node, g: Any, wrap: Callable[[Any, DType, Node], Any]) -
         pulled = node.pull(node, g)
         return pulled if node.only is None else (pulled,)
     if op.variadic:
-        return _variadic_pull(node, g)
+        return _variadic_pull(op.rules[0], node, g)
     cls: Any = node.__class__
     pull = cls.pull_recorded
     if pull is None:  # few operators are differentiated twice: written out when one is

@@ -72,7 +72,7 @@ def _portions(
         if long is not None and left <= late:
             long()
             long = None
-        portion = min(portion, left)
+        portion = min(portion, left, left if long is None else left - late)
         left -= portion
         yield itertools.repeat(True, portion)
         if not memory:

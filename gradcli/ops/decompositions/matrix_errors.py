@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -63,25 +64,26 @@ def unsolved(name: str, x: Any, definite: bool = False) -> LinAlgFault:
 def stopped_at(x: Any, definite: bool = False) -> Any:
     """For each matrix 0, or which pivot of its elimination is 0, counted from 1.
 
-    ``definite``: which one of the Cholesky factorization is not above 0, or NaN.
+    Of one that is to be positive ``definite``: which leading minor is not.
     """
     from scipy.linalg import lapack
 
     x = np.asarray(x.get() if hasattr(x, "get") else x)
-    functions: Any = lapack.get_lapack_funcs(("potrf" if definite else "getrf",), (x,))
-    found = []
-    for matrix in x.reshape(-1, *x.shape[-2:]):
-        factor, *_, info = functions[0](matrix, **({"lower": True} if definite else {}))
-        missing = np.isnan(np.diagonal(factor)) if definite and not info else np.zeros(1, bool)
-        found.append(int(np.argmax(missing)) + 1 if missing.any() else info)
+    wide = x.astype(np.result_type(x.dtype, np.float32))
+    functions: Any = lapack.get_lapack_funcs(("potrf" if definite else "getrf",), (wide,))
+    function, options = functions[0], {"lower": True} if definite else {}
+    count, found = math.prod(x.shape[:-2]), []
+    for matrix in wide.reshape(count, *x.shape[-2:]):
+        missing = np.isnan(np.tril(matrix)).any(axis=1) if definite else np.zeros(1, bool)
+        nan = int(missing.argmax()) + 1 if missing.any() else 0
+        found.append(function(matrix, **options)[-1] or nan)
     return np.array(found, np.int32).reshape(x.shape[:-2])
 
 
 def _first_refused(x: Any, definite: bool) -> tuple[str, int]:
     """``(Batch element n): `` of the first matrix that has no answer, and where LAPACK stopped."""
-    x = np.asarray(x.get() if hasattr(x, "get") else x)
-    found = stopped_at(x.astype(np.result_type(x.dtype, np.float32)), definite)
-    for n, info in enumerate(found.reshape(-1).tolist()):
+    found = stopped_at(x, definite)
+    for n, info in enumerate(found.reshape(-1)):
         if info > 0:
-            return (f"(Batch element {n}): " if x.ndim > 2 else ""), info
+            return (f"(Batch element {n}): " if found.ndim else ""), int(info)
     return "", x.shape[-1]

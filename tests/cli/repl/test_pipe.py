@@ -65,9 +65,17 @@ def test_bytes_that_are_no_text(process):
     assert "1\n2\n" in done.out and done.err.count("E0114") == 2 and done.code == 1
 
 
-def test_prints_are_inert(process):
-    done = process("repl", stdin="print('\\x1b[2J')\n'\\x1b'\nprint('a\\tb')\n")
-    assert done.out == "\\x1b[2J\n'\\x1b'\na\tb\n"
+def test_what_is_shown_is_inert(process, tmp_path):
+    lines = (
+        "print('\\x1b[2J')\n'\\x1b'\nprint('a\\tb')\n"
+        "class A:\n    def __repr__(self): return '\\x1b[2J'\n\nA()\n:save \x1b.grad\n"
+    )
+    folder = tmp_path / "gradcli"
+    folder.mkdir()
+    (folder / "config.toml").write_text('"\\u001b[2J" = 3\n')
+    done = process("repl", stdin=lines, XDG_CONFIG_HOME=str(tmp_path))
+    assert done.out == ("\\x1b[2J\n'\\x1b'\na\tb\n\\x1b[2J\n5 statements saved to \\x1b.grad\n")
+    assert "no setting \\x1b[2J" in done.err and "\x1b" not in done.err
 
 
 def test_imports_go_on(process):
