@@ -232,6 +232,8 @@ def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Any:
     at = normal_dim(dim, len(input.shape))
     shape = tuple(input.shape)
     sizes = tuple(int(n) for n in sizes)
+    if not sizes:
+        raise RuntimeFault("E0306", "unflatten: sizes must be non-empty")
     if shape and -1 in sizes and (known := -math.prod(sizes)) > 0 and shape[at] % known == 0:
         sizes = tuple(shape[at] // known if n == -1 else n for n in sizes)
     if shape and -1 not in sizes and math.prod(sizes) != shape[at]:

@@ -126,7 +126,9 @@ def median_of(input: Any, skip: bool = False) -> Any:
     """
     flat = O["reshape"](input, (-1,))
     if not flat.numel():
-        return input.new_full((), float("nan"))
+        if not flat.is_floating_point():
+            return input.new_full((), np.iinfo(flat.array.dtype).min)
+        return O["sum"](flat) * float("nan")  # with a node: the gradient of nothing is nothing
     raw = flat.array
     missing = np.isnan(raw) if raw.dtype.kind == "f" else np.zeros(raw.shape, bool)
     if missing.any() and (not skip or missing.all()):

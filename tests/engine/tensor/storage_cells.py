@@ -303,6 +303,7 @@ for wrong in (
     lambda: torch.empty(2**40, 2**40), lambda: torch.zeros(0, 4, 2**61),
     lambda: torch.arange(2**62), lambda: torch.empty(()).resize_([0, 4, 2**61]),
     lambda: torch.rand(2**40, 2**40), lambda: torch.cross(torch.ones(2, 2), torch.ones(2, 2)),
+    lambda: torch.tensor([1]).unflatten(0, []),
 ):  # fmt: skip
     try:
         print(wrong())
@@ -324,6 +325,13 @@ a, b = torch.zeros(0, dtype=torch.float64, requires_grad=True), torch.ones(2, 3)
 for parts, dim in (((a, b), 0), ((b, a), 1), ((a, b, a), -1), ((a, a), 0)):
     c = torch.cat(parts, dim)
     print(c.shape, c.dtype, c.requires_grad, torch.autograd.grad(c.sum(), a))
+
+# %% the middle of nothing
+for dtype in (torch.float64, torch.int64, torch.int16):
+    x = torch.zeros(0, 3, dtype=dtype)
+    x.requires_grad_(dtype.is_floating_point)
+    for middle in (x.median(), x.nanmedian()):
+        print(middle, x.requires_grad and torch.autograd.grad(middle, x))
 
 # %% copies of what shares memory share theirs
 import copy
