@@ -454,7 +454,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
 
     def detach(self) -> Tensor:
         """The same memory outside the graph."""
-        out = wrap(self.own_array(), self.dtype)
+        out = self._alias()  # of a conjugate view, such a view
         meta = self.meta or self._meta()
         own = out.meta = meta.__class__(meta.version)
         base = self if meta.base is None else meta.base
