@@ -52,13 +52,14 @@ def one_triangle(A: Any, UPLO: str) -> Any:
         )
     if not isinstance(A, Tensor) or A.ndim < 2 or A.shape[-1] != A.shape[-2]:
         return A
+    if A.__class__ is Tensor and np.array_equal(A.array, A.array.swapaxes(-1, -2).conj()):
+        return A
     raw = A.detach()
     if UPLO.upper() == "L":
         both = _O["tril"](raw, 0) + _mH(_O["tril"](raw, -1))
     else:
         both = _O["triu"](raw, 0) + _mH(_O["triu"](raw, 1))
-    same = A.__class__ is Tensor and np.array_equal(both.array, raw.array)
-    return A if same else A + (both - raw)
+    return A + (both - raw)
 
 
 def eigh(A: Any, UPLO: str = "L") -> Any:
@@ -406,6 +407,14 @@ def torch_lu(A: Any, pivot: bool = True, get_infos: bool = False) -> tuple:
     return tuple(lu_factor_ex(A, pivot=pivot))[: 2 + get_infos]
 
 
+def _other_dtype(b: Any, A: Any) -> RuntimeFault:
+    return RuntimeFault(
+        "E0309",
+        f"Expected b and A to have the same dtype, but found b of type {b.dtype.scalar_name} and A "
+        f"of type {A.dtype.scalar_name} instead.",
+    )
+
+
 def triangular_solve(
     b: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
@@ -416,10 +425,7 @@ def triangular_solve(
             f"{b.ndim} dimensions instead",
         )  # fmt: skip
     if b.dtype is not A.dtype:
-        raise RuntimeFault(
-            "E0309", f"Expected b and A to have the same dtype, but found b of type "
-            f"{b.dtype.scalar_name} and A of type {A.dtype.scalar_name} instead.",
-        )  # fmt: skip
+        raise _other_dtype(b, A)
     part = triangle(A, upper, unitriangular)
     found = _O["solve"](_O["mT"](part) if transpose else part, b)
     found = called(found, "TriangularSolveBackward0", b, A)
@@ -502,6 +508,8 @@ def cholesky_solve(B: Any, L: Any, upper: bool = False) -> Any:
                 "E0301", f"{name} should have at least 2 dimensions, but has {value.ndim} "
                 "dimensions instead",
             )  # fmt: skip
+    if B.dtype is not L.dtype:
+        raise _other_dtype(B, L)
     part = _factor(L, upper)
     low = _mH(part) if upper else part
     found = _O["solve"](_mH(low), _O["solve"](low, B))

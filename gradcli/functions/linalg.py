@@ -130,6 +130,12 @@ def solve(A: Any, B: Any, *, left: bool = True) -> Any:
         >>> gradcli.linalg.solve(A, gradcli.tensor([2.0, 4.0]))
         tensor([1., 1.])
     """
+    if A.ndim > 2 and tuple(B.shape) == tuple(A.shape[:-1]):  # a vector for each matrix
+        return _O["squeeze"](_solved(A, _O["unsqueeze"](B, -1), left), -1)
+    return _solved(A, B, left)
+
+
+def _solved(A: Any, B: Any, left: bool) -> Any:
     if A.dtype is not B.dtype:
         kinds = A.dtype.scalar_name, B.dtype.scalar_name
         raise RuntimeFault(
@@ -138,8 +144,6 @@ def solve(A: Any, B: Any, *, left: bool = True) -> Any:
             f" and B of type {kinds[1]} instead",
             help="write B.to(A.dtype)",
         )
-    if A.ndim > 2 and tuple(B.shape) == tuple(A.shape[:-1]):  # a vector for each matrix
-        return _O["squeeze"](solve(A, _O["unsqueeze"](B, -1), left=left), -1)
     if left:
         return _O["solve"](A, B)
     return _O["mT"](_O["solve"](_O["mT"](A), _O["mT"](B)))
@@ -168,7 +172,7 @@ def solve_triangular(
             "linalg.solve_triangular: The input tensor B must have at least 2 dimensions.",
             help="write B.unsqueeze(-1) for one right side",
         )
-    found = solve(triangle(A, upper, unitriangular), B, left=left)
+    found = _solved(triangle(A, upper, unitriangular), B, left)
     return called(found, "LinalgSolveTriangularBackward0", A, B)
 
 
@@ -260,7 +264,7 @@ def pinv(
     ``rcond`` is NumPy's name of ``rtol``.
     """
     rtol = rcond if rtol is None else rtol
-    if hermitian and A.shape[-1] == A.shape[-2]:
+    if hermitian and A.numel():
         low = _O["tril"](A, -1)
         A = _O["tril"](A, 0) + _O["conj"](_O["mT"](low))
     return _O["pinv"](A, None if rtol is None else float(rtol), float(atol or 0.0))

@@ -623,6 +623,7 @@ CALLS: tuple[tuple[np.ndarray | None, tuple[str, ...]], ...] = (
        
     )),
     (np.array([0.5, -1.5, 2.0]), (
+        "torch.ldexp(x.detach(),torch.tensor([127,1000,-1050]))",
         "x.clone().div_(0.4,rounding_mode='floor')", "x.clone().div_(0.4,rounding_mode='trunc')",
         "x.clone().div_(x+3)", "x.clone().divide_(0.4)", "x.scatter(0,torch.tensor([1]),value=2.5)",
         "x.clone().scatter_(0,torch.tensor([1]),value=2.5)",
