@@ -240,7 +240,7 @@ def _gathered(input: Any, dim: int, index: np.ndarray) -> Any:
     charge_shape(shape)  # before every index is compared with the size
     if not index.size:
         nothing = O["getitem"](O["reshape"](input, (-1,)), slice(0, 0))
-        return called(O["reshape"](nothing, shape), "GatherBackward0")
+        return called(O["reshape"](O["clone"](nothing), shape), "GatherBackward0")
     input, index = _lined(input), _lined(index)
     if index.ndim != input.ndim:
         raise RuntimeFault(

@@ -301,7 +301,7 @@ def view_as_complex(input: Any) -> Any:
         return input.viewed(view_as_complex)
     parts = [O["getitem"](input, (Ellipsis, i)) for i in (0, 1)]
     out = called(O["of_parts"](*parts), "ViewAsComplexBackward0", input)
-    if isinstance(input, Plain):
+    if isinstance(input, Plain) and input.numel():  # of none NumPy keeps no steps
         if input.storage_offset() % 2:
             raise RuntimeFault("E0306", "Tensor must have a storage_offset divisible by 2")
         *steps, step = (s // input.dtype.itemsize for s in input.own_array().strides)

@@ -78,6 +78,7 @@ def test_no_place_at_all():
     ("embedding", lambda x: F.embedding(torch.tensor(1), x[0])),
     ("to", lambda x: x.to("cpu", torch.float32, False, True)),
     ("tile", lambda x: x[:0].tile(2)),
+    ("gather", lambda x: x.gather(0, torch.zeros(0, 1, 1, dtype=torch.long))),
     ("repeat", lambda x: x[:0].repeat(2, 1, 1)),
 ])  # fmt: skip
 def test_a_result_that_changes_nothing_is_still_a_copy(name, function):

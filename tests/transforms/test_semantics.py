@@ -483,6 +483,8 @@ def test_a_batch_of_none():
     for function in (lambda t: t.sort(0).values, lambda t: torch.linalg.eigh(torch.outer(t, t))[0]):
         assert vmap(function)(none).shape == vmap(jacrev(function))(none).shape[:2]
     assert vmap(lambda t: t.sort(-1).values)(torch.zeros(0)).shape == (0,)
+    pairs = torch.stack([none, none], -1)
+    assert torch.view_as_complex(pairs).shape == vmap(torch.view_as_complex)(pairs).shape == (0, 2)
 
 
 def test_what_a_dual_level_does_not_reach():
