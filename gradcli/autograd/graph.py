@@ -18,7 +18,7 @@ from gradcli.engine.record.saved_tensor_hooks import (
 
 class _Nodes(type):
     def __subclasscheck__(cls, kind: type) -> bool:
-        return issubclass(kind, _graph.Node | Context)
+        return kind is cls or issubclass(kind, _graph.Node | Context)
 
     def __instancecheck__(cls, value: object) -> bool:
         return isinstance(value, _graph.Node | Context)

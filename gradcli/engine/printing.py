@@ -230,6 +230,11 @@ def format_tensor(
     return _with_tails(prefix + body, tails, len(prefix), options.linewidth)
 
 
+def with_tail(shown: str, tail: str) -> str:
+    """The text of a tensor with one more fact at its end."""
+    return _with_tails(shown[:-1], [tail], len("tensor("), _options.get().linewidth)
+
+
 def _with_tails(text: str, tails: list[str], indent: int, linewidth: float) -> str:
     """Append each tail to the last line while it fits, else open a new line for it."""
     pieces = [text]

@@ -98,13 +98,14 @@ def owner_of(array: Any) -> Any:
     return array
 
 
-_open: ContextVar[UndoLog | None] = ContextVar("undo log", default=None)
+_open: ContextVar[Any] = ContextVar("undo log", default=None)
 current_log = _open.get
 """The log that is open in the calling thread, or None."""
 
 
-def open_log(log: UndoLog | None) -> None:
-    """Make ``log`` the one that the engine adds to in this thread; None closes it."""
+def open_log(log: Any) -> None:
+    """Make ``log``, which has UndoLog's ``write`` and ``release``, the one that the engine adds to
+    in this thread; None closes it."""
     if log is not None:
         undo.on = True
     _open.set(log)

@@ -111,13 +111,14 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     # At a bound the derivative is the input's, as between numbers.
     out = input if min is None else _held(input, min, O["lt"])
     out = out if max is None else _held(out, max, O["gt"])
+    if min is not None and max is not None:
+        refuse_kinds("bool", "clamp_cpu", out.dtype)
     return called(out, "ClampBackward0", input, min, max)
 
 
 def _held(input: Any, bound: Any, past: Any) -> Any:
     """``bound`` where ``input`` is past it; NaN, which has no slope, where either is NaN."""
     held = O["where"](past(input, bound), bound, input)
-    refuse_kinds("bool", "clamp_cpu", held.dtype)
     if held.dtype.kind < 2:
         return held
     missing = O["logical_or"](O["ne"](input, input), O["ne"](bound, bound))
@@ -232,7 +233,7 @@ def logit(input: Any, eps: float | None = None) -> Any:
     refuse_derivative("logit", eps=eps)
     if eps is None:
         return O["logit"](input)
-    return called(O["logit"](O["clamp"](input, min=eps, max=1.0 - eps)), "LogitBackward0", input)
+    return called(O["logit"](clamp(input, eps, 1.0 - eps)), "LogitBackward0", input)
 
 
 def float_power(input: Any, exponent: Any) -> Any:
@@ -249,6 +250,16 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> 
     """
     if p < 0:
         raise RuntimeFault("E0304", "cdist only supports non-negative p values")
+    for i, x in enumerate((x1, x2), 1):
+        if len(x.shape) < 2:
+            raise RuntimeFault(
+                "E0301", f"cdist only supports at least 2D tensors, X{i} got: {len(x.shape)}D"
+            )
+        if is_complex(x):
+            raise RuntimeFault(
+                "E0309",
+                f"cdist only supports floating-point dtypes, X{i} got: {x.dtype.scalar_name}",
+            )
     if x1.shape[-1] != x2.shape[-1]:
         raise RuntimeFault(
             "E0301",

@@ -5,11 +5,13 @@ Each takes apart what one operator of ``gradcli.ops`` gives (``ops.parts``).
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from gradcli.engine import dtypes
+from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.creation.sampling import randn
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import by_element, called, is_batch
@@ -22,7 +24,7 @@ from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import differentiated
 
 __all__ = [
-    "cholesky_ex", "cholesky_inverse", "cholesky_solve", "eig", "eigh", "eigvals", "eigvalsh",
+    "cholesky_inverse", "cholesky_solve", "eig", "eigh", "eigvals", "eigvalsh",
     "geqrf", "lu", "lu_factor", "lu_factor_ex", "lu_solve", "lu_unpack", "ormqr", "qr", "svd",
     "svdvals", "torch_lu", "torch_lu_solve", "torch_qr", "torch_svd", "triangular_solve",
 ]  # fmt: skip
@@ -50,13 +52,14 @@ def one_triangle(A: Any, UPLO: str) -> Any:
         )
     if not isinstance(A, Tensor) or A.ndim < 2 or A.shape[-1] != A.shape[-2]:
         return A
+    if A.__class__ is Tensor and np.array_equal(A.array, A.array.swapaxes(-1, -2).conj()):
+        return A
     raw = A.detach()
     if UPLO.upper() == "L":
         both = _O["tril"](raw, 0) + _mH(_O["tril"](raw, -1))
     else:
         both = _O["triu"](raw, 0) + _mH(_O["triu"](raw, 1))
-    same = A.__class__ is Tensor and np.array_equal(both.array, raw.array)
-    return A if same else A + (both - raw)
+    return A + (both - raw)
 
 
 def eigh(A: Any, UPLO: str = "L") -> Any:
@@ -236,6 +239,7 @@ def _lu(A: Any) -> tuple[np.ndarray, np.ndarray, Any, Any]:
         raise RuntimeFault(
             "E0301", "linalg.lu: The input tensor A must have at least 2 dimensions."
         )
+    refuse_kinds("bool int", "lu_cpu", A.dtype)
     m, n = A.shape[-2:]
     k = min(m, n)
     order, pivots = _row_order(_raw(A))
@@ -265,7 +269,37 @@ def lu(A: Any, *, pivot: bool = True) -> Any:
 
 @by_element
 def lu_factor(A: Any, *, pivot: bool = True) -> Any:
-    """``(LU, pivots)``: both factors in one matrix, and the exchanges of rows, counted from 1."""
+    """``(LU, pivots)``: both factors in one matrix, and the exchanges of rows, counted from 1.
+
+    Raises RuntimeFault (E0304) for a singular matrix: ``lu_factor_ex`` says where its pivot is 0.
+    """
+    both, pivots = _factored(A, pivot)
+    info = _first_zero(both)
+    if info.any():
+        raise _zero_pivot("lu_factor", info)
+    return results("linalg_lu_factor", LU=both, pivots=pivots)
+
+
+def _first_zero(LU: Any) -> np.ndarray:
+    """For each matrix the place of its first zero pivot, counted from 1, or 0."""
+    zero = np.diagonal(LU.array, axis1=-2, axis2=-1) == 0
+    if not zero.shape[-1]:
+        return np.zeros(zero.shape[:-1], np.int32)
+    return np.where(zero.any(axis=-1), np.argmax(zero, axis=-1) + 1, 0).astype(np.int32)
+
+
+def _zero_pivot(name: str, info: np.ndarray) -> RuntimeFault:
+    place = int(info[info > 0].flat[0])
+    return RuntimeFault(
+        "E0304",
+        f"torch.linalg.{name}: U[{place},{place}] is zero and using it on lu_solve would result in "
+        "a division by zero. If you still want to perform the factorization, consider calling "
+        "linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)",
+    )
+
+
+def _factored(A: Any, pivot: bool) -> tuple[Any, Any]:
+    """``(LU, pivots)`` of any matrix, singular ones too."""
     _pivoted(pivot)
     _, pivots, low, high = _lu(A)
     m, n = A.shape[-2:]
@@ -276,21 +310,41 @@ def lu_factor(A: Any, *, pivot: bool = True) -> Any:
     if m > n:
         high = _O["cat"](high, high.new_zeros((*pad[:-2], m - n, n)), dim=-2)
     both = called(joined + high, "LinalgLuFactorExBackward0", A)
-    return results("linalg_lu_factor", LU=both, pivots=wrap(pivots, dtypes.int32))
+    return both, wrap(pivots, dtypes.int32)
 
 
 @by_element
 def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:
     """``lu_factor`` and for each matrix the place of its first zero pivot, counted from 1, or 0."""
-    both, pivots = lu_factor(A, pivot=pivot)
-    zero = np.diagonal(both.array, axis1=-2, axis2=-1) == 0
-    info = np.where(zero.any(axis=-1), np.argmax(zero, axis=-1) + 1, 0).astype(np.int32)
+    both, pivots = _factored(A, pivot)
+    info = _first_zero(both)
+    if check_errors and info.any():
+        raise _zero_pivot("lu_factor_ex", info)
     return results("linalg_lu_factor_ex", LU=both, pivots=pivots, info=wrap(info[()], dtypes.int32))
 
 
 @by_element
 def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:
     """The X with A X = B (``left=False``: X A = B), from ``lu_factor`` of A or (adjoint) of A'."""
+    title = "linalg.lu_solve"
+    if LU.dtype is not B.dtype:
+        raise RuntimeFault(
+            "E0309", f"{title}: Expected LU and B to have the same dtype, but found LU of type "
+            f"{LU.dtype.scalar_name} and B of type {B.dtype.scalar_name} instead",
+        )  # fmt: skip
+    if B.ndim < 2:
+        raise RuntimeFault("E0301", f"{title}: The input tensor B must have at least 2 dimensions.")
+    if LU.shape[-1] != LU.shape[-2]:
+        raise RuntimeFault(
+            "E0301", f"torch.{title}: A must be batches of square matrices, but they are "
+            f"{LU.shape[-2]} by {LU.shape[-1]} matrices",
+        )  # fmt: skip
+    if B.shape[-2 if left else -1] != LU.shape[-1]:
+        raise RuntimeFault(
+            "E0301", f"{title}: Incompatible shapes of A and B for the equation "
+            f"{'AX' if left else 'XA'} = B ({LU.shape[-2]}x{LU.shape[-1]} and "
+            f"{B.shape[-2]}x{B.shape[-1]})",
+        )  # fmt: skip
     if not left:  # X A = B by the transpose, A' by the adjoint of the conjugate
         turned = _O["conj"](_O["mT"](B))
         found = _mH(lu_solve(LU, pivots, turned, adjoint=not adjoint))
@@ -353,10 +407,25 @@ def torch_lu(A: Any, pivot: bool = True, get_infos: bool = False) -> tuple:
     return tuple(lu_factor_ex(A, pivot=pivot))[: 2 + get_infos]
 
 
+def _other_dtype(b: Any, A: Any) -> RuntimeFault:
+    return RuntimeFault(
+        "E0309",
+        f"Expected b and A to have the same dtype, but found b of type {b.dtype.scalar_name} and A "
+        f"of type {A.dtype.scalar_name} instead.",
+    )
+
+
 def triangular_solve(
     b: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
     """``(solution, cloned_coefficient)``: the X with A X = b by a triangle of A, or of A.T."""
+    if b.ndim < 2:
+        raise RuntimeFault(
+            "E0301", "torch.triangular_solve: Expected b to have at least 2 dimensions, but it has "
+            f"{b.ndim} dimensions instead",
+        )  # fmt: skip
+    if b.dtype is not A.dtype:
+        raise _other_dtype(b, A)
     part = triangle(A, upper, unitriangular)
     found = _O["solve"](_O["mT"](part) if transpose else part, b)
     found = called(found, "TriangularSolveBackward0", b, A)
@@ -405,9 +474,12 @@ def geqrf(input: Any) -> Any:
         raise RuntimeFault(
             "E0405", "the derivative for 'geqrf' is not implemented.", help="linalg.qr has one"
         )
+    if input.ndim < 2:
+        raise RuntimeFault("E0301", "torch.geqrf: input must have at least 2 dimensions.")
+    refuse_kinds("bool int", "geqrf_cpu", input.dtype)
     m, n = input.shape[-2:]
     charge_shape((2, *input.shape))
-    flat = np.asarray(input.array).reshape(-1, m, n)
+    flat = np.asarray(input.array).reshape(math.prod(input.shape[:-2]), m, n)
     found = [np.linalg.qr(matrix, mode="raw") for matrix in flat]
     # LAPACK's own layout is by columns, and NumPy hands it over turned.
     a = np.stack([h.T for h, _ in found]) if found else flat
@@ -420,36 +492,33 @@ def geqrf(input: Any) -> Any:
     )
 
 
-def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
-    """``(L, info)``: the Cholesky factor and zeros, or where A is not positive definite, NaN and 1.
-
-    Raises RuntimeFault (E0304) instead where ``check_errors``.
-    """
-    lead = tuple(A.shape)[:-2]
-    try:
-        low = _O["cholesky"](A)
-        info = np.zeros(lead, np.int32)
-    except RuntimeFault as fault:
-        if check_errors or fault.code != "E0304":
-            raise
-        low = A.detach() * float("nan")
-        info = np.ones(lead, np.int32)
-    low = _mH(low) if upper else low
-    return results("linalg_cholesky_ex", L=low, info=wrap(info[()], dtypes.int32))
+def _factor(L: Any, upper: bool) -> Any:
+    """One triangle of L, all that is read; as in one_triangle, derivatives are by all of it."""
+    if not isinstance(L, Tensor):
+        return L
+    raw = L.detach()
+    return L + (_O["triu" if upper else "tril"](raw, 0) - raw)
 
 
 def cholesky_solve(B: Any, L: Any, upper: bool = False) -> Any:
     """The X with A X = B, from the Cholesky factor of A."""
-    low = _mH(L) if upper else L
+    for name, value in (("b", B), ("u", L)):
+        if value.ndim < 2:
+            raise RuntimeFault(
+                "E0301", f"{name} should have at least 2 dimensions, but has {value.ndim} "
+                "dimensions instead",
+            )  # fmt: skip
+    if B.dtype is not L.dtype:
+        raise _other_dtype(B, L)
+    part = _factor(L, upper)
+    low = _mH(part) if upper else part
     found = _O["solve"](_mH(low), _O["solve"](low, B))
     return called(found, "CholeskySolveBackward0", B, L)
 
 
 def cholesky_inverse(L: Any, upper: bool = False) -> Any:
     """The inverse of A, from its Cholesky factor."""
-    if isinstance(L, Tensor):  # as in one_triangle: derivatives are by the whole matrix
-        raw = L.detach()
-        L = L + (_O["triu" if upper else "tril"](raw, 0) - raw)
+    L = _factor(L, upper)
     inverse = _O["inv"](_mH(L) if upper else L)
     return called(_O["matmul"](_mH(inverse), inverse), "CholeskyInverseBackward0", L)
 

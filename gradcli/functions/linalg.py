@@ -18,7 +18,6 @@ from gradcli.engine.record.out import with_out
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions import overloads, products, scatter
 from gradcli.functions.decompositions import (
-    cholesky_ex,
     eig,
     eigh,
     eigvals,
@@ -95,13 +94,25 @@ def _tried(title: str, function: Any, A: Any, check_errors: bool, *others: Any) 
             raise
         from gradcli.ops.decompositions.matrix_errors import stopped_at
 
-        info = wrap(stopped_at(A.array)[()], dtypes.int32)
+        definite = function is _O["cholesky"]
+        info = wrap(stopped_at(A.array, definite)[()], dtypes.int32)
     solved = _O["eq"](info, 0).unsqueeze(-1).unsqueeze(-1)
     safe = _O["where"](solved, A, wrap(np.eye(A.shape[-1], dtype=A.dtype.numpy), A.dtype))
     found = function(safe, *others)
     if found.ndim < A.ndim:
         solved = solved.squeeze(-1)
     return _O["where"](solved, found, math.nan), info
+
+
+def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
+    """``(L, info)``: the Cholesky factor, and 0 or the order of the first minor that refuses it.
+
+    The factor of a matrix that is not positive definite is NaN. Raises LinAlgFault (E0304) instead
+    where ``check_errors``.
+    """
+    low, info = _tried("linalg.cholesky_ex", _O["cholesky"], A, check_errors)
+    low = _O["conj"](_O["mT"](low)) if upper else low
+    return results("linalg_cholesky_ex", L=low, info=info)
 
 
 def inv_ex(A: Any, *, check_errors: bool = False) -> Any:
@@ -119,6 +130,12 @@ def solve(A: Any, B: Any, *, left: bool = True) -> Any:
         >>> gradcli.linalg.solve(A, gradcli.tensor([2.0, 4.0]))
         tensor([1., 1.])
     """
+    if A.ndim > 2 and tuple(B.shape) == tuple(A.shape[:-1]):  # a vector for each matrix
+        return _O["squeeze"](_solved(A, _O["unsqueeze"](B, -1), left), -1)
+    return _solved(A, B, left)
+
+
+def _solved(A: Any, B: Any, left: bool) -> Any:
     if A.dtype is not B.dtype:
         kinds = A.dtype.scalar_name, B.dtype.scalar_name
         raise RuntimeFault(
@@ -127,8 +144,6 @@ def solve(A: Any, B: Any, *, left: bool = True) -> Any:
             f" and B of type {kinds[1]} instead",
             help="write B.to(A.dtype)",
         )
-    if A.ndim > 2 and tuple(B.shape) == tuple(A.shape[:-1]):  # a vector for each matrix
-        return _O["squeeze"](solve(A, _O["unsqueeze"](B, -1), left=left), -1)
     if left:
         return _O["solve"](A, B)
     return _O["mT"](_O["solve"](_O["mT"](A), _O["mT"](B)))
@@ -157,14 +172,34 @@ def solve_triangular(
             "linalg.solve_triangular: The input tensor B must have at least 2 dimensions.",
             help="write B.unsqueeze(-1) for one right side",
         )
-    found = solve(triangle(A, upper, unitriangular), B, left=left)
+    found = _solved(triangle(A, upper, unitriangular), B, left)
     return called(found, "LinalgSolveTriangularBackward0", A, B)
+
+
+def _check_norm_dtype(x: Any, dtype: dtypes.DType) -> None:
+    """Raise RuntimeFault (E0309) for a dtype that narrows ``x``, or is complex where it is not."""
+    name = "linalg.vector_norm"
+    if x.dtype.kind < 2:
+        said = f"Expected a floating point or complex tensor as input. Got {x.dtype.scalar_name}"
+    elif x.dtype.is_complex is not dtype.is_complex:
+        kind = "complex" if x.dtype.is_complex else "real"
+        said = f"dtype should be {kind} for {kind} inputs, but got {dtype.scalar_name}"
+    elif dtype.itemsize < x.dtype.itemsize:
+        said = (
+            f"the dtype of the input ({x.dtype.scalar_name}) should be convertible without "
+            f"narrowing to the specified dtype ({dtype.scalar_name})"
+        )
+    else:
+        return
+    raise RuntimeFault("E0309", f"{name}: {said}")
 
 
 def vector_norm(
     x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Any:
     """The ``ord``-norm of all entries, or along dimensions."""
+    if dtype is not None:
+        _check_norm_dtype(x, dtypes.to_dtype(dtype))
     return _O["norm"](x if dtype is None else x.to(dtype), ord, dim, keepdim)
 
 
@@ -173,6 +208,17 @@ def norm(
 ) -> Any:
     """The norm of a vector, or of a matrix where ``ord`` is given and there are two dimensions."""
     matrix = A.ndim == 2 if dim is None else isinstance(dim, tuple | list) and len(dim) == 2
+    if dim is None and ord is not None and A.ndim not in (1, 2):
+        raise RuntimeFault(
+            "E0301",
+            "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got "
+            f"{A.ndim}D.",
+        )
+    if isinstance(dim, tuple | list) and len(dim) > 2:
+        raise RuntimeFault(
+            "E0305",
+            f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}",
+        )
     if ord is not None and (matrix or isinstance(ord, str)):
         return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
     return vector_norm(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
@@ -185,6 +231,11 @@ def matmul(input: Any, other: Any) -> Any:
 
 def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
     """Inner products along a dimension, the first side conjugated."""
+    if x.dtype is not y.dtype:
+        raise RuntimeFault(
+            "E0309", "linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
+            f"{x.dtype.scalar_name} and y of type {y.dtype.scalar_name} instead",
+        )  # fmt: skip
     return _O["sum"](x.conj() * y, dim)
 
 
@@ -203,14 +254,17 @@ def matrix_power(A: Any, n: int) -> Any:
 
 
 def pinv(
-    A: Any, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
-) -> Any:
+    A: Any, rcond: float | None = None, *, atol: float | None = None, rtol: float | None = None,
+    hermitian: bool = False,
+) -> Any:  # fmt: skip
     """The Moore-Penrose inverse.
 
     Singular values up to ``max(atol, rtol * the largest)`` count as zero; ``rtol`` is the larger
     size times the dtype's epsilon where neither is given. ``hermitian`` reads the lower triangle.
+    ``rcond`` is NumPy's name of ``rtol``.
     """
-    if hermitian:
+    rtol = rcond if rtol is None else rtol
+    if hermitian and A.numel():
         low = _O["tril"](A, -1)
         A = _O["tril"](A, 0) + _O["conj"](_O["mT"](low))
     return _O["pinv"](A, None if rtol is None else float(rtol), float(atol or 0.0))
@@ -242,6 +296,8 @@ def matrix_rank(
 
 def cond(A: Any, p: Any = None) -> Any:
     """The condition number: the norm of A times that of its inverse; of singular values for 2."""
+    if A.ndim > 1 and 0 in A.shape[-2:]:
+        return _O["sum"](_O["abs"](A), (-2, -1))  # of nothing 0
     if p in (None, 2, -2):
         values = svdvals(A)
         high, low = values[..., 0], values[..., -1]
@@ -266,6 +322,18 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
         )
     if A.ndim < 2:
         raise RuntimeFault("E0301", "torch.linalg.lstsq: input must have at least 2 dimensions.")
+    if not B.ndim:
+        raise RuntimeFault("E0301", "torch.linalg.lstsq: other must have at least 1 dimension.")
+    if not 0 <= A.ndim - B.ndim <= 1:
+        raise RuntimeFault(
+            "E0301", "torch.linalg.lstsq: input.dim() must be greater or equal to other.dim() and "
+            "(input.dim() - other.dim()) <= 1",
+        )  # fmt: skip
+    if A.dtype is not B.dtype or A.dtype.kind < 2:
+        raise RuntimeFault(
+            "E0309", "torch.linalg.lstsq: Expected input and other to have the same dtype, but got "
+            f"input's dtype {A.dtype.scalar_name} and other's dtype {B.dtype.scalar_name}",
+        )  # fmt: skip
     vector = B.ndim == A.ndim - 1
     right = _O["unsqueeze"](B, -1) if vector else B
     m, n = A.shape[-2:]
@@ -296,6 +364,20 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
 
 def householder_product(A: Any, tau: Any) -> Any:
     """The first columns of the product of ``I - tau[k] v[k] v[k]'``, v from the columns of A."""
+    title = "torch.linalg.householder_product"
+    if A.ndim < 2:
+        raise RuntimeFault("E0301", f"{title}: input must have at least 2 dimensions.")
+    for name, large, small, least in (
+        ("input.shape[-2]", A.shape[-2], A.shape[-1], "input.shape[-1]"),
+        ("input.shape[-1]", A.shape[-1], tau.shape[-1], "tau.shape[-1]"),
+    ):
+        if large < small:
+            raise RuntimeFault("E0301", f"{title}: {name} must be greater than or equal to {least}")
+    if tau.ndim != A.ndim - 1:
+        raise RuntimeFault(
+            "E0301", f"{title}: Expected tau to have one dimension less than input, but got "
+            f"tau.ndim equal to {tau.ndim} and input.ndim is equal to {A.ndim}",
+        )  # fmt: skip
     m, n = A.shape[-2:]
     eye = wrap(np.eye(m, n, dtype=A.dtype.numpy), A.dtype)
     found = reflected(A, tau, beside(_O["expand"](eye, tuple(A.shape)), A))
@@ -304,13 +386,11 @@ def householder_product(A: Any, tau: Any) -> Any:
 
 def vander(x: Any, *, N: int | None = None) -> Any:
     """The powers 0 to N - 1 of each entry, a row each."""
-    if N is not None and N < 2:
-        raise RuntimeFault("E0304", "N must be greater than 1.")
     x = x if x.ndim else _O["reshape"](x, (1,))
     N = x.shape[-1] if N is None else N
-    ones = _O["ones_like"](_O["unsqueeze"](x, -1))
     if N < 2:
-        return ones[..., :N]
+        raise RuntimeFault("E0304", "N must be greater than 1.")
+    ones = _O["ones_like"](_O["unsqueeze"](x, -1))
     charge_shape((*x.shape, N))
     rows = _O["expand"](_O["unsqueeze"](x, -1), (*x.shape, N - 1))
     return _O["cat"](ones, cumprod(rows, -1), dim=-1)
@@ -327,7 +407,7 @@ def tensorinv(A: Any, ind: int = 2) -> Any:
             "Expected self to satisfy the requirement prod(self.shape[ind:]) == "
             f"prod(self.shape[:ind]), but got {math.prod(columns)} != {math.prod(rows)}",
         )
-    return inv(A.reshape(math.prod(rows), -1)).reshape(*columns, *rows)
+    return inv(A.reshape(math.prod(rows), math.prod(columns))).reshape(*columns, *rows)
 
 
 def tensorsolve(A: Any, B: Any, dims: Any = None) -> Any:

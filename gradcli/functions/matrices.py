@@ -11,6 +11,7 @@ from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions.arithmetic import conj
+from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault
 
 
@@ -37,8 +38,18 @@ def matrix_norm(
         raise RuntimeFault(
             "E0301", "linalg.matrix_norm: The input tensor A must have at least 2 dimensions."
         )
+    if A.dtype.kind < 2:
+        raise RuntimeFault(
+            "E0309", "linalg.matrix_norm: Expected a floating point or complex tensor as input. "
+            f"Got {A.dtype.scalar_name}",
+        )  # fmt: skip
     A = A if dtype is None else A.to(dtype)
-    rows, columns = (d % A.ndim for d in dim)
+    dim = dim if isinstance(dim, tuple | list) else (dim,)
+    if len(dim) != 2:
+        raise RuntimeFault(
+            "E0305", f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}"
+        )
+    rows, columns = (normal_dim(d, A.ndim) for d in dim)
     if rows == columns:
         raise RuntimeFault("E0305", f"linalg.matrix_norm: dims must be different, got {dim}")
     if ord == "fro":
@@ -46,14 +57,11 @@ def matrix_norm(
     if ord in (1, -1, math.inf, -math.inf):
         first, second = (rows, columns) if abs(ord) == 1 else (columns, rows)
         sums = O["sum"](O["abs"](A), first, True)
-        found = O["amax" if ord > 0 else "amin"](sums, second, True)
+        found = _extreme(sums, second, ord, True)
     elif ord in (2, -2, "nuc"):
         rest = [d for d in range(A.ndim) if d not in (rows, columns)]
         values = O["svdvals"](O["permute"](A, (*rest, rows, columns)))
-        if ord == "nuc":
-            found = O["sum"](values, -1)
-        else:
-            found = O["amax" if ord > 0 else "amin"](values, -1)
+        found = O["sum"](values, -1) if ord == "nuc" else _extreme(values, -1, ord, False)
         for d in sorted((rows, columns)):
             found = O["unsqueeze"](found, d)
     else:
@@ -63,6 +71,13 @@ def matrix_norm(
             help='"fro", "nuc", 1, -1, 2, -2, inf or -inf',
         )
     return found if keepdim else O["squeeze"](found, (rows, columns))
+
+
+def _extreme(values: Any, dim: int, ord: float, keepdim: bool) -> Any:
+    """The largest along a dimension, 0 of none, or for a negative order the least."""
+    if ord < 0:
+        return O["amin"](values, dim, keepdim)
+    return O["amax" if values.shape[dim] else "sum"](values, dim, keepdim)
 
 
 def matrix_power(input: Any, n: int) -> Any:

@@ -160,6 +160,14 @@ def multi_dot(tensors: Sequence[Any]) -> Any:
         raise RuntimeFault(
             "E0306", f"multi_dot(): expected at least 2 tensors but got {len(tensors)}"
         )
+    if not isinstance(tensors, list | tuple):
+        raise not_a("tuple of Tensors", "linalg_multi_dot", "tensors", 1, tensors)
+    ends = {0: "the first tensor", len(tensors) - 1: "the last tensor"}
+    for i, tensor in enumerate(tensors):
+        rank = getattr(tensor, "ndim", 2)
+        if rank != 2 and not (i in ends and rank == 1):
+            said = f"{ends[i]} must be 1D or 2D" if i in ends else f"tensor {i} must be 2D"
+            raise RuntimeFault("E0301", f"multi_dot(): {said} but got {rank}D")
     first, *others = tensors
     for other in others:
         first = O["matmul"](first, other)
@@ -217,10 +225,9 @@ def cross(input: Any, other: Any, dim: int | None = None) -> Any:
     ``linalg.cross`` takes the last one then.
     """
     if dim is None:
-        at = (i for i, n in enumerate(input.shape) if n == 3)
-        dim = 0 if input.ndim == 1 else next(at, None)
-        if dim is None:
+        if 3 not in input.shape:
             raise RuntimeFault("E0301", "no dimension of size 3 in input")
+        dim = tuple(input.shape).index(3)
     if not isinstance(dim, int):
         raise not_a("int", "cross", "dim", 2, dim)
     if input.ndim != other.ndim:

@@ -311,7 +311,9 @@ def logaddexp2(input: Any, other: Any) -> Any:
 
 def ldexp(input: Any, other: Any) -> Any:
     """``input * 2**other``."""
-    power = O["exp2"](other if not is_number(other) else as_tensor(float(other)))
-    if input.dtype.kind > 1 and (is_number(other) or other.dtype.kind < 2):
-        power = power.to(input.dtype)
+    other = as_tensor(other) if is_number(other) else other
+    whole = hasattr(other, "dtype") and other.dtype.kind < 2
+    power = O["exp2"](other.double() if whole else other)  # exact in float64, where it is whole
+    if whole:
+        power = power.to(input.dtype if input.dtype.kind > 1 else dtypes.get_default_dtype())
     return called(input * power, "LdexpBackward0", input, other)

@@ -32,7 +32,7 @@ def functional_call(
 
     Parameters that are shared are replaced wherever they are where ``tie_weights``. Names that the
     module has not are left out, and what is not named stays as it is; with ``strict`` either raises
-    RuntimeFault (E0304).
+    RuntimeFault (E0304). Raises AttributeError for a name inside a module that is not there.
 
     Example:
         >>> import gradcli as torch
@@ -67,6 +67,8 @@ def functional_call(
             if names:
                 said.append(f"{title} key(s): {', '.join(map(repr, sorted(names)))}.")
         raise RuntimeFault("E0304", "\n\t".join(said))
+    for name in values.keys() - own.keys():
+        module.get_submodule(name.rpartition(".")[0])
     values = {name: value for name, value in values.items() if name in own}
     if tie_weights:
         shared: dict[int, Any] = {}

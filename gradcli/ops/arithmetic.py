@@ -279,8 +279,9 @@ def _power(x: Any, y: Any) -> Any:
         if not {getattr(v, "dtype", np.dtype(int)).kind for v in (x, y)} <= {"i", "u", "b"}:
             raise
     # A whole number to a negative whole power, inside a tensor: what is left of the fraction.
-    size = np.power(x, np.abs(y))
-    return np.where(np.less(y, 0), np.where(np.abs(size) == 1, size, 0), size)
+    below = np.less(y, 0)
+    found = np.power(x, np.where(below, np.bitwise_and(y, 1), y))  # of 1 and -1 the parity counts
+    return np.where(below & (np.abs(x) != 1), 0, found)
 
 
 def _power_by_base(t: Any, x: Any, y: Any) -> Any:

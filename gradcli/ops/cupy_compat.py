@@ -31,7 +31,7 @@ def add_at(target: Any, index: Any, values: Any) -> None:
     if not isinstance(target, np.ndarray):
         target.scatter_add(index, values)
         return
-    many = np.size(values) >= SMALL and 4 * np.size(values) >= target.size
+    many = values.size >= SMALL and 4 * values.size >= target.size
     found = _merged(target, index) if many else None
     if found is None:
         np.add.at(target, index, values)

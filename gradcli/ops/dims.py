@@ -76,9 +76,9 @@ def unreduce(g: Any, shape: Sequence[int], dim: Dims, keepdim: bool) -> Any:
     """Put the reduced dimensions back as ones, so that ``g`` broadcasts against ``shape``."""
     if keepdim or dim is None:
         return g
-    if dim.__class__ is int and shape:
-        kept = list(shape)
-        kept[dim] = 1
-        return OPERATORS["reshape"](g, tuple(kept))
-    dims = normal_dims(dim, len(shape))
-    return OPERATORS["reshape"](g, tuple(1 if i in dims else n for i, n in enumerate(shape)))
+    kept = list(shape)
+    for d in (dim,) if dim.__class__ is int and shape else normal_dims(dim, len(shape)):
+        kept[d] = 1
+    if isinstance(g, np.ndarray | np.generic):
+        return g.reshape(kept)
+    return OPERATORS["reshape"](g, tuple(kept))

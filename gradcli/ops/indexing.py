@@ -84,7 +84,12 @@ def _explained(fault: IndexError, shape: Sequence[int], index: Any) -> IndexFaul
             torch="invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
             "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number",
         )
-    given = sum(1 for p in parts if p is not None and p is not Ellipsis)
+    masks = [getattr(getattr(p, "dtype", None), "kind", "") == "b" for p in parts]
+    given = sum(
+        np.ndim(p) if mask else 1
+        for p, mask in zip(parts, masks, strict=True)
+        if p is not None and p is not Ellipsis
+    )
     if given > len(shape):
         return IndexFault(
             "E0307",
@@ -94,7 +99,7 @@ def _explained(fault: IndexError, shape: Sequence[int], index: Any) -> IndexFaul
             torch=f"too many indices for tensor of dimension {len(shape)}",
         )
     axis = added = 0
-    for p in parts:
+    for p, mask in zip(parts, masks, strict=True):
         if p is None or p is Ellipsis:
             added += p is None
             continue
@@ -105,7 +110,7 @@ def _explained(fault: IndexError, shape: Sequence[int], index: Any) -> IndexFaul
                 help=f"use {-shape[axis]} to {shape[axis] - 1}" if shape[axis] else None,
                 operands=((0, f"shape {tuple(shape)}"),),
             )
-        if getattr(getattr(p, "dtype", None), "kind", "") == "b":
+        if mask:
             for k, n in enumerate(np.shape(p)):
                 if n != shape[axis + k]:
                     return IndexFault(

@@ -462,7 +462,10 @@ solve = general(
 
 def _cholesky(x: Any) -> Any:
     _square("cholesky", x)
-    return _solved("cholesky", np.linalg.cholesky, 0.5 * (x + np.conj(np.swapaxes(x, -1, -2))))
+    found = _solved("cholesky", np.linalg.cholesky, 0.5 * (x + np.conj(np.swapaxes(x, -1, -2))))
+    if np.isnan(found).any():
+        raise unsolved("cholesky", x, definite=True)
+    return found
 
 
 def _half(x: Any) -> Any:

@@ -130,6 +130,8 @@ def charge_copies(*arrays: Any, result: Sequence[int] = ()) -> None:
 
     The result, of the shape given, is charged with them: both are held at once.
     """
+    if not budget.on:
+        return
     expanded = [a for a in arrays if 0 in getattr(a, "strides", ()) and a.size > LARGE]
     size = math.prod(result)
     nbytes = sum(a.nbytes for a in expanded) + (size * arrays[0].itemsize if size > LARGE else 0)

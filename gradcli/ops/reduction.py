@@ -162,6 +162,8 @@ def _var(x: Any, dim: Dims, correction: float, keepdim: bool) -> Any:
     n = count(np.shape(x), dim)
     d = x - _mean(x, dim, True)
     total = _sum((d * np.conj(d)).real if is_complex(d) else d * d, dim, keepdim)
+    if n - correction >= 1:
+        return total / total.dtype.type(n - correction)
     with np.errstate(all="ignore"):  # of too few entries it is inf, or NaN where they are equal
         return total / total.dtype.type(max(n - correction, 0))
 
@@ -218,10 +220,10 @@ def _length(
 ) -> Any:
     """The p-norm of sizes over ``share ** (1/p)``; scaled where powers would leave the floats."""
     powers = size * size if p == 2 else size**p
-    total = np.sum(powers, axis=axes, keepdims=keepdim)
+    total = powers.sum(axis=axes, keepdims=keepdim)
     out = np.sqrt(total / share) if p == 2 else (total / share) ** (1.0 / p)
     info = np.finfo(total.dtype)
-    if np.all((total > info.tiny / info.eps) & (total < info.max)) or not size.size:
+    if ((total > info.tiny / info.eps) & (total < info.max)).all() or not size.size:
         return out
     most = (np.max if p > 0 else np.min)(size, axis=axes, keepdims=True)
     safe = np.where((most > 0) & (most < np.inf), most, most.dtype.type(1))
@@ -299,13 +301,12 @@ norm = reduction(
 )
 
 
-def _extreme(find: Any, name: str) -> Any:
+def _extreme(name: str) -> Any:
     def compute(x: Any, dim: Dims, keepdim: bool) -> Any:
-        if not np.size(x) and (
-            dim is None or 0 in [np.shape(x)[d] for d in normal_dims(dim, np.ndim(x))]
-        ):
+        if not x.size and (dim is None or 0 in [x.shape[d] for d in normal_dims(dim, x.ndim)]):
             raise nothing_largest(name, dim)
-        return find(x, axis=_axes(x, dim), keepdims=keepdim)
+        # The method: np.max costs as much again on small arrays.
+        return getattr(x, name[1:])(axis=_axes(x, dim), keepdims=keepdim)
 
     return compute
 
@@ -323,7 +324,7 @@ def _extreme_slope(t: Any, x: Any, out: Any, dim: Dims) -> Any:
 
 amax = reduction(
     "amax",
-    _extreme(np.max, "amax"),
+    _extreme("amax"),
     _extreme_slope,
     params=_REDUCE,
     dtypes="keep",
@@ -340,7 +341,7 @@ amax = reduction(
 )
 amin = reduction(
     "amin",
-    _extreme(np.min, "amin"),
+    _extreme("amin"),
     _extreme_slope,
     params=_REDUCE,
     dtypes="keep",
@@ -385,7 +386,10 @@ def _shares(x: Any, out: Any, dim: Dims) -> Any:
         size = abs(out)
         total = where(size > _COARSE, sum(shares, dim, keepdim=True), 1.0)
         return shares / where(size < np.inf, total, 1.0)
-    known = getattr(out, "array", out)
+    known = out
+    while hasattr(known, "content"):  # a batch, or a value with a tangent
+        known = known.content
+    known = getattr(known, "array", known)
     if isinstance(known, np.ndarray | np.floating) and known.dtype.kind == "f":
         size = np.abs(known)
         if np.any((size > _COARSE) & (size < np.inf)):

@@ -50,7 +50,7 @@ def _in_single(scan: Any) -> Any:
 def _cumsum(x: Any, dim: int) -> Any:
     axis = normal_dim(dim, np.ndim(x))
     if not np.ndim(x):
-        return x.copy()
+        return np.cumsum(x)[0]
     out = _in_single(np.cumsum)(x, axis=axis)
     if not isinstance(out, np.ndarray):
         return out + 0

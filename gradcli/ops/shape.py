@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -438,10 +439,19 @@ unsqueeze = linear(
     pytorch="torch.unsqueeze({0}, {dim})",
     batching=unsqueezed,
 )
+
+
+def _flip(x: Any, dims: Dims) -> Any:
+    index = [slice(None)] * np.ndim(x)
+    for d in named_dims(dims, len(index)):
+        index[d] = slice(None, None, -1)
+    # A copy: a write to the result must not show in x, as it would in NumPy's view.
+    return x[(*index, ...)].copy()
+
+
 flip: Operator = linear(
     "flip",
-    # A copy: a write to the result must not show in x, as it would in NumPy's view.
-    lambda x, dims: np.flip(x, named_dims(dims, np.ndim(x))).copy(),
+    _flip,
     lambda g, dims: flip(g, dims),
     params={"dims": None},
     dtypes="keep",
@@ -504,7 +514,7 @@ def _tile(x: Any, repeats: Any) -> Any:
     each = (1,) * (len(sizes) - len(repeats)) + repeats
     charge_shape([r * n for r, n in zip(each, sizes, strict=True)])
     out = np.tile(x, repeats)
-    return out if out.size else np.empty(out.shape, out.dtype)  # else a view
+    return out if out.size else np.copy(out)  # else a view
 
 
 def _untile(g: Any, shape: Sequence[int], repeats: Any) -> Any:
@@ -583,13 +593,35 @@ def _at_least_matrix(name: str, x: Any) -> Any:
     return x
 
 
+FEW = 1 << 12
+"""Entries of matrices up to which it is remembered which of them lie in a triangle."""
+
+
+@lru_cache(maxsize=64)
+def _below(rows: int, columns: int, diagonal: int) -> Any:
+    """Whether each entry of a matrix is on a diagonal or below it."""
+    return np.tri(rows, columns, diagonal, bool)
+
+
+def _triangle(name: str, x: Any, diagonal: int) -> Any:
+    """``np.tril`` or ``np.triu``, which take most of their time to find out where it lies."""
+    _at_least_matrix(name, x)
+    rows, columns = x.shape[-2:]
+    if x.__class__ is not np.ndarray or rows * columns > FEW:
+        return getattr(np, name)(x, diagonal)
+    nothing = x.dtype.type(0)
+    if name == "tril":
+        return np.where(_below(rows, columns, diagonal), x, nothing)
+    return np.where(_below(rows, columns, diagonal - 1), nothing, x)
+
+
 def _marked(head: str, diagonal: int) -> str:
     return f"{head}_{{{diagonal}}}" if diagonal else head
 
 
 tril: Operator = linear(
     "tril",
-    lambda x, diagonal: np.tril(_at_least_matrix("tril", x), diagonal),
+    lambda x, diagonal: _triangle("tril", x, diagonal),
     lambda g, diagonal: tril(g, diagonal),
     params={"diagonal": 0},
     dtypes="keep",
@@ -601,7 +633,7 @@ tril: Operator = linear(
 )
 triu: Operator = linear(
     "triu",
-    lambda x, diagonal: np.triu(_at_least_matrix("triu", x), diagonal),
+    lambda x, diagonal: _triangle("triu", x, diagonal),
     lambda g, diagonal: triu(g, diagonal),
     params={"diagonal": 0},
     dtypes="keep",

@@ -33,7 +33,8 @@ _LINALG = frozenset(
     ("inv", "det", "solve", "cholesky", "qr", "svd", "svdvals", "eig", "eigvals", "logdet",
      "slogdet", "norm", "lu", "matrix_exp")
 )  # fmt: skip
-_TITLES = {"norm": "vector_norm", "logabsdet": "slogdet", "detsign": "slogdet", "svdvals": "svd"}
+_TITLES = {"norm": "vector_norm", "logabsdet": "slogdet", "detsign": "slogdet", "svdvals": "svd",
+           "eigvalsh": "eigh"}  # fmt: skip
 
 
 def needs_floats(name: str, dtype: str) -> str:

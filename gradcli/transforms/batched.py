@@ -191,7 +191,7 @@ class Batched(Layer):
 
         Raises RuntimeFault (E0404) elsewhere.
         """
-        if transformed.by[-1].level is not None:
+        if not transformed.by or transformed.by[-1].level is not None:
             return super().register_hook(hook)
 
         def below(g: Any) -> Any:

@@ -280,14 +280,8 @@ def _backward(func: Callable, full: list, which: list[int]) -> list[list[np.ndar
 def _forward(func: Callable, full: list, which: list[int]) -> list[list[np.ndarray]]:
     """The same by forward mode, a column for each entry of an input."""
     columns: list[list[Any]] = [[] for _ in which]
-    at = [full[i] for i in which]  # which require gradients: the function may ask for them
-
-    def result(*values: Any) -> tuple:
-        given = list(full)
-        for i, value in zip(which, values, strict=True):
-            given[i] = value
-        return tuple(_differentiable(func(*given)))
-
+    at = [full[i].detach() for i in which]
+    result = _of_some(func, full, which)
     shapes = [part.tensor.shape for part in _parts(func(*full))]
     for column, x in zip(columns, at, strict=True):
         for place in np.ndindex(x.shape):
@@ -305,6 +299,19 @@ def _forward(func: Callable, full: list, which: list[int]) -> list[list[np.ndarr
          for column, x in zip(columns, at, strict=True)]
         for k, shape in enumerate(shapes)
     ]  # fmt: skip
+
+
+def _of_some(func: Callable, full: list, which: Sequence[int]) -> Callable[..., tuple]:
+    """The results of ``func`` by the inputs ``which``; the others are constants."""
+    constants = [v.detach() if isinstance(v, Tensor) else v for v in full]
+
+    def result(*values: Any) -> tuple:
+        given = list(constants)
+        for i, value in zip(which, values, strict=True):
+            given[i] = value
+        return tuple(_differentiable(func(*given)))
+
+    return result
 
 
 def gradcheck(
@@ -351,6 +358,7 @@ def gradcheck(
         _of_backward(func, full, which, nondet_tol, check_undefined_grad)
         if check_backward_ad
         else (),
+        _of_tangents(func, full, which) if check_forward_ad and check_undefined_grad else (),
         _of_batches(func, full, which, check_batched_grad, check_batched_forward_grad),
     ):
         if raise_exception:
@@ -453,6 +461,28 @@ def _of_backward(
                 yield fault_
 
 
+def _of_tangents(func: Callable, full: list, which: list[int]) -> Iterator[GradcheckFault]:
+    """What is wrong with a forward mode that treats no tangent otherwise than one of zeros."""
+    at = [full[i].detach() for i in which]
+    along = [_weights(v).detach() for v in at]
+    for place, i in enumerate(which):
+        zeros = [t * 0 if k == place else t for k, t in enumerate(along)]
+        wanted = tangents_of(_of_some(func, full, which), at, zeros)
+        rest = [k for k in range(len(which)) if k != place]
+        if not rest:
+            continue
+        some = _of_some(func, full, [which[k] for k in rest])
+        got = tangents_of(some, [at[k] for k in rest], [along[k] for k in rest])
+        for number, (a, b) in enumerate(zip(got, wanted, strict=True)):
+            if not np.allclose(a.detach().array, b.detach().array, rtol=1e-5, atol=1e-8):
+                yield GradcheckFault(
+                    "E0410",
+                    f"Mismatch in tangent values for output with index: {number} when input: {i} "
+                    f"has an undefined tangent value. Got: {a} but expected: {b}",
+                    help="a jvp may be given no tangent for an input",
+                )
+
+
 def _of_batches(
     func: Callable, full: list, which: list[int], backward: bool, forward: bool
 ) -> Iterator[GradcheckFault]:
@@ -475,12 +505,7 @@ def _of_batches(
     for i in which if forward else ():
 
         def pushed(tangent: Any, i: int = i) -> list[Any]:
-            def result(value: Any) -> tuple:
-                given = [v.detach() if isinstance(v, Tensor) else v for v in full]
-                given[i] = value
-                return tuple(_differentiable(func(*given)))
-
-            return list(tangents_of(result, [full[i].detach()], [tangent]))
+            return list(tangents_of(_of_some(func, full, [i]), [full[i].detach()], [tangent]))
 
         rows = [_weights(full[i]).detach(), _weights(full[i]).detach() * 0.5 + 1]
         at_once = lambda rows, pushed=pushed: over_rows(pushed, [rows])  # noqa: E731
@@ -640,9 +665,15 @@ def gradgradcheck(
     else:
         weights = list(grad_outputs) if isinstance(grad_outputs, tuple | list) else [grad_outputs]
 
+    wanted = [isinstance(v, Tensor) and v.requires_grad for v in inputs]
+
     def gradient(*values: Any) -> tuple:
         given, along = values[: len(inputs)], values[len(inputs) :]
-        leaves = [v for v in given if isinstance(v, Tensor) and v.requires_grad]
+        leaves = [
+            v if v.requires_grad else v.requires_grad_()  # forward mode takes leaves off the graph
+            for v, leaf in zip(given, wanted, strict=False)
+            if leaf
+        ]
         pairs = [p for p in zip(results(given), along, strict=True) if p[0].requires_grad]
         found = engine.grad(
             [out for out, _ in pairs], leaves, [weight for _, weight in pairs],

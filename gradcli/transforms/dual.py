@@ -318,7 +318,9 @@ class Dual(Layer):
 
     def __repr__(self) -> str:
         if self.__gradcli_rank__ in running.dual:
-            return f"{self.primal!r}"[:-1] + f", tangent={self.tangent})"
+            from gradcli.engine.printing import with_tail  # most commands print no tensor
+
+            return with_tail(repr(self.primal), f"tangent={self.tangent}")
         return super().__repr__()
 
 

@@ -28,7 +28,7 @@ from gradcli.engine import Tensor
 from gradcli.engine.backward.api import backward
 from gradcli.engine.creation import factories, sampling
 from gradcli.engine.creation.factories import as_tensor
-from gradcli.engine.dtypes import Device, contiguous_format
+from gradcli.engine.dtypes import Device, DType, contiguous_format
 from gradcli.engine.grad_mode import mode, shown_inside, transformed
 from gradcli.engine.graph.level_detach import recorded_inside
 from gradcli.engine.record.captures import refuse_captured
@@ -258,7 +258,13 @@ class Operand(Conversions):
         return self.shape if dim is None else self.shape[dim]
 
     def view(self, *shape: Any) -> Any:
-        """The same memory in another shape. Raises RuntimeFault (E0306) where that needs a copy."""
+        """The same memory in another shape, or as another dtype of as many bytes, which has no
+        derivative. Raises RuntimeFault (E0306) where that needs a copy."""
+        if len(shape) == 1 and isinstance(shape[0], DType):
+            if shape[0].itemsize != self.dtype.itemsize:
+                raise RuntimeFault("E0306", "a view in a transform has as many bytes an entry")
+            part = self.content.view(shape[0])  # type: ignore[attr-defined]
+            return self.around(part) if self.batch else part  # type: ignore[attr-defined]
         out = self.reshape(*shape)
         if self.ndim and self.numel() and not shares(out, self):
             raise RuntimeFault(
@@ -345,15 +351,15 @@ class Operand(Conversions):
 
     def new_zeros(self, *size: Any, **options: Any) -> Any:
         """A value of zeros of this dtype."""
-        return self._like(factories.zeros, _size(size), **options)
+        return self._like(factories.zeros, _size(size, options), **options)
 
     def new_ones(self, *size: Any, **options: Any) -> Any:
         """A value of ones of this dtype."""
-        return self._like(factories.ones, _size(size), **options)
+        return self._like(factories.ones, _size(size, options), **options)
 
     def new_empty(self, *size: Any, **options: Any) -> Any:
         """A value of this dtype to be written to."""
-        return self._like(factories.empty, _size(size), **options)
+        return self._like(factories.empty, _size(size, options), **options)
 
     def new_empty_strided(self, size: Any, stride: Any, **options: Any) -> Any:
         """A value of this dtype to be written to, whose entries lie so far apart."""
@@ -648,8 +654,10 @@ def _augmented(op: Operator) -> Callable:
     return lambda self, other: become(self, op(snapshot(self), other))
 
 
-def _size(sizes: tuple) -> tuple:
-    """``new_zeros(2, 3)`` and ``new_zeros((2, 3))`` alike."""
+def _size(sizes: tuple, options: dict) -> tuple:
+    """``new_zeros(2, 3)``, ``new_zeros((2, 3))`` and ``new_zeros(size=(2, 3))`` alike."""
+    if "size" in options:
+        return tuple(options.pop("size"))
     return tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
 
 

@@ -128,7 +128,10 @@ def _drawing(randomness: str, level: int, count: int) -> random.Drawing:
     def draw(make: Callable, shape: tuple) -> Any:
         if randomness == "error":
             raise RuntimeFault(
-                "E0414", "vmap: called random operation while in randomness error mode",
+                "E0414",
+                "vmap: called random operation while in randomness error mode. Please either use "
+                "the 'same' or 'different' randomness flags on vmap or perform the randomness "
+                "operation out of vmap",
                 help='vmap(f, randomness="same") or "different" says what is wanted',
             )  # fmt: skip
         full = (count, *shape) if randomness == "different" else shape

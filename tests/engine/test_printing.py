@@ -9,6 +9,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
+import gradcli
 from gradcli.engine import printing
 from gradcli.engine.printing import format_tensor, get_printoptions, printoptions, set_printoptions
 from gradcli.ops.errors import ValueFault
@@ -106,3 +107,13 @@ def test_options_that_mean_nothing_are_refused(wrong):
         set_printoptions(**wrong)
     assert caught.value.code == "E0303"
     assert get_printoptions() == before
+
+
+def test_a_tangent_stands_on_a_line_of_its_own_where_it_is_long():
+    x = gradcli.arange(3.0).double()
+    with gradcli.autograd.forward_ad.dual_level():
+        dual = gradcli.autograd.forward_ad.make_dual(x, x)
+        assert repr(dual) == (
+            "tensor([0., 1., 2.], dtype=gradcli.float64,\n"
+            "       tangent=tensor([0., 1., 2.], dtype=gradcli.float64))"
+        )

@@ -602,6 +602,50 @@ CALLS: tuple[tuple[np.ndarray | None, tuple[str, ...]], ...] = (
         "torch.special.scaled_modified_bessel_k1(torch.tensor([0.,1.,2.,float('inf')]))",
         "torch.special.airy_ai(torch.tensor([0.,1.,2.]))",
     )),
+    (np.eye(3), (
+        "torch.linalg.eigh(x)[0]", "torch.linalg.eig(x)[0].real", "torch.linalg.svd(x)[1]",
+        "torch.linalg.svd(x[:2],full_matrices=False)[1]", "torch.linalg.svd(x[:,:2])[1]",
+        "torch.linalg.cholesky_ex(-x)[1]",
+        "torch.linalg.cholesky_ex(torch.stack([x,x-2*torch.diag(x[1])]))[1]",
+    )),
+    (np.zeros((2, 2)), (
+        "torch.linalg.eigh(x)[0]", "torch.linalg.svd(x)[1]", "torch.linalg.lu(x)[2].detach()",
+        "torch.linalg.cholesky_ex(x)[1]",
+    )),
+    (np.zeros((2, 0, 3)), (
+        "torch.linalg.cond(x)", "torch.linalg.cond(x[0].mT,-2)", "torch.linalg.matrix_norm(x,2)",
+        "torch.linalg.matrix_norm(x,float('inf'))", "torch.linalg.matrix_norm(x[...,:0],1)",
+        "torch.linalg.tensorinv(x[0,:,:0],ind=1)",
+    )),
+    (np.array([2.0, NAN, 1.0, 3.0, NAN, 2.0, 1.0, -0.0, 0.0]), (
+        "torch.mode(x)", "torch.mode(x[:3])", "torch.mode(x[1:6])", "torch.mode(x.reshape(3,3),0)",
+        "torch.mode(x.reshape(3,3),1)", "torch.mode(x.flip(0))", "torch.mode(x.repeat(2)[:16])",
+       
+    )),
+    (np.array([0.5, -1.5, 2.0]), (
+        "torch.ldexp(x.detach(),torch.tensor([127,1000,-1050]))",
+        "x.clone().div_(0.4,rounding_mode='floor')", "x.clone().div_(0.4,rounding_mode='trunc')",
+        "x.clone().div_(x+3)", "x.clone().divide_(0.4)", "x.scatter(0,torch.tensor([1]),value=2.5)",
+        "x.clone().scatter_(0,torch.tensor([1]),value=2.5)",
+        "torch.scatter(x,0,torch.tensor([1]),value=2.5,reduce='add')",
+        "x.new_full(size=(2,),fill_value=1.5)", "x.new_zeros(size=(2,3))",
+        "torch.normal(x.detach(),torch.ones(3))",
+    )),
+    (None, (
+        "torch.zeros(20).log_normal_()", "torch.zeros(20,dtype=torch.float64).log_normal_(0,0.5)",
+        "torch.zeros(4,5).t().normal_(1,2)", "torch.zeros(4,5).t().uniform_(-1,1)",
+        "torch.zeros(40)[::2].normal_()", "torch.zeros(4,5).t().exponential_(2.0)",
+        "torch.zeros(4,5).t().cauchy_()", "torch.zeros(4,5).t().geometric_(0.3)",
+        "torch.zeros(4,5).t().random_(9)", "torch.zeros(4,5).t().bernoulli_(0.3)",
+        "torch.zeros(2,3,4).permute(2,0,1).bernoulli_(torch.full((4,1,3),0.4))",
+        "torch.view_as_real(torch.zeros(4,5,dtype=torch.complex64).t().normal_())",
+        "torch.rand_like(torch.zeros(4,5).t())", "torch.randint_like(torch.zeros(4,5).t(),10)",
+        "F.dropout(torch.ones(4,5).t())", "F.dropout(torch.ones(2,3,4).permute(2,0,1),0.3)",
+        "F.alpha_dropout(torch.ones(4,5).t(),0.5,True)",
+        "torch.multinomial(torch.arange(1.,21.).reshape(4,5).t(),2)",
+        "(torch.randn(3),torch.randn(20),torch.randn(4))", "torch.manual_seed(-3).initial_seed()",
+        "torch.Generator().manual_seed(2**63+1).initial_seed()",
+    )),
 )
 # fmt: on
 
@@ -636,6 +680,7 @@ APART: tuple[tuple[str, str, str], ...] = (
     (r"dtype=torch.float32", "slope|curve", "its gradient is rounded to float32"),
     (r"baddbmm", "slope", "0*NaN, though its value leaves the NaN out"),
     (r"polygamma", "value0", "its reflection formula leaves the poles by rounding"),
+    (r"eigvalsh\(torch.eye", "curve", "times 0: nothing is asked of the vectors"),
     (r"acosh", "slope|curve", "below the cut it has the slope of above; conj(acosh(conj(z))) here"),
 )
 """Calls (a pattern of their text), parts, and why gradcli differs."""

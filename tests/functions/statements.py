@@ -20,6 +20,7 @@ def refusal(lib: Any, statement: str) -> list[str]:
 
 
 STATEMENTS = """
+torch.cross(torch.ones(2),torch.ones(2))
 x=torch.cat(torch.ones(2))
 x=torch.ones(3); x.fill_(torch.ones(4))
 x=torch.ones(2,requires_grad=True); y=(x*x).sum(); y.backward(); y.backward()
@@ -459,7 +460,6 @@ OWN_WORDS = {
     "the words here say more, or PyTorch says it of another operator of its own": """
 torch.ones(2,device='cuda:7')
 torch.addmm(torch.ones(3),torch.ones(2,2),torch.ones(2,2))
-torch.cross(torch.ones(2),torch.ones(2))
 torch.einsum('i,j')
 x=torch.ones(2,3); x[:]=torch.ones(2)
 x=torch.ones(3); x['a']

@@ -141,3 +141,13 @@ def test_sizes_and_modes_by_name():
         gradcli.dot(gradcli.ones(2), vec2=gradcli.ones(2))
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'tensor'"):
         gradcli.dot(gradcli.ones(2))
+
+
+def test_one_right_side_for_a_stack_of_triangles_is_a_matrix():
+    stack = gradcli.arange(27.0, dtype=gradcli.float64).reshape(3, 3, 3) + 3 * gradcli.eye(3)
+    side = gradcli.arange(9.0, dtype=gradcli.float64).reshape(3, 3).sin()
+    for left in (True, False):
+        found = gradcli.linalg.solve_triangular(stack, side, upper=True, left=left)
+        for triangle, solution in zip(stack.triu(), found, strict=True):
+            product = triangle @ solution if left else solution @ triangle
+            assert gradcli.allclose(product, side)

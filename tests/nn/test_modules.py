@@ -169,3 +169,46 @@ def test_clipping_an_endless_norm():
     x.grad = torch.tensor([np.inf], dtype=torch.float32)
     with pytest.raises(RuntimeError, match="non-finite"):
         nn.utils.clip_grad_norm_(x, 1.0, error_if_nonfinite=True)
+
+
+def test_a_projection_is_of_the_state_that_is_passed_on():
+    torch.manual_seed(0)
+    lstm, x = nn.LSTM(2, 4, proj_size=3, num_layers=2), torch.randn(5, 1, 2)
+    out, (h, c) = lstm(x)
+    values = x
+    for layer in range(2):
+        w, u, b, d, r = (
+            getattr(lstm, f"{name}_l{layer}")
+            for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
+        )
+        state, cell, found = torch.zeros(1, 3), torch.zeros(1, 4), []
+        for value in values:
+            i, f, g, o = (value @ w.T + b + state @ u.T + d).chunk(4, -1)
+            cell = f.sigmoid() * cell + i.sigmoid() * g.tanh()
+            state = (o.sigmoid() * cell.tanh()) @ r.T
+            found.append(state)
+        values = torch.stack(found)
+        assert torch.allclose(h[layer], state) and torch.allclose(c[layer], cell)
+    assert out.shape == (5, 1, 3) and torch.allclose(out, values)
+
+
+def test_one_sample_without_a_batch():
+    x = torch.arange(32.0).reshape(2, 4, 4).sin()
+    for function in (nn.InstanceNorm2d(2), lambda x: nn.functional.unfold(x, 2)):
+        assert torch.equal(function(x), function(x[None])[0])
+    assert torch.equal(nn.InstanceNorm1d(2)(x[0, :2]), nn.InstanceNorm1d(2)(x[:1, :2])[0])
+
+
+def test_an_empty_batch_leaves_the_statistics():
+    norm = nn.BatchNorm1d(3)
+    norm(torch.zeros(0, 3, 4))
+    assert norm.running_mean.tolist() == [0, 0, 0] and norm.running_var.tolist() == [1, 1, 1]
+    assert norm.num_batches_tracked == 1
+
+
+def test_pools_of_no_window():
+    x = torch.ones(1, 2, 3, requires_grad=True)
+    for pool in (nn.functional.adaptive_avg_pool1d, nn.functional.adaptive_max_pool1d):
+        y = pool(x, 0)
+        assert y.shape == (1, 2, 0)
+        assert torch.autograd.grad(y.sum(), x)[0].tolist() == [[[0.0] * 3] * 2]

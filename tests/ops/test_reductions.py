@@ -163,3 +163,15 @@ def test_the_slope_of_the_norm_at_zero_is_zero_to_every_order():
         (slope,) = torch.autograd.grad(x.norm(p), x, create_graph=True)
         (again,) = torch.autograd.grad(slope.sum(), x, materialize_grads=True, allow_unused=True)
         assert again.tolist() == [0.0] * 3
+
+
+def test_shares_of_a_rounded_sum_are_halves_in_every_transform():
+    x = torch.tensor([3e38, 3e38, -1.0])
+    both = torch.stack([x, x])
+
+    def f(a):
+        return torch.logsumexp(a, 0)
+
+    for way in (torch.func.grad, torch.func.jacfwd, torch.func.jacrev):
+        assert way(f)(x).tolist() == [0.5, 0.5, 0.0]
+        assert torch.func.vmap(way(f))(both).tolist() == [[0.5, 0.5, 0.0]] * 2

@@ -227,3 +227,32 @@ def test_there_is_a_gradient_to_differentiate():
     for function in (lambda x: x.int(), lambda x: x.detach() * 2):
         with pytest.raises(TypeError, match="requires a gradient"):
             gradgradcheck(function, x)
+
+
+def test_forward_mode_with_no_tangent_for_an_input():
+    """It has to be as with zeros; the function sees inputs that require no gradient."""
+
+    class Product(torch.autograd.Function):
+        factor = 1
+
+        @staticmethod
+        def forward(ctx, x, y):
+            assert not (forward_ad._current_level >= 0 and (x.requires_grad or y.requires_grad))
+            ctx.set_materialize_grads(False)
+            ctx.save_for_forward(x, y)
+            return x * y
+
+        @staticmethod
+        def jvp(ctx, along_x, along_y):
+            x, y = ctx.saved_tensors
+            if along_x is None or along_y is None:
+                return Product.factor * (along_x * y if along_y is None else x * along_y)
+            return along_x * y + x * along_y
+
+    x, y = (torch.rand(2, dtype=torch.float64, requires_grad=True) for _ in range(2))
+    options = {"check_forward_ad": True, "check_backward_ad": False}
+    assert gradcheck(Product.apply, (x, y), **options)
+    Product.factor = 2
+    assert gradcheck(Product.apply, (x, y), check_undefined_grad=False, **options)
+    with pytest.raises(RuntimeError, match="when input: 0 has an undefined tangent value"):
+        gradcheck(Product.apply, (x, y), **options)

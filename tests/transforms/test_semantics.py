@@ -500,6 +500,19 @@ def test_what_a_dual_level_does_not_reach():
     assert filled.sum() == 12 and filled[0, 0, 0] == filled[1, 1, 1] == 0
 
 
+def test_names_and_dtypes_that_calls_look_up():
+    layers = torch.nn.Sequential(torch.nn.Linear(2, 1))
+    for name in ("7.bias", "0.bias.q", "0..weight"):
+        with pytest.raises(AttributeError):
+            torch.func.functional_call(layers, {name: X}, (torch.ones(1, 2),))
+    rows = torch.randn(2, 3)
+    bits = rows.view(torch.int32)
+    assert (vmap(lambda t: t.view(torch.int32))(rows) == bits).all()
+    near(jvp(lambda t: t * t.view(torch.int64).ndim, (X,), (T,))[1], T)
+    with pytest.raises(RuntimeError, match="as many bytes"):
+        vmap(lambda t: t.view(torch.double))(rows)
+
+
 def test_indices_of_an_enclosing_batch():
     x = torch.tensor([[1.0, 3.0, 2.0], [3.0, 1.0, 2.0]])
     each = vmap(jacfwd(lambda row: row.cummax(0).values))(x)
@@ -516,6 +529,9 @@ def test_random_numbers_like_a_batch(like):
     assert drawn.shape == (2, 3) and (drawn[0] == drawn[1]).all()
     inner = vmap(lambda row: vmap(like, randomness="different")(row), randomness="different")
     assert len(set(inner(rows).flatten().tolist())) == 6
+    soft = vmap(F.gumbel_softmax, randomness="different")(rows)
+    assert torch.allclose(soft.sum(-1), torch.ones(2))
+    assert (soft[0] != soft[1]).all()
     with pytest.raises(RuntimeError):
         vmap(like)(rows)
 

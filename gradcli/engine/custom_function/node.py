@@ -234,12 +234,15 @@ def call(
             )
         return chosen.__gradcli_function__(definition, args)
     tensors = [a for a in args if isinstance(a, Tensor)]
-    edges = tuple(t.edge for t in tensors)
+    edges = tuple([t.edge for t in tensors])
     pushing = ctx is not None  # whoever gave ctx runs jvp next
     ctx = Context() if ctx is None else ctx
-    ctx.needs_input_grad = tuple(isinstance(a, Tensor) and a.edge is not None for a in args)
-    recording = mode.grad and any(e is not None for e in edges)
+    is_tensor = tuple([isinstance(a, Tensor) for a in args])
+    ctx.needs_input_grad = tuple(
+        [known and a.edge is not None for known, a in zip(is_tensor, args, strict=True)]
+    )
     before = mode.grad
+    recording = before and any(ctx.needs_input_grad)
     mode.grad = False
     try:
         if definition.setup_context is None:
@@ -258,7 +261,7 @@ def call(
                 edge_before_write(t) if id(t) in dirty else e
                 for e, t in zip(edges, tensors, strict=True)
             )
-        node = FunctionNode(definition, ctx, edges, tuple(isinstance(a, Tensor) for a in args))
+        node = FunctionNode(definition, ctx, edges, is_tensor)
         ctx._gradcli_node = weakref.ref(node)
     outputs = _wrapped(node, ctx, outputs, tensors, definition)
     if not pushing:
@@ -324,15 +327,16 @@ def _wrapped(
             i for i, t in enumerate(outputs)
             if isinstance(t, Tensor) and (id(t) in fixed or not t.dtype.differentiable)
         )  # fmt: skip
-    pure = getattr(ctx, "_is_pure_view", False)
+    pure = vars(ctx).get("_is_pure_view", False)
     if pure and (len(outputs) > 1 or len(inputs) > 1):
         raise RuntimeFault(
             "E0412",
             "Pure view custom Function can only have one input Tensor and one output Tensor. Open "
             "an issue if you need to support more.",
         )
-    for written in {id(t): t for t in inputs if id(t) in dirty}.values():
-        written._meta().version.bump()
+    if dirty:
+        for written in {id(t): t for t in inputs if id(t) in dirty}.values():
+            written._meta().version.bump()
     made: dict[int, tuple[int, Tensor]] = {}
     results = []
     for number, t in enumerate(outputs):

@@ -22,7 +22,7 @@ from gradcli.engine.tensor.conj_view import ConjView, flipped
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops import memory_budget
-from gradcli.ops.errors import Fault, RuntimeFault, ValueFault
+from gradcli.ops.errors import Fault, RuntimeFault, UnwrittenFault, ValueFault
 from gradcli.ops.operator import OPERATORS, Operator, is_number
 from gradcli.ops.torch_messages import needs_floats, not_a, sizes_differ, types_differ
 
@@ -194,11 +194,12 @@ def _promoted(op: Operator, inputs: list[Any]) -> list[Any]:
     if policy == "keep" or policy == "inexact":
         raw = [a.array if isinstance(a, Plain) else a for a in inputs]
         if policy == "inexact" and isinstance(inputs[0], Plain) and inputs[0].dtype.kind < 2:
-            raise RuntimeFault(
+            said = needs_floats(op.name, inputs[0].dtype.scalar_name)
+            raise (UnwrittenFault if said.startswith('"') else RuntimeFault)(
                 "E0309",
                 f"{op.name}() needs a floating point tensor, got {inputs[0].dtype.name}",
                 help="write x.float() or x.double(), or give the numbers a decimal point",
-                torch=needs_floats(op.name, inputs[0].dtype.scalar_name),
+                torch=said,
             )
         return raw
     if (

@@ -52,6 +52,8 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
             return result
     check_writable(target, others)
     old = _before_write(target)
+    if mode.saving:
+        _keep_apart(old)  # a hook gets what will still be there
     params = {**op.params, **params}
     result = apply(op, (old, *others), params)
     if result.array.shape != target.array.shape:
@@ -71,11 +73,9 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
             torch=f"result type {result.dtype.scalar_name} can't be cast to the desired output "
             f"type {target.dtype.scalar_name}",
         )
-    if result.edge is not None and any(saved is old for saved in result.edge.saved or ()):
-        # The rule reads what the target was: keep that, outside the memory written to.
-        old.array = old.own_array().copy()
-        then, old.meta = old.meta.version.number, Meta()
-        old.meta.version.number = then
+    saved = () if mode.saving or result.edge is None else result.edge.saved or ()
+    if any(value is old for value in saved):
+        _keep_apart(old)
     if result.dtype is not target.dtype:
         name = None if result.edge is None else result.edge.name()
         result = result.to(target.dtype)
@@ -83,6 +83,13 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
             more(result.edge).params["called"] = name
     np.copyto(target.own_array(), in_memory(target, result.array), casting="unsafe")
     return _after_write(target, result, old.edge)
+
+
+def _keep_apart(old: Tensor) -> None:
+    """Keep what a target was, which a rule reads, outside the memory that is written to."""
+    old.array = old.own_array().copy()
+    then, old.meta = old.meta.version.number, Meta()
+    old.meta.version.number = then
 
 
 def _written_shortly(

@@ -26,11 +26,12 @@ def _parameters(function: Callable[..., Any]) -> frozenset[str]:
 
 
 def renamed(function: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any] | None:
-    """``options`` by the function's own names; None where they are, or none would be known."""
+    """``options`` by the function's own names; None where they are, or two have one name."""
     known = _parameters(function)
     if not known or all(name in known or name not in _NUMPY for name in options):
         return None
-    return {n if n in known else _NUMPY.get(n, n): v for n, v in options.items()}
+    own = {n if n in known else _NUMPY.get(n, n): v for n, v in options.items()}
+    return own if len(own) == len(options) else None
 
 
 def with_numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -101,7 +101,7 @@ def _write(target: Tensor, part: Tensor) -> None:
 def _misplaced(made: Any, fault: AttributeError, args: tuple[Any, ...]) -> Fault | None:
     """The error of an argument that stood where a tensor is wanted and has no attribute of one."""
     for place, value in enumerate(args):
-        if value is fault.obj and value.__class__ in (*NUMBERS, str, NoneType):
+        if value is fault.obj and value.__class__ in (*NUMBERS, str, list, tuple, NoneType):
             names = inspect.unwrap(made).__code__.co_varnames
             return not_a("Tensor", made.__name__, names[place], place + 1, value)
     return None

@@ -8,13 +8,15 @@ the place of its saved values, which gives them back unpacked whenever a rule re
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
+from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import Freed, Node
 from gradcli.engine.tensor.storage import Version
 from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.undo_log import current_log, open_log, owner_of
 from gradcli.ops.errors import AssertionFault, RuntimeFault, TypeFault
 
 
@@ -244,16 +246,28 @@ class save_on_cpu(saved_tensors_hooks):
         super().__init__(lambda t: (t.device, t.cpu()), lambda kept: kept[1].to(kept[0]))
 
 
-class allow_mutation_on_saved_tensors(saved_tensors_hooks):
-    """Inside, what graphs save is copied, so that writing to it in place is no error.
+class _Handle:
+    """What a graph keeps in the place of a tensor that may be written to."""
 
-    Such a graph is for backward passes inside too. Raises RuntimeFault (E0407) inside another;
-    AssertionFault (E0407) for a backward pass that comes after.
+    __slots__ = ("__weakref__",)
+
+
+class allow_mutation_on_saved_tensors(saved_tensors_hooks):
+    """Inside, what graphs save may be written to in place: the first write to its memory copies it.
+
+    Such a graph is for backward passes inside too. ``original`` has the saved tensors that nobody
+    wrote to, ``cloned`` the copies; both forget what no graph keeps any more. Raises RuntimeFault
+    (E0407) inside another; AssertionFault (E0407) for a backward pass that comes after.
     """
 
     def __init__(self) -> None:
-        super().__init__(self._copied, self._given)
+        super().__init__(self._pack, self._unpack)
         self.open = False
+        self.outer: Any = None  # the log of the session around, which notes writes too
+        self.original: WeakKeyDictionary[_Handle, Tensor] = WeakKeyDictionary()
+        self.cloned: WeakKeyDictionary[_Handle, Tensor] = WeakKeyDictionary()
+        self.tid_to_weakhandle: WeakValueDictionary[Any, _Handle] = WeakValueDictionary()
+        self._of_memory: dict[int, WeakSet[_Handle]] = {}
 
     def __enter__(self) -> allow_mutation_on_saved_tensors:
         owners = (getattr(pack, "__self__", None) for pack, _ in mode.saving)
@@ -263,18 +277,28 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
                 help="the outer one allows it here too",
             )  # fmt: skip
         super().__enter__()
-        self.open = True
+        self.open, self.outer = True, current_log()
+        open_log(self)
         return self
 
     def __exit__(self, *exc: object) -> None:
         super().__exit__(*exc)
+        open_log(self.outer)
         self.open = False
+        self.clear()
 
-    def _copied(self, value: Tensor) -> Tensor:
-        result: Tensor = value.clone()
-        return result
+    def _pack(self, value: Tensor) -> _Handle:
+        memory, version = value.own_array(), value._meta().version
+        place = memory.__array_interface__["data"][0], memory.shape, memory.strides, memory.dtype
+        tid = (id(version), version.number, value._flips, *place)
+        handle = self.tid_to_weakhandle.get(tid)
+        if handle is None:
+            handle = self.tid_to_weakhandle[tid] = _Handle()
+            self.original[handle] = value.detach()  # which keeps the version, and its id
+            self._of_memory.setdefault(id(owner_of(memory)), WeakSet()).add(handle)
+        return handle
 
-    def _given(self, value: Tensor) -> Tensor:
+    def _unpack(self, handle: _Handle) -> Tensor:
         if not self.open:
             raise AssertionFault(
                 "E0407",
@@ -282,7 +306,23 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
                 "which the graph was originally recorded.",
                 help="call backward() inside the same `with`",
             )
-        return value
+        kept = self.cloned.get(handle)
+        return (self.original[handle] if kept is None else kept)._alias()
+
+    def write(self, array: Any) -> None:
+        """``array`` is about to be written to: copy what graphs saved of its memory."""
+        if self.outer is not None:
+            self.outer.write(array)
+        for handle in list(self._of_memory.get(id(owner_of(array)), ())):
+            if handle in self.original:
+                self.cloned[handle] = self.original.pop(handle).clone()
+
+    def release(self, order: Iterable[Any]) -> None:
+        """Saved values are about to be let go of: of interest to the session around alone."""
+        if self.outer is not None:
+            self.outer.release(order)
 
     def clear(self) -> None:
-        """Accepted for programs that call it: copies belong to their nodes and go with them."""
+        """Forget all that was saved."""
+        for known in (self.original, self.cloned, self.tid_to_weakhandle, self._of_memory):
+            known.clear()

@@ -42,6 +42,7 @@ class Conversions:
     array: Any
     dtype: dtypes.DType
     device: Any
+    shape: Any
 
     def to(
         self,
@@ -100,6 +101,9 @@ class Conversions:
     byte = _as("byte", dtypes.uint8)
     cfloat = _as("cfloat", dtypes.complex64)
     cdouble = _as("cdouble", dtypes.complex128)
+
+    def __reversed__(self) -> Any:
+        return OPERATORS["flip"](self, (0,)) if self.shape else self
 
     def to_sparse(self, *args: Any, **options: Any) -> Any:
         """This tensor: every tensor has strides here, and a layout changes no entry."""

@@ -454,8 +454,8 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
 
     def detach(self) -> Tensor:
         """The same memory outside the graph."""
-        out = self._alias()
-        meta = self._meta()
+        out = wrap(self.own_array(), self.dtype)
+        meta = self.meta or self._meta()
         own = out.meta = meta.__class__(meta.version)
         base = self if meta.base is None else meta.base
         own.twin = base.meta.twin or weakref.ref(base)

@@ -302,7 +302,7 @@ def gumbel_softmax(
     logits: Any, tau: float = 1.0, hard: bool = False, eps: float = 1e-10, dim: int = -1
 ) -> Any:
     """A sample of the Gumbel-softmax distribution; ``hard`` makes it one-hot, gradient kept."""
-    noise = -_O["log"](empty(tuple(logits.shape), dtype=logits.dtype).exponential_())
+    noise = -_O["log"](zeros_like(logits.detach()).exponential_())
     soft = softmax((logits + noise) / tau, dim)
     if not hard:
         return soft

@@ -235,7 +235,7 @@ def gaussian_nll_loss(
         var = input.new_full(tuple(input.shape), var)
     if not getattr(var, "batch", False) and (var.detach() < 0).any():
         raise ValueFault("E0304", "var has negative entry/entries")
-    if 0 < len(var.shape) == len(input.shape) - 1 and var.shape == input.shape[:-1]:
+    if len(input.shape) and tuple(var.shape) == tuple(input.shape[:-1]):
         var = _O["unsqueeze"](var, -1)  # a variance for each row
     elif len(var.shape) != len(input.shape) or any(
         m not in (1, n) for n, m in zip(input.shape, var.shape, strict=True)

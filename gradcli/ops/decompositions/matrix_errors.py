@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -60,29 +61,29 @@ def unsolved(name: str, x: Any, definite: bool = False) -> LinAlgFault:
     )
 
 
-def stopped_at(x: Any) -> Any:
-    """For each matrix 0, or which pivot of its elimination is 0, counted from 1."""
+def stopped_at(x: Any, definite: bool = False) -> Any:
+    """For each matrix 0, or which pivot of its elimination is 0, counted from 1.
+
+    Of one that is to be positive ``definite``: which leading minor is not.
+    """
     from scipy.linalg import lapack
 
     x = np.asarray(x.get() if hasattr(x, "get") else x)
-    functions: Any = lapack.get_lapack_funcs(("getrf",), (x,))
-    function = functions[0]
-    found = [function(matrix)[-1] for matrix in x.reshape(-1, *x.shape[-2:])]
+    wide = x.astype(np.result_type(x.dtype, np.float32))
+    functions: Any = lapack.get_lapack_funcs(("potrf" if definite else "getrf",), (wide,))
+    function, options = functions[0], {"lower": True} if definite else {}
+    count, found = math.prod(x.shape[:-2]), []
+    for matrix in wide.reshape(count, *x.shape[-2:]):
+        missing = np.isnan(np.tril(matrix)).any(axis=1) if definite else np.zeros(1, bool)
+        nan = int(missing.argmax()) + 1 if missing.any() else 0
+        found.append(function(matrix, **options)[-1] or nan)
     return np.array(found, np.int32).reshape(x.shape[:-2])
 
 
 def _first_refused(x: Any, definite: bool) -> tuple[str, int]:
     """``(Batch element n): `` of the first matrix that has no answer, and where LAPACK stopped."""
-    from scipy.linalg import lapack
-
-    x = np.asarray(x.get() if hasattr(x, "get") else x)
-    wide = x.astype(np.result_type(x.dtype, np.float32))
-    name = "potrf" if definite else "getrf"
-    functions: Any = lapack.get_lapack_funcs((name,), (wide,))
-    function = functions[0]
-    options = {"lower": True} if definite else {}
-    for n, matrix in enumerate(wide.reshape(-1, *x.shape[-2:])):
-        info = function(matrix, **options)[-1]
+    found = stopped_at(x, definite)
+    for n, info in enumerate(found.reshape(-1)):
         if info > 0:
-            return (f"(Batch element {n}): " if x.ndim > 2 else ""), int(info)
+            return (f"(Batch element {n}): " if found.ndim else ""), int(info)
     return "", x.shape[-1]

@@ -23,11 +23,13 @@ import numpy as np
 
 from gradcli.ops.comparison import ones_like
 from gradcli.ops.conversion import conj
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import LinAlgFault, RuntimeFault
 from gradcli.ops.indexing import getitem
 from gradcli.ops.joining import cat
 from gradcli.ops.linalg import _solved, _square, solve
 from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.piecewise import abs, where
+from gradcli.ops.reduction import sum
 from gradcli.ops.shape import mT, reshape, undiagonal
 
 
@@ -40,7 +42,8 @@ def matrix_shape(name: str, x: Any) -> tuple[int, ...]:
             f"linalg.{name}: The input tensor A must have at least 2 dimensions.",
             operands=((0, f"shape {shape}"),),
         )
-    charge_shape((*shape[:-2], sum(shape[-2:]), sum(shape[-2:])), 3)
+    side = shape[-2] + shape[-1]
+    charge_shape((*shape[:-2], side, side), 3)
     return shape
 
 
@@ -54,7 +57,7 @@ def square_shape(name: str, x: Any) -> tuple[int, ...]:
 def decompose(name: str, function: Any, x: Any) -> Any:
     """A NumPy decomposition, in single precision for half. E0304 for what does not converge."""
     if np.size(x) and not np.all(np.isfinite(x)):
-        raise RuntimeFault(
+        raise LinAlgFault(
             "E0304",
             f"linalg.{name}: The algorithm failed to converge because the input matrix contained "
             "non-finite values.",
@@ -118,6 +121,17 @@ def diagonal_matrix(x: Any) -> Any:
 def over_gaps(x: Any, gaps: Any, eye: Any) -> Any:
     """The entries off the diagonal over the gaps, zeros on it."""
     return x * (1.0 - eye) / (gaps + eye)
+
+
+def asked(divisor: Any, *cotangents: Any) -> Any:
+    """The divisor, with 1 for its zeros in a matrix whose vectors' cotangents are all 0.
+
+    Gaps between equal values divide what vectors pass on; where only the values are used, nothing.
+    """
+    used = 0.0
+    for g in cotangents:
+        used = used + sum(abs(g), (-2, -1), True)
+    return where((divisor == 0) & (used == 0), 1.0, divisor)
 
 
 def one_phase(who: str, turn: Any) -> None:

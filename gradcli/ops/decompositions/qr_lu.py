@@ -82,7 +82,8 @@ def _lu_compact(x: Any) -> Any:
     out, places = x, np.arange(shape[-1], like=x)
     rows, columns = places[:, None], places[None, :]
     for k in range(shape[-1] - 1):
-        factors = np.where(rows > k, out[..., :, k : k + 1] / out[..., k : k + 1, k : k + 1], 0.0)
+        pivot = out[..., k : k + 1, k : k + 1]  # where it is 0, so are all below it
+        factors = np.where(rows > k, out[..., :, k : k + 1] / np.where(pivot == 0, 1, pivot), 0.0)
         out = out - np.where(columns > k, factors * out[..., k : k + 1, :], 0.0)
         out = np.where((rows > k) & (columns == k), factors, out)
     return out.astype(x.dtype)

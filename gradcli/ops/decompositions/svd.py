@@ -14,6 +14,7 @@ from gradcli.ops.conversion import conj, real
 from gradcli.ops.declaration.batching import matrices
 from gradcli.ops.decompositions.packing import (
     Together,
+    asked,
     decompose,
     diagonal_matrix,
     eye_of,
@@ -27,7 +28,7 @@ from gradcli.ops.decompositions.packing import (
 )
 from gradcli.ops.kinds import general
 from gradcli.ops.products import matmul
-from gradcli.ops.shape import diagonal, unsqueeze
+from gradcli.ops.shape import diagonal, mT, squeeze, unsqueeze
 
 
 def _svd(x: Any, checked: bool) -> Any:
@@ -49,17 +50,18 @@ def _svd_vjp(g: Any, out: Any, shape: Sequence[int], checked: bool) -> Any:
     gu, gs, gvh = _svd_all(conj(g), shape)
     m, n = shape[-2:]
     row, column, eye = unsqueeze(s, -2), unsqueeze(s, -1), eye_of(s)
-    gaps = row * row - column * column
+    gaps = asked((row - column) * (row + column), gu, gvh)
     left, right = matmul(mH(u), gu), matmul(vh, mH(gvh))
     if checked:
         one_phase("svd", diagonal(left + right))
-    turn = diagonal(left - mH(left)) / (2.0 * s)  # 0 where numbers are real
+    over = asked(row, gu, gvh)
+    turn = diagonal(left - mH(left)) / (2.0 * squeeze(over, -2))  # 0 where numbers are real
     inside = over_gaps((left - mH(left)) * row + column * (right - mH(right)), gaps, eye)
     found = matmul(matmul(u, inside + diagonal_matrix(gs + turn)), vh)
     if m > n:
-        found = found + matmul((gu - matmul(u, left)) / row, vh)
+        found = found + matmul((gu - matmul(u, left)) / over, vh)
     if n > m:
-        found = found + matmul(u, (gvh - matmul(matmul(gvh, mH(vh)), vh)) / column)
+        found = found + matmul(u, (gvh - matmul(matmul(gvh, mH(vh)), vh)) / mT(over))
     return conj(found)
 
 
@@ -67,7 +69,7 @@ def _svd_jvp(tx: Any, x: Any, out: Any) -> Any:
     u, s, vh = _svd_all(out, x.shape)
     m, n = x.shape[-2:]
     row, column, eye = unsqueeze(s, -2), unsqueeze(s, -1), eye_of(s)
-    gaps = row * row - column * column
+    gaps = (row - column) * (row + column)
     inside = matmul(matmul(mH(u), tx), mH(vh))
     off = inside - diagonal_matrix(diagonal(inside))
     turn = diagonal_matrix(diagonal(inside - mH(inside)) / (4.0 * s))

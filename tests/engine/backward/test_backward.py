@@ -355,3 +355,15 @@ def test_a_view_made_under_no_grad_is_no_root():
         torch.autograd.backward([y.sum(), v])
     with pytest.raises(AssertionError, match="Expected gradient function"):
         torch.autograd.graph.get_gradient_edge(v)
+
+
+def test_numpys_error_settings_neither_stop_a_pass_nor_change_by_it():
+    x = leaf([0.0, 1.0])
+    y = x.sqrt()
+    with np.errstate(all="raise"):
+        settings = np.geterr()
+        y.backward(torch.ones(2))
+        assert x.grad.tolist() == [float("inf"), 0.5] and np.geterr() == settings
+        with fault_of("E0401"):
+            y.backward(torch.ones(2))
+        assert np.geterr() == settings

@@ -129,3 +129,41 @@ def test_backward_into_inputs_adds_and_calls_the_leafs_hooks_once():
         (y * y).backward(inputs=[x, y], retain_graph=True)
     assert calls == [8.0, 16.0]
     assert y.grad.item() == 8.0
+
+
+def test_what_is_saved_is_copied_when_it_is_written_to_and_once():
+    """Copies go with the graphs that keep them; a part of the memory counts as all of it."""
+    with torch.autograd.graph.allow_mutation_on_saved_tensors() as kept:
+        x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        y = x * 1
+        square, cube, part = y**2, y**3, y[:2] * y[1:]
+        assert not kept.cloned
+        y[2:].add_(1)
+        y.sin_()
+        copies = len(kept.cloned)
+        del cube
+        assert len(kept.cloned) == copies == 3
+        (square.sum() + part.sum()).backward()
+        assert x.grad.tolist() == [4, 8, 8]
+        assert not kept.cloned
+    assert not kept.original
+
+
+def test_a_hook_unpacks_nothing_when_its_operand_is_overwritten():
+    counts = [0, 0]
+
+    def pack(t):
+        counts[0] += 1
+        return t
+
+    def unpack(t):
+        counts[1] += 1
+        return t
+
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+        y = x * 1
+        y.sin_()
+    assert counts == [1, 0]
+    y.sum().backward()
+    assert counts == [1, 1] and torch.equal(x.grad, x.detach().cos())

@@ -76,3 +76,18 @@ def test_a_write_to_an_empty_view_of_a_number_changes_nothing():
     v.mul_(2)
     (y + v.sum() + empty.sum()).backward()
     assert (y.item(), x.grad.item()) == (4.5, 12)
+
+
+def test_reversed_is_a_tensor():
+    x = gradcli.tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert reversed(x).tolist() == [[3, 4], [1, 2]]
+    assert reversed(gradcli.tensor(2.0)).item() == 2
+
+
+def test_a_mask_of_more_dimensions_than_the_tensor():
+    x = gradcli.zeros(2, 2)
+    mask = gradcli.ones(2, 2, 1).bool()
+    with pytest.raises(IndexError, match="too many indices"):
+        x[mask]
+    with pytest.raises(IndexError, match="too many indices"):
+        x[mask] = 1

@@ -1,0 +1,40 @@
+"""NumPy's names of parameters, in functions and methods."""
+
+from __future__ import annotations
+
+import pytest
+
+import gradcli as torch
+
+X = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+
+
+@pytest.mark.parametrize(
+    ("call", "wanted"),
+    [
+        (lambda: torch.narrow(X, axis=1, start=1, length=1), [[2], [4]]),
+        (lambda: torch.sum(a=X, axis=0, keepdims=True), [[4, 6]]),
+        (lambda: torch.var(X, axis=0, out=torch.empty(2)), [2, 2]),
+        (lambda: torch.atan2(X, X).ne(0).sum(axis=1), [2, 2]),
+        (lambda: X.var(axis=0), [2, 2]),
+        (lambda: X.cumsum(axis=1), [[1, 3], [3, 7]]),
+    ],
+)
+def test_they_stand_for_pytorchs(call, wanted):
+    assert call().tolist() == wanted
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: torch.narrow(X, axis=1, begin=0, length=1), "unexpected keyword argument 'begin'"),
+        (lambda: torch.narrow(X, 0, axis=1, start=0, length=1), "multiple values for argument 'di"),
+        (lambda: torch.var(X, dim=0, axis=1), "unexpected keyword argument 'axis'"),
+        (lambda: X.var(dim=0, axis=1), "unexpected keyword argument 'axis'"),
+        (lambda: torch.mv(X, None), "argument 'vec' \\(position 2\\) must be Tensor, not NoneType"),
+    ],
+)
+def test_errors_are_those_of_the_call_as_it_was_written(call, words):
+    with pytest.raises(TypeError, match=words) as fault:
+        call()
+    assert fault.value.__context__ is None
