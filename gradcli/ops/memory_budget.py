@@ -223,6 +223,6 @@ def hold_address_space(room: int) -> tuple[int, int] | None:
         if before[1] == resource.RLIM_INFINITY or wanted < before[1]:
             resource.setrlimit(resource.RLIMIT_AS, (wanted, before[1]))
             return before
-    except (ImportError, OSError, ValueError):
-        pass  # a system without this limit keeps the others
+    except (ImportError, OSError, ValueError, OverflowError):
+        pass  # a system without this limit, or with a lower one, keeps the others
     return None

@@ -94,7 +94,12 @@ def slope(function: Callable[[np.ndarray], float], x: np.ndarray, place: tuple) 
         abs(b.central - a.central) / b.scale if b.gap <= 0.5 * b.scale else np.inf
         for a, b in itertools.pairwise(found)
     ]
-    best = int(np.argmin([c if np.isfinite(c) else np.inf for c in changes]))
+    # What the value is rounded by counts, too: over steps that it does not see nothing changes.
+    off = [
+        c + info.eps * abs(base) / (step * sides.scale)
+        for c, step, sides in zip(changes, steps[1:], found[1:], strict=True)
+    ]
+    best = int(np.argmin([c if np.isfinite(c) else np.inf for c in off]))
     chosen = found[best + 1]
     doubt = 10 * changes[best]
     kind = "smooth" if doubt <= max(1e-2, 100 * enough) else "unsettled"

@@ -238,6 +238,14 @@ def test_products_with_the_derivative(cli):
     assert cli("jvp", "x", "--x", "1", "--along", "x=1,2").code == 2
 
 
+@pytest.mark.parametrize("x", ["1e-5", "1e-8", "-1e-20"])
+@pytest.mark.parametrize("text", ["exp(x)", "log(1 + exp(x))", "exp(x) + x - 0.5"])
+def test_check_in_single_precision_beside_zero(cli, text, x):
+    """Over the smallest steps the value does not change, which is rounding and no slope of 0."""
+    done = cli("check", text, "--x", x, "--dtype", "float32")
+    assert done.code == 0 and "agrees with central differences" in done.out
+
+
 def test_check_agrees_and_disagrees(cli, monkeypatch):
     done = cli("check", "sum(sin(x)*exp(x))", "--x", "0.5,1")
     assert done.code == 0 and "worst relative difference" in done.out

@@ -127,6 +127,11 @@ def test_cycles_that_a_program_leaves_are_collected(process):
     assert (done.code, done.out) == (0, "199\n"), done.err
 
 
+def test_more_memory_than_a_machine_can_name_is_no_limit(process):
+    done = process("plot", "x^2", "--json", GRADCLI_MAX_MEM="1e99G")
+    assert done.code == 0 and not done.err
+
+
 def test_a_call_that_holds_the_clock_up_ends(process):
     done = process(
         "run", "-e", "while True: y = ones(4000, 4000) @ ones(4000, 4000)", "--timeout", "0.5"
