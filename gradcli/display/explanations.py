@@ -142,8 +142,8 @@ def _term(user: GraphNode, place: int, names: dict[int, str], root: str) -> str:
     op = OPERATORS[user.op]
     if user.op == "mul":
         factor = _operand(user.inputs[1 - place], names)
-    elif op.kind == "elementwise":
-        factor = _partial(user, place, names)
+    elif op.kind == "elementwise" and (partial := _partial(user, place, names)) is not None:
+        factor = partial
     else:
         return f"{user.op} pulls back {above or '1'}"
     if not above:
@@ -152,12 +152,14 @@ def _term(user: GraphNode, place: int, names: dict[int, str], root: str) -> str:
     return f"{above}*({factor})" if loose else f"{above}*{factor}"
 
 
-def _partial(user: GraphNode, place: int, names: dict[int, str]) -> str:
-    """A rule's text with numbers put in, and then the operands' own names."""
+def _partial(user: GraphNode, place: int, names: dict[int, str]) -> str | None:
+    """A rule's text with numbers put in, and then the operands' own names; None without a text."""
     op = OPERATORS[user.op]
     values = {**dict(zip(op.inputs, user.inputs, strict=True)), **op.params, **user.params}
     numbers = {name: value for name, value in values.items() if is_number(value)}
     text = partial_text(op, place, numbers)
+    if text is None:
+        return None
     given = {name: _operand(value, names) for name, value in values.items() if name in op.inputs}
     given["out"] = names[user.id]
     tree = parse_expression(text)

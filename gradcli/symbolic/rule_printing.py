@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from gradcli.ops.errors import Fault
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.ops.read import partial
@@ -34,24 +36,23 @@ def rule_text(op: Operator | str) -> str:
     op = OPERATORS[op] if isinstance(op, str) else op
     if op.kind != "elementwise":
         return _PLAIN[op.kind]
-    v.reset()
-    try:
-        texts = {
-            name: _traced(op, i) for i, name in enumerate(op.inputs) if op.rules[i] is not None
-        }
-    except (Fault, TypeError, AttributeError):
+    texts = {
+        name: partial_text(op, i) for i, name in enumerate(op.inputs) if op.rules[i] is not None
+    }
+    if None in texts.values():
         return "its own partial derivatives"
-    finally:
-        v.reset()
     if op.arity == 1:
-        return next(iter(texts.values()))
+        return str(*texts.values())
     return ", ".join(f"by {name}: {text}" for name, text in texts.items())
 
 
-def partial_text(op: Operator | str, index: int, numbers: Mapping[str, float] | None = None) -> str:
+def partial_text(
+    op: Operator | str, index: int, numbers: Mapping[str, float] | None = None
+) -> str | None:
     """The partial derivative of an elementwise operator by one input, as ``rule_text`` writes it.
 
-    ``numbers`` puts numbers in for some of its inputs and parameters.
+    ``numbers`` puts numbers in for some of its inputs and parameters. None for a rule that is no
+    formula of its names, or has no value at these numbers.
 
     Example:
         >>> partial_text("pow", 0, {"y": 2})
@@ -59,19 +60,17 @@ def partial_text(op: Operator | str, index: int, numbers: Mapping[str, float] | 
     """
     op = OPERATORS[op] if isinstance(op, str) else op
     v.reset()
-    try:
-        return _traced(op, index, numbers or {})
-    finally:
-        v.reset()
-
-
-def _traced(op: Operator, index: int, numbers: Mapping[str, float] | None = None) -> str:
     given: dict[str, Any] = {name: _variable(name) for name in (*op.inputs, *op.params, "out")}
     given.update(numbers or {})
-    with inside_a_rule():
-        found = partial(op, index, given)
-    tensor = found.tensor if isinstance(found, Symbol) else v.number(found)
-    return forms(tensor, ())[0].key
+    try:
+        with inside_a_rule():
+            found = partial(op, index, given)
+        tensor = found.tensor if isinstance(found, Symbol) else v.number(np.asarray(found).item())
+        return forms(tensor, ())[0].key
+    except (Fault, TypeError, AttributeError, ValueError, ArithmeticError):
+        return None
+    finally:
+        v.reset()
 
 
 def _variable(name: str) -> Symbol:

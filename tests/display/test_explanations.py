@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from math import inf
 
 import pytest
 
 from gradcli.cli.main import run
 from gradcli.engine import dtypes
+from gradcli.language.diagnostics.parsing import parse_expression
 from gradcli.language.runtime.run import prepare
+from gradcli.ops import OPERATORS
+from gradcli.symbolic import partial_text
 
 
 @pytest.fixture
@@ -61,3 +66,27 @@ def test_nothing_to_explain_and_too_much(explained, capsys):
     assert "nothing is computed" in explained("x", "--x", "3")
     assert run(["explain", "+".join(["x"] * 400), "--x", "1"]) == 3
     assert "E0611" in capsys.readouterr().err
+
+
+ELEMENTWISE = [name for name, op in OPERATORS.items() if op.kind == "elementwise"]
+
+
+def test_every_rule_is_a_text_or_none_whatever_numbers_are_put_in():
+    tried = texts = 0
+    for name in ELEMENTWISE:
+        op = OPERATORS[name]
+        for place in (i for i, rule in enumerate(op.rules) if rule is not None):
+            others = [x for i, x in enumerate(op.inputs) if i != place]
+            for numbers in itertools.product((None, 0, 1, 2, -1, 0.5, inf), repeat=len(others)):
+                given = {k: v for k, v in zip(others, numbers, strict=True) if v is not None}
+                text = partial_text(name, place, given)
+                tried, texts = tried + 1, texts + (text is not None)
+                assert text is None or parse_expression(text), (name, place, given)
+    assert tried > 500 and texts > 0.8 * tried
+
+
+@pytest.mark.parametrize("expression", [
+    "x**0 + x", "x/0 + x", "heaviside(x, 0)*x", "gammainc(2.0, x)", "xlogy(x, 0)",
+])  # fmt: skip
+def test_numbers_at_which_a_rule_has_no_text(explained, expression):
+    assert "dy/dx" in explained(expression, "--x", "1.5")
