@@ -329,4 +329,4 @@ def _branches(program: Program) -> bool:
         | n.List | n.Tuple | n.Conditional | n.BoolOp | n.Subscript
     )  # fmt: skip
     body = program.names.module.body
-    return len(body) > 1 or any(isinstance(node, control) for node in n.walk(body[0]))
+    return len(body) != 1 or any(isinstance(node, control) for node in n.walk(body[0]))
