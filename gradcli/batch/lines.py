@@ -27,7 +27,7 @@ TOO_LONG = b"\xff\x00\xff"
 class LineSource:
     """Rows from lines. A CSV's first line is its header.
 
-    Raises ValueFault (E0925) for a CSV without a header.
+    Raises ValueFault (E0925) for a CSV without a header, or with an endless one.
 
     >>> import io
     >>> source = LineSource(io.BytesIO(b"x,y\\n1,2\\n3"), "csv")
@@ -51,6 +51,11 @@ class LineSource:
         while form == "csv" and self.header is None:
             while not self.pending and not self.over:
                 self.read()
+                if self._dropping:
+                    raise ValueFault(
+                        "E0925", f"the first line is longer than {LINE_LIMIT >> 20} MiB",
+                        help="a CSV begins with a header, the names of its columns: id,a,b",
+                    )  # fmt: skip
             if not self.pending:
                 raise ValueFault(
                     "E0925", "the CSV is empty: it has no header",

@@ -167,6 +167,13 @@ def test_a_line_past_the_limit_is_passed_over(form, monkeypatch):
     assert rows("\n".join(lines[:-1]) + "\n", form)[-1].problem.code == "E0922"
 
 
+def test_a_header_past_the_limit_is_refused(monkeypatch):
+    """Where it never ends, too: /dev/zero as a CSV."""
+    monkeypatch.setattr(lines_module, "LINE_LIMIT", 100)
+    with pytest.raises(ValueFault, match="the first line is longer"):
+        lines_module.LineSource(io.BytesIO(b"x" * 500), "csv")
+
+
 def test_bytes_that_are_not_utf8_spoil_their_row_only():
     data = GOOD.encode() + b'{"x": "\xff\xfe"}\n' + GOOD.encode()
     found = list(read_rows(io.BytesIO(data)))
