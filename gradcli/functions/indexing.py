@@ -342,7 +342,8 @@ def _places(input: Any, dim: int, index: Any, src: Any) -> tuple:
     _within(index, input.shape[axis], axis)
     if not index.size:
         index = index.reshape((0,) * input.ndim)
-        src = input.new_zeros(index.shape)
+        if hasattr(src, "shape"):  # none of it, but still its graph
+            src = O["reshape"](src, (-1,))[:0].reshape(index.shape)
     if index.ndim != input.ndim:
         raise RuntimeFault(
             "E0301", "Index tensor must have the same number of dimensions as self tensor"
@@ -489,8 +490,6 @@ def _reduced(
 ) -> Any:
     """``input`` with the entries of ``src`` joined to it at ``places``."""
     shape = tuple(input.shape)
-    if not src.numel() or not input.numel():
-        return called(O["clone"](input), name)
     flat, src = O["reshape"](input, (-1,)), O["reshape"](src, (-1,))
     at = np.ravel_multi_index(np.broadcast_arrays(*places), shape).ravel()
     named, groups = np.unique(at, return_inverse=True)

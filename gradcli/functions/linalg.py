@@ -99,9 +99,11 @@ def _tried(title: str, function: Any, A: Any, check_errors: bool, *others: Any) 
     solved = _O["eq"](info, 0).unsqueeze(-1).unsqueeze(-1)
     safe = _O["where"](solved, A, wrap(np.eye(A.shape[-1], dtype=A.dtype.numpy), A.dtype))
     found = function(safe, *others)
+    # NaN that depends on A, and on the others by a factor: their gradients are NaN as well.
+    lost = _O["sum"](_O["where"](solved, 0.0, A), (-2, -1), True)
     if found.ndim < A.ndim:
-        solved = solved.squeeze(-1)
-    return _O["where"](solved, found, math.nan), info
+        solved, lost = solved.squeeze(-1), lost.squeeze(-1)
+    return (found + lost) * _O["where"](solved, 1.0, math.nan).to(found.dtype), info
 
 
 def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
@@ -172,7 +174,13 @@ def solve_triangular(
             "linalg.solve_triangular: The input tensor B must have at least 2 dimensions.",
             help="write B.unsqueeze(-1) for one right side",
         )
-    found = _solved(triangle(A, upper, unitriangular), B, left)
+    try:
+        found = _solved(triangle(A, upper, unitriangular), B, left)
+    except RuntimeFault as fault:
+        fault.torch = fault.torch and fault.torch.replace(
+            "linalg.solve:", "linalg.solve_triangular:"
+        )
+        raise
     return called(found, "LinalgSolveTriangularBackward0", A, B)
 
 

@@ -202,6 +202,10 @@ def movedim(input: Any, source: Any, destination: Any) -> Any:
             f"contain the same number of dims as destination ({list(pairs[1])} dims)",
         )
     come, go = ([normal_dim(d, n) for d in dims] for dims in pairs)
+    for name, dims, given in ("source", come, pairs[0]), ("destination", go, pairs[1]):
+        if len(set(dims)) < len(dims):
+            said = f"movedim: repeated dim in `{name}` ({list(given)})"
+            raise RuntimeFault("E0305", said, help="name each dimension once")
     rest = iter([d for d in range(n) if d not in come])
     placed = dict(zip(go, come, strict=True))
     return O["permute"](input, tuple(placed[i] if i in placed else next(rest) for i in range(n)))

@@ -61,6 +61,12 @@ def _extreme(values: Any, groups: np.ndarray, count: int, reduce: str) -> Any:
     ends = np.searchsorted(groups[order], np.arange(count), side="right") - 1
     best = order[ends]
     found = O["getitem"](values, best)
+    nowhere = np.isnan(raw[best])
+    if nowhere.any():  # the gradients of all in such a group are NaN
+        inside = wrap(nowhere[groups], bool_)
+        factor = wrap(np.where(nowhere[groups], np.nan, 1.0).astype(raw.dtype), values.dtype)
+        lost = O["where"](inside, values, 0.0) * factor
+        found = found + O["scatter"](lost, (count,), (groups,))
     same = raw == raw[best][groups]
     sizes = np.bincount(groups[same], minlength=count)
     if (sizes < 2).all() or values.dtype.kind < 2:

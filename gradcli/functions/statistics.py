@@ -5,6 +5,7 @@ Each is a function and, where PyTorch has it so, a method of Tensor.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -142,8 +143,13 @@ def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
             f"{input.dtype.scalar_name}", help="write x.float()",
         )  # fmt: skip
     there = O["logical_not"](O["isnan"](input))
-    total = O["sum"](O["where"](there, input, 0.0), dim, keepdim)
-    return total / O["sum"](there, dim, keepdim)
+    # Of none, NaN is summed and divides, so that the gradient is NaN too.
+    kept = O["logical_or"](there, O["eq"](O["sum"](there, dim, True), 0))
+    total, count = (
+        O["sum"](O["where"](kept, input, 0.0), dim, keepdim),
+        O["sum"](there, dim, keepdim),
+    )
+    return total / O["where"](O["eq"](count, 0), math.nan, count).to(total.dtype)
 
 
 @by_element

@@ -87,7 +87,7 @@ real = linear(
 imag = linear(
     "imag",
     _imag,
-    lambda g: g * 1j,
+    lambda g: of_parts(0.0, g),  # 1j * inf is not a number
     dtypes="keep",
     entrywise=True,
     doc="The imaginary part of a complex tensor.",

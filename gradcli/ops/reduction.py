@@ -158,14 +158,32 @@ prod = reduction(
 )
 
 
+_SMALL = 512
+_WIDER = {"f": np.float64, "F": np.complex128}
+
+
+def _is_far(mean: Any, std: Any) -> bool:
+    """Whether a mean is so large that its rounding may count beside ``std``."""
+    return bool((np.abs(mean).reshape(np.shape(std)) > 30 * std).any())
+
+
 def _var(x: Any, dim: Dims, correction: float, keepdim: bool) -> Any:
     n = count(np.shape(x), dim)
-    d = x - _mean(x, dim, True)
+    # The rounding of a float32 mean may count beside the spread: float64 costs nothing in a small
+    # array. In a large one the mean of what is left is taken out once more.
+    small = x.__class__ is np.ndarray and x.size <= _SMALL
+    wider = _WIDER.get(x.dtype.char) if small and n else None
+    mean = x.sum(_axes(x, dim), wider, None, True) / n if wider else _mean(x, dim, True)
+    d = x - mean
     total = _sum((d * np.conj(d)).real if is_complex(d) else d * d, dim, keepdim)
     if n - correction >= 1:
-        return total / total.dtype.type(n - correction)
-    with np.errstate(all="ignore"):  # of too few entries it is inf, or NaN where they are equal
-        return total / total.dtype.type(max(n - correction, 0))
+        out = total / total.dtype.type(n - correction)
+        if not small and _is_far(mean, np.sqrt(out)):
+            return _var(d, dim, correction, keepdim)
+    else:
+        with np.errstate(all="ignore"):  # of too few it is inf, or NaN where they are equal
+            out = total / total.dtype.type(max(n - correction, 0))
+    return out.astype(np.float32) if wider else out
 
 
 def _spread(x: Any, dim: Dims, correction: float) -> Any:
@@ -190,8 +208,14 @@ def _std(x: Any, dim: Dims, correction: float, keepdim: bool) -> Any:
     n = count(np.shape(x), dim)
     if n <= correction:
         return np.sqrt(_var(x, dim, correction, keepdim))
-    gaps = np.abs(x - _mean(x, dim, True))
-    return _length(gaps, _axes(x, dim), keepdim, share=n - correction)
+    small = x.__class__ is np.ndarray and x.size <= _SMALL
+    if small and x.dtype.char in _WIDER:
+        wide = x.astype(_WIDER[x.dtype.char])
+        return np.sqrt(_var(wide, dim, correction, keepdim)).astype(np.float32)
+    mean = _mean(x, dim, True)
+    d = x - mean
+    out = _length(np.abs(d), _axes(x, dim), keepdim, share=n - correction)
+    return out if small or not _is_far(mean, out) else _std(d, dim, correction, keepdim)
 
 
 def _std_slope(x: Any, out: Any, dim: Dims, correction: float) -> Any:

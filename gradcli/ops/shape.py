@@ -17,7 +17,7 @@ from gradcli.ops.cupy_compat import zeros
 from gradcli.ops.declaration.batching import Batch, matrices
 from gradcli.ops.declaration.node_names import by_dim
 from gradcli.ops.dims import Dims, named_dims, normal_dim, normal_dims
-from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault
 from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS, Operator
@@ -74,7 +74,7 @@ def reshaped(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     if -1 in shape:
         # Found by the operator itself on one element, so that its errors are about that.
-        shape = tuple(np.empty(tuple(batch.args[0].shape)).reshape(shape).shape)
+        shape = _reshape(np.empty(tuple(batch.args[0].shape)), shape).shape
     return op(batch.values[0], shape=(batch.count, *shape))
 
 
@@ -477,6 +477,9 @@ def _roll(x: Any, shifts: Any, dims: Dims) -> Any:
             f"shifts and dimensions must align. shifts: {counts[0]}, dims:"
             f"{0 if dims is None else counts[1]}",
         )
+    if dims is not None and not np.ndim(x):
+        dim = dims if isinstance(dims, int) else dims[0]
+        raise IndexFault("E0305", f"Dimension specified as {dim} but tensor has no dimensions")
     return np.roll(x, shifts, dims if dims is None else normal_dims(dims, np.ndim(x)))
 
 

@@ -22,6 +22,7 @@ from gradcli.transforms.forward import jvp
 from gradcli.transforms.func_checks import (
     cotangents_as,
     differentiable,
+    inexact,
     pair,
     real,
     scalar_tensor,
@@ -98,6 +99,8 @@ class _Run:
             scalar_tensor(result)
         self.outputs, self.out_shape = flatten(result)
         tensors(self.outputs, transform)
+        if transform != _GRAD:
+            inexact(self.outputs)
         self.create = outer and reaches_further(self.outputs, self.leaves)
         self.single = isinstance(argnums, int)
 

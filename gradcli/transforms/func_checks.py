@@ -61,6 +61,17 @@ def tensors(outputs: Sequence[Any], transform: str) -> None:
             )
 
 
+def inexact(outputs: Sequence[Any]) -> None:
+    """Raise RuntimeFault (E0403) where a result is of whole numbers: it has no derivative."""
+    for out in outputs:
+        if out.dtype.kind < 2:
+            raise RuntimeFault(
+                "E0403",
+                "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got "
+                f"Tensor with dtype {out.dtype}",
+            )
+
+
 def real(values: Sequence[Any], expected: str, complex_too: str) -> None:
     """Raise RuntimeFault (E0403) where a Jacobian of complex numbers is asked for.
 

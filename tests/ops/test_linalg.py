@@ -165,3 +165,15 @@ def test_low_rank_decompositions_have_derivatives():
     np.testing.assert_allclose(found.numpy(), gradcli.linalg.svdvals(middle)[:, :2].numpy())
     X = gradcli.randn(4, 3).double().requires_grad_()
     assert gradcli.autograd.gradcheck(lambda x: gradcli.pca_lowrank(x, 3)[1], X)
+
+
+def test_a_matrix_without_an_answer_has_gradients_that_are_nan():
+    pair = [[[1.0, 2.0], [2.0, 4.0]], [[2.0, 0.0], [0.0, 4.0]]]
+    side = gradcli.ones(2, 2, 1)
+    for name, given in (("inv_ex", ()), ("solve_ex", (side,)), ("cholesky_ex", ())):
+        A = gradcli.tensor(pair, requires_grad=True)
+        value, info = getattr(gradcli.linalg, name)(A, *given)
+        (g,) = gradcli.autograd.grad(value.sum(), A)
+        assert info.ne(0).tolist() == [True, False]
+        assert g[0].isnan().all() and value[0].isnan().all()
+        assert g[1].isfinite().all() and value[1].isfinite().all()

@@ -175,3 +175,23 @@ def test_shares_of_a_rounded_sum_are_halves_in_every_transform():
     for way in (torch.func.grad, torch.func.jacfwd, torch.func.jacrev):
         assert way(f)(x).tolist() == [0.5, 0.5, 0.0]
         assert torch.func.vmap(way(f))(both).tolist() == [[0.5, 0.5, 0.0]] * 2
+
+
+def test_the_spread_of_float32_does_not_depend_on_the_mean():
+    near = np.tile([0.0, 1.0], (4, 350))
+    for entries in (near[:, :6], near):
+        x = torch.tensor(entries + 16777000.0, dtype=torch.float32)
+        for name, dim in (("var", None), ("std", None), ("var", 1), ("std", 1)):
+            true = getattr(np, name)(entries, axis=dim, ddof=1)
+            np.testing.assert_allclose(getattr(x, name)(dim).numpy(), true, rtol=1e-6)
+    assert torch.tensor([1e30, -1e30], dtype=torch.float32).std().isfinite()
+
+
+def test_where_a_value_is_nan_so_is_its_gradient():
+    x = torch.tensor([[nan, nan, 2.0], [1.0, nan, 3.0]], requires_grad=True)
+    x.nanmean(0).sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), [[0.0, nan, 0.5], [1.0, nan, 0.5]])
+    x = torch.tensor([nan, 1.0, 3.0], requires_grad=True)
+    at = torch.tensor([0, 0, 1])
+    torch.zeros(2).scatter_reduce(0, at, x, "amax").sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), [nan, nan, 1.0])

@@ -182,11 +182,10 @@ def multi_margin_loss(
         )  # fmt: skip
     rows = input if input.ndim > 1 else _O["reshape"](input, (1, -1))
     classes = target.reshape(-1, 1)
-    lack = _O["relu"](margin - rows.gather(1, classes) + rows)
+    lack = _O["relu"](margin - rows.gather(1, classes) + rows).scatter(1, classes, 0.0)
     lack = lack if p == 1 else lack * lack
     lack = lack if weight is None else lack * _O["unsqueeze"](weight[classes.squeeze(1)], 1)
-    wrong = ones(tuple(rows.shape), dtype=input.dtype).scatter(1, classes, 0.0)
-    loss = _O["sum"](lack * wrong, 1) / rows.shape[1]
+    loss = _O["sum"](lack, 1) / rows.shape[1]
     loss = loss if target.ndim else _O["squeeze"](loss, 0)
     return reduced(loss, reduction, "MultiMarginLossBackward0", input, target)
 

@@ -65,7 +65,7 @@ def _check_repeated(input: Any, sides: list[int], mode: str, value: Any) -> None
             "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
             "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)",
         )
-    if 0 in input.shape[1:]:
+    if 0 in input.shape[1:] and mode != "circular":
         raise RuntimeFault(
             "E0301",
             f"Expected {rank - 1}D or {rank}D (batch mode) tensor with possibly 0 batch size and "
