@@ -315,7 +315,9 @@ def test_while_loop_of_the_tutorials(cli, tmp_path):
 
 
 def test_a_warning_is_given_once_though_the_program_runs_many_times(cli):
-    said = cli("check", "tensor(x)*x", "--x", "1.5").err
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        said = cli("check", "tensor(x)*x", "--x", "1.5").err
     assert said.count("warning: tensor() of a tensor copies") == 1 and "by differences" in said
 
 
