@@ -1,7 +1,8 @@
 """``gradcli check --against``: a gradient that was worked out by hand, and what is wrong with it.
 
-The given gradient is a formula or a file. A formula is also tried at points nearby: what explains
-the difference at one of them by chance does not do so at all.
+The given gradient is a formula, numbers or a file. A formula is also tried at points nearby: what
+explains the difference at one of them by chance does not do so at all. Numbers are the gradient at
+the given point alone.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ NEAR = 0.1
 """How far they are from it, relative to its entries."""
 MOST_PARTS = 60
 MOST_EDITS = 400
+_NUMBERS = re.compile(r"[-+\d.eE,;\s\[\]]*\d[-+\d.eE,;\s\[\]]*")
 _NAMED = re.compile(r"\s*([A-Za-z]\w*)\s*=(?!=)(.*)", re.DOTALL)
 
 
@@ -147,6 +149,12 @@ def compare(
     ``kinks`` are the slopes on both sides where those differ: any between them is right.
     """
     names = [*texts, *arrays]
+    numbers = {
+        k: inputs.read_flag("against", text, job.leaves[k].dtype, files=False)
+        for k, text in texts.items() if _NUMBERS.fullmatch(text)
+    }  # fmt: skip
+    texts = {k: text for k, text in texts.items() if k not in numbers}
+    arrays = {**arrays, **numbers}
     programs = {name: _prepared(job, text, name) for name, text in texts.items()}
     values = {name: np.array(job.leaves[name].detach().array) for name in names}
     here = _Point(job, values)
@@ -504,6 +512,9 @@ def _edits(job: Job, program: Program) -> Iterator[Edit]:
     text = program.source.text
     known = {**job.leaves}
     nodes = [(node, parent) for parent in n.walk(module) for node in n.children(parent)]
+    for node, _parent in nodes:
+        if isinstance(node, n.Unary) and node.op == "-":
+            yield Edit("sign", node.start, node.operand.start, "")
     top = module.body[-1]
     if len(module.body) == 1 and isinstance(top, n.ExprStmt):
         whole = text[top.start : top.end]
@@ -532,8 +543,6 @@ def _edits(job: Job, program: Program) -> Iterator[Edit]:
                 yield Edit("term", node.start, node.end, left)
             if node.op == "@":
                 yield Edit("transpose", node.start, node.end, f"({right}) @ ({left})")
-        if isinstance(node, n.Unary) and node.op == "-":
-            yield Edit("sign", node.start, node.operand.start, "")
         if isinstance(node, n.Call) and isinstance(node.func, n.Name):
             for twin in _TWINS.get(node.func.id, ()):
                 yield Edit("function", node.func.start, node.func.end, twin)
@@ -597,7 +606,7 @@ def lines_of(found: Finding, show: Callable[[Any], str]) -> list[str]:
     """The finding in words."""
     head = f"--against for {found.name}"
     if found.agrees:
-        return [f"{head}: agrees"]
+        return [f"{head}: agrees" + (" at this point" if found.formula is None else "")]
     lines = []
     if found.first is not None and found.worst is not None:
         where = _entry(found, found.first, show)

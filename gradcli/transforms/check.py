@@ -87,7 +87,7 @@ def slope(function: Callable[[np.ndarray], float], x: np.ndarray, place: tuple) 
         if max(heights) - min(heights) <= 0.01 * max(heights):
             return Slope(last.central, "jump", last.left, last.right)
         if abs(last.gap - before.gap) <= 0.1 * last.gap + 2 * noise:
-            return Slope(last.central, "kink", last.left, last.right)
+            return Slope(last.central, "kink", last.left, last.right, noise)
     # Relative to the slope: beside a pole those of too large steps are small, and change little.
     # Where the sides are far apart the central difference may stand still at a pole: lgamma at 0.
     changes = [

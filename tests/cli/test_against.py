@@ -15,6 +15,10 @@ RIGHT = [
     'check "sum(x^3)" --x 0.1,1,2 --dtype float32 --against "3*x^2"',
     'check "x^n" --x 2 --n 3 --wrt x --against "3*x^2"',
     'check "max(x, 0)" --x 1 --against 1',
+    # numbers are the gradient at this point alone
+    'check "sum(x^2)" --x 1,2 --against 2,4',
+    'check "sum(x^2)" --x 1,2 --against "x=[2, 4]"',
+    'check "sum(A*A)" --A 1,2;3,-4 --against "2,4;6,-8"',
 ]
 
 
@@ -49,6 +53,8 @@ MISTAKES = [
     ("factor", '"logsumexp(x, 0)" --x 1,2,3', "exp(x)", "the same for all entries"),
     ("factor", '"sum(erf(x))" --x 0.5,1,2', "2/pi*exp(-x^2)", "sqrt(pi) is missing"),
     ("sign", '"sum(sigmoid(x))" --x 0.5,1,2', "sigmoid(x)*(1 + sigmoid(x))", "one term"),
+    ("sign", '"sum(x^2)" --x 1,2', "-2*x", "help: 2*x agrees"),
+    ("sign", '"sum(x^2)" --x 1,2', "-2,-4", "minus the gradient"),
     ("power", '"sum(x^4)" --x 1,2,3', "4*x^2", "4*x^3 agrees"),
     ("power", '"sqrt(sum(x^2))" --x 1,2,3', "x/sum(x^2)", "sum(x^2)^0.5"),
     ("exchanged", '"sum(x^2*y)" --x 1,2,3 --y 4,5,6 --wrt x', "x^2", "by y"),

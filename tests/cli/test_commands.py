@@ -270,7 +270,14 @@ def test_check_agrees_and_disagrees(cli, monkeypatch):
         (("abs(x)", "--x", "0"), 0, "a kink, -1 on the left and 1 on the right; the rules take 0\n"
          "nothing was compared"),
         (("abs(x)", "--x", "0", "--dtype", "float32"), 0, "nothing was compared"),
-        (("sum(relu(x))", "--x", "0,1"), 0, "at entry (0,): a kink"),
+        (("sum(x + 1e6)", "--x", "1,2", "--dtype", "float32"), 0, "agrees"),
+        (("sum(exp(x)*x)", "--x", "1,2", "--dtype", "float16"), 0, "agrees"),
+        (("sum(x**2)", "--x", "1e8,1", "--dtype", "float32"), 0, "entry (1,): not compared"),
+        (("sum(x**2)", "--x", "1e8,1"), 0, "entry (1,): not compared"),
+        (("floor(x) + 1e7", "--x", "1", "--dtype", "float32"), 1, "settle at no step"),
+        (("x.detach()*x", "--x", "2"), 1, "`detach` takes a value off the graph"),
+        (("x.item()*x", "--x", "2", "--dtype", "float32"), 1, "`item` takes a value off"),
+        (("sum(relu(x))", "--x", "0,1"), 0, "(0,): a kink, 0 on the left and 1 on the right"),
         (("max(x, y)", "--x", "1", "--y", "1"), 0, "the rules take 0.5"),
         (("floor(x)", "--x", "2"), 1, "a jump"), (("heaviside(x, 1)", "--x", "0"), 1, "a jump"),
         (("sqrt(x)", "--x", "0"), 1, "no value on one side"),
@@ -312,6 +319,13 @@ def test_while_loop_of_the_tutorials(cli, tmp_path):
     )
     for a in ("0.7", "-3", "250"):
         assert cli("run", "w.grad", "--a", a).out == "True\n"
+
+
+def test_a_warning_is_given_once_though_the_program_runs_many_times(cli):
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        said = cli("check", "tensor(x)*x", "--x", "1.5").err
+    assert said.count("warning: tensor() of a tensor copies") == 1 and "by differences" in said
 
 
 def test_a_warning_of_the_engine_is_one_line_on_stderr(cli, tmp_path):

@@ -198,8 +198,8 @@ def test_a_constant_of_a_program_stands_in_one_line(cli):
 @pytest.mark.parametrize(
     ("expr", "name"),
     [
-        ("y = linalg.norm(x)\ny", "norm"), ("functional.softmax(x, 0)", "softmax"),
-        ("y = np.sum(x**2)\ny", "sum"), ("y = torch.linalg.norm(x)\ny", "norm"),
+        ("y = functional.norm(x)\ny", "norm"), ("functional.softmax(x, 0)", "softmax"),
+        ("y = F.relu(x)\ny", "relu"),
     ],
 )  # fmt: skip
 def test_a_module_that_is_not_imported_is_no_variable(cli, expr, name):
@@ -217,6 +217,10 @@ def test_a_module_that_is_not_imported_is_no_variable(cli, expr, name):
         ("sum(torch.nn.functional.silu(x))", "sum(silu(x))"),
         ("math.log(2)*sum(x)", "log(2)*sum(x)"),
         ("sum(F.softmax(x, 0)**2)", "sum(softmax(x, 0)**2)"),
+        ("y = linalg.norm(x)\ny", "norm(x)"), ("y = np.sum(x**2)\ny", "sum(x**2)"),
+        ("y = torch.linalg.norm(x)\ny", "norm(x)"),
+        ("y = special.expit(x)\nsum(y)", "sum(sigmoid(x))"),
+        ("fft = x*x\nfft.sum()", "sum(x*x)"),
     ],
 )  # fmt: skip
 def test_an_expression_takes_the_usual_prefixes(cli, expr, bare):

@@ -16,9 +16,11 @@ from gradcli.cli.commands.grad import gradients
 from gradcli.cli.job import Job
 from gradcli.cli.options import option
 from gradcli.display.values import show_value
+from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.grad_mode import no_grad
-from gradcli.ops.errors import RuntimeFault
+from gradcli.language.syntax import nodes as n
+from gradcli.ops.errors import Fault, LimitFault, RuntimeFault
 from gradcli.transforms.check import Slope, slope, tolerance
 
 Against = Annotated[
@@ -55,15 +57,26 @@ def check(
         parts.append((f"grads.{name}", f"d/d{name}", g, ""))
         rules = np.asarray(g.array)
         x = np.array(job.leaves[name].detach().array)
-        function = _number(plain)
+        function, exact = _number(plain), _in_float64(job, name)
         for place in np.ndindex(x.shape):
+            rule, seen, unseen = float(rules[place]), None, False
             with no_grad():
-                seen = slope(function, x, place)
-            off = abs(float(rules[place]) - seen.value) / max(1.0, abs(seen.value))
-            if seen.kind == "smooth" and off <= tolerance(x.dtype):
+                if exact is not None:
+                    seen = _tried(exact, x.astype(np.float64), place)
+                    unseen = seen is not None and _unseen(rule, seen, value, x[place], np.float64)
+                if seen is None or not (unseen or _agrees(rule, seen, x.dtype)):
+                    seen = slope(function, x, place)
+                    unseen = exact is None and _unseen(rule, seen, value, x[place], x.dtype)
+            if unseen and not _agrees(rule, seen, x.dtype):
+                notes.append(
+                    f"{_where(name, place)}: not compared: a value of {value.item():.3g} is "
+                    "rounded to more than a small step changes"
+                )
+            elif seen.kind == "smooth" and _agrees(rule, seen, x.dtype):
+                off = abs(rule - seen.value) / max(1.0, abs(seen.value))
                 worst, compared = max(worst, off), compared + 1
             else:
-                notes.append(_verdict(name, place, float(rules[place]), seen))
+                notes.append(_verdict(job, name, place, rule, seen))
                 sides = sorted((seen.left, seen.right))
                 kinks.setdefault(name, {})[place] = (sides[0], sides[1])
     also = {} if notes or not compared or job.long else agreements(job, found)
@@ -113,20 +126,78 @@ def _number(function: Any) -> Any:
     return lambda x: as_tensor(function(as_tensor(x))).item()
 
 
-def _verdict(name: str, place: tuple, rule: float, seen: Slope) -> str:
+def _in_float64(job: Job, name: str) -> Any:
+    """The value as a function of one variable, computed in float64; None where it is anyway.
+
+    Differences of values that are rounded to fewer digits say next to nothing of a small slope.
+    """
+    floats = {k: v for k, v in job.leaves.items() if v.dtype.is_floating_point}
+    if all(leaf.dtype is dtypes.float64 for leaf in floats.values()):
+        return None
+    others = {k: leaf.detach().to(dtypes.float64) for k, leaf in floats.items()}
+    return _number(lambda x: job.result({**others, name: x}))
+
+
+def _tried(function: Any, x: np.ndarray, place: tuple) -> Slope | None:
+    """The slope; None where the function cannot be computed."""
+    try:
+        return slope(function, x, place)
+    except LimitFault:
+        raise
+    except Fault:
+        return None
+
+
+def _agrees(rule: float, seen: Slope, dtype: Any) -> bool:
+    """Whether the slope is the rules', or those of a kink's two sides are on both sides of it."""
+    if seen.kind == "kink":
+        low, high = sorted((seen.left, seen.right))
+        return low - 1e-3 * abs(low) <= rule <= high + 1e-3 * abs(high)
+    off = abs(rule - seen.value) / max(1.0, abs(seen.value))
+    return seen.kind == "smooth" and off <= tolerance(dtype)
+
+
+_OFF_THE_GRAPH = ("detach", "item", "tolist", "numpy", "data", "no_grad", "detach_")
+
+
+def _hides(job: Job) -> str | None:
+    """What in the program takes values off the graph."""
+    for node in n.walk(job.program.checked.module):
+        name = getattr(node, "id" if isinstance(node, n.Name) else "name", None)
+        if isinstance(node, n.Name | n.Attribute) and name in _OFF_THE_GRAPH:
+            return name
+    return None
+
+
+def _unseen(rule: float, seen: Slope, value: Any, at: float, dtype: Any) -> bool:
+    """Whether the rounding of the value is as large as what the slopes differ by."""
+    eps = float(np.finfo(dtype).eps)
+    noise = eps ** (2 / 3) * abs(value.item()) / max(1.0, abs(float(at)))
+    return seen.kind in ("smooth", "unsettled") and abs(rule - seen.value) <= 2 * noise
+
+
+def _where(name: str, place: tuple) -> str:
+    return f"d/d{name}" + (f" at entry {tuple(map(int, place))}" if place else "")
+
+
+def _verdict(job: Job, name: str, place: tuple, rule: float, seen: Slope) -> str:
     """What is said of an entry that is not comparable. Raises RuntimeFault (E0410) for a wrong one.
 
     At a kink the rules take a slope between those of the two sides.
     """
-    where = f"d/d{name}" + (f" at entry {tuple(map(int, place))}" if place else "")
-    low, high = sorted((seen.left, seen.right))
-    if seen.kind == "kink" and low - 1e-3 * abs(low) <= rule <= high + 1e-3 * abs(high):
+    where = _where(name, place)
+    if seen.kind == "kink" and _agrees(rule, seen, np.float64):
+        digits = int(-np.log10(max(seen.doubt, 1e-12)))
+        left, right = (round(side, digits) + 0.0 for side in (seen.left, seen.right))
         return (
-            f"{where}: a kink, {seen.left:.6g} on the left and {seen.right:.6g} on the right; "
+            f"{where}: a kink, {left:.6g} on the left and {right:.6g} on the right; "
             f"the rules take {rule:.6g}"
         )
-    said, help = f"{seen.value:.10g} by differences", "move the point a little"
-    if seen.kind == "kink":
+    said, help = f"{seen.value:.10g} by differences", "try a point nearby, and float64"
+    hiding = _hides(job)
+    if seen.kind == "smooth" and hiding is not None:
+        help = f"`{hiding}` takes a value off the graph: the rules see a constant there"
+    elif seen.kind == "kink":
         said = f"{seen.left:.10g} on the left and {seen.right:.10g} on the right by differences"
         help = "at a kink both may be right: move the point a little"
     elif seen.kind == "jump":

@@ -199,7 +199,8 @@ class _SessionJob(Job):
                 self.leaves[name] = value
             else:
                 number = float(value) if isinstance(value, int) else value
-                leaf = factories.tensor(number.detach() if isinstance(number, Tensor) else number)
+                known = isinstance(number, Tensor)
+                leaf = number.detach().clone() if known else factories.tensor(number)
                 self.leaves[name] = leaf.requires_grad_()
 
 

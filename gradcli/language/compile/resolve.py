@@ -126,7 +126,7 @@ class Checked:
     outer      names that it does not bind, with their first place: the table's, or to be given
     called     those of ``outer`` that are called as functions
     modules    what each imported prefix stands for
-    implied    prefixes that a single expression has without an import: ``torch.sin(x)``
+    implied    prefixes that need no import: ``torch.sin(x)``
     imported   objects that ``from torch import ...`` brought in, by name
     bound      names that the top level binds, with the place of the last binding
     counters   ids of the Name nodes that are surely a whole number of at most 64 bits: variables
@@ -233,13 +233,18 @@ def check(source: Source, module: n.Module, before: Checked | None = None) -> Ch
         }  # fmt: skip
         names |= checked.shared
     if before is not None:
-        checked.modules = {k: v for k, v in before.modules.items() if k not in names}
+        gone = {*names, *before.implied}
+        checked.modules = {k: v for k, v in before.modules.items() if k not in gone}
         checked.imported = {k: v for k, v in before.imported.items() if k not in names}
     statements = _statements(module)
     _imports(checked, statements)
-    if before is None and len(statements) == 1 and statements[0].__class__ is n.ExprStmt:
-        checked.implied = _implied(source, module)
-        checked.modules |= checked.implied
+    single = len(statements) == 1 and statements[0].__class__ is n.ExprStmt
+    checked.implied = {
+        name: prefix for name, prefix in _implied(source, module, single).items()
+        if name not in checked.modules and name not in checked.imported
+        and (before is None or name not in before.bound)
+    }  # fmt: skip
+    checked.modules |= checked.implied
     top = _Scope(names, None, False, _counting(module.body, names))
     for statement in statements:
         for target in _targets(statement):
@@ -508,10 +513,11 @@ _NAMED_SO_TOO = frozenset(_PREFIXES) - {"torch", "np", "numpy", "math"}
 """Those of them that a variable may be called as well."""
 
 
-def _implied(source: Source, module: n.Module) -> dict[str, str]:
-    """The usual prefixes by which a single expression calls functions: ``np.sin(x)``.
+def _implied(source: Source, module: n.Module, single: bool) -> dict[str, str]:
+    """The usual prefixes by which functions are called: ``np.sin(x)``.
 
-    ``F`` may be a variable: before the name of a method it is no prefix.
+    What the program binds is no prefix. ``F`` may be a variable: before the name of a method, and
+    in a program, it is no prefix.
     """
     found: dict[str, str] = {}
     if not any(f"{prefix}." in source.text for prefix in _PREFIXES):
@@ -525,9 +531,16 @@ def _implied(source: Source, module: n.Module) -> dict[str, str]:
         if path and inner.__class__ is n.Name and inner.id in _PREFIXES:
             prefix = _PREFIXES[inner.id]
             known = ".".join(reversed(path)) in (namespace(prefix) or ())
-            if known or inner.id not in _NAMED_SO_TOO or not hasattr(Tensor, path[-1]):
+            if inner.id not in _NAMED_SO_TOO:
+                known = True
+            elif single:
+                known = known or not hasattr(Tensor, path[-1])
+            else:
+                known = known and inner.id not in ("F", "nn")
+            if known:
                 found[inner.id] = prefix
-    return found
+    bound = _times_bound(module) if found and not single else {}
+    return {name: prefix for name, prefix in found.items() if name not in bound}
 
 
 def _imports(checked: Checked, statements: Iterable[n.Statement]) -> None:

@@ -20,7 +20,7 @@ PASTED = [
     ("y = «true»", "E0202", "write True"),
     ("y = «null»", "E0202", "write None"),
     ("y = «NaN»", "E0202", "write nan"),
-    ("y = «np».array([1])", "E0202", "import numpy as np"),
+    ("y = «F».relu(1)", "E0202", "import torch.nn.functional as F"),
     ("import torch.nn as nn\ny = «nn.Quantizer»(3, 4)", "E0204", "x @ W.T + b"),
     ("import «os»", "E0139", "torch, numpy"),
     ("from torch import «*»", "E0137", "import torch"),

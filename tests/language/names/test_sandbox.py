@@ -20,7 +20,8 @@ ATTACKS = [
     "'a'.encode()", "x.grad_fn.saved", "x.grad_fn.extra", "x.dtype.numpy", "x.mro",
     "x.func_globals", "print.__self__", "len.__module__", "x.tolist.__func__", "x.shape.__class__",
     "x.register_hook.__func__", "ones.__defaults__", "x.grad_fn.op", "x.backward.__code__",
-    "x.device.__class__",
+    "x.device.__class__", "y = linalg.np", "y = [torch]", "y = special", "y = fft.__class__",
+    "y = torch.os.getcwd()", "y = np.load('x')", "y = math.__loader__",
     # by name
     "__import__('os')", "__builtins__", "globals()", "locals()", "vars()", "dir()", "eval('1')",
     "exec('1')", "open('/etc/passwd')", "input()", "getattr(x, 'array')", "setattr(x, 'a', 1)",
