@@ -233,7 +233,8 @@ def logit(input: Any, eps: float | None = None) -> Any:
     refuse_derivative("logit", eps=eps)
     if eps is None:
         return O["logit"](input)
-    return called(O["logit"](clamp(input, eps, 1.0 - eps)), "LogitBackward0", input)
+    held = O["where"](O["isnan"](input), input, clamp(input, eps, 1.0 - eps))
+    return called(O["logit"](held), "LogitBackward0", input)
 
 
 def float_power(input: Any, exponent: Any) -> Any:

@@ -107,7 +107,7 @@ def _of_parts(re: Any, im: Any) -> Any:
     return out[()]
 
 
-of_parts = linear(
+of_parts: Operator = linear(
     "of_parts",
     _of_parts,
     lambda g: real(g),

@@ -176,7 +176,7 @@ softplus = elementwise(
 logit = elementwise(
     "logit",
     lambda x: np.log(x / (1.0 - x)),
-    lambda t, x: t / (x * (1.0 - x)),
+    lambda t, x: t / (x**0.5 * (1.0 - x) ** 0.5) ** 2,  # NaN where logit is
     doc="The inverse of sigmoid: log(x/(1 - x)).",
     domain="0 < x < 1",
     example="logit(x) --x 0.3",

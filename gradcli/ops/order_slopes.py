@@ -40,11 +40,21 @@ def _log_slopes(order: Any, n: int) -> list[Any]:
     return found
 
 
+def _log_ratio(a: Any, y: Any) -> Any:
+    """log(y) - digamma(a): for large a by digamma's series, so that no digits cancel."""
+    far = np.where(a > 20, a, 20.0)
+    m = (y - far) / far
+    near = np.abs(m) < 0.5
+    log = np.where(near, np.log1p(np.where(near, m, 0.0)), np.log(y / far))
+    rest = sum(b / (2 * k * far ** (2 * k)) for k, b in enumerate(_BERNOULLI[:6], 1))
+    return np.where(a > 20, log + 0.5 / far + rest, np.log(y) - special("psi", a, a))
+
+
 def _density(a: Any, y: Any) -> Any:
     """y**a exp(-y)/gamma(a): for large a by Stirling's series, so that no digits cancel."""
     plain = np.exp(a * np.log(y) - y - special("gammaln", a, a))
     far = np.where(a > 20, a, 20.0)
-    m = y / far - 1.0
+    m = (y - far) / far
     small = np.where(np.abs(m) < 0.05, m, 0.0)
     series = sum((-small) ** k / k for k in range(2, 16))  # of m - log1p(m)
     gap = np.where(np.abs(m) < 0.05, series, m - np.log(y / far))
@@ -72,8 +82,8 @@ def gammainc_slope(order: Any, y: Any, n: int) -> Any:
     with np.errstate(all="ignore"):
         c = _density(a, z)
         slopes = _log_slopes(a, n)
-        lower = np.log(z) + slopes[0] < 0
-        found = np.where(z < 2, _series(a, z, c, n), _integral(a, z, c, slopes, lower, n))
+        slopes[0] = _log_ratio(a, z)
+        found = np.where(z < 2, _series(a, z, c, n), _integral(a, z, c, slopes, n))
     given = np.broadcast_to((np.asarray(order) > 0) & (np.asarray(y) >= 0), a.shape)
     found = np.where(inside, found, np.where(given, 0.0, np.nan))  # constant at y = 0 and at inf
     return found.astype(kept if kept.kind == "f" else np.float64)[()]
@@ -91,15 +101,18 @@ def _series(a: Any, z: Any, c: Any, n: int) -> Any:
     return total
 
 
-def _integral(a: Any, z: Any, c: Any, slopes: list[Any], lower: Any, n: int) -> Any:
+def _integral(a: Any, z: Any, c: Any, slopes: list[Any], n: int) -> Any:
     """With t = z exp(-u), or z exp(u): one exponential of u, smooth from 0 to infinity."""
-    a, z, c, lower = (v[..., None] for v in (a, z, c, lower))
+    a, z, c = (v[..., None] for v in (a, z, c))
     slopes = [s[..., None] for s in slopes]
-    side = np.where(lower, -1.0, 1.0)
+    side = np.where(slopes[0] < 0, -1.0, 1.0)
     u = side * _NODES / np.sqrt(a + 1.0)  # as wide as the integrand is at its widest
     weights = _WEIGHTS / np.sqrt(a + 1.0)
-    height = np.exp(a * u - z * np.expm1(u))
-    slopes[0] = slopes[0] + np.log(z) + u
+    small = np.where(np.abs(u) < 0.05, u, 0.0)
+    series = sum(small**k / math.factorial(k) for k in range(2, 10))  # of expm1(u) - u
+    bend = np.where(np.abs(u) < 0.05, series, np.expm1(u) - u)
+    height = np.exp((a - z) * u - z * bend)
+    slopes[0] = slopes[0] + u
     terms = np.where(height > 0, height * _bell(n, slopes), 0.0)
     return np.sum(-side * c * weights * terms, -1)
 

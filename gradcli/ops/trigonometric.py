@@ -129,7 +129,7 @@ acosh = elementwise(
     "acosh",
     np.arccosh,
     # Between the branch cuts of the two roots their product is not the root of the product.
-    lambda t, x: t / (sqrt(x - 1.0) * sqrt(x + 1.0) if is_complex(x) else sqrt(x * x - 1.0)),
+    lambda t, x: t / sqrt(x - 1.0) / sqrt(x + 1.0) if is_complex(x) else t / sqrt(x * x - 1.0),
     aliases=("arccosh",),
     doc="The inverse of cosh, not negative.",
     domain="x >= 1",

@@ -78,8 +78,25 @@ def test_slopes_by_the_order(name, order, y, n):
     assert got == pytest.approx(float(want), rel=1e-11)
 
 
+@pytest.mark.parametrize("order", [1e14, 1e20, 1e30])
+def test_the_slope_by_a_large_order(order):
+    y = order + 2.0 * np.sqrt(order)
+    with mpmath.workdps(80):
+        a, root = mpmath.mpf(order), mpmath.sqrt(order)
+        rate = mpmath.log(a) - 1 / (2 * a) - 1 / (12 * a**2)  # digamma
+        first = root * mpmath.log(mpmath.mpf(y) / a)
+        want = mpmath.quad(
+            lambda w: -mpmath.exp(-a * (mpmath.expm1(w / root) - w / root))
+            * (mpmath.log(a) + w / root - rate), [first, first + 2, first + 6, first + 20],
+        ) * mpmath.exp(-1 / (12 * a)) / mpmath.sqrt(2 * mpmath.pi)  # fmt: skip
+    got = float(OPERATORS["gammainc_slope"](np.float64(order), np.float64(y), n=1))
+    assert got == pytest.approx(float(want), rel=1e-11)
+
+
 def test_slopes_by_the_order_at_the_ends():
     slope = OPERATORS["gammainc_slope"]
+    huge = np.float64(1e184)
+    assert float(slope(huge, huge)) == pytest.approx(-((2e184 * np.pi) ** -0.5), rel=1e-12)
     assert [float(slope(np.float64(2.0), np.float64(y))) for y in (0.0, np.inf)] == [0.0, 0.0]
     assert np.isnan(slope(np.float64(-1.0), np.float64(1.0)))
     assert np.isnan(OPERATORS["zeta_slope"](np.float64(0.5), np.float64(1.0)))
