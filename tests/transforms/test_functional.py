@@ -140,3 +140,26 @@ def test_batched_cotangents():
         grad(y * y, x, torch.ones(1, 2), is_grads_batched=True)
         grad(y, x, torch.ones(1, 2), is_grads_batched=True)
         grad(y, x, torch.ones(1, 2), is_grads_batched=True)
+
+
+def test_whole_numbers_have_no_jacobian():
+    x = torch.ones(3)
+    for transform in (torch.func.jacrev, torch.func.hessian):
+        with pytest.raises(RuntimeError, match="must be floating-point or complex Tensors"):
+            transform(lambda x: x.argmax())(x)
+
+
+def test_an_infinite_cotangent_of_an_imaginary_part_leaves_the_real_part():
+    z = torch.tensor([1 + 2j], requires_grad=True)
+    (z.imag * float("inf") + z.real).sum().backward()
+    assert z.grad.tolist() == [complex(1, float("inf"))]
+
+
+def test_shapes_under_vmap_are_refused_in_pytorchs_words():
+    for shape, said in (((-1, -1), "only one dimension"), ((0, -1), "is invalid for input")):
+        with pytest.raises(RuntimeError, match=said):
+            torch.func.vmap(lambda x, shape=shape: x.view(shape))(torch.ones(2, 4))
+    with pytest.raises(IndexError, match="tensor has no dimensions"):
+        torch.tensor(2.0).roll(1, 0)
+    with pytest.raises(RuntimeError, match="repeated dim in `source`"):
+        torch.tensor(2.0).movedim((0, -1), (0, -1))
