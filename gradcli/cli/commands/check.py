@@ -63,10 +63,10 @@ def check(
             with no_grad():
                 if exact is not None:
                     seen = _tried(exact, x.astype(np.float64), place)
-                    unseen = seen is not None and _unseen(rule, seen, value, x[place], np.float64)
+                    unseen = seen is not None and _unseen(rule, seen, value, float(x[place]), np.float64)
                 if seen is None or not (unseen or _agrees(rule, seen, x.dtype)):
                     seen = slope(function, x, place)
-                    unseen = exact is None and _unseen(rule, seen, value, x[place], x.dtype)
+                    unseen = exact is None and _unseen(rule, seen, value, float(x[place]), x.dtype)
             if unseen and not _agrees(rule, seen, x.dtype):
                 notes.append(
                     f"{_where(name, place)}: not compared: a value of {value.item():.3g} is "

@@ -199,8 +199,11 @@ class _SessionJob(Job):
                 self.leaves[name] = value
             else:
                 number = float(value) if isinstance(value, int) else value
-                known = isinstance(number, Tensor)
-                leaf = number.detach().clone() if known else factories.tensor(number)
+                leaf = (
+                    number.detach().clone()
+                    if isinstance(number, Tensor)
+                    else factories.tensor(number)
+                )
                 self.leaves[name] = leaf.requires_grad_()
 
 
