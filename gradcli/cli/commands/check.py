@@ -63,10 +63,12 @@ def check(
             with no_grad():
                 if exact is not None:
                     seen = _tried(exact, x.astype(np.float64), place)
-                    unseen = seen is not None and _unseen(rule, seen, value, x[place], np.float64)
+                    unseen = seen is not None and _unseen(
+                        rule, seen, value, float(x[place]), np.float64
+                    )
                 if seen is None or not (unseen or _agrees(rule, seen, x.dtype)):
                     seen = slope(function, x, place)
-                    unseen = exact is None and _unseen(rule, seen, value, x[place], x.dtype)
+                    unseen = exact is None and _unseen(rule, seen, value, float(x[place]), x.dtype)
             if unseen and not _agrees(rule, seen, x.dtype):
                 notes.append(
                     f"{_where(name, place)}: not compared: a value of {value.item():.3g} is "
@@ -172,7 +174,7 @@ def _hides(job: Job) -> str | None:
 def _unseen(rule: float, seen: Slope, value: Any, at: float, dtype: Any) -> bool:
     """Whether the rounding of the value is as large as what the slopes differ by."""
     eps = float(np.finfo(dtype).eps)
-    noise = eps ** (2 / 3) * abs(value.item()) / max(1.0, abs(float(at)))
+    noise = eps ** (2 / 3) * abs(value.item()) / max(1.0, abs(at))
     return seen.kind in ("smooth", "unsettled") and abs(rule - seen.value) <= 2 * noise
 
 
