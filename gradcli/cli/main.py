@@ -156,11 +156,15 @@ def _own_warnings() -> None:
 
 
 def _warned(message: Warning | str, *_place: object, **_more: object) -> None:
-    """A warning of the engine on stderr, without the place in gradcli's own files."""
+    """A warning of the engine on stderr, without the place in gradcli's own files.
+
+    Once: what runs the same program at several points would say the same of each.
+    """
     from gradcli.cli.arguments import noted  # where a command runs it is loaded
 
-    noted.append(str(message))
-    sys.stderr.write(f"warning: {message}\n")
+    if str(message) not in noted:
+        noted.append(str(message))
+        sys.stderr.write(f"warning: {message}\n")
 
 
 def _command(name: str, rest: list[str]) -> int:

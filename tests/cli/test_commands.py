@@ -321,6 +321,13 @@ def test_while_loop_of_the_tutorials(cli, tmp_path):
         assert cli("run", "w.grad", "--a", a).out == "True\n"
 
 
+def test_a_warning_is_given_once_though_the_program_runs_many_times(cli):
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        said = cli("check", "tensor(x)*x", "--x", "1.5").err
+    assert said.count("warning: tensor() of a tensor copies") == 1 and "by differences" in said
+
+
 def test_a_warning_of_the_engine_is_one_line_on_stderr(cli, tmp_path):
     (tmp_path / "p.grad").write_text(
         "x = tensor(2.0, requires_grad=True)\ny = 2*x\nprint(y.grad)\n"

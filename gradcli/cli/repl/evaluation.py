@@ -199,7 +199,11 @@ class _SessionJob(Job):
                 self.leaves[name] = value
             else:
                 number = float(value) if isinstance(value, int) else value
-                leaf = factories.tensor(number.detach() if isinstance(number, Tensor) else number)
+                leaf = (
+                    number.detach().clone()
+                    if isinstance(number, Tensor)
+                    else factories.tensor(number)
+                )
                 self.leaves[name] = leaf.requires_grad_()
 
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from gradcli.cli import watchdog
+from gradcli.cli.arguments import noted
 from gradcli.cli.repl.interrupts import Interrupts
 from gradcli.cli.repl.rollback import Snapshot, repeatable
 from gradcli.cli.repl.splitting import units
@@ -123,6 +124,7 @@ class Session:
                 yield self._statement(source, module, mode)
 
     def _statement(self, source: Source, module: n.Module, mode: str) -> Any:
+        noted.clear()  # each statement warns anew
         with self.interrupts.allowed():
             program = self._checked(source, module, mode)
         dtype = dtypes.get_default_dtype()

@@ -17,6 +17,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.creation import errors as words
 from gradcli.engine.dtypes import DType, dtype_of, to_dtype
 from gradcli.engine.record.composite import by_element
+from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault, ValueFault
@@ -40,6 +41,10 @@ def tensor(
     """
     wanted = None if dtype is None else to_dtype(dtype)
     if isinstance(data, Tensor):
+        warn(
+            "tensor() of a tensor copies its numbers, and no gradient comes back: write x.clone(), "
+            "or x.detach().clone() where none is wanted"
+        )
         if not isinstance(data, Plain):  # in a transform
             return OPERATORS["clone"](data.detach()).to(wanted or data.dtype)
         array, found = data.array, data.dtype
@@ -65,7 +70,12 @@ def _check_range(array: Any, target: DType) -> None:
 
 def _from_lists(data: Any) -> tuple[np.ndarray, DType]:
     if isinstance(data, list | tuple):
-        data = _plain(data)
+        data, cut = _plain(data)
+        if cut:
+            warn(
+                "tensor() of tensors copies their numbers, and no gradient comes back: write "
+                "stack([x, y])"
+            )
     try:
         array = np.array(data)
     except (ValueError, OverflowError):
@@ -85,9 +95,13 @@ def _from_lists(data: Any) -> tuple[np.ndarray, DType]:
     return np.array(data, np.float64), dtypes.get_default_dtype()
 
 
-def _plain(data: list[Any] | tuple[Any, ...]) -> list[Any]:
-    """Nested lists with 0-d Tensors among the numbers replaced by their values; iterative."""
+def _plain(data: list[Any] | tuple[Any, ...]) -> tuple[list[Any], bool]:
+    """Nested lists with 0-d Tensors among the numbers replaced by their values; iterative.
+
+    And whether one of these tensors requires a gradient.
+    """
     out: list[Any] = []
+    cut = False
     work = [(data, out, 1)]
     while work:
         source, target, depth = work.pop()
@@ -101,9 +115,10 @@ def _plain(data: list[Any] | tuple[Any, ...]) -> list[Any]:
                 if isinstance(value, Tensor):
                     if value.array.size != 1:
                         raise words.several_entries()
+                    cut = cut or value.requires_grad
                     value = value.item()
                 target.append(value)
-    return out
+    return out, cut
 
 
 def from_numpy(array: np.ndarray) -> Tensor:

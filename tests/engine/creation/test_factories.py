@@ -34,6 +34,14 @@ def test_a_0d_tensor_shares_memory_too():
     assert t.item() == 7
 
 
+def test_tensor_of_tensors_warns_that_no_gradient_comes_back():
+    x = torch.tensor(2.0, requires_grad=True)
+    for made in (lambda: torch.tensor(x), lambda: torch.tensor([x, 1.0])):
+        with pytest.warns(UserWarning, match="no gradient comes back"):
+            assert not made().requires_grad
+    assert torch.tensor([x.detach(), 1.0]).tolist() == torch.as_tensor([2.0, 1.0]).tolist()
+
+
 def test_tensor_copies_and_as_tensor_does_not():
     a = np.ones(2)
     t, s = torch.tensor(a), torch.as_tensor(a)
