@@ -67,8 +67,10 @@ class Fields:
         except LimitFault:
             raise
         except Fault as fault:
-            # A word that is no number is what a cell mostly holds where this fails.
-            raise ValueFault("E0901", f"not a number: {fault.message}", help=fault.help) from None
+            # A word is what a field mostly holds where this fails: no flag gives it a value.
+            word = text.strip().isidentifier()
+            said = "not a number" + ("" if word else f": {fault.message}")
+            raise ValueFault("E0901", said, help=None if word else fault.help) from None
         finally:
             set_default_dtype(before)
         return found.detach().numpy() if isinstance(found, Tensor) else found
@@ -84,6 +86,8 @@ class Fields:
             return np.bool_(value)
         if kind is list:
             return self.array(name, value)
+        if kind is dict and value.keys() == {"re", "im"}:
+            return self.complexes(name, [value])[0]
         what = "null" if value is None else "an object"
         raise ValueFault(
             "E0923", f"{name}: {what} is not a value",
@@ -102,6 +106,20 @@ class Fields:
             found = self.numpy.type(value)
         if not np.isfinite(found):  # JSON has no infinity, so the digits were too many
             raise self.too_large(name)
+        return found
+
+    def complexes(self, name: str, items: list) -> Any:
+        """Numbers of which some are complex, ``{"re": 1, "im": 2}``, as a batch writes them."""
+        if any(item.__class__ is dict and item.keys() != {"re", "im"} for item in items):
+            raise self.wrong_list(name, "holds more than numbers")
+        pairs = [[v["re"], v["im"]] if v.__class__ is dict else [v, 0] for v in items]
+        if any(part.__class__ is dict for pair in pairs for part in pair):
+            raise self.wrong_list(name, "holds a complex number of complex parts")
+        parts: Any = self.array(name, pairs)
+        if parts.ndim != 2 or parts.dtype.kind != "f":
+            raise self.wrong_list(name, "holds a part of a complex number that is no number")
+        found = np.empty(len(items), np.result_type(parts, np.complex64))
+        found.real, found.imag = parts[:, 0], parts[:, 1]
         return found
 
     def too_large(self, name: str) -> Fault:
@@ -128,6 +146,8 @@ class Fields:
             return np.array(items).reshape(shape)
         if list in kinds:
             raise self.wrong_list(name, "has rows that differ in length")
+        if dict in kinds:
+            return self.complexes(name, items).reshape(shape)
         if not kinds <= {int, float, str}:
             raise self.wrong_list(name, "holds more than numbers")
         try:

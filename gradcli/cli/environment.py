@@ -13,8 +13,8 @@ PACKAGES = (
 )  # fmt: skip
 
 
-def report() -> str:
-    """Versions, the machine, the streams and the settings of the environment, a line each."""
+def report() -> list[tuple[str, str]]:
+    """Versions, the machine, the streams and the settings of the environment by name."""
     from gradcli import __version__
     from gradcli.cli.repl.settings import app_dir
 
@@ -38,8 +38,7 @@ def report() -> str:
     for name, value in sorted(os.environ.items()):
         if name.startswith(("GRADCLI_", "OPENBLAS_", "OMP_NUM")) or name == "NO_COLOR":
             rows.append((name, value))
-    width = max(len(name) for name, _ in rows)
-    return "\n".join(f"{name:<{width}}  {value}" for name, value in rows)
+    return rows
 
 
 def _blas() -> str:

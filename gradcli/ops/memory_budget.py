@@ -98,7 +98,7 @@ def charge(nbytes: int) -> None:
         raise LimitFault(
             "E0602",
             f"refusing to allocate {show_bytes(nbytes)}; the limit is {show_bytes(run.total)}",
-            help=f"--max-mem {_rounded_up(nbytes)} allows it",
+            help=f"--max-mem {_rounded_up(2 * nbytes)} raises the limit",  # it is not all
         )
     if run.base < 0:
         run.base = resident()  # what the process held before its first large request
@@ -110,7 +110,7 @@ def charge(nbytes: int) -> None:
                 "E0602",
                 f"the evaluation holds {show_bytes(used)} and asks for {show_bytes(nbytes)} more; "
                 f"the limit is {show_bytes(run.total)}",
-                help=f"--max-mem {_rounded_up(2 * run.total)} raises the limit",
+                help=f"--max-mem {_rounded_up(2 * max(run.total, used + nbytes))} raises the limit",
             )
         run.next_look = run.spent + max(1, (run.total - used) // 4)
 

@@ -28,6 +28,8 @@ METHODS: dict[str, Any] = {
 STEPS = {"lbfgs": 1000}
 """The most steps by method, where nothing is said; of the first-order methods ``MANY``."""
 MANY = 10_000
+TOLERANCES = {"float64": 1e-8, "float32": 1e-5, "float16": 1e-2}
+"""How large a gradient may be, by the dtype that it is computed in, where nothing is said."""
 SEARCH = 25
 """Evaluations in one line search, as PyTorch's."""
 SHORTER = 20
@@ -59,13 +61,14 @@ class Minimum:
 
 def minimize(
     function: Callable[[], Any], params: Sequence[Any], method: str = "lbfgs", *,
-    lr: float | None = None, steps: int | None = None, tolerance: float = 1e-8,
+    lr: float | None = None, steps: int | None = None, tolerance: float | None = None,
     each: Callable[[int, float, float], Any] | None = None,
 ) -> Minimum:  # fmt: skip
     """Move ``params``, leaves that need a gradient, to where ``function()``, a scalar, is smallest.
 
     ``method`` is an optimizer's name in small letters, ``lr`` its learning rate (its own default
-    where None). ``each`` is called with the number of the step, the value and the largest entry of
+    where None). ``tolerance`` is 1e-8 for float64 and what its rounding leaves for a smaller dtype,
+    where None. ``each`` is called with the number of the step, the value and the largest entry of
     the gradient, from step 0 on. Raises ValueFault: E0304 for an argument out of range, E0501
     where the value or the gradient is not finite.
 
@@ -77,6 +80,8 @@ def minimize(
     """
     if method not in METHODS:
         raise ValueFault("E0304", f"no method {method!r}", help=f"one of {', '.join(METHODS)}")
+    if tolerance is None:
+        tolerance = max((TOLERANCES.get(p.dtype.name, 1e-8) for p in params), default=1e-8)
     if not tolerance > 0:
         raise ValueFault("E0304", f"a tolerance of {tolerance:g}", help="a number above 0: 1e-8")
     most = STEPS.get(method, MANY) if steps is None else steps

@@ -57,6 +57,13 @@ def tolerance(dtype: Any) -> float:
     return _ENOUGH[np.dtype(dtype).itemsize]
 
 
+def hidden(rule: float, seen: Slope, value: float, at: float, dtype: Any) -> bool:
+    """Whether a function's ``value`` at an entry ``at`` is rounded to so few digits of its dtype
+    that the differences ``seen`` cannot tell the derivative ``rule`` from another."""
+    noise = float(np.finfo(dtype).eps) ** (2 / 3) * abs(value) / max(1.0, abs(at))
+    return seen.kind in ("smooth", "unsettled") and abs(rule - seen.value) <= 2 * noise
+
+
 def slope(function: Callable[[np.ndarray], float], x: np.ndarray, place: tuple) -> Slope:
     """The derivative of a scalar function by one entry of x, from differences alone.
 

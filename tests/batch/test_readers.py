@@ -25,7 +25,7 @@ def test_values_of_every_form():
     line = {
         "id": 7, "a": 2, "b": [1, 2.5], "c": [[1, 2], [3, 4]], "d": "1,2;3,4", "e": "int:3",
         "f": "NaN", "g": ["NaN", "-Infinity", 1], "h": True, "i": [True, False], "j": [],
-        "k": "1+2j", "l": [[], []],
+        "k": "1+2j", "l": [[], []], "m": {"re": 1, "im": 2}, "n": [[{"re": 1, "im": "NaN"}], [2]],
     }  # fmt: skip
     (row,) = rows(json.dumps(line) + "\n")
     assert row.problem is None and row.number == 1 and row.id == 7
@@ -36,6 +36,8 @@ def test_values_of_every_form():
     assert np.isnan(v["f"]) and np.isnan(v["g"][0]) and v["g"][1] == -np.inf
     assert v["h"].dtype == "bool" and v["i"].tolist() == [True, False]
     assert v["j"].shape == (0,) and v["k"] == 1 + 2j and v["l"].shape == (2, 0)
+    assert v["m"] == 1 + 2j and v["n"].shape == (2, 1) and v["n"][1, 0] == 2
+    assert v["n"][0, 0].real == 1 and np.isnan(v["n"][0, 0].imag)
 
 
 def test_dtype_is_that_of_values_that_name_none():
@@ -61,6 +63,9 @@ JSON_TROUBLES = {
     "a field twice, inside": ('{"x": 1, "other": {"a": 1, "a": 2}}', "E0924"),
     "null as value": ('{"x": null}', "E0923"),
     "an object as value": ('{"x": {"re": 1}}', "E0923"),
+    "a word as a complex part": ('{"x": {"re": 1, "im": "a"}}', "E0923"),
+    "complex parts": ('{"x": [{"re": {"re": 1, "im": 1}, "im": 1}]}', "E0923"),
+    "lists as complex parts": ('{"x": {"re": [1], "im": [2]}}', "E0923"),
     "too large": ('{"x": 1e999}', "E0923"),
     "a whole number too large": ('{"x": 1' + "0" * 400 + "}", "E0923"),
     "too large, in a list": ('{"x": [1, 1e999]}', "E0923"),

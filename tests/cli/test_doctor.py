@@ -63,6 +63,11 @@ def test_health(cli):
     assert "error[E0910]" in cli("doctor", "x*x", "--x", "2", "--of", "y").err
 
 
+def test_the_environment_as_json(cli):
+    assert "numpy" in cli("doctor", "--env", "--json").json["env"]
+    assert "numpy" in cli("doctor", "--env").out
+
+
 def test_a_branch_not_taken_is_not_the_cause(cli):
     text = "sum(where(x > 0, x*log(x), 0))"
     done = cli("doctor", text, "--x", "0,1,4")

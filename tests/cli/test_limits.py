@@ -180,5 +180,8 @@ def test_values_of_flags_and_files_count_against_the_memory_limit(cli, tmp_path)
         assert done.code == 3, given
         assert done.err.startswith("error[E0602]"), given
         assert cli("eval", "sum(x)", "--x", given, "--max-mem", "20M").code == 0, given
+    done = cli("eval", "sum(ones(200000))", "--max-mem", "1M")
+    size = done.err.partition("--max-mem ")[2].split()[0]
+    assert cli("eval", "sum(ones(200000))", "--max-mem", size).code == 0
     both = cli("eval", "sum(x*y)", "--x", "@a.npy", "--y", "@a.npy", "--max-mem", "2M")
     assert both.code == 3

@@ -51,6 +51,22 @@ def test_a_program(cli, tmp_path):
     assert done.code == 0 and "[" in done.out and "converged" in done.out
 
 
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (("x**3", "--x", "1"), "x = -0.000740096 has a smaller value"),
+        (("x**2 - y**2", "--x", "1", "--y", "0"), "y = 0.000740096 has a smaller value"),
+        (("cos(x)", "--x", "0"), "a saddle"), (("x**4", "--x", "1"), None),
+        (("abs(x)", "--x", "1"), None), (("1e6*x**2 + x", "--x", "1"), None),
+        (("sum((x - 1.3)**4) + sum(x**2)", "--x", "3,4", "--dtype", "float32"), None),
+    ],
+)  # fmt: skip
+def test_a_place_that_is_no_minimum_is_told(cli, call, said):
+    done = cli("minimize", *call)
+    assert done.code == 0 and "converged after" in done.out
+    assert said in done.err if said else not done.err
+
+
 def test_not_converged_is_said(cli):
     done = cli("minimize", "abs(x)", "--x", "3.3")
     assert "not converged" in done.err and "converged" not in done.out

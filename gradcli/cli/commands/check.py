@@ -21,7 +21,7 @@ from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.grad_mode import no_grad
 from gradcli.language.syntax import nodes as n
 from gradcli.ops.errors import Fault, LimitFault, RuntimeFault
-from gradcli.transforms.check import Slope, slope, tolerance
+from gradcli.transforms.check import Slope, hidden, slope, tolerance
 
 Against = Annotated[
     list[str] | None,
@@ -63,10 +63,14 @@ def check(
             with no_grad():
                 if exact is not None:
                     seen = _tried(exact, x.astype(np.float64), place)
-                    unseen = seen is not None and _unseen(rule, seen, value, float(x[place]), np.float64)
+                    unseen = seen is not None and hidden(
+                        rule, seen, value.item(), float(x[place]), np.float64
+                    )
                 if seen is None or not (unseen or _agrees(rule, seen, x.dtype)):
                     seen = slope(function, x, place)
-                    unseen = exact is None and _unseen(rule, seen, value, float(x[place]), x.dtype)
+                    unseen = exact is None and hidden(
+                        rule, seen, value.item(), float(x[place]), x.dtype
+                    )
             if unseen and not _agrees(rule, seen, x.dtype):
                 notes.append(
                     f"{_where(name, place)}: not compared: a value of {value.item():.3g} is "
@@ -167,13 +171,6 @@ def _hides(job: Job) -> str | None:
         if isinstance(node, n.Name | n.Attribute) and name in _OFF_THE_GRAPH:
             return name
     return None
-
-
-def _unseen(rule: float, seen: Slope, value: Any, at: float, dtype: Any) -> bool:
-    """Whether the rounding of the value is as large as what the slopes differ by."""
-    eps = float(np.finfo(dtype).eps)
-    noise = eps ** (2 / 3) * abs(value.item()) / max(1.0, abs(float(at)))
-    return seen.kind in ("smooth", "unsettled") and abs(rule - seen.value) <= 2 * noise
 
 
 def _where(name: str, place: tuple) -> str:

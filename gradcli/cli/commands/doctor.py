@@ -19,17 +19,23 @@ Env = Annotated[bool, option("--env", "Versions and settings instead, for a bug 
     options.TEXT, options.VALUES, {k: options.SHOWN[k] for k in ("json", "color")}, options.LIMITS,
     alone="env",
 )  # fmt: skip
-def doctor(job: Job, env: Env = False) -> None:
+def doctor(job: Job, env: Env = False, json: options.Json = False) -> None:
     """Example: gradcli doctor "sum(where(x > 0, x*log(x), 0))" --x 0,1,4"""
     if env:
         from gradcli.cli.environment import report  # needed by --env alone
 
-        output.write(report() + "\n")
+        if json:
+            said = dict(report())
+            output.write_record({"schema": 1, "ok": True, "command": "doctor", "env": said})
+            return
+        rows = report()
+        width = max(len(name) for name, _ in rows)
+        output.write("".join(f"{name:<{width}}  {value}\n" for name, value in rows))
         return
     found = job.examine()
     healthy = not any(f.reaches for f in found)
     watchdog.stop()
-    if job.json:
+    if json:
         output.write_record({
             "schema": 1, "ok": True, "command": "doctor", "healthy": healthy,
             "findings": [record_of(f) for f in found],

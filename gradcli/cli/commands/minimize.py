@@ -5,12 +5,16 @@ from __future__ import annotations
 import sys
 from typing import Annotated, Any
 
+import numpy as np
+
 from gradcli.cli import inputs, options, output, runner
 from gradcli.cli.arguments import no_choice
 from gradcli.cli.job import Job
 from gradcli.cli.options import option
-from gradcli.ops.errors import Fault, ValueFault
-from gradcli.optim.minimize import METHODS
+from gradcli.engine import wrap
+from gradcli.engine.grad_mode import no_grad
+from gradcli.ops.errors import Fault, LimitFault, ValueFault
+from gradcli.optim.minimize import METHODS, Minimum
 from gradcli.optim.minimize import minimize as search
 
 Method = Annotated[str, option("--method", "lbfgs (default), adam, sgd, rmsprop ...", "NAME")]
@@ -19,9 +23,12 @@ Steps = Annotated[
     int | None, option("--steps", "Steps at most: 1000 of lbfgs, 10000 of others.", "N")
 ]
 Tolerance = Annotated[
-    float, option("--tolerance", "Largest entry of the gradient at the end.", "T")
+    float | None,
+    option("--tolerance", "Largest gradient at the end (float64: 1e-8, float32: 1e-5).", "T"),
 ]
 Trace = Annotated[bool, option("--trace", "Show each step.")]
+MOST = 8
+"""The most entries of variables around which smaller values are looked for."""
 LINES = 1000
 """The most lines of one trace."""
 
@@ -33,7 +40,7 @@ def minimize(
     method: Method = "lbfgs",
     lr: Rate = None,
     steps: Steps = None,
-    tolerance: Tolerance = 1e-8,
+    tolerance: Tolerance = None,
     trace: Trace = False,
     run_by: runner.Runner = "auto",
 ) -> None:
@@ -68,17 +75,47 @@ def minimize(
         "evaluations": found.evaluations, "gradient": found.gradient,
     }  # fmt: skip
     warnings = [] if found.converged else [found.said]
+    if found.converged and (beside := _smaller(job, found)) is not None:
+        warnings.append(f"{beside} has a smaller value: a saddle, or no minimum yet")
     if job.emit("minimize", parts, record, warnings) == "text" and found.converged:
         output.write(f"{found.said}\n")
 
 
-def _check(lr: float | None, steps: int | None, tolerance: float) -> None:
+def _smaller(job: Job, found: Minimum) -> str | None:
+    """A place close by, along one variable, with a value that is smaller by more than rounding and
+    what the gradient left allow; None where there is none, or there are many entries."""
+    if sum(job.leaves[name].numel() for name in job.wanted) > MOST:
+        return None
+    for name in job.wanted:
+        leaf = job.leaves[name].detach()
+        eps = float(np.finfo(leaf.array.dtype).eps)
+        for place in np.ndindex(leaf.array.shape):
+            size = max(1.0, abs(float(leaf.array[place])))
+            step = eps ** (1 / 5) * size
+            least = found.value - 2 * found.gradient * step - 16 * eps * max(1.0, abs(found.value))
+            for moved in (step, -step):
+                x = np.array(leaf.array)
+                x[place] += moved
+                try:
+                    with no_grad():
+                        value = job.result({name: wrap(x[()], leaf.dtype)})
+                except LimitFault:
+                    raise
+                except Fault:
+                    continue  # outside of where it can be computed
+                if float(value.item()) < least:
+                    entry = f"[{', '.join(map(str, place))}]" if place else ""
+                    return f"{name}{entry} = {x[place]:.6g}"
+    return None
+
+
+def _check(lr: float | None, steps: int | None, tolerance: float | None) -> None:
     """The numbers among the options. Raises ValueFault (E0907)."""
     if lr is not None and not 0 < lr < float("inf"):
         raise ValueFault("E0907", f"--lr {lr:g}: a number above 0")
     if steps is not None and steps < 1:
         raise ValueFault("E0907", f"--steps {steps}: a whole number above 0")
-    if not 0 < tolerance < float("inf"):
+    if tolerance is not None and not 0 < tolerance < float("inf"):
         raise ValueFault("E0907", f"--tolerance {tolerance:g}: a number above 0", help="write 1e-8")
 
 

@@ -45,6 +45,11 @@ def plot(
     if chosen:
         points, values, slopes = _finite(points, values, slopes)
     watchdog.stop()
+    if np.isnan(values).all():
+        raise RuntimeFault(
+            "E0501", f"the value is NaN at each of the {points.size} points of {name}",
+            help="gradcli doctor says where it comes from; give another range",
+        )  # fmt: skip
     form = output.form_of(job.json, job.format)
     text = _shortened(job.program.source.text)
     curves = [(text, values), (f"d/d{name}", slopes)]

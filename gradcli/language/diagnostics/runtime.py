@@ -400,6 +400,8 @@ def _translated(fault: Exception, frames: list[Frame]) -> Fault:
             if kind is TypeError and "argument" in message:
                 code = "E0302"
             mend = _MENDS.get(kind)
+            if kind is OverflowError and _OUT_OF_BOUNDS.search(message):
+                mend = "convert the tensor first: x.float()"
             if "values to unpack" in message:
                 mend = "as many names on the left as there are values on the right"
             if "__init__()" in message:
@@ -452,11 +454,16 @@ def _stack_full(calls: int) -> LimitFault:
     )
 
 
+_OUT_OF_BOUNDS = re.compile(r"integer (-?\d+) out of bounds for (\w+)")
+
+
 def _said(kind: type, message: str) -> str:
     if kind is ZeroDivisionError:
         return "division by zero"
     if kind is KeyError:
         return f"there is no key {message}"
+    if kind is OverflowError and (of := _OUT_OF_BOUNDS.search(message)):
+        return f"{of[1]} is out of bounds for {of[2]}"
     if kind is OverflowError:
         return "the number is too large for a float"
     if kind is AssertionError:

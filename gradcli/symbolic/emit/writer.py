@@ -216,7 +216,8 @@ class Writer:
             ):
                 continue  # there is no other entry
             if not isinstance(b, Text) and b.kind == "matrix" and len(b.args) > 1:
-                raise no_closed_form(f"`{b.name}` of a matrix by every entry")
+                name = b.name.removesuffix("_along")  # the user wrote no derivative
+                raise no_closed_form(f"`{name}` of a matrix by every entry")
             text, exponent = (b, e) if isinstance(b, Text) else self.raised(b, e)
             found.append(Operand(text, exponent, idx, None if isinstance(b, Text) else b))
         if any(f.kind in ("entry", "slice") for f in found):
