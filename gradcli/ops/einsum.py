@@ -251,5 +251,14 @@ def einsum(equation: str, *operands: Any) -> Any:
         equation, made = _spelt_out(equation, made)
         operands = tuple(made)
     for op, at, params in plan(equation, [len(x.shape) for x in operands]):
+        if op == "diagonal":  # of two dimensions by one letter
+            n, m = made[at[0]].shape[-2:]
+            if isinstance(n, int) and isinstance(m, int) and n != m:
+                raise RuntimeFault(
+                    "E0301",
+                    f"einsum: a letter is repeated in an operand, for the sizes {n} and {m}",
+                    torch="einsum(): subscript is repeated for operand but the sizes don't match, "
+                    f"{m} != {n}",
+                )
         made.append(OPERATORS[op](*(made[i] for i in at), **params))
     return made[-1]

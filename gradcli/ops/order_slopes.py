@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.cupy_compat import on_host, special
+from gradcli.ops.cupy_compat import on_host, special, zeros
 from gradcli.ops.memory_budget import charge_shape
 
 # Nodes and weights for the integral from 0 to infinity: t = exp(pi/2 sinh(s)), which meets both
@@ -50,17 +50,21 @@ def _log_ratio(a: Any, y: Any) -> Any:
     return np.where(a > 20, log + 0.5 / far + rest, np.log(y) - special("psi", a, a))
 
 
-def _density(a: Any, y: Any) -> Any:
-    """y**a exp(-y)/gamma(a): for large a by Stirling's series, so that no digits cancel."""
-    plain = np.exp(a * np.log(y) - y - special("gammaln", a, a))
-    far = np.where(a > 20, a, 20.0)
+def gamma_density(order: Any, y: Any) -> Any:
+    """y**(order - 1) exp(-y)/gamma(order): of large orders by Stirling's series, so that no digits
+    cancel.
+    """
+    if not hasattr(order, "dtype"):
+        order = zeros(y, y.shape) + order
+    plain = np.exp((order - 1.0) * np.log(y) - y - special("gammaln", order, order))
+    far = np.where(order > 20, order, 20.0)
     m = (y - far) / far
     small = np.where(np.abs(m) < 0.05, m, 0.0)
     series = sum((-small) ** k / k for k in range(2, 16))  # of m - log1p(m)
     gap = np.where(np.abs(m) < 0.05, series, m - np.log(y / far))
     rest = 1 / (12 * far) - 1 / (360 * far**3) + 1 / (1260 * far**5) - 1 / (1680 * far**7)
-    stirling = np.sqrt(far / (2 * np.pi)) * np.exp(-far * gap - rest)
-    return np.where(a > 20, stirling, plain)
+    stirling = np.sqrt(far / (2 * np.pi)) * np.exp(-far * gap - rest) / np.where(y == 0, 1.0, y)
+    return np.where(order > 20, stirling, plain).astype(order.dtype)[()]
 
 
 @on_host
@@ -80,7 +84,7 @@ def gammainc_slope(order: Any, y: Any, n: int) -> Any:
     inside = (a > 0) & (z > 0) & np.isfinite(a) & np.isfinite(z)
     a, z = np.where(inside, a, 1.0), np.where(inside, z, 1.0)
     with np.errstate(all="ignore"):
-        c = _density(a, z)
+        c = z * gamma_density(a, z)
         slopes = _log_slopes(a, n)
         slopes[0] = _log_ratio(a, z)
         found = np.where(z < 2, _series(a, z, c, n), _integral(a, z, c, slopes, n))

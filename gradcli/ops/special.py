@@ -302,11 +302,28 @@ zeta: Operator = elementwise(
     latex=r"\zeta",
     refuses={"complex": "zeta_cpu"},
 )
+
+
+def _gamma_density(x: Any, y: Any) -> Any:
+    from gradcli.ops import order_slopes  # quadrature and series: few programs use any
+
+    return order_slopes.gamma_density(x, y)
+
+
+gamma_density: Operator = composite(
+    "gamma_density",
+    lambda x, y: exp((x - 1.0) * log(y) - y - lgamma(x)),
+    _gamma_density,
+    lambda t, x, y, out: t * (out * (log(y) - digamma(x))),
+    lambda t, x, y, out: t * (out * ((x - y - 1.0) / y)),
+    doc="y**(x - 1) exp(-y)/gamma(x), the slope of gammainc; of large x by Stirling's series.",
+    public=False,
+)
 gammainc = elementwise(
     "gammainc",
     lambda x, y: special("gammainc", y, x, y),
     lambda x, y: gammainc_slope(x, y, 1),
-    lambda x, y: exp((x - 1.0) * log(y) - y - lgamma(x)),
+    lambda x, y: gamma_density(x, y),
     aliases=("igamma",),
     doc="The lower incomplete Gamma function over gamma(x).",
     domain="x > 0, y > 0",
@@ -320,7 +337,7 @@ gammaincc = elementwise(
     "gammaincc",
     lambda x, y: special("gammaincc", y, x, y),
     lambda x, y: -gammainc_slope(x, y, 1),
-    lambda x, y: -exp((x - 1.0) * log(y) - y - lgamma(x)),
+    lambda x, y: -gamma_density(x, y),
     aliases=("igammac",),
     doc="1 - gammainc(x, y).",
     domain="x > 0, y > 0",
@@ -373,7 +390,7 @@ def _zeta_slope(x: Any, y: Any, n: int) -> Any:
 def _density_slope(x: Any, y: Any, n: int) -> Any:
     """The derivative of order n by x of gammainc's slope by y: that times a Bell polynomial."""
     slopes = [log(y) - digamma(x), *(-polygamma(x, m) for m in range(1, n))]
-    found: list[Any] = [exp((x - 1.0) * log(y) - y - lgamma(x))]
+    found: list[Any] = [gamma_density(x, y)]
     for m in range(n):
         terms = [math.comb(m, i) * (found[m - i] * slopes[i]) for i in range(m + 1)]
         total = terms[0]

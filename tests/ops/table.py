@@ -259,6 +259,7 @@ SPECIAL = (
     )),
     binary("zeta_slope", None, 1.5, 4, second=(0.5, 3), numbers="", saves=("x", "y"),
         extra=[Case((Draw((3,), 1.5, 4), Draw((3,), 0.5, 3)), {"n": 2})]),
+    binary("gamma_density", None, 0.5, 3, second=(0.3, 3), numbers="", saves=("x", "y", "out")),
     binary("gammainc_slope", None, 0.5, 3, second=(0.3, 3), numbers="", saves=("x", "y"),
         extra=[Case((Draw((3,), 0.5, 3), Draw((3,), 0.3, 3)), {"n": 2})]),
     unary("sinc_slope", None, saves=("x",), params=({"n": 1}, {"n": 2}, {"n": 3})),

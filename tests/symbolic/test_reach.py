@@ -173,7 +173,7 @@ ELSEWHERE = {
     "argcummax": "in the rule of cummax", "argcummin": "in the rule of cummin",
     "fourier": "complex, by gradcli.functions.fft", "bessel_i": "in the rules of i0 and i1",
     "logistic": "in the rules of softplus and logaddexp", "softplus_beta": "by F.softplus",
-    "over_squares": "in the rules of atan2",
+    "over_squares": "in the rules of atan2", "gamma_density": "in the rules of gammainc",
     "erfcx_slope": "in the rule of erfcx", "mills": "in the rule of log_ndtr",
     "bessel_ie": "in the rules of i0e and i1e", "bessel_j": "in the rules of bessel_j0, bessel_j1",
     "sinc_slope": "in the rule of sinc", "zeta_slope": "in the rule of zeta",
