@@ -12,6 +12,9 @@ from gradcli.engine.record.out import into
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.errors import RuntimeFault
 
+LINES = ("arange", "inclusive_range", "linspace", "logspace")
+"""What makes one line of numbers: an ``out`` with as many entries keeps its shape."""
+
 
 def filling(create: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """``create`` that takes ``out=`` too: its numbers are made in the dtype of that tensor.
@@ -41,7 +44,14 @@ def filling(create: Callable[..., Tensor]) -> Callable[..., Tensor]:
                 )
             options["dtype"] = out.dtype
         wanted = options.pop("requires_grad", False)
-        into(out, create, args, options)
+
+        def shaped(*args: Any, **options: Any) -> Tensor:
+            made: Any = create(*args, **options)
+            if create.__name__ in LINES and made.numel() == getattr(out, "numel", int)():
+                made = made.reshape(out.shape)
+            return made  # type: ignore[no-any-return]
+
+        into(out, shaped, args, options)
         return requiring(out, True) if wanted else out
 
     return made

@@ -14,6 +14,7 @@ from gradcli.engine.record.numpy_names import renamed
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.conj_view import in_memory
 from gradcli.engine.tensor.tensor import Plain, Tensor
+from gradcli.engine.undo_log import owner_of
 from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, UnwrittenFault
 from gradcli.ops.operator import Operator
 from gradcli.ops.torch_messages import not_a
@@ -89,6 +90,13 @@ def _write(target: Tensor, part: Tensor) -> None:
     if target.shape == part.shape:
         target.copy_(part)
         return
+    if target.numel() and owner_of(target.array).size > target.numel():
+        raise RuntimeFault(
+            "E0409",
+            f"out is a part of other memory, of shape {list(target.shape)}, and the result has the "
+            f"shape {list(part.shape)}: that memory would stay as it was",
+            help="give an out of that shape",
+        )
     if target.numel():
         warn(
             "An output with one or more elements was resized since it had shape "

@@ -346,3 +346,17 @@ for kept in (
     with torch.no_grad():
         second.view(-1)[1:].add_(10)
     print(first, first.stride(), second, a, first._is_view(), second.requires_grad)
+
+# %% a line of numbers keeps the shape of what it is written to; unequal sizes by one letter
+for make in (
+    lambda x: torch.logspace(0, 3, 4, out=x.narrow(1, 1, 2)), lambda x: torch.arange(6, out=x),
+    lambda x: torch.linspace(0, 1, 2, out=x[0, 1:]), lambda x: torch.range(0, 5, out=x.t()),
+    lambda x: torch.einsum("aa", x), lambda x: torch.einsum("aab->b", torch.ones(2, 3, 4)),
+    lambda x: torch.einsum("...ii->...i", torch.ones(4, 2, 3)),
+    lambda x: torch.einsum("aa,ab", x, x),
+):  # fmt: skip
+    x = torch.zeros(2, 3)
+    try:
+        print(make(x).shape, x)
+    except RuntimeError as fault:
+        print(type(fault).__name__)
