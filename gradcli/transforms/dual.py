@@ -28,7 +28,7 @@ from gradcli.ops.read import push_forward
 from gradcli.transforms.levels import running
 from gradcli.transforms.memory import copy_slots, movable, moved, note_promoted, zeros_beside
 from gradcli.transforms.reverse import gradients
-from gradcli.transforms.tracer import Layer, bottom, memory_of, shares, snapshot, store, tensors_of
+from gradcli.transforms.tracer import Layer, bottom, shares, snapshot, store, tensors_of
 
 
 class Dual(Layer):
@@ -338,7 +338,7 @@ def _alike(primal: Tensor, tangent: Tensor) -> bool:
         and primal.is_conj() == tangent.is_conj()
         and primal.stride() == tangent.stride()
         and primal.storage_offset() == tangent.storage_offset()
-        and memory_of(primal).array.size == memory_of(tangent).array.size
+        and primal.untyped_storage().nbytes() == tangent.untyped_storage().nbytes()
     )
 
 

@@ -233,3 +233,16 @@ for write in (
         print(x)
     except RuntimeError:
         print("refused")
+
+# %% a tangent that lies otherwise than its primal is copied before it is written to
+import torch.autograd.forward_ad as fwAD
+
+for primal in (
+    torch.arange(4.0), torch.arange(5.0)[:4], torch.arange(5.0)[:4].detach(),
+    torch.arange(8.0)[::2].detach(), torch.arange(4.0).detach(),
+):  # fmt: skip
+    tangent = torch.ones(4)
+    with fwAD.dual_level():
+        seen = fwAD.unpack_dual(fwAD.make_dual(primal, tangent)).tangent
+        seen *= 2
+    print(tangent, seen)
