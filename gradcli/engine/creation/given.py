@@ -19,8 +19,9 @@ LINES = ("arange", "inclusive_range", "linspace", "logspace")
 def filling(create: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """``create`` that takes ``out=`` too: its numbers are made in the dtype of that tensor.
 
-    ``out`` takes the shape of the result: silently where it was empty, else with a warning. Raises
-    RuntimeFault (E0309) for a ``dtype`` that is another, TypeFault (E0303) for what is no tensor.
+    ``out`` takes the shape of the result: silently where it was empty, else with a warning. A line
+    of numbers takes the shape of an ``out`` with as many entries. Raises RuntimeFault (E0309) for a
+    ``dtype`` that is another, (E0409) for a part of other memory, TypeFault (E0303) for no tensor.
 
     Example:
         >>> import gradcli
@@ -45,6 +46,7 @@ def filling(create: Callable[..., Tensor]) -> Callable[..., Tensor]:
             options["dtype"] = out.dtype
         wanted = options.pop("requires_grad", False)
 
+        @functools.wraps(create)  # whose name errors say
         def shaped(*args: Any, **options: Any) -> Tensor:
             made: Any = create(*args, **options)
             if create.__name__ in LINES and made.numel() == getattr(out, "numel", int)():
