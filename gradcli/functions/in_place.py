@@ -246,7 +246,8 @@ def _div(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tenso
     if rounding_mode is None:
         overlap(self, other)
         return write_result(self, OPERATORS["div"], other)
-    return rewritten(found("arithmetic.div"))(self, other, rounding_mode=rounding_mode)  # type: ignore[no-any-return]
+    by_mode: Callable[..., Tensor] = rewritten(found("arithmetic.div"))
+    return by_mode(self, other, rounding_mode=rounding_mode)
 
 
 METHODS: dict[str, Callable] = {

@@ -59,18 +59,8 @@ def check(
         x = np.array(job.leaves[name].detach().array)
         function, exact = _number(plain), _in_float64(job, name)
         for place in np.ndindex(x.shape):
-            rule, seen, unseen = float(rules[place]), None, False
-            with no_grad():
-                if exact is not None:
-                    seen = _tried(exact, x.astype(np.float64), place)
-                    unseen = seen is not None and hidden(
-                        rule, seen, value.item(), float(x[place]), np.float64
-                    )
-                if seen is None or not (unseen or _agrees(rule, seen, x.dtype)):
-                    seen = slope(function, x, place)
-                    unseen = exact is None and hidden(
-                        rule, seen, value.item(), float(x[place]), x.dtype
-                    )
+            rule = float(rules[place])
+            seen, unseen = _by_differences(rule, function, exact, x, place, value.item())
             if unseen and not _agrees(rule, seen, x.dtype):
                 notes.append(
                     f"{_where(name, place)}: not compared: a value of {value.item():.3g} is "
@@ -124,6 +114,26 @@ def _given(job: Job, against: list[str] | None, file: str | None) -> Any:
         texts = {**more, **texts}
         arrays = {name: array for name, array in arrays.items() if name not in texts}
     return texts, arrays
+
+
+def _by_differences(
+    rule: float, function: Any, exact: Any, x: Any, place: tuple[int, ...], value: float
+) -> tuple[Any, bool]:
+    """What differences say of one entry, and whether rounding hides what the rule says.
+
+    By ``exact``, the function in float64, where there is one: but a verdict against the rule is
+    that of the asked dtype.
+    """
+    at = float(x[place])
+    with no_grad():
+        if exact is not None:
+            seen = _tried(exact, x.astype(np.float64), place)
+            if seen is not None:
+                unseen = hidden(rule, seen, value, at, np.float64)
+                if unseen or _agrees(rule, seen, x.dtype):
+                    return seen, unseen
+        seen = slope(function, x, place)
+        return seen, exact is None and hidden(rule, seen, value, at, x.dtype)
 
 
 def _number(function: Any) -> Any:
