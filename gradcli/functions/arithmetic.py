@@ -16,7 +16,7 @@ from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.record.apply import flipped_view, note_view
 from gradcli.engine.record.composite import called, multiple
 from gradcli.engine.record.fast_path import FUNCTIONS as O
-from gradcli.engine.record.out import into
+from gradcli.engine.record.out import into, may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
@@ -372,3 +372,10 @@ def view_as_real(input: Any) -> Any:
         out.array = input.own_array()[..., None].view(out.array.dtype)
         note_view(out, input)
     return out
+
+
+may_be(
+    "wider",
+    add, sub, rsub, div, pow, addcdiv, lerp, clamp, clamp_min, clamp_max, deg2rad, rad2deg,
+    copysign, mvlgamma, logit, angle, polygamma,
+)  # fmt: skip

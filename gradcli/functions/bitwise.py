@@ -8,6 +8,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.record.composite import by_element
+from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
 from gradcli.ops.operator import OPERATORS as O
@@ -93,3 +94,9 @@ def invert(input: Any) -> Any:
             torch="~ (operator.invert) is only implemented on integer and Boolean-type tensors",
         )
     return bitwise_not(input)
+
+
+may_be(
+    "wider",
+    bitwise_and, bitwise_or, bitwise_xor, bitwise_left_shift, bitwise_right_shift, gcd, lcm,
+)  # fmt: skip

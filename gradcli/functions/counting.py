@@ -298,7 +298,8 @@ def frexp(input: Any) -> tuple:
     for part in (exponent // 2, exponent - exponent // 2):  # 2**1074 is past the largest number
         powers = np.ldexp(np.ones((), input.array.dtype), -part)
         out = O["mul"](out, wrap(powers, input.dtype))
-    return out, wrap(np.asarray(exponent, dtype=np.int32)[()], dtypes.int32)
+    whole = wrap(np.asarray(exponent, dtype=np.int32)[()], dtypes.int32)
+    return results("frexp", mantissa=out, exponent=whole)
 
 
 def fill_diagonal_(input: Any, fill_value: Any, wrap: bool = False) -> Any:

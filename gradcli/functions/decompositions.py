@@ -17,6 +17,7 @@ from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import by_element, called, is_batch
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.record.multi_output import joined as outputs
+from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions.scatter import diag_embed
 from gradcli.ops.errors import RuntimeFault, ValueFault
@@ -565,3 +566,6 @@ def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 
     if niter < 0:
         raise ValueFault("E0304", f"niter(={niter}) must be non-negative integer")
     return svd_lowrank(A - _O["mean"](A, -2, True) if center else A, q, niter)
+
+
+may_be("wider", cholesky_inverse, cholesky_solve, geqrf, eig, eigvals)

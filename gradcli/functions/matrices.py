@@ -9,6 +9,7 @@ import numpy as np
 
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as O
+from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions.arithmetic import conj
 from gradcli.ops.dims import normal_dim
@@ -114,3 +115,6 @@ def cholesky(input: Any, upper: bool = False) -> Any:
     """The lower triangular L with A = L L' of a positive definite matrix, or (``upper``) L'."""
     low = O["cholesky"](input)
     return called(adjoint(low), "CholeskyBackward0") if upper else low
+
+
+may_be("wider", cholesky)

@@ -17,6 +17,7 @@ from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import reshaped
 from gradcli.engine.record.fast_path import FUNCTIONS
 from gradcli.engine.record.multi_output import joined
+from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.dims import normal_dim
@@ -147,3 +148,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
             "E0301", f"shapes {' and '.join(map(str, sizes))} do not broadcast",
             help="sizes must agree from the right, or be 1",
         ) from None  # fmt: skip
+
+
+may_be("joined", cat, stack)
+may_be("wider", torch_max, torch_min)

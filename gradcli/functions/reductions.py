@@ -10,9 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 from gradcli.engine import dtypes
+from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import joined
+from gradcli.engine.record.out import may_be
 from gradcli.functions.matrices import matrix_norm
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault
@@ -144,12 +146,18 @@ def log_softmax(input: Any, dim: int = -1, *, dtype: Any = None) -> Any:
 
 def cumsum(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """Running sums along a dimension."""
-    return _narrowed(O["cumsum"](_typed(input, dtype), dim), dtype)
+    return _running("cumsum", input, dim, dtype)
 
 
 def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """Running products along a dimension; exact where entries are 0."""
-    return _narrowed(O["cumprod"](_typed(input, dtype), dim), dtype)
+    return _running("cumprod", input, dim, dtype)
+
+
+def _running(name: str, input: Any, dim: int, dtype: Any) -> Any:
+    if dtype is not None:
+        refuse_kinds("bool", f"{name}_out_cpu", dtypes.to_dtype(dtype))
+    return _narrowed(O[name](_typed(input, dtype), dim), dtype)
 
 
 def logcumsumexp(input: Any, dim: int) -> Any:
@@ -219,3 +227,7 @@ def _trapezes(y: Any, x: Any, dx: Any, dim: int) -> Any:
     elif x is not None:
         dx = diff(x, dim=dim)
     return dx * (y[(*before, slice(1, None))] + y[(*before, slice(None, -1))])
+
+
+may_be("wider", mean, diff, var, std)
+may_be("any", sum, prod, nansum, cumsum, cumprod)

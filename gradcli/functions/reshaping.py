@@ -16,6 +16,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.record.composite import by_element, called, of_no_batch, reshaped
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import together
+from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions import overloads
 from gradcli.functions.indexing import _along, _meet
@@ -523,3 +524,6 @@ def allclose(
         )
     _meet(input, other)
     return bool(np.allclose(input.array, other.array, rtol=rtol, atol=atol, equal_nan=equal_nan))
+
+
+may_be("joined", column_stack, hstack, vstack, dstack)

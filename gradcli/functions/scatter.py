@@ -14,6 +14,7 @@ from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.composite import called, is_batch, of_its_own
 from gradcli.engine.record.dtype_checks import one_type, same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as O
+from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions.reshaping import at_least, movedim, tensor_split
 from gradcli.functions.subscripts import byte_mask
@@ -340,3 +341,6 @@ def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
     size = O["norm"](input, p, others, True)
     scale = O["where"](size > maxnorm, maxnorm / (size + 1e-7), 1.0)
     return called(input * scale, "RenormBackward0", input)
+
+
+may_be("wider", addr)

@@ -15,6 +15,7 @@ from gradcli.engine.creation.factories import as_tensor, refuse_kinds
 from gradcli.engine.named_tuples import Extremes
 from gradcli.engine.record.composite import by_element, called, of_its_own
 from gradcli.engine.record.fast_path import FUNCTIONS as O
+from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions.reshaping import movedim
 from gradcli.functions.sorting import median_of, sized
@@ -323,3 +324,7 @@ def ldexp(input: Any, other: Any) -> Any:
     if whole:
         power = power.to(input.dtype if input.dtype.kind > 1 else dtypes.get_default_dtype())
     return called(input * power, "LdexpBackward0", input, other)
+
+
+may_be("wider", ldexp, logaddexp2)
+may_be("kind", nanmean)

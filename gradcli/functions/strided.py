@@ -301,7 +301,8 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     """Another shape in place: the entries of its memory in order, and zeros where it has no more.
 
     Raises RuntimeFault (E0404) for a tensor that requires a gradient, but in inference mode,
-    (E0409) where memory that views share would have to grow.
+    (E0409) where memory that views share would have to grow, and for a view without entries, of
+    which NumPy does not keep where it begins.
     """
     if input.requires_grad and not current().inference:
         raise RuntimeFault(
@@ -310,8 +311,9 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     shape = factories.sizes_of(sizes, "resize_")
     meta, count = input._meta(), math.prod(shape)
     flat = input.untyped_storage().entries(input.dtype)[input.storage_offset() :]
-    if count > flat.size:
-        if meta.base is not None or meta.views or meta.twin is not None:
+    lost = meta.base is not None and count > 0 and not input.numel()
+    if count > flat.size or lost:
+        if lost or meta.base is not None or meta.views or meta.twin is not None:
             raise RuntimeFault(
                 "E0409", "Trying to resize storage that is not resizable: other tensors share it",
                 help="resize a clone()",

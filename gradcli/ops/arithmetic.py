@@ -387,6 +387,7 @@ square = elementwise(
     _square,
     lambda x: 2.0 * (x if getattr(x, "edge", None) is None else x**1),  # as for pow, in a graph
     doc="x times x.",
+    out="wider",
     dtypes="promote",
     grad_name="PowBackward0",
     node={"operands": {"": ("self", "exponent")}, "saved": {"exponent": 2}},

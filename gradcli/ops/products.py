@@ -269,6 +269,7 @@ outer = bilinear(
     _outer,
     lambda g, y: _summed(g, y),
     lambda g, x: _summed(mT(g), x),
+    out="wider",
     dtypes="promote",
     grad_name="MulBackward0",
     torch=("input", "vec2"),
