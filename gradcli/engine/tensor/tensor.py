@@ -37,6 +37,7 @@ from gradcli.engine.graph.node import (
     sharing,
 )
 from gradcli.engine.graph.torch_names import dressed
+from gradcli.engine.graph.view_edges import Severed
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.attributes import Facts
 from gradcli.engine.tensor.conversion import Conversions, Numbers
@@ -398,6 +399,15 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                     self.edge.dtype = self.grad_dtype
                 if (hooks := self.__dict__.pop(_WAITING, None)) is not None:
                     self._backward_hooks = hooks
+            self._views_follow()
+
+    def _views_follow(self) -> None:
+        """Views that were made before requires_grad was set require it as this tensor does."""
+        for reference in () if self.meta is None else self.meta.views or ():
+            view = reference()
+            if view is not None and (view.edge is None or view.edge.__class__ is Severed):
+                follows = self.edge is not None and view.dtype.differentiable
+                view.edge = Severed(view) if follows else None
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Turn gradient flow to this leaf on or off. Raises RuntimeFault or TypeFault (E0404).
@@ -448,6 +458,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
             meta.resting.grad = None  # what still arrives there is lost
             with sharing:
                 more(meta.resting).rested = True
+            self._views_follow()
         elif not self.is_leaf:
             raise _not_a_leaf(requires_grad)
         return self
