@@ -15,7 +15,7 @@ from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions import arithmetic
 from gradcli.functions.nn.loss_checks import check_probabilities, check_weights, warn_of_sizes
-from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.errors import RuntimeFault, ValueFault, bad_value
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "gaussian_nll_loss", "huber_loss",
@@ -84,7 +84,7 @@ def huber_loss(
 ) -> Any:
     """Half the square of a small difference, ``delta`` times a large one less delta/2."""
     if delta <= 0:
-        raise RuntimeFault("E0304", "huber_loss does not support non-positive values for delta.")
+        raise bad_value("huber_loss does not support non-positive values for delta.")
     warn_of_sizes(input, target)
     check_weights(input, weight)
     difference = input - target
@@ -104,7 +104,7 @@ def smooth_l1_loss(
     """The Huber loss over ``beta``."""
     reduction = chosen(size_average, reduce, reduction)
     if beta < 0:
-        raise RuntimeFault("E0304", "smooth_l1_loss does not support negative values for beta.")
+        raise bad_value("smooth_l1_loss does not support negative values for beta.")
     warn_of_sizes(input, target)
     difference = input - target
     size = _O["abs"](difference)
@@ -127,8 +127,7 @@ def binary_cross_entropy(
     reduction = chosen(size_average, reduce, reduction)
     check_probabilities(input, target)
     if input.__class__ is Tensor and not ((input.array >= 0) & (input.array <= 1)).all():
-        raise RuntimeFault(
-            "E0304",
+        raise bad_value(
             "all elements of input should be between 0 and 1",
             help="binary_cross_entropy_with_logits takes any numbers",
         )

@@ -20,7 +20,7 @@ from gradcli.functions.indexing import scatter
 from gradcli.functions.nn.padding import pad
 from gradcli.functions.nn.resampling import adaptive, averaged
 from gradcli.functions.nn.windows import Sizes, check_sizes, each, in_each_rank, windows
-from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.errors import ValueFault, bad_value
 from gradcli.ops.indexing import Apart
 from gradcli.ops.memory_budget import charge_shape
 
@@ -56,12 +56,12 @@ def _pooled(name: str, input: Any, kernel: Any, stride: Any, padding: Any, rank:
     steps = each(stride, rank, "stride") if isinstance(stride, int) or stride else sizes
     edges = each(padding, rank, "padding")
     if min(edges) < 0:
-        raise RuntimeFault("E0304", f"pad must be non-negative, but got pad: {min(edges)}")
+        raise bad_value(f"pad must be non-negative, but got pad: {min(edges)}")
     if any(edges) and any(2 * e > k for e, k in zip(edges, sizes, strict=True)):
-        raise RuntimeFault(
-            "E0304", "pad should be at most half of effective kernel size, but got "
-            f"pad={edges[0]}, kernel_size={sizes[0]} and dilation=1",
-        )  # fmt: skip
+        raise bad_value(
+            f"pad should be at most half of effective kernel size, but got pad={edges[0]}, "
+            f"kernel_size={sizes[0]} and dilation=1"
+        )
     sides = [e for edge in reversed(edges) for e in (edge, edge)]
     return sizes, steps, sides
 
@@ -174,7 +174,7 @@ def _avg_pool(
 ) -> Any:  # fmt: skip
     sizes, steps, sides = _pooled("avg_pool", input, kernel, stride, padding, rank)
     if divisor == 0:
-        raise RuntimeFault("E0304", "divisor must be not zero")
+        raise bad_value("divisor must be not zero")
     one = (1,) * rank
     padded = pad(input, sides) if any(sides) else input
     counted = _O["ones_like"](padded if count_pad else input).detach()
@@ -278,14 +278,13 @@ def _wanted(name: str, input: Any, output_size: Any, rank: int) -> tuple[int, ..
     given = output_size if isinstance(output_size, int) else tuple(output_size)
     sizes = (given,) * rank if isinstance(given, int) else given * (rank if len(given) == 1 else 1)
     if len(sizes) != rank:
-        raise RuntimeFault("E0304", f"output_size must be one number or {rank}, got {list(sizes)}")
+        raise bad_value(f"output_size must be one number or {rank}, got {list(sizes)}")
     old = input.shape[-rank:]
     wanted = tuple(n if m is None else m for n, m in zip(old, sizes, strict=True))
     if min(wanted) < 0:
-        raise RuntimeFault(
-            "E0304",
+        raise bad_value(
             f"{name}{rank}d: elements of output_size must be greater than or equal to 0 but "
-            f"received {list(wanted)}",
+            f"received {list(wanted)}"
         )
     return wanted
 
