@@ -17,7 +17,7 @@ from gradcli.functions.nn.windows import (
     check_positive,
     check_sizes,
     each,
-    in_each_rank,
+    in_ranks,
     places,
     windows,
 )
@@ -30,10 +30,11 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _convolved(
-    input: Any, weight: Any, bias: Any, stride: Sizes, padding: Any, dilation: Sizes, groups: int,
-    rank: int,
+def _conv(
+    input: Any, weight: Any, bias: Any = None, stride: Sizes = 1, padding: Any = 0,
+    dilation: Sizes = 1, groups: int = 1, *, rank: int,
 ) -> Any:  # fmt: skip
+    """A convolution of ``(N, C, SIZES)`` with ``(O, C/groups, ...)``."""
     single = len(input.shape) == rank + 1
     if single:
         input = _O["unsqueeze"](input, 0)
@@ -105,19 +106,7 @@ def sides_of(padding: Any, kernel: tuple, dilation: tuple, rank: int) -> list[in
     return sides
 
 
-@in_each_rank
-def _conv(rank: int) -> Any:
-    def function(
-        input: Any, weight: Any, bias: Any = None, stride: Sizes = 1, padding: Any = 0,
-        dilation: Sizes = 1, groups: int = 1,
-    ) -> Any:  # fmt: skip
-        """A convolution of ``(N, C, SIZES)`` with ``(O, C/groups, ...)``."""
-        return _convolved(input, weight, bias, stride, padding, dilation, groups, rank)
-
-    return function
-
-
-conv1d, conv2d, conv3d = _conv
+conv1d, conv2d, conv3d = in_ranks(_conv, 1, 2, 3)
 
 
 def _spread(input: Any, stride: tuple) -> Any:
@@ -132,11 +121,12 @@ def _spread(input: Any, stride: tuple) -> Any:
     return input
 
 
-def _transposed(
-    input: Any, weight: Any, bias: Any, stride: Sizes, padding: Sizes, output_padding: Sizes,
-    groups: int, dilation: Sizes, rank: int,
+def _conv_transpose(
+    input: Any, weight: Any, bias: Any = None, stride: Sizes = 1, padding: Sizes = 0,
+    output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1, *, rank: int,
 ) -> Any:  # fmt: skip
-    """The transpose of a convolution: one of the spread input with the kernel turned about."""
+    """The transpose of ``conv1d``: ``weight`` is ``(C, O/groups, ...)``."""
+    # A convolution of the spread input with the kernel turned about.
     single = len(input.shape) == rank + 1
     if single:
         input = _O["unsqueeze"](input, 0)
@@ -162,25 +152,11 @@ def _transposed(
     swapped = _O["reshape"](_O["transpose"](grouped, 1, 2), (-1, shape[0] // groups, *shape[2:]))
     padded = _spread(input, steps)
     padded = pad(padded, sides) if any(sides) else padded
-    made = _convolved(padded, swapped, bias, 1, 0, spread, groups, rank)
+    made = _conv(padded, swapped, bias, 1, 0, spread, groups, rank=rank)
     return _O["squeeze"](made, 0) if single else made
 
 
-@in_each_rank
-def _conv_transpose(rank: int) -> Any:
-    def function(
-        input: Any, weight: Any, bias: Any = None, stride: Sizes = 1, padding: Sizes = 0,
-        output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
-    ) -> Any:  # fmt: skip
-        """The transpose of ``conv1d``: ``weight`` is ``(C, O/groups, ...)``."""
-        return _transposed(
-            input, weight, bias, stride, padding, output_padding, groups, dilation, rank
-        )
-
-    return function
-
-
-conv_transpose1d, conv_transpose2d, conv_transpose3d = _conv_transpose
+conv_transpose1d, conv_transpose2d, conv_transpose3d = in_ranks(_conv_transpose, 1, 2, 3)
 
 
 def unfold(

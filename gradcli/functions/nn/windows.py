@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from inspect import signature
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -89,12 +91,20 @@ def places(
     return Apart(index) if apart else tuple(index), tuple(out)
 
 
-def in_each_rank(make: Callable[[int], Any]) -> tuple[Any, Any, Any]:
-    """What ``make`` gives for 1, 2 and 3 dimensions, under the names and sizes of these."""
-    made = []
-    for rank, sizes in ((1, "L"), (2, "H, W"), (3, "D, H, W")):
-        function = make(rank)
-        function.__name__ = function.__qualname__ = f"{make.__name__.strip('_')}{rank}d"
-        function.__doc__ = function.__doc__.replace("SIZES", sizes).replace("1d", f"{rank}d")
-        made.append(function)
-    return made[0], made[1], made[2]
+_SIZES = {1: "L", 2: "H, W", 3: "D, H, W"}
+
+
+def in_ranks(function: Callable[..., Any], *ranks: int) -> list[Any]:
+    """``function`` with its ``rank`` bound to each of ``ranks``: ``_pool`` as ``pool1d``, ..."""
+    shown, code = signature(function), function.__code__
+    free = [p for p in shown.parameters.values() if p.name != "rank"]
+    made: list[Any] = []
+    for rank in ranks:
+        name = f"{function.__name__.strip('_')}{rank}d"
+        one: Any = FunctionType(code, function.__globals__, name, function.__defaults__)
+        one.__qualname__, one.__kwdefaults__ = name, {"rank": rank}
+        doc = function.__doc__ or ""
+        one.__doc__ = doc.replace("SIZES", _SIZES[rank]).replace("1d", f"{rank}d")
+        one.__signature__ = shown.replace(parameters=free)
+        made.append(one)
+    return made
