@@ -228,23 +228,33 @@ def _edges(inputs: Sequence[Any]) -> list[Node]:
     edges: list[Any] = [edge_of(t) for t in inputs]
     for i, edge in enumerate(edges):
         if edge is None:
-            raise RuntimeFault(
-                "E0404",
-                f"input {i} does not require grad",
-                help="set requires_grad=True before the computation uses it",
-                torch="One of the differentiated Tensors does not require grad",
-            )
+            raise no_graph(i)
     return edges
+
+
+def no_graph(i: int) -> RuntimeFault:
+    """The error of an input ``i`` that is in no graph."""
+    return RuntimeFault(
+        "E0404",
+        f"input {i} does not require grad",
+        help="set requires_grad=True before the computation uses it",
+        torch="One of the differentiated Tensors does not require grad",
+    )
+
+
+def unused(i: int) -> RuntimeFault:
+    """The error of an input ``i`` that nothing was computed from."""
+    return RuntimeFault(
+        "E0406",
+        f"The differentiated Tensor at index {i} appears to not have been used in the "
+        "graph. Set allow_unused=True if this is the desired behavior.",
+    )
 
 
 def _delivered(g: Any, edge: Node, i: int, allow_unused: bool | None) -> Any:
     """One gradient as ``grad`` hands it out; input ``i`` that was not used raises E0406."""
     if g is None and not allow_unused:
-        raise RuntimeFault(
-            "E0406",
-            f"The differentiated Tensor at index {i} appears to not have been used in the "
-            "graph. Set allow_unused=True if this is the desired behavior.",
-        )
+        raise unused(i)
     return g if g is None or isinstance(g, Tensor) else wrap(g, edge.dtype or dtype_of(g))
 
 

@@ -46,6 +46,11 @@ def chosen(size_average: Any, reduce: Any, reduction: str) -> str:
     return "sum" if size_average is False else "mean"
 
 
+def _weighted(loss: Any, weight: Any, reduction: str) -> Any:
+    loss = weight * loss
+    return _O["sum"](loss) / _O["sum"](weight) if reduction == "mean" else reduced(loss, reduction)
+
+
 def mse_loss(
     input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     weight: Any = None,
@@ -58,10 +63,7 @@ def mse_loss(
     check_weights(input, weight)
     if weight is None:
         return reduced(square, reduction, "MseLossBackward0", input, target)
-    loss = weight * square
-    if reduction == "mean":
-        return _O["sum"](loss) / _O["sum"](weight)
-    return reduced(loss, reduction)
+    return _weighted(square, weight, reduction)
 
 
 def l1_loss(
@@ -73,10 +75,7 @@ def l1_loss(
     warn_of_sizes(input, target)
     loss = _O["abs"](input - target)
     check_weights(input, weight)
-    if weight is None:
-        return reduced(loss, reduction)
-    loss = weight * loss
-    return _O["sum"](loss) / _O["sum"](weight) if reduction == "mean" else reduced(loss, reduction)
+    return reduced(loss, reduction) if weight is None else _weighted(loss, weight, reduction)
 
 
 def huber_loss(
@@ -93,8 +92,7 @@ def huber_loss(
     loss = _O["where"](size < delta, small, delta * (size - 0.5 * delta))
     if weight is None:
         return reduced(loss, reduction, "HuberLossBackward0", input, target)
-    loss = weight * loss
-    return _O["sum"](loss) / _O["sum"](weight) if reduction == "mean" else reduced(loss, reduction)
+    return _weighted(loss, weight, reduction)
 
 
 def smooth_l1_loss(
