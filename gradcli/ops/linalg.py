@@ -15,7 +15,7 @@ import numpy as np
 from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import Batch, lined_up, matrices
 from gradcli.ops.decompositions.matrix_errors import not_square, unsolved
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import RuntimeFault, bad_shape
 from gradcli.ops.kinds import general
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS, Operator, is_complex
@@ -385,8 +385,7 @@ detsign = general(
 def _solve(x: Any, y: Any) -> Any:
     a, b = _square("solve", x), np.shape(y)
     if not b or b[-1 if len(b) == 1 else -2] != a[-1]:
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             f"solve needs a right side with {a[-1]} rows, got shape {tuple(b)}",
             operands=((0, f"shape {tuple(a)}"), (1, f"shape {tuple(b)}")),
             torch=_no_side(a, b),

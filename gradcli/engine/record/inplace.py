@@ -28,7 +28,7 @@ from gradcli.engine.tensor.stale_view import cut, place_of
 from gradcli.engine.tensor.storage import Meta
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.engine.undo_log import note_write, undo
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_shape
 from gradcli.ops.indexing import Apart, is_basic, write
 from gradcli.ops.memory_budget import LARGE, budget
 from gradcli.ops.operator import OPERATORS, Operator
@@ -58,8 +58,7 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
     params = {**op.params, **params}
     result = apply(op, (old, *others), params)
     if result.array.shape != target.array.shape:
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             f"output with shape {list(target.array.shape)} doesn't match the broadcast shape "
             f"{list(result.array.shape)}",
             help="an in-place write cannot grow its target; write x = x + y",
@@ -213,8 +212,7 @@ def _fitted(value: Any, dtype: DType) -> Any:
     else:
         fits = dtype.kind != 2 or dtype.itemsize == 8 or not _bounds(dtype)[1] < abs(value) < inf
     if not fits:
-        raise RuntimeFault(
-            "E0309",
+        raise bad_dtype(
             f"value cannot be converted to type {dtype.c_name} without overflow",
             help="write a number that the element type can hold",
         )
