@@ -302,12 +302,17 @@ def _divided_by_pivots(a: Any) -> Any:
     return out
 
 
+def _nothing(x: Any) -> Any:
+    """0 for each matrix, NaN for one that has entries that are not finite."""
+    return sum(x * 0.0, (-2, -1))
+
+
 logdet = general(
     "logdet",
     _logdet,
-    # PyTorch composes it of slogdet and where: NaN is a branch without a slope.
-    lambda g, x, out: _column(_column(where(out == out, g, 0.0))) * _slope_of_log(x),
-    jvp=lambda tx, x, out: where(out == out, sum(_slope_of_log(x) * tx, (-2, -1)), 0.0),
+    # PyTorch composes it of slogdet and where: below 0 NaN is a branch without a slope.
+    lambda g, x, out: _column(_column(where(out == out, g, _nothing(x)))) * _slope_of_log(x),
+    jvp=lambda tx, x, out: where(out == out, sum(_slope_of_log(x) * tx, (-2, -1)), _nothing(x)),
     dtypes="inexact",
     grad_name="WhereBackward0",
     doc="The logarithm of the determinant; NaN where that is negative.",
