@@ -203,7 +203,7 @@ def randint(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}",
             help="write randint(0, 10, (2, 3))",
         )
-    least, most = _limits(target)
+    least, most = dtypes.bounds(target)
     for bound, name in ((low, "from"), (high - 1, "to - 1")):
         if not least <= bound <= most:
             raise RuntimeFault("E0303", f"{name} is out of bounds for {target.c_name}")
@@ -217,14 +217,6 @@ def randint(
     return _made(make, sizes_of((tuple(size),)))
 
 
-def _limits(dtype: DType) -> tuple[float, float]:
-    """The least and the largest finite number of a dtype."""
-    if not dtype.kind:
-        return 0, 1
-    info = np.iinfo(dtype.numpy) if dtype.kind == 1 else np.finfo(dtype.numpy)
-    return info.min, info.max
-
-
 def randperm(
     n: int, *, dtype: Any = None, requires_grad: bool = False, device: Any = None,
     generator: Any = None,
@@ -232,7 +224,7 @@ def randperm(
     """The whole numbers below ``n`` in a random order."""
     target = dtypes.int64 if dtype is None else to_dtype(dtype)
     refuse_kinds("bool complex", "randperm", target)
-    if n > _limits(target)[1]:
+    if n > dtypes.bounds(target)[1]:
         raise RuntimeFault(
             "E0303", f"value cannot be converted to type {target.name}_t without overflow"
         )
@@ -439,7 +431,7 @@ def uniform_(self: Tensor, low: float = 0.0, high: float = 1.0, *, generator: An
     """Write uniform numbers in [low, high)."""
     _numbers("uniform_", low, high)
     if self.dtype.kind > 1:
-        most = _limits(self.dtype)[1]
+        most = dtypes.bounds(self.dtype)[1]
         for bound, name in ((low, "from"), (high, "to")):
             if not abs(bound) <= most:
                 raise bad_value(f"{name} is out of bounds for {self.dtype.c_name}")

@@ -10,13 +10,10 @@ share, goes up, so that a node which saved the old value can tell.
 from __future__ import annotations
 
 import contextlib
-from functools import cache
-from math import inf
 from typing import Any
 
 import numpy as np
 
-from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import current, mode, restore, transformed
 from gradcli.engine.graph.node import AccumulateGrad, keeps_result, more
 from gradcli.engine.graph.view_edges import output_name, refusal
@@ -28,7 +25,7 @@ from gradcli.engine.tensor.stale_view import cut, place_of
 from gradcli.engine.tensor.storage import Meta
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.engine.undo_log import note_write, undo
-from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_shape
+from gradcli.ops.errors import RuntimeFault, bad_shape
 from gradcli.ops.indexing import Apart, is_basic, write
 from gradcli.ops.memory_budget import LARGE, budget
 from gradcli.ops.operator import OPERATORS, Operator
@@ -176,7 +173,7 @@ def put_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
     old = _before_write(target, one_number, index if part else None)
     kind = value.__class__
     if kind is complex or ((kind is float or kind is int) and not 0 <= value < 128):
-        value = _fitted(value, target.dtype)  # every type holds the others
+        value = target.dtype.entry(value)  # every type holds the others
     if not isinstance(value, int | float | bool | complex):
         value = as_input(
             OPERATORS["put"], value if not isinstance(value, list) else np.array(value)
@@ -196,35 +193,6 @@ def overtake(base: Tensor) -> None:
     for view in _views(base) if base.edge is not None else ():
         if view.meta.made is not None:
             cut(view)
-
-
-def _fitted(value: Any, dtype: DType) -> Any:
-    """A number that is written, as ``dtype`` can hold it. Raises RuntimeFault (E0309)."""
-    if value.__class__ is complex:
-        if dtype.is_complex or value.imag:
-            fits = dtype.is_complex
-        else:
-            return _fitted(value.real, dtype)
-    elif dtype.kind == 1:
-        low, high = _bounds(dtype)
-        fits = low <= value <= high or (not low and -high <= value)  # bytes count round
-        value = int(value) % (high + 1) if fits and value < low else value
-    else:
-        fits = dtype.kind != 2 or dtype.itemsize == 8 or not _bounds(dtype)[1] < abs(value) < inf
-    if not fits:
-        raise bad_dtype(
-            f"value cannot be converted to type {dtype.c_name} without overflow",
-            help="write a number that the element type can hold",
-        )
-    return value
-
-
-@cache
-def _bounds(dtype: DType) -> tuple[Any, Any]:
-    """The least and the greatest number of an element type."""
-    if dtype.kind == 1:
-        return int(np.iinfo(dtype.numpy).min), int(np.iinfo(dtype.numpy).max)
-    return float(np.finfo(dtype.numpy).min), float(np.finfo(dtype.numpy).max)
 
 
 def rewrite(target: Tensor) -> Tensor:
