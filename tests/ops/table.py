@@ -556,6 +556,8 @@ REDUCTION = (
     over("sum", f"torch.sum(x, {DIM})", complex=True,
         scalar=({}, {"dim": 0}, {"dim": -1, "keepdim": True})),
     over("mean", f"torch.mean(x, {DIM})", complex=True, scalar=({}, {"dim": 0})),
+    over("centred", f"x - torch.mean(x, {EVERY}, True)", params=(
+        {}, {"dim": 1}, {"dim": (0, 2)}), scalar=({}, {"dim": 0}), complex=True),
     over("prod_others", PARTIAL, (2, 4), ({},), saves=("x",), scalar=(), empty=(((0, 2), {}),),
         apart="0-d has no last dimension", extra=[Case(([[0.0, 2.0, 3.0], [0.0, 0.0, 2.0]],))]),
     over("prod", "torch.prod(x) if dim is None else torch.prod(x, dim, keepdim)", (2, 3), ONE_DIM,

@@ -181,6 +181,7 @@ ELSEWHERE = {
     "lerp_number": "lerp, its weight a symbol too",
     "put": "an assignment to entries, in programs (test_paths)",
     "scatter": "the transpose of getitem", "prod_others": "in the rule of prod",
+    "centred": "in the rules of var and std",
     "gather": "takes an array of numbers", "ungather": "the transpose of gather",
     "recurrence": "in the rules of scans", "cast": "a change of type, in programs",
     "adjugate_along": "in the rule of adjugate", "adjugate_along_two": "in the rule of adjugate",
