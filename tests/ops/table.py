@@ -259,6 +259,7 @@ SPECIAL = (
     )),
     binary("zeta_slope", None, 1.5, 4, second=(0.5, 3), numbers="", saves=("x", "y"),
         extra=[Case((Draw((3,), 1.5, 4), Draw((3,), 0.5, 3)), {"n": 2})]),
+    binary("log_ratio", None, 0.5, 40, second=(0.3, 40), numbers="", saves=("x", "y")),
     binary("gamma_density", None, 0.5, 3, second=(0.3, 3), numbers="", saves=("x", "y", "out")),
     binary("gammainc_slope", None, 0.5, 3, second=(0.3, 3), numbers="", saves=("x", "y"),
         extra=[Case((Draw((3,), 0.5, 3), Draw((3,), 0.3, 3)), {"n": 2})]),

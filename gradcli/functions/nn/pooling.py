@@ -266,10 +266,16 @@ lp_pool1d, lp_pool2d, lp_pool3d = _lp_pool
 
 
 def _lp_pooled(input: Any, p: float, kernel: Any, stride: Any, ceil: bool, rank: int) -> Any:
+    if abs(p) == math.inf:
+        size = _O["abs"](input) if p > 0 else -_O["abs"](input)
+        most = _max_pool(size, kernel, stride, 0, 1, ceil, False, rank)
+        return most if p > 0 else -most
     count = math.prod(each(kernel, rank, "kernel_size"))
-    means = _avg_pool(input**p, kernel, stride, 0, ceil, True, rank)
-    # PyTorch's formula: a negative sum, of an odd norm_type, counts as 0.
-    return (_O["sign"](means) * _O["relu"](_O["abs"](means)) * count) ** (1.0 / p)
+    sums = _avg_pool(input**p, kernel, stride, 0, ceil, True, rank) * count
+    # A sum of 0 has slope 0. By products, not by a choice: the slope at infinity has to stay NaN.
+    none = (sums.detach() == 0).to(sums.dtype)
+    out = (sums * (1 - none) + none) ** (1.0 / p)
+    return out - none if p > 0 else out + none / (1 - none)
 
 
 def _wanted(name: str, input: Any, output_size: Any, rank: int) -> tuple[int, ...]:
