@@ -17,11 +17,12 @@ from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import reshaped
 from gradcli.engine.record.fast_path import FUNCTIONS
 from gradcli.engine.record.multi_output import joined
+from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.einsum import einsum as by_letters
-from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.errors import RuntimeFault, ValueFault, bad_shape
 from gradcli.ops.torch_messages import not_a
 
 
@@ -143,7 +144,11 @@ def broadcast_shapes(*shapes: Any) -> Size:
     try:
         return Size(np.broadcast_shapes(*sizes))
     except ValueError:
-        raise RuntimeFault(
-            "E0301", f"shapes {' and '.join(map(str, sizes))} do not broadcast",
+        raise bad_shape(
+            f"shapes {' and '.join(map(str, sizes))} do not broadcast",
             help="sizes must agree from the right, or be 1",
-        ) from None  # fmt: skip
+        ) from None
+
+
+may_be("joined", cat, stack)
+may_be("wider", torch_max, torch_min)

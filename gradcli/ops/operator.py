@@ -62,6 +62,9 @@ class Operator:
     batching: Callable[..., Any] | None = None
     """How it works on a batch, where that does not follow: see ``batching``."""
     dtypes: str = "float"
+    out: str
+    """Which dtype an ``out=`` may have, the "same" as the result or a "wider" one: see the engine's
+    ``may_be``. Wider where operands meet in a type, by entry."""
     one_dtype: bool = False
     """Two Tensors have to have one element type."""
     refuses: Mapping[str, Any] | Callable[[Sequence[Any], int], str | None] | None = None
@@ -160,6 +163,9 @@ class Operator:
         if "entrywise" not in facts:
             steps = kind == "constant" and "dim" not in self.params
             self.entrywise = kind == "elementwise" or steps
+        if "out" not in facts:
+            meets = self.entrywise and (self.arity > 1 or self.dtypes == "float")
+            self.out = "wider" if meets else "same"
         if formula is None or rules:
             self.read_rules(rules)
         source = formula or compute

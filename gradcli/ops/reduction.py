@@ -14,7 +14,7 @@ from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import Batch, along, vectors
 from gradcli.ops.declaration.node_names import by_dim
 from gradcli.ops.dims import Dims, normal_dim, normal_dims, unreduce
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import bad_value
 from gradcli.ops.exponential import exp
 from gradcli.ops.kinds import general, linear, reduction
 from gradcli.ops.memory_budget import charge_shape
@@ -312,10 +312,10 @@ def _norm(x: Any, p: Any, dim: Dims, keepdim: bool) -> Any:
     if p in (2, "fro", None):
         return _length(size, axes, keepdim)
     if not size.size and p < 0 and not count(size.shape, dim):
-        raise RuntimeFault(
-            "E0304", f"linalg.vector_norm cannot compute the {p} norm on an empty tensor because "
-            "the operation does not have an identity",
-        )  # fmt: skip
+        raise bad_value(
+            f"linalg.vector_norm cannot compute the {p} norm on an empty tensor because the "
+            "operation does not have an identity"
+        )
     if p == 1:
         return np.sum(size, axis=axes, keepdims=keepdim)
     if p == 0:
@@ -459,6 +459,7 @@ logsumexp = reduction(
     _logsumexp,
     lambda x, out, dim: _shares(x, out, dim),
     params=_REDUCE,
+    out="wider",
     doc="log(sum(exp(x))), without overflow.",
     example="logsumexp(x) --x 1,2,3",
     numpy="""def _logsumexp(x, axis, keepdims):

@@ -19,15 +19,16 @@ import numpy as np
 from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import current, mode, restore, transformed
 from gradcli.engine.graph.node import AccumulateGrad, keeps_result, more
-from gradcli.engine.graph.view_edges import Stale, output_name, refusal
+from gradcli.engine.graph.view_edges import output_name, refusal
 from gradcli.engine.record.apply import apply, as_input, record
 from gradcli.engine.record.captures import refuse_captured
 from gradcli.engine.record.composite import called, runs_once
 from gradcli.engine.tensor.conj_view import in_memory
+from gradcli.engine.tensor.stale_view import cut, place_of
 from gradcli.engine.tensor.storage import Meta
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.engine.undo_log import note_write, undo
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_shape
 from gradcli.ops.indexing import Apart, is_basic, write
 from gradcli.ops.memory_budget import LARGE, budget
 from gradcli.ops.operator import OPERATORS, Operator
@@ -57,8 +58,7 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
     params = {**op.params, **params}
     result = apply(op, (old, *others), params)
     if result.array.shape != target.array.shape:
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             f"output with shape {list(target.array.shape)} doesn't match the broadcast shape "
             f"{list(result.array.shape)}",
             help="an in-place write cannot grow its target; write x = x + y",
@@ -195,7 +195,7 @@ def overtake(base: Tensor) -> None:
     """After ``base`` came to be another view of its memory: views that cannot follow end here."""
     for view in _views(base) if base.edge is not None else ():
         if view.meta.made is not None:
-            view.edge = Stale(view)
+            cut(view)
 
 
 def _fitted(value: Any, dtype: DType) -> Any:
@@ -212,8 +212,7 @@ def _fitted(value: Any, dtype: DType) -> Any:
     else:
         fits = dtype.kind != 2 or dtype.itemsize == 8 or not _bounds(dtype)[1] < abs(value) < inf
     if not fits:
-        raise RuntimeFault(
-            "E0309",
+        raise bad_dtype(
             f"value cannot be converted to type {dtype.c_name} without overflow",
             help="write a number that the element type can hold",
         )
@@ -268,7 +267,7 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
             else None,
         )
     if base is not None and target.meta.made is not None and _in_graph(base, target, *others):
-        raise refusal(target.meta.made, output_name(target.edge), "is being modified inplace")
+        raise refusal(target.meta.made, output_name(place_of(target)), "is being modified inplace")
     if base is not None and base.edge is not None and not isinstance(base.own_array(), np.ndarray):
         raise RuntimeFault(
             "E0409",
@@ -444,8 +443,8 @@ def _overtaken(base: Tensor) -> None:
         return
     for view in _views(base):
         if view.meta.made is not None:
-            view.edge = Stale(view)
-        elif view.edge is not None and not view.is_leaf:
+            cut(view)
+        elif view.edge is not None and view.edge.__class__ is not AccumulateGrad:
             _read_again(view, base)
 
 
@@ -512,7 +511,7 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
         base.edge = old.edge
     for view in _views(base):
         if view.meta.made is not None:
-            view.edge = Stale(view)
+            cut(view)
         else:
             _read_again(view, old)
 

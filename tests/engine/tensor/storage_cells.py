@@ -360,3 +360,114 @@ for make in (
         print(make(x).shape, x)
     except RuntimeError as fault:
         print(type(fault).__name__)
+
+# %% which dtypes an out may have, and the tuple that comes back
+x, m = torch.tensor([2.5, 1.5, 3.5]), torch.tensor([[2.0, 1.0], [1.0, 3.0]])
+k, n, long = torch.tensor([True, False, True]), torch.tensor([3, 1, 2]), torch.int64
+
+
+def out_like(call, dtype, at=0):
+    made = call()
+    parts = [made] if isinstance(made, torch.Tensor) else list(made)
+    given = [torch.zeros(p.shape, dtype=p.dtype) for p in parts]
+    given[at] = torch.zeros(parts[at].shape, dtype=dtype)
+    return call(out=given[0] if isinstance(made, torch.Tensor) else tuple(given))
+
+
+DTYPES = (
+    torch.float64,
+    torch.float32,
+    torch.int64,
+    torch.int32,
+    torch.uint8,
+    torch.bool,
+    torch.cfloat,
+)
+for call in (
+    lambda **o: torch.sin(x, **o), lambda **o: torch.add(n, 1, **o), lambda **o: torch.abs(x, **o),
+    lambda **o: torch.floor(x, **o),
+    lambda **o: torch.lt(x, 2, **o),
+    lambda **o: torch.pow(n, 2, **o),
+    lambda **o: torch.square(n, **o), lambda **o: torch.neg(n, **o), lambda **o: torch.all(k, **o),
+    lambda **o: torch.logical_not(k, **o), lambda **o: torch.heaviside(x, x, **o),
+    lambda **o: torch.clamp(x, x, x, **o), lambda **o: torch.bitwise_and(n, 1, **o),
+    lambda **o: torch.sum(x, 0, **o),
+    lambda **o: torch.prod(n, 0, **o),
+    lambda **o: torch.mean(x, 0, **o),
+    lambda **o: torch.cumsum(x, 0, **o), lambda **o: torch.cumprod(n, 0, **o),
+    lambda **o: torch.sum(x, 0, dtype=long, **o), lambda **o: torch.cumsum(x, 0, dtype=long, **o),
+    lambda **o: torch.nansum(n, 0, **o), lambda **o: torch.norm(x, 2, 0, **o),
+    lambda **o: torch.softmax(x, 0, **o), lambda **o: torch.logsumexp(x, 0, **o),
+    lambda **o: torch.logcumsumexp(x, 0, **o), lambda **o: torch.amax(x, 0, **o),
+    lambda **o: torch.argmax(x, 0, **o), lambda **o: torch.quantile(x, 0.5, **o),
+    lambda **o: torch.gather(x, 0, n - 1, **o), lambda **o: torch.index_select(x, 0, n - 1, **o),
+    lambda **o: torch.take(x, n - 1, **o), lambda **o: torch.masked_select(x, k, **o),
+    lambda **o: torch.where(k, x, x, **o), lambda **o: torch.nonzero(k, **o),
+    lambda **o: torch.cat([x, x], **o), lambda **o: torch.stack([n, n], **o),
+    lambda **o: torch.matmul(m, m, **o), lambda **o: torch.mm(m, m, **o),
+    lambda **o: torch.outer(x, x, **o),
+    lambda **o: torch.tril(m, **o),
+    lambda **o: torch.histc(x, **o),
+    lambda **o: torch.searchsorted(x, x, **o), lambda **o: torch.isin(n, n, **o),
+    lambda **o: torch.linalg.inv(m, **o), lambda **o: torch.linalg.pinv(m, **o),
+    lambda **o: torch.linalg.vector_norm(x, **o), lambda **o: torch.fft.fft(x, **o),
+    lambda **o: torch.fft.irfft(x, **o), lambda **o: torch.special.polygamma(1, x, **o),
+):  # fmt: skip
+    told = []
+    for dtype in DTYPES:
+        try:
+            told.append(out_like(call, dtype).tolist() != [])
+        except (RuntimeError, TypeError) as fault:
+            told.append(type(fault).__name__[:3])
+    print(told)
+for call in (
+    lambda **o: torch.sort(x, **o),
+    lambda **o: torch.max(m, 1, **o),
+    lambda **o: torch.topk(x, 2, **o),
+    lambda **o: torch.kthvalue(n, 2, **o), lambda **o: torch.median(x, 0, **o),
+    lambda **o: torch.mode(n, **o),
+    lambda **o: torch.cummax(x, 0, **o),
+    lambda **o: torch.frexp(x, **o),
+    lambda **o: torch.aminmax(x, **o), lambda **o: torch.linalg.inv_ex(m, **o),
+    lambda **o: torch.linalg.eigh(m, **o), lambda **o: torch.linalg.slogdet(m, **o),
+):  # fmt: skip
+    told = []
+    for at, dtype in ((0, torch.float64), (0, torch.int64), (1, torch.int64), (1, torch.float32)):
+        try:
+            made = out_like(call, dtype, at)
+            names = "values", "max", "exponent", "info", "sign", "eigenvalues"
+            told.append([name for name in names if hasattr(made, name)])
+        except RuntimeError as fault:
+            told.append(type(fault).__name__[:3])
+    print(told)
+
+# %% an out of another shape takes the result's, in its own memory where that has room
+import warnings
+
+x, m = torch.tensor([2.5, 1.5, 3.5]), torch.tensor([[2.0, 1.0], [1.0, 3.0]])
+k, n = torch.tensor([True, False, True]), torch.tensor([3, 1, 2])
+for base, part in (
+    (torch.zeros(2, 3), lambda b: b.narrow(1, 1, 2)), (torch.zeros(3, 4), lambda b: b[1]),
+    (torch.zeros(4, 3), lambda b: b[:, 1]), (torch.zeros(8), lambda b: b[::2]),
+    (torch.zeros(9),
+    lambda b: b[2:5]), (torch.zeros(6),
+    lambda b: b), (torch.zeros(0),
+    lambda b: b),
+    (torch.tensor(0.0), lambda b: b), (torch.zeros(3, 4), lambda b: b.t()),
+):  # fmt: skip
+    for write in (
+        lambda o: torch.add(torch.arange(4.0), 1, out=o), lambda o: torch.eye(2, out=o),
+        lambda o: torch.masked_select(torch.arange(3.0), k, out=o),
+        lambda o: torch.sum(m, 0, out=o),
+        lambda o: torch.take(x, n - 1, out=o), lambda o: torch.sum(m, (0, 1), out=o),
+        lambda o: torch.cat([x[1:], x[1:]], out=o), lambda o: torch.sort(x, out=(o, torch.empty(0).long())),
+    ):  # fmt: skip
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            b = base.clone()
+            o = part(b)
+            try:
+                write(o)
+                print(o.tolist(), o.stride(), b.tolist())
+            except RuntimeError as fault:
+                print(type(fault).__name__)
