@@ -187,7 +187,7 @@ def _fill(self: Tensor, value: Any) -> Tensor:
             help="copy_() writes several values",
         )
     set_item(self, Ellipsis, value, True)
-    return written(self, "FillBackward2")
+    return written(self, f"FillBackward{3 if isinstance(value, Plain) else 2}")
 
 
 def _copy(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
@@ -221,7 +221,7 @@ def _masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
             help="masked_scatter_() writes several values",
         )
     set_item(self, plain_index(mask.expand(self.shape)), value)
-    return written(self, "MaskedFillBackward0")
+    return written(self, f"MaskedFillBackward{int(isinstance(value, Plain))}")
 
 
 def _addcdiv(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:

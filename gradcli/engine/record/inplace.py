@@ -16,6 +16,7 @@ import numpy as np
 
 from gradcli.engine.grad_mode import current, mode, restore, transformed
 from gradcli.engine.graph.node import AccumulateGrad, keeps_result, more
+from gradcli.engine.graph.torch_names import shown_name
 from gradcli.engine.graph.view_edges import output_name, refusal
 from gradcli.engine.record.apply import apply, as_input, record
 from gradcli.engine.record.captures import refuse_captured
@@ -74,7 +75,7 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
     if any(value is old for value in saved):
         _keep_apart(old)
     if result.dtype is not target.dtype:
-        name = None if result.edge is None else result.edge.name()
+        name = None if result.edge is None else shown_name(result.edge)
         result = result.to(target.dtype)
         if result.edge is not None:
             more(result.edge).params["called"] = name
@@ -469,6 +470,8 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
             places = {"index": places_in(target, whole), "onward": onward}
             found = whole._alias()
             record(OPERATORS["put"], [whole, written], places, found)
+            if found.edge is not None:
+                more(found.edge).params["written"] = True
             old = found if whole is before else _reshaped(found, ())
         else:
             _put_parts(before, written, old)
