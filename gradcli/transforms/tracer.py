@@ -45,6 +45,7 @@ from gradcli.ops.errors import RuntimeFault, UnwrittenFault, bad_shape
 from gradcli.ops.indexing import is_basic
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS, Operator
+from gradcli.ops.torch_messages import no_cast, no_room
 
 # ---- Towers: a Tensor at the bottom, batches and tangents of enclosing transforms around it ------
 
@@ -127,20 +128,9 @@ def become(target: Any, result: Any) -> Any:
         refuse_captured(target)
     result = as_value(result)
     if tuple(result.shape) != tuple(target.shape):
-        raise bad_shape(
-            f"output with shape {list(target.shape)} doesn't match the broadcast shape "
-            f"{list(result.shape)}",
-            help="an in-place write cannot grow its target; write x = x + y",
-        )
+        raise no_room(target.shape, result.shape)
     if result.dtype.kind > target.dtype.kind:
-        raise RuntimeFault(
-            "E0309",
-            f"result type {result.dtype.name} can't be cast to the desired output type "
-            f"{target.dtype.name}",
-            help="make the target a float tensor first",
-            torch=f"result type {result.dtype.scalar_name} can't be cast to the desired output "
-            f"type {target.dtype.scalar_name}",
-        )
+        raise no_cast(result.dtype, target.dtype, "make the target a float tensor first")
     store(target, result.to(target.dtype))
     return target
 
