@@ -265,7 +265,8 @@ class Dual(Layer):
         return self.primal.grad if self.__gradcli_rank__ in running.dual else None
 
     def _require(self, requires_grad: bool) -> Any:
-        (self.primal if self.__gradcli_rank__ in running.dual else super())._require(requires_grad)
+        tensor: Any = self.primal if self.__gradcli_rank__ in running.dual else super()
+        tensor._require(requires_grad)
         return self
 
     def detach_(self) -> Any:
