@@ -439,18 +439,6 @@ class Operand(Conversions):
             return lambda *args, **params: become(self, function(snapshot(self), *args, **params))
         return lambda *args, **params: function(self, *args, **params)
 
-    def __neg__(self) -> Any:
-        return OPERATORS["neg"](self)
-
-    def __pos__(self) -> Any:
-        return self
-
-    def __abs__(self) -> Any:
-        return OPERATORS["abs"](self)
-
-    def __invert__(self) -> Any:
-        return OPERATORS["logical_not"](self)
-
     __hash__ = object.__hash__
 
 
@@ -657,10 +645,9 @@ for _sign, _op in by_sign().items():
 
 for _method in sampling.METHODS:
     setattr(Operand, _method.__name__, _method)
-for _word in ("and", "or", "xor", "lshift", "rshift"):  # of truths, and of bits
-    for _name in (f"__{_word}__", f"__r{_word}__", f"__i{_word}__"):
-        setattr(Layer, _name, METHODS[_name])
-Layer.__invert__ = METHODS["__invert__"]  # type: ignore[method-assign]
+_WORDS = ("and", "or", "xor", "lshift", "rshift")  # of truths, and of bits
+for _name in ("__invert__", *(f"__{side}{w}__" for w in _WORDS for side in ("", "r", "i"))):
+    setattr(Layer, _name, METHODS[_name])
 
 
 def as_value(value: Any) -> Any:
