@@ -15,6 +15,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.record.apply import flipped_view, note_view
 from gradcli.engine.record.composite import called, multiple
+from gradcli.engine.record.dtype_checks import alpha_for, factor_for
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import into, may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
@@ -28,8 +29,8 @@ def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
     """``input + alpha * other``."""
     if out is not None:
         return into(out, add, (input, other), {"alpha": alpha})
-    if alpha.__class__ is not int:
-        refuse_derivative("add", alpha=alpha)
+    if alpha.__class__ is not int or alpha != 1:
+        alpha = alpha_for("add", alpha, input, other)
     return O["add"](input, other) if alpha == 1 else O["add_scaled"](input, other, alpha)
 
 
@@ -37,8 +38,8 @@ def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
     """``input - alpha * other``."""
     if out is not None:
         return into(out, sub, (input, other), {"alpha": alpha})
-    if alpha.__class__ is not int:
-        refuse_derivative("sub", alpha=alpha)
+    if alpha.__class__ is not int or alpha != 1:
+        alpha = alpha_for("sub", alpha, input, other)
     if alpha == 1:
         return O["sub"](input, other)
     return called(O["add_scaled"](input, other, -alpha), "SubBackward0")
@@ -87,6 +88,7 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
             "E0309", "addcdiv divides floats", help="write tensor1.float()",
             torch="Integer division with addcdiv is no longer supported",
         )  # fmt: skip
+    value = factor_for(value, tensor1)
     first = tensor1 if value == 1 else value * tensor1
     return called(input + first / tensor2, "AddcdivBackward0", input, tensor1, tensor2)
 

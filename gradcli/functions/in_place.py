@@ -15,6 +15,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.grad_mode import enable_grad, no_grad
 from gradcli.engine.record.apply import flipped_view
 from gradcli.engine.record.composite import called
+from gradcli.engine.record.dtype_checks import alpha_for
 from gradcli.engine.record.inplace import (
     check_writable,
     edge_before_write,
@@ -29,7 +30,7 @@ from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions.index import found
 from gradcli.functions.subscripts import plain_index, written
 from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault, bad_dtype, bad_shape
-from gradcli.ops.operator import OPERATORS, Operator, is_number, refuse_derivative
+from gradcli.ops.operator import OPERATORS, Operator, is_number
 from gradcli.ops.torch_messages import no_cast, no_room
 
 
@@ -154,8 +155,8 @@ def _with_alpha(name: str) -> Callable:
 
     def method(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
         overlap(self, other)
-        if alpha.__class__ is not int:
-            refuse_derivative(f"{name}_", alpha=alpha)
+        if alpha.__class__ is not int or alpha != 1:
+            alpha = alpha_for(name, alpha, self, other)
         if alpha == 1:
             return write_result(self, op, other)
         write_result(self, scaled, other, alpha=alpha if name == "add" else -alpha)
@@ -232,9 +233,22 @@ def _div(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tenso
     return by_mode(self, other, rounding_mode=rounding_mode)
 
 
+def _float_power(self: Tensor, exponent: Any) -> Tensor:
+    wide = any(v.__class__ is complex or getattr(v, "is_complex", bool)() for v in (self, exponent))
+    needed = dtypes.complex128 if wide else dtypes.float64
+    if self.dtype is not needed:
+        raise bad_dtype(
+            f"the base given to float_power_ has dtype {self.dtype.scalar_name} but the "
+            f"operation's result requires dtype {needed.scalar_name}"
+        )
+    by_power: Callable[..., Tensor] = rewritten(found("arithmetic.float_power"))
+    return by_power(self, exponent)
+
+
 METHODS: dict[str, Callable] = {
     "add_": _with_alpha("add"), "sub_": _with_alpha("sub"), "subtract_": _with_alpha("sub"),
     "div_": _div, "divide_": _div, "true_divide_": _div, "addcdiv_": _addcdiv, "lerp_": _lerp,
+    "float_power_": _float_power,
     "zero_": _zero, "fill_": _fill, "copy_": _copy, "masked_fill_": _masked_fill,
 }  # fmt: skip
 """Writes of which none is what the function of the name gives, written."""

@@ -17,7 +17,7 @@ from gradcli.engine.record.composite import (
     is_batch,
     of_numbers_too,
 )
-from gradcli.engine.record.dtype_checks import same_dtype
+from gradcli.engine.record.dtype_checks import factor_for, same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions.segments import joined
@@ -363,6 +363,7 @@ def _places(input: Any, dim: int, index: Any, src: Any) -> tuple:
 @of_numbers_too
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
     """``input`` with slices of ``source`` added where ``index`` names along a dimension."""
+    alpha = factor_for(alpha, source)
     if is_batch(index):
         source = _lined(source if alpha == 1 else alpha * source)
         return scatter_add(input, dim, _spread(index, dim, source.shape), source)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.record.composite import called, of_its_own
+from gradcli.engine.record.dtype_checks import factor_for
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_shape, bad_value
 from gradcli.ops.operator import OPERATORS as O
@@ -103,6 +104,7 @@ def _mixed(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
             f"{product.dtype.scalar_name}",
             help="write input.to(mat2.dtype)",
         )
+    beta, alpha = factor_for(beta, input), factor_for(alpha, input)
     product = product if alpha == 1 else alpha * product
     if beta == 0:  # NaN in the input does not count
         return product + O["zeros_like"](input)

@@ -12,7 +12,7 @@ import numpy as np
 from gradcli.engine.dtypes import bool_, uint8
 from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.composite import called, is_batch, of_its_own
-from gradcli.engine.record.dtype_checks import one_type, same_dtype
+from gradcli.engine.record.dtype_checks import alpha_for, factor_for, one_type, same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain
@@ -205,6 +205,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
 
 def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """``beta * input + alpha * outer(vec1, vec2)``."""
+    alpha, beta = alpha_for("addr", alpha, vec1, vec2), alpha_for("addr", beta, input, vec1)
     return called(
         _scaled(input, beta) + _scaled(O["outer"](vec1, vec2), alpha),
         "AddrBackward0",
@@ -224,6 +225,7 @@ def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 
 
 def _scaled(value: Any, factor: Any) -> Any:
     refuse_derivative("addr", beta=factor)
+    factor = factor_for(factor, value)
     if factor == 0:  # NaN does not count
         return O["zeros_like"](value)
     return value if factor == 1 else factor * value

@@ -87,9 +87,19 @@ add_scaled = linear(
 )
 
 
+def _addcmul(x: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
+    if value == 1:
+        return x + tensor1 * tensor2
+    if value.__class__ is float and all(
+        getattr(getattr(v, "dtype", None), "kind", "") in ("i", "u") for v in (x, tensor1, tensor2)
+    ):
+        value = int(value)  # as PyTorch does: the result stays whole
+    return x + value * tensor1 * tensor2
+
+
 addcmul = elementwise(
     "addcmul",
-    lambda x, tensor1, tensor2, value: x + (tensor1 if value == 1 else value * tensor1) * tensor2,
+    _addcmul,
     lambda t: t,
     lambda t, tensor2, value: t * (tensor2 if value == 1 else tensor2 * value),
     lambda t, tensor1, value: t * (tensor1 if value == 1 else tensor1 * value),

@@ -305,7 +305,7 @@ def _norm_slope(x: Any, out: Any, p: Any, dim: Dims) -> Any:
         most = where(abs(x) == out, 1.0, zeros_like(x))
         return unit(x) * most / sum(most, dim, True)
     size = abs(x)
-    flat = (size == 0) | (out == 0)
+    flat = ((size == 0) & (out == out)) | (out == 0)  # NaN beside 0 is NaN for both
     return where(flat, 0.0, unit(x) * (where(flat, 1.0, size) / safe) ** (p - 1))
 
 

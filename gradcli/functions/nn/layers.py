@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.dtypes import float16, float32
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.composite import called
@@ -107,6 +108,7 @@ def rms_norm(
     input: Any, normalized_shape: Sequence[int], weight: Any = None, eps: float | None = None
 ) -> Any:
     """``input`` over the root of the mean of its squares over the last dimensions."""
+    refuse_kinds("bool int", "rms_norm", input.dtype)
     dims = tuple(range(-len(_last(input, normalized_shape)), 0))
     eps = float(np.finfo(input.dtype.numpy).eps) if eps is None else eps
     own = input.to(float32) if input.dtype is float16 else input  # the squares are no halves
