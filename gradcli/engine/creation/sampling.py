@@ -139,31 +139,24 @@ def normal(
     has one.
     """
     _refuse_same(mean, std)
-    for given in (mean, std):
-        if isinstance(given, Tensor):
-            refuse_kinds("bool int", "normal_kernel_cpu", given.dtype)
+    given = [v for v in (mean, std) if isinstance(v, Tensor)]
+    for value in given:
+        refuse_kinds("bool int", "normal_kernel_cpu", value.dtype)
     if isinstance(std, Tensor) and (bottom(std.detach()) < 0).any():
         raise bad_value("normal expects all elements of std >= 0.0")
     if not isinstance(std, Tensor) and std < 0:
         raise bad_value(f"normal expects std >= 0.0, but found std {std}")
-    if isinstance(mean, Tensor) or isinstance(std, Tensor):
-        both = (mean + std).to((mean if isinstance(mean, Tensor) else std).dtype)
+    if given:
+        both = (mean + std).to(given[0].dtype)
         with no_grad():
             unit = randn(tuple(both.shape), dtype=both.dtype, device=device, generator=generator)
             out = (unit * std + mean).to(both.dtype)
-        form = 1 + isinstance(std, Tensor) + (isinstance(mean, Tensor) and isinstance(std, Tensor))
+        form = 1 + isinstance(std, Tensor) + (len(given) == 2)
         out = _from(both, out, f"NormalBackward{form}")
     else:
         target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
-        out = drawn(
-            "normal",
-            sizes_of(((),) if size is None else (size,)),
-            target,
-            generator,
-            mean,
-            std,
-            device=device,
-        )
+        shape = sizes_of(((),) if size is None else (size,))
+        out = drawn("normal", shape, target, generator, mean, std, device=device)
     return requiring(out, True) if requires_grad else out
 
 

@@ -30,6 +30,7 @@ from gradcli.ops.errors import RuntimeFault, bad_shape
 from gradcli.ops.indexing import Apart, is_basic, write
 from gradcli.ops.memory_budget import LARGE, budget
 from gradcli.ops.operator import OPERATORS, Operator
+from gradcli.ops.torch_messages import no_cast, no_room
 
 ARGUMENT = "argument"
 """``Meta.made`` of what a transform differentiates by, where that is no leaf of the graph."""
@@ -56,21 +57,11 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
     params = {**op.params, **params}
     result = apply(op, (old, *others), params)
     if result.array.shape != target.array.shape:
-        raise bad_shape(
-            f"output with shape {list(target.array.shape)} doesn't match the broadcast shape "
-            f"{list(result.array.shape)}",
-            help="an in-place write cannot grow its target; write x = x + y",
-            operands=((0, f"shape {target.array.shape}"),),
-        )
+        room = target.array.shape
+        raise no_room(room, result.array.shape, operands=((0, f"shape {room}"),))
     if result.dtype.kind > target.dtype.kind:
-        raise RuntimeFault(
-            "E0309",
-            f"result type {result.dtype.name} can't be cast to the desired output type "
-            f"{target.dtype.name}",
-            help="write x = x * y, or make x a float tensor first",
-            torch=f"result type {result.dtype.scalar_name} can't be cast to the desired output "
-            f"type {target.dtype.scalar_name}",
-        )
+        cure = "write x = x * y, or make x a float tensor first"
+        raise no_cast(result.dtype, target.dtype, cure)
     saved = () if mode.saving or result.edge is None else result.edge.saved or ()
     if any(value is old for value in saved):
         _keep_apart(old)
