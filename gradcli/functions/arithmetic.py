@@ -18,7 +18,7 @@ from gradcli.engine.record.composite import called, multiple
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import into, may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
-from gradcli.ops.errors import RuntimeFault, UnwrittenFault
+from gradcli.ops.errors import RuntimeFault, UnwrittenFault, bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import differentiated, is_complex, is_number, refuse_derivative
 from gradcli.ops.torch_messages import NO_DERIVATIVE, not_a
@@ -60,7 +60,7 @@ def factor(name: str, value: Any, *operands: Any) -> Any:
     elif not kind:
         said = f"Boolean {name} only supported for Boolean results."
     if (kind > met and kind > 1) or kind == 0 < met:
-        raise RuntimeFault("E0309", said, help=f"give {name} in the type of the tensors")
+        raise bad_dtype(said, help=f"give {name} in the type of the tensors")
     return value if met else bool(value)
 
 
@@ -79,10 +79,9 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
     if rounding_mode == "floor":
         return called(O["floor_divide"](input, other), "DivBackward2", *both)
     if rounding_mode != "trunc":
-        raise RuntimeFault(
-            "E0304",
+        raise bad_value(
             "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
-            f"{rounding_mode!r}",
+            f"{rounding_mode!r}"
         )
     if _whole(input) and _whole(other):
         return O["floor_divide"](input - O["fmod"](input, other), other)
@@ -185,7 +184,7 @@ def round(input: Any, *, decimals: int | None = None) -> Any:
 
 def _real_only(name: str, input: Any) -> None:
     if is_complex(input):
-        raise RuntimeFault("E0309", f"{name} is not supported for complex tensors.")
+        raise bad_dtype(f"{name} is not supported for complex tensors.")
 
 
 def deg2rad(input: Any) -> Any:
@@ -237,14 +236,14 @@ def polygamma(n: int, input: Any) -> Any:
     if differentiated(n):
         raise not_a("int", "polygamma", "n", 1, n, NO_DERIVATIVE)
     if n < 0:
-        raise RuntimeFault("E0304", "polygamma(n, x) does not support negative n.")
+        raise bad_value("polygamma(n, x) does not support negative n.")
     return O["polygamma"](input, int(n))
 
 
 def mvlgamma(input: Any, p: int) -> Any:
     """The logarithm of the Gamma function of ``p`` dimensions. Raises RuntimeFault (E0304)."""
     if p < 1:
-        raise RuntimeFault("E0304", "p has to be greater than or equal to 1")
+        raise bad_value("p has to be greater than or equal to 1")
     charge_shape((p, 400, max(1, input.numel())), 1)
     total = sum(O["lgamma"](input - 0.5 * j) for j in range(p))
     return total + 0.25 * p * (p - 1) * float(np.log(np.pi))
@@ -272,22 +271,17 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> 
     product of matrices loses the digits of small ones.
     """
     if p < 0:
-        raise RuntimeFault("E0304", "cdist only supports non-negative p values")
+        raise bad_value("cdist only supports non-negative p values")
     for i, x in enumerate((x1, x2), 1):
         if len(x.shape) < 2:
-            raise RuntimeFault(
-                "E0301", f"cdist only supports at least 2D tensors, X{i} got: {len(x.shape)}D"
-            )
+            raise bad_shape(f"cdist only supports at least 2D tensors, X{i} got: {len(x.shape)}D")
         if is_complex(x):
-            raise RuntimeFault(
-                "E0309",
-                f"cdist only supports floating-point dtypes, X{i} got: {x.dtype.scalar_name}",
+            raise bad_dtype(
+                f"cdist only supports floating-point dtypes, X{i} got: {x.dtype.scalar_name}"
             )
     if x1.shape[-1] != x2.shape[-1]:
-        raise RuntimeFault(
-            "E0301",
-            "X1 and X2 must have the same number of columns. "
-            f"X1: {x1.shape[-1]} X2: {x2.shape[-1]}",
+        raise bad_shape(
+            f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
         )
     gaps = O["unsqueeze"](x1, -2) - O["unsqueeze"](x2, -3)
     return called(O["norm"](gaps, p, -1), "CdistBackward0", x1, x2)
@@ -315,8 +309,7 @@ def polar(abs: Any, angle: Any) -> Any:
             + " and ".join(names),
         )
     if abs.dtype is not angle.dtype:
-        raise RuntimeFault(
-            "E0309",
+        raise bad_dtype(
             f"Expected object of scalar type {names[0]} but got scalar type {names[1]} for second "
             "argument",
             help="write angle.to(abs.dtype)",
@@ -383,11 +376,10 @@ def view_as_real(input: Any) -> Any:
     if getattr(input, "__gradcli_rank__", 0) > 1:  # stands for a tensor in a transform
         return input.viewed(view_as_real)
     if is_conj(input):
-        raise RuntimeFault(
-            "E0309",
+        raise bad_dtype(
             "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate "
             "tensor so you can view it as real, use self.resolve_conj(); however, be warned that "
-            "the resulting tensor will NOT alias the original.",
+            "the resulting tensor will NOT alias the original."
         )
     out = called(O["stack"](input.real, input.imag, dim=-1), "ViewAsRealBackward0", input)
     if isinstance(input, Plain):

@@ -10,7 +10,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.record.composite import by_element
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
-from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
+from gradcli.ops.errors import TypeFault, UnwrittenFault, bad_shape
 from gradcli.ops.operator import OPERATORS as O
 from gradcli.ops.torch_messages import not_a, sizes_differ
 
@@ -37,8 +37,7 @@ def _bits(ufunc: Any, name: str, sign: str, logic: str = "") -> Any:
             np.broadcast_shapes(*(np.shape(p) for p in pair))
         except ValueError:
             shapes = [np.shape(p) for p in pair]
-            raise RuntimeFault(
-                "E0301",
+            raise bad_shape(
                 f"{name}: shapes {' and '.join(map(str, shapes))} do not broadcast",
                 torch=sizes_differ(*shapes),
             ) from None

@@ -29,7 +29,7 @@ from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions.arithmetic import factor
 from gradcli.functions.index import found
 from gradcli.functions.subscripts import plain_index, written
-from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
+from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault, bad_dtype, bad_shape
 from gradcli.ops.operator import OPERATORS, Operator, is_number
 
 
@@ -114,8 +114,7 @@ def _no_room(target: Tensor, others: tuple) -> RuntimeFault | None:
     tensors = [v for v in others if isinstance(v, Plain)]
     shape = np.broadcast_shapes(target.array.shape, *(t.array.shape for t in tensors))
     if shape != target.array.shape:
-        return RuntimeFault(
-            "E0301",
+        return bad_shape(
             f"output with shape {list(target.array.shape)} doesn't match the broadcast shape "
             f"{list(shape)}",
             help="an in-place write cannot grow its target",
@@ -182,8 +181,7 @@ def _zero(self: Tensor) -> Tensor:
 
 def _fill(self: Tensor, value: Any) -> Tensor:
     if getattr(value, "ndim", 0):
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} "
             "dimensions.",
             help="copy_() writes several values",
@@ -197,8 +195,7 @@ def _copy(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         return rewrite(self)  # one place in memory may not be written twice, but this changes none
     overlap(self, flipped_view(src) if getattr(src, "_flips", False) else src)
     if isinstance(src, Plain) and src.array.ndim > self.array.ndim:
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             f"output with shape {list(self.shape)} doesn't match the broadcast shape "
             f"{list(src.shape)}",
             help="an in-place write cannot grow its target",
@@ -212,15 +209,13 @@ def _masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
         set_item(self, Ellipsis, self.masked_fill(mask, value))
         return self
     if mask.dtype is not dtypes.bool_:
-        raise RuntimeFault(
-            "E0309",
+        raise bad_dtype(
             "masked_fill_ only supports boolean masks, but got mask with dtype "
             f"{mask.dtype.c_name}",
             help="write mask.bool()",
         )
     if getattr(value, "ndim", 0):
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
             f"{value.ndim} dimension(s).",
             help="masked_scatter_() writes several values",

@@ -22,7 +22,7 @@ from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.einsum import einsum as by_letters
-from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.errors import RuntimeFault, ValueFault, bad_shape
 from gradcli.ops.torch_messages import not_a
 
 
@@ -144,10 +144,10 @@ def broadcast_shapes(*shapes: Any) -> Size:
     try:
         return Size(np.broadcast_shapes(*sizes))
     except ValueError:
-        raise RuntimeFault(
-            "E0301", f"shapes {' and '.join(map(str, sizes))} do not broadcast",
+        raise bad_shape(
+            f"shapes {' and '.join(map(str, sizes))} do not broadcast",
             help="sizes must agree from the right, or be 1",
-        ) from None  # fmt: skip
+        ) from None
 
 
 may_be("joined", cat, stack)

@@ -21,7 +21,7 @@ from gradcli.functions.products import bmm, mixed
 from gradcli.functions.reshaping import at_least, movedim, tensor_split
 from gradcli.functions.subscripts import byte_mask
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import IndexFault, RuntimeFault
+from gradcli.ops.errors import IndexFault, RuntimeFault, bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.torch_messages import not_a
 
@@ -80,8 +80,7 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
 def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     """``input`` with the entries of ``source``, in order, where ``mask`` holds."""
     if mask.dtype is not bool_:
-        raise RuntimeFault(
-            "E0309",
+        raise bad_dtype(
             "masked_scatter_ only supports boolean masks, but got mask with dtype "
             f"{mask.dtype.scalar_name}",
             help="write mask.bool()",
@@ -98,10 +97,10 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     input = input if tuple(input.shape) == shape else O["expand"](input, shape)
     count = int(mask.sum())
     if source.numel() < count:
-        raise RuntimeFault(
-            "E0301", f"masked_scatter: the mask wants {count} entries, source has {source.numel()}",
+        raise bad_shape(
+            f"masked_scatter: the mask wants {count} entries, source has {source.numel()}",
             torch="Number of elements of source < number of ones in mask",
-        )  # fmt: skip
+        )
     values = O["getitem"](O["reshape"](source, (-1,)), slice(0, count))
     return called(O["put"](input, values, mask), "MaskedScatterBackward0")
 
@@ -162,10 +161,10 @@ def diag(input: Any, diagonal: int = 0) -> Any:
     if rank == 1:
         return diag_embed(input, diagonal)
     if rank != 2:
-        raise RuntimeFault(
-            "E0301", f"diag(): Supports 1D or 2D tensors. Got {rank}D",
+        raise bad_shape(
+            f"diag(): Supports 1D or 2D tensors. Got {rank}D",
             help="diag_embed makes matrices of the last dimension",
-        )  # fmt: skip
+        )
     return called(O["clone"](_main(input, diagonal)), "DiagonalBackward0_copy", input)
 
 
@@ -197,7 +196,7 @@ def diagflat(input: Any, offset: int = 0) -> Any:
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     """Powers of a vector's entries, a row for each. Raises RuntimeFault (E0301) for others."""
     if len(x.shape) != 1:
-        raise RuntimeFault("E0301", "x must be a one-dimensional tensor.")
+        raise bad_shape("x must be a one-dimensional tensor.")
     count = x.shape[0] if N is None else N
     powers = range(count) if increasing else range(count - 1, -1, -1)
     charge_shape((x.shape[0], count))
@@ -248,15 +247,15 @@ def _split(name: str, input: Any, parts: Any, dim: int) -> tuple:
     least = {"hsplit": 1, "vsplit": 2, "dsplit": 3}[name]
     whole = isinstance(parts, int) or all(isinstance(p, int) for p in parts)
     if whole and len(input.shape) < least:
-        raise RuntimeFault(
-            "E0301", f"torch.{name} requires a tensor with at least {least} dimension, but got a "
-            f"tensor with {len(input.shape)} dimensions!",
-        )  # fmt: skip
+        raise bad_shape(
+            f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor "
+            f"with {len(input.shape)} dimensions!"
+        )
     if isinstance(parts, int) and (parts < 1 or input.shape[dim] % parts):
-        raise RuntimeFault(
-            "E0304", f"torch.{name} attempted to split along dimension {dim}, but the size of the "
-            f"dimension {input.shape[dim]} is not divisible by the split_size {parts}!",
-        )  # fmt: skip
+        raise bad_value(
+            f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension "
+            f"{input.shape[dim]} is not divisible by the split_size {parts}!"
+        )
     return tensor_split(input, parts, dim)
 
 
@@ -287,14 +286,14 @@ def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
             f"{size}" if step > 0 else f"step is {step} but must be > 0",
         )  # fmt: skip
     if size < 0:
-        raise RuntimeFault("E0304", f"size is {size} but must be >= 0")
+        raise bad_value(f"size is {size} but must be >= 0")
     return O["unfold"](input, dimension, size, step)
 
 
 def view_as_complex(input: Any) -> Any:
     """Complex numbers of two parts along the last dimension."""
     if input.shape[-1:] != (2,):
-        raise RuntimeFault("E0301", "Tensor must have a last dimension of size 2")
+        raise bad_shape("Tensor must have a last dimension of size 2")
     if getattr(input, "__gradcli_rank__", 0) > 1:  # stands for a tensor in a transform
         return input.viewed(view_as_complex)
     parts = [O["getitem"](input, (Ellipsis, i)) for i in (0, 1)]
@@ -317,7 +316,7 @@ def view_as_complex(input: Any) -> Any:
 def positive(input: Any) -> Any:
     """``+input``. Raises RuntimeFault (E0309) for booleans."""
     if not input.dtype.kind:
-        raise RuntimeFault("E0309", "The `+` operator, on a bool tensor is not supported.")
+        raise bad_dtype("The `+` operator, on a bool tensor is not supported.")
     return input
 
 
@@ -331,8 +330,8 @@ def ravel(input: Any) -> Any:
 def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
     """Slices along a dimension scaled down to a norm of ``maxnorm`` at most."""
     if len(input.shape) < 2:
-        raise RuntimeFault(
-            "E0301", f"renorm: input needs at least 2 dimensions, got {len(input.shape)} dimensions"
+        raise bad_shape(
+            f"renorm: input needs at least 2 dimensions, got {len(input.shape)} dimensions"
         )
     others = tuple(d for d in range(len(input.shape)) if d != normal_dim(dim, len(input.shape)))
     size = O["norm"](input, p, others, True)

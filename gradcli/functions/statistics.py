@@ -20,7 +20,14 @@ from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions.reshaping import movedim
 from gradcli.functions.sorting import median_of, sized
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
+from gradcli.ops.errors import (
+    RuntimeFault,
+    TypeFault,
+    UnwrittenFault,
+    bad_dtype,
+    bad_shape,
+    bad_value,
+)
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import differentiated, is_number, refuse_derivative
 
@@ -78,13 +85,12 @@ def _quantile(
         raise RuntimeFault("E0309", "quantile() input tensor must be either float or double dtype",
                            help="write x.float() first")  # fmt: skip
     if interpolation not in _INTERPOLATION:
-        raise RuntimeFault(
-            "E0304",
+        raise bad_value(
             "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, "
-            f"but got {interpolation}",
+            f"but got {interpolation}"
         )
     if points.ndim > 1 or not ((points >= 0) & (points <= 1)).all():
-        raise RuntimeFault("E0304", "quantile() q values must be in the range [0, 1]")
+        raise bad_value("quantile() q values must be in the range [0, 1]")
     rank = len(input.shape)
     if dim is None:
         line = O["reshape"](input, (-1,))
@@ -92,7 +98,7 @@ def _quantile(
         normal_dim(dim, rank)
         line = movedim(input, dim, -1) if rank else O["reshape"](input, (1,))
     if not line.numel():
-        raise RuntimeFault("E0304", "quantile() input tensor must be non-empty")
+        raise bad_value("quantile() input tensor must be non-empty")
     values = O["gather"](line, O["argsort"](line, -1, False).array, -1)
     missing = O["isnan"](line).sum(-1, True).array
     whole = values.shape[-1]
@@ -215,7 +221,7 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
 
 def _ordered(input: Any, name: str) -> None:
     if input.dtype.is_complex:
-        raise RuntimeFault("E0309", f"{name} does not support complex inputs.")
+        raise bad_dtype(f"{name} does not support complex inputs.")
 
 
 def isposinf(input: Any) -> Any:
@@ -251,7 +257,7 @@ def searchsorted(
 ) -> Tensor:  # fmt: skip
     """Where each value would go to keep the last dimension of ``sorted_sequence`` in order."""
     if side not in (None, "left", "right"):
-        raise RuntimeFault("E0304", f"side can only be 'left' or 'right' but got {side!r}")
+        raise bad_value(f"side can only be 'left' or 'right' but got {side!r}")
     rows = np.asarray(as_tensor(sorted_sequence).array)
     values = np.asarray(as_tensor(input).array)
     where: Any = "right" if right or side == "right" else "left"
@@ -259,10 +265,10 @@ def searchsorted(
         found = np.searchsorted(rows, values, where)
     else:
         if rows.shape[:-1] != values.shape[:-1]:
-            raise RuntimeFault(
-                "E0301", "boundaries tensor should be 1 dimension or the first N-1 dimensions of "
-                "boundaries tensor and input value tensor must match",
-            )  # fmt: skip
+            raise bad_shape(
+                "boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
+                "tensor and input value tensor must match"
+            )
         charge_shape((*rows.shape[:-1], PIECE), 1)
         found = np.empty(values.shape, np.int64)
         for place in np.ndindex(rows.shape[:-1]):
@@ -290,9 +296,9 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor
     if not isinstance(bins, int):
         raise TypeFault("E0303", f"histc needs a whole number of bins, got {type(bins).__name__}")
     if bins < 1:
-        raise RuntimeFault("E0304", "bins must be > 0")
+        raise bad_value("bins must be > 0")
     if max < min:
-        raise RuntimeFault("E0304", "max must be larger than min")
+        raise bad_value("max must be larger than min")
     charge_shape((bins,))
     if min == max:
         min, max = (raw.min(initial=np.inf), raw.max(initial=-np.inf)) if raw.size else (0, 0)

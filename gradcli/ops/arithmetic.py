@@ -16,7 +16,7 @@ import numpy as np
 from gradcli.ops.comparison import logical_and, zeros_like
 from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.node_names import tensor_first, tensors_alone
-from gradcli.ops.errors import RuntimeFault, UnwrittenFault
+from gradcli.ops.errors import RuntimeFault, UnwrittenFault, bad_value
 from gradcli.ops.exponential import log
 from gradcli.ops.kinds import bilinear, elementwise, linear, step
 from gradcli.ops.operator import OPERATORS, Operator, is_complex, is_number
@@ -163,8 +163,7 @@ def of_whole(result: Any, divisor: Any) -> Any:
     """``result`` of a division. Raises RuntimeFault (E0304) for whole numbers divided by 0."""
     whole = getattr(result, "dtype", None) is not None and result.dtype.kind in "iu"
     if whole and not np.all(divisor):
-        raise RuntimeFault(
-            "E0304",
+        raise bad_value(
             "ZeroDivisionError: whole numbers have no quotient by 0",
             help="write x / y, or x.float() // y, where 1/0 is inf",
             torch="ZeroDivisionError",

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcli.ops.declaration.batching import reduced
 from gradcli.ops.dims import Dims, normal_dim, normal_dims
-from gradcli.ops.errors import RuntimeFault, UnwrittenFault
+from gradcli.ops.errors import UnwrittenFault, bad_dtype, bad_value
 from gradcli.ops.kinds import constant, elementwise, step
 from gradcli.ops.torch_messages import not_one_dtype, nothing_largest
 
@@ -123,9 +123,7 @@ isfinite = constant("isfinite", np.isfinite, dtypes="keep", doc="Whether each en
 def _isclose(x: Any, y: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
     for name, given in (("rtol", rtol), ("atol", atol)):
         if given < 0:
-            raise RuntimeFault(
-                "E0304", f"{name} must be greater than or equal to zero, but got {given}"
-            )
+            raise bad_value(f"{name} must be greater than or equal to zero, but got {given}")
     return np.isclose(x, y, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
@@ -159,8 +157,7 @@ def _arg_extreme(find: Any, name: str) -> Any:
         axis = None if dim is None else normal_dim(dim, np.ndim(x))
         axis = axis if np.ndim(x) else None
         if getattr(x, "dtype", None) == np.bool_:
-            raise RuntimeFault("E0309", f"{name}(): does not support bool input",
-                               help="write x.int()")  # fmt: skip
+            raise bad_dtype(f"{name}(): does not support bool input", help="write x.int()")
         if not (np.size(x) if axis is None else np.shape(x)[axis]):
             raise nothing_largest(name, dim)
         return find(x, axis=axis, keepdims=keepdim)

@@ -17,7 +17,7 @@ from gradcli.ops.cupy_compat import add_at, beside, grid, writable_copy, zeros
 from gradcli.ops.declaration.batching import Batch
 from gradcli.ops.declaration.node_names import of_index
 from gradcli.ops.dims import in_rows, normal_dim
-from gradcli.ops.errors import IndexFault, RuntimeFault
+from gradcli.ops.errors import IndexFault, bad_shape
 from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import budget, charge_copies, charge_shape
 from gradcli.ops.operator import OPERATORS, Operator
@@ -282,8 +282,7 @@ def write(target: Any, index: Any, value: Any) -> None:
             return
         if isinstance(fault, TypeError):
             raise
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             f"cannot write shape {have} into entries of shape {room}",
             help="the value must broadcast to the entries that it replaces",
             torch=_too_large(index, have, room),

@@ -15,7 +15,7 @@ import numpy as np
 from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import Batch, lined_up, matrices
 from gradcli.ops.decompositions.matrix_errors import not_square, unsolved
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import RuntimeFault, bad_shape
 from gradcli.ops.kinds import general
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS, Operator, is_complex
@@ -302,12 +302,17 @@ def _divided_by_pivots(a: Any) -> Any:
     return out
 
 
+def _nothing(x: Any) -> Any:
+    """0 for each matrix, NaN for one that has entries that are not finite."""
+    return sum(x * 0.0, (-2, -1))
+
+
 logdet = general(
     "logdet",
     _logdet,
-    # PyTorch composes it of slogdet and where: NaN is a branch without a slope.
-    lambda g, x, out: _column(_column(where(out == out, g, 0.0))) * _slope_of_log(x),
-    jvp=lambda tx, x, out: where(out == out, sum(_slope_of_log(x) * tx, (-2, -1)), 0.0),
+    # PyTorch composes it of slogdet and where: below 0 NaN is a branch without a slope.
+    lambda g, x, out: _column(_column(where(out == out, g, _nothing(x)))) * _slope_of_log(x),
+    jvp=lambda tx, x, out: where(out == out, sum(_slope_of_log(x) * tx, (-2, -1)), _nothing(x)),
     dtypes="inexact",
     grad_name="WhereBackward0",
     doc="The logarithm of the determinant; NaN where that is negative.",
@@ -385,8 +390,7 @@ detsign = general(
 def _solve(x: Any, y: Any) -> Any:
     a, b = _square("solve", x), np.shape(y)
     if not b or b[-1 if len(b) == 1 else -2] != a[-1]:
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             f"solve needs a right side with {a[-1]} rows, got shape {tuple(b)}",
             operands=((0, f"shape {tuple(a)}"), (1, f"shape {tuple(b)}")),
             torch=_no_side(a, b),

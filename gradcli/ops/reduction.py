@@ -14,7 +14,7 @@ from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import along, vectors
 from gradcli.ops.declaration.node_names import by_dim
 from gradcli.ops.dims import Dims, normal_dim, normal_dims, unreduce
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import bad_value
 from gradcli.ops.exponential import exp
 from gradcli.ops.kinds import general, linear, reduction
 from gradcli.ops.memory_budget import charge_shape
@@ -279,10 +279,10 @@ def _norm(x: Any, p: Any, dim: Dims, keepdim: bool) -> Any:
     if p in (2, "fro", None):
         return _length(size, axes, keepdim)
     if not size.size and p < 0 and not count(size.shape, dim):
-        raise RuntimeFault(
-            "E0304", f"linalg.vector_norm cannot compute the {p} norm on an empty tensor because "
-            "the operation does not have an identity",
-        )  # fmt: skip
+        raise bad_value(
+            f"linalg.vector_norm cannot compute the {p} norm on an empty tensor because the "
+            "operation does not have an identity"
+        )
     if p == 1:
         return np.sum(size, axis=axes, keepdims=keepdim)
     if p == 0:

@@ -17,7 +17,7 @@ from gradcli.ops.cupy_compat import zeros
 from gradcli.ops.declaration.batching import Batch, matrices
 from gradcli.ops.declaration.node_names import by_dim
 from gradcli.ops.dims import Dims, named_dims, normal_dim, normal_dims
-from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault
+from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault, bad_shape, bad_value
 from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS, Operator
@@ -470,12 +470,11 @@ def _roll(x: Any, shifts: Any, dims: Dims) -> Any:
             raise TypeFault("E0303", f"roll moves entries by whole numbers, not by a {kind}")
     counts = [len(v) if isinstance(v, tuple | list) else 1 for v in (shifts, dims)]
     if not counts[0]:
-        raise RuntimeFault("E0304", "`shifts` required")
+        raise bad_value("`shifts` required")
     if counts[0] != counts[1] and (dims is not None or counts[0] > 1):
-        raise RuntimeFault(
-            "E0304",
-            f"shifts and dimensions must align. shifts: {counts[0]}, dims:"
-            f"{0 if dims is None else counts[1]}",
+        raise bad_value(
+            f"shifts and dimensions must align. shifts: {counts[0]}, "
+            f"dims:{0 if dims is None else counts[1]}"
         )
     if dims is not None and not np.ndim(x):
         dim = dims if isinstance(dims, int) else dims[0]
@@ -588,8 +587,7 @@ undiagonal: Operator = linear(
 
 def _at_least_matrix(name: str, x: Any) -> Any:
     if np.ndim(x) < 2:
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             f"{name}: input tensor must have at least 2 dimensions",
             operands=((0, f"shape {np.shape(x)}"),),
         )

@@ -41,7 +41,7 @@ from gradcli.functions.methods import METHODS, TURNED
 from gradcli.functions.subscripts import plain_index
 from gradcli.ops.declaration.infix import METHODS as SIGN_METHODS
 from gradcli.ops.declaration.infix import by_sign, put_signs
-from gradcli.ops.errors import RuntimeFault, UnwrittenFault
+from gradcli.ops.errors import RuntimeFault, UnwrittenFault, bad_shape
 from gradcli.ops.indexing import is_basic
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS, Operator
@@ -127,8 +127,7 @@ def become(target: Any, result: Any) -> Any:
         refuse_captured(target)
     result = as_value(result)
     if tuple(result.shape) != tuple(target.shape):
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             f"output with shape {list(target.shape)} doesn't match the broadcast shape "
             f"{list(result.shape)}",
             help="an in-place write cannot grow its target; write x = x + y",
@@ -553,11 +552,10 @@ class Layer(Slots, Operand):
         """
         if self.batch:
             if not np.isin(_places(shape, steps) + ahead, _places(self.shape, self._steps())).all():
-                raise RuntimeFault(
-                    "E0301",
-                    f"as_strided(sizes={list(shape)}, strides={list(steps)}, storage_offset="
-                    f"{self.storage_offset() + ahead}) would access memory out of bounds of an "
-                    "element. This is not supported inside of vmap",
+                raise bad_shape(
+                    f"as_strided(sizes={list(shape)}, strides={list(steps)}, "
+                    f"storage_offset={self.storage_offset() + ahead}) would access memory out of "
+                    "bounds of an element. This is not supported inside of vmap",
                     help="an element has these strides: x.stride()",
                 )
             levels = sum(v.batch for v in chain_of(self.content))

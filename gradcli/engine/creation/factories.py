@@ -20,7 +20,7 @@ from gradcli.engine.record.composite import by_element
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
-from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault, ValueFault
+from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault, ValueFault, bad_dtype
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS, refuse_derivative
 
@@ -463,16 +463,14 @@ def complex_of(real: Tensor, imag: Tensor) -> Tensor:
     if isinstance(real, Tensor) and isinstance(imag, Tensor):
         kinds = real.dtype.scalar_name, imag.dtype.scalar_name
         if real.dtype.kind != 2 or imag.dtype.kind != 2:
-            raise RuntimeFault(
-                "E0309",
+            raise bad_dtype(
                 f"Expected both inputs to be Half, Float or Double tensors but got {kinds[0]} and "
-                f"{kinds[1]}",
+                f"{kinds[1]}"
             )
         if kinds[0] != kinds[1]:
-            raise RuntimeFault(
-                "E0309",
+            raise bad_dtype(
                 f"Expected object of scalar type {kinds[0]} but got scalar type {kinds[1]} for "
-                "second argument",
+                "second argument"
             )
     made: Tensor = OPERATORS["of_parts"](real, imag)
     return made

@@ -22,7 +22,7 @@ from gradcli.engine.tensor.conj_view import ConjView, flipped
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops import memory_budget
-from gradcli.ops.errors import Fault, RuntimeFault, UnwrittenFault, ValueFault
+from gradcli.ops.errors import Fault, RuntimeFault, UnwrittenFault, ValueFault, bad_shape
 from gradcli.ops.operator import OPERATORS, Operator, is_number
 from gradcli.ops.torch_messages import needs_floats, not_a, sizes_differ, types_differ
 
@@ -338,8 +338,7 @@ def explained(op: Operator, raw: Sequence[Any], fault: Exception) -> Fault:
             np.broadcast_shapes(*shapes)
         except ValueError:
             shown = " and ".join(str(s) for s in shapes)
-            return RuntimeFault(
-                "E0301",
+            return bad_shape(
                 f"{op.name}: shapes {shown} do not broadcast",
                 help="sizes must agree from the right, or be 1",
                 operands=tuple((i, f"shape {s}") for i, s in enumerate(shapes)),

@@ -16,15 +16,16 @@ import numpy as np
 
 from gradcli.engine.grad_mode import current, mode, restore, transformed
 from gradcli.engine.graph.node import AccumulateGrad, keeps_result, more
-from gradcli.engine.graph.view_edges import Stale, output_name, refusal
+from gradcli.engine.graph.view_edges import output_name, refusal
 from gradcli.engine.record.apply import apply, as_input, record
 from gradcli.engine.record.captures import refuse_captured
 from gradcli.engine.record.composite import called, runs_once
 from gradcli.engine.tensor.conj_view import in_memory
+from gradcli.engine.tensor.stale_view import cut, place_of
 from gradcli.engine.tensor.storage import Meta
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.engine.undo_log import note_write, undo
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import RuntimeFault, bad_shape
 from gradcli.ops.indexing import Apart, is_basic, write
 from gradcli.ops.memory_budget import LARGE, budget
 from gradcli.ops.operator import OPERATORS, Operator
@@ -54,8 +55,7 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
     params = {**op.params, **params}
     result = apply(op, (old, *others), params)
     if result.array.shape != target.array.shape:
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             f"output with shape {list(target.array.shape)} doesn't match the broadcast shape "
             f"{list(result.array.shape)}",
             help="an in-place write cannot grow its target; write x = x + y",
@@ -192,7 +192,7 @@ def overtake(base: Tensor) -> None:
     """After ``base`` came to be another view of its memory: views that cannot follow end here."""
     for view in _views(base) if base.edge is not None else ():
         if view.meta.made is not None:
-            view.edge = Stale(view)
+            cut(view)
 
 
 def rewrite(target: Tensor) -> Tensor:
@@ -235,7 +235,7 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
             else None,
         )
     if base is not None and target.meta.made is not None and _in_graph(base, target, *others):
-        raise refusal(target.meta.made, output_name(target.edge), "is being modified inplace")
+        raise refusal(target.meta.made, output_name(place_of(target)), "is being modified inplace")
     if base is not None and base.edge is not None and not isinstance(base.own_array(), np.ndarray):
         raise RuntimeFault(
             "E0409",
@@ -411,8 +411,8 @@ def _overtaken(base: Tensor) -> None:
         return
     for view in _views(base):
         if view.meta.made is not None:
-            view.edge = Stale(view)
-        elif view.edge is not None and not view.is_leaf:
+            cut(view)
+        elif view.edge is not None and view.edge.__class__ is not AccumulateGrad:
             _read_again(view, base)
 
 
@@ -479,7 +479,7 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
         base.edge = old.edge
     for view in _views(base):
         if view.meta.made is not None:
-            view.edge = Stale(view)
+            cut(view)
         else:
             _read_again(view, old)
 

@@ -37,12 +37,13 @@ from gradcli.engine.graph.node import (
     sharing,
 )
 from gradcli.engine.graph.torch_names import dressed
+from gradcli.engine.graph.view_edges import Severed
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.attributes import Facts
 from gradcli.engine.tensor.conversion import Conversions, Numbers
 from gradcli.engine.tensor.storage import InferenceMeta, Meta, Slots
 from gradcli.ops import OPERATORS
-from gradcli.ops.errors import AttributeFault, RuntimeFault, TypeFault, UnwrittenFault
+from gradcli.ops.errors import AttributeFault, RuntimeFault, TypeFault, UnwrittenFault, bad_dtype
 
 _new = object.__new__
 _GRAD_DTYPE = "_gradcli_grad_dtype"
@@ -286,10 +287,9 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 "E0303", f"Variable data has to be a tensor, but got {type(value).__name__}"
             )
         if self.edge is not None and not value.dtype.differentiable:
-            raise RuntimeFault(
-                "E0309",
+            raise bad_dtype(
                 "data set to a tensor that requires gradients must be floating point or complex "
-                "dtype",
+                "dtype"
             )
         if value._flips is not self._flips:
             if self.__class__ is not Tensor and not self._flips:
@@ -398,6 +398,15 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                     self.edge.dtype = self.grad_dtype
                 if (hooks := self.__dict__.pop(_WAITING, None)) is not None:
                     self._backward_hooks = hooks
+            self._views_follow()
+
+    def _views_follow(self) -> None:
+        """Views that were made before requires_grad was set require it as this tensor does."""
+        for reference in () if self.meta is None else self.meta.views or ():
+            view = reference()
+            if view is not None and (view.edge is None or view.edge.__class__ is Severed):
+                follows = self.edge is not None and view.dtype.differentiable
+                view.edge = Severed(view) if follows else None
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Turn gradient flow to this leaf on or off. Raises RuntimeFault or TypeFault (E0404).
@@ -448,6 +457,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
             meta.resting.grad = None  # what still arrives there is lost
             with sharing:
                 more(meta.resting).rested = True
+            self._views_follow()
         elif not self.is_leaf:
             raise _not_a_leaf(requires_grad)
         return self

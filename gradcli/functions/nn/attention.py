@@ -17,7 +17,7 @@ from gradcli.functions.nn.activations import dropout, softmax
 from gradcli.functions.nn.layers import linear
 from gradcli.functions.nn.padding import pad
 from gradcli.functions.reshaping import repeat_interleave
-from gradcli.ops.errors import AssertionFault, RuntimeFault
+from gradcli.ops.errors import AssertionFault, bad_dtype, bad_value
 
 __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
 
@@ -34,16 +34,16 @@ def scaled_dot_product_attention(
         heads = query.shape[-3]
         key, value = (repeat_interleave(x, heads // x.shape[-3], -3) for x in (key, value))
     if attn_mask is not None and attn_mask.dtype.kind == 1:
-        raise RuntimeFault(
-            "E0309", "Expected attn_mask dtype to be bool or float or to match query dtype, but "
-            f"got attn_mask.dtype: {attn_mask.dtype.c_name} and  query.dtype: {query.dtype.c_name} "
-            "instead.",
-        )  # fmt: skip
+        raise bad_dtype(
+            "Expected attn_mask dtype to be bool or float or to match query dtype, but got "
+            f"attn_mask.dtype: {attn_mask.dtype.c_name} and  query.dtype: {query.dtype.c_name} "
+            "instead."
+        )
     factor = 1.0 / math.sqrt(query.shape[-1]) if scale is None else scale
     scores = _O["matmul"](query, _O["mT"](key)) * factor
     if is_causal:
         if attn_mask is not None:
-            raise RuntimeFault("E0304", "explicit attn_mask should not be set when is_causal=True")
+            raise bad_value("explicit attn_mask should not be set when is_causal=True")
         attn_mask = wrap(np.tri(*scores.shape[-2:], dtype=bool), bool_)
     if attn_mask is not None:
         if attn_mask.dtype is bool_:
@@ -75,10 +75,10 @@ def multi_head_attention_forward(
     the second part is None. Raises AssertionFault (E0304) for sizes that do not fit.
     """
     if is_causal and attn_mask is None:
-        raise RuntimeFault(
-            "E0304", "Need attn_mask if specifying the is_causal hint.",
+        raise bad_value(
+            "Need attn_mask if specifying the is_causal hint.",
             help="pass nn.Transformer.generate_square_subsequent_mask(L)",
-        )  # fmt: skip
+        )
     batched = len(query.shape) == 3
     if not batched:
         query, key, value = (_O["unsqueeze"](t, 1) for t in (query, key, value))

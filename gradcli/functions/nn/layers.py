@@ -14,7 +14,7 @@ from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions import arithmetic
 from gradcli.functions.nn.padding import pad
-from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, ValueFault
+from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, ValueFault, bad_shape
 from gradcli.ops.torch_messages import not_a
 
 __all__ = [
@@ -75,15 +75,15 @@ def _last(input: Any, normalized_shape: Sequence[int]) -> tuple[int, ...]:
     """``normalized_shape``. Raises RuntimeFault (E0301) unless ``input`` ends in these sizes."""
     shape = tuple(normalized_shape)
     if not shape:
-        raise RuntimeFault(
-            "E0301", "Expected normalized_shape to be at least 1-dimensional, i.e., containing at "
-            "least one element, but got normalized_shape = []",
-        )  # fmt: skip
+        raise bad_shape(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
+            "element, but got normalized_shape = []"
+        )
     if tuple(input.shape[-len(shape) :]) != shape:
-        raise RuntimeFault(
-            "E0301", f"Given normalized_shape={list(shape)}, expected input with shape [*, "
-            f"{', '.join(map(str, shape))}], but got input of size{list(input.shape)}",
-        )  # fmt: skip
+        raise bad_shape(
+            f"Given normalized_shape={list(shape)}, expected input with shape [*, "
+            f"{', '.join(map(str, shape))}], but got input of size{list(input.shape)}"
+        )
     return shape
 
 
@@ -175,15 +175,14 @@ def group_norm(
 ) -> Any:
     """Mean 0 and variance 1 for each group of channels of each sample."""
     if len(input.shape) < 2:
-        raise RuntimeFault(
-            "E0301", "Expected at least 2 dimensions for input tensor but received "
-            f"{len(input.shape)}",
-        )  # fmt: skip
+        raise bad_shape(
+            f"Expected at least 2 dimensions for input tensor but received {len(input.shape)}"
+        )
     if input.shape[1] % num_groups:
-        raise RuntimeFault(
-            "E0301", "Expected number of channels in input to be divisible by num_groups, but got "
-            f"input of shape {list(input.shape)} and num_groups={num_groups}",
-        )  # fmt: skip
+        raise bad_shape(
+            "Expected number of channels in input to be divisible by num_groups, but got input of "
+            f"shape {list(input.shape)} and num_groups={num_groups}"
+        )
     each = input.numel() // max(1, input.shape[0] * num_groups)
     if each * input.shape[0] == 1:
         raise ValueFault(

@@ -11,7 +11,7 @@ from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions import arithmetic
 from gradcli.functions.indexing import broadcast_tensors
 from gradcli.functions.nn.losses import chosen, reduced
-from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.errors import ValueFault, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
 
 __all__ = [
@@ -45,10 +45,9 @@ def margin_ranking_loss(
     """What lacks to ``target * (input1 - input2)`` above the margin."""
     reduction = chosen(size_average, reduce, reduction)
     if not input1.ndim == input2.ndim == target.ndim:
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
-            f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} ",
+            f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
         )
     return reduced(arithmetic.clamp(-target * (input1 - input2) + margin, min=0.0), reduction)
 
@@ -74,11 +73,10 @@ def triplet_margin_loss(
     reduction = chosen(size_average, reduce, reduction)
     _check_margin(margin)
     if not anchor.ndim == positive.ndim == negative.ndim:
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             "The anchor, positive, and negative tensors are expected to have the same number of "
             f"dimensions, but got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative "
-            f"{negative.ndim}D inputs",
+            f"{negative.ndim}D inputs"
         )
     near, far = (pairwise_distance(anchor, other, p, eps) for other in (positive, negative))
     if swap:
@@ -111,9 +109,9 @@ def triplet_margin_with_distance_loss(
 def pdist(input: Any, p: float = 2.0) -> Any:
     """The p-norm distances between all pairs of rows of a matrix, in order."""
     if len(input.shape) != 2:
-        raise RuntimeFault("E0301", f"pdist only supports 2D tensors, got: {len(input.shape)}D")
+        raise bad_shape(f"pdist only supports 2D tensors, got: {len(input.shape)}D")
     if p < 0:
-        raise RuntimeFault("E0304", "pdist only supports non-negative p values")
+        raise bad_value("pdist only supports non-negative p values")
     n, m = input.shape
     charge_shape((n * (n - 1) // 2, 2 * m + 2))
     first, second = np.triu_indices(n, 1)
@@ -136,12 +134,11 @@ def cosine_embedding_loss(
     """1 - cosine where the target is 1, and the cosine above a margin where it is -1."""
     reduction = chosen(size_average, reduce, reduction)
     if target.ndim > 1:
-        raise RuntimeFault("E0301", "0D or 1D target tensor expected, multi-target not supported")
+        raise bad_shape("0D or 1D target tensor expected, multi-target not supported")
     if target.ndim and not input1.ndim == input2.ndim == 2:
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             "1D target tensor expects 2D input tensors, but found inputs with sizes "
-            f"{list(input1.shape)} and {list(input2.shape)}.",
+            f"{list(input1.shape)} and {list(input2.shape)}."
         )
     # PyTorch adds a small number to the squares here.
     squares = [_O["sum"](_O["square"](x), -1) + 1e-12 for x in (input1, input2)]
