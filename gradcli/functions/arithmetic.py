@@ -14,7 +14,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.record.apply import flipped_view, note_view
-from gradcli.engine.record.composite import called, multiple
+from gradcli.engine.record.composite import bottom, called, multiple
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import into, may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
@@ -366,9 +366,7 @@ def is_neg(input: Any) -> bool:
 
 
 def _flips(x: Any) -> bool:
-    while not isinstance(x, Plain) and hasattr(x, "content"):
-        x = x.content
-    return getattr(x, "_flips", False)
+    return getattr(bottom(x), "_flips", False)
 
 
 def view_as_real(input: Any) -> Any:

@@ -365,6 +365,7 @@ def _places(input: Any, dim: int, index: Any, src: Any) -> tuple:
 @of_numbers_too
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
     """``input`` with slices of ``source`` added where ``index`` names along a dimension."""
+    alpha = source.dtype.entry(alpha)
     if is_batch(index):
         source = _lined(source if alpha == 1 else alpha * source)
         return scatter_add(input, dim, _spread(index, dim, source.shape), source)

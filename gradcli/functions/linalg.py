@@ -298,6 +298,7 @@ def matrix_rank(
     return wrap(ranks[()], dtypes.int64)
 
 
+@by_element
 def cond(A: Any, p: Any = None) -> Any:
     """The condition number: the norm of A times that of its inverse; of singular values for 2."""
     if A.ndim > 1 and 0 in A.shape[-2:]:
@@ -306,6 +307,9 @@ def cond(A: Any, p: Any = None) -> Any:
         values = svdvals(A)
         high, low = values[..., 0], values[..., -1]
         return high / low if p != -2 else low / high
+    if p == "nuc":
+        values = svdvals(A)
+        return _O["sum"](values, -1) * _O["sum"](1.0 / values, -1)
     inverse, info = _tried("linalg.cond", inv, A, False)
     found = matrix_norm(A, p) * matrix_norm(inverse, p)
     return found if not info.any() else _O["where"](info == 0, found, math.inf)

@@ -31,7 +31,7 @@ from gradcli.engine.creation.factories import (
 from gradcli.engine.creation.generator import manual_seed as manual_seed
 from gradcli.engine.dtypes import DType, float32, float64, int64, to_dtype
 from gradcli.engine.grad_mode import no_grad
-from gradcli.engine.record.composite import called
+from gradcli.engine.record.composite import bottom, called
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, TypeFault, bad_dtype, bad_value
 from gradcli.ops.memory_budget import charge_shape
@@ -91,13 +91,6 @@ def _refuse_same(*parameters: Any) -> None:
             value = value.content
 
 
-def _numbers_of(value: Any) -> Any:
-    """The tensor with the numbers of every element, where a value is a batch."""
-    while not isinstance(value, Plain):
-        value = value.content
-    return value
-
-
 def _chosen(choose: Callable[[np.ndarray], np.ndarray], input: Tensor, dtype: DType) -> Tensor:
     """What ``choose`` draws by the numbers of ``input``, whose leading dimensions it keeps."""
 
@@ -146,31 +139,24 @@ def normal(
     has one.
     """
     _refuse_same(mean, std)
-    for given in (mean, std):
-        if isinstance(given, Tensor):
-            refuse_kinds("bool int", "normal_kernel_cpu", given.dtype)
-    if isinstance(std, Tensor) and (_numbers_of(std.detach()) < 0).any():
+    given = [v for v in (mean, std) if isinstance(v, Tensor)]
+    for value in given:
+        refuse_kinds("bool int", "normal_kernel_cpu", value.dtype)
+    if isinstance(std, Tensor) and (bottom(std.detach()) < 0).any():
         raise bad_value("normal expects all elements of std >= 0.0")
     if not isinstance(std, Tensor) and std < 0:
         raise bad_value(f"normal expects std >= 0.0, but found std {std}")
-    if isinstance(mean, Tensor) or isinstance(std, Tensor):
-        both = (mean + std).to((mean if isinstance(mean, Tensor) else std).dtype)
+    if given:
+        both = (mean + std).to(given[0].dtype)
         with no_grad():
             unit = randn(tuple(both.shape), dtype=both.dtype, device=device, generator=generator)
             out = (unit * std + mean).to(both.dtype)
-        form = 1 + isinstance(std, Tensor) + (isinstance(mean, Tensor) and isinstance(std, Tensor))
+        form = 1 + isinstance(std, Tensor) + (len(given) == 2)
         out = _from(both, out, f"NormalBackward{form}")
     else:
         target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
-        out = drawn(
-            "normal",
-            sizes_of(((),) if size is None else (size,)),
-            target,
-            generator,
-            mean,
-            std,
-            device=device,
-        )
+        shape = sizes_of(((),) if size is None else (size,))
+        out = drawn("normal", shape, target, generator, mean, std, device=device)
     return requiring(out, True) if requires_grad else out
 
 
@@ -280,7 +266,7 @@ def _bernoulli(input: Tensor, p: Any, generator: Any) -> Tensor:
     chance: Any = input.detach() if p is None else p
     one = not isinstance(chance, Tensor)
     low = high = chance if one else 0
-    if not one and (known := _numbers_of(chance)).numel():
+    if not one and (known := bottom(chance)).numel():
         low, high = known.min().item(), known.max().item()
     if not (low >= 0 and high <= 1):
         raise bad_value(

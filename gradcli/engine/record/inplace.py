@@ -16,6 +16,7 @@ import numpy as np
 
 from gradcli.engine.grad_mode import current, mode, restore, transformed
 from gradcli.engine.graph.node import AccumulateGrad, keeps_result, more
+from gradcli.engine.graph.torch_names import shown_name
 from gradcli.engine.graph.view_edges import output_name, refusal
 from gradcli.engine.record.apply import apply, as_input, record
 from gradcli.engine.record.captures import refuse_captured
@@ -25,10 +26,11 @@ from gradcli.engine.tensor.stale_view import cut, place_of
 from gradcli.engine.tensor.storage import Meta
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.engine.undo_log import note_write, undo
-from gradcli.ops.errors import RuntimeFault, bad_shape
+from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.indexing import Apart, is_basic, write
 from gradcli.ops.memory_budget import LARGE, budget
 from gradcli.ops.operator import OPERATORS, Operator
+from gradcli.ops.torch_messages import no_cast, no_room
 
 ARGUMENT = "argument"
 """``Meta.made`` of what a transform differentiates by, where that is no leaf of the graph."""
@@ -55,26 +57,16 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
     params = {**op.params, **params}
     result = apply(op, (old, *others), params)
     if result.array.shape != target.array.shape:
-        raise bad_shape(
-            f"output with shape {list(target.array.shape)} doesn't match the broadcast shape "
-            f"{list(result.array.shape)}",
-            help="an in-place write cannot grow its target; write x = x + y",
-            operands=((0, f"shape {target.array.shape}"),),
-        )
+        room = target.array.shape
+        raise no_room(room, result.array.shape, operands=((0, f"shape {room}"),))
     if result.dtype.kind > target.dtype.kind:
-        raise RuntimeFault(
-            "E0309",
-            f"result type {result.dtype.name} can't be cast to the desired output type "
-            f"{target.dtype.name}",
-            help="write x = x * y, or make x a float tensor first",
-            torch=f"result type {result.dtype.scalar_name} can't be cast to the desired output "
-            f"type {target.dtype.scalar_name}",
-        )
+        cure = "write x = x * y, or make x a float tensor first"
+        raise no_cast(result.dtype, target.dtype, cure)
     saved = () if mode.saving or result.edge is None else result.edge.saved or ()
     if any(value is old for value in saved):
         _keep_apart(old)
     if result.dtype is not target.dtype:
-        name = None if result.edge is None else result.edge.name()
+        name = None if result.edge is None else shown_name(result.edge)
         result = result.to(target.dtype)
         if result.edge is not None:
             more(result.edge).params["called"] = name
@@ -469,6 +461,8 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
             places = {"index": places_in(target, whole), "onward": onward}
             found = whole._alias()
             record(OPERATORS["put"], [whole, written], places, found)
+            if found.edge is not None:
+                more(found.edge).params["written"] = True
             old = found if whole is before else _reshaped(found, ())
         else:
             _put_parts(before, written, old)

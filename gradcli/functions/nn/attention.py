@@ -39,7 +39,7 @@ def scaled_dot_product_attention(
             f"attn_mask.dtype: {attn_mask.dtype.c_name} and  query.dtype: {query.dtype.c_name} "
             "instead."
         )
-    factor = 1.0 / math.sqrt(query.shape[-1]) if scale is None else scale
+    factor = 1.0 / math.sqrt(query.shape[-1] or 1) if scale is None else scale
     scores = _O["matmul"](query, _O["mT"](key)) * factor
     if is_causal:
         if attn_mask is not None:

@@ -119,7 +119,7 @@ def cross_entropy(
     if not (target.dtype.kind == 2 and tuple(target.shape) == tuple(input.shape)):
         check_classes(input, target)
     logs = log_softmax(input, dim)
-    count = input.shape[dim]
+    count = input.shape[dim] or 1
     if target.is_floating_point():
         wanted = target
         if label_smoothing:

@@ -20,6 +20,11 @@ __all__ = [
 ]  # fmt: skip
 
 
+def _above_0(lack: Any) -> Any:
+    """``lack`` where it is not below 0, else 0; NaN keeps its slope, which ``clamp`` has not."""
+    return _O["where"](lack < 0.0, 0.0, lack)
+
+
 def _by_target(target: Any, alike: Any, apart: Any) -> Any:
     """``alike`` where the target is 1, ``apart`` where it is -1, else 0."""
     zero = _O["zeros_like"](alike)
@@ -81,7 +86,7 @@ def triplet_margin_loss(
     near, far = (pairwise_distance(anchor, other, p, eps) for other in (positive, negative))
     if swap:
         far = _O["minimum"](far, pairwise_distance(positive, negative, p, eps))
-    return reduced(arithmetic.clamp(margin + near - far, min=0.0), reduction)
+    return reduced(_above_0(margin + near - far), reduction)
 
 
 def triplet_margin_with_distance_loss(
@@ -103,7 +108,7 @@ def triplet_margin_with_distance_loss(
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = _O["minimum"](far, distance(positive, negative))
-    return reduced(arithmetic.clamp(margin + near - far, min=0.0), reduction)
+    return reduced(_above_0(margin + near - far), reduction)
 
 
 def pdist(input: Any, p: float = 2.0) -> Any:
@@ -143,5 +148,5 @@ def cosine_embedding_loss(
     # PyTorch adds a small number to the squares here.
     squares = [_O["sum"](_O["square"](x), -1) + 1e-12 for x in (input1, input2)]
     cosine = _O["sum"](input1 * input2, -1) / _O["sqrt"](squares[0] * squares[1])
-    apart = arithmetic.clamp(cosine - margin, min=0.0)
+    apart = _above_0(cosine - margin)
     return reduced(_by_target(target, 1.0 - cosine, apart), reduction)
