@@ -136,7 +136,7 @@ def unsqueezed(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
 def flipped(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     """Each element with the order of entries along some dimensions reversed."""
     dims = named_dims(params["dims"], batch.ranks[0])
-    return op(batch.values[0], dims=tuple(d + 1 for d in dims)) if dims else batch.values[0]
+    return op(batch.values[0], dims=tuple(d + 1 for d in dims))  # a copy, also of no dimensions
 
 
 def undiagonalised(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
