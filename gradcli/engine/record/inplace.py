@@ -272,8 +272,8 @@ def _same_memory(a: Tensor, b: Tensor) -> bool:
 def _refuse_overlap(written: Any, read: Any, apart: bool = False) -> None:
     if (
         (apart or not _same_places(written, read))
-        and _dense(written)
-        and _dense(read)
+        and dense(written)
+        and dense(read)
         and np.may_share_memory(written, read)
     ):
         raise _overlaps()
@@ -298,7 +298,7 @@ def _same_places(a: Any, b: Any) -> bool:
     return a is b or a.__array_interface__["data"][0] == b.__array_interface__["data"][0]
 
 
-def _dense(a: Any) -> bool:
+def dense(a: Any) -> bool:
     """Whether entries fill their memory without gaps, in whatever order of dimensions."""
     step = a.itemsize
     for stride, n in sorted(zip(a.strides, a.shape, strict=True)):
