@@ -222,7 +222,6 @@ scatter: Operator = linear(
     "scatter",
     _scatter,
     lambda g, index: getitem(g, index),
-    inputs=("x",),
     params={"shape": (), "index": ()},
     dtypes="keep",
     grad_name="IndexPutBackward0",
@@ -377,7 +376,6 @@ gather = linear(
     "gather",
     _gather,
     lambda g, shape, indices, dim, once: ungather(g, indices, shape, dim, once),
-    inputs=("x",),
     params={"indices": (), "dim": 0, "once": False},
     dtypes="keep",
     doc="Along a dimension, the entries that integer indices name (same rank as x); `once` tells "
@@ -390,7 +388,6 @@ ungather: Operator = linear(
     "ungather",
     _ungather,
     lambda g, indices, dim, once: gather(g, indices, dim, once),
-    inputs=("x",),
     params={"indices": (), "shape": (), "dim": 0, "once": False},
     dtypes="keep",
     grad_name="ScatterAddBackward0",
