@@ -15,7 +15,6 @@ from gradcli.engine import dtypes
 from gradcli.engine.grad_mode import enable_grad, no_grad
 from gradcli.engine.record.apply import flipped_view
 from gradcli.engine.record.composite import called
-from gradcli.engine.record.dtype_checks import alpha_for
 from gradcli.engine.record.inplace import (
     check_writable,
     edge_before_write,
@@ -27,6 +26,7 @@ from gradcli.engine.record.inplace import (
     write_result,
 )
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
+from gradcli.functions.arithmetic import factor
 from gradcli.functions.index import found
 from gradcli.functions.subscripts import plain_index, written
 from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault, bad_dtype, bad_shape
@@ -156,8 +156,8 @@ def _with_alpha(name: str) -> Callable:
     def method(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
         overlap(self, other)
         if alpha.__class__ is not int or alpha != 1:
-            alpha = alpha_for(name, alpha, self, other)
-        if alpha == 1:
+            alpha = factor("alpha", alpha, self, other)
+        if alpha == 1 or (name == "sub" and alpha is False):
             return write_result(self, op, other)
         write_result(self, scaled, other, alpha=alpha if name == "add" else -alpha)
         return called(self, f"{name.capitalize()}Backward0")
@@ -178,7 +178,7 @@ def _fill(self: Tensor, value: Any) -> Tensor:
             help="copy_() writes several values",
         )
     set_item(self, Ellipsis, value, True)
-    return written(self, "FillBackward2")
+    return written(self, f"FillBackward{3 if isinstance(value, Plain) else 2}")
 
 
 def _copy(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
@@ -208,13 +208,13 @@ def _masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
             help="masked_scatter_() writes several values",
         )
     set_item(self, plain_index(mask.expand(self.shape)), value)
-    return written(self, "MaskedFillBackward0")
+    return written(self, f"MaskedFillBackward{int(isinstance(value, Plain))}")
 
 
 def _addcdiv(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
     """``addcdiv``, written in place: only the quotient's node reads anything."""
     overlap(self, tensor1, tensor2)
-    first = tensor1 if value == 1 else value * tensor1
+    first = tensor1 if value == 1 else dtypes.meeting(tensor1, tensor2).entry(value) * tensor1
     return called(write_result(self, OPERATORS["add"], first / tensor2), "AddcdivBackward0")
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from gradcli.ops.comparison import zeros_like
 from gradcli.ops.cupy_compat import add_at, beside, grid, writable_copy, zeros
 from gradcli.ops.declaration.batching import Batch
-from gradcli.ops.declaration.node_names import of_index
+from gradcli.ops.declaration.node_names import of_index, of_write
 from gradcli.ops.dims import in_rows, normal_dim
 from gradcli.ops.errors import IndexFault, bad_shape
 from gradcli.ops.kinds import linear
@@ -345,6 +345,7 @@ put = linear(
     params={"index": (), "onward": False},
     dtypes="keep",
     grad_name="CopySlices",
+    node={"edges": of_write},
     doc="x with the entries at an index replaced by a value.",
     public=False,
 )

@@ -7,11 +7,12 @@ stand inside every other: grad in vmap, jvp in grad, jacfwd of jacrev.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gradcli import engine
+from gradcli.engine import Tensor
 from gradcli.engine.grad_mode import Transform, enable_grad, outside_inference, transforming
 from gradcli.engine.graph.node import next_number
 from gradcli.engine.record.saved_tensor_hooks import disable_saved_tensors_hooks
@@ -38,7 +39,9 @@ from gradcli.transforms.reverse import (
     pull_back,
     reaches_further,
     recording,
+    rows_at_once,
     scalar_only,
+    unit_directions,
 )
 from gradcli.transforms.tracer import rank_of, tensors_of
 from gradcli.transforms.tree import flatten, over, unflatten
@@ -199,11 +202,11 @@ def jacrev(
     func: Callable, argnums: Argnums = 0, *, has_aux: bool = False,
     chunk_size: int | None = None, _preallocate_and_copy: bool = False,
 ) -> Callable:  # fmt: skip
-    """The function that gives the Jacobian by reverse mode: one pass for each entry of the result.
+    """The function that gives the Jacobian by reverse mode: a row for each entry of the result.
 
-    A Jacobian has the result's shape and then the argument's. ``chunk_size`` and
-    ``_preallocate_and_copy`` are PyTorch's: rows are computed one at a time in any case. Raises
-    ValueFault (E0303) for a size below 1, RuntimeFault (E0403) for complex numbers.
+    A Jacobian has the result's shape and then the argument's. One pass takes ``chunk_size`` rows,
+    by default as many as need little memory; ``_preallocate_and_copy`` is what is done always.
+    Raises ValueFault (E0303) for a size below 1, RuntimeFault (E0403) for complex numbers.
 
     Example:
         >>> import gradcli
@@ -220,18 +223,24 @@ def jacrev(
         real(inputs, "jacrev: Expected all inputs", "vjp")
         run = _Run(func, args, argnums, has_aux, kwargs=kwargs)
         real(run.outputs, "jacrev: Expected all outputs", "vjp")
-        found = []
-        for number, out in enumerate(run.outputs):
-
-            def pull(weights: Any, number: int = number) -> list:
-                outputs = [run.outputs[number]]
-                return pull_back(outputs, run.leaves, [weights], run.create)
-
-            found.append(run.arranged(jacobians_of(out, run.leaves, pull)))
-        result = unflatten(found, run.out_shape)
+        found = vectorized_jacobians(run.outputs, run.leaves, run.pull, chunk_size)
+        result = unflatten([run.arranged(row) for row in found], run.out_shape)
         return (result, run.settled(run.aux)) if has_aux else result
 
     return jacobian
+
+
+def vectorized_jacobians(
+    outputs: Sequence[Any], leaves: Sequence[Any], pull: Callable[[Sequence], Sequence],
+    chunk_size: int | None = None,
+) -> list[list]:  # fmt: skip
+    """``jacobians_of``, many rows in one pass: so many, or as suits the memory."""
+    at_once = rows_at_once(outputs, leaves) if chunk_size is None else chunk_size
+    if at_once == 1 or any(v.__class__ is not Tensor for v in (*outputs, *leaves)):
+        # Where batches and tangents take part too, row by row.
+        return jacobians_of(outputs, leaves, pull)
+    at_a_time = partial(over_rows, lambda *rows: pull(rows))
+    return jacobians_of(outputs, leaves, at_a_time, at_once)
 
 
 def jacfwd(
@@ -273,13 +282,15 @@ def forward_jacobian(
                 real(flatten(found[0])[0], "jacfwd: Expected all outputs", "jvp")
             return found
 
-        ends = np.cumsum([v.numel() for v in leaves])
-        total = int(ends[-1]) if len(ends) else 0
+        ends = np.cumsum([0, *(v.numel() for v in leaves)]).tolist()
+        total = ends[-1]
         for v in leaves:
             charge_shape((total, v.numel()), v.dtype.itemsize)
         with outside_inference():
             if total:
-                columns, *aux = over_rows(along, unit_directions(leaves, ends, total), randomness)
+                columns, *aux = over_rows(
+                    along, unit_directions(leaves, ends, 0, total), randomness
+                )
                 aux = over(lambda a: a[0], aux)
             else:  # no directions: only the shapes matter
                 columns, *aux = along(*(OPERATORS["zeros_like"](v) for v in leaves))
@@ -289,10 +300,8 @@ def forward_jacobian(
         for c in outputs:
             last = OPERATORS["permute"](c, (*range(1, len(c.shape)), 0))
             parts = [
-                OPERATORS["reshape"](
-                    last[..., int(end) - v.numel() : int(end)], (*last.shape[:-1], *v.shape)
-                )
-                for v, end in zip(leaves, ends, strict=True)
+                OPERATORS["reshape"](last[..., start:end], (*last.shape[:-1], *v.shape))
+                for v, start, end in zip(leaves, ends, ends[1:], strict=False)
             ]
             tree = unflatten(parts, shape)
             found.append(tree[0] if isinstance(argnums, int) else tree)
@@ -300,18 +309,6 @@ def forward_jacobian(
         return (result, *aux) if has_aux else result
 
     return jacobian
-
-
-def unit_directions(tensors: Sequence[Any], ends: Any, total: int) -> list:
-    """For each tensor its part of every direction: a row has a 1 in one entry of one of them.
-
-    ``ends`` says where the entries of each end among all of them, ``total`` how many there are.
-    """
-    basis = []
-    for v, end in zip(tensors, ends, strict=True):
-        rows = np.eye(total, v.numel(), v.numel() - int(end), dtype=v.dtype.numpy)
-        basis.append(engine.wrap(rows.reshape(total, *v.shape), v.dtype))
-    return basis
 
 
 def hessian(func: Callable, argnums: Argnums = 0) -> Callable:

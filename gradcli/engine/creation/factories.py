@@ -52,20 +52,24 @@ def tensor(
         array, found = data, dtype_of(data)
     else:
         array, found = _from_lists(data)
+        if wanted is not None and wanted is not found:
+            _check_range(array, wanted)
     target = wanted or found
-    if target is not found and target.kind == found.kind == 1:
-        _check_range(array, target)
     array = np.array(array, dtype=target.numpy)
     return finish(array[()] if not array.ndim else array, target, requires_grad, device)
 
 
 def _check_range(array: Any, target: DType) -> None:
-    """Raise RuntimeFault (E0303) where a narrow whole number has no room; unsigned ones wrap."""
-    if not isinstance(array, Tensor) and np.size(array):
-        info = np.iinfo(target.numpy)
-        least = -int(info.max) if info.min == 0 else int(info.min)
-        if array.max() > info.max or array.min() < least:
-            raise words.does_not_hold(target.name)
+    """Raise RuntimeFault (E0303) where whole numbers have no room for an entry, and TypeFault where
+    real ones have none for an imaginary part."""
+    if array.dtype.kind == "c" and 0 < target.kind < 3:
+        raise TypeFault("E0309", f"complex numbers are no {target.name}", help="take their .real")
+    if target.kind == 1 and array.size:
+        try:
+            for extreme in (array.min(), array.max()):
+                target.entry(extreme.item())
+        except RuntimeFault:
+            raise words.does_not_hold(target.name) from None
 
 
 def _from_lists(data: Any) -> tuple[np.ndarray, DType]:
@@ -217,6 +221,7 @@ def full(
         fill_value = fill_value.item()
     target = dtypes.number_dtype(fill_value) if dtype is None else to_dtype(dtype)
     charge_shape(shape, target.itemsize)
+    fill_value = target.entry(fill_value)
     return finish(np.full(shape, fill_value, target.numpy)[()], target, requires_grad, device)
 
 

@@ -78,6 +78,10 @@ class Kept:
         self.grad: Any = None
 
 
+_OF_CPP = frozenset(("CopyBackwards", "CopySlices"))
+"""Nodes whose name has that of a namespace, as has a leaf's."""
+
+
 class Node:
     """One recorded operation. ``saved`` holds an entry per input, then the raw output."""
 
@@ -112,7 +116,8 @@ class Node:
 
     def name(self) -> str:
         """PyTorch's name of the node, for example ``"MulBackward0"``."""
-        return shown_name(self)
+        shown = shown_name(self)
+        return f"torch::autograd::{shown}" if shown in _OF_CPP else shown
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
@@ -210,7 +215,7 @@ class AccumulateGrad(Node):
         self.extra = None
 
     def name(self) -> str:
-        """PyTorch's name of it, which alone is C++'s."""
+        """PyTorch's name of it."""
         return "torch::autograd::AccumulateGrad"
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:

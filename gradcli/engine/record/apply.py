@@ -219,7 +219,11 @@ def _promoted(op: Operator, inputs: list[Any]) -> list[Any]:
     raw = []
     for a in inputs:
         if is_number(a):
-            raw.append(target.numpy.type(a) if policy == "where" and raw else a)
+            if policy == "where" and raw:
+                a = target.numpy.type(target.entry(a))
+            elif a.__class__ is int and target.kind == 1 and op.wraps and -(2**63) <= a < 2**63:
+                a = target.wrapped(a)
+            raw.append(a)
         elif a.dtype is target or (policy == "where" and not raw):
             raw.append(a.array)
         else:

@@ -10,15 +10,13 @@ share, goes up, so that a node which saved the old value can tell.
 from __future__ import annotations
 
 import contextlib
-from functools import cache
-from math import inf
 from typing import Any
 
 import numpy as np
 
-from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import current, mode, restore, transformed
 from gradcli.engine.graph.node import AccumulateGrad, keeps_result, more
+from gradcli.engine.graph.torch_names import shown_name
 from gradcli.engine.graph.view_edges import output_name, refusal
 from gradcli.engine.record.apply import apply, as_input, record
 from gradcli.engine.record.captures import refuse_captured
@@ -28,7 +26,7 @@ from gradcli.engine.tensor.stale_view import cut, place_of
 from gradcli.engine.tensor.storage import Meta
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.engine.undo_log import note_write, undo
-from gradcli.ops.errors import RuntimeFault, bad_dtype
+from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.indexing import Apart, is_basic, write
 from gradcli.ops.memory_budget import LARGE, budget
 from gradcli.ops.operator import OPERATORS, Operator
@@ -68,7 +66,7 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
     if any(value is old for value in saved):
         _keep_apart(old)
     if result.dtype is not target.dtype:
-        name = None if result.edge is None else result.edge.name()
+        name = None if result.edge is None else shown_name(result.edge)
         result = result.to(target.dtype)
         if result.edge is not None:
             more(result.edge).params["called"] = name
@@ -167,7 +165,7 @@ def put_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
     old = _before_write(target, one_number, index if part else None)
     kind = value.__class__
     if kind is complex or ((kind is float or kind is int) and not 0 <= value < 128):
-        value = _fitted(value, target.dtype)  # every type holds the others
+        value = target.dtype.entry(value)  # every type holds the others
     if not isinstance(value, int | float | bool | complex):
         value = as_input(
             OPERATORS["put"], value if not isinstance(value, list) else np.array(value)
@@ -187,35 +185,6 @@ def overtake(base: Tensor) -> None:
     for view in _views(base) if base.edge is not None else ():
         if view.meta.made is not None:
             cut(view)
-
-
-def _fitted(value: Any, dtype: DType) -> Any:
-    """A number that is written, as ``dtype`` can hold it. Raises RuntimeFault (E0309)."""
-    if value.__class__ is complex:
-        if dtype.is_complex or value.imag:
-            fits = dtype.is_complex
-        else:
-            return _fitted(value.real, dtype)
-    elif dtype.kind == 1:
-        low, high = _bounds(dtype)
-        fits = low <= value <= high or (not low and -high <= value)  # bytes count round
-        value = int(value) % (high + 1) if fits and value < low else value
-    else:
-        fits = dtype.kind != 2 or dtype.itemsize == 8 or not _bounds(dtype)[1] < abs(value) < inf
-    if not fits:
-        raise bad_dtype(
-            f"value cannot be converted to type {dtype.c_name} without overflow",
-            help="write a number that the element type can hold",
-        )
-    return value
-
-
-@cache
-def _bounds(dtype: DType) -> tuple[Any, Any]:
-    """The least and the greatest number of an element type."""
-    if dtype.kind == 1:
-        return int(np.iinfo(dtype.numpy).min), int(np.iinfo(dtype.numpy).max)
-    return float(np.finfo(dtype.numpy).min), float(np.finfo(dtype.numpy).max)
 
 
 def rewrite(target: Tensor) -> Tensor:
@@ -492,6 +461,8 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
             places = {"index": places_in(target, whole), "onward": onward}
             found = whole._alias()
             record(OPERATORS["put"], [whole, written], places, found)
+            if found.edge is not None:
+                more(found.edge).params["written"] = True
             old = found if whole is before else _reshaped(found, ())
         else:
             _put_parts(before, written, old)

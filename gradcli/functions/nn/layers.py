@@ -91,7 +91,7 @@ def _last(input: Any, normalized_shape: Sequence[int]) -> tuple[int, ...]:
 def _standard(input: Any, dims: int | tuple, eps: float) -> Any:
     if input.dtype is float16:  # computed in single, as in PyTorch: 1/eps**1.5 is no half
         return _standard(input.to(float32), dims, eps).to(float16)
-    centred = input - _O["mean"](input, dims, True)
+    centred = _O["centred"](input, dims)
     variance = _O["mean"](_O["square"](centred), dims, True)
     return centred * _O["rsqrt"](variance + eps)
 
@@ -140,15 +140,17 @@ def batch_norm(
                 "E0301", "Expected more than 1 value per channel when training, got input size "
                 f"{input.shape}",
             )  # fmt: skip
-        mean, variance = _O["mean"](input, dims, True), _O["var"](input, dims, 0, True)
+        variance, centred = _O["var"](input, dims, 0, True), _O["centred"](input, dims)
         if running_mean is not None and count:
             with no_grad():
+                mean = _O["mean"](input, dims)
                 spread = _O["reshape"](variance, (-1,)) * (count / max(1, count - 1))
-                running_mean.mul_(1 - momentum).add_(momentum * _O["reshape"](mean, (-1,)))
+                running_mean.mul_(1 - momentum).add_(momentum * mean)
                 running_var.mul_(1 - momentum).add_(momentum * spread)
     else:
         mean, variance = (_O["reshape"](v, shape) for v in (running_mean, running_var))
-    out = (input - mean) * _O["rsqrt"](variance + eps)
+        centred = input - mean
+    out = centred * _O["rsqrt"](variance + eps)
     return called(
         _scaled(out, weight, bias, shape), "NativeBatchNormBackward0", input, weight, bias
     )

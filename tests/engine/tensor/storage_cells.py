@@ -460,7 +460,8 @@ for base, part in (
         lambda o: torch.masked_select(torch.arange(3.0), k, out=o),
         lambda o: torch.sum(m, 0, out=o),
         lambda o: torch.take(x, n - 1, out=o), lambda o: torch.sum(m, (0, 1), out=o),
-        lambda o: torch.cat([x[1:], x[1:]], out=o), lambda o: torch.sort(x, out=(o, torch.empty(0).long())),
+        lambda o: torch.cat([x[1:], x[1:]], out=o),
+        lambda o: torch.sort(x, out=(o, torch.empty(0).long())),
     ):  # fmt: skip
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -471,3 +472,57 @@ for base, part in (
                 print(o.tolist(), o.stride(), b.tolist())
             except RuntimeError as fault:
                 print(type(fault).__name__)
+
+
+# %% a number as an entry of a type, and beside tensors of it
+def told(make):
+    try:
+        made = make()
+        return made.tolist(), str(made.dtype).rpartition(".")[2]
+    except (RuntimeError, TypeError) as fault:
+        return type(fault).__name__
+
+
+def entries(x, v):
+    k, at = torch.tensor([True, False]), torch.tensor([1])
+    calls = [
+        lambda: torch.full((2,), v, dtype=x.dtype), lambda: x.masked_fill(k, v),
+        lambda: x.clone().fill_(v), lambda: x.scatter(0, at, v),
+        lambda: torch.tensor([v], dtype=x.dtype), lambda: torch.full_like(x, v),
+    ]  # fmt: skip
+    if v.__class__ is int and not x.is_floating_point():
+        calls += [lambda: x * v, lambda: v - x, lambda: x & v, lambda: torch.where(k, x, v)]
+        calls += [lambda: x < v, lambda: x == v, lambda: x.clone().add_(1, alpha=2)]
+    return [told(call) for call in calls]
+
+
+for dtype in (torch.uint8, torch.int8, torch.int32, torch.bool, torch.float16, torch.float32):
+    for v in (300, -1, -300, 2**40, 1e30, float("inf"), float("nan"), 2.7, -2.7, 1j):
+        print(v, entries(torch.ones(2).to(dtype), v))
+
+
+# %% factors of another kind than what they multiply
+def told(make):
+    try:
+        made = make()
+        return made.tolist(), str(made.dtype).rpartition(".")[2]
+    except (RuntimeError, TypeError) as fault:
+        return type(fault).__name__
+
+
+def scaled(x, by):
+    return [told(call) for call in (
+        lambda: torch.add(x, x, alpha=by), lambda: torch.sub(x, x, alpha=by),
+        lambda: x.clone().add_(x, alpha=by), lambda: x.clone().sub_(1, alpha=by),
+        lambda: torch.addmm(x, x, x, beta=by), lambda: torch.addmv(x[0], x, x[1], alpha=by),
+        lambda: torch.addr(x, x[0], x[1], beta=by), lambda: torch.addbmm(x, x[None], x[None]),
+        lambda: torch.addr(x, x[0], x[1], alpha=by),
+        lambda: torch.baddbmm(x[None], x[None], x[None], alpha=by),
+        lambda: torch.index_add(x, 0, torch.tensor([1, 0]), x, alpha=by),
+        lambda: torch.addcdiv(x, x + 1, x + 1, value=by),
+    )]  # fmt: skip
+
+
+for dtype in (torch.bool, torch.uint8, torch.int32, torch.float32, torch.cfloat):
+    for by in (2, 2.5, True, 1j, 0):
+        print(by, scaled((torch.arange(4).view(2, 2) % 2).to(dtype), by))
