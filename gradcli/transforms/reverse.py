@@ -324,6 +324,7 @@ def unit_directions(
     """
     basis = []
     for v, start in zip(tensors, ends, strict=False):
+        charge_shape((rows, *v.shape), v.dtype.itemsize)
         ones = np.eye(rows, v.numel(), first - start, dtype=v.dtype.numpy)
         basis.append(engine.wrap(ones.reshape(rows, *v.shape), v.dtype))
     return basis
@@ -336,7 +337,7 @@ def rows_at_once(outputs: Sequence[Any], leaves: Sequence[Any]) -> int:
     """
     entries = sum(out.numel() for out in outputs) * sum(leaf.numel() for leaf in leaves)
     edges = [t.edge for out in outputs for t in tensors_of(out) if t.edge is not None]
-    shapes = [v.shape for v in (*collect(edges), *leaves)]
+    shapes = [v.shape for v in (*outputs, *collect(edges), *leaves)]
     largest = max(1, *(math.prod(shape) for shape in shapes))
     return max(1, min(max(entries // 16, 2**12), 2**18) // largest)
 
