@@ -549,3 +549,13 @@ for call in (
         print(call())
     except (RuntimeError, IndexError, ValueError) as fault:
         print(type(fault).__name__)
+
+# %% what scans and softmax give of a transposed tensor lies in rows
+x = (torch.arange(12.0).view(3, 4) / 12).t()
+for make in (
+    lambda: x.softmax(0), lambda: x.log_softmax(-1), lambda: x.cumsum(0), lambda: x.cumprod(1),
+    lambda: x.logcumsumexp(0), lambda: x.cummax(0)[0], lambda: x.roll(1, 0), lambda: x.tril(),
+):  # fmt: skip
+    y = make()
+    y.view(-1)[1] = 7.0
+    print(y.stride(), y.sum())
