@@ -559,3 +559,21 @@ for make in (
     y = make()
     y.view(-1)[1] = 7.0
     print(y.stride(), y.sum())
+
+# %% operands of types that do not meet, flags and values of another kind
+x, n, k = torch.tensor([3.0, 1.0, 2.0]), torch.tensor([3, 1, 2]), torch.tensor([True, False, True])
+c, d = x + 1j, x.double()
+for call in (
+    lambda: torch.nextafter(x.half(), x)[:1].dtype, lambda: torch.nextafter(x, n) - x,
+    lambda: torch.nextafter(n, n), lambda: torch.heaviside(x, n), lambda: torch.heaviside(x, d),
+    lambda: torch.copysign(c, x), lambda: torch.logaddexp2(x, c), lambda: torch.lerp(x, d, 0.5),
+    lambda: x.clone().lerp_(d, 0.5), lambda: torch.pow(k, k), lambda: torch.pow(k, 2),
+    lambda: torch.cross(x, d, dim=0), lambda: x - True, lambda: True - n, lambda: n.sub(True),
+    lambda: torch.unique(n, 0), lambda: torch.unique_consecutive(n, 1), lambda: torch.histc(x / 0),
+    lambda: torch.bincount(n.byte()), lambda: n.index_fill(0, n[1:] - 1, torch.ones(1).long()),
+    lambda: c.scatter_reduce(0, n - 1, c, "amax"),
+):  # fmt: skip
+    try:
+        print(call())
+    except (RuntimeError, TypeError) as fault:
+        print(type(fault).__name__)
