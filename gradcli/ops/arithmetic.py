@@ -251,7 +251,6 @@ nextafter = elementwise(
     dtypes="promote",
     doc="The number next to x, towards y.",
     example="nextafter(x, y) --x 1 --y 2",
-    numpy="np.nextafter",
     refuses={"bool int complex": "nextafter_cpu"},
 )
 

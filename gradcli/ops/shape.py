@@ -136,7 +136,7 @@ def unsqueezed(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
 def flipped(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     """Each element with the order of entries along some dimensions reversed."""
     dims = named_dims(params["dims"], batch.ranks[0])
-    return op(batch.values[0], dims=tuple(d + 1 for d in dims)) if dims else batch.values[0]
+    return op(batch.values[0], dims=tuple(d + 1 for d in dims))  # a copy, also of no dimensions
 
 
 def undiagonalised(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
@@ -171,7 +171,6 @@ reshape: Operator = linear(
     "reshape",
     _reshape,
     lambda g, shape: reshape(g, shape),
-    inputs=("x",),
     params={"shape": ()},
     dtypes="keep",
     grad_name="ViewBackward0",
@@ -250,7 +249,6 @@ expand = linear(
     "expand",
     _expand,
     lambda g, shape: sum_to(g, shape),
-    inputs=("x",),
     params={"shape": ()},
     dtypes="keep",
     aliases=("broadcast_to",),
@@ -279,7 +277,6 @@ sum_to: Operator = linear(
     "sum_to",
     _sum_to,
     lambda g, shape: expand(g, shape),
-    inputs=("x",),
     params={"shape": ()},
     dtypes="keep",
     grad_name="SumToSizeBackward0",
@@ -319,7 +316,6 @@ reverse_dims: Operator = linear(
     doc="All dimensions in reverse order; `x.T`.",
     example='sum(A.T @ x) --A "1,2;3,4" --x 1,2',
     moves="view",
-    numpy="np.transpose",
     pytorch="({0}).mT",
     batching=reversed_dims,
     public=False,
@@ -574,7 +570,6 @@ undiagonal: Operator = linear(
     "undiagonal",
     _undiagonal,
     lambda g: diagonal(g),
-    inputs=("x",),
     params={"shape": ()},
     dtypes="keep",
     grad_name="DiagEmbedBackward0",

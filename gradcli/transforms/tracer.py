@@ -413,20 +413,6 @@ class Operand(Conversions):
         """Write zeros."""
         return assign(self, 0)
 
-    def masked_fill_(self, mask: Any, value: Any) -> Any:
-        """Write a number where ``mask`` holds."""
-        return become(self, OPERATORS["where"](mask, value, snapshot(self)))
-
-    def add_(self, other: Any, *, alpha: Any = 1) -> Any:
-        """Add ``alpha * other`` in place."""
-        other = other if alpha == 1 else other * alpha
-        return become(self, OPERATORS["add"](snapshot(self), other))
-
-    def sub_(self, other: Any, *, alpha: Any = 1) -> Any:
-        """Subtract ``alpha * other`` in place."""
-        other = other if alpha == 1 else other * alpha
-        return become(self, OPERATORS["sub"](snapshot(self), other))
-
     def __getattr__(self, name: str) -> Any:
         """Tensor's methods by name, ``x.sum(0)``; ``x.mul_(y)`` writes what ``x.mul(y)`` gives."""
         written = name.endswith("_")
