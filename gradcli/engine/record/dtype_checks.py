@@ -23,8 +23,8 @@ def refused(op: Operator, inputs: Sequence[Any]) -> Fault | None:
     """The error of an operator given an element type that it is not for; None where it takes it."""
     dtypes = [v.dtype for v in inputs if isinstance(v, Plain)]
     if callable(op.refuses):
-        kinds = [*dtypes, *(bool_ for v in inputs if v.__class__ is bool)]
-        said = op.refuses(kinds, len(inputs))
+        given = [*dtypes, *(bool_ for v in inputs if v.__class__ is bool)]
+        said = op.refuses(given, len(inputs))
         return None if said is None else _fault(RuntimeFault, op, dtypes, said)
     highest = max(dtypes, key=lambda d: d.kind, default=None)
     if highest is not None and any(v.__class__ is complex for v in inputs):

@@ -577,3 +577,12 @@ for call in (
         print(call())
     except (RuntimeError, TypeError) as fault:
         print(type(fault).__name__)
+
+# %% numbers of NumPy's
+import numpy as np
+
+x = torch.zeros(3, requires_grad=True)
+y = x * 2
+y[1:] = np.float64(9.5)
+print(y.detach(), torch.autograd.grad(y.sum(), x))
+print([torch.full((2,), n) for n in (np.float64(9.5), np.float32(2.5), np.int64(3), np.int8(-3))])
