@@ -15,6 +15,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.record.apply import flipped_view, note_view
 from gradcli.engine.record.composite import bottom, called, multiple
+from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import into, may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
@@ -113,6 +114,8 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
 
 def lerp(input: Any, end: Any, weight: Any) -> Any:
     """From ``input`` to ``end``, by ``weight`` of the way."""
+    if not is_number(end):
+        same_dtype(input, end, "expected dtype {} for `end` but got dtype {}")
     if not is_number(weight):
         out = O["addcmul"](input, end - input, weight)
         return called(out, "LerpBackward1", input, end, weight)
@@ -214,6 +217,7 @@ def copysign(input: Any, other: Any) -> Any:
         raise not_a("Tensor", "copysign", "other", 1, other)
     traced = getattr(other, "__gradcli_rank__", 0)  # a Tensor, or what stands for one
     signs = O["signbit"](other) if traced else np.signbit(other)
+    refuse_kinds("complex", "copysign_cpu", input.dtype)
     if input.dtype.kind < 2:
         wide = isinstance(other, Plain) and other.dtype.kind == 2
         input = input.to(other.dtype if wide else dtypes.get_default_dtype())

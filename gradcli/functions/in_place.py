@@ -15,6 +15,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.grad_mode import enable_grad, no_grad
 from gradcli.engine.record.apply import flipped_view
 from gradcli.engine.record.composite import called
+from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.inplace import (
     check_writable,
     edge_before_write,
@@ -219,6 +220,7 @@ def _addcdiv(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Ten
 
 
 def _lerp(self: Tensor, end: Any, weight: Any) -> Tensor:
+    same_dtype(self, end, "expected dtype {} for `end` but got dtype {}")
     overlap(self, end, weight)
     if is_number(weight):
         return write_result(self, OPERATORS["lerp_number"], end, weight=weight)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
+from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.record.composite import (
     by_element,
     called,
@@ -184,18 +185,18 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
             help="write mask.bool()",
         )
     _meet(mask, input)
-    value = _filling(input, value)
+    value = _filling(input, value, "masked_fill_")
     return called(O["where"](mask, value, input), "MaskedFillBackward0")
 
 
-def _filling(input: Any, value: Any) -> Any:
+def _filling(input: Any, value: Any, name: str) -> Any:
     """``value``, a number or a 0-d tensor, in the dtype of ``input``.
 
     Raises RuntimeFault: E0301 for several values, E0309 for a complex one among real numbers.
     """
     if len(getattr(value, "shape", ())):
         raise bad_shape(
-            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+            f"{name} only supports a 0-dimensional value tensor, but got tensor with "
             f"{len(value.shape)} dimension(s).",
             help="masked_scatter() writes several values",
         )
@@ -446,8 +447,7 @@ def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
             "E0307", f"index {wrong} is out of bounds for dimension {dim} with size {size}"
         )
     index = np.unique(np.where(index < 0, index + size, index))
-    if is_number(value):
-        value = input.dtype.entry(value)
+    value = _filling(input, value, "index_fill_")
     return called(O["put"](input, value, (*before, index)), "IndexFillBackward0")
 
 
@@ -490,6 +490,8 @@ def _reduced(
     input: Any, places: tuple, src: Any, reduce: str, include_self: bool, name: str
 ) -> Any:
     """``input`` with the entries of ``src`` joined to it at ``places``."""
+    if reduce[:2] == "am":
+        refuse_kinds("complex", f"scatter_gather_tensor_cpu_reduce_{reduce}", input.dtype)
     shape = tuple(input.shape)
     flat, src = O["reshape"](input, (-1,)), O["reshape"](src, (-1,))
     at = np.ravel_multi_index(np.broadcast_arrays(*places), shape).ravel()

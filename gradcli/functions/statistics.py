@@ -318,6 +318,8 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor
         min, max = (raw.min(initial=np.inf), raw.max(initial=-np.inf)) if raw.size else (0, 0)
     if min == max:
         min, max = min - 1, max + 1
+    if not np.isfinite(max - min):
+        raise bad_value(f"torch.histc: range of [{min}, {max}] is not finite")
     counts, _ = np.histogram(raw, bins, (min, max))
     return wrap(counts.astype(input.dtype.numpy), input.dtype)
 
@@ -330,7 +332,7 @@ def logaddexp2(input: Any, other: Any) -> Any:
         input, other = input.to(wide), other.to(wide)
     ln2 = 0.6931471805599453
     out = O["logaddexp"](input * ln2, other * ln2) / ln2
-    if given and max(dtype.kind for dtype in given) < 2:
+    if given and max(dtype.kind for dtype in given) != 2:
         said = f'"logaddexp2_cpu" not implemented for {given[0].scalar_name!r}'
         raise UnwrittenFault("E0309", said, help="write x.float()")
     return called(out, "Logaddexp2Backward0", input, other)

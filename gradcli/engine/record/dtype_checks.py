@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.dtypes import complex64, complex128
+from gradcli.engine.dtypes import bool_, complex64, complex128
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.ops.errors import Fault, RuntimeFault, UnwrittenFault, bad_dtype
 from gradcli.ops.operator import Operator
@@ -23,7 +23,8 @@ def refused(op: Operator, inputs: Sequence[Any]) -> Fault | None:
     """The error of an operator given an element type that it is not for; None where it takes it."""
     dtypes = [v.dtype for v in inputs if isinstance(v, Plain)]
     if callable(op.refuses):
-        said = op.refuses(dtypes, len(inputs))
+        given = [*dtypes, *(bool_ for v in inputs if v.__class__ is bool)]
+        said = op.refuses(given, len(inputs))
         return None if said is None else _fault(RuntimeFault, op, dtypes, said)
     highest = max(dtypes, key=lambda d: d.kind, default=None)
     if highest is not None and any(v.__class__ is complex for v in inputs):
