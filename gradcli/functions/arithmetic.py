@@ -232,8 +232,12 @@ def logit(input: Any, eps: float | None = None) -> Any:
     refuse_derivative("logit", eps=eps)
     if eps is None:
         return O["logit"](input)
-    held = O["where"](O["isnan"](input), input, clamp(input, eps, 1.0 - eps))
-    return called(O["logit"](held), "LogitBackward0", input)
+    low = input < eps
+    outside = O["logical_or"](low, input > 1.0 - eps)
+    held = O["logit"](O["where"](low, eps, clamp(input.detach(), max=1.0 - eps)))
+    # Not through the clamp: its tangent of 0 times the slope at 0 or 1 would be NaN.
+    out = O["where"](outside, held, O["logit"](O["where"](outside, 0.5, input)))
+    return called(out, "LogitBackward0", input)
 
 
 def float_power(input: Any, exponent: Any) -> Any:
