@@ -87,18 +87,24 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
             "E0309", "addcdiv divides floats", help="write tensor1.float()",
             torch="Integer division with addcdiv is no longer supported",
         )  # fmt: skip
-    first = tensor1 if value == 1 else value * tensor1
+    wide = tensor1.to(tensor2.dtype) if _whole(tensor1) else tensor1  # no overflow
+    first = tensor1 if value == 1 else value * wide
     return called(input + first / tensor2, "AddcdivBackward0", input, tensor1, tensor2)
 
 
 def lerp(input: Any, end: Any, weight: Any) -> Any:
     """From ``input`` to ``end``, by ``weight`` of the way."""
     if not is_number(weight):
-        out = O["addcmul"](input, end - input, weight)
+        near, part = input, weight
+        if hasattr(bottom(weight), "array"):  # from the nearer end, unless it is a symbol
+            far = O["ge"](O["abs"](weight.detach()), 0.5)
+            near, part = O["where"](far, end, input), weight - far.to(weight.dtype)
+        out = O["addcmul"](near, end - input, part)
         return called(out, "LerpBackward1", input, end, weight)
     if isinstance(input, Plain):
         return O["lerp_number"](input, end, weight)
-    return input + weight * (end - input)
+    near, part = (input, weight) if abs(weight) < 0.5 else (end, weight - 1)
+    return near + part * (end - input)
 
 
 def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
