@@ -342,10 +342,15 @@ def ldexp(input: Any, other: Any) -> Any:
     """``input * 2**other``."""
     other = as_tensor(other) if is_number(other) else other
     whole = hasattr(other, "dtype") and other.dtype.kind < 2
-    power = O["exp2"](other.double() if whole else other)  # exact in float64, where it is whole
-    if whole:
-        power = power.to(input.dtype if input.dtype.kind > 1 else dtypes.get_default_dtype())
-    return called(input * power, "LdexpBackward0", input, other)
+    if not whole:
+        return called(input * O["exp2"](other), "LdexpBackward0", input, other)
+    dtype = input.dtype if input.dtype.kind > 1 else dtypes.get_default_dtype()
+    far = np.finfo(dtype.numpy).maxexp - 2  # what is beyond is no power of 2 in this dtype
+    out, power = input, other.long()
+    for _ in range(3):  # from the least number to beyond the largest
+        part = O["clamp"](power, min=-far, max=far)
+        out, power = out * O["exp2"](part.double()).to(dtype), power - part
+    return called(out, "LdexpBackward0", input, other)
 
 
 may_be("wider", ldexp, logaddexp2)
