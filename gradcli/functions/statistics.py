@@ -254,6 +254,10 @@ def searchsorted(
     rows = np.asarray(as_tensor(sorted_sequence).array)
     values = np.asarray(as_tensor(input).array)
     where: Any = "right" if right or side == "right" else "left"
+    if not rows.ndim:
+        raise RuntimeFault(
+            "E0301", "boundaries tensor should have positive dimension, but got 0 dimension"
+        )
     if rows.ndim == 1:
         found = np.searchsorted(rows, values, where)
     else:

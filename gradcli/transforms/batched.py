@@ -191,7 +191,7 @@ class Batched(Layer):
 
         Raises RuntimeFault (E0404) elsewhere.
         """
-        if not transformed.by or transformed.by[-1].level is not None:
+        if not self.requires_grad:
             return super().register_hook(hook)
 
         def below(g: Any) -> Any:

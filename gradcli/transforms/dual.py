@@ -21,6 +21,7 @@ from gradcli.engine.custom_function.context import Context
 from gradcli.engine.custom_function.node import call
 from gradcli.engine.grad_mode import current, enable_grad, mode, transformed
 from gradcli.engine.graph.level_detach import made_by
+from gradcli.engine.graph.node import RemovableHandle
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault
@@ -289,8 +290,43 @@ class Dual(Layer):
         self._of_primal("retain_grad")
 
     def register_hook(self, hook: Callable) -> Any:
-        """As Tensor's, of the primal's gradient."""
-        return self._of_primal("register_hook", hook)
+        """As Tensor's, where a reverse transform runs inside: gradients have tangents too.
+
+        A pass is two, for the primal g of the gradient and for its tangent t; of a value y with the
+        tangent v the second brings t to y and g to v. So the hook is called with g, and what it
+        gives is the gradient of v in the second pass; with g and t together it gives that of y.
+        Raises RuntimeFault (E0404) where nothing is recorded.
+        """
+        if not self.requires_grad:
+            return super().register_hook(hook)
+        level = self.__gradcli_rank__
+        hooks: dict[int, Callable] = {}
+        seen: dict[frozenset, tuple] = {}
+        handle = RemovableHandle(hooks, hook)
+
+        def of_primal(g: Any) -> Any:
+            place = _place(level)
+            if not running.turned.get(level):
+                given = hook(g) if hooks else None
+                if is_dual(given, level):
+                    given = given.primal  # type: ignore[union-attr]
+                if level in running.turned:
+                    seen[place] = g, given
+                return given
+            primal, given = seen.get(place, (None, None))
+            if given is None:
+                return None
+            both = hook(Dual(primal, g, level))
+            return both.tangent if is_dual(both, level) else OPERATORS["zeros_like"](g)
+
+        def of_tangent(g: Any) -> Any:
+            return seen.get(_place(level), (None, None))[1] if running.turned.get(level) else None
+
+        self.primal.register_hook(of_primal)
+        if self.tangent.requires_grad:
+            self.tangent.register_hook(of_tangent)
+        running.hooked.setdefault(level, []).append((self.primal, seen))
+        return handle
 
     def numpy(self, **options: Any) -> Any:
         """The primal's array."""
@@ -328,6 +364,11 @@ class Dual(Layer):
 
             return with_tail(repr(self.primal), f"tangent={self.tangent}")
         return super().__repr__()
+
+
+def _place(level: int) -> frozenset:
+    """Of which part of gradients of other levels the pass under way is."""
+    return frozenset(item for item in running.turned.items() if item[0] != level)
 
 
 def is_dual(value: Any, level: int) -> bool:

@@ -10,6 +10,7 @@ import pytest
 
 import gradcli as torch
 import gradcli.nn.functional as F
+from gradcli.autograd import forward_ad
 from gradcli.func import grad, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
 
 X = torch.tensor([1.0, 2.0, 3.0], dtype=torch.double)
@@ -659,6 +660,58 @@ def test_chunks_of_a_jacobian_are_rows_at_once(chunk_size, calls):
     near(found, torch.stack(one_by_one))
     near(others["b"][0], torch.ones(3, 3).tril() + 2)  # the hook sees the zeros of other rows
     assert others["b"][1].shape == (0, 3)
+
+
+HOOKS = [
+    lambda x: lambda g: g * 3, lambda x: lambda g: g * g, lambda x: lambda g: g * x,
+    lambda x: lambda g: None, lambda x: lambda g: torch.ones_like(g), lambda x: lambda g: g.detach() * g,
+    lambda x: lambda g: g + x,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_hooks_inside_nested_transforms(hook):
+    """They see gradients with tangents: a wrong one would drop a term without a word."""
+
+    def on_argument(x):
+        x.register_hook(hook(x))
+        return (x**3).sum()
+
+    def between(x):
+        y = x * x
+        z = y.sin()  # before the hook, which is the value's all the same
+        y.register_hook(hook(x))
+        y.register_hook(lambda g: g + 1)
+        y.register_hook(hook(x)).remove()
+        z.register_hook(hook(x))
+        return (z * x + (y * 2).detach()).sum()
+
+    def hooked(x, g):
+        changed = hook(x)(g)
+        return g if changed is None else changed
+
+    def of_between(x):
+        z = hooked(x, x) * (x * x).cos()
+        return (hooked(x, z) + 1) * 2 * x + (x * x).sin()
+
+    for f, gradient in (on_argument, lambda x: hooked(x, 3 * x**2)), (between, of_between):
+        want = jacrev(gradient)(X)
+        for found in (
+            hessian(f), jacfwd(grad(f)),
+            lambda x, f=f: jacfwd(lambda x: vjp(f, x)[1](torch.tensor(1.0))[0])(x),
+        ):  # fmt: skip
+            near(found(X), want)
+        near(vmap(hessian(f))(torch.stack([X, X])), torch.stack([want, want]))
+        for push in (lambda x, f=f: jvp(grad(f), (x,), (T,)), lambda x, f=f: (
+            0, linearize(grad(f), x)[1](T)
+        )):  # fmt: skip
+            near(push(X)[1], want @ T)
+        near(jvp(lambda x, f=f: jvp(grad(f), (x,), (T,))[1], (X,), (T,))[1],
+             jacrev(jacrev(gradient))(X) @ T @ T)  # fmt: skip
+        with forward_ad.dual_level():
+            leaf = X.clone().requires_grad_()
+            found = torch.autograd.grad(f(forward_ad.make_dual(leaf, T)), leaf)[0]
+            near(forward_ad.unpack_dual(found).tangent, want @ T)
 
 
 def test_rows_at_once_where_one_meets_an_infinite_slope():

@@ -39,7 +39,8 @@ def scaled_dot_product_attention(
             f"got attn_mask.dtype: {attn_mask.dtype.c_name} and  query.dtype: {query.dtype.c_name} "
             "instead.",
         )  # fmt: skip
-    factor = 1.0 / math.sqrt(query.shape[-1]) if scale is None else scale
+    width = query.shape[-1]
+    factor = scale if scale is not None else 1.0 / math.sqrt(width or 1)
     scores = _O["matmul"](query, _O["mT"](key)) * factor
     if is_causal:
         if attn_mask is not None:
