@@ -582,14 +582,27 @@ def test_the_vmap_of_a_custom_function():
     found = vmap(made(vmap=both, forward=lambda x, rest: None).apply)(X, [T, X])
     assert seen == [(0, [0, 0])]
     near(torch.stack(found), torch.stack([X, T]))
+
+    def where(info, in_dims, x, y):
+        seen.append((in_dims, x.shape, y.shape))
+        return x, in_dims[0]
+
+    placed = made(vmap=where, forward=lambda x, y: None)
+    rows = torch.stack([X, T])
+    assert vmap(placed.apply, in_dims=(-1, None), out_dims=1)(rows, X) is rows
+    near(vmap(lambda x, y: placed.apply(x * 1, y), in_dims=(1, 0))(rows, X), rows.T)
+    assert seen[1:] == [((1, None), (2, 3), (3,)), ((0, 0), (3, 2), (3,))]
+    with pytest.raises(NotImplementedError, match="kwarg-only"):
+        vmap(made(vmap=where, forward=lambda x, *, y: x).apply)(X, y=X)
     for returned, said in (
         (X, "to have two returns"), ((X, X, 0), "Got 3 returns"), ((X, (0,)), "incompatible"),
     ):  # fmt: skip
         with pytest.raises(RuntimeError, match=said):
             vmap(made(vmap=lambda *_, returned=returned: returned).apply)(X)
-    saves = made(setup_context=lambda ctx, inputs, output: ctx.save_for_backward(output))
-    with pytest.raises(RuntimeError, match="An input that has been returned as-is"):
-        saves.apply(X)
+    for save in ("save_for_backward", "save_for_forward"):
+        saves = made(setup_context=lambda ctx, _, out, save=save: getattr(ctx, save)(out))
+        with pytest.raises(RuntimeError, match="An input that has been returned as-is"):
+            saves.apply(X)
 
 
 @pytest.mark.parametrize("transform", [grad, jacrev, hessian])
@@ -664,8 +677,8 @@ def test_chunks_of_a_jacobian_are_rows_at_once(chunk_size, calls):
 
 HOOKS = [
     lambda x: lambda g: g * 3, lambda x: lambda g: g * g, lambda x: lambda g: g * x,
-    lambda x: lambda g: None, lambda x: lambda g: torch.ones_like(g), lambda x: lambda g: g.detach() * g,
-    lambda x: lambda g: g + x,
+    lambda x: lambda g: None, lambda x: lambda g: torch.ones_like(g),
+    lambda x: lambda g: g.detach() * g, lambda x: lambda g: g + x,
 ]  # fmt: skip
 
 
