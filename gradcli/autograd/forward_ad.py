@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from gradcli.engine import Tensor
 from gradcli.engine.grad_mode import current
 from gradcli.engine.tensor.tensor import Plain
-from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
+from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault, bad_shape
 from gradcli.transforms.dual import Dual, is_dual
 from gradcli.transforms.levels import running
 from gradcli.transforms.memory import demote
@@ -121,11 +121,10 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             help="make the dual of unpack_dual(tangent).primal",
         )
     if tuple(tensor.shape) != tuple(tangent.shape):
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             "Trying to set a forward gradient that has a different size than that of the original "
             f"Tensor, this is not supported. Tensor is of size {list(tensor.shape)} while the "
-            f"given forward gradient is of size {list(tangent.shape)}.",
+            f"given forward gradient is of size {list(tangent.shape)}."
         )
     primal = tensor.view(tensor.shape) if isinstance(tensor, Plain) else tensor
     made = Dual(primal, lifted(tangent, running.vmaps), max(running.dual))

@@ -266,28 +266,15 @@ class Dual(Layer):
 
     # -- in ``forward_ad.dual_level`` a dual is a tensor like others ------------------------------
 
-    def _of_primal(self, name: str, *args: Any, **options: Any) -> Any:
-        """What the primal's method gives, in a dual level; in ``func.jvp`` what Layer's does."""
-        if self.__gradcli_rank__ in running.dual:
-            return getattr(self.primal, name)(*args, **options)
-        return getattr(super(), name)(*args, **options)
-
     @property
     def grad(self) -> Any:  # type: ignore[override]
         """The primal's gradient, after ``backward()`` in a dual level."""
         return self.primal.grad if self.__gradcli_rank__ in running.dual else None
 
     def _require(self, requires_grad: bool) -> Any:
-        self._of_primal("_require", requires_grad)
+        tensor: Any = self.primal if self.__gradcli_rank__ in running.dual else super()
+        tensor._require(requires_grad)
         return self
-
-    def backward(self, *args: Any, **options: Any) -> None:
-        """As Tensor's, by the graph of the primal."""
-        self._of_primal("backward", *args, **options)
-
-    def retain_grad(self) -> None:
-        """As Tensor's."""
-        self._of_primal("retain_grad")
 
     def register_hook(self, hook: Callable) -> Any:
         """As Tensor's, where a reverse transform runs inside: gradients have tangents too.
@@ -307,16 +294,20 @@ class Dual(Layer):
         def of_primal(g: Any) -> Any:
             place = _place(level)
             if not running.turned.get(level):
-                given = hook(g) if hooks else None
-                if is_dual(given, level):
-                    given = given.primal  # type: ignore[union-attr]
+                primal, version = OPERATORS["clone"](g), g._version
+                given: Any = hook(g) if hooks else None
+                if given is None and g._version > version:  # it wrote to g
+                    given = g
+                given = given.primal if is_dual(given, level) else given
                 if level in running.turned:
-                    seen[place] = g, given
+                    seen[place] = primal, given
                 return given
             primal, given = seen.get(place, (None, None))
             if given is None:
                 return None
-            both = hook(Dual(primal, g, level))
+            both = Dual(primal, g, level)
+            changed = hook(both)
+            both = both if changed is None else changed
             return both.tangent if is_dual(both, level) else OPERATORS["zeros_like"](g)
 
         def of_tangent(g: Any) -> Any:
@@ -327,20 +318,6 @@ class Dual(Layer):
             self.tangent.register_hook(of_tangent)
         running.hooked.setdefault(level, []).append((self.primal, seen))
         return handle
-
-    def numpy(self, **options: Any) -> Any:
-        """The primal's array."""
-        return self._of_primal("numpy", **options)
-
-    def data_ptr(self) -> int:
-        """Where the primal is in memory."""
-        return self._of_primal("data_ptr")
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        return self._of_primal("__deepcopy__", memo)
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        return self._of_primal("__reduce_ex__", protocol)
 
     def detach_(self) -> Any:
         """Have no tangent, and no graph, from here on. Raises RuntimeFault (E0409) for a view."""
@@ -369,6 +346,21 @@ class Dual(Layer):
 def _place(level: int) -> frozenset:
     """Of which part of gradients of other levels the pass under way is."""
     return frozenset(item for item in running.turned.items() if item[0] != level)
+
+
+def _of_primal(name: str) -> Callable[..., Any]:
+    """A method that is the primal's in a dual level, and Layer's in ``func.jvp``."""
+
+    def method(self: Dual, *args: Any, **options: Any) -> Any:
+        tensor = self.primal if self.__gradcli_rank__ in running.dual else super(Dual, self)
+        return getattr(tensor, name)(*args, **options)
+
+    method.__name__, method.__doc__ = name, f"As Tensor's ``{name}``, of the primal."
+    return method
+
+
+for _name in ("backward", "retain_grad", "numpy", "data_ptr", "__deepcopy__", "__reduce_ex__"):
+    setattr(Dual, _name, _of_primal(_name))
 
 
 def is_dual(value: Any, level: int) -> bool:

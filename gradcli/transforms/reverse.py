@@ -16,7 +16,7 @@ import numpy as np
 
 from gradcli import engine
 from gradcli.engine import Tensor
-from gradcli.engine.backward.api import grad_of_batches
+from gradcli.engine.backward.api import grad_of_batches, no_graph, unused
 from gradcli.engine.backward.traverse import collect
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import get_default_dtype
@@ -247,18 +247,9 @@ def gradients(
     reached = collect(edges)
     for i, end in enumerate(ends):
         if end.edge is None:
-            raise RuntimeFault(
-                "E0404",
-                f"input {i} does not require grad",
-                help="set requires_grad=True before the computation uses it",
-                torch="One of the differentiated Tensors does not require grad",
-            )
+            raise no_graph(i)
         if end.edge not in reached and not (allow_unused or materialize):
-            raise RuntimeFault(
-                "E0406",
-                f"The differentiated Tensor at index {i} appears to not have been used in the "
-                "graph. Set allow_unused=True if this is the desired behavior.",
-            )
+            raise unused(i)
     for out, weight in zip(outputs, weights, strict=True):
         if weight is None and out.numel() != 1:
             raise RuntimeFault(

@@ -679,6 +679,7 @@ HOOKS = [
     lambda x: lambda g: g * 3, lambda x: lambda g: g * g, lambda x: lambda g: g * x,
     lambda x: lambda g: None, lambda x: lambda g: torch.ones_like(g),
     lambda x: lambda g: g.detach() * g, lambda x: lambda g: g + x,
+    lambda x: lambda g: (g.mul_(3), None)[1],
 ]  # fmt: skip
 
 
@@ -700,6 +701,7 @@ def test_hooks_inside_nested_transforms(hook):
         return (z * x + (y * 2).detach()).sum()
 
     def hooked(x, g):
+        g = g * 1
         changed = hook(x)(g)
         return g if changed is None else changed
 

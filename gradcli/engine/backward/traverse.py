@@ -94,10 +94,13 @@ def collect(roots: Sequence[Node]) -> list[Node]:
     return order
 
 
-def _only_towards(wanted: dict[Any, Any], order: list[Node]) -> tuple[list[Node], set[Node]]:
+def _only_towards(
+    wanted: dict[Any, Any], order: list[Node], roots: Sequence[Node] = ()
+) -> tuple[list[Node], set[Node]]:
     """The nodes that a wanted input lies behind, and those that must run to reach it.
 
-    What a stale view depends on is not known, so that is reached too, and raises.
+    ``roots`` are among the first, whose hooks run in any case: as in PyTorch, those of the only
+    root. What a stale view depends on is not known, so that is reached too, and raises.
     """
     runs: set[Node] = set()
     reached: set[Any] = set(wanted)
@@ -105,6 +108,7 @@ def _only_towards(wanted: dict[Any, Any], order: list[Node]) -> tuple[list[Node]
         if not reached.isdisjoint(node.edges) or node.__class__ is Stale:
             runs.add(node)
             reached.add(node)
+    reached.update(roots)
     return [node for node in order if node in reached], runs
 
 
@@ -341,7 +345,7 @@ def _walk(
     if wanted is not None:
         for edge in wanted:
             captures.setdefault(edge.origin or edge, []).append(edge)
-        order, runs = _only_towards(captures, order)
+        order, runs = _only_towards(captures, order, roots if len(roots) == 1 else ())
         if accumulates:
             runs.update(captures)
     waits = _waits(order, roots, None if wanted is None else captures)
@@ -359,6 +363,8 @@ def _walk(
             if not waits[root]:
                 leaf: Any = root
                 arrive_at_leaf(leaf, arrived.pop(leaf), recorded, to_leaf)
+        elif root.__class__ is AccumulateGrad and root in arrived:
+            arriving(root, arrived.pop(root), recorded)  # its hooks see what it does not keep
     for node in order:
         if node.leaf:  # a Severed view has hooks for nothing
             continue
