@@ -275,6 +275,10 @@ def searchsorted(
         rows = np.take_along_axis(rows, order, -1)
     values = np.asarray(as_tensor(input).array)
     where: Any = "right" if right or side == "right" else "left"
+    if not rows.ndim:
+        raise RuntimeFault(
+            "E0301", "boundaries tensor should have positive dimension, but got 0 dimension"
+        )
     if rows.ndim == 1:
         found = np.searchsorted(rows, values, where)
     else:

@@ -180,12 +180,19 @@ def pull_back(
         dual = rank_of(c) == top
         plain.append(c.primal if dual else c)
         turned.append(c.tangent if dual else None)
-    found = pull_back(primals, leaves, plain, create_graph, passed)
+    with running.turning(top, False):
+        found = pull_back(primals, leaves, plain, create_graph, passed)
     moved = [(t, c) for t, c in zip(along, plain, strict=True) if t is not None]
     moved += [(p, t) for p, t in zip(primals, turned, strict=True) if t is not None]
     if not moved:
         return found
-    pushed = pull_back([o for o, _ in moved], leaves, [c for _, c in moved], create_graph, passed)
+    # Where a hook was called, it has to be called again.
+    hooked = [p for p, seen in running.hooked.get(top, ()) if seen]
+    moved += [(p, OPERATORS["zeros_like"](p)) for p in hooked]
+    with running.turning(top, True):
+        pushed = pull_back(
+            [o for o, _ in moved], leaves, [c for _, c in moved], create_graph, passed
+        )
     return [sample.__class__(g, t, top) for g, t in zip(found, pushed, strict=True)]
 
 
