@@ -43,7 +43,7 @@ from gradcli.engine.tensor.attributes import Facts
 from gradcli.engine.tensor.conversion import Conversions, Numbers
 from gradcli.engine.tensor.storage import InferenceMeta, Meta, Slots
 from gradcli.ops import OPERATORS
-from gradcli.ops.errors import AttributeFault, RuntimeFault, TypeFault, UnwrittenFault
+from gradcli.ops.errors import AttributeFault, RuntimeFault, TypeFault, UnwrittenFault, bad_dtype
 
 _new = object.__new__
 _GRAD_DTYPE = "_gradcli_grad_dtype"
@@ -287,10 +287,9 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 "E0303", f"Variable data has to be a tensor, but got {type(value).__name__}"
             )
         if self.edge is not None and not value.dtype.differentiable:
-            raise RuntimeFault(
-                "E0309",
+            raise bad_dtype(
                 "data set to a tensor that requires gradients must be floating point or complex "
-                "dtype",
+                "dtype"
             )
         if value._flips is not self._flips:
             if self.__class__ is not Tensor and not self._flips:
