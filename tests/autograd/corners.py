@@ -863,3 +863,15 @@ v = base[:1]
 base.data = torch.full((2,), 7.0)
 base.mul_(3)
 print(base.detach(), v.detach(), base._version == v._version)
+
+# %% post hooks see the gradients of next_functions
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+for function in (
+    lambda x: 1 - x, lambda x: 2 * x, lambda x: x**2, lambda x: torch.where(x > 1, x, 0.0),
+    lambda x: x.masked_fill(x > 1, 0.0), lambda x: x * x, lambda x: x.clone().zero_(),
+):  # fmt: skip
+    y = function(x)
+    node = y.grad_fn
+    node.register_hook(lambda given, _: tuple(None if g is None else g * 3 for g in given))
+    node.register_hook(lambda given, _: print(given))
+    print(len(node.next_functions), torch.autograd.grad(y.sum(), x))
