@@ -875,3 +875,26 @@ for function in (
     node.register_hook(lambda given, _: tuple(None if g is None else g * 3 for g in given))
     node.register_hook(lambda given, _: print(given))
     print(len(node.next_functions), torch.autograd.grad(y.sum(), x))
+
+# %% what an unpack hook makes has no version to check
+from torch.utils.checkpoint import checkpoint
+
+hooks = torch.autograd.graph.saved_tensors_hooks
+for unpack in (lambda t: t / 2, lambda t: t.clone().div_(2)):
+    for pack in (lambda t: t * 2, lambda t: t.clone().mul_(2)):
+        for function in (
+            lambda x, y: x * y,
+            lambda x, y: checkpoint(torch.mul, x, y, use_reentrant=False),
+        ):
+            x, y = torch.ones(2, requires_grad=True), torch.ones(2)
+            y.mul_(3)
+            with hooks(pack, unpack):
+                out = function(x, y)
+            y.mul_(5)
+            print(torch.autograd.grad(out.sum(), x))
+
+# %% a copy of what is expanded lies in rows
+x = torch.arange(4.0).reshape(2, 2)
+for expanded in (x.expand(3, 2, 2), x[:, None].expand(2, 3, 2), x[:1].expand(4, 2)):
+    print(expanded.clone().stride(), expanded.double().stride(), expanded.clone().view(-1))
+print(x.t().clone().stride(), x.t().double().stride())
