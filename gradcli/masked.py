@@ -17,7 +17,7 @@ from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions import reductions, statistics
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.errors import ValueFault, bad_shape, bad_value
 
 __all__ = [
     "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp",
@@ -30,10 +30,9 @@ def _counted(input: Any, mask: Any) -> Any:
     """``mask`` in the shape of ``input``."""
     mask = mask if hasattr(mask, "shape") else as_tensor(mask)
     if len(mask.shape) > len(input.shape):
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             "_input_mask expected broadcastable mask (got mask dimensionality higher than of the "
-            "input)",
+            "input)"
         )
     mask = mask.bool()
     return mask if mask.shape == input.shape else _O["expand"](mask, tuple(input.shape))
@@ -167,7 +166,7 @@ def _spread(
     mask: Any,
 ) -> Any:  # fmt: skip
     if correction is not None and unbiased is not None:
-        raise RuntimeFault("E0304", "Only one of unbiased and correction may be given")
+        raise bad_value("Only one of unbiased and correction may be given")
     less = 1.0 if correction is None else float(correction)
     less = less if unbiased is None else float(unbiased)
     if dtype is not None or input.dtype.kind < 2:

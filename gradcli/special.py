@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 # ruff: noqa: F822  (most of __all__ are operators, taken by name)
+from gradcli.engine.record.out import with_out
 from gradcli.functions import arithmetic, reductions
 from gradcli.functions.methods import public_operators
 
@@ -26,6 +27,6 @@ _names = public_operators()
 globals().update({name: _names[name] for name in __all__ if name in _names})
 modified_bessel_i0, modified_bessel_i1 = _names["i0"], _names["i1"]
 log_softmax, softmax = reductions.log_softmax, reductions.softmax
-round = arithmetic.round
-logcumsumexp, polygamma = reductions.logcumsumexp, arithmetic.polygamma
-logit, multigammaln = arithmetic.logit, arithmetic.mvlgamma
+round, logcumsumexp = with_out(arithmetic.round), with_out(reductions.logcumsumexp)
+polygamma, logit = with_out(arithmetic.polygamma), with_out(arithmetic.logit)
+multigammaln = with_out(arithmetic.mvlgamma)

@@ -14,11 +14,11 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.record.apply import flipped_view, note_view
-from gradcli.engine.record.composite import called, multiple
+from gradcli.engine.record.composite import bottom, called, multiple
 from gradcli.engine.record.fast_path import FUNCTIONS as O
-from gradcli.engine.record.out import into
+from gradcli.engine.record.out import into, may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import RuntimeFault, UnwrittenFault, bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import differentiated, is_complex, is_number, refuse_derivative
 from gradcli.ops.torch_messages import NO_DERIVATIVE, not_a
@@ -28,8 +28,8 @@ def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
     """``input + alpha * other``."""
     if out is not None:
         return into(out, add, (input, other), {"alpha": alpha})
-    if alpha.__class__ is not int:
-        refuse_derivative("add", alpha=alpha)
+    if alpha.__class__ is not int or alpha != 1:
+        alpha = factor("alpha", alpha, input, other)
     return O["add"](input, other) if alpha == 1 else O["add_scaled"](input, other, alpha)
 
 
@@ -37,11 +37,31 @@ def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
     """``input - alpha * other``."""
     if out is not None:
         return into(out, sub, (input, other), {"alpha": alpha})
-    if alpha.__class__ is not int:
-        refuse_derivative("sub", alpha=alpha)
-    if alpha == 1:
+    if alpha.__class__ is not int or alpha != 1:
+        alpha = factor("alpha", alpha, input, other)
+    if alpha == 1 or alpha is False:
         return O["sub"](input, other)
     return called(O["add_scaled"](input, other, -alpha), "SubBackward0")
+
+
+def factor(name: str, value: Any, *operands: Any) -> Any:
+    """``alpha`` or ``beta`` as an entry of the type that the operands meet in.
+
+    Raises RuntimeFault (E0309) where that is of a lower kind, or no boolean and the factor one,
+    TypeFault (E0303) where a derivative by it is asked for.
+    """
+    refuse_derivative("add", **{name: value})
+    if not any(isinstance(v, Tensor) for v in operands):
+        return value
+    met, kind = dtypes.meeting(*operands).kind, dtypes.meeting(value).kind
+    said = f"For integral input tensors, argument {name} must not be a floating point number."
+    if kind > met > 1:
+        said = f"For non-complex input tensors, argument {name} must not be a complex number."
+    elif not kind:
+        said = f"Boolean {name} only supported for Boolean results."
+    if (kind > met and kind > 1) or kind == 0 < met:
+        raise bad_dtype(said, help=f"give {name} in the type of the tensors")
+    return value if met else bool(value)
 
 
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
@@ -59,10 +79,9 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
     if rounding_mode == "floor":
         return called(O["floor_divide"](input, other), "DivBackward2", *both)
     if rounding_mode != "trunc":
-        raise RuntimeFault(
-            "E0304",
+        raise bad_value(
             "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
-            f"{rounding_mode!r}",
+            f"{rounding_mode!r}"
         )
     if _whole(input) and _whole(other):
         return O["floor_divide"](input - O["fmod"](input, other), other)
@@ -88,7 +107,7 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
             "E0309", "addcdiv divides floats", help="write tensor1.float()",
             torch="Integer division with addcdiv is no longer supported",
         )  # fmt: skip
-    first = tensor1 if value == 1 else value * tensor1
+    first = tensor1 if value == 1 else dtypes.meeting(tensor1, tensor2).entry(value) * tensor1
     return called(input + first / tensor2, "AddcdivBackward0", input, tensor1, tensor2)
 
 
@@ -98,13 +117,15 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
         out = O["addcmul"](input, end - input, weight)
         return called(out, "LerpBackward1", input, end, weight)
     if isinstance(input, Plain):
-        return O["lerp_number"](input, end, weight)
+        return O["lerp_number"](input, end, input.dtype.entry(weight))
     return input + weight * (end - input)
 
 
 def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     """``input`` held between two bounds: numbers or tensors, either of them left out."""
     if not any(getattr(bound, "__gradcli_rank__", 0) for bound in (min, max)):
+        if complex in (type(min), type(max)):
+            raise UnwrittenFault("E0309", "clamp is not supported for complex types")
         if isinstance(input, Tensor) and input.dtype.kind < 2 and float in (type(min), type(max)):
             input = input.to(dtypes.get_default_dtype())
         return O["clamp"](input, min=min, max=max)
@@ -163,7 +184,7 @@ def round(input: Any, *, decimals: int | None = None) -> Any:
 
 def _real_only(name: str, input: Any) -> None:
     if is_complex(input):
-        raise RuntimeFault("E0309", f"{name} is not supported for complex tensors.")
+        raise bad_dtype(f"{name} is not supported for complex tensors.")
 
 
 def deg2rad(input: Any) -> Any:
@@ -215,14 +236,14 @@ def polygamma(n: int, input: Any) -> Any:
     if differentiated(n):
         raise not_a("int", "polygamma", "n", 1, n, NO_DERIVATIVE)
     if n < 0:
-        raise RuntimeFault("E0304", "polygamma(n, x) does not support negative n.")
+        raise bad_value("polygamma(n, x) does not support negative n.")
     return O["polygamma"](input, int(n))
 
 
 def mvlgamma(input: Any, p: int) -> Any:
     """The logarithm of the Gamma function of ``p`` dimensions. Raises RuntimeFault (E0304)."""
     if p < 1:
-        raise RuntimeFault("E0304", "p has to be greater than or equal to 1")
+        raise bad_value("p has to be greater than or equal to 1")
     charge_shape((p, 400, max(1, input.numel())), 1)
     total = sum(O["lgamma"](input - 0.5 * j) for j in range(p))
     return total + 0.25 * p * (p - 1) * float(np.log(np.pi))
@@ -250,22 +271,17 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> 
     product of matrices loses the digits of small ones.
     """
     if p < 0:
-        raise RuntimeFault("E0304", "cdist only supports non-negative p values")
+        raise bad_value("cdist only supports non-negative p values")
     for i, x in enumerate((x1, x2), 1):
         if len(x.shape) < 2:
-            raise RuntimeFault(
-                "E0301", f"cdist only supports at least 2D tensors, X{i} got: {len(x.shape)}D"
-            )
+            raise bad_shape(f"cdist only supports at least 2D tensors, X{i} got: {len(x.shape)}D")
         if is_complex(x):
-            raise RuntimeFault(
-                "E0309",
-                f"cdist only supports floating-point dtypes, X{i} got: {x.dtype.scalar_name}",
+            raise bad_dtype(
+                f"cdist only supports floating-point dtypes, X{i} got: {x.dtype.scalar_name}"
             )
     if x1.shape[-1] != x2.shape[-1]:
-        raise RuntimeFault(
-            "E0301",
-            "X1 and X2 must have the same number of columns. "
-            f"X1: {x1.shape[-1]} X2: {x2.shape[-1]}",
+        raise bad_shape(
+            f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
         )
     gaps = O["unsqueeze"](x1, -2) - O["unsqueeze"](x2, -3)
     return called(O["norm"](gaps, p, -1), "CdistBackward0", x1, x2)
@@ -293,8 +309,7 @@ def polar(abs: Any, angle: Any) -> Any:
             + " and ".join(names),
         )
     if abs.dtype is not angle.dtype:
-        raise RuntimeFault(
-            "E0309",
+        raise bad_dtype(
             f"Expected object of scalar type {names[0]} but got scalar type {names[1]} for second "
             "argument",
             help="write angle.to(abs.dtype)",
@@ -351,9 +366,7 @@ def is_neg(input: Any) -> bool:
 
 
 def _flips(x: Any) -> bool:
-    while not isinstance(x, Plain) and hasattr(x, "content"):
-        x = x.content
-    return getattr(x, "_flips", False)
+    return getattr(bottom(x), "_flips", False)
 
 
 def view_as_real(input: Any) -> Any:
@@ -361,14 +374,20 @@ def view_as_real(input: Any) -> Any:
     if getattr(input, "__gradcli_rank__", 0) > 1:  # stands for a tensor in a transform
         return input.viewed(view_as_real)
     if is_conj(input):
-        raise RuntimeFault(
-            "E0309",
+        raise bad_dtype(
             "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate "
             "tensor so you can view it as real, use self.resolve_conj(); however, be warned that "
-            "the resulting tensor will NOT alias the original.",
+            "the resulting tensor will NOT alias the original."
         )
     out = called(O["stack"](input.real, input.imag, dim=-1), "ViewAsRealBackward0", input)
     if isinstance(input, Plain):
         out.array = input.own_array()[..., None].view(out.array.dtype)
         note_view(out, input)
     return out
+
+
+may_be(
+    "wider",
+    add, sub, rsub, div, pow, addcdiv, lerp, clamp, clamp_min, clamp_max, deg2rad, rad2deg,
+    copysign, mvlgamma, logit, angle, polygamma,
+)  # fmt: skip

@@ -8,8 +8,9 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.record.composite import by_element
+from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
-from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
+from gradcli.ops.errors import TypeFault, UnwrittenFault, bad_shape
 from gradcli.ops.operator import OPERATORS as O
 from gradcli.ops.torch_messages import not_a, sizes_differ
 
@@ -29,16 +30,14 @@ def _bits(ufunc: Any, name: str, sign: str, logic: str = "") -> Any:
             if not isinstance(value, int | float | complex | Tensor | np.ndarray):
                 raise not_a("Tensor", name, ("input", "other")[i], i + 1, value)
         pair = [v.array if isinstance(v, Plain) else v for v in (input, other)]
-        target = dtypes.result_type(
-            (v.dtype, 2 if v.ndim else 1) if isinstance(v, Plain) else (dtypes.number_dtype(v), 0)
-            for v in (input, other)
-        )
+        target = dtypes.meeting(input, other)
+        if target.kind == 1:
+            pair = [target.wrapped(v) if v.__class__ is int else v for v in pair]
         try:
             np.broadcast_shapes(*(np.shape(p) for p in pair))
         except ValueError:
             shapes = [np.shape(p) for p in pair]
-            raise RuntimeFault(
-                "E0301",
+            raise bad_shape(
                 f"{name}: shapes {' and '.join(map(str, shapes))} do not broadcast",
                 torch=sizes_differ(*shapes),
             ) from None
@@ -93,3 +92,9 @@ def invert(input: Any) -> Any:
             torch="~ (operator.invert) is only implemented on integer and Boolean-type tensors",
         )
     return bitwise_not(input)
+
+
+may_be(
+    "wider",
+    bitwise_and, bitwise_or, bitwise_xor, bitwise_left_shift, bitwise_right_shift, gcd, lcm,
+)  # fmt: skip

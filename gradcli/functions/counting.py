@@ -15,7 +15,7 @@ from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.functions.indexing import _whole
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS as O
 
@@ -86,17 +86,17 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
     """
     numbers = _whole(input)
     if numbers.ndim != 1 or (numbers.size and numbers.min() < 0):
-        raise RuntimeFault(
-            "E0304", "bincount only supports 1-d non-negative integral inputs.", help="x.flatten()"
+        raise bad_value(
+            "bincount only supports 1-d non-negative integral inputs.", help="x.flatten()"
         )
     if minlength < 0:
-        raise RuntimeFault("E0304", "minlength should be >= 0")
+        raise bad_value("minlength should be >= 0")
     size = max(minlength, int(numbers.max(initial=-1)) + 1)
     charge_shape((size,))
     if weights is None:
         return wrap(np.bincount(numbers, minlength=minlength), dtypes.int64)
     if tuple(weights.shape) != numbers.shape:
-        raise RuntimeFault("E0301", "weights should be 1-d and have the same length as input")
+        raise bad_shape("weights should be 1-d and have the same length as input")
     if weights.dtype is not dtypes.float32:
         weights = weights.to(dtypes.float64)
     return O["scatter"](weights, (size,), (numbers,))
@@ -120,10 +120,9 @@ def histogram(
     """
     rows = O["reshape"](input, (-1, 1))
     if weight is not None and tuple(weight.shape) != tuple(input.shape):
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             "torch.histogram(): weight should have the input's shape, but got input with shape "
-            f"{list(input.shape)} and weight with shape {list(weight.shape)}",
+            f"{list(input.shape)} and weight with shape {list(weight.shape)}"
         )
     flat = None if weight is None else O["reshape"](weight, (-1,))
     given = [bins] if isinstance(bins, Plain) else bins
@@ -142,26 +141,20 @@ def histogramdd(
     two ends for each.
     """
     if len(input.shape) < 2:
-        raise RuntimeFault(
-            "E0301", "torch.histogramdd: input tensor should have at least 2 dimensions"
-        )
+        raise bad_shape("torch.histogramdd: input tensor should have at least 2 dimensions")
     if input.dtype.kind != 2:
-        raise RuntimeFault(
-            "E0309", f"\"histogramdd\" not implemented for '{input.dtype.scalar_name}'"
-        )
+        raise bad_dtype(f"\"histogramdd\" not implemented for '{input.dtype.scalar_name}'")
     points = np.asarray(input.array).reshape(-1, input.shape[-1])
     count = points.shape[1]
     given = [bins] * count if isinstance(bins, int) else list(bins)
     if len(given) != count:
-        raise RuntimeFault(
-            "E0301",
-            "histogramdd: The size of bins must be equal to the innermost dimension of the input.",
+        raise bad_shape(
+            "histogramdd: The size of bins must be equal to the innermost dimension of the input."
         )
     if range is not None and len(range) != 2 * count:
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             f"torch.histogramdd: for a {count}-dimensional histogram range should have {2 * count} "
-            f"elements, but got {len(range)}",
+            f"elements, but got {len(range)}"
         )
     edges = [
         _edges(d, bins, points[:, d], None if range is None else range[2 * d : 2 * d + 2])
@@ -172,11 +165,10 @@ def histogramdd(
     if weight is None:
         weight = wrap(np.ones(len(points), points.dtype), input.dtype)
     elif weight.dtype is not input.dtype or tuple(weight.shape) != tuple(input.shape[:-1]):
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             "torch.histogramdd: if weight tensor is provided it should have the dtype of the input "
             "and its shape excluding its innermost dimension, but got input with shape "
-            f"{list(input.shape)} and weight with shape {list(weight.shape)}",
+            f"{list(input.shape)} and weight with shape {list(weight.shape)}"
         )
     places = [np.searchsorted(e, points[:, d], "right") - 1 for d, e in enumerate(edges)]
     inside = np.ones(len(points), bool)
@@ -197,26 +189,20 @@ def _edges(d: int, bins: Any, column: np.ndarray, ends: Any) -> np.ndarray:
     """The edges of the bins of one dimension."""
     if isinstance(bins, Plain):
         if bins.ndim != 1 or bins.array.dtype != column.dtype:
-            raise RuntimeFault(
-                "E0301",
-                f"torch.histogramdd: bins tensor should have one dimension and the input's dtype, "
-                f"but got {bins.ndim} dimensions of {bins.dtype.c_name} for dimension {d}",
+            raise bad_shape(
+                "torch.histogramdd: bins tensor should have one dimension and the input's dtype, "
+                f"but got {bins.ndim} dimensions of {bins.dtype.c_name} for dimension {d}"
             )
         return np.array(bins.array)
     if bins < 1:
-        raise RuntimeFault(
-            "E0304", f"torch.histogram(): bins must be > 0, but got {bins} for dimension {d}"
-        )
+        raise bad_value(f"torch.histogram(): bins must be > 0, but got {bins} for dimension {d}")
     low, high = ends or ((column.min(), column.max()) if column.size else (0.0, 1.0))
     if not (np.isfinite(low) and np.isfinite(high)):
-        raise RuntimeFault(
-            "E0304", f"torch.histogramdd: dimension {d}'s range [{low}, {high}] is not finite"
-        )
+        raise bad_value(f"torch.histogramdd: dimension {d}'s range [{low}, {high}] is not finite")
     if low > high:
-        raise RuntimeFault(
-            "E0304",
+        raise bad_value(
             f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for "
-            f"dimension {d}",
+            f"dimension {d}"
         )
     charge_shape((bins + 1,))
     half = 0.5 if low == high else 0.0
@@ -230,10 +216,9 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     RuntimeFault (E0301) for weights of another length, (E0304) for negative ones.
     """
     if len(input.shape) > 2:
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             "cov(): expected input to have two or fewer dimensions but got an input with "
-            f"{len(input.shape)} dimensions",
+            f"{len(input.shape)} dimensions"
         )
     if input.dtype.kind < 2:
         input = input.to(dtypes.get_default_dtype())
@@ -242,7 +227,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     weights = _weights(count, fweights, aweights)
     if weights is None:
         total, norm = count, count - correction
-        centred = rows - O["mean"](rows, 1, True)
+        centred = O["centred"](rows, 1)
         weighted = centred
     else:
         total = O["sum"](weights)
@@ -264,16 +249,15 @@ def _weights(count: int, fweights: Any, aweights: Any) -> Any:
         if given is None:
             continue
         if tuple(given.shape) != (count,):
-            raise RuntimeFault(
-                "E0301",
+            raise bad_shape(
                 f"cov(): expected {name} to have the same numel as there are observations in the "
-                f"input but got {given.numel()} != {count}",
+                f"input but got {given.numel()} != {count}"
             )
         if (given.dtype.kind < 2) is not whole:
             kind = "integral" if whole else "floating point"
-            raise RuntimeFault("E0309", f"cov(): expected {name} to have {kind} dtype")
+            raise bad_dtype(f"cov(): expected {name} to have {kind} dtype")
         if (given.array < 0).any():
-            raise RuntimeFault("E0304", f"cov(): {name} cannot be negative")
+            raise bad_value(f"cov(): {name} cannot be negative")
     if fweights is None or aweights is None:
         return aweights if fweights is None else fweights
     return fweights * aweights
@@ -292,20 +276,21 @@ def corrcoef(input: Any) -> Any:
 def frexp(input: Any) -> tuple:
     """``(mantissa, exponent)``: x = mantissa * 2**exponent, the mantissa at least 0.5, below 1."""
     if input.dtype.kind != 2:
-        raise RuntimeFault("E0309", "torch.frexp() only supports floating-point dtypes")
+        raise bad_dtype("torch.frexp() only supports floating-point dtypes")
     _, exponent = np.frexp(input.array)
     out = input
     for part in (exponent // 2, exponent - exponent // 2):  # 2**1074 is past the largest number
         powers = np.ldexp(np.ones((), input.array.dtype), -part)
         out = O["mul"](out, wrap(powers, input.dtype))
-    return out, wrap(np.asarray(exponent, dtype=np.int32)[()], dtypes.int32)
+    whole = wrap(np.asarray(exponent, dtype=np.int32)[()], dtypes.int32)
+    return results("frexp", mantissa=out, exponent=whole)
 
 
 def fill_diagonal_(input: Any, fill_value: Any, wrap: bool = False) -> Any:
     """``fill_value`` written to the main diagonal, in place. Raises RuntimeFault (E0301)."""
     shape = tuple(input.shape)
     if len(shape) < 2 or (len(shape) > 2 and len(set(shape)) > 1):
-        raise RuntimeFault("E0301", "all dimensions of input must be of equal length, at least two")
+        raise bad_shape("all dimensions of input must be of equal length, at least two")
     size = min(shape)
     places = np.arange(size)
     if wrap and len(shape) == 2 and shape[0] > shape[1] + 1:

@@ -17,9 +17,10 @@ from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import by_element, called, is_batch
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.record.multi_output import joined as outputs
+from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions.scatter import diag_embed
-from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.errors import RuntimeFault, ValueFault, bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import differentiated
 
@@ -47,9 +48,7 @@ def _real(x: Any) -> Any:
 def one_triangle(A: Any, UPLO: str) -> Any:
     """``A`` with the numbers of one triangle in both; derivatives are by the whole matrix."""
     if UPLO.upper() not in ("L", "U"):
-        raise RuntimeFault(
-            "E0304", f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}", help="UPLO='L'"
-        )
+        raise bad_value(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}", help="UPLO='L'")
     if not isinstance(A, Tensor) or A.ndim < 2 or A.shape[-1] != A.shape[-2]:
         return A
     if A.__class__ is Tensor and np.array_equal(A.array, A.array.swapaxes(-1, -2).conj()):
@@ -163,10 +162,9 @@ def qr(A: Any, mode: str = "reduced") -> Any:
     (E0405) for the complete Q of more rows than columns where a gradient is recorded: it has none.
     """
     if mode not in ("reduced", "complete", "r"):
-        raise RuntimeFault(
-            "E0304",
+        raise bad_value(
             f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', "
-            "or 'complete'",
+            "or 'complete'"
         )
     m, n = A.shape[-2:] if A.ndim > 1 else (0, 0)
     if m >= n:
@@ -226,8 +224,7 @@ def _row_order(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _pivoted(pivot: bool) -> None:
     if not pivot:
-        raise RuntimeFault(
-            "E0304",
+        raise bad_value(
             "linalg.lu_factor: LU without pivoting is not implemented on the CPU",
             help="leave pivot=False away",
         )
@@ -236,9 +233,7 @@ def _pivoted(pivot: bool) -> None:
 def _lu(A: Any) -> tuple[np.ndarray, np.ndarray, Any, Any]:
     """The order of rows, the exchanges, and L and U, of any shape of matrix."""
     if A.ndim < 2:
-        raise RuntimeFault(
-            "E0301", "linalg.lu: The input tensor A must have at least 2 dimensions."
-        )
+        raise bad_shape("linalg.lu: The input tensor A must have at least 2 dimensions.")
     refuse_kinds("bool int", "lu_cpu", A.dtype)
     m, n = A.shape[-2:]
     k = min(m, n)
@@ -290,11 +285,10 @@ def _first_zero(LU: Any) -> np.ndarray:
 
 def _zero_pivot(name: str, info: np.ndarray) -> RuntimeFault:
     place = int(info[info > 0].flat[0])
-    return RuntimeFault(
-        "E0304",
+    return bad_value(
         f"torch.linalg.{name}: U[{place},{place}] is zero and using it on lu_solve would result in "
         "a division by zero. If you still want to perform the factorization, consider calling "
-        "linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)",
+        "linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
     )
 
 
@@ -328,23 +322,22 @@ def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool =
     """The X with A X = B (``left=False``: X A = B), from ``lu_factor`` of A or (adjoint) of A'."""
     title = "linalg.lu_solve"
     if LU.dtype is not B.dtype:
-        raise RuntimeFault(
-            "E0309", f"{title}: Expected LU and B to have the same dtype, but found LU of type "
-            f"{LU.dtype.scalar_name} and B of type {B.dtype.scalar_name} instead",
-        )  # fmt: skip
+        raise bad_dtype(
+            f"{title}: Expected LU and B to have the same dtype, but found LU of type "
+            f"{LU.dtype.scalar_name} and B of type {B.dtype.scalar_name} instead"
+        )
     if B.ndim < 2:
-        raise RuntimeFault("E0301", f"{title}: The input tensor B must have at least 2 dimensions.")
+        raise bad_shape(f"{title}: The input tensor B must have at least 2 dimensions.")
     if LU.shape[-1] != LU.shape[-2]:
-        raise RuntimeFault(
-            "E0301", f"torch.{title}: A must be batches of square matrices, but they are "
-            f"{LU.shape[-2]} by {LU.shape[-1]} matrices",
-        )  # fmt: skip
+        raise bad_shape(
+            f"torch.{title}: A must be batches of square matrices, but they are {LU.shape[-2]} by "
+            f"{LU.shape[-1]} matrices"
+        )
     if B.shape[-2 if left else -1] != LU.shape[-1]:
-        raise RuntimeFault(
-            "E0301", f"{title}: Incompatible shapes of A and B for the equation "
-            f"{'AX' if left else 'XA'} = B ({LU.shape[-2]}x{LU.shape[-1]} and "
-            f"{B.shape[-2]}x{B.shape[-1]})",
-        )  # fmt: skip
+        raise bad_shape(
+            f"{title}: Incompatible shapes of A and B for the equation {'AX' if left else 'XA'} = "
+            f"B ({LU.shape[-2]}x{LU.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})"
+        )
     if not left:  # X A = B by the transpose, A' by the adjoint of the conjugate
         turned = _O["conj"](_O["mT"](B))
         found = _mH(lu_solve(LU, pivots, turned, adjoint=not adjoint))
@@ -408,10 +401,9 @@ def torch_lu(A: Any, pivot: bool = True, get_infos: bool = False) -> tuple:
 
 
 def _other_dtype(b: Any, A: Any) -> RuntimeFault:
-    return RuntimeFault(
-        "E0309",
+    return bad_dtype(
         f"Expected b and A to have the same dtype, but found b of type {b.dtype.scalar_name} and A "
-        f"of type {A.dtype.scalar_name} instead.",
+        f"of type {A.dtype.scalar_name} instead."
     )
 
 
@@ -420,10 +412,10 @@ def triangular_solve(
 ) -> Any:
     """``(solution, cloned_coefficient)``: the X with A X = b by a triangle of A, or of A.T."""
     if b.ndim < 2:
-        raise RuntimeFault(
-            "E0301", "torch.triangular_solve: Expected b to have at least 2 dimensions, but it has "
-            f"{b.ndim} dimensions instead",
-        )  # fmt: skip
+        raise bad_shape(
+            "torch.triangular_solve: Expected b to have at least 2 dimensions, but it has "
+            f"{b.ndim} dimensions instead"
+        )
     if b.dtype is not A.dtype:
         raise _other_dtype(b, A)
     part = triangle(A, upper, unitriangular)
@@ -475,7 +467,7 @@ def geqrf(input: Any) -> Any:
             "E0405", "the derivative for 'geqrf' is not implemented.", help="linalg.qr has one"
         )
     if input.ndim < 2:
-        raise RuntimeFault("E0301", "torch.geqrf: input must have at least 2 dimensions.")
+        raise bad_shape("torch.geqrf: input must have at least 2 dimensions.")
     refuse_kinds("bool int", "geqrf_cpu", input.dtype)
     m, n = input.shape[-2:]
     charge_shape((2, *input.shape))
@@ -504,10 +496,9 @@ def cholesky_solve(B: Any, L: Any, upper: bool = False) -> Any:
     """The X with A X = B, from the Cholesky factor of A."""
     for name, value in (("b", B), ("u", L)):
         if value.ndim < 2:
-            raise RuntimeFault(
-                "E0301", f"{name} should have at least 2 dimensions, but has {value.ndim} "
-                "dimensions instead",
-            )  # fmt: skip
+            raise bad_shape(
+                f"{name} should have at least 2 dimensions, but has {value.ndim} dimensions instead"
+            )
     if B.dtype is not L.dtype:
         raise _other_dtype(B, L)
     part = _factor(L, upper)
@@ -565,3 +556,6 @@ def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 
     if niter < 0:
         raise ValueFault("E0304", f"niter(={niter}) must be non-negative integer")
     return svd_lowrank(A - _O["mean"](A, -2, True) if center else A, q, niter)
+
+
+may_be("wider", cholesky_inverse, cholesky_solve, geqrf, eig, eigvals)

@@ -7,7 +7,7 @@ or ``"ortho"``. Gradients follow PyTorch's convention for complex numbers.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,10 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.record.composite import called, of_its_own
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
-from gradcli.engine.record.out import with_out
+from gradcli.engine.record.out import may_be, with_out
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.dims import normal_dim, normal_dims
-from gradcli.ops.errors import IndexFault, RuntimeFault
+from gradcli.ops.errors import IndexFault, bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
 
 __all__ = [
@@ -30,9 +30,7 @@ __all__ = [
 
 def _norm(norm: str | None) -> str:
     if norm not in (None, "backward", "forward", "ortho"):
-        raise RuntimeFault(
-            "E0304", f'Invalid normalization mode: "{norm}"', help="backward, forward or ortho"
-        )
+        raise bad_value(f'Invalid normalization mode: "{norm}"', help="backward, forward or ortho")
     return norm or "backward"
 
 
@@ -49,7 +47,7 @@ def _sized(input: Any, n: int | None, dim: int) -> Any:
     if n is None or n == size:
         n = size
     if n < 1:
-        raise RuntimeFault("E0304", f"Invalid number of data points ({n}) specified")
+        raise bad_value(f"Invalid number of data points ({n}) specified")
     if n < size:
         return _O["getitem"](input, (slice(None),) * axis + (slice(0, n),))
     if n > size:
@@ -93,9 +91,7 @@ def ifft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = Non
 def rfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
     """``fft`` of real numbers: the first half, which says all."""
     if input.dtype.is_complex:
-        raise RuntimeFault(
-            "E0309", f"rfft expects a real input tensor, but got {input.dtype}", help="use fft"
-        )
+        raise bad_dtype(f"rfft expects a real input tensor, but got {input.dtype}", help="use fft")
     return called(of_its_own(_half(fft(input, n, dim, norm), dim)), "FftR2CBackward0")
 
 
@@ -115,7 +111,7 @@ def irfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = No
 def _mirrored(input: Any, n: int, axis: int) -> Any:
     """The whole spectrum of real numbers from its first half."""
     if n < 1:
-        raise RuntimeFault("E0304", f"Invalid number of data points ({n}) specified")
+        raise bad_value(f"Invalid number of data points ({n}) specified")
     half = _sized(_floating(input), n // 2 + 1, axis)
     before = (slice(None),) * axis
     tail = _O["getitem"](half, (*before, slice(1, (n + 1) // 2)))
@@ -136,9 +132,7 @@ def hfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = Non
 def ihfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
     """The inverse of ``hfft``."""
     if input.dtype.is_complex:
-        raise RuntimeFault(
-            "E0309", f"ihfft expects a real input tensor, but got {input.dtype.scalar_name}"
-        )
+        raise bad_dtype(f"ihfft expects a real input tensor, but got {input.dtype.scalar_name}")
     return called(of_its_own(_half(ifft(input, n, dim, norm), dim)), "FftR2CBackward0")
 
 
@@ -154,14 +148,14 @@ def _places(input: Any, s: Sizes, dim: Any, half: str = "") -> list[tuple[int | 
         several = dim if isinstance(dim, tuple | list) else (dim,)
         dims = normal_dims(tuple(_axis(input, d) for d in several), rank) if several else ()
     if s is not None and len(s) > rank:
-        raise RuntimeFault(
-            "E0301", f"Got shape with {len(s)} values but input tensor only has {rank} dimensions."
+        raise bad_shape(
+            f"Got shape with {len(s)} values but input tensor only has {rank} dimensions."
         )
     sizes: Sequence[int | None] = [None] * len(dims) if s is None else list(s)
     if len(sizes) != len(dims):
-        raise RuntimeFault("E0304", "When given, dim and shape arguments must have the same length")
+        raise bad_value("When given, dim and shape arguments must have the same length")
     if half and not dims:
-        raise RuntimeFault("E0304", f"{half} must transform at least one axis")
+        raise bad_value(f"{half} must transform at least one axis")
     places = [(None if n == -1 else n, d) for n, d in zip(sizes, dims, strict=True)]
     whole = dict(enumerate(input.shape)) | {d: n for n, d in places if n is not None and n > 0}
     charge_shape(tuple(whole.values()))  # before any is transformed: rfftn's result at least
@@ -199,26 +193,6 @@ def irfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None
     return irfft(input, last, axis, norm)
 
 
-def fft2(input: Any, s: Sizes = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
-    """``fft`` along the last two dimensions."""
-    return fftn(input, s, dim, norm)
-
-
-def ifft2(input: Any, s: Sizes = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
-    """The inverse of ``fft2``."""
-    return ifftn(input, s, dim, norm)
-
-
-def rfft2(input: Any, s: Sizes = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
-    """``fft2`` of real numbers: the half that says all."""
-    return rfftn(input, s, dim, norm)
-
-
-def irfft2(input: Any, s: Sizes = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
-    """The inverse of ``rfft2``."""
-    return irfftn(input, s, dim, norm)
-
-
 def hfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
     """``hfft`` along the last of several dimensions, ``fft`` along the others."""
     *others, (last, axis) = _places(input, s, dim, "hfftn")
@@ -236,14 +210,21 @@ def ihfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None
     return out
 
 
-def hfft2(input: Any, s: Sizes = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
-    """``hfftn`` along the last two dimensions."""
-    return hfftn(input, s, dim, norm)
+def _in_two(function: Callable[..., Any], doc: str) -> Any:
+    def of_two(input: Any, s: Sizes = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
+        return function(input, s, dim, norm)
+
+    of_two.__name__ = of_two.__qualname__ = f"{function.__name__[:-1]}2"
+    of_two.__doc__ = doc
+    return of_two
 
 
-def ihfft2(input: Any, s: Sizes = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
-    """The inverse of ``hfft2``."""
-    return ihfftn(input, s, dim, norm)
+fft2 = _in_two(fftn, "``fft`` along the last two dimensions.")
+ifft2 = _in_two(ifftn, "The inverse of ``fft2``.")
+rfft2 = _in_two(rfftn, "``fft2`` of real numbers: the half that says all.")
+irfft2 = _in_two(irfftn, "The inverse of ``rfft2``.")
+hfft2 = _in_two(hfftn, "``hfftn`` along the last two dimensions.")
+ihfft2 = _in_two(ihfftn, "The inverse of ``hfft2``.")
 
 
 def fftshift(input: Any, dim: Any = None) -> Any:
@@ -277,4 +258,5 @@ def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None) -> Tensor:
 
 for _name in __all__:
     if "shift" not in _name:
+        may_be("kind", globals()[_name])
         globals()[_name] = with_out(globals()[_name])

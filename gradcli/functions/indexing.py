@@ -22,10 +22,18 @@ from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions.segments import joined
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import Fault, IndexFault, RuntimeFault, TypeFault
+from gradcli.ops.errors import (
+    Fault,
+    IndexFault,
+    RuntimeFault,
+    TypeFault,
+    bad_dtype,
+    bad_shape,
+    bad_value,
+)
 from gradcli.ops.indexing import Apart
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import is_complex
+from gradcli.ops.operator import is_complex, is_number
 from gradcli.ops.torch_messages import sizes_differ
 
 
@@ -161,7 +169,7 @@ def masked_select(input: Any, mask: Any) -> Any:
 @by_element
 def _selected(input: Any, mask: Any) -> Any:
     if mask.dtype is not dtypes.bool_:
-        raise RuntimeFault("E0309", "masked_select: expected BoolTensor for mask")
+        raise bad_dtype("masked_select: expected BoolTensor for mask")
     input, mask = broadcast_tensors(input, mask)
     charge_shape(input.shape)
     return called(O["getitem"](input, Apart((mask.array,))), "MaskedSelectBackward0", input)
@@ -170,8 +178,7 @@ def _selected(input: Any, mask: Any) -> Any:
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     """``input`` with a value where ``mask`` holds."""
     if mask.dtype is not dtypes.bool_:
-        raise RuntimeFault(
-            "E0309",
+        raise bad_dtype(
             "masked_fill_ only supports boolean masks, but got mask with dtype "
             f"{mask.dtype.c_name}",
             help="write mask.bool()",
@@ -187,20 +194,17 @@ def _filling(input: Any, value: Any) -> Any:
     Raises RuntimeFault: E0301 for several values, E0309 for a complex one among real numbers.
     """
     if len(getattr(value, "shape", ())):
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
             f"{len(value.shape)} dimension(s).",
             help="masked_scatter() writes several values",
         )
+    if is_number(value):
+        return input.dtype.entry(value)
     if is_complex(value) and not input.dtype.is_complex:
-        raise RuntimeFault(
-            "E0309", f"value cannot be converted to type {input.dtype.c_name} without overflow"
-        )
+        raise bad_dtype(f"value cannot be converted to type {input.dtype.c_name} without overflow")
     if getattr(value, "dtype", input.dtype) is not input.dtype and hasattr(value, "to"):
         return value.to(input.dtype)
-    if isinstance(value, int | float) and input.dtype.kind < 2:
-        return input.dtype.numpy.type(value).item()
     return value
 
 
@@ -209,7 +213,7 @@ def _meet(first: Any, second: Any) -> None:
     shapes = tuple(first.shape), tuple(second.shape)
     said = sizes_differ(*shapes)
     if said is not None:
-        raise RuntimeFault("E0301", said)
+        raise bad_shape(said)
 
 
 def take(input: Any, index: Any) -> Any:
@@ -243,9 +247,7 @@ def _gathered(input: Any, dim: int, index: np.ndarray) -> Any:
         return called(O["reshape"](O["clone"](nothing), shape), "GatherBackward0")
     input, index = _lined(input), _lined(index)
     if index.ndim != input.ndim:
-        raise RuntimeFault(
-            "E0301", "Index tensor must have the same number of dimensions as input tensor"
-        )
+        raise bad_shape("Index tensor must have the same number of dimensions as input tensor")
     axis = normal_dim(dim, input.ndim)
     _within(index, input.shape[axis], axis)
     sizes = (*index.shape[:axis], input.shape[axis], *index.shape[axis + 1 :])
@@ -277,17 +279,16 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     if dim is None:
         return _gathered(O["reshape"](input, (-1,)), 0, indices.reshape(-1))
     if indices.ndim != input.ndim:
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             "torch.take_along_dim(): input and indices should have the same number of dimensions, "
-            f"but got {input.ndim} dimensions for input, and {indices.ndim} dimensions for indices",
+            f"but got {input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
         )
     axis = normal_dim(dim, input.ndim)
     sizes: Any = [list(v.shape) for v in (input, indices)]
     reach, count = (given.pop(axis) if given else 1 for given in sizes)
     said = sizes_differ(*sizes)
     if said is not None:
-        raise RuntimeFault("E0301", said)
+        raise bad_shape(said)
     both = np.broadcast_shapes(*sizes)
     wide, many = ((*both[:axis], n, *both[axis:]) for n in (reach, count))
     if input.ndim and tuple(input.shape) != wide:
@@ -307,10 +308,12 @@ def scatter(
     if (src is None) is (value is None):
         raise TypeFault("E0302", "scatter takes src or value, one of them")
     src = value if src is None else src
+    if is_number(src):
+        src = input.dtype.entry(src)
     if reduce is None:
         return _written(input, dim, index, src)
     if reduce not in ("add", "multiply"):
-        raise RuntimeFault("E0304", "reduce argument must be either add or multiply.")
+        raise bad_value("reduce argument must be either add or multiply.")
     if not hasattr(src, "shape"):
         src = input.new_full(tuple(np.shape(_whole(index))), src)
     name = "sum" if reduce == "add" else "prod"
@@ -345,15 +348,12 @@ def _places(input: Any, dim: int, index: Any, src: Any) -> tuple:
         if hasattr(src, "shape"):  # none of it, but still its graph
             src = O["reshape"](src, (-1,))[:0].reshape(index.shape)
     if index.ndim != input.ndim:
-        raise RuntimeFault(
-            "E0301", "Index tensor must have the same number of dimensions as self tensor"
-        )
+        raise bad_shape("Index tensor must have the same number of dimensions as self tensor")
     tensor = hasattr(src, "shape")
     if tensor and any(n > m for n, m in zip(index.shape, src.shape, strict=False)):
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             f"Expected index {list(index.shape)} to be no larger than self {list(input.shape)} "
-            f"apart from dimension {dim} and to be no larger size than src {list(src.shape)}",
+            f"apart from dimension {dim} and to be no larger size than src {list(src.shape)}"
         )
     places = list(np.indices(index.shape, sparse=True))
     places[axis] = index
@@ -365,28 +365,27 @@ def _places(input: Any, dim: int, index: Any, src: Any) -> tuple:
 @of_numbers_too
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
     """``input`` with slices of ``source`` added where ``index`` names along a dimension."""
+    alpha = source.dtype.entry(alpha)
     if is_batch(index):
         source = _lined(source if alpha == 1 else alpha * source)
         return scatter_add(input, dim, _spread(index, dim, source.shape), source)
     same_dtype(input, source, _ONE_TYPE.format("index_add"))
-    axis = normal_dim(dim, len(input.shape))
+    axis, alpha = normal_dim(dim, len(input.shape)), input.dtype.entry(alpha)
     before = (slice(None),) * axis
     source = _lined(source)
     index = _vector(index, "index_add_")
     _within(index, input.shape[axis], axis)
     count = index.size
     if source.shape[dim] != count:
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             f"index_add_(): Number of indices ({count}) should be equal to source.size(dim): "
-            f"({source.shape[dim]}), for dim: {dim}",
+            f"({source.shape[dim]}), for dim: {dim}"
         )
     sizes = [(*v.shape[:axis], 0, *v.shape[axis + 1 :]) for v in (source, input)]
     if sizes[0] != sizes[1]:
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             "source tensor shape must match self tensor shape, excluding the specified dimension. "
-            f"Got self.shape = {list(input.shape)} source.shape = {list(source.shape)}",
+            f"Got self.shape = {list(input.shape)} source.shape = {list(source.shape)}"
         )
     added = O["scatter"](source, tuple(input.shape), (*before, index))
     return called(
@@ -447,6 +446,8 @@ def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
             "E0307", f"index {wrong} is out of bounds for dimension {dim} with size {size}"
         )
     index = np.unique(np.where(index < 0, index + size, index))
+    if is_number(value):
+        value = input.dtype.entry(value)
     return called(O["put"](input, value, (*before, index)), "IndexFillBackward0")
 
 
@@ -475,7 +476,7 @@ def index_reduce(
     ``reduce`` is ``"prod"``, ``"mean"``, ``"amax"`` or ``"amin"``: see ``scatter_reduce``.
     """
     if reduce == "sum":
-        raise RuntimeFault("E0304", "index_reduce has prod, mean, amax and amin", help="index_add")
+        raise bad_value("index_reduce has prod, mean, amax and amin", help="index_add")
     same_dtype(input, source, _ONE_TYPE.format("index_reduce"))
     source, axis = _lined(source), normal_dim(dim, input.ndim)
     index = _lined(_whole(index)).reshape((-1,) + (1,) * (input.ndim - 1 - axis))
@@ -507,5 +508,5 @@ def broadcast_tensors(*tensors: Any) -> tuple:
     except ValueError:
         shown = " and ".join(str(tuple(t.shape)) for t in tensors)
         said = sizes_differ(*(tuple(t.shape) for t in tensors[:2]))
-        raise RuntimeFault("E0301", f"shapes {shown} do not broadcast", torch=said) from None
+        raise bad_shape(f"shapes {shown} do not broadcast", torch=said) from None
     return tuple(t if tuple(t.shape) == shape else O["expand"](t, shape) for t in tensors)

@@ -13,7 +13,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import by_element
 from gradcli.engine.tensor.tensor import wrap
-from gradcli.ops.errors import LinAlgFault, RuntimeFault
+from gradcli.ops.errors import LinAlgFault, RuntimeFault, bad_shape
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import differentiated
 
@@ -41,10 +41,9 @@ def ldl_factor_ex(A: Any, *, hermitian: bool = False, check_errors: bool = False
     LinAlgFault (E0304) for a singular D where ``check_errors``.
     """
     if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             "torch.linalg.ldl_factor_ex: A must be batches of square matrices, but they are "
-            f"{' by '.join(map(str, A.shape[-2:]))} matrices",
+            f"{' by '.join(map(str, A.shape[-2:]))} matrices"
         )
     _constant("linalg.ldl_factor", "linalg.solve has one", A)
     charge_shape((2, *A.shape))
@@ -89,8 +88,7 @@ def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: bool = False) -> Any:
     """
     n = LD.shape[-1]
     if B.ndim < 2 or B.shape[-2] != n:
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             f"linalg.ldl_solve: LD and B do not fit: LD has shape {list(LD.shape)}, B has shape "
             f"{list(B.shape)}",
             help="a vector as a matrix of one column: B.unsqueeze(-1)",

@@ -14,7 +14,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import by_element, called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
-from gradcli.engine.record.out import with_out
+from gradcli.engine.record.out import may_be, with_out
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions import overloads, products, scatter
 from gradcli.functions.decompositions import (
@@ -38,7 +38,7 @@ from gradcli.functions.matrices import matrix_power as _matrix_power
 from gradcli.functions.methods import public_operators
 from gradcli.functions.reductions import cumprod
 from gradcli.ops.errors import LinAlgFault as LinAlgError
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
 
 __all__ = [
@@ -140,10 +140,9 @@ def solve(A: Any, B: Any, *, left: bool = True) -> Any:
 def _solved(A: Any, B: Any, left: bool) -> Any:
     if A.dtype is not B.dtype:
         kinds = A.dtype.scalar_name, B.dtype.scalar_name
-        raise RuntimeFault(
-            "E0309",
-            f"linalg.solve: Expected A and B to have the same dtype, but found A of type {kinds[0]}"
-            f" and B of type {kinds[1]} instead",
+        raise bad_dtype(
+            "linalg.solve: Expected A and B to have the same dtype, but found A of type "
+            f"{kinds[0]} and B of type {kinds[1]} instead",
             help="write B.to(A.dtype)",
         )
     if left:
@@ -169,8 +168,7 @@ def solve_triangular(
     ``unitriangular`` counts the diagonal as ones, whatever stands there.
     """
     if B.ndim < 2:
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             "linalg.solve_triangular: The input tensor B must have at least 2 dimensions.",
             help="write B.unsqueeze(-1) for one right side",
         )
@@ -199,7 +197,7 @@ def _check_norm_dtype(x: Any, dtype: dtypes.DType) -> None:
         )
     else:
         return
-    raise RuntimeFault("E0309", f"{name}: {said}")
+    raise bad_dtype(f"{name}: {said}")
 
 
 def vector_norm(
@@ -217,10 +215,9 @@ def norm(
     """The norm of a vector, or of a matrix where ``ord`` is given and there are two dimensions."""
     matrix = A.ndim == 2 if dim is None else isinstance(dim, tuple | list) and len(dim) == 2
     if dim is None and ord is not None and A.ndim not in (1, 2):
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got "
-            f"{A.ndim}D.",
+            f"{A.ndim}D."
         )
     if isinstance(dim, tuple | list) and len(dim) > 2:
         raise RuntimeFault(
@@ -240,10 +237,10 @@ def matmul(input: Any, other: Any) -> Any:
 def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
     """Inner products along a dimension, the first side conjugated."""
     if x.dtype is not y.dtype:
-        raise RuntimeFault(
-            "E0309", "linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
-            f"{x.dtype.scalar_name} and y of type {y.dtype.scalar_name} instead",
-        )  # fmt: skip
+        raise bad_dtype(
+            "linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
+            f"{x.dtype.scalar_name} and y of type {y.dtype.scalar_name} instead"
+        )
     return _O["sum"](x.conj() * y, dim)
 
 
@@ -285,9 +282,8 @@ def matrix_rank(
 ) -> Any:  # fmt: skip
     """How many singular values are above ``max(atol, rtol * the largest)``; no derivative."""
     if A.ndim < 2:
-        raise RuntimeFault(
-            "E0301",
-            "torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions.",
+        raise bad_shape(
+            "torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions."
         )
     A = A.detach()
     values = _O["abs"](eigvalsh(A)).array if hermitian else svdvals(A).array
@@ -302,6 +298,7 @@ def matrix_rank(
     return wrap(ranks[()], dtypes.int64)
 
 
+@by_element
 def cond(A: Any, p: Any = None) -> Any:
     """The condition number: the norm of A times that of its inverse; of singular values for 2."""
     if A.ndim > 1 and 0 in A.shape[-2:]:
@@ -310,6 +307,9 @@ def cond(A: Any, p: Any = None) -> Any:
         values = svdvals(A)
         high, low = values[..., 0], values[..., -1]
         return high / low if p != -2 else low / high
+    if p == "nuc":
+        values = svdvals(A)
+        return _O["sum"](values, -1) * _O["sum"](1.0 / values, -1)
     inverse, info = _tried("linalg.cond", inv, A, False)
     found = matrix_norm(A, p) * matrix_norm(inverse, p)
     return found if not info.any() else _O["where"](info == 0, found, math.inf)
@@ -323,31 +323,29 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
     ``"gelsd"`` and ``"gelss"``. Raises RuntimeFault (E0301) for sizes that differ.
     """
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
-        raise RuntimeFault(
-            "E0304",
-            "torch.linalg.lstsq: parameter `driver` should be one of "
-            f"(gels, gelsy, gelsd, gelss), got {driver}",
+        raise bad_value(
+            "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), "
+            f"got {driver}"
         )
     if A.ndim < 2:
-        raise RuntimeFault("E0301", "torch.linalg.lstsq: input must have at least 2 dimensions.")
+        raise bad_shape("torch.linalg.lstsq: input must have at least 2 dimensions.")
     if not B.ndim:
-        raise RuntimeFault("E0301", "torch.linalg.lstsq: other must have at least 1 dimension.")
+        raise bad_shape("torch.linalg.lstsq: other must have at least 1 dimension.")
     if not 0 <= A.ndim - B.ndim <= 1:
-        raise RuntimeFault(
-            "E0301", "torch.linalg.lstsq: input.dim() must be greater or equal to other.dim() and "
-            "(input.dim() - other.dim()) <= 1",
-        )  # fmt: skip
+        raise bad_shape(
+            "torch.linalg.lstsq: input.dim() must be greater or equal to other.dim() and "
+            "(input.dim() - other.dim()) <= 1"
+        )
     if A.dtype is not B.dtype or A.dtype.kind < 2:
-        raise RuntimeFault(
-            "E0309", "torch.linalg.lstsq: Expected input and other to have the same dtype, but got "
-            f"input's dtype {A.dtype.scalar_name} and other's dtype {B.dtype.scalar_name}",
-        )  # fmt: skip
+        raise bad_dtype(
+            "torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's "
+            f"dtype {A.dtype.scalar_name} and other's dtype {B.dtype.scalar_name}"
+        )
     vector = B.ndim == A.ndim - 1
     right = _O["unsqueeze"](B, -1) if vector else B
     m, n = A.shape[-2:]
     if right.shape[-2] != m:
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             f"lstsq: A has {m} rows, B has {right.shape[-2]}",
             torch="torch.linalg.lstsq: input.size(-2) should match other.size(-2)",
         )
@@ -374,18 +372,18 @@ def householder_product(A: Any, tau: Any) -> Any:
     """The first columns of the product of ``I - tau[k] v[k] v[k]'``, v from the columns of A."""
     title = "torch.linalg.householder_product"
     if A.ndim < 2:
-        raise RuntimeFault("E0301", f"{title}: input must have at least 2 dimensions.")
+        raise bad_shape(f"{title}: input must have at least 2 dimensions.")
     for name, large, small, least in (
         ("input.shape[-2]", A.shape[-2], A.shape[-1], "input.shape[-1]"),
         ("input.shape[-1]", A.shape[-1], tau.shape[-1], "tau.shape[-1]"),
     ):
         if large < small:
-            raise RuntimeFault("E0301", f"{title}: {name} must be greater than or equal to {least}")
+            raise bad_shape(f"{title}: {name} must be greater than or equal to {least}")
     if tau.ndim != A.ndim - 1:
-        raise RuntimeFault(
-            "E0301", f"{title}: Expected tau to have one dimension less than input, but got "
-            f"tau.ndim equal to {tau.ndim} and input.ndim is equal to {A.ndim}",
-        )  # fmt: skip
+        raise bad_shape(
+            f"{title}: Expected tau to have one dimension less than input, but got tau.ndim equal "
+            f"to {tau.ndim} and input.ndim is equal to {A.ndim}"
+        )
     m, n = A.shape[-2:]
     eye = wrap(np.eye(m, n, dtype=A.dtype.numpy), A.dtype)
     found = reflected(A, tau, beside(_O["expand"](eye, tuple(A.shape)), A))
@@ -397,7 +395,7 @@ def vander(x: Any, *, N: int | None = None) -> Any:
     x = x if x.ndim else _O["reshape"](x, (1,))
     N = x.shape[-1] if N is None else N
     if N < 2:
-        raise RuntimeFault("E0304", "N must be greater than 1.")
+        raise bad_value("N must be greater than 1.")
     ones = _O["ones_like"](_O["unsqueeze"](x, -1))
     charge_shape((*x.shape, N))
     rows = _O["expand"](_O["unsqueeze"](x, -1), (*x.shape, N - 1))
@@ -407,13 +405,12 @@ def vander(x: Any, *, N: int | None = None) -> Any:
 def tensorinv(A: Any, ind: int = 2) -> Any:
     """The inverse of A read as a matrix from its first ``ind`` dimensions to the others."""
     if ind <= 0:
-        raise RuntimeFault("E0304", "Expected a strictly positive integer for 'ind'")
+        raise bad_value("Expected a strictly positive integer for 'ind'")
     rows, columns = tuple(A.shape[:ind]), tuple(A.shape[ind:])
     if math.prod(rows) != math.prod(columns):
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             "Expected self to satisfy the requirement prod(self.shape[ind:]) == "
-            f"prod(self.shape[:ind]), but got {math.prod(columns)} != {math.prod(rows)}",
+            f"prod(self.shape[:ind]), but got {math.prod(columns)} != {math.prod(rows)}"
         )
     return inv(A.reshape(math.prod(rows), math.prod(columns))).reshape(*columns, *rows)
 
@@ -426,12 +423,15 @@ def tensorsolve(A: Any, B: Any, dims: Any = None) -> Any:
     shape = tuple(A.shape[B.ndim :])
     size = math.prod(shape)
     if size != B.numel():
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
-            f"prod(self.shape[:other.ndim]), but got {size} != {B.numel()}",
+            f"prod(self.shape[:other.ndim]), but got {size} != {B.numel()}"
         )
     return solve(A.reshape(B.numel(), size), B.reshape(-1)).reshape(shape)
 
 
+may_be(
+    "wider",
+    cond, householder_product, lstsq, matrix_power, matrix_rank, pinv, tensorinv, tensorsolve,
+)  # fmt: skip
 globals().update({_n: with_out(globals()[_n]) for _n in __all__ if _n != "LinAlgError"})

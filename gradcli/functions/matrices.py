@@ -9,10 +9,11 @@ import numpy as np
 
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as O
+from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions.arithmetic import conj
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_shape, bad_value
 
 
 def beside(value: Any, input: Any) -> Any:
@@ -35,14 +36,12 @@ def matrix_norm(
     the sum of all. Raises RuntimeFault: E0304 for another ``ord``, E0301 for vectors.
     """
     if A.ndim < 2:
-        raise RuntimeFault(
-            "E0301", "linalg.matrix_norm: The input tensor A must have at least 2 dimensions."
-        )
+        raise bad_shape("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
     if A.dtype.kind < 2:
-        raise RuntimeFault(
-            "E0309", "linalg.matrix_norm: Expected a floating point or complex tensor as input. "
-            f"Got {A.dtype.scalar_name}",
-        )  # fmt: skip
+        raise bad_dtype(
+            "linalg.matrix_norm: Expected a floating point or complex tensor as input. Got "
+            f"{A.dtype.scalar_name}"
+        )
     A = A if dtype is None else A.to(dtype)
     dim = dim if isinstance(dim, tuple | list) else (dim,)
     if len(dim) != 2:
@@ -65,8 +64,7 @@ def matrix_norm(
         for d in sorted((rows, columns)):
             found = O["unsqueeze"](found, d)
     else:
-        raise RuntimeFault(
-            "E0304",
+        raise bad_value(
             f"linalg.matrix_norm: Order {ord} not supported.",
             help='"fro", "nuc", 1, -1, 2, -2, inf or -inf',
         )
@@ -101,10 +99,8 @@ def matrix_power(input: Any, n: int) -> Any:
 def adjoint(input: Any) -> Any:
     """The last two dimensions exchanged, conjugated."""
     if len(input.shape) == 1:
-        raise RuntimeFault(
-            "E0301",
-            "tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D "
-            "tensor.",
+        raise bad_shape(
+            "tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor."
         )
     turned = O["mT"](input) if len(input.shape) != 0 else input
     return conj(turned)
@@ -114,3 +110,6 @@ def cholesky(input: Any, upper: bool = False) -> Any:
     """The lower triangular L with A = L L' of a positive definite matrix, or (``upper``) L'."""
     low = O["cholesky"](input)
     return called(adjoint(low), "CholeskyBackward0") if upper else low
+
+
+may_be("wider", cholesky)

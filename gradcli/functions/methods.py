@@ -30,7 +30,7 @@ from gradcli.functions.subscripts import delete_item, get_item, put_item
 from gradcli.ops.declaration.infix import METHODS as SIGN_METHODS
 from gradcli.ops.declaration.infix import MIRRORED, by_sign
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import AttributeFault, RuntimeFault
+from gradcli.ops.errors import AttributeFault, RuntimeFault, bad_dtype
 from gradcli.ops.operator import OPERATORS, Operator
 
 
@@ -159,10 +159,9 @@ def _set(
         source = wrap(source.entries(self.dtype), self.dtype)
         size = tuple(source.shape) if size is None else size
     if source.dtype is not self.dtype:
-        raise RuntimeFault(
-            "E0309",
+        raise bad_dtype(
             f"Could not set tensor of type {source.dtype.c_name} to a tensor of type "
-            f"{self.dtype.c_name}",
+            f"{self.dtype.c_name}"
         )
     if size is not None:
         if stride is None:

@@ -17,11 +17,12 @@ from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import reshaped
 from gradcli.engine.record.fast_path import FUNCTIONS
 from gradcli.engine.record.multi_output import joined
+from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.einsum import einsum as by_letters
-from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.errors import RuntimeFault, ValueFault, bad_shape
 from gradcli.ops.torch_messages import not_a
 
 
@@ -87,7 +88,7 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     return reshaped(FUNCTIONS["reshape"](input, joined), input)
 
 
-def einsum(equation: Any, *operands: Any) -> Any:
+def einsum(equation: Any = "", *operands: Any) -> Any:
     """The sum over a product of tensors, by letters: ``einsum("ij,j->i", A, x)``.
 
     Numbers below 52 may stand for letters, a list behind each tensor and one for the result:
@@ -97,6 +98,8 @@ def einsum(equation: Any, *operands: Any) -> Any:
         equation, operands = _lettered(equation, *operands)
     if len(operands) == 1 and isinstance(operands[0], list | tuple):
         operands = tuple(operands[0])
+    if not operands:
+        raise ValueFault("E0302", "einsum() takes an equation and at least one tensor")
     return by_letters(equation, *(as_value(x) for x in operands))
 
 
@@ -143,7 +146,11 @@ def broadcast_shapes(*shapes: Any) -> Size:
     try:
         return Size(np.broadcast_shapes(*sizes))
     except ValueError:
-        raise RuntimeFault(
-            "E0301", f"shapes {' and '.join(map(str, sizes))} do not broadcast",
+        raise bad_shape(
+            f"shapes {' and '.join(map(str, sizes))} do not broadcast",
             help="sizes must agree from the right, or be 1",
-        ) from None  # fmt: skip
+        ) from None
+
+
+may_be("joined", cat, stack)
+may_be("wider", torch_max, torch_min)

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.record.composite import called, of_its_own
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_shape, bad_value
 from gradcli.ops.operator import OPERATORS as O
 from gradcli.ops.operator import refuse_derivative
 from gradcli.ops.torch_messages import not_a, types_differ
@@ -39,8 +40,7 @@ def _shapes(name: str, *checks: tuple[Any, int], within: str = "") -> None:
                 said += f", got {value.ndim}-D tensor" if within else ""
             else:
                 said = f"vector + matrix @ vector expected, got 1, {', '.join(map(str, ranks))}"
-            raise RuntimeFault(
-                "E0301",
+            raise bad_shape(
                 f"{name}: expected a tensor of {rank} dimensions, got shape {tuple(value.shape)}",
                 help="@ multiplies vectors, matrices and stacks of them",
                 torch=said,
@@ -81,30 +81,32 @@ def bmm(input: Any, mat2: Any) -> Any:
 
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """``beta * input + alpha * mat1 @ mat2``."""
-    total = _mixed(input, _mm(mat1, mat2, "addmm"), beta, alpha)
+    total = mixed(input, _mm(mat1, mat2, "addmm"), beta, alpha)
     return called(total, "AddmmBackward0", input, mat1, mat2)
 
 
 def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """``beta * input + alpha * mat @ vec``."""
-    return called(_mixed(input, mv(mat, vec), beta, alpha), "AddmvBackward0", input, mat, vec)
+    return called(mixed(input, mv(mat, vec), beta, alpha), "AddmvBackward0", input, mat, vec)
 
 
 def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """``beta * input + alpha * batch1 @ batch2``, for stacks of matrices."""
-    total = _mixed(input, bmm(batch1, batch2), beta, alpha)
+    total = mixed(input, bmm(batch1, batch2), beta, alpha)
     return called(total, "BaddbmmBackward0", input, batch1, batch2)
 
 
-def _mixed(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
+def mixed(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
+    """``beta * input + alpha * product``, the factors in the one dtype that both have."""
     refuse_derivative("addmm", beta=beta, alpha=alpha)
     if input.dtype is not product.dtype:
-        raise RuntimeFault(
-            "E0309",
+        raise bad_dtype(
             f"self and mat2 must have the same dtype, but got {input.dtype.scalar_name} and "
             f"{product.dtype.scalar_name}",
             help="write input.to(mat2.dtype)",
         )
+    refuse_kinds("bool", "addmm_impl_cpu_", input.dtype)
+    beta, alpha = input.dtype.entry(beta), input.dtype.entry(alpha)
     product = product if alpha == 1 else alpha * product
     if beta == 0:  # NaN in the input does not count
         return product + O["zeros_like"](input)
@@ -118,9 +120,7 @@ def vdot(input: Any, other: Any) -> Any:
 
 def _one_type(input: Any, other: Any) -> None:
     if input.dtype is not other.dtype:
-        raise RuntimeFault(
-            "E0309", "both inputs should have same dtype", help="write x.to(y.dtype)"
-        )
+        raise bad_dtype("both inputs should have same dtype", help="write x.to(y.dtype)")
 
 
 def inner(input: Any, other: Any) -> Any:
@@ -129,10 +129,9 @@ def inner(input: Any, other: Any) -> Any:
         return input * other
     _one_type(input, other)
     if input.shape[-1] != other.shape[-1]:
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             "inner() the last dimension must match on both input tensors but got shapes "
-            f"{list(input.shape)} and {list(other.shape)}",
+            f"{list(input.shape)} and {list(other.shape)}"
         )
     if input.ndim == other.ndim == 1:
         return O["dot"](input, other)
@@ -167,7 +166,7 @@ def multi_dot(tensors: Sequence[Any]) -> Any:
         rank = getattr(tensor, "ndim", 2)
         if rank != 2 and not (i in ends and rank == 1):
             said = f"{ends[i]} must be 1D or 2D" if i in ends else f"tensor {i} must be 2D"
-            raise RuntimeFault("E0301", f"multi_dot(): {said} but got {rank}D")
+            raise bad_shape(f"multi_dot(): {said} but got {rank}D")
     first, *others = tensors
     for other in others:
         first = O["matmul"](first, other)
@@ -178,7 +177,7 @@ def chain_matmul(*matrices: Any) -> Any:
     """The product of several matrices."""
     for m in matrices:
         if getattr(m, "ndim", 2) != 2:
-            raise RuntimeFault("E0301", f"Tensor dimension is {m.ndim}, expected 2 instead.")
+            raise bad_shape(f"Tensor dimension is {m.ndim}, expected 2 instead.")
     return multi_dot(matrices) if len(matrices) != 1 else O["clone"](matrices[0])
 
 
@@ -186,11 +185,9 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     """The sum over ``dims`` dimensions of products: the last of ``a`` with the first of ``b``."""
     if isinstance(dims, int):
         if dims < 0:
-            raise RuntimeFault("E0304", f"tensordot expects dims >= 0, but got dims={dims}")
+            raise bad_value(f"tensordot expects dims >= 0, but got dims={dims}")
         if dims > min(a.ndim, b.ndim):
-            raise RuntimeFault(
-                "E0301", f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}"
-            )
+            raise bad_shape(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
         left, right = list(range(a.ndim - dims, a.ndim)), list(range(dims))
     else:
         left = [normal_dim(d, a.ndim) for d in dims[0]]
@@ -199,10 +196,9 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     for i, j in zip(left, right, strict=True):
         if a.shape[i] != b.shape[j] and 1 not in (a.shape[i], b.shape[j]):
             place = i - a.ndim if isinstance(dims, int) else i
-            raise RuntimeFault(
-                "E0301",
+            raise bad_shape(
                 f"contracted dimensions need to match, but first has size {a.shape[i]} in dim "
-                f"{place} and second has size {b.shape[j]} in dim {j}",
+                f"{place} and second has size {b.shape[j]} in dim {j}"
             )
     for i, j in zip(left, right, strict=True):  # a size of 1 broadcasts
         if a.shape[i] != b.shape[j]:
@@ -226,18 +222,17 @@ def cross(input: Any, other: Any, dim: int | None = None) -> Any:
     """
     if dim is None:
         if 3 not in input.shape:
-            raise RuntimeFault("E0301", "no dimension of size 3 in input")
+            raise bad_shape("no dimension of size 3 in input")
         dim = tuple(input.shape).index(3)
     if not isinstance(dim, int):
         raise not_a("int", "cross", "dim", 2, dim)
     if input.ndim != other.ndim:
-        raise RuntimeFault("E0301", "linalg.cross: inputs must have the same number of dimensions.")
+        raise bad_shape("linalg.cross: inputs must have the same number of dimensions.")
     normal_dim(dim, input.ndim)
     if input.shape[dim] != 3 or other.shape[dim] != 3:
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and "
-            f"{other.shape[dim]}",
+            f"{other.shape[dim]}"
         )
     turn = O["roll"]
     x, y = input, other

@@ -10,12 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 from gradcli.engine import dtypes
+from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import joined
+from gradcli.engine.record.out import may_be
 from gradcli.functions.matrices import matrix_norm
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_shape, bad_value
 from gradcli.ops.operator import is_complex
 from gradcli.ops.torch_messages import not_a
 
@@ -55,10 +57,9 @@ def mean(
     """The mean of all entries, or along dimensions, computed in ``dtype`` where one is given."""
     if dtype is not None and dtypes.to_dtype(dtype).kind < 2:
         name = dtypes.to_dtype(dtype).scalar_name
-        raise RuntimeFault(
-            "E0309",
+        raise bad_dtype(
             "mean(): could not infer output dtype. Optional dtype must be either a floating point "
-            f"or complex dtype. Got: {name}",
+            f"or complex dtype. Got: {name}"
         )
     return O["mean"](_typed(input, dtype), dim if axis is None else axis, keepdim)
 
@@ -71,7 +72,7 @@ def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
 def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The sum of the entries that are numbers, computed in ``dtype`` where one is given."""
     if is_complex(input):
-        raise RuntimeFault("E0309", "nansum on CPU does not support complex inputs")
+        raise bad_dtype("nansum on CPU does not support complex inputs")
     kept = O["where"](O["isnan"](input), 0.0, input) if input.dtype.kind > 1 else input
     return called(sum(kept, dim, keepdim, dtype=dtype), "NansumBackward0", input)
 
@@ -120,7 +121,7 @@ def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: 
         if p == "nuc" or (p == "fro" and isinstance(dim, tuple | list) and len(dim) == 2):
             return matrix_norm(input, p, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
         if p != "fro":
-            raise RuntimeFault("E0304", f"norm has p='fro' and p='nuc', not {p!r}")
+            raise bad_value(f"norm has p='fro' and p='nuc', not {p!r}")
         p = 2
     return O["norm"](_typed(input, dtype), 2 if p is None else p, dim, keepdim)
 
@@ -144,12 +145,18 @@ def log_softmax(input: Any, dim: int = -1, *, dtype: Any = None) -> Any:
 
 def cumsum(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """Running sums along a dimension."""
-    return _narrowed(O["cumsum"](_typed(input, dtype), dim), dtype)
+    return _running("cumsum", input, dim, dtype)
 
 
 def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """Running products along a dimension; exact where entries are 0."""
-    return _narrowed(O["cumprod"](_typed(input, dtype), dim), dtype)
+    return _running("cumprod", input, dim, dtype)
+
+
+def _running(name: str, input: Any, dim: int, dtype: Any) -> Any:
+    if dtype is not None:
+        refuse_kinds("bool", f"{name}_out_cpu", dtypes.to_dtype(dtype))
+    return _narrowed(O[name](_typed(input, dtype), dim), dtype)
 
 
 def logcumsumexp(input: Any, dim: int) -> Any:
@@ -164,10 +171,8 @@ def sum_to_size(input: Any, *size: Any) -> Any:
     have = tuple(input.shape)
     there = have[len(have) - len(shape) :]
     if len(shape) > len(have) or any(n not in (1, m) for n, m in zip(shape, there, strict=True)):
-        raise RuntimeFault(
-            "E0301", f"size {{{list(have)}}} is not expandable to size {{{list(shape)}}}."
-        )
-    return O["sum_to"](input, shape)
+        raise bad_shape(f"size {{{list(shape)}}} is not expandable to size {{{list(have)}}}.")
+    return O["sum_to"](input, shape) if shape else O["sum"](input)
 
 
 def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
@@ -177,7 +182,7 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
     """
     given = input
     if n < 0:
-        raise RuntimeFault("E0304", f"order must be non-negative but got {n}")
+        raise bad_value(f"order must be non-negative but got {n}")
     if n and (prepend is not None or append is not None):
         parts = [part for part in (prepend, input, append) if part is not None]
         input = O["cat"](*parts, dim=dim)
@@ -204,9 +209,7 @@ def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -
 def _trapezes(y: Any, x: Any, dx: Any, dim: int) -> Any:
     """Twice the area between neighbours; a vector ``x`` has the places along ``dim``."""
     if not y.dtype.kind:
-        raise RuntimeFault(
-            "E0309", "trapezoid: received a bool input for `y`, but bool is not supported"
-        )
+        raise bad_dtype("trapezoid: received a bool input for `y`, but bool is not supported")
     y = y if y.dtype.kind > 1 else y.to(dtypes.get_default_dtype())  # whole sums may overflow
     axis = normal_dim(dim, len(y.shape))
     before = (slice(None),) * axis
@@ -219,3 +222,7 @@ def _trapezes(y: Any, x: Any, dx: Any, dim: int) -> Any:
     elif x is not None:
         dx = diff(x, dim=dim)
     return dx * (y[(*before, slice(1, None))] + y[(*before, slice(None, -1))])
+
+
+may_be("wider", mean, diff, var, std)
+may_be("any", sum, prod, nansum, cumsum, cumprod)

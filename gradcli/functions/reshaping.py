@@ -16,11 +16,20 @@ from gradcli.engine import dtypes
 from gradcli.engine.record.composite import by_element, called, of_no_batch, reshaped
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import together
+from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions import overloads
 from gradcli.functions.indexing import _along, _meet
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault, ValueFault
+from gradcli.ops.errors import (
+    IndexFault,
+    RuntimeFault,
+    TypeFault,
+    ValueFault,
+    bad_dtype,
+    bad_shape,
+    bad_value,
+)
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.torch_messages import not_a
 
@@ -124,10 +133,10 @@ def tensor_split(
     (indices_or_sections,) = given
     _, size = _axis("tensor_split", input, dim)
     if isinstance(cut := indices_or_sections, Plain) and cut.dtype is not dtypes.int64:
-        raise RuntimeFault(
-            "E0309", "tensor_split expected tensor_indices_or_sections to have dtype of long, but "
-            f"got {cut.dtype.scalar_name}",
-        )  # fmt: skip
+        raise bad_dtype(
+            "tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
+            f"{cut.dtype.scalar_name}"
+        )
     if getattr(indices_or_sections, "shape", None) == ():
         indices_or_sections = int(indices_or_sections)
     if isinstance(indices_or_sections, int):
@@ -233,14 +242,14 @@ def swapaxes(input: Any, axis0: int, axis1: int) -> Any:
 
 def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Any:
     """A dimension split into several."""
-    at = normal_dim(dim, len(input.shape))
+    at = _axis("unflatten", input, dim)[0]
     shape = tuple(input.shape)
     sizes = tuple(int(n) for n in sizes)
     if not sizes:
         raise RuntimeFault("E0306", "unflatten: sizes must be non-empty")
-    if shape and -1 in sizes and (known := -math.prod(sizes)) > 0 and shape[at] % known == 0:
+    if -1 in sizes and (known := -math.prod(sizes)) > 0 and shape[at] % known == 0:
         sizes = tuple(shape[at] // known if n == -1 else n for n in sizes)
-    if shape and -1 not in sizes and math.prod(sizes) != shape[at]:
+    if -1 not in sizes and math.prod(sizes) != shape[at]:
         raise RuntimeFault(
             "E0306",
             f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {at} "
@@ -281,19 +290,17 @@ def repeat_interleave(
     size = input.shape[normal_dim(dim, len(input.shape))]
     times = repeats.array if isinstance(repeats, Plain) else repeats
     if np.size(times) and np.min(times) < 0:
-        raise RuntimeFault("E0304", "Repeats must be non-negative")
+        raise bad_value("Repeats must be non-negative")
     if np.size(times) not in (1, size):
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             "repeats must have the same size as input along dim, but got repeats.size(0) = "
-            f"{np.size(times)} and input.size(0) = {size}",
+            f"{np.size(times)} and input.size(0) = {size}"
         )
     total = int(np.sum(times, dtype=float)) * (size if np.size(times) == 1 else 1)
     if output_size is not None and total != output_size:
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             f"allocated size does not match required size: output_size is {output_size}, the "
-            f"repeats add up to {total}",
+            f"repeats add up to {total}"
         )
     charge_shape((max(0, total), input.numel() // max(1, size)))
     name = "IndexSelectBackward0" if isinstance(repeats, Plain) else "ViewBackward0"
@@ -310,14 +317,14 @@ def repeat_interleave(
 def fliplr(input: Any) -> Any:
     """Columns in reverse order."""
     if input.ndim < 2:
-        raise RuntimeFault("E0301", "Input must be >= 2-d.")
+        raise bad_shape("Input must be >= 2-d.")
     return O["flip"](input, (1,))
 
 
 def flipud(input: Any) -> Any:
     """Rows in reverse order."""
     if not input.ndim:
-        raise RuntimeFault("E0301", "Input must be >= 1-d.")
+        raise bad_shape("Input must be >= 1-d.")
     return O["flip"](input, (0,))
 
 
@@ -326,7 +333,7 @@ def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
     if not isinstance(k, int):
         raise not_a("int", "rot90", "k", 1, k)
     if input.ndim < 2:
-        raise RuntimeFault("E0301", f"expected total dims >= 2, but got total dims = {input.ndim}")
+        raise bad_shape(f"expected total dims >= 2, but got total dims = {input.ndim}")
     if len(dims) != 2:
         raise RuntimeFault(
             "E0305", f"expected total rotation dims == 2, but got dims = {len(dims)}"
@@ -401,14 +408,14 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple:
         if not getattr(value, "__gradcli_rank__", 0):
             raise not_a("Tensor", "meshgrid", "tensors", i + 1, value)
         if len(value.shape) > 1:
-            raise RuntimeFault(
-                "E0301", "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: "
-                f"{list(value.shape)}",
-            )  # fmt: skip
+            raise bad_shape(
+                "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: "
+                f"{list(value.shape)}"
+            )
     if len({t.dtype for t in listed}) > 1:
-        raise RuntimeFault("E0309", "meshgrid expects all tensors to have the same dtype")
+        raise bad_dtype("meshgrid expects all tensors to have the same dtype")
     if indexing not in ("ij", "xy"):
-        raise RuntimeFault("E0304", f"indexing is 'ij' or 'xy', not {indexing!r}")
+        raise bad_value(f"indexing is 'ij' or 'xy', not {indexing!r}")
     shape = tuple(t.numel() for t in listed)
     grids = []
     for i, t in enumerate(listed):
@@ -430,7 +437,7 @@ def cartesian_prod(*tensors: Any) -> Any:
 
 def _check_vector(value: Any) -> None:
     if len(value.shape) != 1:
-        raise RuntimeFault("E0301", f"Expect a 1D vector, but got shape {list(value.shape)}")
+        raise bad_shape(f"Expect a 1D vector, but got shape {list(value.shape)}")
 
 
 _MANY = 300
@@ -452,7 +459,7 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     _check_vector(input)
     size = input.shape[0]
     if r < 0:
-        raise RuntimeFault("E0304", f"Expect a non-negative number, but got {r}")
+        raise bad_value(f"Expect a non-negative number, but got {r}")
     count = _choices(size + r - 1 if with_replacement and size else size, r)
     charge_shape((count, 8 * (r + 4)))  # each row is first a tuple of Python's
     places = choose(range(input.shape[0]), r) if count and r else ()
@@ -467,10 +474,10 @@ def block_diag(*tensors: Any) -> Any:
     """Matrices along a diagonal, zeros elsewhere."""
     for i, t in enumerate(tensors):
         if t.ndim > 2:
-            raise RuntimeFault(
-                "E0301", "torch.block_diag: Input tensors must have 2 or fewer dimensions. "
-                f"Input {i} has {t.ndim} dimensions",
-            )  # fmt: skip
+            raise bad_shape(
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has "
+                f"{t.ndim} dimensions"
+            )
     blocks = [t if t.ndim == 2 else O["reshape"](t, (1, t.numel())) for t in tensors]
     width = sum(b.shape[1] for b in blocks)
     rows, start = [], 0
@@ -516,10 +523,12 @@ def allclose(
     if not isinstance(other, Tensor):
         raise not_a("Tensor", "allclose", "other", 2, other)
     if input.dtype is not other.dtype:
-        raise RuntimeFault(
-            "E0309",
+        raise bad_dtype(
             f"{input.dtype.scalar_name} did not match {other.dtype.scalar_name}",
             help=f"write other.to({input.dtype!r})",
         )
     _meet(input, other)
     return bool(np.allclose(input.array, other.array, rtol=rtol, atol=atol, equal_nan=equal_nan))
+
+
+may_be("joined", column_stack, hstack, vstack, dstack)

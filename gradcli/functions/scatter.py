@@ -14,13 +14,15 @@ from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.composite import called, is_batch, of_its_own
 from gradcli.engine.record.dtype_checks import one_type, same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as O
+from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain
+from gradcli.functions.arithmetic import factor
+from gradcli.functions.products import bmm, mixed
 from gradcli.functions.reshaping import at_least, movedim, tensor_split
 from gradcli.functions.subscripts import byte_mask
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import IndexFault, RuntimeFault
+from gradcli.ops.errors import IndexFault, RuntimeFault, bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import refuse_derivative
 from gradcli.ops.torch_messages import not_a
 
 
@@ -78,8 +80,7 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
 def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     """``input`` with the entries of ``source``, in order, where ``mask`` holds."""
     if mask.dtype is not bool_:
-        raise RuntimeFault(
-            "E0309",
+        raise bad_dtype(
             "masked_scatter_ only supports boolean masks, but got mask with dtype "
             f"{mask.dtype.scalar_name}",
             help="write mask.bool()",
@@ -96,10 +97,10 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     input = input if tuple(input.shape) == shape else O["expand"](input, shape)
     count = int(mask.sum())
     if source.numel() < count:
-        raise RuntimeFault(
-            "E0301", f"masked_scatter: the mask wants {count} entries, source has {source.numel()}",
+        raise bad_shape(
+            f"masked_scatter: the mask wants {count} entries, source has {source.numel()}",
             torch="Number of elements of source < number of ones in mask",
-        )  # fmt: skip
+        )
     values = O["getitem"](O["reshape"](source, (-1,)), slice(0, count))
     return called(O["put"](input, values, mask), "MaskedScatterBackward0")
 
@@ -160,10 +161,10 @@ def diag(input: Any, diagonal: int = 0) -> Any:
     if rank == 1:
         return diag_embed(input, diagonal)
     if rank != 2:
-        raise RuntimeFault(
-            "E0301", f"diag(): Supports 1D or 2D tensors. Got {rank}D",
+        raise bad_shape(
+            f"diag(): Supports 1D or 2D tensors. Got {rank}D",
             help="diag_embed makes matrices of the last dimension",
-        )  # fmt: skip
+        )
     return called(O["clone"](_main(input, diagonal)), "DiagonalBackward0_copy", input)
 
 
@@ -195,7 +196,7 @@ def diagflat(input: Any, offset: int = 0) -> Any:
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     """Powers of a vector's entries, a row for each. Raises RuntimeFault (E0301) for others."""
     if len(x.shape) != 1:
-        raise RuntimeFault("E0301", "x must be a one-dimensional tensor.")
+        raise bad_shape("x must be a one-dimensional tensor.")
     count = x.shape[0] if N is None else N
     powers = range(count) if increasing else range(count - 1, -1, -1)
     charge_shape((x.shape[0], count))
@@ -205,28 +206,24 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
 
 def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """``beta * input + alpha * outer(vec1, vec2)``."""
-    return called(
-        _scaled(input, beta) + _scaled(O["outer"](vec1, vec2), alpha),
-        "AddrBackward0",
-        input,
-        vec1,
-        vec2,
+    beta, alpha = (
+        factor(name, value, input, vec1, vec2) for name, value in (("beta", beta), ("alpha", alpha))
     )
+    total = _scaled(input, beta) + _scaled(O["outer"](vec1, vec2), alpha)
+    return called(total, "AddrBackward0", input, vec1, vec2)
 
 
 def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """``beta * input + alpha *`` the sum of the products of two stacks of matrices."""
-    product = O["sum"](O["matmul"](batch1, batch2), 0)
-    return called(
-        _scaled(input, beta) + _scaled(product, alpha), "AddbmmBackward0", input, batch1, batch2
-    )
+    product = O["sum"](bmm(batch1, batch2), 0).to(batch1.dtype)
+    total = mixed(input, product, beta, alpha)
+    return called(total, "AddbmmBackward0", input, batch1, batch2)
 
 
-def _scaled(value: Any, factor: Any) -> Any:
-    refuse_derivative("addr", beta=factor)
-    if factor == 0:  # NaN does not count
+def _scaled(value: Any, by: Any) -> Any:
+    if by == 0:  # NaN does not count
         return O["zeros_like"](value)
-    return value if factor == 1 else factor * value
+    return value if by == 1 else by * value
 
 
 def _raised(rank: int) -> Any:
@@ -250,15 +247,15 @@ def _split(name: str, input: Any, parts: Any, dim: int) -> tuple:
     least = {"hsplit": 1, "vsplit": 2, "dsplit": 3}[name]
     whole = isinstance(parts, int) or all(isinstance(p, int) for p in parts)
     if whole and len(input.shape) < least:
-        raise RuntimeFault(
-            "E0301", f"torch.{name} requires a tensor with at least {least} dimension, but got a "
-            f"tensor with {len(input.shape)} dimensions!",
-        )  # fmt: skip
+        raise bad_shape(
+            f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor "
+            f"with {len(input.shape)} dimensions!"
+        )
     if isinstance(parts, int) and (parts < 1 or input.shape[dim] % parts):
-        raise RuntimeFault(
-            "E0304", f"torch.{name} attempted to split along dimension {dim}, but the size of the "
-            f"dimension {input.shape[dim]} is not divisible by the split_size {parts}!",
-        )  # fmt: skip
+        raise bad_value(
+            f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension "
+            f"{input.shape[dim]} is not divisible by the split_size {parts}!"
+        )
     return tensor_split(input, parts, dim)
 
 
@@ -289,14 +286,14 @@ def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
             f"{size}" if step > 0 else f"step is {step} but must be > 0",
         )  # fmt: skip
     if size < 0:
-        raise RuntimeFault("E0304", f"size is {size} but must be >= 0")
+        raise bad_value(f"size is {size} but must be >= 0")
     return O["unfold"](input, dimension, size, step)
 
 
 def view_as_complex(input: Any) -> Any:
     """Complex numbers of two parts along the last dimension."""
     if input.shape[-1:] != (2,):
-        raise RuntimeFault("E0301", "Tensor must have a last dimension of size 2")
+        raise bad_shape("Tensor must have a last dimension of size 2")
     if getattr(input, "__gradcli_rank__", 0) > 1:  # stands for a tensor in a transform
         return input.viewed(view_as_complex)
     parts = [O["getitem"](input, (Ellipsis, i)) for i in (0, 1)]
@@ -319,7 +316,7 @@ def view_as_complex(input: Any) -> Any:
 def positive(input: Any) -> Any:
     """``+input``. Raises RuntimeFault (E0309) for booleans."""
     if not input.dtype.kind:
-        raise RuntimeFault("E0309", "The `+` operator, on a bool tensor is not supported.")
+        raise bad_dtype("The `+` operator, on a bool tensor is not supported.")
     return input
 
 
@@ -333,10 +330,13 @@ def ravel(input: Any) -> Any:
 def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
     """Slices along a dimension scaled down to a norm of ``maxnorm`` at most."""
     if len(input.shape) < 2:
-        raise RuntimeFault(
-            "E0301", f"renorm: input needs at least 2 dimensions, got {len(input.shape)} dimensions"
+        raise bad_shape(
+            f"renorm: input needs at least 2 dimensions, got {len(input.shape)} dimensions"
         )
     others = tuple(d for d in range(len(input.shape)) if d != normal_dim(dim, len(input.shape)))
     size = O["norm"](input, p, others, True)
     scale = O["where"](size > maxnorm, maxnorm / (size + 1e-7), 1.0)
     return called(input * scale, "RenormBackward0", input)
+
+
+may_be("wider", addr)

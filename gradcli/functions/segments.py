@@ -13,7 +13,7 @@ import numpy as np
 from gradcli.engine.dtypes import bool_
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.tensor.tensor import wrap
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import bad_value
 from gradcli.ops.memory_budget import charge_shape
 
 
@@ -29,8 +29,8 @@ def joined(values: Any, groups: np.ndarray, count: int, reduce: str) -> Any:
     if reduce == "amax" or reduce == "amin":
         return _extreme(values, groups, count, reduce)
     if reduce != "sum" and reduce != "mean":
-        raise RuntimeFault(
-            "E0304", f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
+        raise bad_value(
+            f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
         )
     total = O["scatter"](values, (count,), (groups,))
     if reduce == "sum":

@@ -20,7 +20,7 @@ from gradcli.engine.record.multi_output import joined
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions.indexing import _along
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import IndexFault, RuntimeFault, UnwrittenFault
+from gradcli.ops.errors import IndexFault, RuntimeFault, UnwrittenFault, bad_dtype, bad_value
 
 
 def _ordered(input: Any, order: Any, dim: int, name: str) -> Any:
@@ -51,12 +51,10 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
     """The ``k`` largest (or smallest) along a dimension, ``(values, indices)``."""
     size = input.shape[normal_dim(dim, len(input.shape))] if input.ndim else 1
     if input.dtype.kind == 0:
-        raise RuntimeFault("E0309", "topk does not support bool dtypes on CPU")
+        raise bad_dtype("topk does not support bool dtypes on CPU")
     if not 0 <= k <= size:
-        raise RuntimeFault(
-            "E0304",
-            f"selected index k out of range: {k} of {size}",
-            torch="selected index k out of range",
+        raise bad_value(
+            f"selected index k out of range: {k} of {size}", torch="selected index k out of range"
         )
     order = O["argsort"](input, dim, largest)
     return _ordered(input, _some(order, dim, slice(0, k)) if input.ndim else order, dim, "topk")
@@ -76,8 +74,7 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     axis = sized("kthvalue", input, dim)
     refuse_kinds("bool complex", "kthvalue_cpu", input.dtype)
     if not 0 < k <= input.shape[axis]:
-        raise RuntimeFault(
-            "E0304",
+        raise bad_value(
             f"kthvalue(): selected number k out of range for dimension {axis}",
             help=f"k is 1 to {input.shape[axis]}",
         )

@@ -12,16 +12,14 @@ from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions import arithmetic, fft, scatter
 from gradcli.functions.nn.padding import pad
 from gradcli.functions.nn.windows import places
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
 
 
 def _window(window: Any, length: int, n_fft: int, like: Any) -> Any:
     """The window in the middle of ``n_fft`` entries; ones where none is given."""
     if not 0 < length <= n_fft:
-        raise RuntimeFault(
-            "E0304", f"stft: expected 0 < win_length <= n_fft, but got win_length={length}"
-        )
+        raise bad_value(f"stft: expected 0 < win_length <= n_fft, but got win_length={length}")
     if window is None:
         charge_shape((length,))
         made = np.ones(length, np.empty(0, like.dtype.numpy).real.dtype)
@@ -29,10 +27,9 @@ def _window(window: Any, length: int, n_fft: int, like: Any) -> Any:
             wrap(made.astype(like.dtype.numpy), like.dtype)
         )  # fmt: skip
     elif tuple(window.shape) != (length,):
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             f"stft: expected a 1D window tensor of size equal to win_length={length}, but got "
-            f"window with size {list(window.shape)}",
+            f"window with size {list(window.shape)}"
         )
     left = (n_fft - length) // 2
     return pad(window, (left, n_fft - length - left)) if length < n_fft else window
@@ -56,12 +53,12 @@ def stft(
         gradcli.Size([3, 5])
     """
     if return_complex is None and not input.is_complex():
-        raise RuntimeFault(
-            "E0304", "stft requires the return_complex parameter be given for real inputs",
+        raise bad_value(
+            "stft requires the return_complex parameter be given for real inputs",
             help="return_complex=True",
-        )  # fmt: skip
+        )
     if len(input.shape) not in (1, 2):
-        raise RuntimeFault("E0301", "stft expects a tensor with 1 or 2 dimensions")
+        raise bad_shape("stft expects a tensor with 1 or 2 dimensions")
     hop = n_fft // 4 if hop_length is None else hop_length
     signal = input if len(input.shape) == 2 else O["unsqueeze"](input, 0)
     if center:
@@ -69,10 +66,10 @@ def stft(
         signal = O["squeeze"](pad(O["unsqueeze"](signal, 1), (edge, edge), pad_mode), 1)
     length = signal.shape[-1]
     if not 0 < n_fft <= length or hop <= 0:
-        raise RuntimeFault(
-            "E0304", f"stft: expected 0 < n_fft <= {length} and hop_length > 0, but got "
-            f"n_fft={n_fft}, hop_length={hop}",
-        )  # fmt: skip
+        raise bad_value(
+            f"stft: expected 0 < n_fft <= {length} and hop_length > 0, but got n_fft={n_fft}, "
+            f"hop_length={hop}"
+        )
     shape = _window(window, n_fft if win_length is None else win_length, n_fft, input)
     frames = scatter.unfold(signal, -1, n_fft, hop) * shape
     whole = frames.is_complex() or onesided is False
@@ -95,16 +92,15 @@ def istft(
     hop = n_fft // 4 if hop_length is None else hop_length
     spectra = input if len(input.shape) == 3 else O["unsqueeze"](input, 0)
     if len(spectra.shape) != 3 or not input.is_complex():
-        raise RuntimeFault(
-            "E0301", "istft expects a complex tensor of 2 or 3 dimensions", help="view_as_complex"
+        raise bad_shape(
+            "istft expects a complex tensor of 2 or 3 dimensions", help="view_as_complex"
         )
     half = spectra.shape[1] != n_fft if onesided is None else onesided
     size = n_fft // 2 + 1 if half else n_fft
     if spectra.shape[1] != size or hop <= 0:
-        raise RuntimeFault(
-            "E0301", f"istft: expected the frequency dimension to be {size}, got "
-            f"{spectra.shape[1]}",
-        )  # fmt: skip
+        raise bad_shape(
+            f"istft: expected the frequency dimension to be {size}, got {spectra.shape[1]}"
+        )
     turned, norm = O["transpose"](spectra, -1, -2), "ortho" if normalized else None
     if return_complex:
         frames = fft.ifft(turned, norm=norm)
@@ -123,7 +119,7 @@ def istft(
     kept = (Ellipsis, slice(start, min(end, whole)))
     weight = O["getitem"](weight, kept)
     if bool((np.abs(weight.array) < 1e-11).any()):
-        raise RuntimeFault("E0304", "window overlap add min: 1", help="a window without zeros")
+        raise bad_value("window overlap add min: 1", help="a window without zeros")
     found = O["getitem"](total, kept) / weight
     if end > whole:
         found = pad(found, (0, end - whole))

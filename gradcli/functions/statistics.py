@@ -15,11 +15,19 @@ from gradcli.engine.creation.factories import as_tensor, refuse_kinds
 from gradcli.engine.named_tuples import Extremes
 from gradcli.engine.record.composite import by_element, called, of_its_own
 from gradcli.engine.record.fast_path import FUNCTIONS as O
+from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions.reshaping import movedim
 from gradcli.functions.sorting import median_of, sized
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
+from gradcli.ops.errors import (
+    RuntimeFault,
+    TypeFault,
+    UnwrittenFault,
+    bad_dtype,
+    bad_shape,
+    bad_value,
+)
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import differentiated, is_number, refuse_derivative
 
@@ -77,13 +85,12 @@ def _quantile(
         raise RuntimeFault("E0309", "quantile() input tensor must be either float or double dtype",
                            help="write x.float() first")  # fmt: skip
     if interpolation not in _INTERPOLATION:
-        raise RuntimeFault(
-            "E0304",
+        raise bad_value(
             "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, "
-            f"but got {interpolation}",
+            f"but got {interpolation}"
         )
     if points.ndim > 1 or not ((points >= 0) & (points <= 1)).all():
-        raise RuntimeFault("E0304", "quantile() q values must be in the range [0, 1]")
+        raise bad_value("quantile() q values must be in the range [0, 1]")
     rank = len(input.shape)
     if dim is None:
         line = O["reshape"](input, (-1,))
@@ -91,7 +98,7 @@ def _quantile(
         normal_dim(dim, rank)
         line = movedim(input, dim, -1) if rank else O["reshape"](input, (1,))
     if not line.numel():
-        raise RuntimeFault("E0304", "quantile() input tensor must be non-empty")
+        raise bad_value("quantile() input tensor must be non-empty")
     values = O["gather"](line, O["argsort"](line, -1, False).array, -1)
     missing = O["isnan"](line).sum(-1, True).array
     whole = values.shape[-1]
@@ -137,6 +144,8 @@ def _arranged(out: Any, many: int, dim: int | None, rank: int, keepdim: bool) ->
 def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The mean of the entries that are numbers. Raises RuntimeFault (E0309) for whole numbers."""
     input = input if dtype is None else input.to(dtype)
+    if input.dtype.is_complex:
+        raise bad_dtype("nansum on CPU does not support complex inputs", help="write view_as_real")
     if input.dtype.kind < 2:
         raise RuntimeFault(
             "E0309", "nanmean(): expected input to have floating point or complex dtype but got "
@@ -214,7 +223,7 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
 
 def _ordered(input: Any, name: str) -> None:
     if input.dtype.is_complex:
-        raise RuntimeFault("E0309", f"{name} does not support complex inputs.")
+        raise bad_dtype(f"{name} does not support complex inputs.")
 
 
 def isposinf(input: Any) -> Any:
@@ -246,22 +255,34 @@ def isin(
 @by_element
 def searchsorted(
     sorted_sequence: Any, input: Any, *, out_int32: bool = False, right: bool = False,
-    side: str | None = None,
+    side: str | None = None, sorter: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """Where each value would go to keep the last dimension of ``sorted_sequence`` in order."""
+    """Where each value would go to keep the last dimension of ``sorted_sequence`` in order.
+
+    ``sorter`` is the indices that sort it, where it is not. Raises RuntimeFault.
+    """
     if side not in (None, "left", "right"):
-        raise RuntimeFault("E0304", f"side can only be 'left' or 'right' but got {side!r}")
+        raise bad_value(f"side can only be 'left' or 'right' but got {side!r}")
+    if side == "left" and right:
+        raise bad_value("side and right can't be set to opposites, got side of left and right")
     rows = np.asarray(as_tensor(sorted_sequence).array)
+    if sorter is not None:
+        if sorter.dtype is not dtypes.int64 or tuple(sorter.shape) != rows.shape:
+            raise bad_value("sorter must be a tensor of long dtype and of the sequence's shape")
+        order = np.asarray(sorter.array)
+        if order.size and not 0 <= order.min() <= order.max() < rows.shape[-1]:
+            raise bad_value("sorter index out of range")
+        rows = np.take_along_axis(rows, order, -1)
     values = np.asarray(as_tensor(input).array)
     where: Any = "right" if right or side == "right" else "left"
     if rows.ndim == 1:
         found = np.searchsorted(rows, values, where)
     else:
         if rows.shape[:-1] != values.shape[:-1]:
-            raise RuntimeFault(
-                "E0301", "boundaries tensor should be 1 dimension or the first N-1 dimensions of "
-                "boundaries tensor and input value tensor must match",
-            )  # fmt: skip
+            raise bad_shape(
+                "boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
+                "tensor and input value tensor must match"
+            )
         charge_shape((*rows.shape[:-1], PIECE), 1)
         found = np.empty(values.shape, np.int64)
         for place in np.ndindex(rows.shape[:-1]):
@@ -289,9 +310,9 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor
     if not isinstance(bins, int):
         raise TypeFault("E0303", f"histc needs a whole number of bins, got {type(bins).__name__}")
     if bins < 1:
-        raise RuntimeFault("E0304", "bins must be > 0")
+        raise bad_value("bins must be > 0")
     if max < min:
-        raise RuntimeFault("E0304", "max must be larger than min")
+        raise bad_value("max must be larger than min")
     charge_shape((bins,))
     if min == max:
         min, max = (raw.min(initial=np.inf), raw.max(initial=-np.inf)) if raw.size else (0, 0)
@@ -323,3 +344,7 @@ def ldexp(input: Any, other: Any) -> Any:
     if whole:
         power = power.to(input.dtype if input.dtype.kind > 1 else dtypes.get_default_dtype())
     return called(input * power, "LdexpBackward0", input, other)
+
+
+may_be("wider", ldexp, logaddexp2)
+may_be("kind", nanmean)

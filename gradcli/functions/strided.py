@@ -22,7 +22,7 @@ from gradcli.engine.record.composite import called, of_its_own
 from gradcli.engine.record.inplace import addresses, entries_of_base, places_in
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.dims import normal_dims
-from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.errors import RuntimeFault, TypeFault, bad_shape, bad_value
 from gradcli.ops.indexing import Apart
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS as O
@@ -58,9 +58,7 @@ def as_strided(
     order = tuple(np.argsort([-s for s in whole.strides], kind="stable"))
     laid = whole.transpose(order)
     if not laid.flags.c_contiguous:
-        raise RuntimeFault(
-            "E0301", "as_strided needs a tensor that fills its memory", help="clone() it first"
-        )
+        raise bad_shape("as_strided needs a tensor that fills its memory", help="clone() it first")
     start, item = whole.__array_interface__["data"][0], input.dtype.itemsize
     if storage_offset is None:
         here = input.own_array().__array_interface__["data"][0]
@@ -69,11 +67,10 @@ def as_strided(
     need = storage_offset + last + 1 if 0 not in shape else 0
     flat = laid.reshape(-1).view(input.dtype.numpy)  # of a part of complex numbers, both parts
     if need > flat.size or storage_offset < 0:
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             f"setStorage: sizes {list(shape)}, strides {list(steps)}, storage offset "
             f"{storage_offset}, and itemsize {item} requiring a storage size of {need * item} are "
-            f"out of bounds for storage of size {whole.nbytes}",
+            f"out of bounds for storage of size {whole.nbytes}"
         )
     charge_shape(shape, 8)
     flat = flat[storage_offset:]
@@ -99,18 +96,17 @@ def _laid_out(
             help="write x.as_strided((2, 2), (2, 1))",
         ) from fault
     if any(n < 0 for n in shape):
-        raise RuntimeFault("E0301", f"as_strided: sizes cannot be negative, got {list(shape)}")
+        raise bad_shape(f"as_strided: sizes cannot be negative, got {list(shape)}")
     if len(shape) != len(steps):
-        raise RuntimeFault("E0301", "mismatch in length of strides and shape")
+        raise bad_shape("mismatch in length of strides and shape")
     if any(s < 0 for s in steps):
-        raise RuntimeFault(
-            "E0301",
-            f"as_strided: Negative strides are not supported at the moment, got strides: "
+        raise bad_shape(
+            "as_strided: Negative strides are not supported at the moment, got strides: "
             f"{list(steps)}",
             help="flip() turns a dimension around",
         )
     if any(s > _FARTHEST for s in steps):
-        raise RuntimeFault("E0301", f"as_strided: strides too large: {list(steps)}")
+        raise bad_shape(f"as_strided: strides too large: {list(steps)}")
     return shape, steps, storage_offset
 
 
@@ -179,7 +175,7 @@ def gradient(
         (tensor([3., 4., 6., 7.]),)
     """
     if edge_order not in (1, 2):
-        raise RuntimeFault("E0304", "gradient only supports edge_order=1 and edge_order=2.")
+        raise bad_value("gradient only supports edge_order=1 and edge_order=2.")
     rank = len(input.shape)
     given = range(rank) if dim is None else dim if isinstance(dim, tuple | list) else (dim,)
     axes = list(normal_dims(tuple(given), rank)) if rank else []
@@ -187,10 +183,9 @@ def gradient(
     several = isinstance(spacing, tuple | list)
     widths = list(spacing) if several else [spacing] * len(axes)
     if len(widths) != len(axes):
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             "gradient expected spacing to be unspecified, a scalar, or a list with an entry for "
-            f"each of {len(axes)} dimensions, but got a list of length {len(widths)}",
+            f"each of {len(axes)} dimensions, but got a list of length {len(widths)}"
         )
     if input.dtype.kind < 2:
         input = input.to(get_default_dtype())
@@ -202,18 +197,15 @@ def gradient(
 def _slope(f: Any, axis: int, width: Any, edge_order: int) -> Any:
     size = f.shape[axis]
     if size < edge_order + 1:
-        raise RuntimeFault(
-            "E0301", "gradient expected each dimension size to be at least edge_order+1"
-        )
+        raise bad_shape("gradient expected each dimension size to be at least edge_order+1")
 
     def part(start: int, stop: int) -> Any:
         return O["getitem"](f, (slice(None),) * axis + (slice(start, stop),))
 
     coordinates = getattr(width, "shape", ()) != ()
     if coordinates and width.shape[0] != size:
-        raise RuntimeFault(
-            "E0301",
-            f"gradient expected {size} coordinates along dimension {axis}, got {width.shape[0]}",
+        raise bad_shape(
+            f"gradient expected {size} coordinates along dimension {axis}, got {width.shape[0]}"
         )
     shape = (-1,) + (1,) * (len(f.shape) - 1 - axis)
     if coordinates:
@@ -271,11 +263,10 @@ def empty_permuted(size: Any, physical_layout: Any, **options: Any) -> Tensor:
     """A tensor of a shape, to be written to, whose dimensions lie in an order, outermost first."""
     order = list(physical_layout)
     if len(order) != len(size):
-        raise RuntimeFault(
-            "E0301", "Number of dimensions in size does not match the length of the "
-            f"physical_layout; i.e. len(size) = {len(size)} is not equal to len(physical_layout) = "
-            f"{len(order)}",
-        )  # fmt: skip
+        raise bad_shape(
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. "
+            f"len(size) = {len(size)} is not equal to len(physical_layout) = {len(order)}"
+        )
     for i, d in enumerate(order):
         if not 0 <= d < len(order):
             raise RuntimeFault(
@@ -301,7 +292,8 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     """Another shape in place: the entries of its memory in order, and zeros where it has no more.
 
     Raises RuntimeFault (E0404) for a tensor that requires a gradient, but in inference mode,
-    (E0409) where memory that views share would have to grow.
+    (E0409) where memory that views share would have to grow, and for a view without entries, of
+    which NumPy does not keep where it begins.
     """
     if input.requires_grad and not current().inference:
         raise RuntimeFault(
@@ -310,16 +302,15 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     shape = factories.sizes_of(sizes, "resize_")
     meta, count = input._meta(), math.prod(shape)
     flat = input.untyped_storage().entries(input.dtype)[input.storage_offset() :]
-    if count > flat.size:
-        if meta.base is not None or meta.views or meta.twin is not None:
+    lost = meta.base is not None and count > 0 and not input.numel()
+    if count > flat.size or lost:
+        if lost or meta.base is not None or meta.views or meta.twin is not None:
             raise RuntimeFault(
                 "E0409", "Trying to resize storage that is not resizable: other tensors share it",
                 help="resize a clone()",
             )  # fmt: skip
         if count * input.dtype.itemsize >= 2**63:
-            raise RuntimeFault(
-                "E0301", f"Storage size calculation overflowed with sizes={list(shape)}"
-            )
+            raise bad_shape(f"Storage size calculation overflowed with sizes={list(shape)}")
         charge_shape(shape, input.dtype.itemsize)
         flat = np.concatenate([flat, np.zeros(count - flat.size, flat.dtype)])
     if shape != tuple(input.shape):

@@ -12,7 +12,7 @@ from typing import Any
 
 from gradcli.nn.modules.batchnorm import _BatchNorm
 from gradcli.nn.modules.module import Module
-from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.errors import ValueFault, bad_value
 
 __all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_state"]
 
@@ -66,7 +66,7 @@ def functional_call(
         for title, names in (("Unexpected", more), ("Missing", missing)):
             if names:
                 said.append(f"{title} key(s): {', '.join(map(repr, sorted(names)))}.")
-        raise RuntimeFault("E0304", "\n\t".join(said))
+        raise bad_value("\n\t".join(said))
     for name in values.keys() - own.keys():
         module.get_submodule(name.rpartition(".")[0])
     values = {name: value for name, value in values.items() if name in own}
@@ -99,23 +99,19 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict, dict]:
     from gradcli.functions.overloads import stack
 
     if not models:
-        raise RuntimeFault("E0304", "stack_module_state: Expected at least one model, got 0.")
+        raise bad_value("stack_module_state: Expected at least one model, got 0.")
     if len({m.training for m in models}) > 1:
-        raise RuntimeFault(
-            "E0304", "stack_module_state: Expected all models to have the same training/eval mode."
+        raise bad_value(
+            "stack_module_state: Expected all models to have the same training/eval mode."
         )
     if len({type(m) for m in models}) > 1:
-        raise RuntimeFault(
-            "E0304", "stack_module_state: Expected all models to be of the same class."
-        )
+        raise bad_value("stack_module_state: Expected all models to be of the same class.")
 
     def stacked(named: list[dict]) -> dict:
         found = {}
         for name, first in named[0].items():
             if any(d[name].requires_grad != first.requires_grad for d in named):
-                raise RuntimeFault(
-                    "E0304", f"Expected {name} from each model to have the same .requires_grad"
-                )
+                raise bad_value(f"Expected {name} from each model to have the same .requires_grad")
             value = stack([d[name].detach() for d in named], 0)
             found[name] = value.requires_grad_() if first.requires_grad else value
         return found

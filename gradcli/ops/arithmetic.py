@@ -16,7 +16,7 @@ import numpy as np
 from gradcli.ops.comparison import logical_and, zeros_like
 from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.node_names import tensor_first, tensors_alone
-from gradcli.ops.errors import RuntimeFault, UnwrittenFault
+from gradcli.ops.errors import RuntimeFault, UnwrittenFault, bad_value
 from gradcli.ops.exponential import log
 from gradcli.ops.kinds import bilinear, elementwise, linear, step
 from gradcli.ops.operator import OPERATORS, Operator, is_complex, is_number
@@ -75,7 +75,8 @@ mul = bilinear(
 
 add_scaled = linear(
     "add_scaled",
-    lambda x, y, alpha: x + alpha * y,
+    # a type without negative numbers has none for a factor
+    lambda x, y, alpha: x - -alpha * y if alpha.__class__ is int and alpha < 0 else x + alpha * y,
     lambda g: g,
     lambda g, alpha: g * alpha.conjugate(),  # a linear rule turns what its factor turns
     params={"alpha": 1},
@@ -87,9 +88,18 @@ add_scaled = linear(
 )
 
 
+def _addcmul(x: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
+    if value == 1:
+        return x + tensor1 * tensor2
+    kinds = {v.dtype.kind for v in (x, tensor1, tensor2) if hasattr(v, "dtype")}
+    if kinds and kinds <= {"i", "u"} and value.__class__ is float:
+        value = int(value)
+    return x + value * tensor1 * tensor2
+
+
 addcmul = elementwise(
     "addcmul",
-    lambda x, tensor1, tensor2, value: x + (tensor1 if value == 1 else value * tensor1) * tensor2,
+    _addcmul,
     lambda t: t,
     lambda t, tensor2, value: t * (tensor2 if value == 1 else tensor2 * value),
     lambda t, tensor1, value: t * (tensor1 if value == 1 else tensor1 * value),
@@ -153,8 +163,7 @@ def of_whole(result: Any, divisor: Any) -> Any:
     """``result`` of a division. Raises RuntimeFault (E0304) for whole numbers divided by 0."""
     whole = getattr(result, "dtype", None) is not None and result.dtype.kind in "iu"
     if whole and not np.all(divisor):
-        raise RuntimeFault(
-            "E0304",
+        raise bad_value(
             "ZeroDivisionError: whole numbers have no quotient by 0",
             help="write x / y, or x.float() // y, where 1/0 is inf",
             torch="ZeroDivisionError",
@@ -242,7 +251,6 @@ nextafter = elementwise(
     dtypes="inexact",
     doc="The number next to x, towards y.",
     example="nextafter(x, y) --x 1 --y 2",
-    numpy="np.nextafter",
     refuses={"bool int complex": "nextafter_cpu"},
 )
 
@@ -324,6 +332,7 @@ pow = elementwise(
     _power_by_exponent,
     aliases=("power",),
     dtypes="promote",
+    wraps=False,
     doc="x to the power y; `x**y`, and `x^y` on the command line.",
     domain="x > 0, or whole y",
     edges="x**0 has slope 0; 0**0 has slopes 0 and 0",
@@ -387,6 +396,7 @@ square = elementwise(
     _square,
     lambda x: 2.0 * (x if getattr(x, "edge", None) is None else x**1),  # as for pow, in a graph
     doc="x times x.",
+    out="wider",
     dtypes="promote",
     grad_name="PowBackward0",
     node={"operands": {"": ("self", "exponent")}, "saved": {"exponent": 2}},

@@ -10,25 +10,16 @@ import numpy as np
 
 from gradcli.ops.declaration.batching import reduced
 from gradcli.ops.dims import Dims, normal_dim, normal_dims
-from gradcli.ops.errors import RuntimeFault, UnwrittenFault
+from gradcli.ops.errors import UnwrittenFault, bad_dtype, bad_value
 from gradcli.ops.kinds import constant, elementwise, step
 from gradcli.ops.torch_messages import not_one_dtype, nothing_largest
 
-_TWO = ("x", "y")
-
 eq = constant(
-    "eq",
-    operator.eq,
-    inputs=_TWO,
-    dtypes="compare",
-    doc="Whether x equals y; `x == y`.",
-    infix="==",
-    latex="=",
+    "eq", operator.eq, dtypes="compare", doc="Whether x equals y; `x == y`.", infix="==", latex="="
 )
 ne = constant(
     "ne",
     operator.ne,
-    inputs=_TWO,
     aliases=("not_equal",),
     dtypes="compare",
     doc="Whether x differs; `x != y`.",
@@ -38,7 +29,6 @@ ne = constant(
 lt = constant(
     "lt",
     operator.lt,
-    inputs=_TWO,
     dtypes="compare",
     aliases=("less",),
     doc="`x < y`.",
@@ -48,7 +38,6 @@ lt = constant(
 le = constant(
     "le",
     operator.le,
-    inputs=_TWO,
     dtypes="compare",
     aliases=("less_equal",),
     doc="`x <= y`.",
@@ -59,7 +48,6 @@ le = constant(
 gt = constant(
     "gt",
     operator.gt,
-    inputs=_TWO,
     dtypes="compare",
     aliases=("greater",),
     doc="`x > y`.",
@@ -69,7 +57,6 @@ gt = constant(
 ge = constant(
     "ge",
     operator.ge,
-    inputs=_TWO,
     dtypes="compare",
     aliases=("greater_equal",),
     doc="`x >= y`.",
@@ -81,7 +68,6 @@ ge = constant(
 logical_and = constant(
     "logical_and",
     np.logical_and,
-    inputs=_TWO,
     dtypes="keep",
     doc="Both, by entry.",
     infix="&",
@@ -90,23 +76,18 @@ logical_and = constant(
 logical_or = constant(
     "logical_or",
     np.logical_or,
-    inputs=_TWO,
     dtypes="keep",
     doc="Either, by entry.",
     infix="|",
     python="bool({0} or {1})",
 )
 logical_xor = constant(
-    "logical_xor",
-    np.logical_xor,
-    inputs=_TWO,
-    dtypes="keep",
-    doc="One of the two, by entry.",
-    infix="^",
+    "logical_xor", np.logical_xor, dtypes="keep", doc="One of the two, by entry.", infix="^"
 )
 logical_not = constant(
     "logical_not",
     np.logical_not,
+    out="wider",
     dtypes="keep",
     doc="The opposite truth, by entry.",
     python="not {0}",
@@ -122,16 +103,14 @@ isfinite = constant("isfinite", np.isfinite, dtypes="keep", doc="Whether each en
 def _isclose(x: Any, y: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
     for name, given in (("rtol", rtol), ("atol", atol)):
         if given < 0:
-            raise RuntimeFault(
-                "E0304", f"{name} must be greater than or equal to zero, but got {given}"
-            )
+            raise bad_value(f"{name} must be greater than or equal to zero, but got {given}")
     return np.isclose(x, y, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
 isclose = constant(
     "isclose",
     _isclose,
-    inputs=_TWO,
+    inputs=("x", "y"),
     params={"rtol": 1e-5, "atol": 1e-8, "equal_nan": False},
     dtypes="compare",
     doc="Whether entries agree to within atol + rtol*abs(y).",
@@ -158,8 +137,7 @@ def _arg_extreme(find: Any, name: str) -> Any:
         axis = None if dim is None else normal_dim(dim, np.ndim(x))
         axis = axis if np.ndim(x) else None
         if getattr(x, "dtype", None) == np.bool_:
-            raise RuntimeFault("E0309", f"{name}(): does not support bool input",
-                               help="write x.int()")  # fmt: skip
+            raise bad_dtype(f"{name}(): does not support bool input", help="write x.int()")
         if not (np.size(x) if axis is None else np.shape(x)[axis]):
             raise nothing_largest(name, dim)
         return find(x, axis=axis, keepdims=keepdim)
@@ -172,6 +150,7 @@ all = constant(
     "all",
     _truth(np.all),
     params=_REDUCE,
+    out="bytes",
     dtypes="keep",
     doc="Whether every entry is true.",
     batching=reduced,
@@ -180,6 +159,7 @@ any = constant(
     "any",
     _truth(np.any),
     params=_REDUCE,
+    out="bytes",
     dtypes="keep",
     doc="Whether some entry is true.",
     batching=reduced,
@@ -265,8 +245,8 @@ heaviside = elementwise(
     lambda t: zeros_like(t),
     lambda t, x: t * eq(x, 0.0),
     numpy="np.heaviside",
-    inputs=_TWO,
     torch=("input", "values"),
+    out="same",
     dtypes="promote",
     grad_name="NotImplemented",
     doc="0 below 0, y at 0, 1 above.",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import bad_dtype
 from gradcli.ops.kinds import linear, step
 from gradcli.ops.memory_budget import LARGE, charge
 from gradcli.ops.operator import Operator, is_complex
@@ -27,8 +27,7 @@ def _clone(x: Any, memory_format: Any) -> Any:
 
 def _imag(x: Any) -> Any:
     if not is_complex(x):
-        raise RuntimeFault(
-            "E0309",
+        raise bad_dtype(
             "imag is for complex tensors",
             help="a real tensor has none",
             torch="imag is not implemented for tensors with non-complex dtypes.",

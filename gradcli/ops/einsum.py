@@ -16,7 +16,7 @@ import numpy as np
 from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import Batch
 from gradcli.ops.declaration.node_names import of_einsum
-from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.errors import RuntimeFault, ValueFault, bad_shape, bad_value
 from gradcli.ops.kinds import bilinear
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS, Operator
@@ -29,9 +29,7 @@ def _contract(x: Any, y: Any, labels: str) -> Any:
     sizes: dict[str, int] = {}
     for part, shape in zip(left.split(","), (np.shape(x), np.shape(y)), strict=True):
         if len(part) != len(shape):
-            raise RuntimeFault(
-                "E0301", f"einsum: {len(part)} letters for a tensor of {len(shape)} dimensions"
-            )
+            raise bad_shape(f"einsum: {len(part)} letters for a tensor of {len(shape)} dimensions")
         for letter, n in zip(part, shape, strict=True):
             if sizes.setdefault(letter, n) != n:
                 raise RuntimeFault(
@@ -174,8 +172,7 @@ def _read(equation: str, ranks: Sequence[int]) -> tuple[list[str], str]:
             )
     for c in out:
         if out.count(c) > 1 or c not in letters:
-            raise RuntimeFault(
-                "E0304",
+            raise bad_value(
                 f"einsum: the letter {c!r} of the result is {_WHY[c in letters]}",
                 torch=f"einsum(): output subscript {c} {_TORCHS[c in letters]}",
             )
@@ -209,10 +206,9 @@ def _spelt_out(equation: str, operands: list[Any]) -> tuple[str, list[Any]]:
         own: dict[str, int] = {}
         for letter, size in zip(part, x.shape, strict=False):
             if own.setdefault(letter, size) != size:
-                raise RuntimeFault(
-                    "E0301",
+                raise bad_shape(
                     f"einsum(): subscript {letter} is repeated for operand {len(given)} but the "
-                    f"sizes don't match, {size} != {own[letter]}",
+                    f"sizes don't match, {size} != {own[letter]}"
                 )
         given.append(own)
     for own in given:

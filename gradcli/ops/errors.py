@@ -7,6 +7,8 @@ explains a code.
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class Fault(Exception):
     """Something that the user can mend.
@@ -97,6 +99,21 @@ class UnwrittenFault(Fault, NotImplementedError):
 
 class LimitFault(Fault, RuntimeError):
     """A limit on time, memory, steps, nesting or output was reached."""
+
+
+def bad_shape(message: str, **more: Any) -> RuntimeFault:
+    """The error of shapes that do not fit."""
+    return RuntimeFault("E0301", message, **more)
+
+
+def bad_value(message: str, **more: Any) -> RuntimeFault:
+    """The error of a value that the function does not take."""
+    return RuntimeFault("E0304", message, **more)
+
+
+def bad_dtype(message: str, **more: Any) -> RuntimeFault:
+    """The error of an element type that does not fit."""
+    return RuntimeFault("E0309", message, **more)
 
 
 # A tutorial that prints ``type(e).__name__``, and a traceback, name the built-in type.

@@ -10,7 +10,7 @@ import numpy as np
 from gradcli.ops.cupy_compat import zeros
 from gradcli.ops.declaration.batching import Batch
 from gradcli.ops.dims import in_rows, normal_dim
-from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.errors import RuntimeFault, ValueFault, bad_shape
 from gradcli.ops.indexing import getitem
 from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import charge_shape
@@ -30,8 +30,7 @@ def _join(*xs: Any, dim: int) -> Any:
         return in_rows(np.concatenate(xs, axis=axis))
     except ValueError:
         shapes = ", ".join(str(tuple(np.shape(x))) for x in xs[:6])
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             f"cannot join shapes {shapes} along dimension {dim}",
             help="all other sizes must agree, and a 0-d tensor needs stack",
             operands=_sizes(xs),
@@ -192,7 +191,6 @@ pad = linear(
     "pad",
     _pad,
     lambda g, shape, pad: _unpad(g, shape, pad),
-    inputs=("x",),
     params={"pad": ()},
     dtypes="keep",
     grad_name="ConstantPadNdBackward0",

@@ -15,7 +15,7 @@ import numpy as np
 from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import Batch, lined_up, matrices
 from gradcli.ops.decompositions.matrix_errors import not_square, unsolved
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import RuntimeFault, bad_shape
 from gradcli.ops.kinds import general
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS, Operator, is_complex
@@ -77,9 +77,9 @@ def _det(x: Any) -> Any:
     return _solved("det", np.linalg.det, x)
 
 
-def _decomposed(name: str, x: Any) -> tuple[Any, Any, Any, Any]:
+def _decomposed(x: Any) -> tuple[Any, Any, Any, Any]:
     """U, s, V' and det(U)*det(V'); all NaN where x is not finite."""
-    shape = _square(name, x)
+    shape = _square("adjugate", x)
     charge_shape((*shape, shape[-1]))
     if x.dtype == np.float16:
         x = x.astype(np.float32)
@@ -124,19 +124,19 @@ def _inside(u: Any, vh: Any, y: Any) -> Any:
 
 
 def _adjugate(x: Any) -> Any:
-    u, s, vh, sign = _decomposed("adjugate", x)
+    u, s, vh, sign = _decomposed(x)
     return _back(_without(s, 1)[..., :, None] * np.eye(s.shape[-1], like=s), u, vh, sign, x)
 
 
 def _adjugate_along(x: Any, y: Any) -> Any:
-    u, s, vh, sign = _decomposed("adjugate", x)
+    u, s, vh, sign = _decomposed(x)
     e, p = _inside(u, vh, y), _without(s, 2)
     own = np.einsum("...ij,...ii->...j", p, e)
     return _back(own[..., :, None] * np.eye(s.shape[-1], like=s) - p * e, u, vh, sign, x)
 
 
 def _adjugate_along_two(x: Any, y: Any, z: Any) -> Any:
-    u, s, vh, sign = _decomposed("adjugate", x)
+    u, s, vh, sign = _decomposed(x)
     e, f, p = _inside(u, vh, y), _inside(u, vh, z), _without(s, 3)
     own = np.einsum("...ijk,...ii,...jj->...k", p, e, f, optimize=True)
     own = own - np.einsum("...ijk,...ij,...ji->...k", p, e, f, optimize=True)
@@ -302,12 +302,17 @@ def _divided_by_pivots(a: Any) -> Any:
     return out
 
 
+def _nothing(x: Any) -> Any:
+    """0 for each matrix, NaN for one that has entries that are not finite."""
+    return sum(x * 0.0, (-2, -1))
+
+
 logdet = general(
     "logdet",
     _logdet,
-    # PyTorch composes it of slogdet and where: NaN is a branch without a slope.
-    lambda g, x, out: _column(_column(where(out == out, g, 0.0))) * _slope_of_log(x),
-    jvp=lambda tx, x, out: where(out == out, sum(_slope_of_log(x) * tx, (-2, -1)), 0.0),
+    # PyTorch composes it of slogdet and where: below 0 NaN is a branch without a slope.
+    lambda g, x, out: _column(_column(where(out == out, g, _nothing(x)))) * _slope_of_log(x),
+    jvp=lambda tx, x, out: where(out == out, sum(_slope_of_log(x) * tx, (-2, -1)), _nothing(x)),
     dtypes="inexact",
     grad_name="WhereBackward0",
     doc="The logarithm of the determinant; NaN where that is negative.",
@@ -385,8 +390,7 @@ detsign = general(
 def _solve(x: Any, y: Any) -> Any:
     a, b = _square("solve", x), np.shape(y)
     if not b or b[-1 if len(b) == 1 else -2] != a[-1]:
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             f"solve needs a right side with {a[-1]} rows, got shape {tuple(b)}",
             operands=((0, f"shape {tuple(a)}"), (1, f"shape {tuple(b)}")),
             torch=_no_side(a, b),

@@ -62,6 +62,11 @@ class Operator:
     batching: Callable[..., Any] | None = None
     """How it works on a batch, where that does not follow: see ``batching``."""
     dtypes: str = "float"
+    out: str
+    """Which dtype an ``out=`` may have, the "same" as the result or a "wider" one: see the engine's
+    ``may_be``. Wider where operands meet in a type, by entry."""
+    wraps: bool = True
+    """A whole number that the type of a tensor has no room for counts by its last bits."""
     one_dtype: bool = False
     """Two Tensors have to have one element type."""
     refuses: Mapping[str, Any] | Callable[[Sequence[Any], int], str | None] | None = None
@@ -70,6 +75,8 @@ class Operator:
     node: Mapping[str, Any] = _NOTHING
     """What PyTorch shows of a node, where the rest does not say it: see ``node_names``."""
     grad_name: str
+    by_index: str = ""
+    """The parameter that holds indices, arrays among them: a later write to these is noticed."""
     masks: bool = False
     """It chooses between branches: what is not taken gets a cotangent of 0."""
     aliases: tuple[str, ...] = ()
@@ -160,6 +167,9 @@ class Operator:
         if "entrywise" not in facts:
             steps = kind == "constant" and "dim" not in self.params
             self.entrywise = kind == "elementwise" or steps
+        if "out" not in facts:
+            meets = self.entrywise and (self.arity > 1 or self.dtypes == "float")
+            self.out = "wider" if meets else "same"
         if formula is None or rules:
             self.read_rules(rules)
         source = formula or compute

@@ -12,7 +12,7 @@ import numpy as np
 
 from gradcli.ops.comparison import logical_not, sign
 from gradcli.ops.declaration.node_names import of_choice
-from gradcli.ops.errors import RuntimeFault, UnwrittenFault
+from gradcli.ops.errors import RuntimeFault, UnwrittenFault, bad_value
 from gradcli.ops.exponential import exp, logistic, softplus
 from gradcli.ops.kinds import composite, elementwise
 from gradcli.ops.operator import Operator, is_complex
@@ -156,8 +156,7 @@ fmin = elementwise(
 
 def _clamp(x: Any, min: Any, max: Any) -> Any:
     if min is None and max is None:
-        raise RuntimeFault(
-            "E0304",
+        raise bad_value(
             "clamp needs min, max or both",
             help="write clamp(x, 0, 1)",
             torch="torch.clamp: At least one of 'min' or 'max' must not be None",

@@ -11,7 +11,7 @@ import numpy as np
 from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import Batch
 from gradcli.ops.declaration.node_names import OF_PRODUCT, of_product
-from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.errors import RuntimeFault, TypeFault, bad_shape
 from gradcli.ops.kinds import bilinear, linear
 from gradcli.ops.memory_budget import LARGE, budget, charge_copies, charge_shape
 from gradcli.ops.operator import OPERATORS, Operator, is_number
@@ -32,8 +32,7 @@ def _matmul(x: Any, y: Any) -> Any:
     try:
         return np.matmul(x, y)
     except ValueError:
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             f"cannot multiply shapes {a} @ {b}: the leading sizes do not broadcast",
             operands=((0, f"shape {a}"), (1, f"shape {b}")),
         ) from None
@@ -99,8 +98,7 @@ def _mismatch(a: tuple[Any, ...], b: tuple[Any, ...]) -> RuntimeFault:
         mend = f"transposing the right side works: {a} @ {b[::-1]} -> {(*a[:-1], b[0])}"
     elif len(a) == len(b) == 1:
         mend = "outer(x, y) multiplies vectors of any two lengths"
-    return RuntimeFault(
-        "E0301",
+    return bad_shape(
         f"cannot multiply {a} @ {b}: inner sizes {a[-1]} and {inner} differ",
         help=mend,
         torch=_torchs_words(a, b),
@@ -204,16 +202,14 @@ matmul = bilinear(
 def _dot(x: Any, y: Any) -> Any:
     a, b = np.shape(x), np.shape(y)
     if len(a) != 1 or len(b) != 1:
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             f"dot needs two 1-d tensors, got shapes {a} and {b}",
             help="@ multiplies matrices; sum(x*y) joins any two of one shape",
             operands=((0, f"shape {a}"), (1, f"shape {b}")),
             torch=f"1D tensors expected, but got {len(a)}D and {len(b)}D tensors",
         )
     if a != b:
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             f"dot needs vectors of one length, got {a[0]} and {b[0]}",
             operands=((0, f"shape {a}"), (1, f"shape {b}")),
             torch=_vectors_differ(a[0], b[0]),
@@ -269,6 +265,7 @@ outer = bilinear(
     _outer,
     lambda g, y: _summed(g, y),
     lambda g, x: _summed(mT(g), x),
+    out="wider",
     dtypes="promote",
     grad_name="MulBackward0",
     torch=("input", "vec2"),
@@ -284,8 +281,7 @@ outer = bilinear(
 
 def _trace(x: Any) -> Any:
     if np.ndim(x) != 2:
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             f"trace needs a matrix, got shape {np.shape(x)}",
             operands=((0, f"shape {np.shape(x)}"),),
             torch=f"trace: expected a matrix, but got tensor with dim {np.ndim(x)}",

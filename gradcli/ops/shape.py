@@ -17,7 +17,7 @@ from gradcli.ops.cupy_compat import zeros
 from gradcli.ops.declaration.batching import Batch, matrices
 from gradcli.ops.declaration.node_names import by_dim
 from gradcli.ops.dims import Dims, named_dims, normal_dim, normal_dims
-from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault
+from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault, bad_shape, bad_value
 from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS, Operator
@@ -101,10 +101,8 @@ def summed_to(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
 def transposed(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     """Two dimensions of each element exchanged."""
     rank = batch.ranks[0]
-    if not rank:
-        return batch.values[0]
     moved = {name: normal_dim(params[name], rank) + 1 for name in ("dim0", "dim1")}
-    return op(batch.values[0], **moved)
+    return op(batch.values[0], **moved) if rank else batch.values[0]
 
 
 def permuted(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
@@ -123,7 +121,10 @@ def reversed_dims(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
 
 def squeezed(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     """Each element without some dimensions of size 1."""
-    dims = named_dims(params["dim"], batch.ranks[0])
+    try:
+        dims = named_dims(params["dim"], batch.ranks[0])
+    except IndexFault as fault:  # PyTorch's own class here
+        raise RuntimeFault("E0305", fault.message) from None
     return op(batch.values[0], dim=tuple(d + 1 for d in dims)) if dims else batch.values[0]
 
 
@@ -135,7 +136,7 @@ def unsqueezed(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
 def flipped(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     """Each element with the order of entries along some dimensions reversed."""
     dims = named_dims(params["dims"], batch.ranks[0])
-    return op(batch.values[0], dims=tuple(d + 1 for d in dims)) if dims else batch.values[0]
+    return op(batch.values[0], dims=tuple(d + 1 for d in dims))  # a copy, also of no dimensions
 
 
 def undiagonalised(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
@@ -170,7 +171,6 @@ reshape: Operator = linear(
     "reshape",
     _reshape,
     lambda g, shape: reshape(g, shape),
-    inputs=("x",),
     params={"shape": ()},
     dtypes="keep",
     grad_name="ViewBackward0",
@@ -249,7 +249,6 @@ expand = linear(
     "expand",
     _expand,
     lambda g, shape: sum_to(g, shape),
-    inputs=("x",),
     params={"shape": ()},
     dtypes="keep",
     aliases=("broadcast_to",),
@@ -278,7 +277,6 @@ sum_to: Operator = linear(
     "sum_to",
     _sum_to,
     lambda g, shape: expand(g, shape),
-    inputs=("x",),
     params={"shape": ()},
     dtypes="keep",
     grad_name="SumToSizeBackward0",
@@ -318,7 +316,6 @@ reverse_dims: Operator = linear(
     doc="All dimensions in reverse order; `x.T`.",
     example='sum(A.T @ x) --A "1,2;3,4" --x 1,2',
     moves="view",
-    numpy="np.transpose",
     pytorch="({0}).mT",
     batching=reversed_dims,
     public=False,
@@ -470,12 +467,11 @@ def _roll(x: Any, shifts: Any, dims: Dims) -> Any:
             raise TypeFault("E0303", f"roll moves entries by whole numbers, not by a {kind}")
     counts = [len(v) if isinstance(v, tuple | list) else 1 for v in (shifts, dims)]
     if not counts[0]:
-        raise RuntimeFault("E0304", "`shifts` required")
+        raise bad_value("`shifts` required")
     if counts[0] != counts[1] and (dims is not None or counts[0] > 1):
-        raise RuntimeFault(
-            "E0304",
-            f"shifts and dimensions must align. shifts: {counts[0]}, dims:"
-            f"{0 if dims is None else counts[1]}",
+        raise bad_value(
+            f"shifts and dimensions must align. shifts: {counts[0]}, "
+            f"dims:{0 if dims is None else counts[1]}"
         )
     if dims is not None and not np.ndim(x):
         dim = dims if isinstance(dims, int) else dims[0]
@@ -574,7 +570,6 @@ undiagonal: Operator = linear(
     "undiagonal",
     _undiagonal,
     lambda g: diagonal(g),
-    inputs=("x",),
     params={"shape": ()},
     dtypes="keep",
     grad_name="DiagEmbedBackward0",
@@ -588,8 +583,7 @@ undiagonal: Operator = linear(
 
 def _at_least_matrix(name: str, x: Any) -> Any:
     if np.ndim(x) < 2:
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             f"{name}: input tensor must have at least 2 dimensions",
             operands=((0, f"shape {np.shape(x)}"),),
         )

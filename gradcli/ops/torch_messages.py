@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault
+from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault, bad_dtype, bad_shape
 
 SCALARS = {
     "float32": "Float", "float64": "Double", "float16": "Half", "int64": "Long", "int32": "Int",
@@ -70,12 +70,30 @@ def types_differ(name: str, x: Any, y: Any) -> RuntimeFault:
     else:
         said = f"expected m1 and m2 to have the same dtype, but got: {a.c_name} != {b.c_name}"
     wider = b if a.kind < b.kind or (a.kind == b.kind and a.itemsize < b.itemsize) else a
-    return RuntimeFault(
-        "E0309",
+    return bad_dtype(
         f"the two sides of a product have one dtype, these are {a.name} and {b.name}",
         help=f"write .to({wider!r}) behind the other side",
         operands=((0, a.name), (1, b.name)),
         torch=said,
+    )
+
+
+def no_room(room: Sequence[int], shape: Sequence[int], **more: Any) -> RuntimeFault:
+    """The error of an in-place write whose result has another shape than its target."""
+    return bad_shape(
+        f"output with shape {list(room)} doesn't match the broadcast shape {list(shape)}",
+        help="an in-place write cannot grow its target; write x = x + y",
+        **more,
+    )
+
+
+def no_cast(made: Any, given: Any, help: str) -> RuntimeFault:
+    """The error of a result of dtype ``made`` that is written to a tensor of dtype ``given``."""
+    said = "result type {} can't be cast to the desired output type {}"
+    return bad_dtype(
+        said.format(made.name, given.name),
+        help=help,
+        torch=said.format(made.scalar_name, given.scalar_name),
     )
 
 

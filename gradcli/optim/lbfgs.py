@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.grad_mode import enable_grad, no_grad
-from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.errors import ValueFault, bad_value
 from gradcli.optim.line_search import strong_wolfe
 from gradcli.optim.optimizer import Optimizer
 
@@ -61,8 +61,7 @@ class LBFGS(Optimizer):
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Run the closure, then move up to ``max_iter`` times; returns the first loss."""
         if closure is None:
-            raise RuntimeFault(
-                "E0304",
+            raise bad_value(
                 "LBFGS evaluates the loss several times a step",
                 help="write optimizer.step(closure)",
             )
@@ -164,7 +163,7 @@ class LBFGS(Optimizer):
         self, closure: Any, t: Any, direction: Any, loss: float, g: Any, slope: Any, allowed: int
     ) -> tuple:
         if self.param_groups[0]["line_search_fn"] != "strong_wolfe":
-            raise RuntimeFault("E0304", "only 'strong_wolfe' is supported")
+            raise bad_value("only 'strong_wolfe' is supported")
         start = [p.clone() for p in self._params]
 
         def at(t: Any) -> tuple[float, np.ndarray]:

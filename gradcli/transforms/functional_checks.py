@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradcli.engine import Tensor
-from gradcli.ops.errors import AssertionFault, RuntimeFault, TypeFault, UnwrittenFault
+from gradcli.ops.errors import AssertionFault, RuntimeFault, TypeFault, UnwrittenFault, bad_shape
 from gradcli.ops.operator import OPERATORS
 
 
@@ -87,17 +87,14 @@ def direction(v: Any, like: Sequence[Tensor], several: bool, name: str) -> tuple
     _, given = as_tuple(v, "v", name)
     if len(given) != len(like):
         if several:
-            raise RuntimeFault(
-                "E0301",
-                f"v is a tuple of invalid length: should be {len(like)} but got {len(given)}.",
+            raise bad_shape(
+                f"v is a tuple of invalid length: should be {len(like)} but got {len(given)}."
             )
-        raise RuntimeFault("E0301", "The given v should contain a single Tensor.")
+        raise bad_shape("The given v should contain a single Tensor.")
     for i, (g, x) in enumerate(zip(given, like, strict=True)):
         if g.shape != x.shape:
             entry = f"Entry {i} in " if len(like) > 1 else ""
-            raise RuntimeFault(
-                "E0301", f"{entry}v has invalid size: should be {x.shape} but got {g.shape}."
-            )
+            raise bad_shape(f"{entry}v has invalid size: should be {x.shape} but got {g.shape}.")
     return given
 
 

@@ -12,6 +12,7 @@ and a backward pass over that.
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -20,8 +21,9 @@ from typing import Any
 from gradcli.engine import Tensor, backward
 from gradcli.engine.backward.traverse import Towards
 from gradcli.engine.creation import generator as random
+from gradcli.engine.creation.factories import tensor
 from gradcli.engine.custom_function.function import Function
-from gradcli.engine.grad_mode import enable_grad, mode, no_grad
+from gradcli.engine.grad_mode import enable_grad, mode, no_grad, transformed
 from gradcli.engine.record.saved_tensor_hooks import saved_tensors_hooks
 from gradcli.engine.source_location import warn
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
@@ -117,14 +119,33 @@ class _Random:
             random.restore(before)
 
 
+class _Inputs(Function):
+    """A node that saves the arguments of a checkpointed call: hooks on what is saved see them."""
+
+    @staticmethod
+    def forward(start: Tensor, *tensors: Tensor) -> Tensor:
+        """Nothing of them."""
+        return start.detach()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        """Save them, and which version of them."""
+        ctx.save_for_backward(*inputs[1:])
+
+
+_START = tensor((), requires_grad=True)
+
+
 class _Run:
     """One checkpointed call: what it saved, and what it takes to make that again."""
 
     def __init__(
-        self, call: Callable[[], Any], context: Any, keep_random: bool, early_stop: bool,
-        compares: bool, debug: bool,
+        self, call: Callable[..., Any], args: tuple[Any, ...], context: Any, keep_random: bool,
+        early_stop: bool, compares: bool, debug: bool,
     ) -> None:  # fmt: skip
-        self.call, self.context = call, context
+        self.call, self.args, self.context = call, args, context
+        tensors = () if transformed.by else [a for a in args if isinstance(a, Tensor)]
+        self.inputs = _Inputs.apply(_START, *tensors).grad_fn
         self.facts: list[Any] = []  # shape, element type and place of each that was saved
         self.early_stop, self.compares, self.debug = early_stop, compares, debug
         self.running = True
@@ -158,8 +179,13 @@ class _Run:
             )
         return self.found.pop(number)
 
+    def _given(self) -> tuple[Any, ...]:
+        """The arguments of the call. Raises RuntimeFault (E0402) where one was written to since."""
+        saved = iter(self.inputs.saved_tensors)
+        return tuple(next(saved, a) if isinstance(a, Tensor) else a for a in self.args)
+
     def _again(self) -> None:
-        found: list[Tensor] = []
+        args, found = self._given(), list[Tensor]()
 
         def collect(value: Tensor) -> Tensor:
             if len(found) == len(self.facts):
@@ -174,7 +200,7 @@ class _Run:
 
         hooks = saved_tensors_hooks(collect, lambda value: value)
         with self.random.again(), enable_grad(), self.context, contextlib.suppress(_Enough), hooks:
-            self.call()
+            self.call(*args)
         if len(found) != len(self.facts):
             raise self._differs(
                 "A different number of tensors was saved during the original forward and "
@@ -304,7 +330,7 @@ def checkpoint(
         with first:
             return function(*args, **kwargs)
     run = _Run(
-        lambda: function(*args, **kwargs), second, preserve_rng_state,
+        functools.partial(function, **kwargs), args, second, preserve_rng_state,
         early_stop if _local.early_stop is None else _local.early_stop,
         determinism_check == "default", debug if _local.debug is None else _local.debug,
     )  # fmt: skip

@@ -20,7 +20,7 @@ from gradcli.engine.record.rule_compiler import pull_recorded
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Tensor, wrap
-from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
+from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault, bad_dtype, bad_shape, bad_value
 from gradcli.ops.operator import OPERATORS
 
 _CYCLE = (
@@ -74,10 +74,10 @@ def backward(
     if inputs is not None:
         targets = _listed(inputs)
         if not targets:
-            raise RuntimeFault(
-                "E0304", "`inputs` argument to `backward()` cannot be empty.",
+            raise bad_value(
+                "`inputs` argument to `backward()` cannot be empty.",
                 help="leave it out to accumulate into every leaf",
-            )  # fmt: skip
+            )
         for target in targets:
             if isinstance(target, Tensor) and not target.is_leaf:
                 target.retain_grad()  # for good, as in PyTorch
@@ -201,9 +201,8 @@ def grad(
     for i, (edge, g) in enumerate(found):
         if g is None and materialize_grads:
             if isinstance(inputs[i], GradientEdge):
-                raise RuntimeFault(
-                    "E0304",
-                    "materialize_grads cannot be used when the given input is a GradientEdge",
+                raise bad_value(
+                    "materialize_grads cannot be used when the given input is a GradientEdge"
                 )
             g = wrap(np.zeros(edge.shape, edge.dtype.numpy)[()], edge.dtype)
             if create_graph:
@@ -224,28 +223,51 @@ def _towards(
     return [(e, None if e.__class__ is Severed else wanted[e]) for e in edges]
 
 
+def grad_of_batches(
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor], batches: Sequence[Any], create_graph: bool
+) -> list[Any]:
+    """Gradients for many cotangents in one pass: each of ``batches`` is a value of ``vmap``.
+
+    None for an input that nothing arrives at.
+    """
+    edges = _edges(inputs)
+    wanted: dict[Node, Any] = dict.fromkeys(edges)
+    run(*start(outputs, batches, True), True, create_graph, wanted, batches=True)
+    return [None if e.__class__ is Severed else wanted[e] for e in edges]
+
+
 def _edges(inputs: Sequence[Any]) -> list[Node]:
     """The places in the graph of tensors that gradients are asked for. Raises E0404."""
     edges: list[Any] = [edge_of(t) for t in inputs]
     for i, edge in enumerate(edges):
         if edge is None:
-            raise RuntimeFault(
-                "E0404",
-                f"input {i} does not require grad",
-                help="set requires_grad=True before the computation uses it",
-                torch="One of the differentiated Tensors does not require grad",
-            )
+            raise no_graph(i)
     return edges
+
+
+def no_graph(i: int) -> RuntimeFault:
+    """The error of an input ``i`` that is in no graph."""
+    return RuntimeFault(
+        "E0404",
+        f"input {i} does not require grad",
+        help="set requires_grad=True before the computation uses it",
+        torch="One of the differentiated Tensors does not require grad",
+    )
+
+
+def unused(i: int) -> RuntimeFault:
+    """The error of an input ``i`` that nothing was computed from."""
+    return RuntimeFault(
+        "E0406",
+        f"The differentiated Tensor at index {i} appears to not have been used in the "
+        "graph. Set allow_unused=True if this is the desired behavior.",
+    )
 
 
 def _delivered(g: Any, edge: Node, i: int, allow_unused: bool | None) -> Any:
     """One gradient as ``grad`` hands it out; input ``i`` that was not used raises E0406."""
     if g is None and not allow_unused:
-        raise RuntimeFault(
-            "E0406",
-            f"The differentiated Tensor at index {i} appears to not have been used in the "
-            "graph. Set allow_unused=True if this is the desired behavior.",
-        )
+        raise unused(i)
     return g if g is None or isinstance(g, Tensor) else wrap(g, edge.dtype or dtype_of(g))
 
 
@@ -263,8 +285,7 @@ def _weights(given: Any, tensors: list[Any]) -> list[Any]:
         return [None] * len(tensors)
     weights = list(given) if isinstance(given, tuple | list) else [given]
     if len(weights) != len(tensors):
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             f"got {len(tensors)} tensors and {len(weights)} gradients",
             help="give one gradient for each tensor, None where a scalar needs none",
         )
@@ -280,8 +301,7 @@ def _batched(
         np.shape(w.array if isinstance(w, Tensor) else w)[:1] for w in weights if w is not None
     }
     if len(sizes) != 1 or () in sizes:
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             "with is_grads_batched=True every grad_output needs a first dimension of one size",
             help="stack the sets of weights along a new first dimension",
         )
@@ -289,8 +309,7 @@ def _batched(
         want = _edges([out])[0].shape
         have = want if w is None else np.shape(w.array if isinstance(w, Tensor) else w)[1:]
         if have != want:
-            raise RuntimeFault(
-                "E0301",
+            raise bad_shape(
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
                 "as the batch dimension. The sizes of the remaining dimensions are expected to "
                 "match the shape of corresponding output, but a mismatch was detected: "
@@ -300,9 +319,7 @@ def _batched(
             )
     ((count,),) = sizes
     if not count:
-        raise RuntimeFault(
-            "E0301", "is_grads_batched=True needs at least one set of weights, got none"
-        )
+        raise bad_shape("is_grads_batched=True needs at least one set of weights, got none")
     found = [
         grad(
             outputs, inputs, [None if w is None else w[i] for w in weights],
@@ -375,19 +392,17 @@ def _given(g: Any, place: int, edge: Node, create_graph: bool) -> Any:
         )
     shape = g.array.shape if isinstance(g, Tensor) else np.shape(g)
     if shape != edge.shape:
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             f"Mismatch in shape: grad_output[{place}] has a shape of {Size(shape)} and "
             f"output[{place}] has a shape of {Size(edge.shape)}.",
             help="the cotangent has the shape of the tensor it weights",
         )
     dtype = _dtype(edge, g.array if isinstance(g, Tensor) else np.asarray(g))
     if isinstance(g, Tensor) and g.dtype.is_complex is not dtype.is_complex:
-        raise RuntimeFault(
-            "E0309",
+        raise bad_dtype(
             "For complex Tensors, both grad_output and output are required to have the same dtype. "
-            f"Mismatch in dtype: grad_output[{place}] has a dtype of "
-            f"{g.dtype} and output[{place}] has a dtype of {dtype}.",
+            f"Mismatch in dtype: grad_output[{place}] has a dtype of {g.dtype} and output[{place}] "
+            f"has a dtype of {dtype}."
         )
     if not isinstance(g, Tensor):
         return np.asarray(g, dtype.numpy)[()]

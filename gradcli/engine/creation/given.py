@@ -10,7 +10,7 @@ from gradcli.engine.creation.factories import requiring
 from gradcli.engine.dtypes import to_dtype
 from gradcli.engine.record.out import into
 from gradcli.engine.tensor.tensor import Plain, Tensor
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import bad_dtype
 
 LINES = ("arange", "inclusive_range", "linspace", "logspace")
 """What makes one line of numbers: an ``out`` with as many entries keeps its shape."""
@@ -37,8 +37,7 @@ def filling(create: Callable[..., Tensor]) -> Callable[..., Tensor]:
         if isinstance(out, Plain):
             asked = options.pop("dtype", None) or out.dtype
             if to_dtype(asked) is not out.dtype:
-                raise RuntimeFault(
-                    "E0309",
+                raise bad_dtype(
                     f"dtype {to_dtype(asked).name} does not match dtype of out parameter "
                     f"({out.dtype.name})",
                     help="leave dtype= away",

@@ -31,9 +31,9 @@ from gradcli.engine.creation.factories import (
 from gradcli.engine.creation.generator import manual_seed as manual_seed
 from gradcli.engine.dtypes import DType, float32, float64, int64, to_dtype
 from gradcli.engine.grad_mode import no_grad
-from gradcli.engine.record.composite import called
+from gradcli.engine.record.composite import bottom, called
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
-from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.errors import RuntimeFault, TypeFault, bad_dtype, bad_value
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS
 from gradcli.ops.torch_messages import not_a
@@ -91,13 +91,6 @@ def _refuse_same(*parameters: Any) -> None:
             value = value.content
 
 
-def _numbers_of(value: Any) -> Any:
-    """The tensor with the numbers of every element, where a value is a batch."""
-    while not isinstance(value, Plain):
-        value = value.content
-    return value
-
-
 def _chosen(choose: Callable[[np.ndarray], np.ndarray], input: Tensor, dtype: DType) -> Tensor:
     """What ``choose`` draws by the numbers of ``input``, whose leading dimensions it keeps."""
 
@@ -146,31 +139,24 @@ def normal(
     has one.
     """
     _refuse_same(mean, std)
-    for given in (mean, std):
-        if isinstance(given, Tensor):
-            refuse_kinds("bool int", "normal_kernel_cpu", given.dtype)
-    if isinstance(std, Tensor) and (_numbers_of(std.detach()) < 0).any():
-        raise RuntimeFault("E0304", "normal expects all elements of std >= 0.0")
+    given = [v for v in (mean, std) if isinstance(v, Tensor)]
+    for value in given:
+        refuse_kinds("bool int", "normal_kernel_cpu", value.dtype)
+    if isinstance(std, Tensor) and (bottom(std.detach()) < 0).any():
+        raise bad_value("normal expects all elements of std >= 0.0")
     if not isinstance(std, Tensor) and std < 0:
-        raise RuntimeFault("E0304", f"normal expects std >= 0.0, but found std {std}")
-    if isinstance(mean, Tensor) or isinstance(std, Tensor):
-        both = (mean + std).to((mean if isinstance(mean, Tensor) else std).dtype)
+        raise bad_value(f"normal expects std >= 0.0, but found std {std}")
+    if given:
+        both = (mean + std).to(given[0].dtype)
         with no_grad():
             unit = randn(tuple(both.shape), dtype=both.dtype, device=device, generator=generator)
             out = (unit * std + mean).to(both.dtype)
-        form = 1 + isinstance(std, Tensor) + (isinstance(mean, Tensor) and isinstance(std, Tensor))
+        form = 1 + isinstance(std, Tensor) + (len(given) == 2)
         out = _from(both, out, f"NormalBackward{form}")
     else:
         target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
-        out = drawn(
-            "normal",
-            sizes_of(((),) if size is None else (size,)),
-            target,
-            generator,
-            mean,
-            std,
-            device=device,
-        )
+        shape = sizes_of(((),) if size is None else (size,))
+        out = drawn("normal", shape, target, generator, mean, std, device=device)
     return requiring(out, True) if requires_grad else out
 
 
@@ -192,8 +178,8 @@ def randint(
         raise not_a("tuple of ints", "randint", "size", 2, size, "write randint(0, 10, (2, 3))")
     target = dtypes.int64 if dtype is None else to_dtype(dtype)
     if target.is_complex:
-        raise RuntimeFault(
-            "E0309", "check_random_bounds handles only integral, floating-point and boolean types"
+        raise bad_dtype(
+            "check_random_bounds handles only integral, floating-point and boolean types"
         )
     if not (isinstance(low, int) and isinstance(high, int)):
         raise not_a("int", "randint", "high", 1, high)
@@ -203,7 +189,7 @@ def randint(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}",
             help="write randint(0, 10, (2, 3))",
         )
-    least, most = _limits(target)
+    least, most = dtypes.bounds(target)
     for bound, name in ((low, "from"), (high - 1, "to - 1")):
         if not least <= bound <= most:
             raise RuntimeFault("E0303", f"{name} is out of bounds for {target.c_name}")
@@ -217,14 +203,6 @@ def randint(
     return _made(make, sizes_of((tuple(size),)))
 
 
-def _limits(dtype: DType) -> tuple[float, float]:
-    """The least and the largest finite number of a dtype."""
-    if not dtype.kind:
-        return 0, 1
-    info = np.iinfo(dtype.numpy) if dtype.kind == 1 else np.finfo(dtype.numpy)
-    return info.min, info.max
-
-
 def randperm(
     n: int, *, dtype: Any = None, requires_grad: bool = False, device: Any = None,
     generator: Any = None,
@@ -232,7 +210,7 @@ def randperm(
     """The whole numbers below ``n`` in a random order."""
     target = dtypes.int64 if dtype is None else to_dtype(dtype)
     refuse_kinds("bool complex", "randperm", target)
-    if n > _limits(target)[1]:
+    if n > dtypes.bounds(target)[1]:
         raise RuntimeFault(
             "E0303", f"value cannot be converted to type {target.name}_t without overflow"
         )
@@ -288,11 +266,11 @@ def _bernoulli(input: Tensor, p: Any, generator: Any) -> Tensor:
     chance: Any = input.detach() if p is None else p
     one = not isinstance(chance, Tensor)
     low = high = chance if one else 0
-    if not one and (known := _numbers_of(chance)).numel():
+    if not one and (known := bottom(chance)).numel():
         low, high = known.min().item(), known.max().item()
     if not (low >= 0 and high <= 1):
-        raise RuntimeFault(
-            "E0304", f"Expected p_in >= 0 && p_in <= 1 to be true, got {low if low < 0 else high}"
+        raise bad_value(
+            f"Expected p_in >= 0 && p_in <= 1 to be true, got {low if low < 0 else high}"
         )
     wide = one or chance.dtype is float64
     numbers = rand(tuple(input.shape), dtype=float64 if wide else float32, generator=generator)
@@ -317,7 +295,7 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
 
     def counts(rates: np.ndarray) -> np.ndarray:
         if not np.all(rates >= 0):
-            raise RuntimeFault("E0304", "invalid Poisson rate, expected rate to be non-negative")
+            raise bad_value("invalid Poisson rate, expected rate to be non-negative")
         source = generator or random.generator()
         before, used = source.get_state(), 0
 
@@ -375,31 +353,24 @@ def multinomial(
         tensor([1])
     """
     if not 0 < len(input.shape) < 3:
-        raise RuntimeFault("E0304", "prob_dist must be 1 or 2 dim")
+        raise bad_value("prob_dist must be 1 or 2 dim")
     if input.dtype.kind != 2:
-        raise RuntimeFault(
-            "E0309",
+        raise bad_dtype(
             "multinomial only supports floating-point dtypes for input, got: "
             f"{input.dtype.scalar_name}",
             help="write weights.float()",
         )
     places = input.shape[-1]
     if num_samples < 1:
-        raise RuntimeFault("E0304", "cannot sample n_sample <= 0 samples")
+        raise bad_value("cannot sample n_sample <= 0 samples")
     if not replacement and num_samples > places:
-        raise RuntimeFault(
-            "E0304", "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
-        )
+        raise bad_value("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
 
     def places_of(weights: np.ndarray) -> np.ndarray:
         if not np.all(np.isfinite(weights)) or np.any(weights < 0):
-            raise RuntimeFault(
-                "E0304", "probability tensor contains either `inf`, `nan` or element < 0"
-            )
+            raise bad_value("probability tensor contains either `inf`, `nan` or element < 0")
         if np.any(np.sum(weights, -1) <= 0):
-            raise RuntimeFault(
-                "E0304", "invalid multinomial distribution (sum of probabilities <= 0)"
-            )
+            raise bad_value("invalid multinomial distribution (sum of probabilities <= 0)")
         rows = weights.shape[:-1]
         charge_shape((*rows, num_samples))
         source = generator or random.generator()
@@ -431,15 +402,14 @@ def _numbers(name: str, *values: Any) -> None:
 
 def _above_zero(name: str, what: str, value: Any) -> None:
     if not value > 0:
-        raise RuntimeFault("E0304", f"{name} expects {what} > 0.0, but found {what}={value:g}")
+        raise bad_value(f"{name} expects {what} > 0.0, but found {what}={value:g}")
 
 
 def _continuous(name: str, shown: str, dtype: DType) -> None:
     if dtype.kind != 2:
-        raise RuntimeFault(
-            "E0309",
+        raise bad_dtype(
             f"{name} distribution is a continuous probability distribution. dtype must be a "
-            f"floating point but you specified {shown}",
+            f"floating point but you specified {shown}"
         )
 
 
@@ -447,21 +417,18 @@ def uniform_(self: Tensor, low: float = 0.0, high: float = 1.0, *, generator: An
     """Write uniform numbers in [low, high)."""
     _numbers("uniform_", low, high)
     if self.dtype.kind > 1:
-        most = _limits(self.dtype)[1]
+        most = dtypes.bounds(self.dtype)[1]
         for bound, name in ((low, "from"), (high, "to")):
             if not abs(bound) <= most:
-                raise RuntimeFault("E0304", f"{name} is out of bounds for {self.dtype.c_name}")
+                raise bad_value(f"{name} is out of bounds for {self.dtype.c_name}")
         said = f"found from={low} > to={high}"
         if low > high:
-            raise RuntimeFault(
-                "E0304", f"uniform_ expects to return a [from, to) range, but {said}"
-            )
+            raise bad_value(f"uniform_ expects to return a [from, to) range, but {said}")
         if high - low > most:
-            raise RuntimeFault(
-                "E0304",
-                f"uniform_ expects to-from <= std::numeric_limits<{self.dtype.scalar_name}>::max(),"
-                f" but found to={high:g} and from={low:g} which result in to-from to exceed the "
-                "limit",
+            raise bad_value(
+                "uniform_ expects to-from <= "
+                f"std::numeric_limits<{self.dtype.scalar_name}>::max(), but found to={high:g} and "
+                f"from={low:g} which result in to-from to exceed the limit"
             )
     return self.copy_(
         laid(lambda shape: drawn("uniform", shape, self.dtype, generator, low, high), self)
@@ -472,7 +439,7 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any
     """Write normal numbers."""
     _numbers("normal_", mean, std)
     if std < 0:
-        raise RuntimeFault("E0304", f"normal expects std >= 0.0, but found std {std}")
+        raise bad_value(f"normal expects std >= 0.0, but found std {std}")
     together = not isinstance(self, Plain) or self.own_array().flags.c_contiguous
     draw = "normal" if together else "normals_in_pairs"
     return self.copy_(
@@ -525,7 +492,7 @@ def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
     _numbers("geometric_", p)
     refuse_kinds("bool complex", "geometric_cpu", self.dtype)
     if not 0 < p < 1:
-        raise RuntimeFault("E0304", f"geometric_ expects p to be in (0, 1), but got p={p}")
+        raise bad_value(f"geometric_ expects p to be in (0, 1), but got p={p}")
     return self.copy_((_uniform(self, generator).log() / math.log1p(-p)).ceil())
 
 

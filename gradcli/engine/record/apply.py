@@ -16,13 +16,14 @@ from gradcli.engine.grad_mode import current
 from gradcli.engine.graph.node import EMPTY, Extra, Node, more, next_number, placed_number
 from gradcli.engine.graph.view_edges import Severed
 from gradcli.engine.record.dtype_checks import refused
+from gradcli.engine.record.index_writes import stamp_index, writes
 from gradcli.engine.record.rule_compiler import node_class
 from gradcli.engine.source_location import mark
 from gradcli.engine.tensor.conj_view import ConjView, flipped
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops import memory_budget
-from gradcli.ops.errors import Fault, RuntimeFault, UnwrittenFault, ValueFault
+from gradcli.ops.errors import Fault, RuntimeFault, UnwrittenFault, ValueFault, bad_shape
 from gradcli.ops.operator import OPERATORS, Operator, is_number
 from gradcli.ops.torch_messages import needs_floats, not_a, sizes_differ, types_differ
 
@@ -219,7 +220,11 @@ def _promoted(op: Operator, inputs: list[Any]) -> list[Any]:
     raw = []
     for a in inputs:
         if is_number(a):
-            raw.append(target.numpy.type(a) if policy == "where" and raw else a)
+            if policy == "where" and raw:
+                a = target.numpy.type(target.entry(a))
+            elif a.__class__ is int and target.kind == 1 and op.wraps and -(2**63) <= a < 2**63:
+                a = target.wrapped(a)
+            raw.append(a)
         elif a.dtype is target or (policy == "where" and not raw):
             raw.append(a.array)
         else:
@@ -257,6 +262,8 @@ def record(
     node.saved = EMPTY
     if op.params:
         node.extra = Extra(params)
+        if writes and op.by_index:
+            stamp_index(node)
     else:
         node.extra = None
     if variadic:
@@ -334,8 +341,7 @@ def explained(op: Operator, raw: Sequence[Any], fault: Exception) -> Fault:
             np.broadcast_shapes(*shapes)
         except ValueError:
             shown = " and ".join(str(s) for s in shapes)
-            return RuntimeFault(
-                "E0301",
+            return bad_shape(
                 f"{op.name}: shapes {shown} do not broadcast",
                 help="sizes must agree from the right, or be 1",
                 operands=tuple((i, f"shape {s}") for i, s in enumerate(shapes)),

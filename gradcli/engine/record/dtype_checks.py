@@ -13,7 +13,7 @@ import numpy as np
 
 from gradcli.engine.dtypes import complex64, complex128
 from gradcli.engine.tensor.tensor import Plain
-from gradcli.ops.errors import Fault, RuntimeFault, UnwrittenFault
+from gradcli.ops.errors import Fault, RuntimeFault, UnwrittenFault, bad_dtype
 from gradcli.ops.operator import Operator
 
 _KINDS = ("bool", "int", "float", "complex")
@@ -72,7 +72,7 @@ def same_dtype(input: Any, source: Any, said: str) -> None:
     """
     if getattr(source, "dtype", input.dtype) is not input.dtype:
         types = input.dtype.scalar_name, source.dtype.scalar_name
-        raise RuntimeFault("E0309", said.format(*types), help="write source.to(x.dtype)")
+        raise bad_dtype(said.format(*types), help="write source.to(x.dtype)")
 
 
 def one_type(input: Any, values: Any) -> None:

@@ -7,17 +7,17 @@ from collections.abc import Callable
 from types import NoneType
 from typing import Any
 
+from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import current, no_grad
+from gradcli.engine.named_tuples import Extremes, Results
 from gradcli.engine.record.apply import NUMBERS
 from gradcli.engine.record.inplace import overlap
 from gradcli.engine.record.numpy_names import renamed
 from gradcli.engine.source_location import warn
-from gradcli.engine.tensor.conj_view import in_memory
 from gradcli.engine.tensor.tensor import Plain, Tensor
-from gradcli.engine.undo_log import owner_of
-from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, UnwrittenFault
+from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, UnwrittenFault, bad_dtype
 from gradcli.ops.operator import Operator
-from gradcli.ops.torch_messages import not_a
+from gradcli.ops.torch_messages import no_cast, not_a
 
 
 def into(
@@ -27,8 +27,8 @@ def into(
 
     ``out`` keeps its dtype and takes the result's shape: silently where it was empty, else with a
     warning. Raises RuntimeFault (E0405) where something requires a gradient, (E0309) for a dtype
-    that cannot hold the result, (E0409) where ``out`` and an argument share some entries, TypeFault
-    (E0303) where ``out`` is no tensor.
+    that is not as ``may_be`` says, (E0409) where ``out`` and an argument share some entries or
+    views share memory that would have to grow, TypeFault (E0303) where ``out`` is no tensor.
     """
     targets = out if isinstance(out, tuple | list) else (out,)
     followed = [
@@ -67,43 +67,74 @@ def into(
     if not isinstance(op, Operator) or op.entrywise or op.moves:
         for target in targets:
             overlap(target, *operands)
+    rule = _rule(function) if options.get("dtype") is None else "same"
+    if rule == "any":
+        options["dtype"] = targets[0].dtype
     with no_grad():
         result = function(*args, **options)
         parts = result if isinstance(result, tuple) else (result,)
+        if isinstance(result, Extremes):  # of a function whose other results may be wider
+            rule = "same"
         if len(parts) != len(targets):
             raise TypeFault("E0303", f"out has {len(targets)} tensors, the result has {len(parts)}")
         for target, part in zip(targets, parts, strict=True):
+            if not _FITS[rule](part.dtype, target.dtype):
+                raise _misfit(rule, part.dtype, target.dtype)
+        for target, part in zip(targets, parts, strict=True):
             _write(target, part)
-    return out
+    return type(result)(targets, result.name) if isinstance(result, Results) else out
+
+
+_FITS: dict[str, Callable[[DType, DType], bool]] = {
+    "same": lambda made, given: made is given,
+    "kind": lambda made, given: made.kind == given.kind,
+    "wider": lambda made, given: made.kind <= given.kind,
+    "joined": lambda made, given: made.kind <= given.kind,
+    "bytes": lambda made, given: given.name in ("bool", "uint8"),
+    "any": lambda made, given: True,
+}
+"""Whether a result of one dtype may be written into an ``out`` of another, by the rule's name."""
+
+
+def may_be(rule: str, *functions: Any) -> None:
+    """Declare which dtype the ``out`` of ``functions`` may have: the result's alone without this.
+
+    A "wider" one, which "joined" says too, with another error; one of its "kind"; "bytes" for
+    truths; or "any", in which they compute.
+    """
+    for function in functions:
+        function.out = rule
+
+
+def _rule(function: Any) -> str:
+    while function is not None:
+        declared = getattr(getattr(function, "operator", function), "out", None)
+        if declared:
+            return str(declared)
+        function = getattr(function, "__wrapped__", None)
+    return "same"
+
+
+def _misfit(rule: str, made: DType, given: DType) -> Fault:
+    help = f"give an out of dtype {made.name}"
+    if rule != "same":
+        fault = no_cast(made, given, help)
+        return TypeFault("E0309", fault.message, help=help) if rule == "joined" else fault
+    said = "Expected out tensor to have dtype {}, but got {} instead"
+    torch = said.format(made.c_name, given.c_name)
+    return bad_dtype(said.format(made.name, given.name), help=help, torch=torch)
 
 
 def _write(target: Tensor, part: Tensor) -> None:
-    if part.dtype.kind > target.dtype.kind:
-        raise RuntimeFault(
-            "E0309",
-            f"result type {part.dtype.name} can't be cast to the desired output type "
-            f"{target.dtype.name}",
-            help=f"give an out of dtype {part.dtype.name}",
-            torch=f"result type {part.dtype.scalar_name} can't be cast to the desired output type "
-            f"{target.dtype.scalar_name}",
-        )
-    if target.shape == part.shape:
-        target.copy_(part)
-        return
-    if target.numel() and owner_of(target.array).size > target.numel():
-        raise RuntimeFault(
-            "E0409",
-            f"out is a part of other memory, of shape {list(target.shape)}, and the result has the "
-            f"shape {list(part.shape)}: that memory would stay as it was",
-            help="give an out of that shape",
-        )
-    if target.numel():
-        warn(
-            "An output with one or more elements was resized since it had shape "
-            f"{list(target.shape)}, which does not match the required output shape "
-            f"{list(part.shape)}. Give an out of that shape, or an empty one."
-        )
-    target.array = in_memory(target, part.array.astype(target.dtype.numpy))
+    if target.shape != part.shape:
+        if target.numel():
+            warn(
+                "An output with one or more elements was resized since it had shape "
+                f"{list(target.shape)}, which does not match the required output shape "
+                f"{list(part.shape)}. Give an out of that shape, or an empty one."
+            )
+        target.resize_(tuple(part.shape))
+    target.copy_(part)
 
 
 def _misplaced(made: Any, fault: AttributeError, args: tuple[Any, ...]) -> Fault | None:

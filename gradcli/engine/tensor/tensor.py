@@ -37,12 +37,13 @@ from gradcli.engine.graph.node import (
     sharing,
 )
 from gradcli.engine.graph.torch_names import dressed
+from gradcli.engine.graph.view_edges import Severed
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.attributes import Facts
 from gradcli.engine.tensor.conversion import Conversions, Numbers
 from gradcli.engine.tensor.storage import InferenceMeta, Meta, Slots
 from gradcli.ops import OPERATORS
-from gradcli.ops.errors import AttributeFault, RuntimeFault, TypeFault, UnwrittenFault
+from gradcli.ops.errors import AttributeFault, RuntimeFault, TypeFault, UnwrittenFault, bad_dtype
 
 _new = object.__new__
 _GRAD_DTYPE = "_gradcli_grad_dtype"
@@ -286,10 +287,9 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 "E0303", f"Variable data has to be a tensor, but got {type(value).__name__}"
             )
         if self.edge is not None and not value.dtype.differentiable:
-            raise RuntimeFault(
-                "E0309",
+            raise bad_dtype(
                 "data set to a tensor that requires gradients must be floating point or complex "
-                "dtype",
+                "dtype"
             )
         if value._flips is not self._flips:
             if self.__class__ is not Tensor and not self._flips:
@@ -301,8 +301,19 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
             self.__class__ = value.__class__ if value._flips else Tensor
         self.array = value.own_array()
         self.dtype = value.dtype
+        if self.meta is not None and (self.meta.base is not None or self.meta.views):
+            self._part()
         if self.edge.__class__ is AccumulateGrad:
             self.edge.shape, self.edge.dtype = self.array.shape, self.grad_dtype
+
+    def _part(self) -> None:
+        """With other memory: no view of its base any more, nor the base of its views."""
+        base = self._base
+        for view in [self] if base is not None else [v() for v in self.meta.views]:
+            root = None if view is None else view.meta.base
+            if root is not None and not np.may_share_memory(view.own_array(), root.own_array()):
+                root.meta.views = [v for v in root.meta.views if v() is not view]
+                view.meta.base = None
 
     @property
     def mH(self) -> Tensor:
@@ -398,6 +409,15 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                     self.edge.dtype = self.grad_dtype
                 if (hooks := self.__dict__.pop(_WAITING, None)) is not None:
                     self._backward_hooks = hooks
+            self._views_follow()
+
+    def _views_follow(self) -> None:
+        """Views that were made before requires_grad was set require it as this tensor does."""
+        for reference in () if self.meta is None else self.meta.views or ():
+            view = reference()
+            if view is not None and (view.edge is None or view.edge.__class__ is Severed):
+                follows = self.edge is not None and view.dtype.differentiable
+                view.edge = Severed(view) if follows else None
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Turn gradient flow to this leaf on or off. Raises RuntimeFault or TypeFault (E0404).
@@ -448,6 +468,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
             meta.resting.grad = None  # what still arrives there is lost
             with sharing:
                 more(meta.resting).rested = True
+            self._views_follow()
         elif not self.is_leaf:
             raise _not_a_leaf(requires_grad)
         return self
@@ -511,7 +532,10 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
             extra = more(edge)
             if extra.kept is None:
                 extra.kept = Kept()
-            self._meta().kept = extra.kept
+            meta = self._meta()
+            if meta.kept is not extra.kept:
+                extra.kept.grad, meta.grad = meta.grad, None
+            meta.kept = extra.kept
 
     @property
     def retains_grad(self) -> bool:

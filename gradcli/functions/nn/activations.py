@@ -15,7 +15,7 @@ from gradcli.engine.source_location import warn
 from gradcli.functions import reductions
 from gradcli.functions.methods import public_operators
 from gradcli.functions.nn.loss_checks import check_floating
-from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.errors import ValueFault, bad_dtype, bad_shape, bad_value
 from gradcli.ops.operator import is_complex, refuse_derivative
 
 __all__ = [
@@ -109,14 +109,10 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: b
 def _whole_bounds(input: Any, *bounds: float) -> tuple[int, ...]:
     """The bounds of ``hardtanh`` of whole numbers. Raises RuntimeFault (E0309) as PyTorch does."""
     if not input.dtype.kind:
-        raise RuntimeFault("E0309", "Bool inputs not supported for hardtanh")
+        raise bad_dtype("Bool inputs not supported for hardtanh")
     if input.dtype.name == "uint8" and min(bounds) < 0:
-        raise RuntimeFault("E0309", "cannot do hardtanh on an unsigned type with negative limits")
+        raise bad_dtype("cannot do hardtanh on an unsigned type with negative limits")
     return tuple(map(int, bounds))
-
-
-def _like(value: Any, input: Any) -> Any:
-    return value.to(input.dtype) if value.dtype is not input.dtype else value
 
 
 def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
@@ -148,7 +144,7 @@ def gelu(input: Any, approximate: str = "none") -> Any:
         # 0.5*(1 + tanh(u)) is the logistic function of 2*u, which does not cancel below 0.
         return called(input * _O["logistic"](2.0 * inner), "GeluBackward0", input)
     if approximate != "none":
-        raise RuntimeFault("E0304", "approximate argument must be either none or tanh.")
+        raise bad_value("approximate argument must be either none or tanh.")
     return called(input * _O["ndtr"](input), "GeluBackward0", input)
 
 
@@ -161,7 +157,7 @@ def selu(input: Any, inplace: bool = False) -> Any:
 def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     """max(0, x) + min(0, alpha*(exp(x/alpha) - 1))."""
     if alpha == 0:
-        raise RuntimeFault("E0304", "ZeroDivisionError: alpha cannot be 0 for CELU")
+        raise bad_value("ZeroDivisionError: alpha cannot be 0 for CELU")
     return _elu(input, alpha, 1.0, 1.0 / alpha, inplace)
 
 
@@ -203,9 +199,7 @@ def softshrink(input: Any, lambd: float = 0.5) -> Any:
     """``input`` moved towards 0 by ``lambd``, 0 where it is nearer."""
     check_floating(input, "softshrink_check")
     if lambd < 0:
-        raise RuntimeFault(
-            "E0304", f"lambda must be greater or equal to 0, but found to be {lambd}."
-        )
+        raise bad_value(f"lambda must be greater or equal to 0, but found to be {lambd}.")
     moved = _O["where"](input > 0, input - lambd, input + lambd)
     out = _O["where"](_O["abs"](input) <= lambd, 0.0, moved)
     return called(out, "SoftshrinkBackward0", input, leads=input)
@@ -237,14 +231,11 @@ def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any
 def glu(input: Any, dim: int = -1) -> Any:
     """The first half along a dimension times the sigmoid of the second."""
     if not input.ndim:
-        raise RuntimeFault(
-            "E0301", "glu does not support scalars because halving size must be even"
-        )
+        raise bad_shape("glu does not support scalars because halving size must be even")
     if input.shape[dim] % 2:
-        raise RuntimeFault(
-            "E0301", f"Halving dimension must be even, but dimension {dim} is size "
-            f"{input.shape[dim]}",
-        )  # fmt: skip
+        raise bad_shape(
+            f"Halving dimension must be even, but dimension {dim} is size {input.shape[dim]}"
+        )
     first, second = input.tensor_split(2, dim)
     return called(first * _O["sigmoid"](second), "GluBackward0", input)
 
@@ -252,22 +243,21 @@ def glu(input: Any, dim: int = -1) -> Any:
 def prelu(input: Any, weight: Any) -> Any:
     """``input`` where it is positive, else ``weight * input``: one weight, or one a channel."""
     if weight.ndim > 1:
-        raise RuntimeFault(
-            "E0301", "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = "
-            f"{weight.ndim}",
-        )  # fmt: skip
+        raise bad_shape(
+            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}"
+        )
     if weight.dtype is not input.dtype:
-        raise RuntimeFault(
-            "E0309", "prelu: Type promoting not supported. Got "
-            f"{input.dtype.scalar_name} and {weight.dtype.scalar_name}",
-        )  # fmt: skip
+        raise bad_dtype(
+            f"prelu: Type promoting not supported. Got {input.dtype.scalar_name} and "
+            f"{weight.dtype.scalar_name}"
+        )
     if weight.numel() > 1:
         channels = input.shape[1] if len(input.shape) > 1 else 1
         if weight.numel() != channels:
-            raise RuntimeFault(
-                "E0301", "Mismatch of parameter numbers and input channel size. Found parameter "
-                f"numbers = {weight.numel()} and channel size = {channels}.",
-            )  # fmt: skip
+            raise bad_shape(
+                "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+                f"{weight.numel()} and channel size = {channels}."
+            )
         weight = _O["reshape"](weight, (-1,) + (1,) * (len(input.shape) - 2))
     else:
         weight = _O["reshape"](weight, ())
@@ -286,7 +276,7 @@ def rrelu(
 ) -> Any:  # fmt: skip
     """``leaky_relu`` with a slope drawn for each entry while training, else their mean."""
     if lower > upper:
-        raise RuntimeFault("E0304", "Lower bound should be less than or equal to the upper bound")
+        raise bad_value("Lower bound should be less than or equal to the upper bound")
     slope: Any = (lower + upper) / 2
     if training:  # a number is drawn for each entry that needs one, in float64
         below = _O["where"](input > 0, 0, 1).detach().bool()
@@ -318,7 +308,7 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
 
 def _channels(input: Any, kept: int) -> tuple:
     if len(input.shape) < 2:
-        raise RuntimeFault("E0301", "Feature dropout requires at least 2 dimensions in the input")
+        raise bad_shape("Feature dropout requires at least 2 dimensions in the input")
     return tuple(input.shape[:kept]) + (1,) * (len(input.shape) - kept)
 
 
@@ -351,9 +341,7 @@ def feature_alpha_dropout(
 
 def _alpha_dropped(input: Any, p: float, training: bool, inplace: bool, shape: tuple) -> Any:
     refuse_derivative("alpha_dropout", p=p)
-    if not 0 <= p <= 1:
-        raise ValueFault("E0304", f"dropout probability has to be between 0 and 1, but got {p}")
-    if not training or p == 0:
+    if not _drops(p, training):
         return input
     alpha = 1.7580993408473766  # of selu: what its negative side tends to
     kept = _kept(input, p, shape)
@@ -363,24 +351,27 @@ def _alpha_dropped(input: Any, p: float, training: bool, inplace: bool, shape: t
     return input.copy_(out) if inplace else out
 
 
+def _drops(p: float, training: bool) -> bool:
+    if not 0 <= p <= 1:
+        raise ValueFault("E0304", f"dropout probability has to be between 0 and 1, but got {p}")
+    return training and p > 0
+
+
 def _kept(input: Any, p: float, shape: tuple) -> Any:
     """1 with probability ``1 - p``, else 0, in a shape that broadcasts with the input's."""
     if input.dtype.kind < 2:
-        raise RuntimeFault(
-            "E0309",
-            f"result type Float can't be cast to the desired output type {input.dtype.scalar_name}",
+        raise bad_dtype(
+            f"result type Float can't be cast to the desired output type {input.dtype.scalar_name}"
         )
 
     def draw(shape: tuple) -> Any:
-        return _like(bernoulli(empty(shape, dtype=input.dtype), 1.0 - p), input)
+        return bernoulli(empty(shape, dtype=input.dtype), 1.0 - p)
 
     return laid(draw, input) if shape == tuple(input.shape) else draw(shape)
 
 
 def _dropped(input: Any, p: float, training: bool, inplace: bool, shape: tuple) -> Any:
-    if not 0 <= p <= 1:
-        raise ValueFault("E0304", f"dropout probability has to be between 0 and 1, but got {p}")
-    if not training or p == 0:
+    if not _drops(p, training):
         return input
     kept = _kept(input, p, shape)
     out = called(input * (kept / (1.0 - p) if p < 1 else kept * 0.0), "MulBackward0", input, None)

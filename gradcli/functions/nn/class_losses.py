@@ -16,7 +16,7 @@ from gradcli.functions.nn.activations import log_softmax
 from gradcli.functions.nn.loss_checks import check_classes
 from gradcli.functions.nn.losses import chosen, reduced
 from gradcli.functions.nn.padding import pad
-from gradcli.ops.errors import IndexFault, RuntimeFault, ValueFault
+from gradcli.ops.errors import IndexFault, RuntimeFault, ValueFault, bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
 
 __all__ = [
@@ -32,16 +32,16 @@ def nll_loss(
     """The negative logarithm of the probability of each row's class, for ``(N, C, ...)``."""
     reduction = chosen(size_average, reduce, reduction)
     if input.ndim < 1:
-        raise RuntimeFault("E0301", "nll_loss takes log-probabilities of shape (C), (N, C), ...")
+        raise bad_shape("nll_loss takes log-probabilities of shape (C), (N, C), ...")
     check_classes(input, target)
     rows = input if input.ndim > 1 else _O["unsqueeze"](input, 0)
     classes = target if input.ndim > 1 else target.reshape(1)
     expected = (rows.shape[0], *rows.shape[2:])
     if tuple(classes.shape) != expected:
-        raise RuntimeFault(
-            "E0301", f"Expected target size {list(expected)}, got {list(classes.shape)}",
+        raise bad_shape(
+            f"Expected target size {list(expected)}, got {list(classes.shape)}",
             help="the target has a class number for each row",
-        )  # fmt: skip
+        )
     if weight is not None:
         _check_weight(weight, rows)
     name = "NllLossBackward0" if input.ndim < 3 else "NllLoss2DBackward0"
@@ -69,15 +69,14 @@ def _check_weight(weight: Any, rows: Any) -> None:
     """Raise RuntimeFault (E0301, E0309) unless there is a weight for each class."""
     count = rows.shape[1]
     if tuple(weight.shape) != (count,):
-        raise RuntimeFault(
-            "E0301", f"weight tensor should be defined either for all {count} classes or no "
-            f"classes but got weight tensor of shape: {list(weight.shape)}",
-        )  # fmt: skip
+        raise bad_shape(
+            f"weight tensor should be defined either for all {count} classes or no classes but got "
+            f"weight tensor of shape: {list(weight.shape)}"
+        )
     if weight.dtype is not rows.dtype:
-        raise RuntimeFault(
-            "E0309", f"expected scalar type {rows.dtype.scalar_name} but found "
-            f"{weight.dtype.scalar_name}",
-        )  # fmt: skip
+        raise bad_dtype(
+            f"expected scalar type {rows.dtype.scalar_name} but found {weight.dtype.scalar_name}"
+        )
 
 
 def _classes(classes: Any, count: int, ignored: int) -> tuple[Any, Any]:
@@ -111,17 +110,16 @@ def cross_entropy(
     """The cross entropy of softmax(x) and a class for each row, or probabilities of classes."""
     reduction = chosen(size_average, reduce, reduction)
     if not 0 <= label_smoothing <= 1:
-        raise RuntimeFault("E0304", "label_smoothing must be between 0.0 and 1.0. Got: "
-                           f"{label_smoothing}")  # fmt: skip
+        raise bad_value(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     dim = 1 if input.ndim > 1 else 0
     if ignore_index >= 0 and target.is_floating_point():
-        raise RuntimeFault("E0304", "ignore_index is not supported for floating point target")
+        raise bad_value("ignore_index is not supported for floating point target")
     if not input.ndim:
-        raise RuntimeFault("E0301", "cross_entropy takes scores of shape (C), (N, C), ...")
+        raise bad_shape("cross_entropy takes scores of shape (C), (N, C), ...")
     if not (target.dtype.kind == 2 and tuple(target.shape) == tuple(input.shape)):
         check_classes(input, target)
     logs = log_softmax(input, dim)
-    count = input.shape[dim]
+    count = input.shape[dim] or 1
     if target.is_floating_point():
         wanted = target
         if label_smoothing:
@@ -166,20 +164,19 @@ def multi_margin_loss(
     _check_rows(input)
     count = input.shape[0] if input.ndim > 1 else 1
     if target.ndim > 1 or target.numel() != count:
-        raise RuntimeFault(
-            "E0301", "multi_margin_loss: target tensor should be 1-D with size equal to the number "
-            f"of input samples (batch size). Expected target size [{count}], but got "
-            f"{list(target.shape)}. Input has shape {list(input.shape)}.",
-        )  # fmt: skip
+        raise bad_shape(
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input "
+            f"samples (batch size). Expected target size [{count}], but got {list(target.shape)}. "
+            f"Input has shape {list(input.shape)}."
+        )
     check_classes(input, target)
     classes_count = input.shape[-1] if input.ndim else 1
     if weight is not None and weight.ndim != 1:
         raise ValueFault("E0301", "weight must be one-dimensional")
     if weight is not None and weight.numel() != classes_count:
-        raise RuntimeFault(
-            "E0301", f"inconsistent weight size, expected {classes_count} but got "
-            f"{list(weight.shape)}",
-        )  # fmt: skip
+        raise bad_shape(
+            f"inconsistent weight size, expected {classes_count} but got {list(weight.shape)}"
+        )
     rows = input if input.ndim > 1 else _O["reshape"](input, (1, -1))
     classes = target.reshape(-1, 1)
     lack = _O["relu"](margin - rows.gather(1, classes) + rows).scatter(1, classes, 0.0)
@@ -192,10 +189,10 @@ def multi_margin_loss(
 
 def _check_rows(input: Any) -> None:
     if len(input.shape) and not input.shape[-1]:
-        raise RuntimeFault(
-            "E0301", "Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
-            f"{list(input.shape)}",
-        )  # fmt: skip
+        raise bad_shape(
+            "Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
+            f"{list(input.shape)}"
+        )
 
 
 def multilabel_margin_loss(
@@ -212,15 +209,14 @@ def multilabel_margin_loss(
     reduction = chosen(size_average, reduce, reduction)
     _check_rows(input)
     if target.dtype is not int64:
-        raise RuntimeFault(
-            "E0309", f"expected scalar type Long but found {target.dtype.scalar_name}",
+        raise bad_dtype(
+            f"expected scalar type Long but found {target.dtype.scalar_name}",
             help="write target.long()",
-        )  # fmt: skip
+        )
     if tuple(input.shape) != tuple(target.shape) or len(input.shape) > 2:
-        raise RuntimeFault(
-            "E0301", f"inconsistent target size: {list(target.shape)} for input of size: "
-            f"{list(input.shape)}",
-        )  # fmt: skip
+        raise bad_shape(
+            f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}"
+        )
     rows = _O["reshape"](input, (1,) * (2 - len(input.shape)) + tuple(input.shape))
     n, c = rows.shape
     classes = np.asarray(target.array).reshape(n, c)
@@ -296,46 +292,13 @@ def ctc_loss(
         for v in (input_lengths, target_lengths)
     )
     if lengths.size != n or sizes.size != n:
-        raise RuntimeFault("E0304", f"input_lengths and target_lengths must be of size {n}")
+        raise bad_value(f"input_lengths and target_lengths must be of size {n}")
     if lengths.max(initial=0) > steps or lengths.min(initial=0) < 0:
-        raise RuntimeFault("E0304", f"Expected input_lengths to have value at most {steps}")
+        raise bad_value(f"Expected input_lengths to have value at most {steps}")
     if not 0 <= blank < classes:
-        raise RuntimeFault("E0304", "blank must be in label range")
-    labels, longest = np.asarray(targets.array, np.int64), int(sizes.max(initial=0))
-    spelled = np.full((n, longest), blank)
-    there = np.arange(longest) < sizes[:, None]
-    if labels.ndim == 1 and not single:
-        spelled[there] = labels[: sizes.sum()]
-    else:
-        rows = labels.reshape(n, -1)
-        if rows.shape[1] < longest:
-            raise RuntimeFault("E0304", f"Expected target_lengths to be at most {rows.shape[1]}")
-        spelled[there] = rows[:, :longest][there]
-    # Blanks between the labels, before the first and after the last.
-    states = np.full((n, 2 * longest + 1), blank)
-    states[:, 1::2] = spelled
-    charge_shape((steps, n, 2 * states.shape[1], 4))
-    skips = np.zeros(states.shape, bool)
-    skips[:, 2:] = (states[:, 2:] != blank) & (states[:, 2:] != states[:, :-2])
-    emitted = _O["getitem"](scores, (slice(None), np.arange(n)[:, None], states))
-    start = np.arange(states.shape[1]) < 2
-    alpha = _O["where"](wrap(np.broadcast_to(start, states.shape), bool_), emitted[0], _NEVER)
-    places = 2 * sizes[:, None] - np.array([0, 1])
-    ending = wrap(places >= 0, bool_)
-    total = None
-    for t in range(1, steps + 1):
-        if (lengths == t).any():
-            last = _O["getitem"](alpha, (np.arange(n)[:, None], np.maximum(places, 0)))
-            found = _O["logsumexp"](_O["where"](ending, last, _NEVER), -1)
-            now = wrap(lengths == t, bool_)
-            total = _O["where"](now, found, _NEVER if total is None else total)
-        if t < steps:
-            width = states.shape[1]
-            one, two = (pad(alpha[:, :k], (width - k, 0), value=_NEVER)
-                        for k in (width - 1, max(0, width - 2)))  # fmt: skip
-            two = _O["where"](wrap(skips, bool_), two, _NEVER)
-            alpha = _O["logsumexp"](_O["stack"](alpha, one, two, dim=0), 0) + emitted[t]
-    loss = -(total if total is not None else _O["sum"](scores, (0, 2)) * 0.0)
+        raise bad_value("blank must be in label range")
+    states = _with_blanks(np.asarray(targets.array, np.int64), sizes, blank, single)
+    loss = -_of_alignments(scores, states, lengths, sizes, blank)
     no_way = loss > -0.5 * _NEVER
     without: Any = 0.0
     if not zero_infinity:  # 1/abs(0): infinite, and its slope NaN
@@ -349,6 +312,56 @@ def ctc_loss(
     return reduced(loss, reduction, "CtcLossBackward0", log_probs)
 
 
+def _with_blanks(labels: np.ndarray, sizes: np.ndarray, blank: int, single: bool) -> np.ndarray:
+    """The labels of each sequence in a row, with blanks before, between and after them."""
+    n, longest = sizes.size, int(sizes.max(initial=0))
+    there = np.arange(longest) < sizes[:, None]
+    spelled = np.full((n, longest), blank)
+    if labels.ndim == 1 and not single:
+        spelled[there] = labels[: sizes.sum()]
+    else:
+        rows = labels.reshape(n, -1)
+        if rows.shape[1] < longest:
+            raise bad_value(f"Expected target_lengths to be at most {rows.shape[1]}")
+        spelled[there] = rows[:, :longest][there]
+    states = np.full((n, 2 * longest + 1), blank)
+    states[:, 1::2] = spelled
+    return states
+
+
+def _of_alignments(
+    scores: Any, states: np.ndarray, lengths: np.ndarray, sizes: np.ndarray, blank: int
+) -> Any:
+    """The logarithm of the sum of the probabilities of all alignments, for each sequence.
+
+    ``alpha`` has those that end in each state after t steps: each came from the state itself, from
+    the one before or, between two labels that differ, from the one before that.
+    """
+    steps, n = scores.shape[:2]
+    width = states.shape[1]
+    charge_shape((steps, n, 2 * width, 4))
+    skips = np.zeros(states.shape, bool)
+    skips[:, 2:] = (states[:, 2:] != blank) & (states[:, 2:] != states[:, :-2])
+    rows = np.arange(n)[:, None]
+    emitted = _O["getitem"](scores, (slice(None), rows, states))
+    start = np.broadcast_to(np.arange(width) < 2, states.shape)
+    alpha = _O["where"](wrap(start, bool_), emitted[0], _NEVER)
+    last = 2 * sizes[:, None] - np.array([0, 1])
+    total = None
+    for t in range(1, steps + 1):
+        if (lengths == t).any():
+            ends = _O["getitem"](alpha, (rows, np.maximum(last, 0)))
+            found = _O["logsumexp"](_O["where"](wrap(last >= 0, bool_), ends, _NEVER), -1)
+            now = wrap(lengths == t, bool_)
+            total = _O["where"](now, found, _NEVER if total is None else total)
+        if t < steps:
+            one, two = (pad(alpha[:, :k], (width - k, 0), value=_NEVER)
+                        for k in (width - 1, max(0, width - 2)))  # fmt: skip
+            two = _O["where"](wrap(skips, bool_), two, _NEVER)
+            alpha = _O["logsumexp"](_O["stack"](alpha, one, two, dim=0), 0) + emitted[t]
+    return _O["sum"](scores, (0, 2)) * 0.0 if total is None else total
+
+
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """A row for each class number: 1 at its place, else 0."""
     if is_batch(tensor) and num_classes < 0:
@@ -358,10 +371,9 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
             "num_classes argument.",
         )
     if tensor.dtype is not int64:
-        raise RuntimeFault(
-            "E0309", "one_hot is only applicable to index tensor of type LongTensor.",
-            help="write x.long()",
-        )  # fmt: skip
+        raise bad_dtype(
+            "one_hot is only applicable to index tensor of type LongTensor.", help="write x.long()"
+        )
     count = int(tensor.max().item()) + 1 if num_classes == -1 else num_classes
     if tensor.numel() and not is_batch(tensor):  # of a batch, scatter looks
         if tensor.min().item() < 0:

@@ -17,11 +17,11 @@ from gradcli.functions.nn.windows import (
     check_positive,
     check_sizes,
     each,
-    in_each_rank,
+    in_ranks,
     places,
     windows,
 )
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
 
 __all__ = [
@@ -30,39 +30,40 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _convolved(
-    input: Any, weight: Any, bias: Any, stride: Sizes, padding: Any, dilation: Sizes, groups: int,
-    rank: int,
+def _conv(
+    input: Any, weight: Any, bias: Any = None, stride: Sizes = 1, padding: Any = 0,
+    dilation: Sizes = 1, groups: int = 1, *, rank: int,
 ) -> Any:  # fmt: skip
+    """A convolution of ``(N, C, SIZES)`` with ``(O, C/groups, ...)``."""
     single = len(input.shape) == rank + 1
     if single:
         input = _O["unsqueeze"](input, 0)
     if len(input.shape) != rank + 2 or len(weight.shape) != rank + 2:
-        raise RuntimeFault(
-            "E0301", f"Expected {rank + 1}D (unbatched) or {rank + 2}D (batched) input to "
-            f"conv{rank}d, but got input of size: {list(input.shape)}",
-        )  # fmt: skip
+        raise bad_shape(
+            f"Expected {rank + 1}D (unbatched) or {rank + 2}D (batched) input to conv{rank}d, but "
+            f"got input of size: {list(input.shape)}"
+        )
     channels, wanted = input.shape[1], weight.shape[1] * groups
     if channels != wanted or weight.shape[0] % groups:
-        raise RuntimeFault(
-            "E0301", f"Given groups={groups}, weight of size {list(weight.shape)}, expected "
+        raise bad_shape(
+            f"Given groups={groups}, weight of size {list(weight.shape)}, expected "
             f"input{list(input.shape)} to have {wanted} channels, but got {channels} channels "
-            "instead",
-        )  # fmt: skip
+            "instead"
+        )
     kernel = tuple(weight.shape[2:])
     steps, spread = each(stride, rank, "stride"), each(dilation, rank, "dilation")
     if not weight.shape[0]:
-        raise RuntimeFault(
-            "E0301", f"Given groups={groups}, expected weight to be at least 1 at dimension 0, but "
-            f"got weight of size {list(weight.shape)} instead",
-        )  # fmt: skip
+        raise bad_shape(
+            f"Given groups={groups}, expected weight to be at least 1 at dimension 0, but got "
+            f"weight of size {list(weight.shape)} instead"
+        )
     if bias is not None:
         _check_bias(input, weight, bias, weight.shape[0])
     source, sides = input, sides_of(padding, kernel, spread, rank)
     if min(sides) < 0 or 0 in kernel:
-        raise RuntimeFault("E0304", "negative padding and kernels of size 0 are not supported")
+        raise bad_value("negative padding and kernels of size 0 are not supported")
     if padding == "same" and max(steps) > 1:
-        raise RuntimeFault("E0304", "padding='same' is not supported for strided convolutions")
+        raise bad_value("padding='same' is not supported for strided convolutions")
     found, out = windows(pad(input, sides) if any(sides) else input, kernel, steps, spread, True)
     # (groups, O/g, C/g * k) with (N, groups, C/g * k, out): a product of matrices
     n, volume = input.shape[0], channels // groups * math.prod(kernel)
@@ -78,15 +79,15 @@ def _convolved(
 def _check_bias(input: Any, weight: Any, bias: Any, count: int) -> None:
     """Raise RuntimeFault (E0301, E0309) unless ``bias`` has a number for each channel."""
     if tuple(bias.shape) != (count,):
-        raise RuntimeFault(
-            "E0301", f"Given weight of size {list(weight.shape)}, expected bias to be "
-            f"1-dimensional with {count} elements, but got bias of size {list(bias.shape)} instead",
-        )  # fmt: skip
+        raise bad_shape(
+            f"Given weight of size {list(weight.shape)}, expected bias to be 1-dimensional with "
+            f"{count} elements, but got bias of size {list(bias.shape)} instead"
+        )
     if bias.dtype is not input.dtype and input.dtype is weight.dtype:
-        raise RuntimeFault(
-            "E0309", f"Input type ({input.dtype.c_name}) and bias type ({bias.dtype.c_name}) "
-            "should be the same",
-        )  # fmt: skip
+        raise bad_dtype(
+            f"Input type ({input.dtype.c_name}) and bias type ({bias.dtype.c_name}) should be the "
+            "same"
+        )
 
 
 def sides_of(padding: Any, kernel: tuple, dilation: tuple, rank: int) -> list[int]:
@@ -94,7 +95,7 @@ def sides_of(padding: Any, kernel: tuple, dilation: tuple, rank: int) -> list[in
     if padding == "valid":
         return [0] * (2 * rank)
     if isinstance(padding, str) and padding != "same":
-        raise RuntimeFault("E0304", f"Invalid padding string: '{padding}'")
+        raise bad_value(f"Invalid padding string: '{padding}'")
     sides = []
     for i in range(rank - 1, -1, -1):
         if padding == "same":
@@ -105,19 +106,7 @@ def sides_of(padding: Any, kernel: tuple, dilation: tuple, rank: int) -> list[in
     return sides
 
 
-@in_each_rank
-def _conv(rank: int) -> Any:
-    def function(
-        input: Any, weight: Any, bias: Any = None, stride: Sizes = 1, padding: Any = 0,
-        dilation: Sizes = 1, groups: int = 1,
-    ) -> Any:  # fmt: skip
-        """A convolution of ``(N, C, SIZES)`` with ``(O, C/groups, ...)``."""
-        return _convolved(input, weight, bias, stride, padding, dilation, groups, rank)
-
-    return function
-
-
-conv1d, conv2d, conv3d = _conv
+conv1d, conv2d, conv3d = in_ranks(_conv, 1, 2, 3)
 
 
 def _spread(input: Any, stride: tuple) -> Any:
@@ -132,11 +121,12 @@ def _spread(input: Any, stride: tuple) -> Any:
     return input
 
 
-def _transposed(
-    input: Any, weight: Any, bias: Any, stride: Sizes, padding: Sizes, output_padding: Sizes,
-    groups: int, dilation: Sizes, rank: int,
+def _conv_transpose(
+    input: Any, weight: Any, bias: Any = None, stride: Sizes = 1, padding: Sizes = 0,
+    output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1, *, rank: int,
 ) -> Any:  # fmt: skip
-    """The transpose of a convolution: one of the spread input with the kernel turned about."""
+    """The transpose of ``conv1d``: ``weight`` is ``(C, O/groups, ...)``."""
+    # A convolution of the spread input with the kernel turned about.
     single = len(input.shape) == rank + 1
     if single:
         input = _O["unsqueeze"](input, 0)
@@ -146,12 +136,12 @@ def _transposed(
     check_positive(stride=steps, dilation=spread, groups=(groups,))
     for name, sizes in (("padding", inner), ("output_padding", more)):
         if min(sizes) < 0:
-            raise RuntimeFault("E0304", f"negative {name} is not supported")
+            raise bad_value(f"negative {name} is not supported")
     if any(m >= max(s, d) for m, s, d in zip(more, steps, spread, strict=True)):
-        raise RuntimeFault(
-            "E0304", "output padding must be smaller than either stride or dilation, but got "
-            f"output_padding: {more} stride: {steps} dilation: {spread}",
-        )  # fmt: skip
+        raise bad_value(
+            "output padding must be smaller than either stride or dilation, but got "
+            f"output_padding: {more} stride: {steps} dilation: {spread}"
+        )
     sides: list[int] = []
     for i in range(rank - 1, -1, -1):
         edge = spread[i] * (kernel[i] - 1) - inner[i]
@@ -162,25 +152,11 @@ def _transposed(
     swapped = _O["reshape"](_O["transpose"](grouped, 1, 2), (-1, shape[0] // groups, *shape[2:]))
     padded = _spread(input, steps)
     padded = pad(padded, sides) if any(sides) else padded
-    made = _convolved(padded, swapped, bias, 1, 0, spread, groups, rank)
+    made = _conv(padded, swapped, bias, 1, 0, spread, groups, rank=rank)
     return _O["squeeze"](made, 0) if single else made
 
 
-@in_each_rank
-def _conv_transpose(rank: int) -> Any:
-    def function(
-        input: Any, weight: Any, bias: Any = None, stride: Sizes = 1, padding: Sizes = 0,
-        output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
-    ) -> Any:  # fmt: skip
-        """The transpose of ``conv1d``: ``weight`` is ``(C, O/groups, ...)``."""
-        return _transposed(
-            input, weight, bias, stride, padding, output_padding, groups, dilation, rank
-        )
-
-    return function
-
-
-conv_transpose1d, conv_transpose2d, conv_transpose3d = _conv_transpose
+conv_transpose1d, conv_transpose2d, conv_transpose3d = in_ranks(_conv_transpose, 1, 2, 3)
 
 
 def unfold(
@@ -195,7 +171,7 @@ def unfold(
     spread, steps = each(dilation, 2, "dilation"), each(stride, 2, "stride")
     check_positive(dilation=spread, kernel_size=kernel)
     if min(each(padding, 2, "padding")) < 0:
-        raise RuntimeFault("E0304", "padding should be non-negative")
+        raise bad_value("padding should be non-negative")
     input = pad(input, sides_of(padding, kernel, spread, 2))
     found, out = windows(input, kernel, steps, spread)
     columns = _O["permute"](found, (0, 1, 4, 5, 2, 3))
@@ -205,13 +181,13 @@ def unfold(
 
 def _check_shuffled(name: str, input: Any, **factor: int) -> None:
     if len(input.shape) < 3:
-        raise RuntimeFault(
-            "E0301", f"{name} expects input to have at least 3 dimensions, but got input with "
-            f"{len(input.shape)} dimension(s)",
-        )  # fmt: skip
+        raise bad_shape(
+            f"{name} expects input to have at least 3 dimensions, but got input with "
+            f"{len(input.shape)} dimension(s)"
+        )
     for what, given in factor.items():
         if given < 1:
-            raise RuntimeFault("E0304", f"{name} expects a positive {what}, but got {given}")
+            raise bad_value(f"{name} expects a positive {what}, but got {given}")
 
 
 def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
@@ -222,10 +198,10 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
     if r == 1:
         return _O["clone"](input)
     if c % (r * r):
-        raise RuntimeFault(
-            "E0301", f"pixel_shuffle expects its input's 'channel' dimension to be divisible by "
-            f"the square of upscale_factor, but input.size(-3)={c} is not divisible by {r * r}",
-        )  # fmt: skip
+        raise bad_shape(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "
+            f"of upscale_factor, but input.size(-3)={c} is not divisible by {r * r}"
+        )
     n = len(lead)
     split = _O["reshape"](input, (*lead, c // (r * r), r, r, h, w))
     turned = _O["permute"](split, (*range(n), n, n + 3, n + 1, n + 4, n + 2))
@@ -240,10 +216,10 @@ def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
     if r == 1:
         return _O["clone"](input)
     if h % r or w % r:
-        raise RuntimeFault(
-            "E0301", "pixel_unshuffle expects height and width to be divisible by "
-            f"downscale_factor, but {h}x{w} is not divisible by {r}",
-        )  # fmt: skip
+        raise bad_shape(
+            "pixel_unshuffle expects height and width to be divisible by downscale_factor, but "
+            f"{h}x{w} is not divisible by {r}"
+        )
     n = len(lead)
     split = _O["reshape"](input, (*lead, c, h // r, r, w // r, r))
     turned = _O["permute"](split, (*range(n), n, n + 2, n + 4, n + 1, n + 3))
@@ -255,10 +231,9 @@ def channel_shuffle(input: Any, groups: int) -> Any:
     _check_shuffled("channel_shuffle", input)
     n, c, *rest = input.shape
     if groups < 1 or c % groups:
-        raise RuntimeFault(
-            "E0301", f"Number of channels must be divisible by groups. Got {c} channels and "
-            f"{groups} groups.",
-        )  # fmt: skip
+        raise bad_shape(
+            f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups."
+        )
     shape = tuple(input.shape)
     source = _O["clone"](input) if groups in (1, c) else input  # nothing moves: a view is left
     split = _O["reshape"](source, (n, groups, c // groups, *rest))
@@ -276,20 +251,20 @@ def fold(
     spread, steps = each(dilation, 2, "dilation"), each(stride, 2, "stride")
     edges = each(padding, 2, "padding")
     if len(input.shape) not in (2, 3):
-        raise RuntimeFault(
-            "E0301", "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size "
-            f"and non-zero dimensions for input, but got: {list(input.shape)}",
-        )  # fmt: skip
+        raise bad_shape(
+            "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and "
+            f"non-zero dimensions for input, but got: {list(input.shape)}"
+        )
     single = len(input.shape) == 2
     columns = _O["unsqueeze"](input, 0) if single else input
     n, rows, length = columns.shape
     sizes = tuple(m + 2 * e for m, e in zip(out, edges, strict=True))
     index, blocks = places(sizes, kernel, steps, spread, True)
     if rows % math.prod(kernel) or length != math.prod(blocks):
-        raise RuntimeFault(
-            "E0301", f"Given output_size={list(out)}, kernel_size={list(kernel)}, expected "
-            f"(N, C*{math.prod(kernel)}, {math.prod(blocks)}), got {list(input.shape)}",
-        )  # fmt: skip
+        raise bad_shape(
+            f"Given output_size={list(out)}, kernel_size={list(kernel)}, expected (N, "
+            f"C*{math.prod(kernel)}, {math.prod(blocks)}), got {list(input.shape)}"
+        )
     channels = rows // math.prod(kernel)
     split = _O["reshape"](columns, (n, channels, *kernel, *blocks))
     charge_shape((n, channels, *sizes))

@@ -12,7 +12,15 @@ from gradcli.engine.record.composite import by_element, called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.ops.dims import whole_number
-from gradcli.ops.errors import AssertionFault, IndexFault, RuntimeFault, UnwrittenFault, ValueFault
+from gradcli.ops.errors import (
+    AssertionFault,
+    IndexFault,
+    RuntimeFault,
+    UnwrittenFault,
+    ValueFault,
+    bad_shape,
+    bad_value,
+)
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import refuse_derivative
 
@@ -30,7 +38,7 @@ def embedding(
     """
     refuse_derivative("embedding", max_norm=max_norm, norm_type=norm_type)
     if len(weight.shape) != 2:
-        raise RuntimeFault("E0301", "'weight' must be 2-D")
+        raise bad_shape("'weight' must be 2-D")
     args = (input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
     for value in (input, weight) if max_norm is not None or scale_grad_by_freq else ():
         each = getattr(value, "each_of", None)  # of a batch, also inside a tangent
@@ -171,15 +179,12 @@ def _bags(input: Any, offsets: Any, include_last: bool) -> tuple[np.ndarray, int
         raise ValueFault("E0304", f"offsets has to be a 1D Tensor but got {offsets}")
     starts = np.asarray(offsets.array, np.int64)
     if starts.size and starts[0] != 0:
-        raise RuntimeFault(
-            "E0304",
+        raise bad_value(
             "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
-            f"position 0. However, got {starts[0]}",
+            f"position 0. However, got {starts[0]}"
         )
     if (np.diff(starts) < 0).any() or (starts > input.shape[0]).any():
-        raise RuntimeFault(
-            "E0304", f"offsets have to rise up to the input's length {input.shape[0]}"
-        )
+        raise bad_value(f"offsets have to rise up to the input's length {input.shape[0]}")
     if include_last:
         return starts, starts.size - 1
     return np.append(starts, input.shape[0]), starts.size

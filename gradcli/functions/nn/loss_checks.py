@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradcli.engine.source_location import warn
-from gradcli.ops.errors import RuntimeFault, UnwrittenFault, ValueFault
+from gradcli.ops.errors import UnwrittenFault, ValueFault, bad_dtype, bad_shape
 
 
 def warn_of_sizes(input: Any, target: Any) -> None:
@@ -36,8 +36,7 @@ def check_probabilities(input: Any, target: Any) -> None:
             f"({input.shape}) is deprecated. Please ensure they have the same size.",
         )
     if input.dtype is not target.dtype:
-        raise RuntimeFault(
-            "E0309",
+        raise bad_dtype(
             f"Found dtype {target.dtype.scalar_name} but expected {input.dtype.scalar_name}",
             help=f"write target.to({input.dtype!r})",
         )
@@ -51,7 +50,7 @@ def check_classes(input: Any, target: Any) -> None:
     if input.dtype.kind < 2:
         raise _not_for_whole(input, "log_softmax_lastdim_kernel_impl")
     if input.ndim <= 2 and target.ndim > 1:
-        raise RuntimeFault("E0301", "0D or 1D target tensor expected, multi-target not supported")
+        raise bad_shape("0D or 1D target tensor expected, multi-target not supported")
     if input.ndim >= 2 and target.ndim and input.shape[0] != target.shape[0]:
         raise ValueFault(
             "E0301",
@@ -60,8 +59,7 @@ def check_classes(input: Any, target: Any) -> None:
             help="the target has a class number for each row",
         )
     if target.dtype.name not in ("int64", "uint8"):
-        raise RuntimeFault(
-            "E0309",
+        raise bad_dtype(
             f"expected target dtype to be Long or Byte, but got {target.dtype.scalar_name}",
             help="write target.long()",
         )

@@ -10,12 +10,12 @@ import math
 from typing import Any
 
 from gradcli.engine.dtypes import bool_
-from gradcli.engine.record.composite import called
+from gradcli.engine.record.composite import bottom, called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions import arithmetic
 from gradcli.functions.nn.loss_checks import check_probabilities, check_weights, warn_of_sizes
-from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.errors import RuntimeFault, ValueFault, bad_value
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "gaussian_nll_loss", "huber_loss",
@@ -46,6 +46,11 @@ def chosen(size_average: Any, reduce: Any, reduction: str) -> str:
     return "sum" if size_average is False else "mean"
 
 
+def _weighted(loss: Any, weight: Any, reduction: str) -> Any:
+    loss = weight * loss
+    return _O["sum"](loss) / _O["sum"](weight) if reduction == "mean" else reduced(loss, reduction)
+
+
 def mse_loss(
     input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     weight: Any = None,
@@ -58,10 +63,7 @@ def mse_loss(
     check_weights(input, weight)
     if weight is None:
         return reduced(square, reduction, "MseLossBackward0", input, target)
-    loss = weight * square
-    if reduction == "mean":
-        return _O["sum"](loss) / _O["sum"](weight)
-    return reduced(loss, reduction)
+    return _weighted(square, weight, reduction)
 
 
 def l1_loss(
@@ -73,10 +75,7 @@ def l1_loss(
     warn_of_sizes(input, target)
     loss = _O["abs"](input - target)
     check_weights(input, weight)
-    if weight is None:
-        return reduced(loss, reduction)
-    loss = weight * loss
-    return _O["sum"](loss) / _O["sum"](weight) if reduction == "mean" else reduced(loss, reduction)
+    return reduced(loss, reduction) if weight is None else _weighted(loss, weight, reduction)
 
 
 def huber_loss(
@@ -84,7 +83,7 @@ def huber_loss(
 ) -> Any:
     """Half the square of a small difference, ``delta`` times a large one less delta/2."""
     if delta <= 0:
-        raise RuntimeFault("E0304", "huber_loss does not support non-positive values for delta.")
+        raise bad_value("huber_loss does not support non-positive values for delta.")
     warn_of_sizes(input, target)
     check_weights(input, weight)
     difference = input - target
@@ -93,8 +92,7 @@ def huber_loss(
     loss = _O["where"](size < delta, small, delta * (size - 0.5 * delta))
     if weight is None:
         return reduced(loss, reduction, "HuberLossBackward0", input, target)
-    loss = weight * loss
-    return _O["sum"](loss) / _O["sum"](weight) if reduction == "mean" else reduced(loss, reduction)
+    return _weighted(loss, weight, reduction)
 
 
 def smooth_l1_loss(
@@ -104,7 +102,7 @@ def smooth_l1_loss(
     """The Huber loss over ``beta``."""
     reduction = chosen(size_average, reduce, reduction)
     if beta < 0:
-        raise RuntimeFault("E0304", "smooth_l1_loss does not support negative values for beta.")
+        raise bad_value("smooth_l1_loss does not support negative values for beta.")
     warn_of_sizes(input, target)
     difference = input - target
     size = _O["abs"](difference)
@@ -126,9 +124,9 @@ def binary_cross_entropy(
     """
     reduction = chosen(size_average, reduce, reduction)
     check_probabilities(input, target)
-    if input.__class__ is Tensor and not ((input.array >= 0) & (input.array <= 1)).all():
-        raise RuntimeFault(
-            "E0304",
+    known = getattr(bottom(input), "array", None)  # a symbol has no numbers
+    if known is not None and not ((known >= 0) & (known <= 1)).all():
+        raise bad_value(
             "all elements of input should be between 0 and 1",
             help="binary_cross_entropy_with_logits takes any numbers",
         )
@@ -233,7 +231,8 @@ def gaussian_nll_loss(
     """The negative log-likelihood of normal numbers of mean ``input`` and variance ``var``."""
     if isinstance(var, float):
         var = input.new_full(tuple(input.shape), var)
-    if not getattr(var, "batch", False) and (var.detach() < 0).any():
+    known = getattr(bottom(var), "array", None)
+    if known is not None and (known < 0).any():
         raise ValueFault("E0304", "var has negative entry/entries")
     if len(input.shape) and tuple(var.shape) == tuple(input.shape[:-1]):
         var = _O["unsqueeze"](var, -1)  # a variance for each row

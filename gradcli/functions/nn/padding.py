@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
-from gradcli.ops.errors import RuntimeFault, UnwrittenFault
+from gradcli.ops.errors import UnwrittenFault, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import refuse_derivative
 
@@ -24,12 +24,12 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: Any = Non
     refuse_derivative("pad", value=value)
     sides = list(pad)
     if len(sides) % 2:
-        raise RuntimeFault("E0304", "Padding length must be divisible by 2")
+        raise bad_value("Padding length must be divisible by 2")
     if len(sides) // 2 > len(input.shape):
-        raise RuntimeFault(
-            "E0304", "Padding length should be less than or equal to two times the input dimension "
-            f"but got padding length {len(sides)} and input of dimension {len(input.shape)}",
-        )  # fmt: skip
+        raise bad_value(
+            "Padding length should be less than or equal to two times the input dimension but got "
+            f"padding length {len(sides)} and input of dimension {len(input.shape)}"
+        )
     if mode not in ("constant", "reflect", "replicate", "circular"):
         raise UnwrittenFault("E0304", f"Unrecognised padding mode {mode}")
     if mode != "constant":
@@ -54,7 +54,7 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: Any = Non
 def _check_repeated(input: Any, sides: list[int], mode: str, value: Any) -> None:
     """Raise what PyTorch raises for sides of so many dimensions that the mode is not for."""
     if value:
-        raise RuntimeFault("E0304", f'Padding mode "{mode}" doesn\'t take in value argument')
+        raise bad_value(f'Padding mode "{mode}" doesn\'t take in value argument')
     rank = len(input.shape)
     if not 1 <= rank - len(sides) // 2 <= 2 or rank == 1:
         raise UnwrittenFault(
@@ -66,10 +66,9 @@ def _check_repeated(input: Any, sides: list[int], mode: str, value: Any) -> None
             "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)",
         )
     if 0 in input.shape[1:] and mode != "circular":
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             f"Expected {rank - 1}D or {rank}D (batch mode) tensor with possibly 0 batch size and "
-            f"other non-zero dimensions for input, but got: {list(input.shape)}",
+            f"other non-zero dimensions for input, but got: {list(input.shape)}"
         )
 
 
@@ -97,7 +96,7 @@ def _cropped(input: Any, axis: int, before: int, after: int) -> Any:
         return input
     kept = slice(max(0, -before), input.shape[axis] + min(0, after))
     if kept.start > kept.stop:
-        raise RuntimeFault("E0304", "narrow(): length must be non-negative.")
+        raise bad_value("narrow(): length must be non-negative.")
     return _O["getitem"](input, ((slice(None),) * axis + (kept,)))
 
 
@@ -108,10 +107,10 @@ def _repeated(input: Any, axis: int, before: int, after: int, mode: str) -> Any:
     size = input.shape[axis]
     most = {"reflect": size - 1, "circular": size, "replicate": max(before, after)}[mode]
     if max(before, after) > most:
-        raise RuntimeFault(
-            "E0304", f"Padding size should be less than the corresponding input dimension, but got "
-            f"padding ({before}, {after}) at a dimension of size {size}",
-        )  # fmt: skip
+        raise bad_value(
+            "Padding size should be less than the corresponding input dimension, but got padding "
+            f"({before}, {after}) at a dimension of size {size}"
+        )
     charge_shape((*input.shape[:axis], size + before + after, *input.shape[axis + 1 :]))
     places = np.arange(-before, size + after)
     if mode == "reflect":

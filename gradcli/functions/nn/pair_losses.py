@@ -11,13 +11,18 @@ from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions import arithmetic
 from gradcli.functions.indexing import broadcast_tensors
 from gradcli.functions.nn.losses import chosen, reduced
-from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.errors import ValueFault, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
 
 __all__ = [
     "cosine_embedding_loss", "cosine_similarity", "hinge_embedding_loss", "margin_ranking_loss",
     "pairwise_distance", "pdist", "triplet_margin_loss", "triplet_margin_with_distance_loss",
 ]  # fmt: skip
+
+
+def _above_0(lack: Any) -> Any:
+    """``lack`` where it is not below 0, else 0; NaN keeps its slope, which ``clamp`` has not."""
+    return _O["where"](lack < 0.0, 0.0, lack)
 
 
 def _by_target(target: Any, alike: Any, apart: Any) -> Any:
@@ -45,10 +50,9 @@ def margin_ranking_loss(
     """What lacks to ``target * (input1 - input2)`` above the margin."""
     reduction = chosen(size_average, reduce, reduction)
     if not input1.ndim == input2.ndim == target.ndim:
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
-            f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} ",
+            f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
         )
     return reduced(arithmetic.clamp(-target * (input1 - input2) + margin, min=0.0), reduction)
 
@@ -74,16 +78,15 @@ def triplet_margin_loss(
     reduction = chosen(size_average, reduce, reduction)
     _check_margin(margin)
     if not anchor.ndim == positive.ndim == negative.ndim:
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             "The anchor, positive, and negative tensors are expected to have the same number of "
             f"dimensions, but got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative "
-            f"{negative.ndim}D inputs",
+            f"{negative.ndim}D inputs"
         )
     near, far = (pairwise_distance(anchor, other, p, eps) for other in (positive, negative))
     if swap:
         far = _O["minimum"](far, pairwise_distance(positive, negative, p, eps))
-    return reduced(arithmetic.clamp(margin + near - far, min=0.0), reduction)
+    return reduced(_above_0(margin + near - far), reduction)
 
 
 def triplet_margin_with_distance_loss(
@@ -105,15 +108,15 @@ def triplet_margin_with_distance_loss(
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = _O["minimum"](far, distance(positive, negative))
-    return reduced(arithmetic.clamp(margin + near - far, min=0.0), reduction)
+    return reduced(_above_0(margin + near - far), reduction)
 
 
 def pdist(input: Any, p: float = 2.0) -> Any:
     """The p-norm distances between all pairs of rows of a matrix, in order."""
     if len(input.shape) != 2:
-        raise RuntimeFault("E0301", f"pdist only supports 2D tensors, got: {len(input.shape)}D")
+        raise bad_shape(f"pdist only supports 2D tensors, got: {len(input.shape)}D")
     if p < 0:
-        raise RuntimeFault("E0304", "pdist only supports non-negative p values")
+        raise bad_value("pdist only supports non-negative p values")
     n, m = input.shape
     charge_shape((n * (n - 1) // 2, 2 * m + 2))
     first, second = np.triu_indices(n, 1)
@@ -136,15 +139,14 @@ def cosine_embedding_loss(
     """1 - cosine where the target is 1, and the cosine above a margin where it is -1."""
     reduction = chosen(size_average, reduce, reduction)
     if target.ndim > 1:
-        raise RuntimeFault("E0301", "0D or 1D target tensor expected, multi-target not supported")
-    if target.ndim and not input1.ndim == input2.ndim == 2:
-        raise RuntimeFault(
-            "E0301",
-            "1D target tensor expects 2D input tensors, but found inputs with sizes "
-            f"{list(input1.shape)} and {list(input2.shape)}.",
+        raise bad_shape("0D or 1D target tensor expected, multi-target not supported")
+    if not input1.ndim == input2.ndim == target.ndim + 1:
+        raise bad_shape(
+            f"{target.ndim}D target tensor expects {target.ndim + 1}D input tensors, but found "
+            f"inputs with sizes {list(input1.shape)} and {list(input2.shape)}."
         )
     # PyTorch adds a small number to the squares here.
     squares = [_O["sum"](_O["square"](x), -1) + 1e-12 for x in (input1, input2)]
     cosine = _O["sum"](input1 * input2, -1) / _O["sqrt"](squares[0] * squares[1])
-    apart = arithmetic.clamp(cosine - margin, min=0.0)
+    apart = _above_0(cosine - margin)
     return reduced(_by_target(target, 1.0 - cosine, apart), reduction)

@@ -19,8 +19,8 @@ from gradcli.functions import arithmetic
 from gradcli.functions.indexing import scatter
 from gradcli.functions.nn.padding import pad
 from gradcli.functions.nn.resampling import adaptive, averaged
-from gradcli.functions.nn.windows import Sizes, check_sizes, each, in_each_rank, windows
-from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.functions.nn.windows import Sizes, check_sizes, each, in_ranks, windows
+from gradcli.ops.errors import ValueFault, bad_value
 from gradcli.ops.indexing import Apart
 from gradcli.ops.memory_budget import charge_shape
 
@@ -56,25 +56,26 @@ def _pooled(name: str, input: Any, kernel: Any, stride: Any, padding: Any, rank:
     steps = each(stride, rank, "stride") if isinstance(stride, int) or stride else sizes
     edges = each(padding, rank, "padding")
     if min(edges) < 0:
-        raise RuntimeFault("E0304", f"pad must be non-negative, but got pad: {min(edges)}")
+        raise bad_value(f"pad must be non-negative, but got pad: {min(edges)}")
     if any(edges) and any(2 * e > k for e, k in zip(edges, sizes, strict=True)):
-        raise RuntimeFault(
-            "E0304", "pad should be at most half of effective kernel size, but got "
-            f"pad={edges[0]}, kernel_size={sizes[0]} and dilation=1",
-        )  # fmt: skip
+        raise bad_value(
+            f"pad should be at most half of effective kernel size, but got pad={edges[0]}, "
+            f"kernel_size={sizes[0]} and dilation=1"
+        )
     sides = [e for edge in reversed(edges) for e in (edge, edge)]
     return sizes, steps, sides
 
 
 def _max_pool(
-    input: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil: bool, indices: bool,
-    rank: int,
+    input: Any, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0, dilation: Sizes = 1,
+    ceil_mode: bool = False, return_indices: bool = False, *, rank: int,
 ) -> Any:  # fmt: skip
-    sizes, steps, sides = _pooled("max_pool", input, kernel, stride, padding, rank)
+    """The largest entry of each window of ``(N, C, SIZES)``."""
+    sizes, steps, sides = _pooled("max_pool", input, kernel_size, stride, padding, rank)
     spread = each(dilation, rank, "dilation")
     padded = input.detach()
     padded = pad(padded, sides, value=-float("inf")) if any(sides) else padded
-    if ceil:
+    if ceil_mode:
         more = _extra(padded.shape[-rank:], sizes, steps, spread, sides)
         padded = pad(padded, more, value=-float("inf")) if any(more) else padded
     found, _ = windows(padded, sizes, steps, spread)
@@ -91,8 +92,11 @@ def _max_pool(
         return along
 
     name = f"MaxPool{rank}DWithIndicesBackward0" if rank > 1 else "SqueezeBackward1"
-    values, places = _largest(input, found, at, rank, indices, name, apart)
-    return Extremes((values, places), f"max_pool{rank}d") if indices else values
+    values, places = _largest(input, found, at, rank, return_indices, name, apart)
+    return Extremes((values, places), f"max_pool{rank}d") if return_indices else values
+
+
+max_pool1d, max_pool2d, max_pool3d = in_ranks(_max_pool, 1, 2, 3)
 
 
 @functools.lru_cache(maxsize=64)
@@ -152,76 +156,6 @@ def _flat_places(found: Any, at: Callable, sizes: tuple) -> Any:
     return wrap(np.asarray(total, np.int64), int64)
 
 
-def max_pool1d(
-    input: Any, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0, dilation: Sizes = 1,
-    ceil_mode: bool = False, return_indices: bool = False,
-) -> Any:  # fmt: skip
-    """The largest entry of each window of ``(N, C, L)``."""
-    return _max_pool(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices, 1)
-
-
-def max_pool2d(
-    input: Any, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0, dilation: Sizes = 1,
-    ceil_mode: bool = False, return_indices: bool = False,
-) -> Any:  # fmt: skip
-    """The largest entry of each window of ``(N, C, H, W)``."""
-    return _max_pool(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices, 2)
-
-
-def _avg_pool(
-    input: Any, kernel: Any, stride: Any, padding: Any, ceil: bool, count_pad: bool, rank: int,
-    divisor: int | None = None,
-) -> Any:  # fmt: skip
-    sizes, steps, sides = _pooled("avg_pool", input, kernel, stride, padding, rank)
-    if divisor == 0:
-        raise RuntimeFault("E0304", "divisor must be not zero")
-    one = (1,) * rank
-    padded = pad(input, sides) if any(sides) else input
-    counted = _O["ones_like"](padded if count_pad else input).detach()
-    if not count_pad and any(sides):
-        counted = pad(counted, sides)
-    if ceil:
-        more = _extra(padded.shape[-rank:], sizes, steps, one, sides)
-        padded, counted = (pad(v, more) if any(more) else v for v in (padded, counted))
-    dims = tuple(range(-rank, 0))
-    total = _O["sum"](windows(padded, sizes, steps, one)[0], dims)
-    if divisor is not None:
-        share: Any = divisor
-    elif ceil or (any(sides) and not count_pad):
-        share = _O["sum"](windows(counted, sizes, steps, one)[0], dims)
-    else:
-        share = math.prod(sizes)
-    name = f"AvgPool{rank}DBackward0" if rank > 1 else "SqueezeBackward1"
-    whole = "trunc" if input.dtype.kind < 2 else None
-    return called(arithmetic.div(total, share, rounding_mode=whole), name, leads=input)
-
-
-def avg_pool1d(
-    input: Any, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0,
-    ceil_mode: bool = False, count_include_pad: bool = True,
-) -> Any:  # fmt: skip
-    """The mean of each window of ``(N, C, L)``."""
-    return _avg_pool(input, kernel_size, stride, padding, ceil_mode, count_include_pad, 1)
-
-
-def avg_pool2d(
-    input: Any, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0,
-    ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
-) -> Any:  # fmt: skip
-    """The mean of each window of ``(N, C, H, W)``."""
-    return _avg_pool(
-        input, kernel_size, stride, padding, ceil_mode, count_include_pad, 2, divisor_override
-    )
-
-
-def max_pool3d(
-    input: Any, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0, dilation: Sizes = 1,
-    ceil_mode: bool = False, return_indices: bool = False,
-) -> Any:  # fmt: skip
-    """The largest entry of each window of ``(N, C, D, H, W)``."""
-    return _max_pool(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices, 3)
-
-
 def _with_indices(pool: Callable) -> Callable:
     @functools.wraps(pool)
     def function(*args: Any, return_indices: bool = True, **options: Any) -> tuple:
@@ -237,39 +171,65 @@ max_pool2d_with_indices = _with_indices(max_pool2d)
 max_pool3d_with_indices = _with_indices(max_pool3d)
 
 
-def avg_pool3d(
+def _avg_pool(
     input: Any, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0,
     ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
+    *, rank: int,
 ) -> Any:  # fmt: skip
-    """The mean of each window of ``(N, C, D, H, W)``."""
-    return _avg_pool(
-        input, kernel_size, stride, padding, ceil_mode, count_include_pad, 3, divisor_override
-    )
+    """The mean of each window of ``(N, C, SIZES)``."""
+    sizes, steps, sides = _pooled("avg_pool", input, kernel_size, stride, padding, rank)
+    if divisor_override == 0:
+        raise bad_value("divisor must be not zero")
+    one = (1,) * rank
+    padded = pad(input, sides) if any(sides) else input
+    counted = _O["ones_like"](padded if count_include_pad else input).detach()
+    if not count_include_pad and any(sides):
+        counted = pad(counted, sides)
+    if ceil_mode:
+        more = _extra(padded.shape[-rank:], sizes, steps, one, sides)
+        padded, counted = (pad(v, more) if any(more) else v for v in (padded, counted))
+    dims = tuple(range(-rank, 0))
+    total = _O["sum"](windows(padded, sizes, steps, one)[0], dims)
+    if divisor_override is not None:
+        share: Any = divisor_override
+    elif ceil_mode or (any(sides) and not count_include_pad):
+        share = _O["sum"](windows(counted, sizes, steps, one)[0], dims)
+    else:
+        share = math.prod(sizes)
+    name = f"AvgPool{rank}DBackward0" if rank > 1 else "SqueezeBackward1"
+    whole = "trunc" if input.dtype.kind < 2 else None
+    return called(arithmetic.div(total, share, rounding_mode=whole), name, leads=input)
 
 
-@in_each_rank
-def _lp_pool(rank: int) -> Any:
-    def function(
-        input: Any,
-        norm_type: float,
-        kernel_size: Sizes,
-        stride: Any = None,
-        ceil_mode: bool = False,
-    ) -> Any:
-        """The ``norm_type``-norm of each window of ``(N, C, SIZES)``."""
-        return _lp_pooled(input, norm_type, kernel_size, stride, ceil_mode, rank)
-
-    return function
+def avg_pool1d(
+    input: Any, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0,
+    ceil_mode: bool = False, count_include_pad: bool = True,
+) -> Any:  # fmt: skip
+    """The mean of each window of ``(N, C, L)``."""
+    return _avg_pool(input, kernel_size, stride, padding, ceil_mode, count_include_pad, rank=1)
 
 
-lp_pool1d, lp_pool2d, lp_pool3d = _lp_pool
+avg_pool2d, avg_pool3d = in_ranks(_avg_pool, 2, 3)
 
 
-def _lp_pooled(input: Any, p: float, kernel: Any, stride: Any, ceil: bool, rank: int) -> Any:
-    count = math.prod(each(kernel, rank, "kernel_size"))
-    means = _avg_pool(input**p, kernel, stride, 0, ceil, True, rank)
-    # PyTorch's formula: a negative sum, of an odd norm_type, counts as 0.
-    return (_O["sign"](means) * _O["relu"](_O["abs"](means)) * count) ** (1.0 / p)
+def _lp_pool(
+    input: Any, norm_type: float, kernel_size: Sizes, stride: Any = None, ceil_mode: bool = False,
+    *, rank: int,
+) -> Any:  # fmt: skip
+    """The ``norm_type``-norm of each window of ``(N, C, SIZES)``."""
+    if abs(norm_type) == math.inf:
+        size = _O["abs"](input) if norm_type > 0 else -_O["abs"](input)
+        most = _max_pool(size, kernel_size, stride, ceil_mode=ceil_mode, rank=rank)
+        return most if norm_type > 0 else -most
+    count = math.prod(each(kernel_size, rank, "kernel_size"))
+    sums = _avg_pool(input**norm_type, kernel_size, stride, 0, ceil_mode, rank=rank) * count
+    # A sum of 0 has slope 0. By products, not by a choice: the slope at infinity has to stay NaN.
+    none = (sums.detach() == 0).to(sums.dtype)
+    out = (sums * (1 - none) + none) ** (1.0 / norm_type)
+    return out - none if norm_type > 0 else out + none / (1 - none)
+
+
+lp_pool1d, lp_pool2d, lp_pool3d = in_ranks(_lp_pool, 1, 2, 3)
 
 
 def _wanted(name: str, input: Any, output_size: Any, rank: int) -> tuple[int, ...]:
@@ -278,14 +238,13 @@ def _wanted(name: str, input: Any, output_size: Any, rank: int) -> tuple[int, ..
     given = output_size if isinstance(output_size, int) else tuple(output_size)
     sizes = (given,) * rank if isinstance(given, int) else given * (rank if len(given) == 1 else 1)
     if len(sizes) != rank:
-        raise RuntimeFault("E0304", f"output_size must be one number or {rank}, got {list(sizes)}")
+        raise bad_value(f"output_size must be one number or {rank}, got {list(sizes)}")
     old = input.shape[-rank:]
     wanted = tuple(n if m is None else m for n, m in zip(old, sizes, strict=True))
     if min(wanted) < 0:
-        raise RuntimeFault(
-            "E0304",
+        raise bad_value(
             f"{name}{rank}d: elements of output_size must be greater than or equal to 0 but "
-            f"received {list(wanted)}",
+            f"received {list(wanted)}"
         )
     return wanted
 
@@ -295,19 +254,29 @@ def _nothing(input: Any, wanted: tuple[int, ...]) -> Any:
     return _O["getitem"](input, (Ellipsis, *np.ix_(*(np.zeros(n, int) for n in wanted))))
 
 
-def _adaptive_avg(input: Any, output_size: Any, rank: int) -> Any:
+def _adaptive_avg_pool(input: Any, output_size: Any, *, rank: int) -> Any:
+    """Means of so many windows of ``(N, C, SIZES)`` as are asked for."""
     wanted = _wanted("adaptive_avg_pool", input, output_size, rank)
     out = averaged(input, wanted) if all(wanted) else _nothing(input, wanted)
     name = f"AdaptiveAvgPool{rank}DBackward0" if rank > 1 else "SqueezeBackward1"
     return called(out, name, leads=input)
 
 
-def _adaptive_max(input: Any, output_size: Any, rank: int, indices: bool) -> Any:
+adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = in_ranks(
+    _adaptive_avg_pool, 1, 2, 3
+)
+
+
+def _adaptive_max_pool(
+    input: Any, output_size: Any, return_indices: bool = False, *, rank: int
+) -> Any:
+    """The largest entries of so many windows of ``(N, C, SIZES)`` as are asked for."""
     wanted = _wanted("adaptive_max_pool", input, output_size, rank)
     sizes = tuple(input.shape[-rank:])
     if not all(wanted):
         none = _nothing(input, wanted)
-        return Extremes((none, none.detach().long()), "adaptive_max_pool") if indices else none
+        indices = none.detach().long()
+        return Extremes((none, indices), "adaptive_max_pool") if return_indices else none
     spots = [adaptive(n, m)[0] for n, m in zip(sizes, wanted, strict=True)]
     index = []
     for i, spot in enumerate(spots):
@@ -326,39 +295,22 @@ def _adaptive_max(input: Any, output_size: Any, rank: int, indices: bool) -> Any
         ]
 
     name = f"AdaptiveMaxPool{rank}DBackward0" if rank > 1 else "SqueezeBackward1"
-    values, places = _largest(input, found, at, rank, indices, name)
-    return Extremes((values, places), f"adaptive_max_pool{rank}d") if indices else values
+    values, places = _largest(input, found, at, rank, return_indices, name)
+    return Extremes((values, places), f"adaptive_max_pool{rank}d") if return_indices else values
 
 
-@in_each_rank
-def _adaptive_avg_pool(rank: int) -> Any:
-    def function(input: Any, output_size: Any) -> Any:
-        """Means of so many windows of ``(N, C, SIZES)`` as are asked for."""
-        return _adaptive_avg(input, output_size, rank)
-
-    return function
+adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = in_ranks(
+    _adaptive_max_pool, 1, 2, 3
+)
 
 
-adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = _adaptive_avg_pool
-
-
-@in_each_rank
-def _adaptive_max_pool(rank: int) -> Any:
-    def function(input: Any, output_size: Any, return_indices: bool = False) -> Any:
-        """The largest entries of so many windows of ``(N, C, SIZES)`` as are asked for."""
-        return _adaptive_max(input, output_size, rank, return_indices)
-
-    return function
-
-
-adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = _adaptive_max_pool
-
-
-def _unpooled(
-    input: Any, indices: Any, kernel: Any, stride: Any, padding: Any, output_size: Any, rank: int
-) -> Any:
+def _max_unpool(
+    input: Any, indices: Any, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0,
+    output_size: Any = None, *, rank: int,
+) -> Any:  # fmt: skip
+    """Entries put back where ``max_pool1d`` took them, zeros elsewhere."""
     check_sizes("max_unpool", input, rank)
-    sizes = each(kernel, rank, "kernel_size")
+    sizes = each(kernel_size, rank, "kernel_size")
     steps = each(stride, rank, "stride") if isinstance(stride, int) or stride else sizes
     edges = each(padding, rank, "padding")
     if output_size is None:
@@ -377,26 +329,15 @@ def _unpooled(
     return called(_O["reshape"](filled, (*lead, *out)), f"MaxUnpool{max(rank, 2)}DBackward0", input)
 
 
-@in_each_rank
-def _max_unpool(rank: int) -> Any:
-    def function(
-        input: Any, indices: Any, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0,
-        output_size: Any = None,
-    ) -> Any:  # fmt: skip
-        """Entries put back where ``max_pool1d`` took them, zeros elsewhere."""
-        return _unpooled(input, indices, kernel_size, stride, padding, output_size, rank)
-
-    return function
+max_unpool1d, max_unpool2d, max_unpool3d = in_ranks(_max_unpool, 1, 2, 3)
 
 
-max_unpool1d, max_unpool2d, max_unpool3d = _max_unpool
-
-
-def _fractional(
-    input: Any, kernel: Any, output_size: Any, output_ratio: Any, indices: bool, samples: Any,
-    rank: int,
+def _fractional_max_pool(
+    input: Any, kernel_size: Sizes, output_size: Any = None, output_ratio: Any = None,
+    return_indices: bool = False, _random_samples: Any = None, *, rank: int,
 ) -> Any:  # fmt: skip
-    sizes, old = each(kernel, rank, "kernel_size"), tuple(input.shape[-rank:])
+    """The largest entries of windows of ``(N, C, SIZES)`` whose places are drawn."""
+    sizes, old = each(kernel_size, rank, "kernel_size"), tuple(input.shape[-rank:])
     if (output_size is None) is (output_ratio is None):
         raise ValueFault(
             "E0304", f"fractional_max_pool{rank}d requires specifying either an output_size or an "
@@ -410,9 +351,9 @@ def _fractional(
     check_sizes("fractional_max_pool", input, rank)
     n = 1 if len(input.shape) == rank + 1 else input.shape[0]
     channels = input.shape[-rank - 1]
-    if samples is None:
-        samples = rand((n, channels, rank), dtype=input.dtype)
-    shares = np.asarray(samples.array)[:n].reshape(*input.shape[:-rank], rank)
+    if _random_samples is None:
+        _random_samples = rand((n, channels, rank), dtype=input.dtype)
+    shares = np.asarray(_random_samples.array)[:n].reshape(*input.shape[:-rank], rank)
     index: list[np.ndarray] = []
     for i, (size, m, k) in enumerate(zip(old, wanted, sizes, strict=True)):
         # PyTorch draws for the last dimension first in 2-d, and for the first one in 3-d.
@@ -440,25 +381,8 @@ def _fractional(
         return along
 
     name = f"FractionalMaxPool{rank}DBackward0"
-    values, places = _largest(input, found, at, rank, indices, name)
-    return Extremes((values, places), "fractional_max_pool") if indices else values
+    values, places = _largest(input, found, at, rank, return_indices, name)
+    return Extremes((values, places), "fractional_max_pool") if return_indices else values
 
 
-def fractional_max_pool2d(
-    input: Any, kernel_size: Sizes, output_size: Any = None, output_ratio: Any = None,
-    return_indices: bool = False, _random_samples: Any = None,
-) -> Any:  # fmt: skip
-    """The largest entries of windows of ``(N, C, H, W)`` whose places are drawn."""
-    return _fractional(
-        input, kernel_size, output_size, output_ratio, return_indices, _random_samples, 2
-    )
-
-
-def fractional_max_pool3d(
-    input: Any, kernel_size: Sizes, output_size: Any = None, output_ratio: Any = None,
-    return_indices: bool = False, _random_samples: Any = None,
-) -> Any:  # fmt: skip
-    """The largest entries of windows of ``(N, C, D, H, W)`` whose places are drawn."""
-    return _fractional(
-        input, kernel_size, output_size, output_ratio, return_indices, _random_samples, 3
-    )
+fractional_max_pool2d, fractional_max_pool3d = in_ranks(_fractional_max_pool, 2, 3)

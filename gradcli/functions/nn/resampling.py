@@ -18,7 +18,7 @@ from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions import arithmetic
 from gradcli.functions.nn.windows import each
-from gradcli.ops.errors import RuntimeFault, UnwrittenFault, ValueFault
+from gradcli.ops.errors import UnwrittenFault, ValueFault, bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
 
 __all__ = [
@@ -149,6 +149,26 @@ def interpolate(
         >>> gradcli.nn.functional.interpolate(x, 4, mode="linear")
         tensor([[[1.0000, 1.5000, 2.5000, 3.0000]]])
     """
+    _check_options(input, size, scale_factor, mode, align_corners, antialias)
+    rank = len(input.shape) - 2
+    old, new, factors = _resized(input, size, scale_factor, recompute_scale_factor)
+    if mode == "area":
+        return called(averaged(input, new), _NAMES[mode].format(rank))
+    source, whole = input, input.dtype is uint8 and mode in _RANKS
+    for i in range(rank)[:: -1 if whole else 1]:
+        places, weights = _places(old[i], new[i], factors[i], mode, bool(align_corners), antialias)
+        if whole:  # bytes are rounded along each dimension, the last one first
+            found = taps(input.to(float32), 2 + i, places, weights)
+            input = arithmetic.clamp(_O["floor"](found + 0.5), min=0.0, max=255.0).to(uint8)
+        else:
+            input = taps(input, 2 + i, places, weights)
+    return called(input, _NAMES[mode].format(rank), source)
+
+
+def _check_options(
+    input: Any, size: Any, scale_factor: Any, mode: str, align_corners: Any, antialias: bool
+) -> None:
+    """Raise where options of ``interpolate`` do not go with each other, or with the input."""
     rank = len(input.shape) - 2
     if mode not in _NAMES or not 1 <= rank <= 3 or _RANKS.get(mode, rank) != rank:
         raise UnwrittenFault(
@@ -171,17 +191,24 @@ def interpolate(
     if (size is None) is (scale_factor is None):
         raise ValueFault("E0304", "interpolate takes either size or scale_factor", help="size=8")
     if not input.shape[1]:
-        raise RuntimeFault(
-            "E0301", f"Non-empty {rank + 2}D data tensor expected but got a tensor with sizes "
-            f"{list(input.shape)}",
-        )  # fmt: skip
+        raise bad_shape(
+            f"Non-empty {rank + 2}D data tensor expected but got a tensor with sizes "
+            f"{list(input.shape)}"
+        )
     if input.dtype.kind < 2 and input.dtype is not uint8:
         raise UnwrittenFault(
             "E0309", "interpolate needs a floating point tensor or bytes",
             torch=f'"compute_indices_weights_{mode}" not implemented for '
             f"{input.dtype.scalar_name!r}",
         )  # fmt: skip
+
+
+def _resized(
+    input: Any, size: Any, scale_factor: Any, recompute: bool | None
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[Any, ...]]:
+    """The old sizes, the new ones, and the factors between them that are to be used as given."""
     old = tuple(input.shape[2:])
+    rank = len(old)
     factors: tuple = (None,) * rank
     if size is not None:
         new = each(size, rank, "size")
@@ -190,24 +217,13 @@ def interpolate(
             (scale_factor,) * rank
         )  # fmt: skip
         new = tuple(math.floor(float(n) * f) for n, f in zip(old, factors, strict=True))
-        factors = (None,) * rank if recompute_scale_factor else factors
+        factors = (None,) * rank if recompute else factors
     if min(old) < 1 or min(new) < 1:
-        raise RuntimeFault(
-            "E0301",
-            f"Input and output sizes should be greater than 0, but got input {list(old)} and output"
-            f" {list(new)}",
+        raise bad_shape(
+            f"Input and output sizes should be greater than 0, but got input {list(old)} and "
+            f"output {list(new)}"
         )
-    if mode == "area":
-        return called(averaged(input, new), _NAMES[mode].format(rank))
-    source, whole = input, input.dtype is uint8 and mode in _RANKS
-    for i in range(rank)[:: -1 if whole else 1]:
-        places, weights = _places(old[i], new[i], factors[i], mode, bool(align_corners), antialias)
-        if whole:  # bytes are rounded along each dimension, the last one first
-            found = taps(input.to(float32), 2 + i, places, weights)
-            input = arithmetic.clamp(_O["floor"](found + 0.5), min=0.0, max=255.0).to(uint8)
-        else:
-            input = taps(input, 2 + i, places, weights)
-    return called(input, _NAMES[mode].format(rank), source)
+    return old, new, factors
 
 
 def upsample(
@@ -315,24 +331,22 @@ def grid_sample(
     rank = len(input.shape) - 2
     fits = len(grid.shape) == rank + 2 and grid.shape[0] == input.shape[0]
     if rank not in (2, 3) or not fits or grid.shape[-1] != rank:
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             f"grid_sampler(): input {list(input.shape)} and grid {list(grid.shape)} do not fit",
             help="the grid is (N, ..., 2) for 4-D input, (N, ..., 3) for 5-D input",
         )
     if input.dtype is not grid.dtype:
-        raise RuntimeFault(
-            "E0309", f"expected scalar type {input.dtype.scalar_name} but found "
-            f"{grid.dtype.scalar_name}",
-        )  # fmt: skip
+        raise bad_dtype(
+            f"expected scalar type {input.dtype.scalar_name} but found {grid.dtype.scalar_name}"
+        )
     if 0 in input.shape[2:]:
         at = input.shape.index(0, 2)
-        raise RuntimeFault(
-            "E0301", "grid_sampler(): expected input to have non-empty spatial dimensions, but "
-            f"input has sizes {list(input.shape)} with dimension {at} being empty",
-        )  # fmt: skip
+        raise bad_shape(
+            "grid_sampler(): expected input to have non-empty spatial dimensions, but input has "
+            f"sizes {list(input.shape)} with dimension {at} being empty"
+        )
     if mode == "bicubic" and rank != 2:
-        raise RuntimeFault("E0304", "grid_sampler(): bicubic interpolation only supports 4D input")
+        raise bad_value("grid_sampler(): bicubic interpolation only supports 4D input")
     align = bool(align_corners)
     spots = []
     for i, n in enumerate(input.shape[2:]):  # x is the last dimension

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from inspect import signature
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import bad_shape, bad_value
 from gradcli.ops.indexing import Apart
 from gradcli.ops.memory_budget import charge_shape
 
@@ -24,7 +26,7 @@ def each(value: Any, rank: int, name: str) -> tuple[int, ...]:
     if len(sizes) == 1:
         return sizes * rank
     if len(sizes) != rank:
-        raise RuntimeFault("E0304", f"{name} must be one number or {rank}, got {list(sizes)}")
+        raise bad_value(f"{name} must be one number or {rank}, got {list(sizes)}")
     return sizes
 
 
@@ -35,10 +37,9 @@ def check_sizes(name: str, input: Any, rank: int) -> None:
     """
     shape = input.shape
     if not 1 <= len(shape) - rank <= 2 or 0 in shape[-rank - 1 :]:
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             f"{name + '1d: ' if rank == 1 else ''}Expected {rank + 1}D or {rank + 2}D (batch mode) "
-            f"tensor with optional 0 dim batch size for input, but got:{list(shape)}",
+            f"tensor with optional 0 dim batch size for input, but got:{list(shape)}"
         )
 
 
@@ -46,7 +47,7 @@ def check_positive(**options: tuple[int, ...]) -> None:
     """Raise RuntimeFault (E0304) for a stride, a dilation or groups of which one is not above 0."""
     for name, given in options.items():
         if min(given) < 1:
-            raise RuntimeFault("E0304", f"non-positive {name} is not supported")
+            raise bad_value(f"non-positive {name} is not supported")
 
 
 def windows(
@@ -74,11 +75,11 @@ def places(
     for i, (n, k, s, d) in enumerate(zip(sizes, kernel, stride, dilation, strict=True)):
         reach = d * (k - 1) + 1
         if n < reach:
-            raise RuntimeFault(
-                "E0301", f"Calculated padded input size per channel: ({' x '.join(map(str, sizes))}"
-                f"). Kernel size: ({' x '.join(map(str, kernel))}). Kernel size can't be greater "
-                "than actual input size",
-            )  # fmt: skip
+            raise bad_shape(
+                f"Calculated padded input size per channel: ({' x '.join(map(str, sizes))}). "
+                f"Kernel size: ({' x '.join(map(str, kernel))}). Kernel size can't be greater than "
+                "actual input size"
+            )
         count = (n - reach) // s + 1
         out.append(count)
         charge_shape((count, k))
@@ -90,12 +91,20 @@ def places(
     return Apart(index) if apart else tuple(index), tuple(out)
 
 
-def in_each_rank(make: Callable[[int], Any]) -> tuple[Any, Any, Any]:
-    """What ``make`` gives for 1, 2 and 3 dimensions, under the names and sizes of these."""
-    made = []
-    for rank, sizes in ((1, "L"), (2, "H, W"), (3, "D, H, W")):
-        function = make(rank)
-        function.__name__ = function.__qualname__ = f"{make.__name__.strip('_')}{rank}d"
-        function.__doc__ = function.__doc__.replace("SIZES", sizes).replace("1d", f"{rank}d")
-        made.append(function)
-    return made[0], made[1], made[2]
+_SIZES = {1: "L", 2: "H, W", 3: "D, H, W"}
+
+
+def in_ranks(function: Callable[..., Any], *ranks: int) -> list[Any]:
+    """``function`` with its ``rank`` bound to each of ``ranks``: ``_pool`` as ``pool1d``, ..."""
+    shown, code = signature(function), function.__code__
+    free = [p for p in shown.parameters.values() if p.name != "rank"]
+    made: list[Any] = []
+    for rank in ranks:
+        name = f"{function.__name__.strip('_')}{rank}d"
+        one: Any = FunctionType(code, function.__globals__, name, function.__defaults__)
+        one.__qualname__, one.__kwdefaults__ = name, {"rank": rank}
+        doc = function.__doc__ or ""
+        one.__doc__ = doc.replace("SIZES", _SIZES[rank]).replace("1d", f"{rank}d")
+        one.__signature__ = shown.replace(parameters=free)
+        made.append(one)
+    return made

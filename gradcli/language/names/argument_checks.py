@@ -383,6 +383,7 @@ def composed(function: Callable) -> Callable:
         return function(*given, **options)
 
     call.__name__ = name
+    call.__wrapped__ = function  # type: ignore[attr-defined]
     if hasattr(function, "dtype"):  # x.type(torch.LongTensor)
         call.dtype = function.dtype  # type: ignore[attr-defined]
     return call

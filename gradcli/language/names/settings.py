@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from gradcli.engine import dtypes
-from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.errors import ValueFault, bad_dtype
 
 _MOST = {"precision": 100, "threshold": 1_000_000, "edgeitems": 1000, "linewidth": 100_000}
 
@@ -56,7 +56,7 @@ def set_printoptions(
 
 def refuse_device(name: Any) -> Any:
     """Programs compute where gradcli was told to, not where they ask to."""
-    raise RuntimeFault("E0309", f"there is no device {name!r} for a program", help='write "cpu"')
+    raise bad_dtype(f"there is no device {name!r} for a program", help='write "cpu"')
 
 
 def put_back(keep: bool = False) -> None:

@@ -48,6 +48,11 @@ def _failure(kind: Kind, w: Tokens, node: n.Node, **details: Any) -> SyntaxFailu
     return SyntaxFailure(kind, w.source, node.start, node.end, **details)
 
 
+def _named_twice(w: Tokens, node: Any, what: str, first: n.Node) -> SyntaxFailure:
+    """The failure of a node whose name an earlier one has."""
+    return _failure("duplicate_name", w, node, what=what, name=node.name, first=first.start)
+
+
 starred = _of_parts(n.Starred)
 tuple_of = _of_items(n.Tuple)
 group = else_clause = decorator = _only
@@ -183,10 +188,7 @@ def arguments(w: Tokens, _start: int, _end: int, symbols: list[Any]) -> list[n.N
         if type(argument) is n.Keyword:
             name = argument.name
             if name is not None and name in seen:
-                first = seen[name].start
-                raise _failure(
-                    "duplicate_name", w, argument, what="argument", name=name, first=first
-                )
+                raise _named_twice(w, argument, "argument", seen[name])
             if name is not None:
                 seen[name] = argument
             last = argument
@@ -580,14 +582,7 @@ def parameters(w: Tokens, _start: int, _end: int, symbols: list[Any]) -> tuple[n
             param = param.replace(kind="=")
             by_name = 2
         if param.name in seen:
-            raise _failure(
-                "duplicate_name",
-                w,
-                param,
-                what="parameter",
-                name=param.name,
-                first=seen[param.name].start,
-            )
+            raise _named_twice(w, param, "parameter", seen[param.name])
         if param.kind == "":
             if last is not None and last.default is not None and param.default is None:
                 raise _failure("default_order", w, param, parameter=param, last=last)
@@ -635,14 +630,7 @@ def class_stmt(w: Tokens, start: int, end: int, symbols: list[Any]) -> Any:
     for number, item in enumerate(body):
         if type(item) is n.Def:
             if item.name in seen and not _accessor(item):
-                raise _failure(
-                    "duplicate_name",
-                    w,
-                    item,
-                    what="method",
-                    name=item.name,
-                    first=seen[item.name].start,
-                )
+                raise _named_twice(w, item, "method", seen[item.name])
             seen[item.name] = item
         elif not _of_record(item, number):
             raise _failure("class_member", w, item, member=item, function=False)
@@ -676,14 +664,7 @@ def _function_class(
     for number, item in enumerate(body):
         if type(item) is n.Def and item.name in METHODS:
             if item.name in methods:
-                raise _failure(
-                    "duplicate_name",
-                    w,
-                    item,
-                    what="method",
-                    name=item.name,
-                    first=methods[item.name].start,
-                )
+                raise _named_twice(w, item, "method", methods[item.name])
             methods[item.name] = _static(w, item)
         elif (chosen := _rule_of(item)) is not None:
             rule = chosen

@@ -14,7 +14,7 @@ from gradcli.nn import init
 from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter
 from gradcli.ops import OPERATORS as _O
-from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
+from gradcli.ops.errors import TypeFault, ValueFault, bad_shape
 from gradcli.ops.memory_budget import step as turn
 
 
@@ -256,9 +256,7 @@ class _Layers(_Recurrent):
             wanted = (count, width) if single else (count, input.shape[1], width)
             if tuple(part.shape) != wanted:
                 place = f"[{i}]" if self.kind == "lstm" else ""
-                raise RuntimeFault(
-                    "E0301", f"Expected hidden{place} size {wanted}, got {list(part.shape)}"
-                )
+                raise bad_shape(f"Expected hidden{place} size {wanted}, got {list(part.shape)}")
         split = [(p.unsqueeze(1) if single else p).unbind(0) for p in parts]
         return list(zip(*split, strict=True)) if self.kind == "lstm" else list(split[0])
 

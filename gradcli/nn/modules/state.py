@@ -10,7 +10,7 @@ from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import tensor
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.graph.node import RemovableHandle
-from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.errors import TypeFault, bad_value
 
 
 class LoadedKeys(NamedTuple):
@@ -131,7 +131,7 @@ class State:
         if faults:
             lines = "".join(f"\n\t{fault}" for fault in faults)
             name = self._get_name()
-            raise RuntimeFault("E0304", f"Error(s) in loading state_dict for {name}:{lines}")
+            raise bad_value(f"Error(s) in loading state_dict for {name}:{lines}")
         with no_grad():
             for name, value in own.items():
                 if name in state_dict:

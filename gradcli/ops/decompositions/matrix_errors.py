@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.errors import LinAlgFault, RuntimeFault
+from gradcli.ops.errors import LinAlgFault, RuntimeFault, bad_shape
 
 _NAMES = ("inv", "det", "slogdet", "eig", "eigvals", "matrix_power", "matrix_exp")
 _TITLES = {name: f"linalg.{name}" for name in _NAMES}
@@ -25,8 +25,7 @@ def not_square(name: str, shape: Sequence[int]) -> RuntimeFault:
             f"{title}: A must be batches of square matrices, but they are {shape[-2]} by "
             f"{shape[-1]} matrices"
         )
-    return RuntimeFault(
-        "E0301",
+    return bad_shape(
         f"{name} needs a square matrix, got shape {tuple(shape)}",
         help="its last two dimensions must be equal",
         operands=((0, f"shape {tuple(shape)}"),),

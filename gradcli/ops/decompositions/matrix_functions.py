@@ -19,7 +19,7 @@ from gradcli.ops.conversion import conj
 from gradcli.ops.cupy_compat import on_host
 from gradcli.ops.declaration.batching import matrices
 from gradcli.ops.decompositions.packing import Together, decompose, matrix_shape, mH, square_shape
-from gradcli.ops.errors import LinAlgFault, RuntimeFault
+from gradcli.ops.errors import LinAlgFault, bad_shape
 from gradcli.ops.indexing import getitem
 from gradcli.ops.joining import cat
 from gradcli.ops.kinds import general
@@ -73,7 +73,6 @@ pinv = general(
     core="(m,n)->(n,m)",
     transposes=True,
     numpy="np.linalg.pinv({0})",
-    pytorch="torch.linalg.pinv({0})",
     example='sum(pinv(A)) --A "2,1;1,3"',
     batching=matrices,
 )
@@ -317,8 +316,7 @@ def _solve_sylvester(x: Any, y: Any, z: Any) -> Any:
 
     m, n = square_shape("solve_sylvester", x)[-1], square_shape("solve_sylvester", y)[-1]
     if tuple(np.shape(z))[-2:] != (m, n):
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             f"solve_sylvester needs a right side of shape ({m}, {n}), got {tuple(np.shape(z))}",
             operands=((2, f"shape {tuple(np.shape(z))}"),),
         )

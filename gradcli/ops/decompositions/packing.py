@@ -23,7 +23,7 @@ import numpy as np
 
 from gradcli.ops.comparison import ones_like
 from gradcli.ops.conversion import conj
-from gradcli.ops.errors import LinAlgFault, RuntimeFault
+from gradcli.ops.errors import LinAlgFault, bad_shape, bad_value
 from gradcli.ops.indexing import getitem
 from gradcli.ops.joining import cat
 from gradcli.ops.linalg import _solved, _square, solve
@@ -37,8 +37,7 @@ def matrix_shape(name: str, x: Any) -> tuple[int, ...]:
     """The shape of x. Raises RuntimeFault (E0301) for fewer than two dimensions."""
     shape = tuple(np.shape(x))
     if len(shape) < 2:
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             f"linalg.{name}: The input tensor A must have at least 2 dimensions.",
             operands=((0, f"shape {shape}"),),
         )
@@ -141,8 +140,7 @@ def one_phase(who: str, turn: Any) -> None:
         return
     small = 1e-6 if raw.dtype == np.complex128 else 1e-3
     if np.abs(raw.imag).max() > 0.01 * np.abs(raw).max() + small:
-        raise RuntimeFault(
-            "E0304",
+        raise bad_value(
             f"{who}_backward: The {'singular vectors' if who == 'svd' else 'eigenvectors'} in the "
             "complex case are specified up to multiplication by e^{i phi}. The specified loss "
             "function depends on this quantity, so it is ill-defined.",

@@ -6,7 +6,7 @@ import math
 import warnings
 from typing import Any
 
-from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.errors import ValueFault, bad_value
 from gradcli.optim.lr_scheduler.base import BY_NUMBER, LRScheduler, checked_optimizer
 from gradcli.optim.optimizer import Optimizer
 
@@ -99,8 +99,7 @@ class ReduceLROnPlateau(LRScheduler):
         groups = self.optimizer.param_groups
         if len(groups) != len(self.min_lrs):
             if self.default_min_lr is None:
-                raise RuntimeFault(
-                    "E0304",
+                raise bad_value(
                     f"the optimizer has {len(groups)} parameter groups now, and min_lr was given "
                     f"for {len(self.min_lrs)}",
                     help="set min_lrs of the scheduler to a list with one for each group",

@@ -360,3 +360,192 @@ for make in (
         print(make(x).shape, x)
     except RuntimeError as fault:
         print(type(fault).__name__)
+
+# %% which dtypes an out may have, and the tuple that comes back
+x, m = torch.tensor([2.5, 1.5, 3.5]), torch.tensor([[2.0, 1.0], [1.0, 3.0]])
+k, n, long = torch.tensor([True, False, True]), torch.tensor([3, 1, 2]), torch.int64
+
+
+def out_like(call, dtype, at=0):
+    made = call()
+    parts = [made] if isinstance(made, torch.Tensor) else list(made)
+    given = [torch.zeros(p.shape, dtype=p.dtype) for p in parts]
+    given[at] = torch.zeros(parts[at].shape, dtype=dtype)
+    return call(out=given[0] if isinstance(made, torch.Tensor) else tuple(given))
+
+
+DTYPES = (
+    torch.float64,
+    torch.float32,
+    torch.int64,
+    torch.int32,
+    torch.uint8,
+    torch.bool,
+    torch.cfloat,
+)
+for call in (
+    lambda **o: torch.sin(x, **o), lambda **o: torch.add(n, 1, **o), lambda **o: torch.abs(x, **o),
+    lambda **o: torch.floor(x, **o),
+    lambda **o: torch.lt(x, 2, **o),
+    lambda **o: torch.pow(n, 2, **o),
+    lambda **o: torch.square(n, **o), lambda **o: torch.neg(n, **o), lambda **o: torch.all(k, **o),
+    lambda **o: torch.logical_not(k, **o), lambda **o: torch.heaviside(x, x, **o),
+    lambda **o: torch.clamp(x, x, x, **o), lambda **o: torch.bitwise_and(n, 1, **o),
+    lambda **o: torch.sum(x, 0, **o),
+    lambda **o: torch.prod(n, 0, **o),
+    lambda **o: torch.mean(x, 0, **o),
+    lambda **o: torch.cumsum(x, 0, **o), lambda **o: torch.cumprod(n, 0, **o),
+    lambda **o: torch.sum(x, 0, dtype=long, **o), lambda **o: torch.cumsum(x, 0, dtype=long, **o),
+    lambda **o: torch.nansum(n, 0, **o), lambda **o: torch.norm(x, 2, 0, **o),
+    lambda **o: torch.softmax(x, 0, **o), lambda **o: torch.logsumexp(x, 0, **o),
+    lambda **o: torch.logcumsumexp(x, 0, **o), lambda **o: torch.amax(x, 0, **o),
+    lambda **o: torch.argmax(x, 0, **o), lambda **o: torch.quantile(x, 0.5, **o),
+    lambda **o: torch.gather(x, 0, n - 1, **o), lambda **o: torch.index_select(x, 0, n - 1, **o),
+    lambda **o: torch.take(x, n - 1, **o), lambda **o: torch.masked_select(x, k, **o),
+    lambda **o: torch.where(k, x, x, **o), lambda **o: torch.nonzero(k, **o),
+    lambda **o: torch.cat([x, x], **o), lambda **o: torch.stack([n, n], **o),
+    lambda **o: torch.matmul(m, m, **o), lambda **o: torch.mm(m, m, **o),
+    lambda **o: torch.outer(x, x, **o),
+    lambda **o: torch.tril(m, **o),
+    lambda **o: torch.histc(x, **o),
+    lambda **o: torch.searchsorted(x, x, **o), lambda **o: torch.isin(n, n, **o),
+    lambda **o: torch.linalg.inv(m, **o), lambda **o: torch.linalg.pinv(m, **o),
+    lambda **o: torch.linalg.vector_norm(x, **o), lambda **o: torch.fft.fft(x, **o),
+    lambda **o: torch.fft.irfft(x, **o), lambda **o: torch.special.polygamma(1, x, **o),
+):  # fmt: skip
+    told = []
+    for dtype in DTYPES:
+        try:
+            told.append(out_like(call, dtype).tolist() != [])
+        except (RuntimeError, TypeError) as fault:
+            told.append(type(fault).__name__[:3])
+    print(told)
+for call in (
+    lambda **o: torch.sort(x, **o),
+    lambda **o: torch.max(m, 1, **o),
+    lambda **o: torch.topk(x, 2, **o),
+    lambda **o: torch.kthvalue(n, 2, **o), lambda **o: torch.median(x, 0, **o),
+    lambda **o: torch.mode(n, **o),
+    lambda **o: torch.cummax(x, 0, **o),
+    lambda **o: torch.frexp(x, **o),
+    lambda **o: torch.aminmax(x, **o), lambda **o: torch.linalg.inv_ex(m, **o),
+    lambda **o: torch.linalg.eigh(m, **o), lambda **o: torch.linalg.slogdet(m, **o),
+):  # fmt: skip
+    told = []
+    for at, dtype in ((0, torch.float64), (0, torch.int64), (1, torch.int64), (1, torch.float32)):
+        try:
+            made = out_like(call, dtype, at)
+            names = "values", "max", "exponent", "info", "sign", "eigenvalues"
+            told.append([name for name in names if hasattr(made, name)])
+        except RuntimeError as fault:
+            told.append(type(fault).__name__[:3])
+    print(told)
+
+# %% an out of another shape takes the result's, in its own memory where that has room
+import warnings
+
+x, m = torch.tensor([2.5, 1.5, 3.5]), torch.tensor([[2.0, 1.0], [1.0, 3.0]])
+k, n = torch.tensor([True, False, True]), torch.tensor([3, 1, 2])
+for base, part in (
+    (torch.zeros(2, 3), lambda b: b.narrow(1, 1, 2)), (torch.zeros(3, 4), lambda b: b[1]),
+    (torch.zeros(4, 3), lambda b: b[:, 1]), (torch.zeros(8), lambda b: b[::2]),
+    (torch.zeros(9),
+    lambda b: b[2:5]), (torch.zeros(6),
+    lambda b: b), (torch.zeros(0),
+    lambda b: b),
+    (torch.tensor(0.0), lambda b: b), (torch.zeros(3, 4), lambda b: b.t()),
+):  # fmt: skip
+    for write in (
+        lambda o: torch.add(torch.arange(4.0), 1, out=o), lambda o: torch.eye(2, out=o),
+        lambda o: torch.masked_select(torch.arange(3.0), k, out=o),
+        lambda o: torch.sum(m, 0, out=o),
+        lambda o: torch.take(x, n - 1, out=o), lambda o: torch.sum(m, (0, 1), out=o),
+        lambda o: torch.cat([x[1:], x[1:]], out=o),
+        lambda o: torch.sort(x, out=(o, torch.empty(0).long())),
+    ):  # fmt: skip
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            b = base.clone()
+            o = part(b)
+            try:
+                write(o)
+                print(o.tolist(), o.stride(), b.tolist())
+            except RuntimeError as fault:
+                print(type(fault).__name__)
+
+
+# %% a number as an entry of a type, and beside tensors of it
+def told(make):
+    try:
+        made = make()
+        return made.tolist(), str(made.dtype).rpartition(".")[2]
+    except (RuntimeError, TypeError) as fault:
+        return type(fault).__name__
+
+
+def entries(x, v):
+    k, at = torch.tensor([True, False]), torch.tensor([1])
+    calls = [
+        lambda: torch.full((2,), v, dtype=x.dtype), lambda: x.masked_fill(k, v),
+        lambda: x.clone().fill_(v), lambda: x.scatter(0, at, v),
+        lambda: torch.tensor([v], dtype=x.dtype), lambda: torch.full_like(x, v),
+    ]  # fmt: skip
+    if v.__class__ is int and not x.is_floating_point():
+        calls += [lambda: x * v, lambda: v - x, lambda: x & v, lambda: torch.where(k, x, v)]
+        calls += [lambda: x < v, lambda: x == v, lambda: x.clone().add_(1, alpha=2)]
+    return [told(call) for call in calls]
+
+
+for dtype in (torch.uint8, torch.int8, torch.int32, torch.bool, torch.float16, torch.float32):
+    for v in (300, -1, -300, 2**40, 1e30, float("inf"), float("nan"), 2.7, -2.7, 1j):
+        print(v, entries(torch.ones(2).to(dtype), v))
+
+
+# %% factors of another kind than what they multiply
+def told(make):
+    try:
+        made = make()
+        return made.tolist(), str(made.dtype).rpartition(".")[2]
+    except (RuntimeError, TypeError) as fault:
+        return type(fault).__name__
+
+
+def scaled(x, by):
+    return [told(call) for call in (
+        lambda: torch.add(x, x, alpha=by), lambda: torch.sub(x, x, alpha=by),
+        lambda: x.clone().add_(x, alpha=by), lambda: x.clone().sub_(1, alpha=by),
+        lambda: torch.addmm(x, x, x, beta=by), lambda: torch.addmv(x[0], x, x[1], alpha=by),
+        lambda: torch.addr(x, x[0], x[1], beta=by), lambda: torch.addbmm(x, x[None], x[None]),
+        lambda: torch.addr(x, x[0], x[1], alpha=by),
+        lambda: torch.baddbmm(x[None], x[None], x[None], alpha=by),
+        lambda: torch.index_add(x, 0, torch.tensor([1, 0]), x, alpha=by),
+        lambda: torch.addcdiv(x, x + 1, x + 1, value=by),
+    )]  # fmt: skip
+
+
+for dtype in (torch.bool, torch.uint8, torch.int32, torch.float32, torch.cfloat):
+    for by in (2, 2.5, True, 1j, 0):
+        print(by, scaled((torch.arange(4).view(2, 2) % 2).to(dtype), by))
+
+# %% odd arguments: dimensions a 0-d element does not have, several ellipses, sizes, sorters
+x = torch.arange(6.0).view(2, 3)
+one, seq, loss = (1,), torch.tensor([3.0, 1.0, 2.0]), torch.nn.functional.cosine_embedding_loss
+for call in (
+    *(lambda f=f: torch.func.vmap(f)(torch.ones(4)) for f in (
+        lambda a: a.sum(1), lambda a: a.cumsum(1), lambda a: a.transpose(0, 1),
+        lambda a: a.argmax(-2), lambda a: a.sum(0), lambda a: a.cumprod(-1),
+    )),
+    lambda: torch.func.vmap(lambda a: a.squeeze(1))(torch.ones(4)),
+    lambda: x[..., ...], lambda: x[..., 0, ...], lambda: x[..., None, ...],
+    lambda: torch.tril_indices(-1, 2), lambda: torch.triu_indices(2, 2, dtype=torch.float32),
+    lambda: torch.nanmean(torch.ones(2, dtype=torch.cfloat)), lambda: torch.einsum("", []),
+    lambda: type(x.shape * 2) is type(2 * x.shape) is type(one + x.shape) is torch.Size,
+    lambda: loss(x, x, torch.tensor(1.0)), lambda: loss(x[0], x[0], torch.tensor(1.0)) < 1e-5,
+    lambda: torch.searchsorted(seq, torch.tensor([1.5, 2.5]), sorter=torch.tensor([1, 2, 0])),
+    lambda: torch.searchsorted(seq, seq, sorter=torch.tensor([1, 2, 7])),
+    lambda: torch.searchsorted(seq, 2.0, side="left", right=True),
+):  # fmt: skip
+    try:
+        print(call())
+    except (RuntimeError, IndexError, ValueError) as fault:
+        print(type(fault).__name__)
