@@ -81,13 +81,8 @@ class _Recurrent(Module):
             init.uniform_(weight, -bound, bound)
 
     def _of(self, end: str) -> tuple:
-        names = (
-            "weight_ih",
-            "weight_hh",
-            "bias_ih",
-            "bias_hh",
-            *("weight_hr",) * (self.proj_size > 0),
-        )
+        names = ["weight_ih", "weight_hh", "bias_ih", "bias_hh"]
+        names += ["weight_hr"] if self.proj_size else []
         return tuple(self._parameters.get(f"{name}{end}") for name in names)
 
 
@@ -165,26 +160,20 @@ class _Layers(_Recurrent):
                 raise TypeFault(
                     "E0304", f"{name} should be of type bool, got: {type(flag).__name__}"
                 )
-        sizes = {"input_size": input_size, "hidden_size": hidden_size, "num_layers": num_layers}
-        for name, size in sizes.items():
-            if size <= 0:
-                raise ValueFault("E0304", f"{name} must be greater than zero")
-        if proj_size < 0:
-            raise ValueFault(
-                "E0304", "proj_size should be a positive integer or zero to disable projections"
-            )
-        if proj_size >= hidden_size:
-            raise ValueFault("E0304", "proj_size has to be smaller than hidden_size")
-        if not 0 <= dropout <= 1:
-            raise ValueFault(
-                "E0304",
-                "dropout should be a number in range [0, 1] representing the probability of an "
-                "element being zeroed",
-            )
-        if proj_size and self.kind != "lstm":
-            raise ValueFault(
-                "E0304", "proj_size argument is only supported for LSTM, not RNN or GRU"
-            )
+        for wrong, said in (
+            (input_size <= 0, "input_size must be greater than zero"),
+            (hidden_size <= 0, "hidden_size must be greater than zero"),
+            (num_layers <= 0, "num_layers must be greater than zero"),
+            (proj_size < 0,
+             "proj_size should be a positive integer or zero to disable projections"),
+            (proj_size >= hidden_size, "proj_size has to be smaller than hidden_size"),
+            (not 0 <= dropout <= 1, "dropout should be a number in range [0, 1] representing the "
+             "probability of an element being zeroed"),
+            (proj_size and self.kind != "lstm",
+             "proj_size argument is only supported for LSTM, not RNN or GRU"),
+        ):  # fmt: skip
+            if wrong:
+                raise ValueFault("E0304", said)
         self.proj_size = proj_size
         self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
         self.bias, self.batch_first, self.dropout = bias, batch_first, dropout
