@@ -9,19 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.dtypes import bool_, uint8
+from gradcli.engine.dtypes import uint8
 from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.composite import called, is_batch, of_its_own
-from gradcli.engine.record.dtype_checks import one_type, same_dtype
+from gradcli.engine.record.dtype_checks import of_truths, one_type, same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions.arithmetic import factor
+from gradcli.functions.indexing import within_flat
 from gradcli.functions.products import bmm, mixed
 from gradcli.functions.reshaping import at_least, movedim, tensor_split
 from gradcli.functions.subscripts import byte_mask
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import IndexFault, RuntimeFault, bad_dtype, bad_shape, bad_value
+from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.torch_messages import not_a
 
@@ -66,12 +67,7 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
         written = index_put(input.reshape(-1), (index,), source.reshape(index.shape), accumulate)
         return called(O["reshape"](written, tuple(input.shape)), "PutBackward0")
     index = np.asarray(_array(index))
-    size = input.numel()
-    if index.size and (index.min() < -size or index.max() >= size):
-        wrong = index[(index < -size) | (index >= size)].flat[0]
-        raise IndexFault(
-            "E0307", f"out of range: tried to access index {wrong} on a tensor of {size} elements."
-        )
+    within_flat(index, input.numel())
     flat, values = O["reshape"](input, (-1,)), O["reshape"](source, index.shape)
     written = index_put(flat, (index,), values, accumulate)
     return called(O["reshape"](written, tuple(input.shape)), "PutBackward0")
@@ -79,12 +75,7 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
 
 def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     """``input`` with the entries of ``source``, in order, where ``mask`` holds."""
-    if mask.dtype is not bool_:
-        raise bad_dtype(
-            "masked_scatter_ only supports boolean masks, but got mask with dtype "
-            f"{mask.dtype.scalar_name}",
-            help="write mask.bool()",
-        )
+    of_truths("masked_scatter_", mask, mask.dtype.scalar_name)
     same_dtype(
         input, source, "masked_scatter: expected self and source to have same dtypes but got{} and "
         "{}",

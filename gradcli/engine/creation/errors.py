@@ -36,13 +36,13 @@ def no_data(data: Any) -> Fault:
     return _wrong_entry(data) or _wrong_row(data, sizes) or too_long()
 
 
-def _text(value: str) -> TypeFault:
-    return TypeFault(
-        "E0303",
-        f"cannot make a tensor of a {type(value).__name__}",
-        help="give numbers or nested lists",
-        torch=f"new(): invalid data type {type(value).__name__!r}",
-    )
+def _unmade(cls: type[Fault], value: Any, said: str) -> Fault:
+    made = f"cannot make a tensor of a {type(value).__name__}"
+    return cls("E0303", made, help="give numbers or nested lists", torch=said)
+
+
+def _text(value: str) -> Fault:
+    return _unmade(TypeFault, value, f"new(): invalid data type {type(value).__name__!r}")
 
 
 def _wrong_entry(data: Any) -> Fault | None:
@@ -57,12 +57,8 @@ def _wrong_entry(data: Any) -> Fault | None:
             if value.numel() != 1:
                 return several_entries()
         elif not isinstance(value, (*_NUMBERS, np.ndarray)):
-            return RuntimeFault(
-                "E0303",
-                f"cannot make a tensor of a {type(value).__name__}",
-                help="give numbers or nested lists",
-                torch=f"Could not infer dtype of {kind_of(value)}",
-            )
+            said = f"Could not infer dtype of {kind_of(value)}"
+            return _unmade(RuntimeFault, value, said)
     return None
 
 

@@ -341,26 +341,21 @@ def frombuffer(
     """
     target = to_dtype(dtype)
     size, item = memoryview(buffer).nbytes, target.itemsize
-    if not size or not count:
-        raise ValueFault("E0303", f"both buffer length ({size}) and count ({count}) must not be 0")
-    if not 0 <= offset < size:
-        raise ValueFault(
-            "E0303",
-            f"offset ({offset} bytes) must be non-negative and no greater than buffer length "
-            f"({size} bytes) minus 1",
-        )
-    if count > 0 and offset + count * item > size:
-        raise ValueFault(
-            "E0303",
-            f"requested buffer length ({count} * {item} bytes) after offset ({offset} bytes) must "
-            f"not be greater than actual buffer length ({size} bytes)",
-        )
-    if count < 0 and (size - offset) % item:
-        raise ValueFault(
-            "E0303",
-            f"buffer length ({size - offset} bytes) after offset ({offset} bytes) must be a "
-            f"multiple of element size ({item})",
-        )
+    for wrong, said in (
+        (not size or not count,
+         f"both buffer length ({size}) and count ({count}) must not be 0"),
+        (not 0 <= offset < size,
+         f"offset ({offset} bytes) must be non-negative and no greater than buffer length "
+         f"({size} bytes) minus 1"),
+        (count > 0 and offset + count * item > size,
+         f"requested buffer length ({count} * {item} bytes) after offset ({offset} bytes) must not "
+         f"be greater than actual buffer length ({size} bytes)"),
+        (count < 0 and (size - offset) % item,
+         f"buffer length ({size - offset} bytes) after offset ({offset} bytes) must be a multiple "
+         f"of element size ({item})"),
+    ):  # fmt: skip
+        if wrong:
+            raise ValueFault("E0303", said)
     numbers = np.frombuffer(buffer, target.numpy, count, offset)
     return finish(
         numbers if numbers.flags.writeable else numbers.copy(), target, requires_grad, None
