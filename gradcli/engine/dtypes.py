@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.errors import RuntimeFault, TypeFault, bad_dtype
 from gradcli.ops.torch_messages import SCALARS
 
 
@@ -80,8 +80,7 @@ class DType:
         elif self.kind == 2 and self.itemsize < 8:
             fits = fits and not bounds(self)[1] < abs(value) < inf
         if not fits:
-            raise RuntimeFault(
-                "E0309",
+            raise bad_dtype(
                 f"value cannot be converted to type {self.c_name} without overflow",
                 help="write a number that the element type can hold",
             )

@@ -60,7 +60,7 @@ def factor(name: str, value: Any, *operands: Any) -> Any:
     elif not kind:
         said = f"Boolean {name} only supported for Boolean results."
     if (kind > met and kind > 1) or kind == 0 < met:
-        raise RuntimeFault("E0309", said, help=f"give {name} in the type of the tensors")
+        raise bad_dtype(said, help=f"give {name} in the type of the tensors")
     return value if met else bool(value)
 
 

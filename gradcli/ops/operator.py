@@ -75,6 +75,8 @@ class Operator:
     node: Mapping[str, Any] = _NOTHING
     """What PyTorch shows of a node, where the rest does not say it: see ``node_names``."""
     grad_name: str
+    by_index: str = ""
+    """The parameter that holds indices, arrays among them: a later write to these is noticed."""
     masks: bool = False
     """It chooses between branches: what is not taken gets a cotangent of 0."""
     aliases: tuple[str, ...] = ()

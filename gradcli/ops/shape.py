@@ -101,10 +101,8 @@ def summed_to(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
 def transposed(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     """Two dimensions of each element exchanged."""
     rank = batch.ranks[0]
-    if not rank:
-        return batch.values[0]
     moved = {name: normal_dim(params[name], rank) + 1 for name in ("dim0", "dim1")}
-    return op(batch.values[0], **moved)
+    return op(batch.values[0], **moved) if rank else batch.values[0]
 
 
 def permuted(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
@@ -123,7 +121,10 @@ def reversed_dims(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
 
 def squeezed(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     """Each element without some dimensions of size 1."""
-    dims = named_dims(params["dim"], batch.ranks[0])
+    try:
+        dims = named_dims(params["dim"], batch.ranks[0])
+    except IndexFault as fault:  # PyTorch's own class here
+        raise RuntimeFault("E0305", fault.message) from None
     return op(batch.values[0], dim=tuple(d + 1 for d in dims)) if dims else batch.values[0]
 
 
@@ -135,7 +136,7 @@ def unsqueezed(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
 def flipped(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     """Each element with the order of entries along some dimensions reversed."""
     dims = named_dims(params["dims"], batch.ranks[0])
-    return op(batch.values[0], dims=tuple(d + 1 for d in dims)) if dims else batch.values[0]
+    return op(batch.values[0], dims=tuple(d + 1 for d in dims))  # a copy, also of no dimensions
 
 
 def undiagonalised(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:

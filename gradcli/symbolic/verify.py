@@ -43,7 +43,7 @@ _CERTAIN = 1e-13
 """How far the rounding of a point may move the engine's derivative, where formulas are judged."""
 _DOMAIN = ("E0304",)
 """Faults of what has no value at a point: the inverse of a singular matrix."""
-_FAR = (40.0, -40.0, 400.0, -400.0, 1500.0, -1500.0, 1e8, -1e8, 1e-8, -1e-8)
+_FAR = (40.0, -40.0, 400.0, -400.0, 1500.0, -1500.0, 1e8, -1e8, 1e-8, -1e-8, 1e-300)
 LARGEST = 8
 """A dimension declared larger than this is checked at a smaller size."""
 
@@ -441,7 +441,7 @@ _TAIL = 1e-17
 _LOST, _NOTHING = 1e-6, 1e-9
 """A relative error that has cost an answer its digits; an absolute one that is none."""
 _EPSILON = float(np.finfo(np.float64).eps)
-_ROUNDING = 1e-10
+_ROUNDING = 1e-12
 """How far each operation is put off to see what its own rounding does to the result."""
 
 
@@ -456,9 +456,9 @@ def alike(one: np.ndarray, exact: np.ndarray, size: float) -> bool:
 
 
 def _rounded(answer: Program) -> str:
-    """An answer's text with the result of every operation put off by some 1e-10 of itself.
+    """An answer's text with the result of every operation put off by some 1e-12 of itself.
 
-    What that changes in the value is a million times what rounding in float64 does to it, also
+    What that changes in the value is thousands of times what rounding in float64 does to it, also
     where that leaves 0: ``x/tanh(x) - 1`` at 1e-8.
     """
     root = answer.checked.module.body[-1].value  # type: ignore[attr-defined]

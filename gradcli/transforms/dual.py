@@ -20,6 +20,7 @@ from typing import Any
 from gradcli.engine.custom_function.context import Context
 from gradcli.engine.custom_function.node import call
 from gradcli.engine.grad_mode import current, enable_grad, mode, transformed
+from gradcli.engine.graph.level_detach import made_by
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault
@@ -226,7 +227,9 @@ class Dual(Layer):
         """The primal alone, in the same memory; inside another transform, out of its graph."""
         if self._innermost():
             return self.primal if self.__gradcli_rank__ not in running.dual else self.primal.data
-        return self.over(lambda part: part.data)
+        tangent = self.tangent  # that of an argument is in the graph of ``linearize`` alone
+        inside = any(t.edge is not None and made_by(t.edge) for t in tensors_of(tangent))
+        return Dual(self.primal.data, tangent.data if inside else tangent, self.__gradcli_rank__)
 
     @data.setter
     def data(self, value: Any) -> None:
@@ -235,7 +238,10 @@ class Dual(Layer):
     def _innermost(self) -> bool:
         """Whether nothing but the level of this tangent runs inside of it."""
         level = self.__gradcli_rank__
-        return level in running.dual or not transformed.by or transformed.by[-1].level == level
+        around = running.dual.get(level)
+        if around is not None:
+            return len(transformed.by) <= around
+        return not transformed.by or transformed.by[-1].level == level
 
     def item(self) -> Any:
         """The primal's number, without its tangent."""

@@ -19,10 +19,11 @@ from gradcli.engine.record.saved_tensor_hooks import disable_saved_tensors_hooks
 from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS
-from gradcli.transforms.forward import jvp
+from gradcli.transforms.forward import jvp, tangents_of
 from gradcli.transforms.func_checks import (
     cotangents_as,
     differentiable,
+    floating,
     inexact,
     pair,
     real,
@@ -106,6 +107,8 @@ class _Run:
             inexact(self.outputs)
         self.create = outer and reaches_further(self.outputs, self.leaves)
         self.single = isinstance(argnums, int)
+        for leaf in self.leaves:
+            finished(leaf)
 
     def pull(self, cotangents: Sequence[Any]) -> list:
         return pull_back(self.outputs, self.leaves, cotangents, self.create)
@@ -115,11 +118,6 @@ class _Run:
         tracked = any(t.edge is not None for c in cotangents for t in tensors_of(c))
         create = recording() and (self.create or tracked)
         return pull_back(self.outputs, self.leaves, cotangents, create)
-
-    def finish(self) -> None:
-        """Nobody else will differentiate by leaves that this run made for itself."""
-        for leaf in self.leaves:
-            finished(leaf)
 
     def arranged(self, gradients: list) -> Any:
         """Gradients nested as the arguments are."""
@@ -194,7 +192,6 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     def pull(cotangents: Any, retain_graph: bool = True, create_graph: Any = None) -> tuple:
         return run.arranged(run.pull_later(cotangents_as(cotangents, run.out_shape)))
 
-    run.finish()
     return (run.value(), pull, run.settled(run.aux)) if has_aux else (run.value(), pull)
 
 
@@ -262,13 +259,16 @@ def jacfwd(
 def forward_jacobian(
     func: Callable, argnums: Argnums, has_aux: bool, randomness: str, only_real: bool
 ) -> Callable:
-    """``jacfwd``; unless ``only_real``, of complex numbers too, along the real axis of each."""
+    """``jacfwd``; unless ``only_real``, by a dual level, of complex numbers too, along the real
+    axis of each."""
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         which = _chosen(argnums, len(args))
         leaves, shape = flatten(tuple(args[i] for i in which))
         if only_real:
             real(leaves, "jacfwd: Expected all inputs", "jvp")
+        else:
+            floating("primal", leaves)
 
         def chosen(*values: Any) -> Any:
             full = list(args)
@@ -277,9 +277,10 @@ def forward_jacobian(
             return func(*full, **kwargs)
 
         def along(*tangents: Any) -> tuple:
+            if not only_real:
+                return (tangents_of(chosen, leaves, tangents),)
             found = jvp(chosen, tuple(leaves), tangents, has_aux=has_aux)[1:]
-            if only_real:
-                real(flatten(found[0])[0], "jacfwd: Expected all outputs", "jvp")
+            real(flatten(found[0])[0], "jacfwd: Expected all outputs", "jvp")
             return found
 
         ends = np.cumsum([0, *(v.numel() for v in leaves)]).tolist()

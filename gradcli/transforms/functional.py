@@ -15,7 +15,7 @@ from gradcli.engine import Tensor
 from gradcli.engine.grad_mode import enable_grad
 from gradcli.ops.memory_budget import charge_shape, step
 from gradcli.ops.operator import OPERATORS
-from gradcli.transforms.func import forward_jacobian, grad, vectorized_jacobians
+from gradcli.transforms.func import forward_jacobian, vectorized_jacobians
 from gradcli.transforms.functional_checks import (
     as_tuple,
     bent,
@@ -29,7 +29,7 @@ from gradcli.transforms.functional_checks import (
     scalar,
     strict_graph,
 )
-from gradcli.transforms.reverse import pull_back
+from gradcli.transforms.reverse import pull_back, value_and_vjp
 
 
 def _leaves(values: Sequence[Tensor], create_graph: bool) -> tuple[Tensor, ...]:
@@ -225,12 +225,16 @@ def hessian(
         tensor([[ 6.,  0.],
                 [ 0., 12.]])
     """
-    several, given = as_tuple(inputs, "inputs", "hessian")
+    several, _ = as_tuple(inputs, "inputs", "hessian")
     known_strategy(outer_jacobian_strategy)
     one = scalar(func, "hessian", strict)
     if outer_jacobian_strategy == "forward-mode":
         check_forward("hessian", strict, vectorize, create_graph)
-        slopes = grad(one, tuple(range(len(given))) if several else 0)
+
+        def slopes(*args: Any) -> Any:
+            _, _, pull = value_and_vjp(one, args, True)
+            return pull(None) if several else pull(None)[0]
+
         return jacobian(slopes, inputs, create_graph, False, True, outer_jacobian_strategy)
 
     def gradient(*args: Tensor) -> Any:

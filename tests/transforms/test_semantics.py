@@ -10,7 +10,7 @@ import pytest
 
 import gradcli as torch
 import gradcli.nn.functional as F
-from gradcli.func import grad, hessian, jacfwd, jacrev, jvp, vjp, vmap
+from gradcli.func import grad, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
 
 X = torch.tensor([1.0, 2.0, 3.0], dtype=torch.double)
 T = torch.tensor([1.0, 0.5, 0.25], dtype=torch.double)
@@ -365,6 +365,11 @@ def test_data_is_constant_to_the_innermost_transform_alone(constant):
     near(vmap(grad(f))(torch.stack([X, T])), 2 * torch.stack([X, T]) ** 2)
     x = X.clone().requires_grad_()
     near(torch.autograd.grad(grad(f)(x).sum(), x)[0], 4 * X)
+    near(linearize(grad(f), X)[1](T), 4 * X * T)
+    # A dual level is no transform: what is outside of it is out of what surrounds it too.
+    near(grad(lambda x: linearize(f, x)[1](T))(X), 2 * X * T)
+    forward = {"vectorize": True, "outer_jacobian_strategy": "forward-mode"}
+    near(torch.autograd.functional.hessian(f, X, **forward), torch.diag(2 * X))
 
 
 def made_inside_and_detached(y):

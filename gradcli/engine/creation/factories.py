@@ -20,7 +20,15 @@ from gradcli.engine.record.composite import by_element
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
-from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault, ValueFault, bad_dtype
+from gradcli.ops.errors import (
+    RuntimeFault,
+    TypeFault,
+    UnwrittenFault,
+    ValueFault,
+    bad_dtype,
+    bad_shape,
+    bad_value,
+)
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS, refuse_derivative
 
@@ -158,6 +166,8 @@ def sizes_of(sizes: tuple[Any, ...], name: str = "") -> tuple[int, ...]:
             shape.append(n.__index__())
         except (AttributeError, TypeError):
             raise words.no_size(name, given, n) from None
+    if len(shape) > 64:
+        raise bad_shape(f"a tensor has at most 64 dimensions, got {len(shape)}")
     if shape and (min(shape) < 1 or math.prod(shape) >> 59):
         if min(shape) < 0:
             raise words.negative(name, shape)
@@ -475,8 +485,13 @@ def _half_indices(places: Any, said: str) -> Any:
     def create(
         row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None
     ) -> Tensor:
+        for name, n in (("row", row), ("col", col)):
+            if n < 0:
+                raise bad_value(f"{name} must be non-negative, got {n}")
         charge_shape((3, row, col))
         target = dtypes.int64 if dtype is None else to_dtype(dtype)
+        if target not in (dtypes.int64, dtypes.int32):
+            refuse_kinds("bool int float complex", places.__name__, target)
         return finish(
             np.stack(places(row, offset, col)).astype(target.numpy), target, False, device
         )

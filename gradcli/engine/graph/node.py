@@ -62,6 +62,7 @@ class Extra:
     node_hooks: dict[int, Callable[..., Any]] | None = None  # those of a leaf's AccumulateGrad
     kept: Kept | None = None
     versions: tuple[int, ...] | None = None
+    index_versions: tuple[int, ...] | None = None
     out_meta: Any = None
     rested = False  # of a leaf that was turned off once
 

@@ -16,6 +16,7 @@ from gradcli.engine.grad_mode import current
 from gradcli.engine.graph.node import EMPTY, Extra, Node, more, next_number, placed_number
 from gradcli.engine.graph.view_edges import Severed
 from gradcli.engine.record.dtype_checks import refused
+from gradcli.engine.record.index_writes import stamp_index, writes
 from gradcli.engine.record.rule_compiler import node_class
 from gradcli.engine.source_location import mark
 from gradcli.engine.tensor.conj_view import ConjView, flipped
@@ -261,6 +262,8 @@ def record(
     node.saved = EMPTY
     if op.params:
         node.extra = Extra(params)
+        if writes and op.by_index:
+            stamp_index(node)
     else:
         node.extra = None
     if variadic:

@@ -21,6 +21,7 @@ from gradcli.engine.graph.view_edges import output_name, refusal
 from gradcli.engine.record.apply import apply, as_input, record
 from gradcli.engine.record.captures import refuse_captured
 from gradcli.engine.record.composite import called, runs_once
+from gradcli.engine.record.index_writes import count_write
 from gradcli.engine.tensor.conj_view import in_memory
 from gradcli.engine.tensor.stale_view import cut, place_of
 from gradcli.engine.tensor.storage import Meta
@@ -131,6 +132,8 @@ def _written_shortly(
         note_write(x)
     x[...] = found
     target._meta().version.bump()
+    if target.dtype.kind < 2:
+        count_write(x)
     return True
 
 
@@ -269,8 +272,8 @@ def _same_memory(a: Tensor, b: Tensor) -> bool:
 def _refuse_overlap(written: Any, read: Any, apart: bool = False) -> None:
     if (
         (apart or not _same_places(written, read))
-        and _dense(written)
-        and _dense(read)
+        and dense(written)
+        and dense(read)
         and np.may_share_memory(written, read)
     ):
         raise _overlaps()
@@ -295,7 +298,7 @@ def _same_places(a: Any, b: Any) -> bool:
     return a is b or a.__array_interface__["data"][0] == b.__array_interface__["data"][0]
 
 
-def _dense(a: Any) -> bool:
+def dense(a: Any) -> bool:
     """Whether entries fill their memory without gaps, in whatever order of dimensions."""
     step = a.itemsize
     for stride, n in sorted(zip(a.strides, a.shape, strict=True)):
@@ -373,6 +376,8 @@ def _after_write(target: Tensor, result: Tensor, before: Any) -> Tensor:
     """``target`` takes the place in the graph of ``result``; ``before`` is that of what it was."""
     meta = target._meta()
     meta.version.bump()
+    if target.dtype.kind < 2:
+        count_write(target.array)
     edge = result.edge
     if edge is not None:
         keep_on(target, edge)

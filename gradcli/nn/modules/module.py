@@ -88,23 +88,24 @@ class Module(State):
 
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__
-        kind = None
-        if isinstance(value, Parameter):
-            kind = "_parameters"
-        elif isinstance(value, Module):
-            kind = "_modules"
-        elif isinstance(value, Buffer):
+        if isinstance(value, Buffer):
             self.register_buffer(name, value, value.persistent)
             return
-        if kind is not None:
-            step(PARAMETER)
+        parameter = isinstance(value, Parameter)
+        if parameter or isinstance(value, Module):
+            kind = "_parameters" if parameter else "_modules"
             if kind not in own:
-                what = "parameters" if kind == "_parameters" else "module"
+                what = "parameters" if parameter else "module"
                 raise AttributeError(f"cannot assign {what} before Module.__init__() call")
-            for other in _KINDS:
-                own[other].pop(name, None)
             own.pop(name, None)
-            own[kind][name] = value
+            for other in _KINDS:
+                if other != kind:
+                    own[other].pop(name, None)
+            if parameter:
+                self.register_parameter(name, value)
+            else:
+                step(PARAMETER)
+                own[kind][name] = value  # in the place of what it replaces
             return
         for held, what in zip(_KINDS, ("parameter", "buffer", "child module"), strict=True):
             if name in own.get(held, ()):

@@ -526,3 +526,26 @@ def scaled(x, by):
 for dtype in (torch.bool, torch.uint8, torch.int32, torch.float32, torch.cfloat):
     for by in (2, 2.5, True, 1j, 0):
         print(by, scaled((torch.arange(4).view(2, 2) % 2).to(dtype), by))
+
+# %% odd arguments: dimensions a 0-d element does not have, several ellipses, sizes, sorters
+x = torch.arange(6.0).view(2, 3)
+one, seq, loss = (1,), torch.tensor([3.0, 1.0, 2.0]), torch.nn.functional.cosine_embedding_loss
+for call in (
+    *(lambda f=f: torch.func.vmap(f)(torch.ones(4)) for f in (
+        lambda a: a.sum(1), lambda a: a.cumsum(1), lambda a: a.transpose(0, 1),
+        lambda a: a.argmax(-2), lambda a: a.sum(0), lambda a: a.cumprod(-1),
+    )),
+    lambda: torch.func.vmap(lambda a: a.squeeze(1))(torch.ones(4)),
+    lambda: x[..., ...], lambda: x[..., 0, ...], lambda: x[..., None, ...],
+    lambda: torch.tril_indices(-1, 2), lambda: torch.triu_indices(2, 2, dtype=torch.float32),
+    lambda: torch.nanmean(torch.ones(2, dtype=torch.cfloat)), lambda: torch.einsum("", []),
+    lambda: type(x.shape * 2) is type(2 * x.shape) is type(one + x.shape) is torch.Size,
+    lambda: loss(x, x, torch.tensor(1.0)), lambda: loss(x[0], x[0], torch.tensor(1.0)) < 1e-5,
+    lambda: torch.searchsorted(seq, torch.tensor([1.5, 2.5]), sorter=torch.tensor([1, 2, 0])),
+    lambda: torch.searchsorted(seq, seq, sorter=torch.tensor([1, 2, 7])),
+    lambda: torch.searchsorted(seq, 2.0, side="left", right=True),
+):  # fmt: skip
+    try:
+        print(call())
+    except (RuntimeError, IndexError, ValueError) as fault:
+        print(type(fault).__name__)
