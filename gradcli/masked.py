@@ -17,7 +17,7 @@ from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions import reductions, statistics
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import ValueFault, bad_shape, bad_value
+from gradcli.ops.errors import bad_argument, bad_shape, bad_value
 
 __all__ = [
     "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp",
@@ -145,8 +145,8 @@ def median(
     if wide is input:
         return found
     if np.isnan(found.array).any():
-        raise ValueFault(
-            "E0304", "masked median expects no fully masked out rows if dtype is not floating point"
+        raise bad_argument(
+            "masked median expects no fully masked out rows if dtype is not floating point"
         )
     return found.to(kind)
 

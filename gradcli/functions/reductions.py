@@ -17,7 +17,7 @@ from gradcli.engine.record.multi_output import joined
 from gradcli.engine.record.out import may_be
 from gradcli.functions.matrices import matrix_norm
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_shape, bad_value
+from gradcli.ops.errors import bad_dtype, bad_shape, bad_size, bad_value
 from gradcli.ops.operator import is_complex
 from gradcli.ops.torch_messages import not_a
 
@@ -188,7 +188,7 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
         input = O["cat"](*parts, dim=dim)
     before = (slice(None),) * normal_dim(dim, len(input.shape))
     if not input.shape:
-        raise RuntimeFault("E0306", "diff expects input to be at least one-dimensional")
+        raise bad_size("diff expects input to be at least one-dimensional")
     for _ in range(min(n, input.shape[normal_dim(dim, len(input.shape))])):
         last, first = input[(*before, slice(1, None))], input[(*before, slice(None, -1))]
         input = O["ne"](last, first) if input.dtype.kind == 0 else last - first

@@ -22,7 +22,7 @@ from gradcli.functions.products import bmm, mixed
 from gradcli.functions.reshaping import at_least, movedim, tensor_split
 from gradcli.functions.subscripts import byte_mask
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_shape, bad_value
+from gradcli.ops.errors import RuntimeFault, bad_dim, bad_dtype, bad_shape, bad_size, bad_value
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.torch_messages import not_a
 
@@ -134,7 +134,7 @@ def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     rank = len(input.shape)
     axes = [normal_dim(d, rank) for d in (dim1, dim2)]
     if axes[0] == axes[1]:
-        raise RuntimeFault("E0305", f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+        raise bad_dim(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     moved = input if axes == [rank - 2, rank - 1] else movedim(input, axes, (-2, -1))
     if offset > 0:
         moved = O["getitem"](moved, (Ellipsis, slice(offset, None)))
@@ -163,7 +163,7 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
     """Matrices with the last dimension of ``input`` on a diagonal."""
     shape = tuple(input.shape)
     if not shape:
-        raise RuntimeFault("E0305", "diag_embed expects at least a 1-dimensional tensor")
+        raise bad_dim("diag_embed expects at least a 1-dimensional tensor")
     size = shape[-1] + abs(offset)
     if offset:
         charge_shape((*shape[:-1], size, size))
@@ -291,14 +291,12 @@ def view_as_complex(input: Any) -> Any:
     out = called(O["of_parts"](*parts), "ViewAsComplexBackward0", input)
     if isinstance(input, Plain) and input.numel():  # of none NumPy keeps no steps
         if input.storage_offset() % 2:
-            raise RuntimeFault("E0306", "Tensor must have a storage_offset divisible by 2")
+            raise bad_size("Tensor must have a storage_offset divisible by 2")
         *steps, step = (s // input.dtype.itemsize for s in input.own_array().strides)
         if step != 1:
-            raise RuntimeFault("E0306", "Tensor must have a last dimension with stride 1")
+            raise bad_size("Tensor must have a last dimension with stride 1")
         if any(s % 2 for s in steps):
-            raise RuntimeFault(
-                "E0306", "Tensor must have a stride divisible by 2 for all but last dimension"
-            )
+            raise bad_size("Tensor must have a stride divisible by 2 for all but last dimension")
         out.array = input.own_array().view(out.array.dtype)[..., 0]
         note_view(out, input)
     return out

@@ -22,10 +22,10 @@ from gradcli.functions.sorting import median_of, sized
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import (
     RuntimeFault,
-    TypeFault,
     UnwrittenFault,
     bad_dtype,
     bad_shape,
+    bad_type,
     bad_value,
 )
 from gradcli.ops.memory_budget import charge_shape
@@ -308,7 +308,7 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor
         said = f'"histogram_cpu" not implemented for {input.dtype.scalar_name!r}'
         raise UnwrittenFault("E0309", said, help="write x.float() first")
     if not isinstance(bins, int):
-        raise TypeFault("E0303", f"histc needs a whole number of bins, got {type(bins).__name__}")
+        raise bad_type(f"histc needs a whole number of bins, got {type(bins).__name__}")
     if bins < 1:
         raise bad_value("bins must be > 0")
     if max < min:

@@ -33,7 +33,7 @@ from gradcli.engine.dtypes import DType, float32, float64, int64, to_dtype
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.composite import bottom, called
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
-from gradcli.ops.errors import RuntimeFault, TypeFault, bad_dtype, bad_value
+from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_type, bad_value
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS
 from gradcli.ops.torch_messages import not_a
@@ -397,7 +397,7 @@ def multinomial(
 def _numbers(name: str, *values: Any) -> None:
     for value in values:
         if not isinstance(value, int | float):
-            raise TypeFault("E0303", f"{name} needs numbers, got a {type(value).__name__}")
+            raise bad_type(f"{name} needs numbers, got a {type(value).__name__}")
 
 
 def _above_zero(name: str, what: str, value: Any) -> None:

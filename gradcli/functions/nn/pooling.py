@@ -20,7 +20,7 @@ from gradcli.functions.indexing import scatter
 from gradcli.functions.nn.padding import pad
 from gradcli.functions.nn.resampling import adaptive, averaged
 from gradcli.functions.nn.windows import Sizes, check_sizes, each, in_ranks, windows
-from gradcli.ops.errors import ValueFault, bad_value
+from gradcli.ops.errors import bad_argument, bad_value
 from gradcli.ops.indexing import Apart
 from gradcli.ops.memory_budget import charge_shape
 
@@ -339,10 +339,10 @@ def _fractional_max_pool(
     """The largest entries of windows of ``(N, C, SIZES)`` whose places are drawn."""
     sizes, old = each(kernel_size, rank, "kernel_size"), tuple(input.shape[-rank:])
     if (output_size is None) is (output_ratio is None):
-        raise ValueFault(
-            "E0304", f"fractional_max_pool{rank}d requires specifying either an output_size or an "
-            "output_ratio",
-        )  # fmt: skip
+        raise bad_argument(
+            f"fractional_max_pool{rank}d requires specifying either an output_size or an "
+            "output_ratio"
+        )
     if output_size is None:
         ratios = output_ratio if isinstance(output_ratio, tuple | list) else (output_ratio,) * rank
         wanted = tuple(int(n * r) for n, r in zip(old, ratios, strict=True))

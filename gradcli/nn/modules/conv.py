@@ -12,7 +12,7 @@ from gradcli.nn import functional as F
 from gradcli.nn import init
 from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter
-from gradcli.ops.errors import ValueFault
+from gradcli.ops.errors import ValueFault, bad_argument
 
 
 def _each(value: Any, rank: int) -> tuple[int, ...]:
@@ -44,7 +44,7 @@ class _Convolution(Module):
              f"padding_mode='{padding_mode}'"),
         ):  # fmt: skip
             if wrong:
-                raise ValueFault("E0304", said)
+                raise bad_argument(said)
         rank = self.rank
         self.in_channels, self.out_channels = in_channels, out_channels
         self.kernel_size, self.stride = _each(kernel_size, rank), _each(stride, rank)

@@ -11,7 +11,7 @@ from gradcli.engine.creation.factories import ones, zeros
 from gradcli.nn import functional as F
 from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter
-from gradcli.ops.errors import ValueFault
+from gradcli.ops.errors import bad_argument
 
 
 class Normed(Module):
@@ -94,7 +94,7 @@ class GroupNorm(Normed):
     ) -> None:  # fmt: skip
         super().__init__()
         if num_channels % num_groups:
-            raise ValueFault("E0304", "num_channels must be divisible by num_groups")
+            raise bad_argument("num_channels must be divisible by num_groups")
         self.num_groups, self.num_channels, self.eps = num_groups, num_channels, eps
         self.affine = affine
         self._learnt((num_channels,), affine, affine and bias, dtype)

@@ -14,7 +14,7 @@ from gradcli.nn import init
 from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter
 from gradcli.ops import OPERATORS as _O
-from gradcli.ops.errors import TypeFault, ValueFault, bad_shape
+from gradcli.ops.errors import TypeFault, ValueFault, bad_argument, bad_shape
 from gradcli.ops.memory_budget import step as turn
 
 
@@ -125,7 +125,7 @@ class RNNCell(_Cell):
         device: Any = None, dtype: Any = None,
     ) -> None:  # fmt: skip
         if nonlinearity not in ("tanh", "relu"):
-            raise ValueFault("E0304", f"Unknown nonlinearity: {nonlinearity}")
+            raise bad_argument(f"Unknown nonlinearity: {nonlinearity}")
         super().__init__(input_size, hidden_size, bias, device, dtype)
         self.kind = self.nonlinearity = nonlinearity
 
@@ -173,7 +173,7 @@ class _Layers(_Recurrent):
              "proj_size argument is only supported for LSTM, not RNN or GRU"),
         ):  # fmt: skip
             if wrong:
-                raise ValueFault("E0304", said)
+                raise bad_argument(said)
         self.proj_size = proj_size
         self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
         self.bias, self.batch_first, self.dropout = bias, batch_first, dropout
@@ -276,8 +276,8 @@ class RNN(_Layers):
         *args: Any, **options: Any,
     ) -> None:  # fmt: skip
         if nonlinearity not in ("tanh", "relu"):
-            raise ValueFault(
-                "E0304", f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'."
+            raise bad_argument(
+                f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'."
             )
         super().__init__(input_size, hidden_size, num_layers, *args, **options)
         self.kind = self.nonlinearity = nonlinearity
