@@ -11,7 +11,7 @@ from typing import Any
 
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
-from gradcli.engine.record.composite import called
+from gradcli.engine.record.composite import called, named
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import joined
 from gradcli.engine.record.out import may_be
@@ -87,9 +87,7 @@ def _spread(name: str) -> Any:
         given = (1 if unbiased else 0) if correction is None else correction
         return O[name](input, dim, given, keepdim)
 
-    spread.__name__ = name
-    spread.__doc__ = f"{O[name].__doc__} ``unbiased=False`` divides by n."
-    return spread
+    return named(spread, name, f"{O[name].__doc__} ``unbiased=False`` divides by n.")
 
 
 var, std = _spread("var"), _spread("std")
@@ -106,9 +104,7 @@ def _with_mean(spread: Any, what: str) -> Any:
         node = f"{spread.__name__.capitalize()}MeanBackward0"
         return joined(node, (found, mean(input, dim, keepdim)), input)
 
-    pair.__name__ = f"{spread.__name__}_mean"
-    pair.__doc__ = f"The {what} and the mean."
-    return pair
+    return named(pair, f"{spread.__name__}_mean", f"The {what} and the mean.")
 
 
 var_mean = _with_mean(var, "variance")

@@ -11,7 +11,7 @@ import numpy as np
 
 from gradcli.engine.dtypes import uint8
 from gradcli.engine.record.apply import note_view
-from gradcli.engine.record.composite import called, is_batch, of_its_own
+from gradcli.engine.record.composite import called, is_batch, named, of_its_own
 from gradcli.engine.record.dtype_checks import of_truths, one_type, same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
@@ -224,9 +224,7 @@ def _raised(rank: int) -> Any:
         out = tuple(at_least(given, rank))
         return out if several else out[0]
 
-    raised.__name__ = f"atleast_{rank}d"
-    raised.__doc__ = f"Tensors with {rank} dimensions at least."
-    return raised
+    return named(raised, f"atleast_{rank}d", f"Tensors with {rank} dimensions at least.")
 
 
 atleast_1d, atleast_2d, atleast_3d = _raised(1), _raised(2), _raised(3)

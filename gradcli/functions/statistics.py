@@ -13,7 +13,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import as_tensor, refuse_kinds
 from gradcli.engine.named_tuples import Extremes
-from gradcli.engine.record.composite import by_element, called, of_its_own
+from gradcli.engine.record.composite import by_element, called, named, of_its_own
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Tensor, wrap
@@ -45,9 +45,8 @@ def _running(name: str) -> Any:
         )
         return Extremes((values, places), name)
 
-    running.__name__ = name
-    running.__doc__ = f"The running {name[3:]}imum along a dimension: ``(values, indices)``."
-    return running
+    doc = f"The running {name[3:]}imum along a dimension: ``(values, indices)``."
+    return named(running, name, doc)
 
 
 cummax, cummin = _running("cummax"), _running("cummin")

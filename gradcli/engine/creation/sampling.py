@@ -31,7 +31,7 @@ from gradcli.engine.creation.factories import (
 from gradcli.engine.creation.generator import manual_seed as manual_seed
 from gradcli.engine.dtypes import DType, float32, float64, int64, to_dtype
 from gradcli.engine.grad_mode import no_grad
-from gradcli.engine.record.composite import bottom, called
+from gradcli.engine.record.composite import bottom, called, named
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_type, bad_value
 from gradcli.ops.memory_budget import charge_shape
@@ -121,12 +121,8 @@ def _drawing(draw: str) -> Any:
     return create
 
 
-rand = _drawing("uniform")
-rand.__name__ = "rand"
-rand.__doc__ = "Random numbers, uniform in [0, 1)."
-randn = _drawing("normal")
-randn.__name__ = "randn"
-randn.__doc__ = "Random numbers, normal with mean 0 and variance 1."
+rand = named(_drawing("uniform"), "rand", "Random numbers, uniform in [0, 1).")
+randn = named(_drawing("normal"), "randn", "Random numbers, normal with mean 0 and variance 1.")
 
 
 def normal(

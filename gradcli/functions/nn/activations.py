@@ -9,7 +9,7 @@ from typing import Any
 from gradcli.engine.creation.factories import empty, laid, ones_like, zeros_like
 from gradcli.engine.creation.sampling import bernoulli, rand
 from gradcli.engine.dtypes import float64
-from gradcli.engine.record.composite import called
+from gradcli.engine.record.composite import called, named
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.source_location import warn
 from gradcli.functions import reductions
@@ -382,9 +382,8 @@ def _in_place(function: Callable[..., Any]) -> Callable[..., Any]:
     def written(input: Any, *args: Any, **options: Any) -> Any:
         return function(input, *args, inplace=True, **options)
 
-    written.__name__ = written.__qualname__ = f"{function.__name__}_"
-    written.__doc__ = f"``{function.__name__}``, written into ``input``."
-    return written
+    doc = f"``{function.__name__}``, written into ``input``."
+    return named(written, f"{function.__name__}_", doc)
 
 
 for _name in _WRITTEN:

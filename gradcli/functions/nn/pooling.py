@@ -12,7 +12,7 @@ import numpy as np
 from gradcli.engine.creation.sampling import rand
 from gradcli.engine.dtypes import int64
 from gradcli.engine.named_tuples import Extremes
-from gradcli.engine.record.composite import by_element, called, is_batch
+from gradcli.engine.record.composite import by_element, called, is_batch, named
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions import arithmetic
@@ -161,9 +161,8 @@ def _with_indices(pool: Callable) -> Callable:
     def function(*args: Any, return_indices: bool = True, **options: Any) -> tuple:
         return pool(*args, return_indices=True, **options)
 
-    function.__name__ = function.__qualname__ = f"{pool.__name__}_with_indices"
-    function.__doc__ = f"``{pool.__name__}`` and the places of the largest entries."
-    return function
+    doc = f"``{pool.__name__}`` and the places of the largest entries."
+    return named(function, f"{pool.__name__}_with_indices", doc)
 
 
 max_pool1d_with_indices = _with_indices(max_pool1d)
