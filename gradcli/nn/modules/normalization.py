@@ -113,6 +113,6 @@ class GroupNorm(Normed):
 
 
 LocalResponseNorm = module_of(
-    __name__, "LocalResponseNorm", F.local_response_norm, "{size}, alpha={alpha}, beta={beta}, k={k}",
-    size=..., alpha=1e-4, beta=0.75, k=1.0,
+    __name__, "LocalResponseNorm", F.local_response_norm,
+    "{size}, alpha={alpha}, beta={beta}, k={k}", size=..., alpha=1e-4, beta=0.75, k=1.0,
 )  # fmt: skip
