@@ -24,7 +24,11 @@ Explanation = Callable[..., Fault]
 
 def plain(code: str, message: str, help: str, label: str = "", **more: Any) -> Explanation:
     """The explanation of a mistake that is the same wherever it stands."""
-    return lambda at: SyntaxFault(code, message, *at, label=label, help=help, **more)
+
+    def fault(at: Where) -> SyntaxFault:
+        return SyntaxFault(code, message, *at, label, help=help, **more)
+
+    return fault
 
 
 # ---- Characters ----------------------------------------------------------------------------------
