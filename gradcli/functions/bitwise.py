@@ -30,10 +30,9 @@ def _bits(ufunc: Any, name: str, sign: str, logic: str = "") -> Any:
             if not isinstance(value, int | float | complex | Tensor | np.ndarray):
                 raise not_a("Tensor", name, ("input", "other")[i], i + 1, value)
         pair = [v.array if isinstance(v, Plain) else v for v in (input, other)]
-        target = dtypes.result_type(
-            (v.dtype, 2 if v.ndim else 1) if isinstance(v, Plain) else (dtypes.number_dtype(v), 0)
-            for v in (input, other)
-        )
+        target = dtypes.meeting(input, other)
+        if target.kind == 1:
+            pair = [target.wrapped(v) if v.__class__ is int else v for v in pair]
         try:
             np.broadcast_shapes(*(np.shape(p) for p in pair))
         except ValueError:

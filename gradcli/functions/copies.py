@@ -47,23 +47,11 @@ def _slice(input: Any, dim: int = 0, start: Any = None, end: Any = None, step: i
     return indexing._along(input, dim, slice(start, end, step))
 
 
-alias_copy = _copied(_alias)
-as_strided_copy = _copied(strided.as_strided)
-detach_copy = _copied(_detach)
-diagonal_copy = _copied(scatter.diagonal)
-expand_copy = _copied(_expand)
-narrow_copy = _copied(indexing.narrow)
-permute_copy = _copied(reshaping.permute)
-select_copy = _copied(indexing.select)
-slice_copy = _copied(_slice)
-split_copy = _copied(reshaping.split)
-split_with_sizes_copy = _copied(reshaping.split_with_sizes)
-squeeze_copy = _copied(O["squeeze"])
-t_copy = _copied(reshaping.t)
-transpose_copy = _copied(reshaping.transpose)
-unbind_copy = _copied(reshaping.unbind)
-unfold_copy = _copied(scatter.unfold)
-unsqueeze_copy = _copied(O["unsqueeze"])
-view_copy = _copied(_view)
-view_as_complex_copy = _copied(scatter.view_as_complex)
-view_as_real_copy = _copied(arithmetic.view_as_real)
+for _function in (
+    _alias, _detach, _view, _expand, _slice, O["squeeze"], O["unsqueeze"], arithmetic.view_as_real,
+    indexing.narrow, indexing.select, reshaping.permute, reshaping.split,
+    reshaping.split_with_sizes, reshaping.t, reshaping.transpose, reshaping.unbind,
+    scatter.diagonal, scatter.unfold, scatter.view_as_complex, strided.as_strided,
+):  # fmt: skip
+    _copy = _copied(_function)
+    globals()[_copy.__name__] = _copy

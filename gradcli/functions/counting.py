@@ -227,7 +227,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     weights = _weights(count, fweights, aweights)
     if weights is None:
         total, norm = count, count - correction
-        centred = rows - O["mean"](rows, 1, True)
+        centred = O["centred"](rows, 1)
         weighted = centred
     else:
         total = O["sum"](weights)

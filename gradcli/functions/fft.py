@@ -7,7 +7,7 @@ or ``"ortho"``. Gradients follow PyTorch's convention for complex numbers.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -193,26 +193,6 @@ def irfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None
     return irfft(input, last, axis, norm)
 
 
-def fft2(input: Any, s: Sizes = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
-    """``fft`` along the last two dimensions."""
-    return fftn(input, s, dim, norm)
-
-
-def ifft2(input: Any, s: Sizes = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
-    """The inverse of ``fft2``."""
-    return ifftn(input, s, dim, norm)
-
-
-def rfft2(input: Any, s: Sizes = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
-    """``fft2`` of real numbers: the half that says all."""
-    return rfftn(input, s, dim, norm)
-
-
-def irfft2(input: Any, s: Sizes = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
-    """The inverse of ``rfft2``."""
-    return irfftn(input, s, dim, norm)
-
-
 def hfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
     """``hfft`` along the last of several dimensions, ``fft`` along the others."""
     *others, (last, axis) = _places(input, s, dim, "hfftn")
@@ -230,14 +210,21 @@ def ihfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None
     return out
 
 
-def hfft2(input: Any, s: Sizes = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
-    """``hfftn`` along the last two dimensions."""
-    return hfftn(input, s, dim, norm)
+def _in_two(function: Callable[..., Any], doc: str) -> Any:
+    def of_two(input: Any, s: Sizes = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
+        return function(input, s, dim, norm)
+
+    of_two.__name__ = of_two.__qualname__ = f"{function.__name__[:-1]}2"
+    of_two.__doc__ = doc
+    return of_two
 
 
-def ihfft2(input: Any, s: Sizes = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
-    """The inverse of ``hfft2``."""
-    return ihfftn(input, s, dim, norm)
+fft2 = _in_two(fftn, "``fft`` along the last two dimensions.")
+ifft2 = _in_two(ifftn, "The inverse of ``fft2``.")
+rfft2 = _in_two(rfftn, "``fft2`` of real numbers: the half that says all.")
+irfft2 = _in_two(irfftn, "The inverse of ``rfft2``.")
+hfft2 = _in_two(hfftn, "``hfftn`` along the last two dimensions.")
+ihfft2 = _in_two(ihfftn, "The inverse of ``hfft2``.")
 
 
 def fftshift(input: Any, dim: Any = None) -> Any:

@@ -17,7 +17,7 @@ from gradcli.engine.record.composite import (
     is_batch,
     of_numbers_too,
 )
-from gradcli.engine.record.dtype_checks import factor_for, same_dtype
+from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions.segments import joined
@@ -33,7 +33,7 @@ from gradcli.ops.errors import (
 )
 from gradcli.ops.indexing import Apart
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import is_complex
+from gradcli.ops.operator import is_complex, is_number
 from gradcli.ops.torch_messages import sizes_differ
 
 
@@ -199,12 +199,12 @@ def _filling(input: Any, value: Any) -> Any:
             f"{len(value.shape)} dimension(s).",
             help="masked_scatter() writes several values",
         )
+    if is_number(value):
+        return input.dtype.entry(value)
     if is_complex(value) and not input.dtype.is_complex:
         raise bad_dtype(f"value cannot be converted to type {input.dtype.c_name} without overflow")
     if getattr(value, "dtype", input.dtype) is not input.dtype and hasattr(value, "to"):
         return value.to(input.dtype)
-    if isinstance(value, int | float) and input.dtype.kind < 2:
-        return input.dtype.numpy.type(value).item()
     return value
 
 
@@ -308,6 +308,8 @@ def scatter(
     if (src is None) is (value is None):
         raise TypeFault("E0302", "scatter takes src or value, one of them")
     src = value if src is None else src
+    if is_number(src):
+        src = input.dtype.entry(src)
     if reduce is None:
         return _written(input, dim, index, src)
     if reduce not in ("add", "multiply"):
@@ -363,12 +365,12 @@ def _places(input: Any, dim: int, index: Any, src: Any) -> tuple:
 @of_numbers_too
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
     """``input`` with slices of ``source`` added where ``index`` names along a dimension."""
-    alpha = factor_for(alpha, source)
+    alpha = source.dtype.entry(alpha)
     if is_batch(index):
         source = _lined(source if alpha == 1 else alpha * source)
         return scatter_add(input, dim, _spread(index, dim, source.shape), source)
     same_dtype(input, source, _ONE_TYPE.format("index_add"))
-    axis = normal_dim(dim, len(input.shape))
+    axis, alpha = normal_dim(dim, len(input.shape)), input.dtype.entry(alpha)
     before = (slice(None),) * axis
     source = _lined(source)
     index = _vector(index, "index_add_")
@@ -444,6 +446,8 @@ def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
             "E0307", f"index {wrong} is out of bounds for dimension {dim} with size {size}"
         )
     index = np.unique(np.where(index < 0, index + size, index))
+    if is_number(value):
+        value = input.dtype.entry(value)
     return called(O["put"](input, value, (*before, index)), "IndexFillBackward0")
 
 

@@ -88,7 +88,7 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     return reshaped(FUNCTIONS["reshape"](input, joined), input)
 
 
-def einsum(equation: Any, *operands: Any) -> Any:
+def einsum(equation: Any = "", *operands: Any) -> Any:
     """The sum over a product of tensors, by letters: ``einsum("ij,j->i", A, x)``.
 
     Numbers below 52 may stand for letters, a list behind each tensor and one for the result:
@@ -98,6 +98,8 @@ def einsum(equation: Any, *operands: Any) -> Any:
         equation, operands = _lettered(equation, *operands)
     if len(operands) == 1 and isinstance(operands[0], list | tuple):
         operands = tuple(operands[0])
+    if not operands:
+        raise ValueFault("E0302", "einsum() takes an equation and at least one tensor")
     return by_letters(equation, *(as_value(x) for x in operands))
 
 

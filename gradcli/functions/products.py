@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.record.composite import called, of_its_own
-from gradcli.engine.record.dtype_checks import factor_for
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_shape, bad_value
 from gradcli.ops.operator import OPERATORS as O
@@ -81,22 +81,23 @@ def bmm(input: Any, mat2: Any) -> Any:
 
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """``beta * input + alpha * mat1 @ mat2``."""
-    total = _mixed(input, _mm(mat1, mat2, "addmm"), beta, alpha)
+    total = mixed(input, _mm(mat1, mat2, "addmm"), beta, alpha)
     return called(total, "AddmmBackward0", input, mat1, mat2)
 
 
 def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """``beta * input + alpha * mat @ vec``."""
-    return called(_mixed(input, mv(mat, vec), beta, alpha), "AddmvBackward0", input, mat, vec)
+    return called(mixed(input, mv(mat, vec), beta, alpha), "AddmvBackward0", input, mat, vec)
 
 
 def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """``beta * input + alpha * batch1 @ batch2``, for stacks of matrices."""
-    total = _mixed(input, bmm(batch1, batch2), beta, alpha)
+    total = mixed(input, bmm(batch1, batch2), beta, alpha)
     return called(total, "BaddbmmBackward0", input, batch1, batch2)
 
 
-def _mixed(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
+def mixed(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
+    """``beta * input + alpha * product``, the factors in the one dtype that both have."""
     refuse_derivative("addmm", beta=beta, alpha=alpha)
     if input.dtype is not product.dtype:
         raise bad_dtype(
@@ -104,7 +105,8 @@ def _mixed(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
             f"{product.dtype.scalar_name}",
             help="write input.to(mat2.dtype)",
         )
-    beta, alpha = factor_for(beta, input), factor_for(alpha, input)
+    refuse_kinds("bool", "addmm_impl_cpu_", input.dtype)
+    beta, alpha = input.dtype.entry(beta), input.dtype.entry(alpha)
     product = product if alpha == 1 else alpha * product
     if beta == 0:  # NaN in the input does not count
         return product + O["zeros_like"](input)

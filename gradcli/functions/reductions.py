@@ -171,8 +171,8 @@ def sum_to_size(input: Any, *size: Any) -> Any:
     have = tuple(input.shape)
     there = have[len(have) - len(shape) :]
     if len(shape) > len(have) or any(n not in (1, m) for n, m in zip(shape, there, strict=True)):
-        raise bad_shape(f"size {{{list(have)}}} is not expandable to size {{{list(shape)}}}.")
-    return O["sum_to"](input, shape)
+        raise bad_shape(f"size {{{list(shape)}}} is not expandable to size {{{list(have)}}}.")
+    return O["sum_to"](input, shape) if shape else O["sum"](input)
 
 
 def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:

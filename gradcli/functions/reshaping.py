@@ -242,14 +242,14 @@ def swapaxes(input: Any, axis0: int, axis1: int) -> Any:
 
 def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Any:
     """A dimension split into several."""
-    at = normal_dim(dim, len(input.shape))
+    at = _axis("unflatten", input, dim)[0]
     shape = tuple(input.shape)
     sizes = tuple(int(n) for n in sizes)
     if not sizes:
         raise RuntimeFault("E0306", "unflatten: sizes must be non-empty")
-    if shape and -1 in sizes and (known := -math.prod(sizes)) > 0 and shape[at] % known == 0:
+    if -1 in sizes and (known := -math.prod(sizes)) > 0 and shape[at] % known == 0:
         sizes = tuple(shape[at] // known if n == -1 else n for n in sizes)
-    if shape and -1 not in sizes and math.prod(sizes) != shape[at]:
+    if -1 not in sizes and math.prod(sizes) != shape[at]:
         raise RuntimeFault(
             "E0306",
             f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {at} "

@@ -12,16 +12,17 @@ import numpy as np
 from gradcli.engine.dtypes import bool_, uint8
 from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.composite import called, is_batch, of_its_own
-from gradcli.engine.record.dtype_checks import alpha_for, factor_for, one_type, same_dtype
+from gradcli.engine.record.dtype_checks import one_type, same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain
+from gradcli.functions.arithmetic import factor
+from gradcli.functions.products import bmm, mixed
 from gradcli.functions.reshaping import at_least, movedim, tensor_split
 from gradcli.functions.subscripts import byte_mask
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import IndexFault, RuntimeFault, bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import refuse_derivative
 from gradcli.ops.torch_messages import not_a
 
 
@@ -205,30 +206,24 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
 
 def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """``beta * input + alpha * outer(vec1, vec2)``."""
-    alpha, beta = alpha_for("addr", alpha, vec1, vec2), alpha_for("addr", beta, input, vec1)
-    return called(
-        _scaled(input, beta) + _scaled(O["outer"](vec1, vec2), alpha),
-        "AddrBackward0",
-        input,
-        vec1,
-        vec2,
+    beta, alpha = (
+        factor(name, value, input, vec1, vec2) for name, value in (("beta", beta), ("alpha", alpha))
     )
+    total = _scaled(input, beta) + _scaled(O["outer"](vec1, vec2), alpha)
+    return called(total, "AddrBackward0", input, vec1, vec2)
 
 
 def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """``beta * input + alpha *`` the sum of the products of two stacks of matrices."""
-    product = O["sum"](O["matmul"](batch1, batch2), 0)
-    return called(
-        _scaled(input, beta) + _scaled(product, alpha), "AddbmmBackward0", input, batch1, batch2
-    )
+    product = O["sum"](bmm(batch1, batch2), 0).to(batch1.dtype)
+    total = mixed(input, product, beta, alpha)
+    return called(total, "AddbmmBackward0", input, batch1, batch2)
 
 
-def _scaled(value: Any, factor: Any) -> Any:
-    refuse_derivative("addr", beta=factor)
-    factor = factor_for(factor, value)
-    if factor == 0:  # NaN does not count
+def _scaled(value: Any, by: Any) -> Any:
+    if by == 0:  # NaN does not count
         return O["zeros_like"](value)
-    return value if factor == 1 else factor * value
+    return value if by == 1 else by * value
 
 
 def _raised(rank: int) -> Any:

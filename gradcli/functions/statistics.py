@@ -144,6 +144,8 @@ def _arranged(out: Any, many: int, dim: int | None, rank: int, keepdim: bool) ->
 def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The mean of the entries that are numbers. Raises RuntimeFault (E0309) for whole numbers."""
     input = input if dtype is None else input.to(dtype)
+    if input.dtype.is_complex:
+        raise bad_dtype("nansum on CPU does not support complex inputs", help="write view_as_real")
     if input.dtype.kind < 2:
         raise RuntimeFault(
             "E0309", "nanmean(): expected input to have floating point or complex dtype but got "
@@ -253,12 +255,24 @@ def isin(
 @by_element
 def searchsorted(
     sorted_sequence: Any, input: Any, *, out_int32: bool = False, right: bool = False,
-    side: str | None = None,
+    side: str | None = None, sorter: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """Where each value would go to keep the last dimension of ``sorted_sequence`` in order."""
+    """Where each value would go to keep the last dimension of ``sorted_sequence`` in order.
+
+    ``sorter`` is the indices that sort it, where it is not. Raises RuntimeFault.
+    """
     if side not in (None, "left", "right"):
         raise bad_value(f"side can only be 'left' or 'right' but got {side!r}")
+    if side == "left" and right:
+        raise bad_value("side and right can't be set to opposites, got side of left and right")
     rows = np.asarray(as_tensor(sorted_sequence).array)
+    if sorter is not None:
+        if sorter.dtype is not dtypes.int64 or tuple(sorter.shape) != rows.shape:
+            raise bad_value("sorter must be a tensor of long dtype and of the sequence's shape")
+        order = np.asarray(sorter.array)
+        if order.size and not 0 <= order.min() <= order.max() < rows.shape[-1]:
+            raise bad_value("sorter index out of range")
+        rows = np.take_along_axis(rows, order, -1)
     values = np.asarray(as_tensor(input).array)
     where: Any = "right" if right or side == "right" else "left"
     if rows.ndim == 1:

@@ -75,7 +75,8 @@ mul = bilinear(
 
 add_scaled = linear(
     "add_scaled",
-    lambda x, y, alpha: x + alpha * y,
+    # a type without negative numbers has none for a factor
+    lambda x, y, alpha: x - -alpha * y if alpha.__class__ is int and alpha < 0 else x + alpha * y,
     lambda g: g,
     lambda g, alpha: g * alpha.conjugate(),  # a linear rule turns what its factor turns
     params={"alpha": 1},
@@ -90,10 +91,9 @@ add_scaled = linear(
 def _addcmul(x: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
     if value == 1:
         return x + tensor1 * tensor2
-    if value.__class__ is float and all(
-        getattr(getattr(v, "dtype", None), "kind", "") in ("i", "u") for v in (x, tensor1, tensor2)
-    ):
-        value = int(value)  # as PyTorch does: the result stays whole
+    kinds = {v.dtype.kind for v in (x, tensor1, tensor2) if hasattr(v, "dtype")}
+    if kinds and kinds <= {"i", "u"} and value.__class__ is float:
+        value = int(value)
     return x + value * tensor1 * tensor2
 
 
@@ -251,7 +251,6 @@ nextafter = elementwise(
     dtypes="inexact",
     doc="The number next to x, towards y.",
     example="nextafter(x, y) --x 1 --y 2",
-    numpy="np.nextafter",
     refuses={"bool int complex": "nextafter_cpu"},
 )
 
@@ -333,6 +332,7 @@ pow = elementwise(
     _power_by_exponent,
     aliases=("power",),
     dtypes="promote",
+    wraps=False,
     doc="x to the power y; `x**y`, and `x^y` on the command line.",
     domain="x > 0, or whole y",
     edges="x**0 has slope 0; 0**0 has slopes 0 and 0",

@@ -77,9 +77,9 @@ def _det(x: Any) -> Any:
     return _solved("det", np.linalg.det, x)
 
 
-def _decomposed(name: str, x: Any) -> tuple[Any, Any, Any, Any]:
+def _decomposed(x: Any) -> tuple[Any, Any, Any, Any]:
     """U, s, V' and det(U)*det(V'); all NaN where x is not finite."""
-    shape = _square(name, x)
+    shape = _square("adjugate", x)
     charge_shape((*shape, shape[-1]))
     if x.dtype == np.float16:
         x = x.astype(np.float32)
@@ -124,19 +124,19 @@ def _inside(u: Any, vh: Any, y: Any) -> Any:
 
 
 def _adjugate(x: Any) -> Any:
-    u, s, vh, sign = _decomposed("adjugate", x)
+    u, s, vh, sign = _decomposed(x)
     return _back(_without(s, 1)[..., :, None] * np.eye(s.shape[-1], like=s), u, vh, sign, x)
 
 
 def _adjugate_along(x: Any, y: Any) -> Any:
-    u, s, vh, sign = _decomposed("adjugate", x)
+    u, s, vh, sign = _decomposed(x)
     e, p = _inside(u, vh, y), _without(s, 2)
     own = np.einsum("...ij,...ii->...j", p, e)
     return _back(own[..., :, None] * np.eye(s.shape[-1], like=s) - p * e, u, vh, sign, x)
 
 
 def _adjugate_along_two(x: Any, y: Any, z: Any) -> Any:
-    u, s, vh, sign = _decomposed("adjugate", x)
+    u, s, vh, sign = _decomposed(x)
     e, f, p = _inside(u, vh, y), _inside(u, vh, z), _without(s, 3)
     own = np.einsum("...ijk,...ii,...jj->...k", p, e, f, optimize=True)
     own = own - np.einsum("...ijk,...ij,...ji->...k", p, e, f, optimize=True)

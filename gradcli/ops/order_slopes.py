@@ -40,14 +40,17 @@ def _log_slopes(order: Any, n: int) -> list[Any]:
     return found
 
 
-def _log_ratio(a: Any, y: Any) -> Any:
+def log_ratio(a: Any, y: Any) -> Any:
     """log(y) - digamma(a): for large a by digamma's series, so that no digits cancel."""
+    kept = a if hasattr(a, "dtype") else y
+    a = a if hasattr(a, "dtype") else zeros(y, y.shape) + a
     far = np.where(a > 20, a, 20.0)
     m = (y - far) / far
     near = np.abs(m) < 0.5
     log = np.where(near, np.log1p(np.where(near, m, 0.0)), np.log(y / far))
     rest = sum(b / (2 * k * far ** (2 * k)) for k, b in enumerate(_BERNOULLI[:6], 1))
-    return np.where(a > 20, log + 0.5 / far + rest, np.log(y) - special("psi", a, a))
+    plain = np.log(y) - special("psi", a, a)
+    return np.where(a > 20, log + 0.5 / far + rest, plain).astype(kept.dtype)[()]
 
 
 def gamma_density(order: Any, y: Any) -> Any:
@@ -86,7 +89,7 @@ def gammainc_slope(order: Any, y: Any, n: int) -> Any:
     with np.errstate(all="ignore"):
         c = z * gamma_density(a, z)
         slopes = _log_slopes(a, n)
-        slopes[0] = _log_ratio(a, z)
+        slopes[0] = log_ratio(a, z)
         found = np.where(z < 2, _series(a, z, c, n), _integral(a, z, c, slopes, n))
     given = np.broadcast_to((np.asarray(order) > 0) & (np.asarray(y) >= 0), a.shape)
     found = np.where(inside, found, np.where(given, 0.0, np.nan))  # constant at y = 0 and at inf

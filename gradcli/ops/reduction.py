@@ -11,14 +11,14 @@ import numpy as np
 
 from gradcli.ops.comparison import all_finite, isinf, isnan, ones_like, zeros_like
 from gradcli.ops.declaration import cures
-from gradcli.ops.declaration.batching import along, vectors
+from gradcli.ops.declaration.batching import Batch, along, vectors
 from gradcli.ops.declaration.node_names import by_dim
 from gradcli.ops.dims import Dims, normal_dim, normal_dims, unreduce
 from gradcli.ops.errors import bad_value
 from gradcli.ops.exponential import exp
 from gradcli.ops.kinds import general, linear, reduction
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import is_complex
+from gradcli.ops.operator import Operator, is_complex
 from gradcli.ops.piecewise import abs, unit, where
 from gradcli.ops.shape import count, expand, permute, reshape, tril, triu, unsqueeze
 from gradcli.ops.torch_messages import nothing_largest
@@ -76,6 +76,44 @@ mean = linear(
     example="mean(x**2) --x 1,2,3",
     node={"name": by_dim("MeanBackward0", "MeanBackward1"), "dims": True},
     cures=cures.TOO_LARGE,
+)
+
+
+_SMALL = 512
+_WIDER = {"f": np.float64, "F": np.complex128}
+
+
+def _centred(x: Any, dim: Dims) -> Any:
+    wider = _WIDER.get(x.dtype.char) if isinstance(x, np.ndarray) else None
+    if wider is None or not x.size:
+        return x - _mean(x, dim, True)
+    # The rounding of a mean in single precision counts beside a small spread. A double costs
+    # nothing in a small array; in others the mean of what is left, where that is such a rounding,
+    # is taken out as well.
+    n, axes = count(x.shape, dim), _axes(x, dim)
+    if x.size <= _SMALL:
+        return (x - x.sum(axes, wider, None, True) / n).astype(x.dtype)
+    mean = _mean(x, dim, True)
+    out = x - mean
+    left = _mean(out, dim, True)
+    out -= np.where(np.abs(left) < 1e-4 * np.abs(mean), left, 0)
+    return out
+
+
+def _centred_batch(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    x, rank = batch.values[0], batch.ranks[0]
+    return op(x, tuple(d + 1 for d in normal_dims(params["dim"], rank))) if rank else x - x
+
+
+centred: Operator = linear(
+    "centred",
+    _centred,
+    lambda g, dim: centred(g, dim),
+    params={"dim": None},
+    dtypes="inexact",
+    doc="Each entry less the mean, which is not rounded before.",
+    batching=_centred_batch,
+    public=False,
 )
 
 
@@ -158,10 +196,6 @@ prod = reduction(
 )
 
 
-_SMALL = 512
-_WIDER = {"f": np.float64, "F": np.complex128}
-
-
 def _is_far(mean: Any, std: Any) -> bool:
     """Whether a mean is so large that its rounding may count beside ``std``."""
     return bool((np.abs(mean).reshape(np.shape(std)) > 30 * std).any())
@@ -169,8 +203,7 @@ def _is_far(mean: Any, std: Any) -> bool:
 
 def _var(x: Any, dim: Dims, correction: float, keepdim: bool) -> Any:
     n = count(np.shape(x), dim)
-    # The rounding of a float32 mean may count beside the spread: float64 costs nothing in a small
-    # array. In a large one the mean of what is left is taken out once more.
+    # As in ``_centred``; the squares of a small array are doubles too.
     small = x.__class__ is np.ndarray and x.size <= _SMALL
     wider = _WIDER.get(x.dtype.char) if small and n else None
     mean = x.sum(_axes(x, dim), wider, None, True) / n if wider else _mean(x, dim, True)
@@ -188,7 +221,7 @@ def _var(x: Any, dim: Dims, correction: float, keepdim: bool) -> Any:
 
 def _spread(x: Any, dim: Dims, correction: float) -> Any:
     """The gradient of half the variance: each entry less the mean, over n - correction."""
-    return (x - mean(x, dim, True)) / (count(x.shape, dim) - correction)
+    return centred(x, dim) / (count(x.shape, dim) - correction)
 
 
 _SPREAD = {"dim": None, "correction": 1, "keepdim": False}

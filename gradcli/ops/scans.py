@@ -266,7 +266,6 @@ def _extreme_places(find: Any) -> Any:
 argcummax = constant(
     "argcummax",
     _extreme_places(np.maximum),
-    inputs=("x",),
     params={"dim": 0},
     dtypes="keep",
     doc="Where the largest entry so far along a dimension stands; the last of equals.",
@@ -276,7 +275,6 @@ argcummax = constant(
 argcummin = constant(
     "argcummin",
     _extreme_places(np.minimum),
-    inputs=("x",),
     params={"dim": 0},
     dtypes="keep",
     doc="Where the smallest entry so far along a dimension stands; the last of equals.",

@@ -101,10 +101,8 @@ def summed_to(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
 def transposed(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     """Two dimensions of each element exchanged."""
     rank = batch.ranks[0]
-    if not rank:
-        return batch.values[0]
     moved = {name: normal_dim(params[name], rank) + 1 for name in ("dim0", "dim1")}
-    return op(batch.values[0], **moved)
+    return op(batch.values[0], **moved) if rank else batch.values[0]
 
 
 def permuted(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
@@ -123,7 +121,10 @@ def reversed_dims(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
 
 def squeezed(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     """Each element without some dimensions of size 1."""
-    dims = named_dims(params["dim"], batch.ranks[0])
+    try:
+        dims = named_dims(params["dim"], batch.ranks[0])
+    except IndexFault as fault:  # PyTorch's own class here
+        raise RuntimeFault("E0305", fault.message) from None
     return op(batch.values[0], dim=tuple(d + 1 for d in dims)) if dims else batch.values[0]
 
 
@@ -135,7 +136,7 @@ def unsqueezed(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
 def flipped(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     """Each element with the order of entries along some dimensions reversed."""
     dims = named_dims(params["dims"], batch.ranks[0])
-    return op(batch.values[0], dims=tuple(d + 1 for d in dims)) if dims else batch.values[0]
+    return op(batch.values[0], dims=tuple(d + 1 for d in dims))  # a copy, also of no dimensions
 
 
 def undiagonalised(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
@@ -170,7 +171,6 @@ reshape: Operator = linear(
     "reshape",
     _reshape,
     lambda g, shape: reshape(g, shape),
-    inputs=("x",),
     params={"shape": ()},
     dtypes="keep",
     grad_name="ViewBackward0",
@@ -249,7 +249,6 @@ expand = linear(
     "expand",
     _expand,
     lambda g, shape: sum_to(g, shape),
-    inputs=("x",),
     params={"shape": ()},
     dtypes="keep",
     aliases=("broadcast_to",),
@@ -278,7 +277,6 @@ sum_to: Operator = linear(
     "sum_to",
     _sum_to,
     lambda g, shape: expand(g, shape),
-    inputs=("x",),
     params={"shape": ()},
     dtypes="keep",
     grad_name="SumToSizeBackward0",
@@ -318,7 +316,6 @@ reverse_dims: Operator = linear(
     doc="All dimensions in reverse order; `x.T`.",
     example='sum(A.T @ x) --A "1,2;3,4" --x 1,2',
     moves="view",
-    numpy="np.transpose",
     pytorch="({0}).mT",
     batching=reversed_dims,
     public=False,
@@ -573,7 +570,6 @@ undiagonal: Operator = linear(
     "undiagonal",
     _undiagonal,
     lambda g: diagonal(g),
-    inputs=("x",),
     params={"shape": ()},
     dtypes="keep",
     grad_name="DiagEmbedBackward0",

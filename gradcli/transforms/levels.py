@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from gradcli.engine.grad_mode import transformed
+
 next_level = itertools.count(2).__next__
 """Numbers for nested transforms, above Tensor's rank: the innermost is the highest."""
 
@@ -26,11 +28,18 @@ class _Running(threading.local):
     def __init__(self) -> None:
         self.vmaps: list[Vmap] = []  # outermost first
         self.randomness: dict[int, str] = {}  # what each vmap says of random numbers
-        self.dual: list[int] = []  # the level that ``forward_ad.dual_level`` opened
+        # Levels of dual numbers that are no transform, and how many transforms were around each.
+        self.dual: dict[int, int] = {}
         # Levels whose tangents are recorded, whatever the mode, and whether it mattered.
         self.linear: dict[int, bool] = {}
         # What writes made part of a level (weak references), and what it was before.
         self.promoted: dict[int, list[tuple[Any, Any]]] = {}
+
+    def begin_dual(self) -> int:
+        """A new level of dual numbers, which ``dual`` has until it ends."""
+        level = next_level()
+        self.dual[level] = len(transformed.by)
+        return level
 
     def internal(self, level: int) -> bool:
         """Whether a level is that of a vmap inside another transform, which nobody wrote."""

@@ -259,6 +259,7 @@ SPECIAL = (
     )),
     binary("zeta_slope", None, 1.5, 4, second=(0.5, 3), numbers="", saves=("x", "y"),
         extra=[Case((Draw((3,), 1.5, 4), Draw((3,), 0.5, 3)), {"n": 2})]),
+    binary("log_ratio", None, 0.5, 40, second=(0.3, 40), numbers="", saves=("x", "y")),
     binary("gamma_density", None, 0.5, 3, second=(0.3, 3), numbers="", saves=("x", "y", "out")),
     binary("gammainc_slope", None, 0.5, 3, second=(0.3, 3), numbers="", saves=("x", "y"),
         extra=[Case((Draw((3,), 0.5, 3), Draw((3,), 0.3, 3)), {"n": 2})]),
@@ -556,6 +557,8 @@ REDUCTION = (
     over("sum", f"torch.sum(x, {DIM})", complex=True,
         scalar=({}, {"dim": 0}, {"dim": -1, "keepdim": True})),
     over("mean", f"torch.mean(x, {DIM})", complex=True, scalar=({}, {"dim": 0})),
+    over("centred", f"x - torch.mean(x, {EVERY}, True)", params=(
+        {}, {"dim": 1}, {"dim": (0, 2)}), scalar=({}, {"dim": 0}), complex=True),
     over("prod_others", PARTIAL, (2, 4), ({},), saves=("x",), scalar=(), empty=(((0, 2), {}),),
         apart="0-d has no last dimension", extra=[Case(([[0.0, 2.0, 3.0], [0.0, 0.0, 2.0]],))]),
     over("prod", "torch.prod(x) if dim is None else torch.prod(x, dim, keepdim)", (2, 3), ONE_DIM,

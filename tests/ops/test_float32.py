@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import gradcli as torch
+from tests.support.families import family
 
 NAMES = (
     "exp", "expm1", "log", "log10", "log1p", "sin", "cos", "tanh", "sinh", "cosh", "sigmoid",
@@ -63,3 +64,30 @@ def test_sigmoid_keeps_its_tails(dtype, low, tiny):
     assert found[0].item() == pytest.approx(math.exp(low), rel=2e-2)
     assert found[1:].tolist() == [0.0, 1.0, 0.5]
     assert torch.sigmoid(x[0]).item() == found[0].item()
+
+
+SPREADS = {
+    "var": lambda x: x.var(1),
+    "std": lambda x: x.std(1),
+    "cov": lambda x: torch.cov(x),
+    "layer_norm": lambda x: torch.nn.functional.layer_norm(x, x.shape[1:]),
+    "group_norm": lambda x: torch.nn.functional.group_norm(x, 1),
+    "instance_norm": lambda x: torch.nn.functional.instance_norm(x[None]),
+    "batch_norm": lambda x: torch.nn.functional.batch_norm(x, None, None, training=True),
+}
+
+
+@family("name, size, mean", [(n, s, m) for n in SPREADS for s in (6, 300) for m in (1e4, 3e7)])
+def test_spread_beside_a_large_mean_is_that_of_float64_to_the_second_derivative(name, size, mean):
+    rng = np.random.default_rng(6)
+    values = (mean + rng.normal(size=(3, size))).astype(np.float32)
+    out = []
+    for dtype in (np.float64, np.float32):
+        x = torch.from_numpy(values.astype(dtype)).requires_grad_()
+        y = SPREADS[name](x)
+        weights = [torch.from_numpy(np.cos(np.arange(v.numel())).astype(dtype)) for v in (y, x)]
+        (g,) = torch.autograd.grad(y.reshape(-1) @ weights[0], x, create_graph=True)
+        (h,) = torch.autograd.grad(g.reshape(-1) @ weights[1], x)
+        out.append([v.detach().numpy() for v in (y, g, h)])
+    for found, exact in zip(out[1], out[0], strict=True):
+        np.testing.assert_allclose(found, exact, rtol=0, atol=2e-6 * np.abs(exact).max())

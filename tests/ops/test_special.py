@@ -94,16 +94,21 @@ def test_the_slope_by_a_large_order(order):
 
 
 @pytest.mark.parametrize("order", [0.5, 19.9, 20.1, 300.0, 1e8, 1e14, 1e20])
-def test_the_density_of_a_large_order(order):
+def test_the_density_of_a_large_order_and_its_slope_by_it(order):
     for away in (-3, -0.5, 0, 1e-3, 3):
         y = gradcli.tensor(order + away * np.sqrt(order), dtype=gradcli.float64)
         if y <= 0:
             continue
-        (got,) = gradcli.autograd.grad(gradcli.special.gammainc(order, y.requires_grad_()), y)
+        x = gradcli.tensor(order, dtype=gradcli.float64, requires_grad=True)
+        value = gradcli.special.gammainc(x, y.requires_grad_())
+        (got,) = gradcli.autograd.grad(value, y, create_graph=True)
+        (mixed,) = gradcli.autograd.grad(got, x)
         with mpmath.workdps(80):
             a, z = mpmath.mpf(order), mpmath.mpf(y.item())
             want = mpmath.exp((a - 1) * mpmath.log(z) - z - mpmath.loggamma(a))
+            slope = want * (mpmath.log(z) - mpmath.digamma(a))
         assert got.item() == pytest.approx(float(want), rel=1e-12), away
+        assert mixed.item() == pytest.approx(float(slope), rel=1e-9), away
 
 
 def test_slopes_by_the_order_at_the_ends():

@@ -92,7 +92,7 @@ def test_every_operator_has_a_notation_with_all_its_parameters_or_is_refused():
             assert head(name, {p: changed}, 3) != default, (name, p)
     assert unknown == {
         "adjugate_along", "adjugate_along_two", "argcummax", "argcummin", "argsort", "cast",
-        "drawn", "eig_parts", "eigh_parts", "eigvals", "fourier", "gather", "isclose",
+        "centred", "drawn", "eig_parts", "eigh_parts", "eigvals", "fourier", "gather", "isclose",
         "lerp_number", "lu_compact", "prod_others", "put", "qr_parts", "recurrence", "scatter",
         "sum_to", "svd_parts", "unfold", "ungather",
     }  # fmt: skip

@@ -10,7 +10,7 @@ import pytest
 
 import gradcli as torch
 import gradcli.nn.functional as F
-from gradcli.func import grad, hessian, jacfwd, jacrev, jvp, vjp, vmap
+from gradcli.func import grad, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
 
 X = torch.tensor([1.0, 2.0, 3.0], dtype=torch.double)
 T = torch.tensor([1.0, 0.5, 0.25], dtype=torch.double)
@@ -365,6 +365,11 @@ def test_data_is_constant_to_the_innermost_transform_alone(constant):
     near(vmap(grad(f))(torch.stack([X, T])), 2 * torch.stack([X, T]) ** 2)
     x = X.clone().requires_grad_()
     near(torch.autograd.grad(grad(f)(x).sum(), x)[0], 4 * X)
+    near(linearize(grad(f), X)[1](T), 4 * X * T)
+    # A dual level is no transform: what is outside of it is out of what surrounds it too.
+    near(grad(lambda x: linearize(f, x)[1](T))(X), 2 * X * T)
+    forward = {"vectorize": True, "outer_jacobian_strategy": "forward-mode"}
+    near(torch.autograd.functional.hessian(f, X, **forward), torch.diag(2 * X))
 
 
 def made_inside_and_detached(y):
@@ -633,6 +638,60 @@ def half_hidden(x):
 def test_a_gradient_inside_linearize_does_not_see_what_no_grad_hides(gradient):
     near(torch.func.linearize(gradient, X)[1](T), 6 * X**2 * T)
     near(jvp(gradient, (X,), (T,))[1], 6 * X**2 * T)
+
+
+@pytest.mark.parametrize("chunk_size, calls", [(None, 1), (1, 6), (2, 3), (4, 2), (100, 1)])
+def test_chunks_of_a_jacobian_are_rows_at_once(chunk_size, calls):
+    seen = []
+
+    def f(x):
+        y = x * 2
+        y.register_hook(lambda g: seen.append(g.shape) or g * 3 + 1)
+        part = y.unbind(0)[1] * y
+        return torch.where(x > 1.5, part, part.detach()), {"b": (x.cumsum(0), y[:0])}
+
+    found, others = jacrev(f, chunk_size=chunk_size)(X)
+    assert seen == [(3,)] * calls  # a batch has an element's shape
+    one_by_one = [
+        torch.autograd.grad(f(leaf)[0][i], leaf)[0]
+        for i, leaf in enumerate(X.clone().requires_grad_() for _ in range(3))
+    ]
+    near(found, torch.stack(one_by_one))
+    near(others["b"][0], torch.ones(3, 3).tril() + 2)  # the hook sees the zeros of other rows
+    assert others["b"][1].shape == (0, 3)
+
+
+def test_rows_at_once_where_one_meets_an_infinite_slope():
+    def f(x):  # nothing flows through branches that were not taken
+        return torch.where(x > 1.0, (x - 1).sqrt(), x)
+
+    for jacobian in (jacrev(f), lambda x: torch.autograd.functional.jacobian(f, x, vectorize=True)):
+        near(jacobian(torch.tensor([1.0, 2.0, 5.0])), torch.diag(torch.tensor([1.0, 0.5, 0.25])))
+    with torch.autograd.set_detect_anomaly(True), pytest.raises(RuntimeError, match="nan"):
+        jacrev(lambda x: (x - 1).sqrt() * 0)(torch.ones(2))
+
+
+def test_a_backward_of_the_users_gets_batches_of_cotangents():
+    seen = []
+
+    class Tripled(torch.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x * 3
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
+
+        @staticmethod
+        def backward(ctx, g):
+            seen.append(g.shape)
+            return g * 3 if len(seen) % 2 else torch.ones(3)
+
+    for jacobian in (jacrev(Tripled.apply), jacrev(lambda x: Tripled.apply(x) * 1)):
+        near(jacobian(X), 3 * torch.eye(3))
+        near(jacobian(X), torch.ones(3, 3))
+    assert seen == [(3,)] * 4
 
 
 def test_a_jacobian_takes_little_more_than_its_own_memory():

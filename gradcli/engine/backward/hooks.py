@@ -12,6 +12,7 @@ from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import AccumulateGrad, Cotangents, Node, sharing
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.cotangents import fit
+from gradcli.engine.record.inplace import dense
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.engine.undo_log import note_write, undo
 from gradcli.ops.errors import RuntimeFault, TypeFault
@@ -220,16 +221,28 @@ def _step(leaf: Any, total: Any, arrived: Any = None, gone: Any = None) -> None:
         have = leaf.grad
         if have is None:
             if not isinstance(total, np.generic):
-                total = total.copy()
+                total = _copied(total, leaf.owner())
             leaf.grad = wrap(total, leaf.dtype or dtypes.dtype_of(total))
-        elif isinstance(have.array, np.ndarray):
+            return
+        if isinstance(have.array, np.ndarray):
             if undo.on:
                 note_write(have.array)
             have.array += total
-            if have.meta is not None:
-                have.meta.version.bump()
         else:
             have.array = have.array + total
+        version = have._meta().version  # for what saved the gradient, and for exchange_grad
+        version.number, version.place = version.number + 1, None  # of no line of the user's
+
+
+def _copied(total: np.ndarray, leaf: Any) -> np.ndarray:
+    """A copy that lies in memory as the leaf does, where that is dense."""
+    like: Any = None if leaf is None else leaf.own_array()
+    plain = like.__class__ is not np.ndarray or like.flags.c_contiguous
+    if plain or like.shape != total.shape or not dense(like):
+        return total.copy()
+    out = np.empty_like(like, total.dtype)
+    out[...] = total
+    return out
 
 
 AccumulateGrad.step = staticmethod(_step)

@@ -20,7 +20,15 @@ from gradcli.engine.record.composite import by_element
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
-from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault, ValueFault, bad_dtype
+from gradcli.ops.errors import (
+    RuntimeFault,
+    TypeFault,
+    UnwrittenFault,
+    ValueFault,
+    bad_dtype,
+    bad_shape,
+    bad_value,
+)
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS, refuse_derivative
 
@@ -52,20 +60,24 @@ def tensor(
         array, found = data, dtype_of(data)
     else:
         array, found = _from_lists(data)
+        if wanted is not None and wanted is not found:
+            _check_range(array, wanted)
     target = wanted or found
-    if target is not found and target.kind == found.kind == 1:
-        _check_range(array, target)
     array = np.array(array, dtype=target.numpy)
     return finish(array[()] if not array.ndim else array, target, requires_grad, device)
 
 
 def _check_range(array: Any, target: DType) -> None:
-    """Raise RuntimeFault (E0303) where a narrow whole number has no room; unsigned ones wrap."""
-    if not isinstance(array, Tensor) and np.size(array):
-        info = np.iinfo(target.numpy)
-        least = -int(info.max) if info.min == 0 else int(info.min)
-        if array.max() > info.max or array.min() < least:
-            raise words.does_not_hold(target.name)
+    """Raise RuntimeFault (E0303) where whole numbers have no room for an entry, and TypeFault where
+    real ones have none for an imaginary part."""
+    if array.dtype.kind == "c" and 0 < target.kind < 3:
+        raise TypeFault("E0309", f"complex numbers are no {target.name}", help="take their .real")
+    if target.kind == 1 and array.size:
+        try:
+            for extreme in (array.min(), array.max()):
+                target.entry(extreme.item())
+        except RuntimeFault:
+            raise words.does_not_hold(target.name) from None
 
 
 def _from_lists(data: Any) -> tuple[np.ndarray, DType]:
@@ -154,6 +166,8 @@ def sizes_of(sizes: tuple[Any, ...], name: str = "") -> tuple[int, ...]:
             shape.append(n.__index__())
         except (AttributeError, TypeError):
             raise words.no_size(name, given, n) from None
+    if len(shape) > 64:
+        raise bad_shape(f"a tensor has at most 64 dimensions, got {len(shape)}")
     if shape and (min(shape) < 1 or math.prod(shape) >> 59):
         if min(shape) < 0:
             raise words.negative(name, shape)
@@ -217,6 +231,7 @@ def full(
         fill_value = fill_value.item()
     target = dtypes.number_dtype(fill_value) if dtype is None else to_dtype(dtype)
     charge_shape(shape, target.itemsize)
+    fill_value = target.entry(fill_value)
     return finish(np.full(shape, fill_value, target.numpy)[()], target, requires_grad, device)
 
 
@@ -475,8 +490,13 @@ def _half_indices(places: Any, said: str) -> Any:
     def create(
         row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None
     ) -> Tensor:
+        for name, n in (("row", row), ("col", col)):
+            if n < 0:
+                raise bad_value(f"{name} must be non-negative, got {n}")
         charge_shape((3, row, col))
         target = dtypes.int64 if dtype is None else to_dtype(dtype)
+        if target not in (dtypes.int64, dtypes.int32):
+            refuse_kinds("bool int float complex", places.__name__, target)
         return finish(
             np.stack(places(row, offset, col)).astype(target.numpy), target, False, device
         )

@@ -31,7 +31,7 @@ from gradcli.engine.creation.factories import (
 from gradcli.engine.creation.generator import manual_seed as manual_seed
 from gradcli.engine.dtypes import DType, float32, float64, int64, to_dtype
 from gradcli.engine.grad_mode import no_grad
-from gradcli.engine.record.composite import called
+from gradcli.engine.record.composite import bottom, called
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, TypeFault, bad_dtype, bad_value
 from gradcli.ops.memory_budget import charge_shape
@@ -91,13 +91,6 @@ def _refuse_same(*parameters: Any) -> None:
             value = value.content
 
 
-def _numbers_of(value: Any) -> Any:
-    """The tensor with the numbers of every element, where a value is a batch."""
-    while not isinstance(value, Plain):
-        value = value.content
-    return value
-
-
 def _chosen(choose: Callable[[np.ndarray], np.ndarray], input: Tensor, dtype: DType) -> Tensor:
     """What ``choose`` draws by the numbers of ``input``, whose leading dimensions it keeps."""
 
@@ -146,31 +139,24 @@ def normal(
     has one.
     """
     _refuse_same(mean, std)
-    for given in (mean, std):
-        if isinstance(given, Tensor):
-            refuse_kinds("bool int", "normal_kernel_cpu", given.dtype)
-    if isinstance(std, Tensor) and (_numbers_of(std.detach()) < 0).any():
+    given = [v for v in (mean, std) if isinstance(v, Tensor)]
+    for value in given:
+        refuse_kinds("bool int", "normal_kernel_cpu", value.dtype)
+    if isinstance(std, Tensor) and (bottom(std.detach()) < 0).any():
         raise bad_value("normal expects all elements of std >= 0.0")
     if not isinstance(std, Tensor) and std < 0:
         raise bad_value(f"normal expects std >= 0.0, but found std {std}")
-    if isinstance(mean, Tensor) or isinstance(std, Tensor):
-        both = (mean + std).to((mean if isinstance(mean, Tensor) else std).dtype)
+    if given:
+        both = (mean + std).to(given[0].dtype)
         with no_grad():
             unit = randn(tuple(both.shape), dtype=both.dtype, device=device, generator=generator)
             out = (unit * std + mean).to(both.dtype)
-        form = 1 + isinstance(std, Tensor) + (isinstance(mean, Tensor) and isinstance(std, Tensor))
+        form = 1 + isinstance(std, Tensor) + (len(given) == 2)
         out = _from(both, out, f"NormalBackward{form}")
     else:
         target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
-        out = drawn(
-            "normal",
-            sizes_of(((),) if size is None else (size,)),
-            target,
-            generator,
-            mean,
-            std,
-            device=device,
-        )
+        shape = sizes_of(((),) if size is None else (size,))
+        out = drawn("normal", shape, target, generator, mean, std, device=device)
     return requiring(out, True) if requires_grad else out
 
 
@@ -203,7 +189,7 @@ def randint(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}",
             help="write randint(0, 10, (2, 3))",
         )
-    least, most = _limits(target)
+    least, most = dtypes.bounds(target)
     for bound, name in ((low, "from"), (high - 1, "to - 1")):
         if not least <= bound <= most:
             raise RuntimeFault("E0303", f"{name} is out of bounds for {target.c_name}")
@@ -217,14 +203,6 @@ def randint(
     return _made(make, sizes_of((tuple(size),)))
 
 
-def _limits(dtype: DType) -> tuple[float, float]:
-    """The least and the largest finite number of a dtype."""
-    if not dtype.kind:
-        return 0, 1
-    info = np.iinfo(dtype.numpy) if dtype.kind == 1 else np.finfo(dtype.numpy)
-    return info.min, info.max
-
-
 def randperm(
     n: int, *, dtype: Any = None, requires_grad: bool = False, device: Any = None,
     generator: Any = None,
@@ -232,7 +210,7 @@ def randperm(
     """The whole numbers below ``n`` in a random order."""
     target = dtypes.int64 if dtype is None else to_dtype(dtype)
     refuse_kinds("bool complex", "randperm", target)
-    if n > _limits(target)[1]:
+    if n > dtypes.bounds(target)[1]:
         raise RuntimeFault(
             "E0303", f"value cannot be converted to type {target.name}_t without overflow"
         )
@@ -288,7 +266,7 @@ def _bernoulli(input: Tensor, p: Any, generator: Any) -> Tensor:
     chance: Any = input.detach() if p is None else p
     one = not isinstance(chance, Tensor)
     low = high = chance if one else 0
-    if not one and (known := _numbers_of(chance)).numel():
+    if not one and (known := bottom(chance)).numel():
         low, high = known.min().item(), known.max().item()
     if not (low >= 0 and high <= 1):
         raise bad_value(
@@ -439,7 +417,7 @@ def uniform_(self: Tensor, low: float = 0.0, high: float = 1.0, *, generator: An
     """Write uniform numbers in [low, high)."""
     _numbers("uniform_", low, high)
     if self.dtype.kind > 1:
-        most = _limits(self.dtype)[1]
+        most = dtypes.bounds(self.dtype)[1]
         for bound, name in ((low, "from"), (high, "to")):
             if not abs(bound) <= most:
                 raise bad_value(f"{name} is out of bounds for {self.dtype.c_name}")

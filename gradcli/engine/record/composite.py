@@ -130,6 +130,13 @@ def dynamic_shape(what: str) -> RuntimeFault:
     )
 
 
+def bottom(value: Any) -> Any:
+    """The Tensor inside tangents and batches; ``value`` itself where it stands for none."""
+    while not isinstance(value, Plain) and hasattr(value, "content"):
+        value = value.content
+    return value
+
+
 def is_batch(value: Any) -> bool:
     """Whether whole numbers are a batch inside ``vmap``, which a function cannot look at at once.
 

@@ -14,10 +14,9 @@ import numpy as np
 from gradcli.engine.dtypes import complex64, complex128
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.ops.errors import Fault, RuntimeFault, UnwrittenFault, bad_dtype
-from gradcli.ops.operator import Operator, is_number, refuse_derivative
+from gradcli.ops.operator import Operator
 
 _KINDS = ("bool", "int", "float", "complex")
-_NUMBERS = (bool, int, float, complex)
 
 
 def refused(op: Operator, inputs: Sequence[Any]) -> Fault | None:
@@ -82,45 +81,3 @@ def one_type(input: Any, values: Any) -> None:
         input, values, "Index put requires the source and destination dtypes match, got {} for the "
         "destination and {} for the source.",
     )  # fmt: skip
-
-
-def _kind(value: Any) -> int:
-    return _NUMBERS.index(value.__class__) if is_number(value) else value.dtype.kind
-
-
-def alpha_for(name: str, alpha: Any, input: Any, other: Any) -> Any:
-    """The factor of ``other`` in a sum or difference, True for any but 0 among Booleans.
-
-    Raises RuntimeFault (E0309) for a factor of a kind above that of both, TypeFault (E0303) for one
-    that a derivative is asked of.
-    """
-    refuse_derivative(name, alpha=alpha)
-    kind, found = max(_kind(input), _kind(other)), _kind(alpha)
-    if not kind and found < 2:  # a difference of Booleans is refused by ``sub``
-        return True if name == "sub" else bool(alpha)
-    if not found:
-        raise RuntimeFault("E0309", "Boolean alpha only supported for Boolean results.")
-    if kind < 2 <= found:
-        raise RuntimeFault(
-            "E0309",
-            "For integral input tensors, argument alpha must not be a floating point number.",
-        )
-    if kind < found == 3:
-        raise RuntimeFault(
-            "E0309", "For non-complex input tensors, argument alpha must not be a complex number."
-        )
-    return alpha
-
-
-def factor_for(alpha: Any, value: Any) -> Any:
-    """``alpha`` as a product with ``value`` takes it: in its kind, whole numbers cut off.
-
-    Raises RuntimeFault (E0309) for a complex factor of a real value.
-    """
-    if not is_number(alpha) or (kind := _kind(value)) >= _kind(alpha):
-        return alpha
-    if alpha.__class__ is complex:
-        raise RuntimeFault(
-            "E0309", f"value cannot be converted to type {value.dtype.scalar_name} without overflow"
-        )
-    return _NUMBERS[kind](alpha)

@@ -252,7 +252,7 @@ class Numbers:
             self.dtype.name,
             default_dtype=dtypes.get_default_dtype().name,
             requires_grad=self.edge is not None,
-            grad_fn=node.name() if node is not None else None,
+            grad_fn=node.name().rpartition("::")[2] if node is not None else None,
         )
 
     __str__ = __repr__

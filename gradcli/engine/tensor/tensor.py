@@ -303,8 +303,19 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
             self.__class__ = turned
         self.array = value.own_array()
         self.dtype = value.dtype
+        if self.meta is not None and (self.meta.base is not None or self.meta.views):
+            self._part()
         if self.edge.__class__ is AccumulateGrad:
             self.edge.shape, self.edge.dtype = self.array.shape, self.grad_dtype
+
+    def _part(self) -> None:
+        """With other memory: no view of its base any more, nor the base of its views."""
+        base = self._base
+        for view in [self] if base is not None else [v() for v in self.meta.views]:
+            root = None if view is None else view.meta.base
+            if root is not None and not np.may_share_memory(view.own_array(), root.own_array()):
+                root.meta.views = [v for v in root.meta.views if v() is not view]
+                view.meta.base = None
 
     @property
     def mH(self) -> Tensor:
@@ -523,7 +534,10 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
             extra = more(edge)
             if extra.kept is None:
                 extra.kept = Kept()
-            self._meta().kept = extra.kept
+            meta = self._meta()
+            if meta.kept is not extra.kept:
+                extra.kept.grad, meta.grad = meta.grad, None
+            meta.kept = extra.kept
 
     @property
     def retains_grad(self) -> bool:

@@ -115,10 +115,6 @@ def _whole_bounds(input: Any, *bounds: float) -> tuple[int, ...]:
     return tuple(map(int, bounds))
 
 
-def _like(value: Any, input: Any) -> Any:
-    return value.to(input.dtype) if value.dtype is not input.dtype else value
-
-
 def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
     """log(1 + exp(beta*x)) / beta, and x itself where beta*x is above the threshold."""
     refuse_derivative("softplus", beta=beta, threshold=threshold)
@@ -345,9 +341,7 @@ def feature_alpha_dropout(
 
 def _alpha_dropped(input: Any, p: float, training: bool, inplace: bool, shape: tuple) -> Any:
     refuse_derivative("alpha_dropout", p=p)
-    if not 0 <= p <= 1:
-        raise ValueFault("E0304", f"dropout probability has to be between 0 and 1, but got {p}")
-    if not training or p == 0:
+    if not _drops(p, training):
         return input
     alpha = 1.7580993408473766  # of selu: what its negative side tends to
     kept = _kept(input, p, shape)
@@ -355,6 +349,12 @@ def _alpha_dropped(input: Any, p: float, training: bool, inplace: bool, shape: t
     shift = (kept - 1.0) * (alpha * scale) + alpha * scale * p
     out = called(input * (kept * scale) + shift, "AddBackward0", input, None)
     return input.copy_(out) if inplace else out
+
+
+def _drops(p: float, training: bool) -> bool:
+    if not 0 <= p <= 1:
+        raise ValueFault("E0304", f"dropout probability has to be between 0 and 1, but got {p}")
+    return training and p > 0
 
 
 def _kept(input: Any, p: float, shape: tuple) -> Any:
@@ -365,15 +365,13 @@ def _kept(input: Any, p: float, shape: tuple) -> Any:
         )
 
     def draw(shape: tuple) -> Any:
-        return _like(bernoulli(empty(shape, dtype=input.dtype), 1.0 - p), input)
+        return bernoulli(empty(shape, dtype=input.dtype), 1.0 - p)
 
     return laid(draw, input) if shape == tuple(input.shape) else draw(shape)
 
 
 def _dropped(input: Any, p: float, training: bool, inplace: bool, shape: tuple) -> Any:
-    if not 0 <= p <= 1:
-        raise ValueFault("E0304", f"dropout probability has to be between 0 and 1, but got {p}")
-    if not training or p == 0:
+    if not _drops(p, training):
         return input
     kept = _kept(input, p, shape)
     out = called(input * (kept / (1.0 - p) if p < 1 else kept * 0.0), "MulBackward0", input, None)

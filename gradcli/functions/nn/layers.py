@@ -91,12 +91,15 @@ def _last(input: Any, normalized_shape: Sequence[int]) -> tuple[int, ...]:
 def _standard(input: Any, dims: int | tuple, eps: float) -> Any:
     if input.dtype is float16:  # computed in single, as in PyTorch: 1/eps**1.5 is no half
         return _standard(input.to(float32), dims, eps).to(float16)
-    centred = input - _O["mean"](input, dims, True)
+    centred = _O["centred"](input, dims)
     variance = _O["mean"](_O["square"](centred), dims, True)
     return centred * _O["rsqrt"](variance + eps)
 
 
-def _scaled(out: Any, weight: Any, bias: Any) -> Any:
+def _scaled(out: Any, weight: Any, bias: Any, shape: tuple[int, ...] | None = None) -> Any:
+    """``out * weight + bias``, of which each may be None, first in a ``shape`` that broadcasts."""
+    if shape is not None:
+        weight, bias = (None if v is None else _O["reshape"](v, shape) for v in (weight, bias))
     out = out if weight is None else out * weight
     return out if bias is None else out + bias
 
@@ -108,12 +111,15 @@ def rms_norm(
     refuse_kinds("bool int", "rms_norm", input.dtype)
     dims = tuple(range(-len(_last(input, normalized_shape)), 0))
     eps = float(np.finfo(input.dtype.numpy).eps) if eps is None else eps
-    if input.dtype is float16:  # the squares are no halves
-        own = input.to(float32)
-        out = (own * _O["rsqrt"](_O["mean"](own * own, dims, True) + eps)).to(float16)
-        return out if weight is None else out * weight
-    out = input * _O["rsqrt"](_O["mean"](input * input, dims, True) + eps)
-    return out if weight is None else out * weight
+    own = input.to(float32) if input.dtype is float16 else input  # the squares are no halves
+    out = own * _O["rsqrt"](_O["mean"](own * own, dims, True) + eps)
+    return _scaled(out.to(float16) if own is not input else out, weight, None)
+
+
+def _channel(input: Any) -> tuple[int, tuple[int, ...]]:
+    """The dimension of channels, and all others; a vector is one channel's for each entry."""
+    axis = min(1, len(input.shape) - 1)
+    return axis, tuple(d for d in range(len(input.shape)) if d != axis)
 
 
 def batch_norm(
@@ -121,8 +127,7 @@ def batch_norm(
     training: bool = False, momentum: Any = 0.1, eps: float = 1e-5,
 ) -> Any:  # fmt: skip
     """Mean 0 and variance 1 for each channel: of the batch while training, else as they run."""
-    axis = min(1, len(input.shape) - 1)  # a vector is one channel's for each entry
-    dims = tuple(d for d in range(len(input.shape)) if d != axis)
+    axis, dims = _channel(input)
     shape = (1,) * axis + (input.shape[axis],) + (1,) * (len(input.shape) - 2)
     if training:
         if eps <= 0:
@@ -135,17 +140,20 @@ def batch_norm(
                 "E0301", "Expected more than 1 value per channel when training, got input size "
                 f"{input.shape}",
             )  # fmt: skip
-        mean, variance = _O["mean"](input, dims, True), _O["var"](input, dims, 0, True)
+        variance, centred = _O["var"](input, dims, 0, True), _O["centred"](input, dims)
         if running_mean is not None and count:
             with no_grad():
+                mean = _O["mean"](input, dims)
                 spread = _O["reshape"](variance, (-1,)) * (count / max(1, count - 1))
-                running_mean.mul_(1 - momentum).add_(momentum * _O["reshape"](mean, (-1,)))
+                running_mean.mul_(1 - momentum).add_(momentum * mean)
                 running_var.mul_(1 - momentum).add_(momentum * spread)
     else:
         mean, variance = (_O["reshape"](v, shape) for v in (running_mean, running_var))
-    out = (input - mean) * _O["rsqrt"](variance + eps)
-    scale, shift = (None if v is None else _O["reshape"](v, shape) for v in (weight, bias))
-    return called(_scaled(out, scale, shift), "NativeBatchNormBackward0", input, weight, bias)
+        centred = input - mean
+    out = centred * _O["rsqrt"](variance + eps)
+    return called(
+        _scaled(out, weight, bias, shape), "NativeBatchNormBackward0", input, weight, bias
+    )
 
 
 def instance_norm(
@@ -168,8 +176,7 @@ def instance_norm(
             running_mean.mul_(1 - momentum).add_(momentum * _O["mean"](mean, 0))
             running_var.mul_(1 - momentum).add_(momentum * _O["mean"](spread, 0))
     out = _standard(input, dims, eps)
-    scale, shift = (None if v is None else _O["reshape"](v, shape) for v in (weight, bias))
-    return _scaled(out, scale, shift)
+    return _scaled(out, weight, bias, shape)
 
 
 def group_norm(
@@ -194,8 +201,9 @@ def group_norm(
     groups = _O["reshape"](input, (input.shape[0], num_groups, each))
     out = _O["reshape"](_standard(groups, (2,), eps), tuple(input.shape))
     shape = (1, -1) + (1,) * (len(input.shape) - 2)
-    scale, shift = (None if v is None else _O["reshape"](v, shape) for v in (weight, bias))
-    return called(_scaled(out, scale, shift), "NativeGroupNormBackward0", input, weight, bias)
+    return called(
+        _scaled(out, weight, bias, shape), "NativeGroupNormBackward0", input, weight, bias
+    )
 
 
 def native_layer_norm(
@@ -230,12 +238,8 @@ def native_batch_norm(
     if not training:
         empty = input.detach().new_zeros((0,))
         return out, empty, empty
-    axis = min(1, len(input.shape) - 1)
-    dims = tuple(d for d in range(len(input.shape)) if d != axis)
-    mean, spread = (
-        _O["reshape"](v, (input.shape[axis],)) for v in _statistics(input.detach(), dims, eps)
-    )
-    return out, mean, spread
+    _, dims = _channel(input)
+    return out, *(_O["reshape"](v, (-1,)) for v in _statistics(input.detach(), dims, eps))
 
 
 def local_response_norm(

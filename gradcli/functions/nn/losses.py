@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from gradcli.engine.dtypes import bool_
-from gradcli.engine.record.composite import called
+from gradcli.engine.record.composite import bottom, called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions import arithmetic
@@ -124,7 +124,8 @@ def binary_cross_entropy(
     """
     reduction = chosen(size_average, reduce, reduction)
     check_probabilities(input, target)
-    if input.__class__ is Tensor and not ((input.array >= 0) & (input.array <= 1)).all():
+    known = getattr(bottom(input), "array", None)  # a symbol has no numbers
+    if known is not None and not ((known >= 0) & (known <= 1)).all():
         raise bad_value(
             "all elements of input should be between 0 and 1",
             help="binary_cross_entropy_with_logits takes any numbers",
@@ -230,7 +231,8 @@ def gaussian_nll_loss(
     """The negative log-likelihood of normal numbers of mean ``input`` and variance ``var``."""
     if isinstance(var, float):
         var = input.new_full(tuple(input.shape), var)
-    if not getattr(var, "batch", False) and (var.detach() < 0).any():
+    known = getattr(bottom(var), "array", None)
+    if known is not None and (known < 0).any():
         raise ValueFault("E0304", "var has negative entry/entries")
     if len(input.shape) and tuple(var.shape) == tuple(input.shape[:-1]):
         var = _O["unsqueeze"](var, -1)  # a variance for each row

@@ -140,10 +140,10 @@ def cosine_embedding_loss(
     reduction = chosen(size_average, reduce, reduction)
     if target.ndim > 1:
         raise bad_shape("0D or 1D target tensor expected, multi-target not supported")
-    if target.ndim and not input1.ndim == input2.ndim == 2:
+    if not input1.ndim == input2.ndim == target.ndim + 1:
         raise bad_shape(
-            "1D target tensor expects 2D input tensors, but found inputs with sizes "
-            f"{list(input1.shape)} and {list(input2.shape)}."
+            f"{target.ndim}D target tensor expects {target.ndim + 1}D input tensors, but found "
+            f"inputs with sizes {list(input1.shape)} and {list(input2.shape)}."
         )
     # PyTorch adds a small number to the squares here.
     squares = [_O["sum"](_O["square"](x), -1) + 1e-12 for x in (input1, input2)]

@@ -217,10 +217,16 @@ def _lp_pool(
     *, rank: int,
 ) -> Any:  # fmt: skip
     """The ``norm_type``-norm of each window of ``(N, C, SIZES)``."""
+    if abs(norm_type) == math.inf:
+        size = _O["abs"](input) if norm_type > 0 else -_O["abs"](input)
+        most = _max_pool(size, kernel_size, stride, ceil_mode=ceil_mode, rank=rank)
+        return most if norm_type > 0 else -most
     count = math.prod(each(kernel_size, rank, "kernel_size"))
-    means = _avg_pool(input**norm_type, kernel_size, stride, 0, ceil_mode, rank=rank)
-    # PyTorch's formula: a negative sum, of an odd norm_type, counts as 0.
-    return (_O["sign"](means) * _O["relu"](_O["abs"](means)) * count) ** (1.0 / norm_type)
+    sums = _avg_pool(input**norm_type, kernel_size, stride, 0, ceil_mode, rank=rank) * count
+    # A sum of 0 has slope 0. By products, not by a choice: the slope at infinity has to stay NaN.
+    none = (sums.detach() == 0).to(sums.dtype)
+    out = (sums * (1 - none) + none) ** (1.0 / norm_type)
+    return out - none if norm_type > 0 else out + none / (1 - none)
 
 
 lp_pool1d, lp_pool2d, lp_pool3d = in_ranks(_lp_pool, 1, 2, 3)

@@ -134,25 +134,6 @@ def line_end(p: Place) -> int:
     return first + len(p.source.text[first:last].rstrip())
 
 
-def statement_before(p: Place) -> str:
-    """The first word of the statement before this one, in the same block."""
-    depth, token = 0, p.at - 1
-    while token >= 0:
-        kind = p.kind_of(token)
-        if kind == "_DEDENT":
-            depth += 1
-        elif kind == "_INDENT":
-            depth -= 1
-            if depth < 0:
-                return ""
-        elif not depth and p.text_of(token) in BLOCK_WORDS:
-            before = p.kind_of(token - 1) if token else "_NEWLINE"
-            if before in ("_NEWLINE", "_INDENT", "_DEDENT"):
-                return p.text_of(token)
-        token -= 1
-    return ""
-
-
 def is_function(word: str) -> bool:
     """Whether the language has a function of this name."""
     return word in NAMES and word not in CONSTANTS

@@ -153,6 +153,12 @@ def _count(x: Symbol, dim: Any) -> Symbol:
     return total
 
 
+@operation("centred")
+def centred(x: Symbol, dim: Any = None) -> Symbol:
+    """x less its mean."""
+    return sub(x, mean(x, dim, True))
+
+
 @operation("var")
 def var(x: Symbol, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Symbol:
     """The mean square distance from the mean, over n - correction."""
