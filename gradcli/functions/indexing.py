@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
+from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.record.composite import (
     by_element,
     called,
@@ -188,16 +189,16 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     """``input`` with a value where ``mask`` holds."""
     of_truths("masked_fill_", mask, mask.dtype.c_name)
     _meet(mask, input)
-    value = _filling(input, value)
+    value = _filling(input, value, "masked_fill_")
     return called(O["where"](mask, value, input), "MaskedFillBackward0")
 
 
-def _filling(input: Any, value: Any) -> Any:
+def _filling(input: Any, value: Any, name: str) -> Any:
     """``value``, a number or a 0-d tensor, in the dtype of ``input``.
 
     Raises RuntimeFault: E0301 for several values, E0309 for a complex one among real numbers.
     """
-    one_filling(value)
+    one_filling(value, name)
     if is_number(value):
         return input.dtype.entry(value)
     if is_complex(value) and not input.dtype.is_complex:
@@ -441,8 +442,7 @@ def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
             "E0307", f"index {wrong} is out of bounds for dimension {dim} with size {size}"
         )
     index = np.unique(np.where(index < 0, index + size, index))
-    if is_number(value):
-        value = input.dtype.entry(value)
+    value = _filling(input, value, "index_fill_")
     return called(O["put"](input, value, (*before, index)), "IndexFillBackward0")
 
 
@@ -485,6 +485,8 @@ def _reduced(
     input: Any, places: tuple, src: Any, reduce: str, include_self: bool, name: str
 ) -> Any:
     """``input`` with the entries of ``src`` joined to it at ``places``."""
+    if reduce[:2] == "am":
+        refuse_kinds("complex", f"scatter_gather_tensor_cpu_reduce_{reduce}", input.dtype)
     shape = tuple(input.shape)
     flat, src = O["reshape"](input, (-1,)), O["reshape"](src, (-1,))
     at = np.ravel_multi_index(np.broadcast_arrays(*places), shape).ravel()

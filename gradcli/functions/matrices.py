@@ -10,7 +10,7 @@ import numpy as np
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
-from gradcli.engine.tensor.tensor import wrap
+from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions.arithmetic import conj
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import bad_dim, bad_dtype, bad_shape, bad_value
@@ -104,10 +104,31 @@ def adjoint(input: Any) -> Any:
     return conj(turned)
 
 
+def one_triangle(A: Any, UPLO: str) -> Any:
+    """``A`` with the numbers of one triangle in both; derivatives are by the whole matrix.
+
+    What the other one holds, infinities and NaN too, leaves no trace in the value.
+    """
+    if UPLO.upper() not in ("L", "U"):
+        raise bad_value(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}", help="UPLO='L'")
+    if A.__class__ is Tensor:
+        held = A.array
+        if held.ndim > 1 and held.shape[-1] == held.shape[-2]:
+            turned = held.swapaxes(-1, -2)
+            if (held == (turned.conj() if held.dtype.kind == "c" else turned)).all():
+                return A
+    if not isinstance(A, Tensor) or A.ndim < 2 or A.shape[-1] != A.shape[-2] or A.dtype.kind < 2:
+        return A
+    raw = A.detach()
+    part, beyond = ("tril", -1) if UPLO.upper() == "L" else ("triu", 1)
+    both = O[part](raw, 0) + adjoint(O[part](raw, beyond))
+    return both + O["where"](O["lt"](O["abs"](raw), math.inf), A - raw, 0.0)
+
+
 def cholesky(input: Any, upper: bool = False) -> Any:
     """The lower triangular L with A = L L' of a positive definite matrix, or (``upper``) L'."""
-    low = O["cholesky"](input)
-    return called(adjoint(low), "CholeskyBackward0") if upper else low
+    low = O["cholesky"](one_triangle(input, "U" if upper else "L"))
+    return called(adjoint(low) if upper else low, "CholeskyBackward0", input)
 
 
 may_be("wider", cholesky)

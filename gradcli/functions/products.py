@@ -13,6 +13,7 @@ import numpy as np
 
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.record.composite import called, of_its_own
+from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_shape, bad_size, bad_value
 from gradcli.ops.operator import OPERATORS as O
@@ -232,6 +233,7 @@ def cross(input: Any, other: Any, dim: int | None = None) -> Any:
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and "
             f"{other.shape[dim]}"
         )
+    same_dtype(input, other, "expected scalar type {} but found {}")
     turn = O["roll"]
     x, y = input, other
     first = turn(x, -1, dim) * turn(y, -2, dim) - turn(x, -2, dim) * turn(y, -1, dim)

@@ -26,6 +26,7 @@ from gradcli.engine.custom_function.function import Function
 from gradcli.engine.grad_mode import enable_grad, mode, no_grad, transformed
 from gradcli.engine.record.saved_tensor_hooks import saved_tensors_hooks
 from gradcli.engine.source_location import warn
+from gradcli.engine.tensor.tensor import Plain
 from gradcli.ops.errors import RuntimeFault, ValueFault, bad_argument, bad_type
 
 __all__ = ["CheckpointError", "GraphExecGroup", "checkpoint", "checkpoint_sequential",
@@ -144,7 +145,7 @@ class _Run:
         early_stop: bool, compares: bool, debug: bool,
     ) -> None:  # fmt: skip
         self.call, self.args, self.context = call, args, context
-        tensors = () if transformed.by else [a for a in args if isinstance(a, Tensor)]
+        tensors = () if transformed.by else [a for a in args if isinstance(a, Plain)]
         self.inputs = _Inputs.apply(_START, *tensors).grad_fn
         self.facts: list[Any] = []  # shape, element type and place of each that was saved
         self.early_stop, self.compares, self.debug = early_stop, compares, debug
@@ -182,7 +183,7 @@ class _Run:
     def _given(self) -> tuple[Any, ...]:
         """The arguments of the call. Raises RuntimeFault (E0402) where one was written to since."""
         saved = iter(self.inputs.saved_tensors)
-        return tuple(next(saved, a) if isinstance(a, Tensor) else a for a in self.args)
+        return tuple(next(saved, a) if isinstance(a, Plain) else a for a in self.args)
 
     def _again(self) -> None:
         args, found = self._given(), list[Tensor]()

@@ -23,7 +23,8 @@ def refused(op: Operator, inputs: Sequence[Any]) -> Fault | None:
     """The error of an operator given an element type that it is not for; None where it takes it."""
     dtypes = [v.dtype for v in inputs if isinstance(v, Plain)]
     if callable(op.refuses):
-        said = op.refuses(dtypes, len(inputs))
+        given = [*dtypes, *(bool_ for v in inputs if v.__class__ is bool)]
+        said = op.refuses(given, len(inputs))
         return None if said is None else _fault(RuntimeFault, op, dtypes, said)
     highest = max(dtypes, key=lambda d: d.kind, default=None)
     if highest is not None and any(v.__class__ is complex for v in inputs):
@@ -74,12 +75,12 @@ def of_truths(function: str, mask: Any, shown: str) -> None:
         )
 
 
-def one_filling(value: Any) -> None:
-    """Raise RuntimeFault (E0301) for several values where ``masked_fill`` takes one."""
+def one_filling(value: Any, name: str) -> None:
+    """Raise RuntimeFault (E0301) for several values where the function takes one."""
     rank = len(getattr(value, "shape", ()))
     if rank:
         raise bad_shape(
-            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+            f"{name} only supports a 0-dimensional value tensor, but got tensor with "
             f"{rank} dimension(s).",
             help="masked_scatter writes several values",
         )

@@ -184,7 +184,7 @@ def hardswish(input: Any, inplace: bool = False) -> Any:
     if inplace:
         return _written(hardswish, input)
     middle = input * (input + 3.0) / 6.0
-    out = _O["where"](input <= -3, 0.0, _O["where"](input < 3, middle, input))
+    out = _O["where"](input <= -3, -0.0, _O["where"](input < 3, middle, input))
     return called(out, "HardswishBackward0", input)
 
 

@@ -140,12 +140,19 @@ def embedding_bag(
                 f"{tuple(per_sample_weights.shape)}"
             )
         per_sample_weights = _O["reshape"](per_sample_weights, (-1,))
-    starts, count = _bags(input, offsets, include_last_offset)
+    starts = _bags(input, offsets, include_last_offset)
     flat = np.asarray(input.array).reshape(-1)
-    bag = np.searchsorted(starts[:count], np.arange(flat.size), side="right") - 1
-    kept = np.arange(flat.size) < starts[count]
+    count = starts.size
+    bag = np.searchsorted(starts, np.arange(flat.size), side="right") - 1
+    kept = bag >= 0
     if padding_idx is not None:
-        kept &= flat != padding_row(padding_idx, weight.shape[0])
+        rows = weight.shape[0]
+        if not -rows <= padding_idx < rows:
+            raise bad_value(
+                f"padding_idx must be within the number of embeddings, {-rows} through {rows - 1}, "
+                f"but got {padding_idx}"
+            )
+        kept &= flat != padding_idx % rows
     charge_shape((int(kept.sum()), weight.shape[1]), weight.dtype.itemsize)
     chosen = wrap(flat[kept], input.dtype)
     rows = embedding(chosen, weight, None, max_norm, norm_type, scale_grad_by_freq)
@@ -162,15 +169,15 @@ def embedding_bag(
     return called(out, "EmbeddingBagBackward0", weight)
 
 
-def _bags(input: Any, offsets: Any, include_last: bool) -> tuple[np.ndarray, int]:
-    """Where each bag begins and the last one ends, and how many there are."""
+def _bags(input: Any, offsets: Any, include_last: bool) -> np.ndarray:
+    """Where each bag begins; it ends where the next one begins, the last with the input."""
     if input.ndim == 2:
         if offsets is not None:
             raise bad_argument(
                 "if input is 2D, then offsets has to be None, as input is treated is a mini-batch "
                 f"of fixed length sequences. However, found offsets of type {type(offsets)}"
             )
-        return np.arange(input.shape[0] + 1) * input.shape[1], input.shape[0]
+        return np.arange(input.shape[0]) * input.shape[1]
     if input.ndim != 1:
         raise ValueFault("E0304", f"input has to be 1D or 2D Tensor, but got Tensor of dimension "
                          f"{input.ndim}")  # fmt: skip
@@ -182,11 +189,17 @@ def _bags(input: Any, offsets: Any, include_last: bool) -> tuple[np.ndarray, int
             "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
             f"position 0. However, got {starts[0]}"
         )
-    if (np.diff(starts) < 0).any() or (starts > input.shape[0]).any():
-        raise bad_value(f"offsets have to rise up to the input's length {input.shape[0]}")
-    if include_last:
-        return starts, starts.size - 1
-    return np.append(starts, input.shape[0]), starts.size
+    if starts.size and starts[-1] > input.shape[0]:
+        raise bad_value(
+            f"offsets[-1] can not be greater than input's length {input.shape[0]} but got "
+            f"offsets[-1] of {starts[-1]}"
+        )
+    if (np.diff(starts) < 0).any():
+        raise bad_value("offsets have to be in ascending order")
+    if include_last and not starts.size:
+        raise bad_value("include_last_offset: number of offset should be at least 1")
+    # As in PyTorch the last bag ends with the input, whatever the last offset is.
+    return starts[:-1] if include_last else starts
 
 
 def _greatest(rows: Any, bag: np.ndarray, sizes: np.ndarray) -> Any:
