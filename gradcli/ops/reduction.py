@@ -418,13 +418,11 @@ amin = reduction(
 def _logsumexp(x: Any, dim: Dims, keepdim: bool) -> Any:
     axes = normal_dims(dim, np.ndim(x))
     top = (x.max if x.size else x.sum)(axis=axes, keepdims=True)
+    top = top.real if is_complex(x) else top  # its largest is by real parts; the phases stay
     e = np.exp(
         x - (top if all_finite(top) else np.where(np.isfinite(top), top, 0.0).astype(x.dtype))
     )
     out = np.log(e.sum(axis=axes, keepdims=True)) + top
-    if is_complex(x):  # the principal value, as that of a logarithm
-        out = np.asarray(out)
-        out.imag = np.remainder(out.imag + np.pi, 2 * np.pi) - np.pi
     return out if keepdim else out.squeeze(axes)[()]
 
 
