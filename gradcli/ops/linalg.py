@@ -82,13 +82,15 @@ def _not_lost(x: Any, of_none: Any, *found: Any) -> tuple[Any, ...]:
 
 def _det(x: Any) -> Any:
     _square("det", x)
-    found = _solved("det", np.linalg.det, x)
+    with np.errstate(invalid="ignore"):
+        found = _solved("det", np.linalg.det, x)
     return _not_lost(x, found == 0, found)[0]
 
 
 def _slogdet(x: Any) -> tuple[Any, Any]:
     wide = x.astype(np.float32) if x.dtype == np.float16 else x
-    sign, size = np.linalg.slogdet(wide)
+    with np.errstate(invalid="ignore"):
+        sign, size = np.linalg.slogdet(wide)
     return _not_lost(wide, sign == 0, sign, size)
 
 
@@ -146,8 +148,8 @@ def _adjugate(x: Any) -> Any:
         return found
     # Far from singular the entries of an inverse are exact each, not beside the largest alone.
     far = s[..., -1:, None] > 1e-4 * s[..., :1, None]
-    inverse = np.linalg.inv(np.where(far, x, np.eye(x.shape[-1], dtype=x.dtype)))
-    return np.where(far, inverse * np.linalg.det(x)[..., None, None], found)
+    safe = np.where(far, x, np.eye(x.shape[-1], dtype=x.dtype))
+    return np.where(far, np.linalg.inv(safe) * np.linalg.det(safe)[..., None, None], found)
 
 
 def _adjugate_along(x: Any, y: Any) -> Any:
