@@ -215,10 +215,7 @@ def is_inference(input: Tensor) -> _builtins.bool:
 
 def result_type(tensor1: object, tensor2: object) -> dtype:
     """The dtype that an operation on two values gives."""
-    return _dtypes.result_type(
-        (v.dtype, 2 if v.ndim else 1) if isinstance(v, Tensor) else (_dtypes.number_dtype(v), 0)
-        for v in (tensor1, tensor2)
-    )
+    return _dtypes.meeting(tensor1, tensor2)
 
 
 LATER_IN_PROGRAMS = {

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from gradcli.engine import Tensor
 from gradcli.engine.grad_mode import current
 from gradcli.engine.tensor.tensor import Plain
-from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault, bad_shape
+from gradcli.ops.errors import RuntimeFault, ValueFault, bad_shape, bad_type
 from gradcli.transforms.dual import Dual, is_dual
-from gradcli.transforms.levels import next_level, running
+from gradcli.transforms.levels import running
 from gradcli.transforms.memory import demote
 from gradcli.transforms.reverse import lifted
 
@@ -44,7 +44,7 @@ def enter_dual_level() -> int:
             "E0414", "Nested forward mode AD is not supported at the moment",
             help="func.jvp nests: jvp(lambda x: jvp(f, (x,), (v,))[1], ...)",
         )  # fmt: skip
-    running.dual.append(next_level())
+    running.begin_dual()
     return len(running.dual) - 1
 
 
@@ -54,13 +54,13 @@ def exit_dual_level(*, level: int | None = None) -> None:
         raise RuntimeFault(
             "E0414", "Trying to exit a forward AD level but no level was entered or an inner one is"
         )
-    demote(running.dual.pop())
+    demote(running.dual.popitem()[0])
 
 
 def leave() -> None:
     """End forward mode if it is on."""
     while running.dual:
-        demote(running.dual.pop())
+        demote(running.dual.popitem()[0])
 
 
 class dual_level:
@@ -103,7 +103,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     _check_level(level)
     for value in (tensor, tangent):
         if not isinstance(value, Tensor):
-            raise TypeFault("E0303", f"make_dual takes tensors, got {type(value).__name__}")
+            raise bad_type(f"make_dual takes tensors, got {type(value).__name__}")
     for name, value in (("primal", tensor), ("tangent", tangent)):
         if not value.dtype.differentiable:
             raise ValueFault(
@@ -111,9 +111,9 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
                 f"Expected {name} to be floating point or complex, but got: {value.dtype}",
                 help="write x.double(), or give the numbers a decimal point",
             )
-    if is_dual(tensor, running.dual[-1]):
+    if is_dual(tensor, max(running.dual)):
         raise RuntimeFault("E0414", "the tensor has a tangent at this level already")
-    if is_dual(tangent, running.dual[-1]):
+    if is_dual(tangent, max(running.dual)):
         raise RuntimeFault(
             "E0414",
             "Trying to set a forward gradient that has a forward gradient at the same level. This "
@@ -127,7 +127,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             f"given forward gradient is of size {list(tangent.shape)}."
         )
     primal = tensor.view(tensor.shape) if isinstance(tensor, Plain) else tensor
-    made = Dual(primal, lifted(tangent, running.vmaps), running.dual[-1])
+    made = Dual(primal, lifted(tangent, running.vmaps), max(running.dual))
     made.take_tangent()
     return made
 
@@ -139,8 +139,8 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     """
     _check_level(level)
     if running.dual and not isinstance(tensor, Tensor):
-        raise TypeFault("E0303", f"unpack_dual takes a tensor, got {type(tensor).__name__}")
-    if running.dual and is_dual(tensor, running.dual[-1]):
+        raise bad_type(f"unpack_dual takes a tensor, got {type(tensor).__name__}")
+    if running.dual and is_dual(tensor, max(running.dual)):
         primal = tensor.primal
         primal = primal.view(primal.shape) if isinstance(primal, Plain) else primal
         return UnpackedDualTensor(primal, None if current().inference else tensor.tangent)

@@ -400,7 +400,7 @@ def _compared(worker: JobWorker, job: Job, program: Program, used: dict) -> dict
         text = form.text
         other = worker.program(text, False)
     free = sorted({*program.free, *other.free} - values.keys())
-    given, count = _points(free, values)
+    given, count = _points(free)
     columns = {n: np.broadcast_to(v, (count, *np.shape(v))) for n, v in values.items()}
     columns.update(given)
     mine = _series(worker, job.text, job.whole, program, columns, count)
@@ -434,7 +434,7 @@ def _compared(worker: JobWorker, job: Job, program: Program, used: dict) -> dict
     return found
 
 
-def _points(names: Sequence[str], values: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], int]:
+def _points(names: Sequence[str]) -> tuple[dict[str, np.ndarray], int]:
     """Values for variables without one: the same points for every job."""
     if not names:
         return {}, 1

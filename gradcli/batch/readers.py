@@ -176,7 +176,7 @@ def _parsed(decode: Callable[[str], Any], line: str) -> Any:
             "E0924", f"the field {shown(str(twice))} stands twice", help="keep one of them"
         ) from None
     except (ValueError, RecursionError, MemoryError) as fault:
-        raise _not_json(fault, line) from None
+        raise _not_json(fault) from None
 
 
 def _fill_from_json(row: Row, found: Any, values: Fields, id: str) -> None:
@@ -196,7 +196,7 @@ def _checked_id(value: Any) -> Any:
     return value
 
 
-def _not_json(fault: Exception, line: str) -> Fault:
+def _not_json(fault: Exception) -> Fault:
     """What is wrong with a line that the JSON parser refused, in few words."""
     help = 'each line is one object, like {"x": 1.5, "y": [1, 2]}'
     if isinstance(fault, RecursionError | MemoryError):

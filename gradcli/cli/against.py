@@ -360,7 +360,7 @@ def _parts(job: Job, name: str, samples: Sequence[Sample], formula: str | None) 
         return _guarded(lambda s: points[id(s)].gradient(program, name, s.given[name]))
 
     def add(table: Any, shown: str, kind: Callable[[Program], Part], changed: str) -> None:
-        program = _variant(job, changed)
+        program = _variant(changed)
         if program is not None:
             table.append((shown, kind(program)))
 
@@ -413,7 +413,7 @@ def _guarded(part: Part) -> Part:
     return guarded
 
 
-def _variant(job: Job, text: str) -> Program | None:
+def _variant(text: str) -> Program | None:
     try:
         return prepare(Source(text))
     except Fault:
@@ -479,7 +479,7 @@ def _edit(
         if count >= MOST_EDITS:
             break
         text = program.source.text
-        changed = _variant(job, text[: edit.start] + edit.text + text[edit.end :])
+        changed = _variant(text[: edit.start] + edit.text + text[edit.end :])
         if changed is None:
             continue
         try:

@@ -33,7 +33,13 @@ def notes_of(result: Any) -> list[str]:
         points = result.checked["points"]
         where = f"{points} point" + "s" * (points != 1)
         notes.append(f"checked at {where}: {result.checked['max_rel_error']:.0e}")
+        if lost := result.checked.get("loses_digits_near"):
+            notes.append(f"rounding costs it digits near {', '.join(map(_short, lost))}")
     return notes
+
+
+def _short(size: float) -> str:
+    return f"{size:g}".replace("e-0", "e-").replace("e+0", "e")
 
 
 def say(text: str, comment: str, result: Any) -> None:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextvars import ContextVar
+from functools import cache
+from math import inf
 from typing import Any
 
 import numpy as np
 
-from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.errors import RuntimeFault, TypeFault, bad_dtype
 from gradcli.ops.torch_messages import SCALARS
 
 
@@ -60,6 +62,34 @@ class DType:
     def differentiable(self) -> bool:
         """Whether a tensor of this type may require a gradient."""
         return self.kind >= 2
+
+    def entry(self, value: Any) -> Any:
+        """A Python number as an entry of this type: 2.7 is 2 among whole numbers.
+
+        Raises RuntimeFault (E0309) where there is no room for it; unsigned types count -1 from the
+        top.
+        """
+        if not self.kind:
+            return bool(value)
+        fits = True
+        if value.__class__ is complex and self.kind < 3:
+            fits, value = not value.imag, value.real
+        if self.kind == 1:
+            low, high = bounds(self)
+            fits = fits and (low if value.__class__ is float else low or -high) <= value <= high
+        elif self.kind == 2 and self.itemsize < 8:
+            fits = fits and not bounds(self)[1] < abs(value) < inf
+        if not fits:
+            raise bad_dtype(
+                f"value cannot be converted to type {self.c_name} without overflow",
+                help="write a number that the element type can hold",
+            )
+        return self.wrapped(int(value)) if self.kind == 1 else value
+
+    def wrapped(self, value: int) -> int:
+        """A whole number as its last bits in a type of whole numbers."""
+        low, high = bounds(self)
+        return int((value - low) % (high - low + 1) + low)
 
 
 class Device(str):
@@ -132,6 +162,17 @@ _C_NAMES = {
 }  # fmt: skip
 BY_TENSOR = {f"{SCALARS[d.name]}Tensor": d for d in ALL}
 """Dtypes by the names of PyTorch's typed tensors, which ``x.type()`` gives."""
+
+
+@cache
+def bounds(dtype: DType) -> tuple[Any, Any]:
+    """The least and the greatest number of a real type."""
+    if dtype.kind < 2:
+        info = np.iinfo(dtype.numpy if dtype.kind else np.uint8)
+        return int(info.min), int(info.max) if dtype.kind else 1
+    return float(np.finfo(dtype.numpy).min), float(np.finfo(dtype.numpy).max)
+
+
 _BY_NUMPY = {d.numpy: d for d in ALL}
 _BY_TYPE = {float: float64, int: int64, bool: bool_, complex: complex128}
 
@@ -217,6 +258,8 @@ def number_dtype(value: Any) -> DType:
         return bool_
     if kind is int:
         return int64
+    if isinstance(value, np.generic):
+        return number_dtype(value.item())
     return complex128 if _default.get() is float64 else complex64
 
 
@@ -241,6 +284,14 @@ def result_type(operands: Iterable[tuple[DType, int]]) -> DType:
         by_rank[rank] = dtype if have is None else promote(have, dtype)
     low = _raise_kind(by_rank[1], by_rank[0])
     return _raise_kind(by_rank[2], low) or _default.get()
+
+
+def meeting(*values: Any) -> DType:
+    """The type that tensors, arrays and Python numbers meet in."""
+    return result_type(
+        (to_dtype(v.dtype), 2 if v.ndim else 1) if hasattr(v, "dtype") else (number_dtype(v), 0)
+        for v in values
+    )
 
 
 def _raise_kind(strong: DType | None, weak: DType | None) -> DType | None:

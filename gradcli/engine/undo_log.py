@@ -14,17 +14,9 @@ from collections.abc import Iterable
 from contextvars import ContextVar
 from typing import Any
 
+from gradcli.ops.memory_budget import Use
 
-class _Use:
-    """Whether any thread ever opened a log: until then nobody need look for one."""
-
-    __slots__ = ("on",)
-
-    def __init__(self) -> None:
-        self.on = False
-
-
-undo = _Use()
+undo = Use()
 PART = 4
 """Up to this fraction of a piece of memory is copied in parts."""
 

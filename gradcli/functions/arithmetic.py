@@ -15,10 +15,11 @@ from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.record.apply import flipped_view, note_view
 from gradcli.engine.record.composite import bottom, called, multiple
+from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import into, may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
-from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_shape, bad_value
+from gradcli.ops.errors import RuntimeFault, UnwrittenFault, bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import differentiated, is_complex, is_number, refuse_derivative
 from gradcli.ops.torch_messages import NO_DERIVATIVE, not_a
@@ -28,8 +29,8 @@ def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
     """``input + alpha * other``."""
     if out is not None:
         return into(out, add, (input, other), {"alpha": alpha})
-    if alpha.__class__ is not int:
-        refuse_derivative("add", alpha=alpha)
+    if alpha.__class__ is not int or alpha != 1:
+        alpha = factor("alpha", alpha, input, other)
     return O["add"](input, other) if alpha == 1 else O["add_scaled"](input, other, alpha)
 
 
@@ -37,11 +38,31 @@ def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
     """``input - alpha * other``."""
     if out is not None:
         return into(out, sub, (input, other), {"alpha": alpha})
-    if alpha.__class__ is not int:
-        refuse_derivative("sub", alpha=alpha)
-    if alpha == 1:
+    if alpha.__class__ is not int or alpha != 1:
+        alpha = factor("alpha", alpha, input, other)
+    if alpha == 1 or alpha is False:
         return O["sub"](input, other)
     return called(O["add_scaled"](input, other, -alpha), "SubBackward0")
+
+
+def factor(name: str, value: Any, *operands: Any) -> Any:
+    """``alpha`` or ``beta`` as an entry of the type that the operands meet in.
+
+    Raises RuntimeFault (E0309) where that is of a lower kind, or no boolean and the factor one,
+    TypeFault (E0303) where a derivative by it is asked for.
+    """
+    refuse_derivative("add", **{name: value})
+    if not any(isinstance(v, Tensor) for v in operands):
+        return value
+    met, kind = dtypes.meeting(*operands).kind, dtypes.meeting(value).kind
+    said = f"For integral input tensors, argument {name} must not be a floating point number."
+    if kind > met > 1:
+        said = f"For non-complex input tensors, argument {name} must not be a complex number."
+    elif not kind:
+        said = f"Boolean {name} only supported for Boolean results."
+    if (kind > met and kind > 1) or kind == 0 < met:
+        raise bad_dtype(said, help=f"give {name} in the type of the tensors")
+    return value if met else bool(value)
 
 
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
@@ -88,12 +109,14 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
             torch="Integer division with addcdiv is no longer supported",
         )  # fmt: skip
     wide = tensor1.to(tensor2.dtype) if _whole(tensor1) else tensor1  # no overflow
-    first = tensor1 if value == 1 else value * wide
+    first = tensor1 if value == 1 else dtypes.meeting(tensor1, tensor2).entry(value) * wide
     return called(input + first / tensor2, "AddcdivBackward0", input, tensor1, tensor2)
 
 
 def lerp(input: Any, end: Any, weight: Any) -> Any:
     """From ``input`` to ``end``, by ``weight`` of the way."""
+    if not is_number(end):
+        same_dtype(input, end, "expected dtype {} for `end` but got dtype {}")
     if not is_number(weight):
         near, part = input, weight
         if hasattr(bottom(weight), "array"):  # from the nearer end, unless it is a symbol
@@ -102,7 +125,7 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
         out = O["addcmul"](near, end - input, part)
         return called(out, "LerpBackward1", input, end, weight)
     if isinstance(input, Plain):
-        return O["lerp_number"](input, end, weight)
+        return O["lerp_number"](input, end, input.dtype.entry(weight))
     near, part = (input, weight) if abs(weight) < 0.5 else (end, weight - 1)
     return near + part * (end - input)
 
@@ -110,6 +133,8 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
 def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     """``input`` held between two bounds: numbers or tensors, either of them left out."""
     if not any(getattr(bound, "__gradcli_rank__", 0) for bound in (min, max)):
+        if complex in (type(min), type(max)):
+            raise UnwrittenFault("E0309", "clamp is not supported for complex types")
         if isinstance(input, Tensor) and input.dtype.kind < 2 and float in (type(min), type(max)):
             input = input.to(dtypes.get_default_dtype())
         return O["clamp"](input, min=min, max=max)
@@ -198,6 +223,7 @@ def copysign(input: Any, other: Any) -> Any:
         raise not_a("Tensor", "copysign", "other", 1, other)
     traced = getattr(other, "__gradcli_rank__", 0)  # a Tensor, or what stands for one
     signs = O["signbit"](other) if traced else np.signbit(other)
+    refuse_kinds("complex", "copysign_cpu", input.dtype)
     if input.dtype.kind < 2:
         wide = isinstance(other, Plain) and other.dtype.kind == 2
         input = input.to(other.dtype if wide else dtypes.get_default_dtype())

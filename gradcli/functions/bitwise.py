@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.record.composite import by_element
+from gradcli.engine.record.composite import by_element, named
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.errors import TypeFault, UnwrittenFault, bad_shape
@@ -30,10 +30,9 @@ def _bits(ufunc: Any, name: str, sign: str, logic: str = "") -> Any:
             if not isinstance(value, int | float | complex | Tensor | np.ndarray):
                 raise not_a("Tensor", name, ("input", "other")[i], i + 1, value)
         pair = [v.array if isinstance(v, Plain) else v for v in (input, other)]
-        target = dtypes.result_type(
-            (v.dtype, 2 if v.ndim else 1) if isinstance(v, Plain) else (dtypes.number_dtype(v), 0)
-            for v in (input, other)
-        )
+        target = dtypes.meeting(input, other)
+        if target.kind == 1:
+            pair = [target.wrapped(v) if v.__class__ is int else v for v in pair]
         try:
             np.broadcast_shapes(*(np.shape(p) for p in pair))
         except ValueError:
@@ -52,9 +51,7 @@ def _bits(ufunc: Any, name: str, sign: str, logic: str = "") -> Any:
             )
         return wrap(np.asarray(ufunc(*pair)).astype(target.numpy)[()], target)
 
-    of_bits.__name__ = of_bits.__qualname__ = name
-    of_bits.__doc__ = f"``input {sign} other``, bit by bit; of booleans, the logic."
-    return of_bits
+    return named(of_bits, name, f"``input {sign} other``, bit by bit; of booleans, the logic.")
 
 
 bitwise_and = _bits(np.bitwise_and, "bitwise_and", "&", "logical_and")

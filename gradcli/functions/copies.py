@@ -9,6 +9,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from gradcli.engine.record.composite import named
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.functions import arithmetic, indexing, reshaping, scatter, strided
 
@@ -22,9 +23,7 @@ def _copied(function: Callable) -> Callable:
         found = function(input, *args, **options)
         return tuple(map(O["clone"], found)) if isinstance(found, tuple) else O["clone"](found)
 
-    copied.__name__ = copied.__qualname__ = f"{name}_copy"
-    copied.__doc__ = f"What ``{name}`` gives, in memory of its own."
-    return copied
+    return named(copied, f"{name}_copy", f"What ``{name}`` gives, in memory of its own.")
 
 
 def _alias(input: Any) -> Any:
@@ -47,23 +46,11 @@ def _slice(input: Any, dim: int = 0, start: Any = None, end: Any = None, step: i
     return indexing._along(input, dim, slice(start, end, step))
 
 
-alias_copy = _copied(_alias)
-as_strided_copy = _copied(strided.as_strided)
-detach_copy = _copied(_detach)
-diagonal_copy = _copied(scatter.diagonal)
-expand_copy = _copied(_expand)
-narrow_copy = _copied(indexing.narrow)
-permute_copy = _copied(reshaping.permute)
-select_copy = _copied(indexing.select)
-slice_copy = _copied(_slice)
-split_copy = _copied(reshaping.split)
-split_with_sizes_copy = _copied(reshaping.split_with_sizes)
-squeeze_copy = _copied(O["squeeze"])
-t_copy = _copied(reshaping.t)
-transpose_copy = _copied(reshaping.transpose)
-unbind_copy = _copied(reshaping.unbind)
-unfold_copy = _copied(scatter.unfold)
-unsqueeze_copy = _copied(O["unsqueeze"])
-view_copy = _copied(_view)
-view_as_complex_copy = _copied(scatter.view_as_complex)
-view_as_real_copy = _copied(arithmetic.view_as_real)
+for _function in (
+    _alias, _detach, _view, _expand, _slice, O["squeeze"], O["unsqueeze"], arithmetic.view_as_real,
+    indexing.narrow, indexing.select, reshaping.permute, reshaping.split,
+    reshaping.split_with_sizes, reshaping.t, reshaping.transpose, reshaping.unbind,
+    scatter.diagonal, scatter.unfold, scatter.view_as_complex, strided.as_strided,
+):  # fmt: skip
+    _copy = _copied(_function)
+    globals()[_copy.__name__] = _copy

@@ -7,13 +7,13 @@ or ``"ortho"``. Gradients follow PyTorch's convention for complex numbers.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.record.composite import called, of_its_own
+from gradcli.engine.record.composite import called, named, of_its_own
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.record.out import may_be, with_out
 from gradcli.engine.tensor.tensor import Tensor, wrap
@@ -193,26 +193,6 @@ def irfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None
     return irfft(input, last, axis, norm)
 
 
-def fft2(input: Any, s: Sizes = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
-    """``fft`` along the last two dimensions."""
-    return fftn(input, s, dim, norm)
-
-
-def ifft2(input: Any, s: Sizes = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
-    """The inverse of ``fft2``."""
-    return ifftn(input, s, dim, norm)
-
-
-def rfft2(input: Any, s: Sizes = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
-    """``fft2`` of real numbers: the half that says all."""
-    return rfftn(input, s, dim, norm)
-
-
-def irfft2(input: Any, s: Sizes = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
-    """The inverse of ``rfft2``."""
-    return irfftn(input, s, dim, norm)
-
-
 def hfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
     """``hfft`` along the last of several dimensions, ``fft`` along the others."""
     *others, (last, axis) = _places(input, s, dim, "hfftn")
@@ -230,14 +210,19 @@ def ihfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None
     return out
 
 
-def hfft2(input: Any, s: Sizes = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
-    """``hfftn`` along the last two dimensions."""
-    return hfftn(input, s, dim, norm)
+def _in_two(function: Callable[..., Any], doc: str) -> Any:
+    def of_two(input: Any, s: Sizes = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
+        return function(input, s, dim, norm)
+
+    return named(of_two, f"{function.__name__[:-1]}2", doc)
 
 
-def ihfft2(input: Any, s: Sizes = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
-    """The inverse of ``hfft2``."""
-    return ihfftn(input, s, dim, norm)
+fft2 = _in_two(fftn, "``fft`` along the last two dimensions.")
+ifft2 = _in_two(ifftn, "The inverse of ``fft2``.")
+rfft2 = _in_two(rfftn, "``fft2`` of real numbers: the half that says all.")
+irfft2 = _in_two(irfftn, "The inverse of ``rfft2``.")
+hfft2 = _in_two(hfftn, "``hfftn`` along the last two dimensions.")
+ihfft2 = _in_two(ihfftn, "The inverse of ``hfft2``.")
 
 
 def fftshift(input: Any, dim: Any = None) -> Any:

@@ -15,6 +15,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.grad_mode import enable_grad, no_grad
 from gradcli.engine.record.apply import flipped_view
 from gradcli.engine.record.composite import called
+from gradcli.engine.record.dtype_checks import of_truths, one_filling, same_dtype
 from gradcli.engine.record.inplace import (
     check_writable,
     edge_before_write,
@@ -26,10 +27,12 @@ from gradcli.engine.record.inplace import (
     write_result,
 )
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
+from gradcli.functions.arithmetic import factor
 from gradcli.functions.index import found
 from gradcli.functions.subscripts import plain_index, written
 from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault, bad_dtype, bad_shape
-from gradcli.ops.operator import OPERATORS, Operator, is_number, refuse_derivative
+from gradcli.ops.operator import OPERATORS, Operator, is_number
+from gradcli.ops.torch_messages import no_cast, no_room
 
 
 def writes(op: Operator) -> bool:
@@ -81,7 +84,7 @@ def rewritten(function: Callable, by_index: bool = False) -> Callable:
         try:
             result = function(before, *args, **options)
         except UnwrittenFault as fault:
-            raise _no_room(self, args) or fault from None
+            raise _wrong_result(self, args) or fault from None
         if result.dtype.kind > self.dtype.kind:
             raise _other_type(self, result.dtype)
         if result.__class__ is not Tensor:  # what stands for one in a transform
@@ -99,25 +102,15 @@ def rewritten(function: Callable, by_index: bool = False) -> Callable:
 
 
 def _other_type(target: Tensor, dtype: dtypes.DType) -> RuntimeFault:
-    return RuntimeFault(
-        "E0309",
-        f"result type {dtype.name} can't be cast to the desired output type {target.dtype.name}",
-        help="make the tensor a float tensor first",
-        torch=f"result type {dtype.scalar_name} can't be cast to the desired output type "
-        f"{target.dtype.scalar_name}",
-    )
+    return no_cast(dtype, target.dtype, "make the tensor a float tensor first")
 
 
-def _no_room(target: Tensor, others: tuple) -> RuntimeFault | None:
+def _wrong_result(target: Tensor, others: tuple) -> RuntimeFault | None:
     """What PyTorch finds first of a write in place: sizes, then the type of the result."""
     tensors = [v for v in others if isinstance(v, Plain)]
     shape = np.broadcast_shapes(target.array.shape, *(t.array.shape for t in tensors))
     if shape != target.array.shape:
-        return bad_shape(
-            f"output with shape {list(target.array.shape)} doesn't match the broadcast shape "
-            f"{list(shape)}",
-            help="an in-place write cannot grow its target",
-        )
+        return no_room(target.array.shape, shape)
     high = max((t.dtype for t in tensors), key=lambda d: d.kind, default=target.dtype)
     return _other_type(target, high) if high.kind > target.dtype.kind else None
 
@@ -163,9 +156,9 @@ def _with_alpha(name: str) -> Callable:
 
     def method(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
         overlap(self, other)
-        if alpha.__class__ is not int:
-            refuse_derivative(f"{name}_", alpha=alpha)
-        if alpha == 1:
+        if alpha.__class__ is not int or alpha != 1:
+            alpha = factor("alpha", alpha, self, other)
+        if alpha == 1 or (name == "sub" and alpha is False):
             return write_result(self, op, other)
         write_result(self, scaled, other, alpha=alpha if name == "add" else -alpha)
         return called(self, f"{name.capitalize()}Backward0")
@@ -186,7 +179,7 @@ def _fill(self: Tensor, value: Any) -> Tensor:
             help="copy_() writes several values",
         )
     set_item(self, Ellipsis, value, True)
-    return written(self, "FillBackward2")
+    return written(self, f"FillBackward{3 if isinstance(value, Plain) else 2}")
 
 
 def _copy(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
@@ -194,11 +187,7 @@ def _copy(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         return rewrite(self)  # one place in memory may not be written twice, but this changes none
     overlap(self, flipped_view(src) if getattr(src, "_flips", False) else src)
     if isinstance(src, Plain) and src.array.ndim > self.array.ndim:
-        raise bad_shape(
-            f"output with shape {list(self.shape)} doesn't match the broadcast shape "
-            f"{list(src.shape)}",
-            help="an in-place write cannot grow its target",
-        )
+        raise no_room(self.shape, src.shape)
     set_item(self, Ellipsis, src)
     return written(self, "CopyBackwards")
 
@@ -207,30 +196,21 @@ def _masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     if getattr(mask, "__gradcli_rank__", 1) > 1:
         set_item(self, Ellipsis, self.masked_fill(mask, value))
         return self
-    if mask.dtype is not dtypes.bool_:
-        raise bad_dtype(
-            "masked_fill_ only supports boolean masks, but got mask with dtype "
-            f"{mask.dtype.c_name}",
-            help="write mask.bool()",
-        )
-    if getattr(value, "ndim", 0):
-        raise bad_shape(
-            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
-            f"{value.ndim} dimension(s).",
-            help="masked_scatter_() writes several values",
-        )
+    of_truths("masked_fill_", mask, mask.dtype.c_name)
+    one_filling(value, "masked_fill_")
     set_item(self, plain_index(mask.expand(self.shape)), value)
-    return written(self, "MaskedFillBackward0")
+    return written(self, f"MaskedFillBackward{int(isinstance(value, Plain))}")
 
 
 def _addcdiv(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
     """``addcdiv``, written in place: only the quotient's node reads anything."""
     overlap(self, tensor1, tensor2)
-    first = tensor1 if value == 1 else value * tensor1
+    first = tensor1 if value == 1 else dtypes.meeting(tensor1, tensor2).entry(value) * tensor1
     return called(write_result(self, OPERATORS["add"], first / tensor2), "AddcdivBackward0")
 
 
 def _lerp(self: Tensor, end: Any, weight: Any) -> Tensor:
+    same_dtype(self, end, "expected dtype {} for `end` but got dtype {}")
     overlap(self, end, weight)
     if is_number(weight):
         return write_result(self, OPERATORS["lerp_number"], end, weight=weight)
@@ -245,9 +225,22 @@ def _div(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tenso
     return by_mode(self, other, rounding_mode=rounding_mode)
 
 
+def _float_power(self: Tensor, exponent: Any) -> Tensor:
+    wide = any(v.__class__ is complex or getattr(v, "is_complex", bool)() for v in (self, exponent))
+    needed = dtypes.complex128 if wide else dtypes.float64
+    if self.dtype is not needed:
+        raise bad_dtype(
+            f"the base given to float_power_ has dtype {self.dtype.scalar_name} but the "
+            f"operation's result requires dtype {needed.scalar_name}"
+        )
+    by_power: Callable[..., Tensor] = rewritten(found("arithmetic.float_power"))
+    return by_power(self, exponent)
+
+
 METHODS: dict[str, Callable] = {
     "add_": _with_alpha("add"), "sub_": _with_alpha("sub"), "subtract_": _with_alpha("sub"),
     "div_": _div, "divide_": _div, "true_divide_": _div, "addcdiv_": _addcdiv, "lerp_": _lerp,
+    "float_power_": _float_power,
     "zero_": _zero, "fill_": _fill, "copy_": _copy, "masked_fill_": _masked_fill,
 }  # fmt: skip
 """Writes of which none is what the function of the name gives, written."""

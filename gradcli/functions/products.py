@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.record.composite import called, of_its_own
+from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_shape, bad_value
+from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_shape, bad_size, bad_value
 from gradcli.ops.operator import OPERATORS as O
 from gradcli.ops.operator import refuse_derivative
 from gradcli.ops.torch_messages import not_a, types_differ
@@ -80,22 +82,23 @@ def bmm(input: Any, mat2: Any) -> Any:
 
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """``beta * input + alpha * mat1 @ mat2``."""
-    total = _mixed(input, _mm(mat1, mat2, "addmm"), beta, alpha)
+    total = mixed(input, _mm(mat1, mat2, "addmm"), beta, alpha)
     return called(total, "AddmmBackward0", input, mat1, mat2)
 
 
 def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """``beta * input + alpha * mat @ vec``."""
-    return called(_mixed(input, mv(mat, vec), beta, alpha), "AddmvBackward0", input, mat, vec)
+    return called(mixed(input, mv(mat, vec), beta, alpha), "AddmvBackward0", input, mat, vec)
 
 
 def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """``beta * input + alpha * batch1 @ batch2``, for stacks of matrices."""
-    total = _mixed(input, bmm(batch1, batch2), beta, alpha)
+    total = mixed(input, bmm(batch1, batch2), beta, alpha)
     return called(total, "BaddbmmBackward0", input, batch1, batch2)
 
 
-def _mixed(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
+def mixed(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
+    """``beta * input + alpha * product``, the factors in the one dtype that both have."""
     refuse_derivative("addmm", beta=beta, alpha=alpha)
     if input.dtype is not product.dtype:
         raise bad_dtype(
@@ -103,6 +106,8 @@ def _mixed(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
             f"{product.dtype.scalar_name}",
             help="write input.to(mat2.dtype)",
         )
+    refuse_kinds("bool", "addmm_impl_cpu_", input.dtype)
+    beta, alpha = input.dtype.entry(beta), input.dtype.entry(alpha)
     product = product if alpha == 1 else alpha * product
     if beta == 0:  # NaN in the input does not count
         return product + O["zeros_like"](input)
@@ -152,9 +157,7 @@ def kron(input: Any, other: Any) -> Any:
 def multi_dot(tensors: Sequence[Any]) -> Any:
     """The product of several matrices."""
     if len(tensors) < 2:
-        raise RuntimeFault(
-            "E0306", f"multi_dot(): expected at least 2 tensors but got {len(tensors)}"
-        )
+        raise bad_size(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
     if not isinstance(tensors, list | tuple):
         raise not_a("tuple of Tensors", "linalg_multi_dot", "tensors", 1, tensors)
     ends = {0: "the first tensor", len(tensors) - 1: "the last tensor"}
@@ -230,6 +233,7 @@ def cross(input: Any, other: Any, dim: int | None = None) -> Any:
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and "
             f"{other.shape[dim]}"
         )
+    same_dtype(input, other, "expected scalar type {} but found {}")
     turn = O["roll"]
     x, y = input, other
     first = turn(x, -1, dim) * turn(y, -2, dim) - turn(x, -2, dim) * turn(y, -1, dim)

@@ -13,7 +13,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import as_tensor, refuse_kinds
 from gradcli.engine.named_tuples import Extremes
-from gradcli.engine.record.composite import by_element, called, of_its_own
+from gradcli.engine.record.composite import by_element, called, named, of_its_own
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Tensor, wrap
@@ -22,10 +22,10 @@ from gradcli.functions.sorting import median_of, sized
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import (
     RuntimeFault,
-    TypeFault,
     UnwrittenFault,
     bad_dtype,
     bad_shape,
+    bad_type,
     bad_value,
 )
 from gradcli.ops.memory_budget import charge_shape
@@ -45,9 +45,8 @@ def _running(name: str) -> Any:
         )
         return Extremes((values, places), name)
 
-    running.__name__ = name
-    running.__doc__ = f"The running {name[3:]}imum along a dimension: ``(values, indices)``."
-    return running
+    doc = f"The running {name[3:]}imum along a dimension: ``(values, indices)``."
+    return named(running, name, doc)
 
 
 cummax, cummin = _running("cummax"), _running("cummin")
@@ -144,6 +143,8 @@ def _arranged(out: Any, many: int, dim: int | None, rank: int, keepdim: bool) ->
 def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The mean of the entries that are numbers. Raises RuntimeFault (E0309) for whole numbers."""
     input = input if dtype is None else input.to(dtype)
+    if input.dtype.is_complex:
+        raise bad_dtype("nansum on CPU does not support complex inputs", help="write view_as_real")
     if input.dtype.kind < 2:
         raise RuntimeFault(
             "E0309", "nanmean(): expected input to have floating point or complex dtype but got "
@@ -253,14 +254,30 @@ def isin(
 @by_element
 def searchsorted(
     sorted_sequence: Any, input: Any, *, out_int32: bool = False, right: bool = False,
-    side: str | None = None,
+    side: str | None = None, sorter: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """Where each value would go to keep the last dimension of ``sorted_sequence`` in order."""
+    """Where each value would go to keep the last dimension of ``sorted_sequence`` in order.
+
+    ``sorter`` is the indices that sort it, where it is not. Raises RuntimeFault.
+    """
     if side not in (None, "left", "right"):
         raise bad_value(f"side can only be 'left' or 'right' but got {side!r}")
+    if side == "left" and right:
+        raise bad_value("side and right can't be set to opposites, got side of left and right")
     rows = np.asarray(as_tensor(sorted_sequence).array)
+    if sorter is not None:
+        if sorter.dtype is not dtypes.int64 or tuple(sorter.shape) != rows.shape:
+            raise bad_value("sorter must be a tensor of long dtype and of the sequence's shape")
+        order = np.asarray(sorter.array)
+        if order.size and not 0 <= order.min() <= order.max() < rows.shape[-1]:
+            raise bad_value("sorter index out of range")
+        rows = np.take_along_axis(rows, order, -1)
     values = np.asarray(as_tensor(input).array)
     where: Any = "right" if right or side == "right" else "left"
+    if not rows.ndim:
+        raise RuntimeFault(
+            "E0301", "boundaries tensor should have positive dimension, but got 0 dimension"
+        )
     if rows.ndim == 1:
         found = np.searchsorted(rows, values, where)
     else:
@@ -294,7 +311,7 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor
         said = f'"histogram_cpu" not implemented for {input.dtype.scalar_name!r}'
         raise UnwrittenFault("E0309", said, help="write x.float() first")
     if not isinstance(bins, int):
-        raise TypeFault("E0303", f"histc needs a whole number of bins, got {type(bins).__name__}")
+        raise bad_type(f"histc needs a whole number of bins, got {type(bins).__name__}")
     if bins < 1:
         raise bad_value("bins must be > 0")
     if max < min:
@@ -304,6 +321,8 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor
         min, max = (raw.min(initial=np.inf), raw.max(initial=-np.inf)) if raw.size else (0, 0)
     if min == max:
         min, max = min - 1, max + 1
+    if not np.isfinite(max - min):
+        raise bad_value(f"torch.histc: range of [{min}, {max}] is not finite")
     counts, _ = np.histogram(raw, bins, (min, max))
     return wrap(counts.astype(input.dtype.numpy), input.dtype)
 
@@ -316,7 +335,7 @@ def logaddexp2(input: Any, other: Any) -> Any:
         input, other = input.to(wide), other.to(wide)
     ln2 = 0.6931471805599453
     out = O["logaddexp"](input * ln2, other * ln2) / ln2
-    if given and max(dtype.kind for dtype in given) < 2:
+    if given and max(dtype.kind for dtype in given) != 2:
         said = f'"logaddexp2_cpu" not implemented for {given[0].scalar_name!r}'
         raise UnwrittenFault("E0309", said, help="write x.float()")
     return called(out, "Logaddexp2Backward0", input, other)

@@ -114,7 +114,7 @@ for _sign, _op in by_sign().items():
     if _op.dtypes == "keep":
         setattr(Value, f"__{METHODS[_sign]}__", _of_truths(_op))
         setattr(Value, f"__r{METHODS[_sign]}__", _of_truths(_op, turned=True))
-Value.__invert__ = _of_truths(OPERATORS["logical_not"])  # type: ignore[method-assign]
+setattr(Value, "__invert__", _of_truths(OPERATORS["logical_not"]))  # noqa: B010
 
 
 class Instruction:

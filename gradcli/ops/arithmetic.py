@@ -75,7 +75,8 @@ mul = bilinear(
 
 add_scaled = linear(
     "add_scaled",
-    lambda x, y, alpha: x + alpha * y,
+    # a type without negative numbers has none for a factor
+    lambda x, y, alpha: x - -alpha * y if alpha.__class__ is int and alpha < 0 else x + alpha * y,
     lambda g: g,
     lambda g, alpha: g * alpha.conjugate(),  # a linear rule turns what its factor turns
     params={"alpha": 1},
@@ -87,9 +88,18 @@ add_scaled = linear(
 )
 
 
+def _addcmul(x: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
+    if value == 1:
+        return x + tensor1 * tensor2
+    kinds = {v.dtype.kind for v in (x, tensor1, tensor2) if hasattr(v, "dtype")}
+    if kinds and kinds <= {"i", "u"} and value.__class__ is float:
+        value = int(value)
+    return x + value * tensor1 * tensor2
+
+
 addcmul = elementwise(
     "addcmul",
-    lambda x, tensor1, tensor2, value: x + (tensor1 if value == 1 else value * tensor1) * tensor2,
+    _addcmul,
     lambda t: t,
     lambda t, tensor2, value: t * (tensor2 if value == 1 else tensor2 * value),
     lambda t, tensor1, value: t * (tensor1 if value == 1 else tensor1 * value),
@@ -238,10 +248,9 @@ nextafter = elementwise(
     np.nextafter,
     lambda t: t,
     lambda t: 0.0 * t,
-    dtypes="inexact",
+    dtypes="promote",
     doc="The number next to x, towards y.",
     example="nextafter(x, y) --x 1 --y 2",
-    numpy="np.nextafter",
     refuses={"bool int complex": "nextafter_cpu"},
 )
 
@@ -326,6 +335,8 @@ pow = elementwise(
     _power_by_exponent,
     aliases=("power",),
     dtypes="promote",
+    wraps=False,
+    refuses={"bool": "pow"},
     doc="x to the power y; `x**y`, and `x^y` on the command line.",
     domain="x > 0, or whole y",
     edges="x**0 has slope 0; 0**0 has slopes 0 and 0",

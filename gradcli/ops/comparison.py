@@ -14,21 +14,12 @@ from gradcli.ops.errors import UnwrittenFault, bad_dtype, bad_value
 from gradcli.ops.kinds import constant, elementwise, step
 from gradcli.ops.torch_messages import not_one_dtype, nothing_largest
 
-_TWO = ("x", "y")
-
 eq = constant(
-    "eq",
-    operator.eq,
-    inputs=_TWO,
-    dtypes="compare",
-    doc="Whether x equals y; `x == y`.",
-    infix="==",
-    latex="=",
+    "eq", operator.eq, dtypes="compare", doc="Whether x equals y; `x == y`.", infix="==", latex="="
 )
 ne = constant(
     "ne",
     operator.ne,
-    inputs=_TWO,
     aliases=("not_equal",),
     dtypes="compare",
     doc="Whether x differs; `x != y`.",
@@ -38,7 +29,6 @@ ne = constant(
 lt = constant(
     "lt",
     operator.lt,
-    inputs=_TWO,
     dtypes="compare",
     aliases=("less",),
     doc="`x < y`.",
@@ -48,7 +38,6 @@ lt = constant(
 le = constant(
     "le",
     operator.le,
-    inputs=_TWO,
     dtypes="compare",
     aliases=("less_equal",),
     doc="`x <= y`.",
@@ -59,7 +48,6 @@ le = constant(
 gt = constant(
     "gt",
     operator.gt,
-    inputs=_TWO,
     dtypes="compare",
     aliases=("greater",),
     doc="`x > y`.",
@@ -69,7 +57,6 @@ gt = constant(
 ge = constant(
     "ge",
     operator.ge,
-    inputs=_TWO,
     dtypes="compare",
     aliases=("greater_equal",),
     doc="`x >= y`.",
@@ -81,7 +68,6 @@ ge = constant(
 logical_and = constant(
     "logical_and",
     np.logical_and,
-    inputs=_TWO,
     dtypes="keep",
     doc="Both, by entry.",
     infix="&",
@@ -90,19 +76,13 @@ logical_and = constant(
 logical_or = constant(
     "logical_or",
     np.logical_or,
-    inputs=_TWO,
     dtypes="keep",
     doc="Either, by entry.",
     infix="|",
     python="bool({0} or {1})",
 )
 logical_xor = constant(
-    "logical_xor",
-    np.logical_xor,
-    inputs=_TWO,
-    dtypes="keep",
-    doc="One of the two, by entry.",
-    infix="^",
+    "logical_xor", np.logical_xor, dtypes="keep", doc="One of the two, by entry.", infix="^"
 )
 logical_not = constant(
     "logical_not",
@@ -130,7 +110,7 @@ def _isclose(x: Any, y: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
 isclose = constant(
     "isclose",
     _isclose,
-    inputs=_TWO,
+    inputs=("x", "y"),
     params={"rtol": 1e-5, "atol": 1e-8, "equal_nan": False},
     dtypes="compare",
     doc="Whether entries agree to within atol + rtol*abs(y).",
@@ -265,10 +245,10 @@ heaviside = elementwise(
     lambda t: zeros_like(t),
     lambda t, x: t * eq(x, 0.0),
     numpy="np.heaviside",
-    inputs=_TWO,
     torch=("input", "values"),
     out="same",
     dtypes="promote",
+    one_dtype=True,
     grad_name="NotImplemented",
     doc="0 below 0, y at 0, 1 above.",
     edges="slope 0 by x everywhere; PyTorch has none",

@@ -15,7 +15,7 @@ import numpy as np
 from gradcli.ops.comparison import zeros_like
 from gradcli.ops.cupy_compat import add_at, beside, grid, writable_copy, zeros
 from gradcli.ops.declaration.batching import Batch
-from gradcli.ops.declaration.node_names import of_index
+from gradcli.ops.declaration.node_names import of_index, of_write
 from gradcli.ops.dims import in_rows, normal_dim
 from gradcli.ops.errors import IndexFault, bad_shape
 from gradcli.ops.kinds import linear
@@ -185,6 +185,7 @@ getitem = linear(
     _getitem,
     lambda g, shape, index: scatter(g, shape, index),
     params={"index": ()},
+    by_index="index",
     dtypes="keep",
     grad_name="SelectBackward0",
     doc="Entries by index; `x[index]`.",
@@ -222,8 +223,8 @@ scatter: Operator = linear(
     "scatter",
     _scatter,
     lambda g, index: getitem(g, index),
-    inputs=("x",),
     params={"shape": (), "index": ()},
+    by_index="index",
     dtypes="keep",
     grad_name="IndexPutBackward0",
     doc="The transpose of reading an index: zeros of a shape with x added in at the index.",
@@ -344,8 +345,10 @@ put = linear(
     lambda g, index, shape: _summed_to(_of_value(g, index), shape),
     inputs=("x", "value"),
     params={"index": (), "onward": False},
+    by_index="index",
     dtypes="keep",
     grad_name="CopySlices",
+    node={"edges": of_write},
     doc="x with the entries at an index replaced by a value.",
     public=False,
 )
@@ -377,8 +380,8 @@ gather = linear(
     "gather",
     _gather,
     lambda g, shape, indices, dim, once: ungather(g, indices, shape, dim, once),
-    inputs=("x",),
     params={"indices": (), "dim": 0, "once": False},
+    by_index="indices",
     dtypes="keep",
     doc="Along a dimension, the entries that integer indices name (same rank as x); `once` tells "
     "that no entry is named twice.",
@@ -390,8 +393,8 @@ ungather: Operator = linear(
     "ungather",
     _ungather,
     lambda g, indices, dim, once: gather(g, indices, dim, once),
-    inputs=("x",),
     params={"indices": (), "shape": (), "dim": 0, "once": False},
+    by_index="indices",
     dtypes="keep",
     grad_name="ScatterAddBackward0",
     doc="The transpose of gather: zeros with entries added in at the indices.",

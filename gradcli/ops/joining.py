@@ -191,7 +191,6 @@ pad = linear(
     "pad",
     _pad,
     lambda g, shape, pad: _unpad(g, shape, pad),
-    inputs=("x",),
     params={"pad": ()},
     dtypes="keep",
     grad_name="ConstantPadNdBackward0",

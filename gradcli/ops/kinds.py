@@ -44,7 +44,8 @@ def bilinear(
 
 def constant(name: str, compute: Callable[..., Any], **info: Any) -> Operator:
     """Declare an operator whose derivative is zero wherever it exists: no edge in the graph."""
-    return Operator("constant", name, compute, (None,) * len(info.get("inputs", "x")), **info)
+    inputs = info.get("inputs", "xy" if "infix" in info else "x")
+    return Operator("constant", name, compute, (None,) * len(inputs), **info)
 
 
 def step(name: str, compute: Callable[..., Any], **info: Any) -> Operator:

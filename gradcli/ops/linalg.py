@@ -94,9 +94,9 @@ def _slogdet(x: Any) -> tuple[Any, Any]:
     return _not_lost(wide, sign == 0, sign, size)
 
 
-def _decomposed(name: str, x: Any) -> tuple[Any, Any, Any, Any]:
+def _decomposed(x: Any) -> tuple[Any, Any, Any, Any]:
     """U, s, V' and det(U)*det(V'); NaN of every matrix that is not finite."""
-    shape = _square(name, x)
+    shape = _square("adjugate", x)
     charge_shape((*shape, shape[-1]))
     if x.dtype == np.float16:
         x = x.astype(np.float32)
@@ -142,7 +142,7 @@ def _adjugate(x: Any) -> Any:
         found = np.swapaxes(x[..., ::-1, ::-1], -1, -2) * np.array([[1, -1], [-1, 1]], x.dtype)
         finite = np.isfinite(x).all((-2, -1))[..., None, None]
         return np.where(finite, found, x.dtype.type(np.nan))
-    u, s, vh, sign = _decomposed("adjugate", x)
+    u, s, vh, sign = _decomposed(x)
     found = _back(_without(s, 1)[..., :, None] * np.eye(s.shape[-1], like=s), u, vh, sign, x)
     if x.shape[-1] < 2 or x.dtype == np.float16:
         return found
@@ -153,14 +153,14 @@ def _adjugate(x: Any) -> Any:
 
 
 def _adjugate_along(x: Any, y: Any) -> Any:
-    u, s, vh, sign = _decomposed("adjugate", x)
+    u, s, vh, sign = _decomposed(x)
     e, p = _inside(u, vh, y), _without(s, 2)
     own = np.einsum("...ij,...ii->...j", p, e)
     return _back(own[..., :, None] * np.eye(s.shape[-1], like=s) - p * e, u, vh, sign, x)
 
 
 def _adjugate_along_two(x: Any, y: Any, z: Any) -> Any:
-    u, s, vh, sign = _decomposed("adjugate", x)
+    u, s, vh, sign = _decomposed(x)
     e, f, p = _inside(u, vh, y), _inside(u, vh, z), _without(s, 3)
     own = np.einsum("...ijk,...ii,...jj->...k", p, e, f, optimize=True)
     own = own - np.einsum("...ijk,...ij,...ji->...k", p, e, f, optimize=True)
@@ -487,7 +487,10 @@ solve = general(
 
 def _cholesky(x: Any) -> Any:
     _square("cholesky", x)
-    found = _solved("cholesky", np.linalg.cholesky, 0.5 * (x + np.conj(np.swapaxes(x, -1, -2))))
+    turned = np.swapaxes(x, -1, -2)
+    found = _solved(
+        "cholesky", np.linalg.cholesky, 0.5 * (x + (np.conj(turned) if is_complex(x) else turned))
+    )
     if np.isnan(found).any():
         raise unsolved("cholesky", x, definite=True)
     return found

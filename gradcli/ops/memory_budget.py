@@ -22,8 +22,8 @@ LARGE = 1 << 16
 """Element counts up to this are never charged: they are bounded by the step limit instead."""
 
 
-class _Use:
-    """Whether any thread ever set a budget: until then nobody need look for one."""
+class Use:
+    """Whether any thread ever began to use what is counted: until then nobody need look for it."""
 
     __slots__ = ("on",)
 
@@ -31,7 +31,7 @@ class _Use:
         self.on = False
 
 
-budget = _Use()
+budget = Use()
 
 
 class _Budget:

@@ -65,6 +65,8 @@ class Operator:
     out: str
     """Which dtype an ``out=`` may have, the "same" as the result or a "wider" one: see the engine's
     ``may_be``. Wider where operands meet in a type, by entry."""
+    wraps: bool = True
+    """A whole number that the type of a tensor has no room for counts by its last bits."""
     one_dtype: bool = False
     """Two Tensors have to have one element type."""
     refuses: Mapping[str, Any] | Callable[[Sequence[Any], int], str | None] | None = None
@@ -73,6 +75,8 @@ class Operator:
     node: Mapping[str, Any] = _NOTHING
     """What PyTorch shows of a node, where the rest does not say it: see ``node_names``."""
     grad_name: str
+    by_index: str = ""
+    """The parameter that holds indices, arrays among them: a later write to these is noticed."""
     masks: bool = False
     """It chooses between branches: what is not taken gets a cotangent of 0."""
     aliases: tuple[str, ...] = ()

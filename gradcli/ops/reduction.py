@@ -13,7 +13,7 @@ from gradcli.ops.comparison import all_finite, isinf, isnan, ones_like, zeros_li
 from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import Batch, along, vectors
 from gradcli.ops.declaration.node_names import by_dim
-from gradcli.ops.dims import Dims, normal_dim, normal_dims, unreduce
+from gradcli.ops.dims import Dims, in_rows, normal_dim, normal_dims, unreduce
 from gradcli.ops.errors import bad_value
 from gradcli.ops.exponential import exp
 from gradcli.ops.kinds import general, linear, reduction
@@ -338,7 +338,7 @@ def _norm_slope(x: Any, out: Any, p: Any, dim: Dims) -> Any:
         most = where(abs(x) == out, 1.0, zeros_like(x))
         return unit(x) * most / sum(most, dim, True)
     size = abs(x)
-    flat = (size == 0) | (out == 0)
+    flat = ((size == 0) & (out == out)) | (out == 0)  # NaN beside 0 is NaN for both
     return where(flat, 0.0, unit(x) * (where(flat, 1.0, size) / safe) ** (p - 1))
 
 
@@ -477,7 +477,7 @@ def _below_largest(x: Any, dim: int) -> tuple[Any, tuple[int, ...], Any]:
     """
     axes = normal_dims(dim, x.ndim)
     # Methods, not NumPy's functions: on small arrays those cost as much again. Nothing has no max.
-    below = x - (x.max if x.size else x.sum)(axis=axes, keepdims=True)
+    below = in_rows(x - (x.max if x.size else x.sum)(axis=axes, keepdims=True))
     return below, axes, below if below.__class__ is np.ndarray else None
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from gradcli.ops.cupy_compat import zeros
 from gradcli.ops.declaration.batching import Batch, matrices
 from gradcli.ops.declaration.node_names import by_dim
-from gradcli.ops.dims import Dims, named_dims, normal_dim, normal_dims
+from gradcli.ops.dims import Dims, in_rows, named_dims, normal_dim, normal_dims
 from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault, bad_shape, bad_value
 from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import charge_shape
@@ -101,10 +101,8 @@ def summed_to(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
 def transposed(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     """Two dimensions of each element exchanged."""
     rank = batch.ranks[0]
-    if not rank:
-        return batch.values[0]
     moved = {name: normal_dim(params[name], rank) + 1 for name in ("dim0", "dim1")}
-    return op(batch.values[0], **moved)
+    return op(batch.values[0], **moved) if rank else batch.values[0]
 
 
 def permuted(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
@@ -123,7 +121,10 @@ def reversed_dims(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
 
 def squeezed(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     """Each element without some dimensions of size 1."""
-    dims = named_dims(params["dim"], batch.ranks[0])
+    try:
+        dims = named_dims(params["dim"], batch.ranks[0])
+    except IndexFault as fault:  # PyTorch's own class here
+        raise RuntimeFault("E0305", fault.message) from None
     return op(batch.values[0], dim=tuple(d + 1 for d in dims)) if dims else batch.values[0]
 
 
@@ -135,7 +136,7 @@ def unsqueezed(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
 def flipped(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     """Each element with the order of entries along some dimensions reversed."""
     dims = named_dims(params["dims"], batch.ranks[0])
-    return op(batch.values[0], dims=tuple(d + 1 for d in dims)) if dims else batch.values[0]
+    return op(batch.values[0], dims=tuple(d + 1 for d in dims))  # a copy, also of no dimensions
 
 
 def undiagonalised(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
@@ -170,7 +171,6 @@ reshape: Operator = linear(
     "reshape",
     _reshape,
     lambda g, shape: reshape(g, shape),
-    inputs=("x",),
     params={"shape": ()},
     dtypes="keep",
     grad_name="ViewBackward0",
@@ -249,7 +249,6 @@ expand = linear(
     "expand",
     _expand,
     lambda g, shape: sum_to(g, shape),
-    inputs=("x",),
     params={"shape": ()},
     dtypes="keep",
     aliases=("broadcast_to",),
@@ -278,7 +277,6 @@ sum_to: Operator = linear(
     "sum_to",
     _sum_to,
     lambda g, shape: expand(g, shape),
-    inputs=("x",),
     params={"shape": ()},
     dtypes="keep",
     grad_name="SumToSizeBackward0",
@@ -318,7 +316,6 @@ reverse_dims: Operator = linear(
     doc="All dimensions in reverse order; `x.T`.",
     example='sum(A.T @ x) --A "1,2;3,4" --x 1,2',
     moves="view",
-    numpy="np.transpose",
     pytorch="({0}).mT",
     batching=reversed_dims,
     public=False,
@@ -479,7 +476,7 @@ def _roll(x: Any, shifts: Any, dims: Dims) -> Any:
     if dims is not None and not np.ndim(x):
         dim = dims if isinstance(dims, int) else dims[0]
         raise IndexFault("E0305", f"Dimension specified as {dim} but tensor has no dimensions")
-    return np.roll(x, shifts, dims if dims is None else normal_dims(dims, np.ndim(x)))
+    return in_rows(np.roll(x, shifts, dims if dims is None else normal_dims(dims, np.ndim(x))))
 
 
 roll: Operator = linear(
@@ -573,7 +570,6 @@ undiagonal: Operator = linear(
     "undiagonal",
     _undiagonal,
     lambda g: diagonal(g),
-    inputs=("x",),
     params={"shape": ()},
     dtypes="keep",
     grad_name="DiagEmbedBackward0",
@@ -609,11 +605,11 @@ def _triangle(name: str, x: Any, diagonal: int) -> Any:
     _at_least_matrix(name, x)
     rows, columns = x.shape[-2:]
     if x.__class__ is not np.ndarray or rows * columns > FEW:
-        return getattr(np, name)(x, diagonal)
+        return in_rows(getattr(np, name)(x, diagonal))
     nothing = x.dtype.type(0)
     if name == "tril":
-        return np.where(_below(rows, columns, diagonal), x, nothing)
-    return np.where(_below(rows, columns, diagonal - 1), nothing, x)
+        return in_rows(np.where(_below(rows, columns, diagonal), x, nothing))
+    return in_rows(np.where(_below(rows, columns, diagonal - 1), nothing, x))
 
 
 def _marked(head: str, diagonal: int) -> str:

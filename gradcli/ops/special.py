@@ -533,7 +533,6 @@ scaled_modified_bessel_k0: Operator = elementwise(
     doc="exp(x) times the modified Bessel function of the second kind of order 0.",
     domain="x > 0",
     example="scaled_modified_bessel_k0(x) --x 2",
-    numpy="special.k0e",
     jax="",
     latex=r"e^{{x}} K_{0}({x})",
 )
@@ -544,7 +543,6 @@ scaled_modified_bessel_k1: Operator = elementwise(
     doc="exp(x) times the modified Bessel function of the second kind of order 1.",
     domain="x > 0",
     example="scaled_modified_bessel_k1(x) --x 2",
-    numpy="special.k1e",
     jax="",
     latex=r"e^{{x}} K_{1}({x})",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault, bad_dtype
+from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault, bad_dtype, bad_shape
 
 SCALARS = {
     "float32": "Float", "float64": "Double", "float16": "Half", "int64": "Long", "int32": "Int",
@@ -75,6 +75,25 @@ def types_differ(name: str, x: Any, y: Any) -> RuntimeFault:
         help=f"write .to({wider!r}) behind the other side",
         operands=((0, a.name), (1, b.name)),
         torch=said,
+    )
+
+
+def no_room(room: Sequence[int], shape: Sequence[int], **more: Any) -> RuntimeFault:
+    """The error of an in-place write whose result has another shape than its target."""
+    return bad_shape(
+        f"output with shape {list(room)} doesn't match the broadcast shape {list(shape)}",
+        help="an in-place write cannot grow its target; write x = x + y",
+        **more,
+    )
+
+
+def no_cast(made: Any, given: Any, help: str) -> RuntimeFault:
+    """The error of a result of dtype ``made`` that is written to a tensor of dtype ``given``."""
+    said = "result type {} can't be cast to the desired output type {}"
+    return bad_dtype(
+        said.format(made.name, given.name),
+        help=help,
+        torch=said.format(made.scalar_name, given.scalar_name),
     )
 
 

@@ -30,7 +30,7 @@ from gradcli.symbolic.simplify.search import forms, forms_at
 from gradcli.symbolic.symmetry import reread, retraced, without_symmetry
 from gradcli.symbolic.trace.trace import derivative
 from gradcli.symbolic.unsupported import NO_CLOSED_FORM, WITHHELD, no_closed_form
-from gradcli.symbolic.verify import TOLERANCE, Points, agreeing, evaluate, kept, worst
+from gradcli.symbolic.verify import TOLERANCE, Kept, Points, agreeing, evaluate, worst
 
 MOST_ORDER = 8
 
@@ -40,7 +40,8 @@ class Result:
 
     derivatives  variable (or "x,y" for a mixed one) -> one whole expression of the language
     assumed      shapes that were not declared in full, by variable
-    checked      {"points": 3, "max_rel_error": ...}, or None where the check was turned off
+    checked      {"points": 3, "max_rel_error": ...}, or None where the check was turned off;
+                 with "loses_digits_near" the sizes of numbers at which rounding spoils a formula
     costs        the number of operations of each expression
     program      what was differentiated, and how often (``order``)
     declared     the shape of every variable
@@ -191,7 +192,7 @@ def diff(
     names = _names(wrt, shapes, absent)
     points = Points(program, shapes)
     answers: dict[str, Text] = {}
-    error = 0.0
+    error, lost = 0.0, set[float]()
     with decimals(writes_decimals(program.names)), no_collection():
         for path in _paths(names, order, wrt is not None):
             if absent.keys() & set(path):
@@ -201,12 +202,16 @@ def diff(
                 text, off = _along(path, program, steps, shapes, points, check)
             answers[_key(path)] = text
             error = max(error, off)
+            lost.update(points.lost.get(tuple(path), ()))
     v.reset()
+    found: dict[str, Any] = {"points": 3, "max_rel_error": error}
+    if lost:
+        found["loses_digits_near"] = sorted(lost)
     result = Result(
         {k: t.key for k, t in answers.items()},
         {k: t.cost for k, t in answers.items()},
         shapes.assumed,
-        {"points": 3, "max_rel_error": error} if check else None,
+        found if check else None,
         shapes.declarations | absent,
         program,
         order,
@@ -324,7 +329,7 @@ def _confirmed(
     raise withheld(*found, path)
 
 
-_LOSES = re.compile(r"/|\b(exp|sinh|cosh|tanh|sigmoid)\(")
+_LOSES = re.compile(r"/|\b(exp|sinh|cosh|tanh|sigmoid|softmax|softmax0)\(")
 
 
 def _lasting(
@@ -343,20 +348,22 @@ def _lasting(
     far = points.far(path)
     of = dict(zip((x.key for x in options), (x.key for x in small), strict=True))
     sign = text.cost <= 4  # of a short text: -sigmoid(-x) for sigmoid(x) - 1
-    best, most = (text, error), kept(prepare(of[text.key]), far, points.sizes)
+    best, most = (text, error), Kept(prepare(of[text.key]), far, points.sizes)
     for other, checkable in zip(options, small, strict=True):
         if other.cost > 2 * text.cost + 1:
             break
-        if most[0] == len(far) and other.cost > text.cost + sign:
+        if most.count == len(far) and other.cost > text.cost + sign:
             break
         if "einsum(" in other.key and "einsum(" not in text.key:
             continue  # arrays of more dimensions
         answer = prepare(checkable.key)
-        lasts = kept(answer, far, points.sizes)
-        if lasts[0] > most[0] or (lasts > most and other.cost <= text.cost + sign):
+        lasts = Kept(answer, far, points.sizes)
+        equal = lasts.worth > most.worth and other.cost <= text.cost + sign
+        if equal or lasts.worth[0] > most.worth[0]:
             off = worst(answer, known, points.sizes)[0]
             if off <= TOLERANCE:
                 best, most = (other, off), lasts
+    points.lost[path] = most.lost
     return best
 
 

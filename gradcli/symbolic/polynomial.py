@@ -172,7 +172,7 @@ def real_roots(p: Poly) -> list[tuple[float, Fraction | None]]:
     count = changes(chain, -bound) - changes(chain, bound)
     proposed = _companion(p)
     if len(proposed) != count:
-        proposed = _isolated(p, chain, -bound, bound)
+        proposed = _isolated(chain, -bound, bound)
     gap = min((b - a for a, b in pairwise(proposed)), default=np.inf)
     found = [(x, _exact(p, x, gap / 4)) for x in proposed]
     return [(x if exact is None else float(exact), exact) for x, exact in found]
@@ -216,7 +216,7 @@ def _companion(p: Poly) -> list[float]:
     return sorted(set(polished))
 
 
-def _isolated(p: Poly, chain: Sequence[Poly], low: Fraction, high: Fraction) -> list[float]:
+def _isolated(chain: Sequence[Poly], low: Fraction, high: Fraction) -> list[float]:
     """Roots by halving: intervals with one root each, then down to the floats' own spacing."""
     found: list[float] = []
     waiting = [(low, high)]

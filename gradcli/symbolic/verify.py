@@ -19,6 +19,8 @@ from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import float64, get_default_dtype, set_default_dtype
 from gradcli.engine.grad_mode import enable_grad
 from gradcli.language.runtime.run import Program, prepare
+from gradcli.language.syntax import nodes as n
+from gradcli.language.syntax.printer import unparse
 from gradcli.ops.errors import Fault
 from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.expr.sizes import is_plain, names, value
@@ -41,7 +43,7 @@ _CERTAIN = 1e-13
 """How far the rounding of a point may move the engine's derivative, where formulas are judged."""
 _DOMAIN = ("E0304",)
 """Faults of what has no value at a point: the inverse of a singular matrix."""
-_FAR = (40.0, -40.0, 400.0, -400.0, 1500.0, -1500.0, 1e8, -1e8, 1e-8, -1e-8)
+_FAR = (40.0, -40.0, 400.0, -400.0, 1500.0, -1500.0, 1e8, -1e8, 1e-8, -1e-8, 1e-300)
 LARGEST = 8
 """A dimension declared larger than this is checked at a smaller size."""
 
@@ -164,6 +166,8 @@ class Points:
         self.delicate = any(map(_may_be_singular, program.names.called))
         self.strict = self.delicate  # keep away from det(A) == 0 too
         self.values: dict[tuple[str, ...], tuple[list[tuple[dict, np.ndarray]], dict]] = {}
+        self.lost: dict[tuple[str, ...], list[float]] = {}
+        """Numbers about which the formula chosen loses its digits (see ``Kept``)."""
 
     def at(self, path: tuple[str, ...]) -> list[tuple[dict, np.ndarray]]:
         """Three points with the derivative by the variables of ``path``, one after the other."""
@@ -228,8 +232,8 @@ class Points:
                     break
         return found
 
-    def far(self, path: tuple[str, ...]) -> list[tuple[dict, np.ndarray | None]]:
-        """Points of large and of tiny numbers, with the derivative where the engine has one.
+    def far(self, path: tuple[str, ...]) -> list[tuple[float, dict, np.ndarray | None]]:
+        """How large, points of such numbers, and the derivative where the engine has one.
 
         Matrices are large in points of their own: what they are multiplied with is large there.
         """
@@ -246,7 +250,7 @@ class Points:
                     }
                     exact = self._numeric(point, path)
                     if abs(size) > 1 or exact is not None:  # no edge of the domain
-                        found.append((point, exact))
+                        found.append((size, point, exact))
         return found
 
     def steady(self, path: tuple[str, ...]) -> list[tuple[dict, np.ndarray]]:
@@ -387,26 +391,105 @@ def agreeing(
     return first
 
 
-def kept(
-    answer: Program, far: Sequence[tuple[dict, np.ndarray | None]], sizes: Mapping[str, int]
-) -> tuple[int, int]:
-    """At how many of these points an answer is finite and, where the engine is, says the same; and
-    how many of its entries there are too small to be rounded: ``1 - sigmoid(40)`` is 0."""
-    count = tails = 0
-    for point, exact in far:
-        try:
-            got = evaluate(answer, point, sizes)
-        except Fault:
-            continue
-        known = exact if exact is not None and np.isfinite(exact).all() else got
-        if np.isfinite(got).all() and np.allclose(got, known, rtol=1e-6, atol=1e-9):
-            count += 1
-            tails += int(((got != 0) & (abs(got) < _TAIL)).sum())
-    return count, tails
+class Kept:
+    """What an answer keeps of its digits at points far from 1.
+
+    wrong  at how many it is finite and says something else than the engine or, where that has no
+           value, has lost its digits
+    count  at how many it is finite and right
+    tails  its entries at those that are too small to be rounded: ``1 - sigmoid(40)`` is 0
+    lost   the sizes of the numbers at which it has lost its digits to rounding
+    """
+
+    __slots__ = ("count", "lost", "tails", "wrong")
+
+    @property
+    def worth(self) -> tuple[int, int, int]:
+        """What to compare: first how many points are right, then how many are not wrong."""
+        return self.count, -self.wrong, self.tails
+
+    def __init__(
+        self, answer: Program, far: Sequence[tuple[float, dict, np.ndarray | None]],
+        sizes: Mapping[str, int],
+    ) -> None:  # fmt: skip
+        self.wrong = self.count = self.tails = 0
+        self.lost: list[float] = []
+        rounded: Program | None = None
+        for size, point, exact in far:
+            try:
+                got = evaluate(answer, point, sizes)
+            except Fault:
+                continue
+            if not np.isfinite(got).all():
+                continue
+            known = exact is not None and np.isfinite(exact).all()
+            lost = exact is None or not alike(got, exact, size)
+            if lost or abs(size) < 1:  # near 0 the engine may have lost the same digits
+                rounded = rounded or prepare(_rounded(answer))
+                if _lost(answer, rounded, got, point, sizes, size):
+                    self.lost.append(size)
+                elif not known:
+                    lost = False
+            self.wrong += lost
+            if not lost:
+                self.count += 1
+                self.tails += int(((got != 0) & (abs(got) < _TAIL)).sum())
 
 
 _TAIL = 1e-17
 """Below this is no difference of numbers near 1."""
+_LOST, _NOTHING = 1e-6, 1e-9
+"""A relative error that has cost an answer its digits; an absolute one that is none."""
+_EPSILON = float(np.finfo(np.float64).eps)
+_ROUNDING = 1e-12
+"""How far each operation is put off to see what its own rounding does to the result."""
+
+
+def _allowed(exact: np.ndarray, size: float) -> np.ndarray:
+    """By how much derivatives at numbers of a size may be off: sums of those are rounded."""
+    return _LOST * abs(exact) + max(_NOTHING, 10 * _EPSILON * abs(size))
+
+
+def alike(one: np.ndarray, exact: np.ndarray, size: float) -> bool:
+    """Whether a derivative at numbers of a size is that of the engine, but for rounding."""
+    return one.shape == exact.shape and bool((abs(one - exact) <= _allowed(exact, size)).all())
+
+
+def _rounded(answer: Program) -> str:
+    """An answer's text with the result of every operation put off by some 1e-12 of itself.
+
+    What that changes in the value is thousands of times what rounding in float64 does to it, also
+    where that leaves 0: ``x/tanh(x) - 1`` at 1e-8.
+    """
+    root = answer.checked.module.body[-1].value  # type: ignore[attr-defined]
+    rng = Draws(7)
+    nodes = [*n.walk(root)]
+    whole = {id(part) for one in nodes if type(one) is n.Subscript for part in n.walk(one.index)}
+    made: dict[int, Any] = {}
+    for one in reversed(nodes):
+        new: Any = n.with_parts(one, made)
+        if type(one) in (n.Binary, n.Call) and id(one) not in whole:
+            off = 1 + _ROUNDING * (rng.random() + 0.5) * (-1) ** rng.integers(2)
+            new = n.Binary("*", new, n.Number(off, repr(off)))
+        if new is not one:
+            made[id(one)] = new
+    return unparse(made.get(id(root), root))
+
+
+def _lost(
+    answer: Program, rounded: Program, got: np.ndarray, point: Mapping[str, np.ndarray],
+    sizes: Mapping[str, int], size: float,
+) -> bool:  # fmt: skip
+    """Whether rounding costs an answer its digits at a point, more than that of the point does."""
+    rng = Draws(11)
+    beside = {k: a * (1 + _ROUNDING * rng.uniform(-1.5, 1.5, a.shape)) for k, a in point.items()}
+    try:
+        off = abs(evaluate(rounded, point, sizes) - got)
+        own = abs(evaluate(answer, beside, sizes) - got)
+    except Fault:
+        return False
+    error = off * (_EPSILON / _ROUNDING)
+    return bool(np.any((error > _allowed(got, size)) & ~(off < 100 * own.max(initial=0.0))))
 
 
 def evaluate(answer: Program, values: Mapping[str, Any], sizes: Mapping[str, int]) -> np.ndarray:

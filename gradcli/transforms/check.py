@@ -34,6 +34,23 @@ GradcheckFault.__name__ = GradcheckFault.__qualname__ = "GradcheckError"  # PyTo
 GradcheckFault.__module__ = "gradcli.autograd.gradcheck"
 
 
+def _wrong(said: str, help: str | None = None, cause: RuntimeError | None = None) -> GradcheckFault:
+    fault = GradcheckFault("E0410", said, help=help)
+    fault.__cause__ = cause
+    return fault
+
+
+def _mismatch(got: Sequence[Any], wanted: Sequence[Any]) -> Iterator[tuple[int, Any, Any]]:
+    """The tensors of two lists that are not close, as ``(place, got, wanted)``."""
+    for place, (a, b) in enumerate(zip(got, wanted, strict=True)):
+        if not np.allclose(a.detach().array, b.detach().array, rtol=1e-5, atol=1e-8):
+            yield place, a, b
+
+
+def _several(values: Any) -> Sequence[Any]:
+    return values if isinstance(values, tuple | list) else (values,)
+
+
 class Slope(NamedTuple):
     """What differences say of one entry, and the slopes on its two sides.
 
@@ -214,8 +231,7 @@ _IMAGINARY = "While considering the imaginary part of complex outputs only, "
 def _parts(result: Any) -> list[Part]:
     """Results that may have a gradient, as real tensors: of a complex one both parts."""
     found: list[Part] = []
-    several = result if isinstance(result, tuple | list) else (result,)
-    for i, value in enumerate(several):
+    for i, value in enumerate(_several(result)):
         if not hasattr(value, "__gradcli_rank__"):
             raise AttributeFault(
                 "E0303",
@@ -359,7 +375,7 @@ def gradcheck(
     ):  # fmt: skip
         if asked and not wanted:
             raise AssertionFault("E0304", text)
-    full, which = _leaves(tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,))
+    full, which = _leaves(_several(inputs))
     for fault in itertools.chain(
         _faults(func, full, which, (eps, atol, rtol), check_backward_ad, check_forward_ad),
         _of_backward(func, full, which, nondet_tol, check_undefined_grad)
@@ -432,15 +448,14 @@ def _of_backward(
         first, again = pulled(_weights), pulled(_weights)
         for a, b in zip(first, again, strict=True):
             if a is not None and np.any(np.abs(a.array - b.array) > nondet_tol):
-                yield GradcheckFault(
-                    "E0410",
+                yield _wrong(
                     "Backward is not reentrant, i.e., running backward with same input and "
                     "grad_output multiple times gives different values, although analytical "
                     "gradient matches numerical gradient. The tolerance for nondeterminism was "
-                    f"{nondet_tol}.",
+                    f"{nondet_tol}."
                 )
         if any(g is not None and np.any(g.array) for g in pulled(OPERATORS["zeros_like"])):
-            yield GradcheckFault("E0410", "backward not multiplied by grad_output")
+            yield _wrong("backward not multiplied by grad_output")
         if not undefined:
             return
         for through in {(*range(len(outputs)),), *((i,) for i in range(len(outputs)))}:
@@ -457,15 +472,13 @@ def _of_backward(
                     "this is true for you, you can call this function with "
                     '"check_undefined_grad=False" to disable the feature'
                 )
-                fault_ = GradcheckFault(
-                    "E0410",
+                yield _wrong(
                     "Expected backward function to handle undefined output grads. Please look at "
                     "'Notes about undefined output gradients' in "
                     "'tools/autograd/derivatives.yaml'",
-                    help="a hook, or a backward, may be given None",
+                    "a hook, or a backward, may be given None",
+                    cause,
                 )
-                fault_.__cause__ = cause
-                yield fault_
 
 
 def _of_tangents(func: Callable, full: list, which: list[int]) -> Iterator[GradcheckFault]:
@@ -480,14 +493,12 @@ def _of_tangents(func: Callable, full: list, which: list[int]) -> Iterator[Gradc
             continue
         some = _of_some(func, full, [which[k] for k in rest])
         got = tangents_of(some, [at[k] for k in rest], [along[k] for k in rest])
-        for number, (a, b) in enumerate(zip(got, wanted, strict=True)):
-            if not np.allclose(a.detach().array, b.detach().array, rtol=1e-5, atol=1e-8):
-                yield GradcheckFault(
-                    "E0410",
-                    f"Mismatch in tangent values for output with index: {number} when input: {i} "
-                    f"has an undefined tangent value. Got: {a} but expected: {b}",
-                    help="a jvp may be given no tangent for an input",
-                )
+        for number, a, b in _mismatch(got, wanted):
+            yield _wrong(
+                f"Mismatch in tangent values for output with index: {number} when input: {i} has "
+                f"an undefined tangent value. Got: {a} but expected: {b}",
+                "a jvp may be given no tangent for an input",
+            )
 
 
 def _of_batches(
@@ -526,18 +537,14 @@ def _same_at_once(
     try:
         got = at_once(OPERATORS["stack"](*rows, dim=0))
     except RuntimeError as fault:
-        fault_ = GradcheckFault("E0410", f"While computing batched gradients, got: {fault}")
-        fault_.__cause__ = fault
-        yield fault_
+        yield _wrong(f"While computing batched gradients, got: {fault}", cause=fault)
         return
-    for i, (a, b) in enumerate(zip(got, expected, strict=True)):
-        if not np.allclose(a.detach().array, b.detach().array, rtol=1e-5, atol=1e-8):
-            yield GradcheckFault(
-                "E0410",
-                f"For output {number} and input {i}: gradcheck or gradgradcheck failed while "
-                f"testing batched gradient computation.\n\nGot:\n{a}\n\nExpected:\n{b}",
-                help="the function, or its backward, treats the entries of a batch as one",
-            )
+    for i, a, b in _mismatch(got, expected):
+        yield _wrong(
+            f"For output {number} and input {i}: gradcheck or gradgradcheck failed while testing "
+            f"batched gradient computation.\n\nGot:\n{a}\n\nExpected:\n{b}",
+            "the function, or its backward, treats the entries of a batch as one",
+        )
 
 
 def numerical_jacobian(
@@ -553,9 +560,7 @@ def numerical_jacobian(
     _deprecated("get_numerical_jacobian", grad_out)
 
     def first() -> list[np.ndarray]:
-        found = fn(inputs)
-        found = found[0] if isinstance(found, tuple | list) else found
-        return [np.asarray(found.detach().array)]
+        return [np.asarray(_several(fn(inputs))[0].detach().array)]
 
     return tuple(
         _rows(_differences(first, t.own_array(), eps)[0], t)
@@ -587,13 +592,11 @@ def analytical_jacobian(
 
 
 def _differentiable(values: Any) -> list[Any]:
-    several = values if isinstance(values, tuple | list) else (values,)
-    return [v for v in several if hasattr(v, "dtype") and v.dtype.differentiable]
+    return [v for v in _several(values) if hasattr(v, "dtype") and v.dtype.differentiable]
 
 
 def _requiring(values: Any) -> list[Tensor]:
-    several = values if isinstance(values, tuple | list) else (values,)
-    return [t for t in several if isinstance(t, Tensor) and t.requires_grad]
+    return [t for t in _several(values) if isinstance(t, Tensor) and t.requires_grad]
 
 
 def _rows(table: np.ndarray, by: Tensor) -> Tensor:
@@ -631,11 +634,10 @@ def _compared(
     if not off.size or (np.nanmax(off) <= 0 and not np.isnan(off).any()):
         return None
     place = np.unravel_index(int(np.argmax(np.where(np.isnan(off), np.inf, off))), off.shape)
-    return GradcheckFault(
-        "E0410",
+    return _wrong(
         f"{where}: the gradient is off at entry {tuple(map(int, place))}: "
         f"{analytic[place]:.10g} by the rules, {numeric[place]:.10g} by differences",
-        help="look for a write through .data or .numpy(), a kink, or a wrong backward",
+        "look for a write through .data or .numpy(), a kink, or a wrong backward",
     )
 
 
@@ -655,7 +657,7 @@ def gradgradcheck(
             "E0304", "Setting check_undefined_grad=True requires check_rev_over_rev to be True"
         )
     options.update(check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev)
-    inputs = tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
+    inputs = tuple(_several(inputs))
 
     def results(values: Sequence[Any]) -> list[Tensor]:
         return _differentiable(func(*values))
@@ -667,11 +669,7 @@ def gradgradcheck(
             "gradgradcheck needs a function whose result requires a gradient",
             help="there is no first derivative whose derivative could be checked",
         )
-    if grad_outputs is None:
-        weights = [_weights(out) for out in made]
-    else:
-        weights = list(grad_outputs) if isinstance(grad_outputs, tuple | list) else [grad_outputs]
-
+    weights = map(_weights, made) if grad_outputs is None else _several(grad_outputs)
     wanted = [isinstance(v, Tensor) and v.requires_grad for v in inputs]
 
     def gradient(*values: Any) -> tuple:

@@ -20,6 +20,8 @@ from typing import Any
 from gradcli.engine.custom_function.context import Context
 from gradcli.engine.custom_function.node import call
 from gradcli.engine.grad_mode import current, enable_grad, mode, transformed
+from gradcli.engine.graph.level_detach import made_by
+from gradcli.engine.graph.node import RemovableHandle
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault
@@ -226,7 +228,9 @@ class Dual(Layer):
         """The primal alone, in the same memory; inside another transform, out of its graph."""
         if self._innermost():
             return self.primal if self.__gradcli_rank__ not in running.dual else self.primal.data
-        return self.over(lambda part: part.data)
+        tangent = self.tangent  # that of an argument is in the graph of ``linearize`` alone
+        inside = any(t.edge is not None and made_by(t.edge) for t in tensors_of(tangent))
+        return Dual(self.primal.data, tangent.data if inside else tangent, self.__gradcli_rank__)
 
     @data.setter
     def data(self, value: Any) -> None:
@@ -235,7 +239,10 @@ class Dual(Layer):
     def _innermost(self) -> bool:
         """Whether nothing but the level of this tangent runs inside of it."""
         level = self.__gradcli_rank__
-        return level in running.dual or not transformed.by or transformed.by[-1].level == level
+        around = running.dual.get(level)
+        if around is not None:
+            return len(transformed.by) <= around
+        return not transformed.by or transformed.by[-1].level == level
 
     def item(self) -> Any:
         """The primal's number, without its tangent."""
@@ -259,46 +266,58 @@ class Dual(Layer):
 
     # -- in ``forward_ad.dual_level`` a dual is a tensor like others ------------------------------
 
-    def _of_primal(self, name: str, *args: Any, **options: Any) -> Any:
-        """What the primal's method gives, in a dual level; in ``func.jvp`` what Layer's does."""
-        if self.__gradcli_rank__ in running.dual:
-            return getattr(self.primal, name)(*args, **options)
-        return getattr(super(), name)(*args, **options)
-
     @property
     def grad(self) -> Any:  # type: ignore[override]
         """The primal's gradient, after ``backward()`` in a dual level."""
         return self.primal.grad if self.__gradcli_rank__ in running.dual else None
 
     def _require(self, requires_grad: bool) -> Any:
-        self._of_primal("_require", requires_grad)
+        tensor: Any = self.primal if self.__gradcli_rank__ in running.dual else super()
+        tensor._require(requires_grad)
         return self
 
-    def backward(self, *args: Any, **options: Any) -> None:
-        """As Tensor's, by the graph of the primal."""
-        self._of_primal("backward", *args, **options)
-
-    def retain_grad(self) -> None:
-        """As Tensor's."""
-        self._of_primal("retain_grad")
-
     def register_hook(self, hook: Callable) -> Any:
-        """As Tensor's, of the primal's gradient."""
-        return self._of_primal("register_hook", hook)
+        """As Tensor's, where a reverse transform runs inside: gradients have tangents too.
 
-    def numpy(self, **options: Any) -> Any:
-        """The primal's array."""
-        return self._of_primal("numpy", **options)
+        A pass is two, for the primal g of the gradient and for its tangent t; of a value y with the
+        tangent v the second brings t to y and g to v. So the hook is called with g, and what it
+        gives is the gradient of v in the second pass; with g and t together it gives that of y.
+        Raises RuntimeFault (E0404) where nothing is recorded.
+        """
+        if not self.requires_grad:
+            return super().register_hook(hook)
+        level = self.__gradcli_rank__
+        hooks: dict[int, Callable] = {}
+        seen: dict[frozenset, tuple] = {}
+        handle = RemovableHandle(hooks, hook)
 
-    def data_ptr(self) -> int:
-        """Where the primal is in memory."""
-        return self._of_primal("data_ptr")
+        def of_primal(g: Any) -> Any:
+            place = _place(level)
+            if not running.turned.get(level):
+                primal, version = OPERATORS["clone"](g), g._version
+                given: Any = hook(g) if hooks else None
+                if given is None and g._version > version:  # it wrote to g
+                    given = g
+                given = given.primal if is_dual(given, level) else given
+                if level in running.turned:
+                    seen[place] = primal, given
+                return given
+            primal, given = seen.get(place, (None, None))
+            if given is None:
+                return None
+            both = Dual(primal, g, level)
+            changed = hook(both)
+            both = both if changed is None else changed
+            return both.tangent if is_dual(both, level) else OPERATORS["zeros_like"](g)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        return self._of_primal("__deepcopy__", memo)
+        def of_tangent(g: Any) -> Any:
+            return seen.get(_place(level), (None, None))[1] if running.turned.get(level) else None
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        return self._of_primal("__reduce_ex__", protocol)
+        self.primal.register_hook(of_primal)
+        if self.tangent.requires_grad:
+            self.tangent.register_hook(of_tangent)
+        running.hooked.setdefault(level, []).append((self.primal, seen))
+        return handle
 
     def detach_(self) -> Any:
         """Have no tangent, and no graph, from here on. Raises RuntimeFault (E0409) for a view."""
@@ -322,6 +341,26 @@ class Dual(Layer):
 
             return with_tail(repr(self.primal), f"tangent={self.tangent}")
         return super().__repr__()
+
+
+def _place(level: int) -> frozenset:
+    """Of which part of gradients of other levels the pass under way is."""
+    return frozenset(item for item in running.turned.items() if item[0] != level)
+
+
+def _of_primal(name: str) -> Callable[..., Any]:
+    """A method that is the primal's in a dual level, and Layer's in ``func.jvp``."""
+
+    def method(self: Dual, *args: Any, **options: Any) -> Any:
+        tensor = self.primal if self.__gradcli_rank__ in running.dual else super(Dual, self)
+        return getattr(tensor, name)(*args, **options)
+
+    method.__name__, method.__doc__ = name, f"As Tensor's ``{name}``, of the primal."
+    return method
+
+
+for _name in ("backward", "retain_grad", "numpy", "data_ptr", "__deepcopy__", "__reduce_ex__"):
+    setattr(Dual, _name, _of_primal(_name))
 
 
 def is_dual(value: Any, level: int) -> bool:

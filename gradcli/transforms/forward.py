@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from gradcli.engine.grad_mode import Transform, enable_grad, outside_inference, transforming
@@ -80,17 +81,23 @@ def _same_shapes(at: Sequence[Any], along: Sequence[Any]) -> None:
             )
 
 
-def tangents_of(func: Callable[..., Any], at: Sequence[Any], along: Sequence[Any]) -> Any:
-    """The tangent of ``func(*at)`` by dual numbers, which are no transform: a Function whose
-    forward takes ctx can be asked, and ``forward_ad`` sees the level."""
-    level = next_level()
-    running.dual.append(level)
+@contextlib.contextmanager
+def _dual_level() -> Iterator[int]:
+    """A level of dual numbers, which are no transform: a Function whose forward takes ctx can be
+    asked, ``forward_ad`` sees the level, and ``detach_()`` is out of the levels around it too."""
+    level = running.begin_dual()
     try:
+        yield level
+    finally:
+        del running.dual[level]
+        demote(level)
+
+
+def tangents_of(func: Callable[..., Any], at: Sequence[Any], along: Sequence[Any]) -> Any:
+    """The tangent of ``func(*at)`` by dual numbers."""
+    with _dual_level() as level:
         duals = [Dual(p, t, level) for p, t in zip(at, along, strict=True)]
         return _pushed(func, duals, level, False, False)[1]
-    finally:
-        running.dual.remove(level)
-        demote(level)
 
 
 def _pushed(function: Callable, duals: Any, level: int, strict: bool, has_aux: bool) -> tuple:
@@ -134,16 +141,14 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     outer = recording()
     at, shape = flatten(tuple(primals))
     floating("primal", at)
-    level = next_level()
-    running.linear[level] = False
     along = [leaf_of(OPERATORS["zeros_like"](p)) for p in at]
-    try:
-        with outside_inference():
+    with _dual_level() as level, outside_inference():
+        running.linear[level] = False
+        try:
             duals = [Dual(p, t, level) for p, t in zip(at, along, strict=True)]
             value, pushed = _pushed(func, unflatten(duals, shape), level, False, False)
-    finally:
-        demote(level)
-        silenced = running.linear.pop(level)
+        finally:
+            silenced = running.linear.pop(level)
     ends, form = flatten(pushed)
     with outside_inference(), enable_grad():
         # Linear in ``along``, so what it is pulled back to, as a function of the weights, has the

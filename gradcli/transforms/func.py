@@ -7,21 +7,23 @@ stand inside every other: grad in vmap, jvp in grad, jacfwd of jacrev.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gradcli import engine
+from gradcli.engine import Tensor
 from gradcli.engine.grad_mode import Transform, enable_grad, outside_inference, transforming
 from gradcli.engine.graph.node import next_number
 from gradcli.engine.record.saved_tensor_hooks import disable_saved_tensors_hooks
 from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS
-from gradcli.transforms.forward import jvp
+from gradcli.transforms.forward import jvp, tangents_of
 from gradcli.transforms.func_checks import (
     cotangents_as,
     differentiable,
+    floating,
     inexact,
     pair,
     real,
@@ -38,7 +40,9 @@ from gradcli.transforms.reverse import (
     pull_back,
     reaches_further,
     recording,
+    rows_at_once,
     scalar_only,
+    unit_directions,
 )
 from gradcli.transforms.tracer import rank_of, tensors_of
 from gradcli.transforms.tree import flatten, over, unflatten
@@ -103,6 +107,8 @@ class _Run:
             inexact(self.outputs)
         self.create = outer and reaches_further(self.outputs, self.leaves)
         self.single = isinstance(argnums, int)
+        for leaf in self.leaves:
+            finished(leaf)
 
     def pull(self, cotangents: Sequence[Any]) -> list:
         return pull_back(self.outputs, self.leaves, cotangents, self.create)
@@ -112,11 +118,6 @@ class _Run:
         tracked = any(t.edge is not None for c in cotangents for t in tensors_of(c))
         create = recording() and (self.create or tracked)
         return pull_back(self.outputs, self.leaves, cotangents, create)
-
-    def finish(self) -> None:
-        """Nobody else will differentiate by leaves that this run made for itself."""
-        for leaf in self.leaves:
-            finished(leaf)
 
     def arranged(self, gradients: list) -> Any:
         """Gradients nested as the arguments are."""
@@ -191,7 +192,6 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     def pull(cotangents: Any, retain_graph: bool = True, create_graph: Any = None) -> tuple:
         return run.arranged(run.pull_later(cotangents_as(cotangents, run.out_shape)))
 
-    run.finish()
     return (run.value(), pull, run.settled(run.aux)) if has_aux else (run.value(), pull)
 
 
@@ -199,11 +199,11 @@ def jacrev(
     func: Callable, argnums: Argnums = 0, *, has_aux: bool = False,
     chunk_size: int | None = None, _preallocate_and_copy: bool = False,
 ) -> Callable:  # fmt: skip
-    """The function that gives the Jacobian by reverse mode: one pass for each entry of the result.
+    """The function that gives the Jacobian by reverse mode: a row for each entry of the result.
 
-    A Jacobian has the result's shape and then the argument's. ``chunk_size`` and
-    ``_preallocate_and_copy`` are PyTorch's: rows are computed one at a time in any case. Raises
-    ValueFault (E0303) for a size below 1, RuntimeFault (E0403) for complex numbers.
+    A Jacobian has the result's shape and then the argument's. One pass takes ``chunk_size`` rows,
+    by default as many as need little memory; ``_preallocate_and_copy`` is what is done always.
+    Raises ValueFault (E0303) for a size below 1, RuntimeFault (E0403) for complex numbers.
 
     Example:
         >>> import gradcli
@@ -220,18 +220,24 @@ def jacrev(
         real(inputs, "jacrev: Expected all inputs", "vjp")
         run = _Run(func, args, argnums, has_aux, kwargs=kwargs)
         real(run.outputs, "jacrev: Expected all outputs", "vjp")
-        found = []
-        for number, out in enumerate(run.outputs):
-
-            def pull(weights: Any, number: int = number) -> list:
-                outputs = [run.outputs[number]]
-                return pull_back(outputs, run.leaves, [weights], run.create)
-
-            found.append(run.arranged(jacobians_of(out, run.leaves, pull)))
-        result = unflatten(found, run.out_shape)
+        found = vectorized_jacobians(run.outputs, run.leaves, run.pull, chunk_size)
+        result = unflatten([run.arranged(row) for row in found], run.out_shape)
         return (result, run.settled(run.aux)) if has_aux else result
 
     return jacobian
+
+
+def vectorized_jacobians(
+    outputs: Sequence[Any], leaves: Sequence[Any], pull: Callable[[Sequence], Sequence],
+    chunk_size: int | None = None,
+) -> list[list]:  # fmt: skip
+    """``jacobians_of``, many rows in one pass: so many, or as suits the memory."""
+    at_once = rows_at_once(outputs, leaves) if chunk_size is None else chunk_size
+    if at_once == 1 or any(v.__class__ is not Tensor for v in (*outputs, *leaves)):
+        # Where batches and tangents take part too, row by row.
+        return jacobians_of(outputs, leaves, pull)
+    at_a_time = partial(over_rows, lambda *rows: pull(rows))
+    return jacobians_of(outputs, leaves, at_a_time, at_once)
 
 
 def jacfwd(
@@ -253,13 +259,16 @@ def jacfwd(
 def forward_jacobian(
     func: Callable, argnums: Argnums, has_aux: bool, randomness: str, only_real: bool
 ) -> Callable:
-    """``jacfwd``; unless ``only_real``, of complex numbers too, along the real axis of each."""
+    """``jacfwd``; unless ``only_real``, by a dual level, of complex numbers too, along the real
+    axis of each."""
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         which = _chosen(argnums, len(args))
         leaves, shape = flatten(tuple(args[i] for i in which))
         if only_real:
             real(leaves, "jacfwd: Expected all inputs", "jvp")
+        else:
+            floating("primal", leaves)
 
         def chosen(*values: Any) -> Any:
             full = list(args)
@@ -268,18 +277,21 @@ def forward_jacobian(
             return func(*full, **kwargs)
 
         def along(*tangents: Any) -> tuple:
+            if not only_real:
+                return (tangents_of(chosen, leaves, tangents),)
             found = jvp(chosen, tuple(leaves), tangents, has_aux=has_aux)[1:]
-            if only_real:
-                real(flatten(found[0])[0], "jacfwd: Expected all outputs", "jvp")
+            real(flatten(found[0])[0], "jacfwd: Expected all outputs", "jvp")
             return found
 
-        ends = np.cumsum([v.numel() for v in leaves])
-        total = int(ends[-1]) if len(ends) else 0
+        ends = np.cumsum([0, *(v.numel() for v in leaves)]).tolist()
+        total = ends[-1]
         for v in leaves:
             charge_shape((total, v.numel()), v.dtype.itemsize)
         with outside_inference():
             if total:
-                columns, *aux = over_rows(along, unit_directions(leaves, ends, total), randomness)
+                columns, *aux = over_rows(
+                    along, unit_directions(leaves, ends, 0, total), randomness
+                )
                 aux = over(lambda a: a[0], aux)
             else:  # no directions: only the shapes matter
                 columns, *aux = along(*(OPERATORS["zeros_like"](v) for v in leaves))
@@ -289,10 +301,8 @@ def forward_jacobian(
         for c in outputs:
             last = OPERATORS["permute"](c, (*range(1, len(c.shape)), 0))
             parts = [
-                OPERATORS["reshape"](
-                    last[..., int(end) - v.numel() : int(end)], (*last.shape[:-1], *v.shape)
-                )
-                for v, end in zip(leaves, ends, strict=True)
+                OPERATORS["reshape"](last[..., start:end], (*last.shape[:-1], *v.shape))
+                for v, start, end in zip(leaves, ends, ends[1:], strict=False)
             ]
             tree = unflatten(parts, shape)
             found.append(tree[0] if isinstance(argnums, int) else tree)
@@ -300,18 +310,6 @@ def forward_jacobian(
         return (result, *aux) if has_aux else result
 
     return jacobian
-
-
-def unit_directions(tensors: Sequence[Any], ends: Any, total: int) -> list:
-    """For each tensor its part of every direction: a row has a 1 in one entry of one of them.
-
-    ``ends`` says where the entries of each end among all of them, ``total`` how many there are.
-    """
-    basis = []
-    for v, end in zip(tensors, ends, strict=True):
-        rows = np.eye(total, v.numel(), v.numel() - int(end), dtype=v.dtype.numpy)
-        basis.append(engine.wrap(rows.reshape(total, *v.shape), v.dtype))
-    return basis
 
 
 def hessian(func: Callable, argnums: Argnums = 0) -> Callable:

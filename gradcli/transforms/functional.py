@@ -15,7 +15,7 @@ from gradcli.engine import Tensor
 from gradcli.engine.grad_mode import enable_grad
 from gradcli.ops.memory_budget import charge_shape, step
 from gradcli.ops.operator import OPERATORS
-from gradcli.transforms.func import forward_jacobian, grad
+from gradcli.transforms.func import forward_jacobian, vectorized_jacobians
 from gradcli.transforms.functional_checks import (
     as_tuple,
     bent,
@@ -29,6 +29,7 @@ from gradcli.transforms.functional_checks import (
     scalar,
     strict_graph,
 )
+from gradcli.transforms.reverse import pull_back, value_and_vjp
 
 
 def _leaves(values: Sequence[Tensor], create_graph: bool) -> tuple[Tensor, ...]:
@@ -123,9 +124,9 @@ def jacobian(
 ) -> Any:  # fmt: skip
     """All first derivatives: for each result and input a tensor of the result's and input's shape.
 
-    ``strategy`` is ``"reverse-mode"`` (a pass for each entry of the result, ``vectorize`` or not)
-    or ``"forward-mode"`` (one pass in all directions of the inputs, with ``vectorize``). Raises
-    AssertionFault (E0303) for another strategy, RuntimeFault (E0303) for ``strict`` with
+    ``strategy`` is ``"reverse-mode"`` (a pass for each entry of the result; with ``vectorize`` one
+    for many) or ``"forward-mode"`` (one pass in all directions of the inputs, with ``vectorize``).
+    Raises AssertionFault (E0303) for another strategy, RuntimeFault (E0303) for ``strict`` with
     ``vectorize`` or with forward mode, UnwrittenFault (E0303) for forward mode that is not
     vectorised or that should have a graph, for which there is ``func.jacfwd``.
 
@@ -147,6 +148,16 @@ def jacobian(
         many, outputs = _called(func, leaves, "jacobian", strict and not vectorize)
         if strict and vectorize:
             raise not_strict("jacobian", "`vectorized=True`", "`vectorized=False`")
+        if vectorize:
+            table = [
+                tuple(row)
+                for row in vectorized_jacobians(
+                    outputs,
+                    leaves,
+                    lambda weights: pull_back(outputs, leaves, weights, create_graph),
+                )
+            ]
+            return _nested(table, many, several, create_graph)
         columns: list[Any] = [[] for _ in leaves]
         for number, out in enumerate(outputs):
             for x in leaves:
@@ -154,14 +165,11 @@ def jacobian(
             flat = OPERATORS["reshape"](out, (-1,))
             for k in range(out.numel()):
                 step()
-                weight = OPERATORS["ones_like"](flat[k].detach()) if vectorize else None
-                found = _by([flat[k]], leaves, [weight], create_graph)
+                found = _by([flat[k]], leaves, [None], create_graph)
                 found = filled(found, leaves, strict, f"Output {number}")
                 strict_graph(found, strict, create_graph, "jacobian")
                 for column, g in zip(columns, found, strict=True):
                     column.append(g)
-        if vectorize:  # as of one pass for all: where one row has a graph, all have
-            columns = [OPERATORS["stack"](*c) if c else c for c in columns]
         table, end = [], 0
         for out in outputs:
             start, end = end, end + out.numel()
@@ -170,11 +178,11 @@ def jacobian(
     return _nested(table, many, several, create_graph)
 
 
-def _stacked(rows: Any, out: Tensor, x: Tensor) -> Tensor:
+def _stacked(rows: list, out: Tensor, x: Tensor) -> Tensor:
     full = (*out.shape, *x.shape)
-    if not len(rows):
+    if not rows:
         return OPERATORS["expand"](engine.wrap(x.dtype.numpy.type(0), x.dtype), full)
-    return OPERATORS["reshape"](OPERATORS["stack"](*rows) if isinstance(rows, list) else rows, full)
+    return OPERATORS["reshape"](OPERATORS["stack"](*rows), full)
 
 
 def _nested(table: list[tuple], many: bool, several: bool, create_graph: bool) -> Any:
@@ -217,12 +225,16 @@ def hessian(
         tensor([[ 6.,  0.],
                 [ 0., 12.]])
     """
-    several, given = as_tuple(inputs, "inputs", "hessian")
+    several, _ = as_tuple(inputs, "inputs", "hessian")
     known_strategy(outer_jacobian_strategy)
     one = scalar(func, "hessian", strict)
     if outer_jacobian_strategy == "forward-mode":
         check_forward("hessian", strict, vectorize, create_graph)
-        slopes = grad(one, tuple(range(len(given))) if several else 0)
+
+        def slopes(*args: Any) -> Any:
+            _, _, pull = value_and_vjp(one, args, True)
+            return pull(None) if several else pull(None)[0]
+
         return jacobian(slopes, inputs, create_graph, False, True, outer_jacobian_strategy)
 
     def gradient(*args: Tensor) -> Any:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
+
+from gradcli.engine.grad_mode import transformed
 
 next_level = itertools.count(2).__next__
 """Numbers for nested transforms, above Tensor's rank: the innermost is the highest."""
@@ -26,11 +29,33 @@ class _Running(threading.local):
     def __init__(self) -> None:
         self.vmaps: list[Vmap] = []  # outermost first
         self.randomness: dict[int, str] = {}  # what each vmap says of random numbers
-        self.dual: list[int] = []  # the level that ``forward_ad.dual_level`` opened
+        # Levels of dual numbers that are no transform, and how many transforms were around each.
+        self.dual: dict[int, int] = {}
         # Levels whose tangents are recorded, whatever the mode, and whether it mattered.
         self.linear: dict[int, bool] = {}
         # What writes made part of a level (weak references), and what it was before.
         self.promoted: dict[int, list[tuple[Any, Any]]] = {}
+
+        # Of a level, the primals that have hooks, and what these have seen and given back.
+        self.hooked: dict[int, list[tuple[Any, dict]]] = {}
+        # Of which part of a gradient the pass under way is, by level: the tangent's, or not.
+        self.turned: dict[int, bool] = {}
+
+    @contextlib.contextmanager
+    def turning(self, level: int, turned: bool) -> Iterator[None]:
+        """A pass for the primals, or for the tangents, of gradients with tangents of ``level``."""
+        before = self.turned
+        self.turned = {**before, level: turned}
+        try:
+            yield
+        finally:
+            self.turned = before
+
+    def begin_dual(self) -> int:
+        """A new level of dual numbers, which ``dual`` has until it ends."""
+        level = next_level()
+        self.dual[level] = len(transformed.by)
+        return level
 
     def internal(self, level: int) -> bool:
         """Whether a level is that of a vmap inside another transform, which nobody wrote."""

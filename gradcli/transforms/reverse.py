@@ -8,6 +8,7 @@ differentiate it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from gradcli import engine
 from gradcli.engine import Tensor
-from gradcli.engine.backward.api import no_graph, unused
+from gradcli.engine.backward.api import grad_of_batches, no_graph, unused
 from gradcli.engine.backward.traverse import collect
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import get_default_dtype
@@ -153,6 +154,10 @@ def pull_back(
     sample = next(o for o in (*outputs, *cotangents) if rank_of(o) == top)
     if sample.batch and top not in around:
         # Many cotangents, or outputs, of one value that is not mapped over: the vjp for each.
+        batches = all(v.batch for c in cotangents for v in operands_of(c))
+        tensors = batches and all(isinstance(v, Plain) for v in (*outputs, *leaves))
+        if tensors and mode.inspect is None:  # else each is looked at by itself
+            return _pulled(outputs, leaves, cotangents, create_graph)
         return _for_each(outputs, leaves, cotangents, create_graph, passed, sample)
     if sample.batch:
         inner, weights = [], []
@@ -175,12 +180,19 @@ def pull_back(
         dual = rank_of(c) == top
         plain.append(c.primal if dual else c)
         turned.append(c.tangent if dual else None)
-    found = pull_back(primals, leaves, plain, create_graph, passed)
+    with running.turning(top, False):
+        found = pull_back(primals, leaves, plain, create_graph, passed)
     moved = [(t, c) for t, c in zip(along, plain, strict=True) if t is not None]
     moved += [(p, t) for p, t in zip(primals, turned, strict=True) if t is not None]
     if not moved:
         return found
-    pushed = pull_back([o for o, _ in moved], leaves, [c for _, c in moved], create_graph, passed)
+    # Where a hook was called, it has to be called again.
+    hooked = [p for p, seen in running.hooked.get(top, ()) if seen]
+    moved += [(p, OPERATORS["zeros_like"](p)) for p in hooked]
+    with running.turning(top, True):
+        pushed = pull_back(
+            [o for o, _ in moved], leaves, [c for _, c in moved], create_graph, passed
+        )
     return [sample.__class__(g, t, top) for g, t in zip(found, pushed, strict=True)]
 
 
@@ -211,11 +223,16 @@ def _pulled(
     targets = [bottom(leaf) for leaf in leaves]
     if not pairs:
         return [OPERATORS["zeros_like"](t.detach()) for t in targets]
-    with enable_grad():
-        found: Any = engine.grad(
-            [o for o, _ in pairs], targets, [c for _, c in pairs], retain_graph=True,
-            create_graph=create_graph, allow_unused=True,
-        )  # fmt: skip
+    ends, weights = zip(*pairs, strict=True)
+    found: Any
+    if any(isinstance(c, Layer) for c in weights):
+        found = grad_of_batches(ends, targets, weights, create_graph)
+    else:
+        with enable_grad():
+            found = engine.grad(
+                ends, targets, weights, retain_graph=True, create_graph=create_graph,
+                allow_unused=True,
+            )  # fmt: skip
     zeros = OPERATORS["zeros_like"]
     return [zeros(t.detach()) if g is None else g for g, t in zip(found, targets, strict=True)]
 
@@ -273,54 +290,98 @@ def jacobian(function: Callable[..., Tensor], primals: Any, create_graph: bool =
     """
     several = isinstance(primals, tuple | list)
     out, leaves, pull = value_and_vjp(function, primals if several else (primals,), create_graph)
-    result = tuple(jacobians_of(out, leaves, pull))
+    result = tuple(jacobians_of([out], leaves, lambda weights: pull(*weights))[0])
     return result if several else result[0]
 
 
-def jacobians_of(out: Any, leaves: Sequence[Any], pull: Callable[[Any], Sequence[Any]]) -> list:
-    """The Jacobian of ``out`` by each leaf, a row for each entry of ``out``."""
-    shape = tuple(out.shape)
-    size = int(np.prod(shape, dtype=np.int64))
-    for leaf in leaves:
-        charge_shape((*shape, *leaf.shape), leaf.dtype.itemsize)
-    tables = [_Rows(size, shape, leaf) for leaf in leaves]
-    for i in range(size):
+def jacobians_of(
+    outputs: Sequence[Any], leaves: Sequence[Any], pull: Callable[[list], Sequence[Any]],
+    at_once: int = 0,
+) -> list[list]:  # fmt: skip
+    """For each output its Jacobian by each leaf, a row for each entry of the output.
+
+    ``pull`` takes a cotangent for each output; with ``at_once`` so many of them side by side.
+    """
+    for out in outputs:
+        for leaf in leaves:
+            charge_shape((*out.shape, *leaf.shape), leaf.dtype.itemsize)
+    ends = np.cumsum([0, *(out.numel() for out in outputs)]).tolist()
+    total = ends[-1]
+    tables = [_Rows(total, leaf) for leaf in leaves]
+    for first in range(0, total, at_once or 1):
         step()
-        seed = np.zeros(size, out.dtype.numpy)
-        seed[i] = 1
-        weights = engine.wrap(seed.reshape(shape)[()], out.dtype)
-        for rows, g in zip(tables, pull(weights), strict=True):
-            rows.append(i, g)
-    return [rows.assembled() for rows in tables]
+        rows = min(at_once or 1, total - first)
+        weights = unit_directions(outputs, ends, first, rows)
+        found = pull(weights if at_once else [w[0] for w in weights])
+        for table, g in zip(tables, found, strict=True):
+            table.append(first, g, bool(at_once))
+    return [
+        [table.part(start, end, out.shape) for table in tables]
+        for out, start, end in zip(outputs, ends, ends[1:], strict=False)
+    ]
+
+
+def unit_directions(
+    tensors: Sequence[Any], ends: Sequence[int], first: int, rows: int
+) -> list[Tensor]:
+    """For each tensor its part of directions: a row has a 1 in one entry of one of them.
+
+    ``ends`` says where the entries of each begin and end among all of them; the first row has its 1
+    in entry ``first``.
+    """
+    basis = []
+    for v, start in zip(tensors, ends, strict=False):
+        charge_shape((rows, *v.shape), v.dtype.itemsize)
+        ones = np.eye(rows, v.numel(), first - start, dtype=v.dtype.numpy)
+        basis.append(engine.wrap(ones.reshape(rows, *v.shape), v.dtype))
+    return basis
+
+
+def rows_at_once(outputs: Sequence[Any], leaves: Sequence[Any]) -> int:
+    """How many rows of a Jacobian one pass takes.
+
+    What it computes stays in the cache, and is small beside the Jacobian unless both are small.
+    """
+    entries = sum(out.numel() for out in outputs) * sum(leaf.numel() for leaf in leaves)
+    edges = [t.edge for out in outputs for t in tensors_of(out) if t.edge is not None]
+    shapes = [v.shape for v in (*outputs, *collect(edges), *leaves)]
+    largest = max(1, *(math.prod(shape) for shape in shapes))
+    return max(1, min(max(entries // 16, 2**12), 2**18) // largest)
 
 
 class _Rows:
     """The rows of a Jacobian as they come: in its memory, or side by side where they are more."""
 
-    def __init__(self, size: int, shape: tuple, leaf: Any) -> None:
-        self.leaf, self.full = leaf, (*shape, *leaf.shape)
-        self.size = size
+    def __init__(self, size: int, leaf: Any) -> None:
+        self.leaf, self.size = leaf, size
         self.array: Any = None
         self.kept: list = []
+        self.join: Any = None
+        self.whole: Any = None
 
-    def append(self, i: int, g: Any) -> None:
+    def append(self, first: int, g: Any, several: bool) -> None:
         plain = g.__class__ is Tensor and g.edge is None and isinstance(g.array, np.ndarray)
         if plain and not self.kept:
             if self.array is None:
-                self.array = np.empty((self.size, *g.array.shape), g.array.dtype)
-            self.array[i] = g.array
+                self.array = np.empty((self.size, *self.leaf.shape), g.array.dtype)
+            self.array[first : first + len(g.array) if several else first + 1] = g.array
             return
         if self.array is not None:  # the first with a graph, or inside a transform
-            self.kept = [engine.wrap(row, g.dtype) for row in self.array[:i]]
-            self.array = None
+            before = engine.wrap(self.array[:first], g.dtype)
+            self.kept, self.array = [before] if several else list(before), None
         self.kept.append(g)
+        self.join = OPERATORS["cat" if several else "stack"]
 
-    def assembled(self) -> Any:
+    def part(self, start: int, end: int, shape: tuple) -> Any:
+        full = (*shape, *self.leaf.shape)
+        if start == end:
+            return self.leaf.detach().new_zeros(full)
         if self.array is not None:
-            return engine.wrap(self.array.reshape(self.full), self.leaf.dtype)
-        if not self.kept:
-            return self.leaf.detach().new_zeros(self.full)
-        return OPERATORS["reshape"](OPERATORS["stack"](*self.kept), self.full)
+            return engine.wrap(self.array[start:end].reshape(full), self.leaf.dtype)
+        if self.whole is None:
+            self.whole = self.join(*self.kept)
+        part = self.whole if end - start == self.size else self.whole[start:end]
+        return OPERATORS["reshape"](part, full)
 
 
 def hessian(function: Callable[..., Tensor], primal: Any, create_graph: bool = False) -> Tensor:

@@ -45,6 +45,7 @@ from gradcli.ops.errors import RuntimeFault, UnwrittenFault, bad_shape
 from gradcli.ops.indexing import is_basic
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS, Operator
+from gradcli.ops.torch_messages import no_cast, no_room
 
 # ---- Towers: a Tensor at the bottom, batches and tangents of enclosing transforms around it ------
 
@@ -127,20 +128,9 @@ def become(target: Any, result: Any) -> Any:
         refuse_captured(target)
     result = as_value(result)
     if tuple(result.shape) != tuple(target.shape):
-        raise bad_shape(
-            f"output with shape {list(target.shape)} doesn't match the broadcast shape "
-            f"{list(result.shape)}",
-            help="an in-place write cannot grow its target; write x = x + y",
-        )
+        raise no_room(target.shape, result.shape)
     if result.dtype.kind > target.dtype.kind:
-        raise RuntimeFault(
-            "E0309",
-            f"result type {result.dtype.name} can't be cast to the desired output type "
-            f"{target.dtype.name}",
-            help="make the target a float tensor first",
-            torch=f"result type {result.dtype.scalar_name} can't be cast to the desired output "
-            f"type {target.dtype.scalar_name}",
-        )
+        raise no_cast(result.dtype, target.dtype, "make the target a float tensor first")
     store(target, result.to(target.dtype))
     return target
 
@@ -423,20 +413,6 @@ class Operand(Conversions):
         """Write zeros."""
         return assign(self, 0)
 
-    def masked_fill_(self, mask: Any, value: Any) -> Any:
-        """Write a number where ``mask`` holds."""
-        return become(self, OPERATORS["where"](mask, value, snapshot(self)))
-
-    def add_(self, other: Any, *, alpha: Any = 1) -> Any:
-        """Add ``alpha * other`` in place."""
-        other = other if alpha == 1 else other * alpha
-        return become(self, OPERATORS["add"](snapshot(self), other))
-
-    def sub_(self, other: Any, *, alpha: Any = 1) -> Any:
-        """Subtract ``alpha * other`` in place."""
-        other = other if alpha == 1 else other * alpha
-        return become(self, OPERATORS["sub"](snapshot(self), other))
-
     def __getattr__(self, name: str) -> Any:
         """Tensor's methods by name, ``x.sum(0)``; ``x.mul_(y)`` writes what ``x.mul(y)`` gives."""
         written = name.endswith("_")
@@ -448,18 +424,6 @@ class Operand(Conversions):
         if written:
             return lambda *args, **params: become(self, function(snapshot(self), *args, **params))
         return lambda *args, **params: function(self, *args, **params)
-
-    def __neg__(self) -> Any:
-        return OPERATORS["neg"](self)
-
-    def __pos__(self) -> Any:
-        return self
-
-    def __abs__(self) -> Any:
-        return OPERATORS["abs"](self)
-
-    def __invert__(self) -> Any:
-        return OPERATORS["logical_not"](self)
 
     __hash__ = object.__hash__
 
@@ -667,10 +631,9 @@ for _sign, _op in by_sign().items():
 
 for _method in sampling.METHODS:
     setattr(Operand, _method.__name__, _method)
-for _word in ("and", "or", "xor", "lshift", "rshift"):  # of truths, and of bits
-    for _name in (f"__{_word}__", f"__r{_word}__", f"__i{_word}__"):
-        setattr(Layer, _name, METHODS[_name])
-Layer.__invert__ = METHODS["__invert__"]  # type: ignore[method-assign]
+_WORDS = ("and", "or", "xor", "lshift", "rshift")  # of truths, and of bits
+for _name in ("__invert__", *(f"__{side}{w}__" for w in _WORDS for side in ("", "r", "i"))):
+    setattr(Layer, _name, METHODS[_name])
 
 
 def as_value(value: Any) -> Any:

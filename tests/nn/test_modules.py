@@ -43,6 +43,46 @@ def test_an_assignment_replaces_what_had_the_name():
         m.b  # noqa: B018
 
 
+def test_what_is_replaced_leaves_its_place_to_the_new():
+    """The order of running, of parameters() and of state_dict() is that of the first names."""
+    row = nn.Sequential(nn.ReLU(), nn.Tanh(), nn.Sigmoid(), nn.ELU())
+    row[1] = nn.GELU()
+    assert [type(m).__name__ for m in row] == ["ReLU", "GELU", "Sigmoid", "ELU"]
+    del row[1]
+    row[0] = nn.Mish()
+    row.insert(1, nn.SiLU())
+    assert [type(m).__name__ for m in row] == ["Mish", "SiLU", "Sigmoid", "ELU"]
+    with pytest.raises(IndexError):
+        row.insert(7, nn.ReLU())
+    layer = nn.Linear(1, 1)
+    layer.weight = nn.Parameter(torch.ones(1, 1))
+    assert list(layer.state_dict()) == ["weight", "bias"]
+    held = nn.ParameterList([torch.ones(1), torch.ones(1)])
+    held[0] = torch.zeros(1)
+    held += [torch.full((1,), 3.0)]
+    assert torch.nn.utils.parameters_to_vector(held.parameters()).tolist() == [0, 1, 3]
+    named = nn.ParameterDict({"a": torch.ones(1), "b": torch.ones(1)})
+    named["a"] = torch.zeros(1)
+    assert list(named) == ["a", "b"]
+
+
+def test_a_parameter_of_a_conjugate_shares_its_memory():
+    z = torch.tensor([1 + 2j, 3])
+    p, b = nn.Parameter(z.conj()), nn.Buffer(z.imag.conj())
+    with torch.no_grad():
+        p[0] = 5j
+    b[1] = 4.0
+    assert z.tolist() == [-5j, 3 + 4j] and b.tolist() == [-5, 4]
+    p.abs().square().sum().backward()
+    torch.optim.SGD([p], lr=0.5).step()
+    assert z.tolist() == [0, 0]
+    turned = nn.Parameter(z.conj().imag, requires_grad=False)
+    turned.add_(1)
+    assert z.tolist() == [-1j, -1j] and isinstance(copy.deepcopy(p), nn.Parameter)
+    p.data = torch.ones(2, dtype=torch.complex64)
+    assert isinstance(p, nn.Parameter) and not p.is_conj() and z.tolist() == [-1j, -1j]
+
+
 @pytest.mark.parametrize(
     ("broken", "error", "said"),
     [

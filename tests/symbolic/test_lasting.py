@@ -98,3 +98,26 @@ def test_shares_do_not_overflow(text: str, shape: str, form: str) -> None:
     at = np.array([[900.0, 1.0], [-900.0, 900.5]])
     value = found.evaluate(X=at) if shape == "matrix" else found.evaluate(x=at[0])
     assert np.isfinite(value).all()
+
+
+@pytest.mark.parametrize("text", ["x**3/(exp(3 - x) - 1)", "x**3/(exp(x - 1) - 1)"])
+def test_what_the_engine_has_no_value_for_is_judged_by_its_rounding(text: str) -> None:
+    assert not off(text, 2, finite=False)
+
+
+def test_a_group_that_cancels_is_kept() -> None:
+    """With ``x**2`` and its mean multiplied out, the mean's terms cancel among each other only."""
+    found = diff("sum(softmax(x)*x**2)", order=2, declared={"x": "vector"})
+    x = np.array([-1e8, -1e8 + 12.5, -1e8 + 1.25])
+    p = np.exp(x - x.max()) / np.exp(x - x.max()).sum()
+    g = np.array([sum(p * (a - x) * (a + x)) for a in x]) + 2 * x
+    want = np.diag(p * (g + 2 * x + 2)) - np.outer(p * g, p) - np.outer(p, p * g)
+    assert np.allclose(found.evaluate(x=x), want, rtol=1e-4, atol=1e-6)
+    assert found.text.count("x**2*softmax(x)") == found.text.count("x**2 + 2*x - sum(")
+
+
+def test_a_form_without_digits_says_where() -> None:
+    found = diff("x/sinh(x)").checked
+    assert found is not None and found["loses_digits_near"] == [-1e-8, 1e-300, 1e-8]
+    for text in ("sin(x**2)", "x*exp(-x)", "1 - tanh(x)**2"):
+        assert "loses_digits_near" not in (diff(text).checked or {})

@@ -360,6 +360,15 @@ def test_strided_views_share_memory_in_every_transform():
     same(vmap(jacfwd(strided))(rows), torch.stack([jacrev(strided)(row) for row in rows]))
 
 
+def test_copies_of_numbers_do_not_share_memory():
+    for copy in (lambda x: x.flip(()), lambda x: x.sum_to_size(()), lambda x: x.sum(())):
+        x = torch.tensor([1.0, 2.0])
+        same(vmap(lambda e, copy=copy: copy(e).mul_(3))(x), torch.tensor([3.0, 6.0]))
+        copy(x[0]).mul_(3)
+        same(x, torch.tensor([1.0, 2.0]))
+        assert copy(x[0]).data_ptr() != x.data_ptr()
+
+
 def written_after_use(x):
     y = torch.ones(3) * x.detach()
     z = x * y

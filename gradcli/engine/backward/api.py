@@ -223,6 +223,19 @@ def _towards(
     return [(e, None if e.__class__ is Severed else wanted[e]) for e in edges]
 
 
+def grad_of_batches(
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor], batches: Sequence[Any], create_graph: bool
+) -> list[Any]:
+    """Gradients for many cotangents in one pass: each of ``batches`` is a value of ``vmap``.
+
+    None for an input that nothing arrives at.
+    """
+    edges = _edges(inputs)
+    wanted: dict[Node, Any] = dict.fromkeys(edges)
+    run(*start(outputs, batches, True), True, create_graph, wanted, batches=True)
+    return [None if e.__class__ is Severed else wanted[e] for e in edges]
+
+
 def _edges(inputs: Sequence[Any]) -> list[Node]:
     """The places in the graph of tensors that gradients are asked for. Raises E0404."""
     edges: list[Any] = [edge_of(t) for t in inputs]

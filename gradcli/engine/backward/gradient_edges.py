@@ -97,7 +97,7 @@ def register_multi_grad_hook(
         raise ValueFault("E0304", f"Expects mode to be one of ('all', 'any') but got {mode}")
     if mode == "any":
         tensors = [t for t in tensors if t.requires_grad]
-    elif not all(t.requires_grad for t in tensors):
+    elif not all(t.requires_grad and t.edge.origin for t in tensors):
         raise AssertionFault(
             "E0404",
             "Expected gradient function to be set: a hook on several tensors got one that requires "
@@ -106,7 +106,7 @@ def register_multi_grad_hook(
         )
     state: dict[str, Any] = {"pass": None}
     # Those of now: a tensor that is written to later has another.
-    nodes = [weakref.ref(t.edge.origin) for t in tensors]
+    nodes = [weakref.ref(t.edge.origin or t.edge) for t in tensors]
 
     def hook_of(place: int) -> Callable[[Tensor], None]:
         def hook(grad: Tensor) -> None:

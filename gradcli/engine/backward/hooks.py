@@ -10,8 +10,10 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import AccumulateGrad, Cotangents, Node, sharing
+from gradcli.engine.graph.torch_names import shown_edges
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.cotangents import fit
+from gradcli.engine.record.inplace import dense
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.engine.undo_log import note_write, undo
 from gradcli.ops.errors import RuntimeFault, TypeFault
@@ -74,11 +76,26 @@ def after(node: Node, pulled: tuple[Any, ...], g: Any, recorded: bool) -> tuple[
             r = None if e not in on else fit(r, e.shape) if r.shape != e.shape else r
         parts.append(r)
         shapes.append(r.shape if e is None and r is not None else e and e.shape)
-    given = shown(g)
+    given, places = shown(g), _shown_places(node)
+    seen, seen_shapes = [parts[i] for i in places], [shapes[i] for i in places]
     for hook in list(node.extra.post_hooks.values()):
-        result = hook(tuple(map(_as_tensor, parts)), given)
-        parts = _all_replaced(result, parts, shapes, recorded, hook)
+        result = hook(tuple(map(_as_tensor, seen)), given)
+        seen = _all_replaced(result, seen, seen_shapes, recorded, hook)
+    for i, part in zip(places, seen, strict=True):
+        parts[i] = part
     return tuple(parts)
+
+
+def _shown_places(node: Node) -> list[int]:
+    """The places in ``node.edges`` of what ``next_functions`` shows, where that is of them."""
+    left, found = list(range(len(node.edges))), []
+    for edge in shown_edges(node):
+        place = next((i for i in left if node.edges[i] is edge), None)
+        if place is not None:
+            left.remove(place)
+            found.append(place)
+    hidden = any(node.edges[i] is not None for i in left)
+    return list(range(len(node.edges))) if hidden else found
 
 
 def shown(g: Any) -> tuple[Tensor | None, ...]:
@@ -220,16 +237,28 @@ def _step(leaf: Any, total: Any, arrived: Any = None, gone: Any = None) -> None:
         have = leaf.grad
         if have is None:
             if not isinstance(total, np.generic):
-                total = total.copy()
+                total = _copied(total, leaf.owner())
             leaf.grad = wrap(total, leaf.dtype or dtypes.dtype_of(total))
-        elif isinstance(have.array, np.ndarray):
+            return
+        if isinstance(have.array, np.ndarray):
             if undo.on:
                 note_write(have.array)
             have.array += total
-            if have.meta is not None:
-                have.meta.version.bump()
         else:
             have.array = have.array + total
+        version = have._meta().version  # for what saved the gradient, and for exchange_grad
+        version.number, version.place = version.number + 1, None  # of no line of the user's
+
+
+def _copied(total: np.ndarray, leaf: Any) -> np.ndarray:
+    """A copy that lies in memory as the leaf does, where that is dense."""
+    like: Any = None if leaf is None else leaf.own_array()
+    plain = like.__class__ is not np.ndarray or like.flags.c_contiguous
+    if plain or like.shape != total.shape or not dense(like):
+        return total.copy()
+    out = np.empty_like(like, total.dtype)
+    out[...] = total
+    return out
 
 
 AccumulateGrad.step = staticmethod(_step)

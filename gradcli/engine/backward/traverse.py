@@ -18,13 +18,14 @@ from gradcli.engine.backward.float_errors import ignore
 from gradcli.engine.backward.float_errors import restore as restore_errors
 from gradcli.engine.backward.hooks import accumulate, after, arrive_at_leaf, arriving, before
 from gradcli.engine.backward.untaken_branches import CHOSEN, taken
+from gradcli.engine.dtypes import dtype_of
 from gradcli.engine.grad_mode import current, mode, restore
 from gradcli.engine.graph.node import AccumulateGrad, Cotangents, Freed, Node, Output, Part, freed
 from gradcli.engine.graph.view_edges import Stale
 from gradcli.engine.record.cotangents import cast, fit
 from gradcli.engine.record.piecewise_linear import zeros_of
 from gradcli.engine.record.rule_compiler import pull_recorded
-from gradcli.engine.tensor.tensor import wrap
+from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.engine.undo_log import current_log, undo
 from gradcli.ops.errors import Fault, LimitFault, RuntimeFault
 from gradcli.ops.memory_budget import budget, charge
@@ -93,10 +94,13 @@ def collect(roots: Sequence[Node]) -> list[Node]:
     return order
 
 
-def _only_towards(wanted: dict[Any, Any], order: list[Node]) -> tuple[list[Node], set[Node]]:
+def _only_towards(
+    wanted: dict[Any, Any], order: list[Node], roots: Sequence[Node] = ()
+) -> tuple[list[Node], set[Node]]:
     """The nodes that a wanted input lies behind, and those that must run to reach it.
 
-    What a stale view depends on is not known, so that is reached too, and raises.
+    ``roots`` are among the first, whose hooks run in any case: as in PyTorch, those of the only
+    root. What a stale view depends on is not known, so that is reached too, and raises.
     """
     runs: set[Node] = set()
     reached: set[Any] = set(wanted)
@@ -104,6 +108,7 @@ def _only_towards(wanted: dict[Any, Any], order: list[Node]) -> tuple[list[Node]
         if not reached.isdisjoint(node.edges) or node.__class__ is Stale:
             runs.add(node)
             reached.add(node)
+    reached.update(roots)
     return [node for node in order if node in reached], runs
 
 
@@ -114,11 +119,13 @@ def run(
     recorded: bool,
     wanted: dict[Any, Any] | None,
     accumulates: bool = False,
+    batches: bool = False,
 ) -> None:
     """One pass. Gradients go to the leaves, or, with ``wanted``, into that dict's places alone.
 
     With ``accumulates`` only ``wanted`` places receive, but as in a pass without: leaves add to
-    their gradients, and the nodes behind the other places run.
+    their gradients, and the nodes behind the other places run. With ``batches`` the cotangents are
+    values of a transform: rules are read with Tensors, ``recorded`` or not.
     """
     order = collect(roots)
     arrived: dict[Node, Any] = {}
@@ -132,8 +139,8 @@ def run(
         log.release(reversed(order))
     errors = ignore()
     try:
-        if recorded or accumulates or mode.watching or current().inspect is not None:
-            ask = (order, roots, arrived, gone, recorded, wanted, accumulates)
+        if recorded or batches or accumulates or mode.watching or current().inspect is not None:
+            ask = (order, roots, arrived, gone, recorded or batches, wanted, accumulates)
             _nested(recorded, _walk, *ask)
             return
         walk = _walk_plain if wanted is None else partial(_walk_towards, wanted)
@@ -338,7 +345,7 @@ def _walk(
     if wanted is not None:
         for edge in wanted:
             captures.setdefault(edge.origin or edge, []).append(edge)
-        order, runs = _only_towards(captures, order)
+        order, runs = _only_towards(captures, order, roots if len(roots) == 1 else ())
         if accumulates:
             runs.update(captures)
     waits = _waits(order, roots, None if wanted is None else captures)
@@ -356,6 +363,8 @@ def _walk(
             if not waits[root]:
                 leaf: Any = root
                 arrive_at_leaf(leaf, arrived.pop(leaf), recorded, to_leaf)
+        elif root.__class__ is AccumulateGrad and len(roots) == 1:
+            arriving(root, arrived.pop(root), recorded)  # its hooks see what it does not keep
     for node in order:
         if node.leaf:  # a Severed view has hooks for nothing
             continue
@@ -457,6 +466,10 @@ def _looked_at(node: Node, g: Any, recorded: bool, careful: bool) -> tuple[Any, 
     finally:
         if inspect is not None:
             inspect.running = None
+    if recorded and node.foreign and not mode.grad:
+        pulled = tuple(
+            r if r is None or isinstance(r, Tensor) else wrap(r, dtype_of(r)) for r in pulled
+        )
     if careful and node.op.kind in CHOSEN:
         pulled = taken(node, g, pulled)
     if inspect is not None:

@@ -32,6 +32,8 @@ def taken(node: Node, g: Any, pulled: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _mended(node: Node, i: int, g: Any, r: Any) -> Any:
     """The cotangent ``r`` of input ``i``, not all of it finite, as ``taken`` gives it."""
+    if hasattr(r, "each_of"):  # a batch of cotangents
+        return r.each_of(_mended, (node, i, g, r), {})
     raw = _raw(r)
     finite = np.isfinite(raw)
     if finite.all():  # though their squares are not
@@ -57,6 +59,8 @@ Node.careful = staticmethod(careful_step)
 
 
 def _raw(value: Any) -> Any:
+    while getattr(value, "__gradcli_rank__", 1) > 1:  # a batch
+        value = value.content
     return value.array if isinstance(value, Tensor) else value
 
 

@@ -31,9 +31,9 @@ from gradcli.engine.creation.factories import (
 from gradcli.engine.creation.generator import manual_seed as manual_seed
 from gradcli.engine.dtypes import DType, float32, float64, int64, to_dtype
 from gradcli.engine.grad_mode import no_grad
-from gradcli.engine.record.composite import bottom, called
+from gradcli.engine.record.composite import bottom, called, named
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
-from gradcli.ops.errors import RuntimeFault, TypeFault, bad_dtype, bad_value
+from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_type, bad_value
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS
 from gradcli.ops.torch_messages import not_a
@@ -121,12 +121,8 @@ def _drawing(draw: str) -> Any:
     return create
 
 
-rand = _drawing("uniform")
-rand.__name__ = "rand"
-rand.__doc__ = "Random numbers, uniform in [0, 1)."
-randn = _drawing("normal")
-randn.__name__ = "randn"
-randn.__doc__ = "Random numbers, normal with mean 0 and variance 1."
+rand = named(_drawing("uniform"), "rand", "Random numbers, uniform in [0, 1).")
+randn = named(_drawing("normal"), "randn", "Random numbers, normal with mean 0 and variance 1.")
 
 
 def normal(
@@ -139,31 +135,24 @@ def normal(
     has one.
     """
     _refuse_same(mean, std)
-    for given in (mean, std):
-        if isinstance(given, Tensor):
-            refuse_kinds("bool int", "normal_kernel_cpu", given.dtype)
+    given = [v for v in (mean, std) if isinstance(v, Tensor)]
+    for value in given:
+        refuse_kinds("bool int", "normal_kernel_cpu", value.dtype)
     if isinstance(std, Tensor) and (bottom(std.detach()) < 0).any():
         raise bad_value("normal expects all elements of std >= 0.0")
     if not isinstance(std, Tensor) and std < 0:
         raise bad_value(f"normal expects std >= 0.0, but found std {std}")
-    if isinstance(mean, Tensor) or isinstance(std, Tensor):
-        both = (mean + std).to((mean if isinstance(mean, Tensor) else std).dtype)
+    if given:
+        both = (mean + std).to(given[0].dtype)
         with no_grad():
             unit = randn(tuple(both.shape), dtype=both.dtype, device=device, generator=generator)
             out = (unit * std + mean).to(both.dtype)
-        form = 1 + isinstance(std, Tensor) + (isinstance(mean, Tensor) and isinstance(std, Tensor))
+        form = 1 + isinstance(std, Tensor) + (len(given) == 2)
         out = _from(both, out, f"NormalBackward{form}")
     else:
         target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
-        out = drawn(
-            "normal",
-            sizes_of(((),) if size is None else (size,)),
-            target,
-            generator,
-            mean,
-            std,
-            device=device,
-        )
+        shape = sizes_of(((),) if size is None else (size,))
+        out = drawn("normal", shape, target, generator, mean, std, device=device)
     return requiring(out, True) if requires_grad else out
 
 
@@ -196,7 +185,7 @@ def randint(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}",
             help="write randint(0, 10, (2, 3))",
         )
-    least, most = _limits(target)
+    least, most = dtypes.bounds(target)
     for bound, name in ((low, "from"), (high - 1, "to - 1")):
         if not least <= bound <= most:
             raise RuntimeFault("E0303", f"{name} is out of bounds for {target.c_name}")
@@ -210,14 +199,6 @@ def randint(
     return _made(make, sizes_of((tuple(size),)))
 
 
-def _limits(dtype: DType) -> tuple[float, float]:
-    """The least and the largest finite number of a dtype."""
-    if not dtype.kind:
-        return 0, 1
-    info = np.iinfo(dtype.numpy) if dtype.kind == 1 else np.finfo(dtype.numpy)
-    return info.min, info.max
-
-
 def randperm(
     n: int, *, dtype: Any = None, requires_grad: bool = False, device: Any = None,
     generator: Any = None,
@@ -225,7 +206,7 @@ def randperm(
     """The whole numbers below ``n`` in a random order."""
     target = dtypes.int64 if dtype is None else to_dtype(dtype)
     refuse_kinds("bool complex", "randperm", target)
-    if n > _limits(target)[1]:
+    if n > dtypes.bounds(target)[1]:
         raise RuntimeFault(
             "E0303", f"value cannot be converted to type {target.name}_t without overflow"
         )
@@ -412,7 +393,7 @@ def multinomial(
 def _numbers(name: str, *values: Any) -> None:
     for value in values:
         if not isinstance(value, int | float):
-            raise TypeFault("E0303", f"{name} needs numbers, got a {type(value).__name__}")
+            raise bad_type(f"{name} needs numbers, got a {type(value).__name__}")
 
 
 def _above_zero(name: str, what: str, value: Any) -> None:
@@ -432,7 +413,7 @@ def uniform_(self: Tensor, low: float = 0.0, high: float = 1.0, *, generator: An
     """Write uniform numbers in [low, high)."""
     _numbers("uniform_", low, high)
     if self.dtype.kind > 1:
-        most = _limits(self.dtype)[1]
+        most = dtypes.bounds(self.dtype)[1]
         for bound, name in ((low, "from"), (high, "to")):
             if not abs(bound) <= most:
                 raise bad_value(f"{name} is out of bounds for {self.dtype.c_name}")

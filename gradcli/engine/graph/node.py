@@ -62,6 +62,7 @@ class Extra:
     node_hooks: dict[int, Callable[..., Any]] | None = None  # those of a leaf's AccumulateGrad
     kept: Kept | None = None
     versions: tuple[int, ...] | None = None
+    index_versions: tuple[int, ...] | None = None
     out_meta: Any = None
     rested = False  # of a leaf that was turned off once
 
@@ -76,6 +77,10 @@ class Kept:
 
     def __init__(self) -> None:
         self.grad: Any = None
+
+
+_OF_CPP = frozenset(("CopyBackwards", "CopySlices"))
+"""Nodes whose name has that of a namespace, as has a leaf's."""
 
 
 class Node:
@@ -112,7 +117,8 @@ class Node:
 
     def name(self) -> str:
         """PyTorch's name of the node, for example ``"MulBackward0"``."""
-        return shown_name(self)
+        shown = shown_name(self)
+        return f"torch::autograd::{shown}" if shown in _OF_CPP else shown
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
@@ -210,7 +216,7 @@ class AccumulateGrad(Node):
         self.extra = None
 
     def name(self) -> str:
-        """PyTorch's name of it, which alone is C++'s."""
+        """PyTorch's name of it."""
         return "torch::autograd::AccumulateGrad"
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:

@@ -51,5 +51,7 @@ def shown_edges(node: Any) -> Any:
     edges = node.edges
     if node.extra is not None and "called_on" in node.extra.params:
         return node.extra.params["called_on"]
+    if node.extra is not None and "written" in node.extra.params:  # one node with what it wrote
+        return edges[:1] + (() if edges[1] is None else tuple(shown_edges(edges[1].origin)[1:]))
     shown = facts_of(node).get("edges")
     return edges if shown is None else shown(node)

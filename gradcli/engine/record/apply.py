@@ -16,6 +16,7 @@ from gradcli.engine.grad_mode import current
 from gradcli.engine.graph.node import EMPTY, Extra, Node, more, next_number, placed_number
 from gradcli.engine.graph.view_edges import Severed
 from gradcli.engine.record.dtype_checks import refused
+from gradcli.engine.record.index_writes import stamp_index, writes
 from gradcli.engine.record.rule_compiler import node_class
 from gradcli.engine.source_location import mark
 from gradcli.engine.tensor.conj_view import ConjView, flipped
@@ -54,7 +55,7 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
     first: Any = inputs[0] if inputs else None
     held = False
     if op.kind == "linear":
-        if first.__class__ is ConjView:
+        if isinstance(first, ConjView):
             held = op.moves == "view"  # of what memory holds, then
         elif first.__class__ is Tensor and not first.array.ndim:
             first.own_array()  # what may be a view shares memory, which a number has not
@@ -219,7 +220,11 @@ def _promoted(op: Operator, inputs: list[Any]) -> list[Any]:
     raw = []
     for a in inputs:
         if is_number(a):
-            raw.append(target.numpy.type(a) if policy == "where" and raw else a)
+            if policy == "where" and raw:
+                a = target.numpy.type(target.entry(a))
+            elif a.__class__ is int and target.kind == 1 and op.wraps and -(2**63) <= a < 2**63:
+                a = target.wrapped(a)
+            raw.append(a)
         elif a.dtype is target or (policy == "where" and not raw):
             raw.append(a.array)
         else:
@@ -257,6 +262,8 @@ def record(
     node.saved = EMPTY
     if op.params:
         node.extra = Extra(params)
+        if writes and op.by_index:
+            stamp_index(node)
     else:
         node.extra = None
     if variadic:

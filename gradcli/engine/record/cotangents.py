@@ -13,7 +13,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.graph.node import Cotangents
-from gradcli.engine.tensor.tensor import Plain
+from gradcli.engine.tensor.tensor import Tensor
 from gradcli.ops.operator import OPERATORS
 
 
@@ -35,7 +35,7 @@ def cast(r: Any, dtype: dtypes.DType | None) -> Any:
     """
     if r.__class__ is Cotangents or dtype is None:
         return r
-    if isinstance(r, Plain):
+    if isinstance(r, Tensor):
         if r.dtype is dtype:
             return r
         if r.dtype.is_complex and not dtype.is_complex:

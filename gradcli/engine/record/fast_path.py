@@ -32,6 +32,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.grad_mode import current, mode
 from gradcli.engine.graph.node import EMPTY, Extra, next_number
 from gradcli.engine.record.apply import MISFITS, NUMBERS, apply, explained, finish, note_view, stamp
+from gradcli.engine.record.index_writes import stamp_index, writes
 from gradcli.engine.record.out import into
 from gradcli.engine.record.rule_compiler import node_class
 from gradcli.engine.source_location import outside, theirs
@@ -322,6 +323,7 @@ def _recording(
         "node.dtype = dtype",
         *(["node.extra = extra = new(Extra)", f"extra.params = {_dict(op.params)}"] if op.params
           else ["node.extra = None"]),
+        *(["if writes: stamp_index(node)"] if op.by_index else []),
         *_saving(op, values, numbers, active),
         "out.edge = node",
         "return out",
@@ -468,7 +470,8 @@ _NAMES: dict[str, Any] = {
     "finish": finish, "getframe": _getframe, "in_a_mode": _in_a_mode, "into": into,
     "marked": _marked, "mode": mode, "new": object.__new__, "next_number": next_number,
     "not_a": not_a, "note_view": note_view, "of_numbers": _of_numbers, "outside": outside,
-    "rebound": _rebound, "stamp": stamp, "theirs": theirs, "wrap": wrap, "__name__": __name__,
+    "rebound": _rebound, "stamp": stamp, "stamp_index": stamp_index, "theirs": theirs, "wrap": wrap,
+    "writes": writes, "__name__": __name__,
     # node classes, by what the inputs are: tensors or numbers
     "node_t": None, "node_tt": None, "node_tn": None, "node_nt": None, "node_ttt": None,
     "node_ttn": None, "node_tnt": None,

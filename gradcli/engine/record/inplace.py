@@ -10,28 +10,28 @@ share, goes up, so that a node which saved the old value can tell.
 from __future__ import annotations
 
 import contextlib
-from functools import cache
-from math import inf
 from typing import Any
 
 import numpy as np
 
-from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import current, mode, restore, transformed
 from gradcli.engine.graph.node import AccumulateGrad, keeps_result, more
+from gradcli.engine.graph.torch_names import shown_name
 from gradcli.engine.graph.view_edges import output_name, refusal
 from gradcli.engine.record.apply import apply, as_input, record
 from gradcli.engine.record.captures import refuse_captured
 from gradcli.engine.record.composite import called, runs_once
+from gradcli.engine.record.index_writes import count_write
 from gradcli.engine.tensor.conj_view import in_memory
 from gradcli.engine.tensor.stale_view import cut, place_of
 from gradcli.engine.tensor.storage import Meta
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.engine.undo_log import note_write, undo
-from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_shape
+from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.indexing import Apart, is_basic, write
 from gradcli.ops.memory_budget import LARGE, budget
 from gradcli.ops.operator import OPERATORS, Operator
+from gradcli.ops.torch_messages import no_cast, no_room
 
 ARGUMENT = "argument"
 """``Meta.made`` of what a transform differentiates by, where that is no leaf of the graph."""
@@ -58,26 +58,16 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
     params = {**op.params, **params}
     result = apply(op, (old, *others), params)
     if result.array.shape != target.array.shape:
-        raise bad_shape(
-            f"output with shape {list(target.array.shape)} doesn't match the broadcast shape "
-            f"{list(result.array.shape)}",
-            help="an in-place write cannot grow its target; write x = x + y",
-            operands=((0, f"shape {target.array.shape}"),),
-        )
+        room = target.array.shape
+        raise no_room(room, result.array.shape, operands=((0, f"shape {room}"),))
     if result.dtype.kind > target.dtype.kind:
-        raise RuntimeFault(
-            "E0309",
-            f"result type {result.dtype.name} can't be cast to the desired output type "
-            f"{target.dtype.name}",
-            help="write x = x * y, or make x a float tensor first",
-            torch=f"result type {result.dtype.scalar_name} can't be cast to the desired output "
-            f"type {target.dtype.scalar_name}",
-        )
+        cure = "write x = x * y, or make x a float tensor first"
+        raise no_cast(result.dtype, target.dtype, cure)
     saved = () if mode.saving or result.edge is None else result.edge.saved or ()
     if any(value is old for value in saved):
         _keep_apart(old)
     if result.dtype is not target.dtype:
-        name = None if result.edge is None else result.edge.name()
+        name = None if result.edge is None else shown_name(result.edge)
         result = result.to(target.dtype)
         if result.edge is not None:
             more(result.edge).params["called"] = name
@@ -142,6 +132,8 @@ def _written_shortly(
         note_write(x)
     x[...] = found
     target._meta().version.bump()
+    if target.dtype.kind < 2:
+        count_write(x)
     return True
 
 
@@ -160,6 +152,10 @@ def set_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
         target[index] = value
 
 
+_NUMPY_NUMBERS = frozenset((np.float64, np.complex128))
+"""NumPy's numbers that are Python's too."""
+
+
 def put_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -> None:
     """``set_item`` of a value that has no level, wherever the target comes from."""
     part = index is not Ellipsis and is_basic(index)
@@ -175,8 +171,11 @@ def put_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
         return
     old = _before_write(target, one_number, index if part else None)
     kind = value.__class__
+    if kind in _NUMPY_NUMBERS:
+        value = value.item()
+        kind = value.__class__
     if kind is complex or ((kind is float or kind is int) and not 0 <= value < 128):
-        value = _fitted(value, target.dtype)  # every type holds the others
+        value = target.dtype.entry(value)  # every type holds the others
     if not isinstance(value, int | float | bool | complex):
         value = as_input(
             OPERATORS["put"], value if not isinstance(value, list) else np.array(value)
@@ -196,35 +195,6 @@ def overtake(base: Tensor) -> None:
     for view in _views(base) if base.edge is not None else ():
         if view.meta.made is not None:
             cut(view)
-
-
-def _fitted(value: Any, dtype: DType) -> Any:
-    """A number that is written, as ``dtype`` can hold it. Raises RuntimeFault (E0309)."""
-    if value.__class__ is complex:
-        if dtype.is_complex or value.imag:
-            fits = dtype.is_complex
-        else:
-            return _fitted(value.real, dtype)
-    elif dtype.kind == 1:
-        low, high = _bounds(dtype)
-        fits = low <= value <= high or (not low and -high <= value)  # bytes count round
-        value = int(value) % (high + 1) if fits and value < low else value
-    else:
-        fits = dtype.kind != 2 or dtype.itemsize == 8 or not _bounds(dtype)[1] < abs(value) < inf
-    if not fits:
-        raise bad_dtype(
-            f"value cannot be converted to type {dtype.c_name} without overflow",
-            help="write a number that the element type can hold",
-        )
-    return value
-
-
-@cache
-def _bounds(dtype: DType) -> tuple[Any, Any]:
-    """The least and the greatest number of an element type."""
-    if dtype.kind == 1:
-        return int(np.iinfo(dtype.numpy).min), int(np.iinfo(dtype.numpy).max)
-    return float(np.finfo(dtype.numpy).min), float(np.finfo(dtype.numpy).max)
 
 
 def rewrite(target: Tensor) -> Tensor:
@@ -309,8 +279,8 @@ def _same_memory(a: Tensor, b: Tensor) -> bool:
 def _refuse_overlap(written: Any, read: Any, apart: bool = False) -> None:
     if (
         (apart or not _same_places(written, read))
-        and _dense(written)
-        and _dense(read)
+        and dense(written)
+        and dense(read)
         and np.may_share_memory(written, read)
     ):
         raise _overlaps()
@@ -335,7 +305,7 @@ def _same_places(a: Any, b: Any) -> bool:
     return a is b or a.__array_interface__["data"][0] == b.__array_interface__["data"][0]
 
 
-def _dense(a: Any) -> bool:
+def dense(a: Any) -> bool:
     """Whether entries fill their memory without gaps, in whatever order of dimensions."""
     step = a.itemsize
     for stride, n in sorted(zip(a.strides, a.shape, strict=True)):
@@ -413,6 +383,8 @@ def _after_write(target: Tensor, result: Tensor, before: Any) -> Tensor:
     """``target`` takes the place in the graph of ``result``; ``before`` is that of what it was."""
     meta = target._meta()
     meta.version.bump()
+    if target.dtype.kind < 2:
+        count_write(target.array)
     edge = result.edge
     if edge is not None:
         keep_on(target, edge)
@@ -501,6 +473,8 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
             places = {"index": places_in(target, whole), "onward": onward}
             found = whole._alias()
             record(OPERATORS["put"], [whole, written], places, found)
+            if found.edge is not None:
+                more(found.edge).params["written"] = True
             old = found if whole is before else _reshaped(found, ())
         else:
             _put_parts(before, written, old)

@@ -50,7 +50,7 @@ class Pieces(Node):
     @staticmethod
     def pull(node: Pieces, g: Cotangents) -> Any:
         """The cotangents of all pieces, joined."""
-        recorded = any(isinstance(part, Plain) for part in g.parts)
+        recorded = any(isinstance(part, Tensor) for part in g.parts)
         parts = [
             _nothing(node, shape, recorded) if part is None else part
             for part, (shape, _) in zip(g.parts, node.outputs, strict=True)

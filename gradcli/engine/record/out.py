@@ -15,9 +15,9 @@ from gradcli.engine.record.inplace import overlap
 from gradcli.engine.record.numpy_names import renamed
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.tensor import Plain, Tensor
-from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, UnwrittenFault
+from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, UnwrittenFault, bad_dtype
 from gradcli.ops.operator import Operator
-from gradcli.ops.torch_messages import not_a
+from gradcli.ops.torch_messages import no_cast, not_a
 
 
 def into(
@@ -116,18 +116,13 @@ def _rule(function: Any) -> str:
 
 
 def _misfit(rule: str, made: DType, given: DType) -> Fault:
-    if rule == "same":
-        said = "Expected out tensor to have dtype {made}, but got {given} instead"
-        names = made.c_name, given.c_name
-    else:
-        said = "result type {made} can't be cast to the desired output type {given}"
-        names = made.scalar_name, given.scalar_name
-    return (TypeFault if rule == "joined" else RuntimeFault)(
-        "E0309",
-        said.format(made=made.name, given=given.name),
-        help=f"give an out of dtype {made.name}",
-        torch=said.format(made=names[0], given=names[1]),
-    )
+    help = f"give an out of dtype {made.name}"
+    if rule != "same":
+        fault = no_cast(made, given, help)
+        return TypeFault("E0309", fault.message, help=help) if rule == "joined" else fault
+    said = "Expected out tensor to have dtype {}, but got {} instead"
+    torch = said.format(made.c_name, given.c_name)
+    return bad_dtype(said.format(made.name, given.name), help=help, torch=torch)
 
 
 def _write(target: Tensor, part: Tensor) -> None:

@@ -15,6 +15,7 @@ from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import Freed, Node, Part, freed, verify
 from gradcli.engine.record.cotangents import cast, fit
+from gradcli.engine.record.index_writes import verify_index, writes
 from gradcli.engine.record.piecewise_linear import leading
 from gradcli.engine.record.saved_values import saved_properties
 from gradcli.ops.comparison import all_finite
@@ -153,7 +154,7 @@ def _scope(op: Operator, numbers: tuple[bool, ...], reading: Callable[..., Any])
     """The names that the written text uses; ``reading`` makes of a rule what it calls."""
     scope: dict[str, Any] = {
         "verify": verify, "conj": _conj, "fit": fit, "cast": cast, "Freed": Freed, "freed": freed,
-        "nothing": (None,) * (len(op.inputs) + 1),
+        "nothing": (None,) * (len(op.inputs) + 1), "writes": writes, "verify_index": verify_index,
     }  # fmt: skip
     for i, rule in enumerate(op.rules):
         if rule is not None and not numbers[i]:
@@ -193,6 +194,8 @@ def _reading(op: Operator, numbers: tuple[bool, ...]) -> tuple[str, list[str]]:
         )
     if any(n in op.params or n in ("index", "shapes") for names in op.reads for n in names):
         lines.append("p = node.extra.params")
+    if op.by_index:
+        lines.append("if writes: verify_index(node)")
     lines.append(f"{', '.join(f'e{i}' for i in range(len(numbers)))}, = node.edges")
     return unpacks, lines
 

@@ -23,6 +23,14 @@ class Size(tuple[Any, ...]):
     def __add__(self, other: tuple[Any, ...]) -> Size:
         return Size(tuple.__add__(self, tuple(other)))
 
+    def __radd__(self, other: tuple[Any, ...]) -> Size:
+        return Size(tuple.__add__(other, self))
+
+    def __mul__(self, times: Any) -> Size:
+        return Size(tuple.__mul__(self, times))
+
+    __rmul__ = __mul__
+
     def __getitem__(self, index: Any) -> Any:
         found = tuple.__getitem__(self, index)
         return Size(found) if isinstance(index, slice) else found

@@ -225,7 +225,7 @@ class Numbers:
     def __iter__(self) -> Iterator[Any]:
         if not self.array.ndim:
             raise TypeFault("E0310", "iteration over a 0-d tensor")
-        return (self[i] for i in range(self.array.shape[0]))
+        return iter(self.unbind(0))
 
     def __contains__(self, value: Any) -> bool:
         return bool((self.array == (value.array if isinstance(value, Numbers) else value)).any())
@@ -252,7 +252,7 @@ class Numbers:
             self.dtype.name,
             default_dtype=dtypes.get_default_dtype().name,
             requires_grad=self.edge is not None,
-            grad_fn=node.name() if node is not None else None,
+            grad_fn=node.name().rpartition("::")[2] if node is not None else None,
         )
 
     __str__ = __repr__

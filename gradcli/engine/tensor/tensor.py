@@ -121,6 +121,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
     __array_priority__ = 1000  # NumPy's operators leave Tensors to ours
     __gradcli_rank__ = 1
     _flips = False  # numbers are not what memory holds: see conj_view
+    _turned: type  # of a class itself, if any: that of its conjugates, of conjugates the plain one
 
     array: Any
     dtype: DType
@@ -292,17 +293,29 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 "dtype"
             )
         if value._flips is not self._flips:
-            if self.__class__ is not Tensor and not self._flips:
+            turned = self.__class__.__dict__.get("_turned")
+            if turned is None:
                 raise RuntimeFault(
                     "E0404",
                     f"a {type(self).__name__} cannot hold a conjugate that is yet to be taken",
                     help="write value.resolve_conj().resolve_neg()",
                 )
-            self.__class__ = value.__class__ if value._flips else Tensor
+            self.__class__ = turned
         self.array = value.own_array()
         self.dtype = value.dtype
+        if self.meta is not None and (self.meta.base is not None or self.meta.views):
+            self._part()
         if self.edge.__class__ is AccumulateGrad:
             self.edge.shape, self.edge.dtype = self.array.shape, self.grad_dtype
+
+    def _part(self) -> None:
+        """With other memory: no view of its base any more, nor the base of its views."""
+        base = self._base
+        for view in [self] if base is not None else [v() for v in self.meta.views]:
+            root = None if view is None else view.meta.base
+            if root is not None and not np.may_share_memory(view.own_array(), root.own_array()):
+                root.meta.views = [v for v in root.meta.views if v() is not view]
+                view.meta.base = None
 
     @property
     def mH(self) -> Tensor:
@@ -521,7 +534,10 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
             extra = more(edge)
             if extra.kept is None:
                 extra.kept = Kept()
-            self._meta().kept = extra.kept
+            meta = self._meta()
+            if meta.kept is not extra.kept:
+                extra.kept.grad, meta.grad = meta.grad, None
+            meta.kept = extra.kept
 
     @property
     def retains_grad(self) -> bool:

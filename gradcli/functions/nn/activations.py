@@ -9,13 +9,13 @@ from typing import Any
 from gradcli.engine.creation.factories import empty, laid, ones_like, zeros_like
 from gradcli.engine.creation.sampling import bernoulli, rand
 from gradcli.engine.dtypes import float64
-from gradcli.engine.record.composite import called
+from gradcli.engine.record.composite import called, named
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.source_location import warn
 from gradcli.functions import reductions
 from gradcli.functions.methods import public_operators
 from gradcli.functions.nn.loss_checks import check_floating
-from gradcli.ops.errors import ValueFault, bad_dtype, bad_shape, bad_value
+from gradcli.ops.errors import bad_argument, bad_dtype, bad_shape, bad_value
 from gradcli.ops.operator import is_complex, refuse_derivative
 
 __all__ = [
@@ -93,7 +93,7 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: b
     """``input`` held between two bounds; its slope at a bound is 0."""
     refuse_derivative("hardtanh", min_val=min_val, max_val=max_val)
     if min_val > max_val:
-        raise ValueFault("E0304", "min_val cannot be greater than max_val")
+        raise bad_argument("min_val cannot be greater than max_val")
     if inplace:
         return _written(hardtanh, input, min_val, max_val)
     if input.dtype.kind < 2:
@@ -113,10 +113,6 @@ def _whole_bounds(input: Any, *bounds: float) -> tuple[int, ...]:
     if input.dtype.name == "uint8" and min(bounds) < 0:
         raise bad_dtype("cannot do hardtanh on an unsigned type with negative limits")
     return tuple(map(int, bounds))
-
-
-def _like(value: Any, input: Any) -> Any:
-    return value.to(input.dtype) if value.dtype is not input.dtype else value
 
 
 def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
@@ -345,9 +341,7 @@ def feature_alpha_dropout(
 
 def _alpha_dropped(input: Any, p: float, training: bool, inplace: bool, shape: tuple) -> Any:
     refuse_derivative("alpha_dropout", p=p)
-    if not 0 <= p <= 1:
-        raise ValueFault("E0304", f"dropout probability has to be between 0 and 1, but got {p}")
-    if not training or p == 0:
+    if not _drops(p, training):
         return input
     alpha = 1.7580993408473766  # of selu: what its negative side tends to
     kept = _kept(input, p, shape)
@@ -355,6 +349,12 @@ def _alpha_dropped(input: Any, p: float, training: bool, inplace: bool, shape: t
     shift = (kept - 1.0) * (alpha * scale) + alpha * scale * p
     out = called(input * (kept * scale) + shift, "AddBackward0", input, None)
     return input.copy_(out) if inplace else out
+
+
+def _drops(p: float, training: bool) -> bool:
+    if not 0 <= p <= 1:
+        raise bad_argument(f"dropout probability has to be between 0 and 1, but got {p}")
+    return training and p > 0
 
 
 def _kept(input: Any, p: float, shape: tuple) -> Any:
@@ -365,15 +365,13 @@ def _kept(input: Any, p: float, shape: tuple) -> Any:
         )
 
     def draw(shape: tuple) -> Any:
-        return _like(bernoulli(empty(shape, dtype=input.dtype), 1.0 - p), input)
+        return bernoulli(empty(shape, dtype=input.dtype), 1.0 - p)
 
     return laid(draw, input) if shape == tuple(input.shape) else draw(shape)
 
 
 def _dropped(input: Any, p: float, training: bool, inplace: bool, shape: tuple) -> Any:
-    if not 0 <= p <= 1:
-        raise ValueFault("E0304", f"dropout probability has to be between 0 and 1, but got {p}")
-    if not training or p == 0:
+    if not _drops(p, training):
         return input
     kept = _kept(input, p, shape)
     out = called(input * (kept / (1.0 - p) if p < 1 else kept * 0.0), "MulBackward0", input, None)
@@ -384,9 +382,8 @@ def _in_place(function: Callable[..., Any]) -> Callable[..., Any]:
     def written(input: Any, *args: Any, **options: Any) -> Any:
         return function(input, *args, inplace=True, **options)
 
-    written.__name__ = written.__qualname__ = f"{function.__name__}_"
-    written.__doc__ = f"``{function.__name__}``, written into ``input``."
-    return written
+    doc = f"``{function.__name__}``, written into ``input``."
+    return named(written, f"{function.__name__}_", doc)
 
 
 for _name in _WRITTEN:

@@ -39,7 +39,7 @@ def scaled_dot_product_attention(
             f"attn_mask.dtype: {attn_mask.dtype.c_name} and  query.dtype: {query.dtype.c_name} "
             "instead."
         )
-    factor = 1.0 / math.sqrt(query.shape[-1]) if scale is None else scale
+    factor = 1.0 / math.sqrt(query.shape[-1] or 1) if scale is None else scale
     scores = _O["matmul"](query, _O["mT"](key)) * factor
     if is_causal:
         if attn_mask is not None:
@@ -85,26 +85,9 @@ def multi_head_attention_forward(
         if key_padding_mask is not None:
             key_padding_mask = _O["unsqueeze"](key_padding_mask, 0)
     count, size = query.shape[1:]
-    if size != embed_dim_to_check:
-        raise AssertionFault(
-            "E0304", f"was expecting embedding dimension of {embed_dim_to_check}, but got {size}"
-        )
-    if size % num_heads:
-        raise AssertionFault("E0304", f"embed_dim {size} not divisible by num_heads {num_heads}")
-    thirds = [slice(i * size, (i + 1) * size) for i in range(3)]
-    if use_separate_proj_weight:
-        matrices = [q_proj_weight, k_proj_weight, v_proj_weight]
-    else:
-        if key.shape != value.shape:
-            raise AssertionFault(
-                "E0304", f"key shape {key.shape} does not match value shape {value.shape}"
-            )
-        matrices = [in_proj_weight[third] for third in thirds]
-    biases = [None if in_proj_bias is None else in_proj_bias[third] for third in thirds]
-    parts = map(linear, (query, key, value), matrices, biases)
-    q, k, v = parts
-    if (bias_k is None) is not (bias_v is None):
-        raise AssertionFault("E0304", "bias_k and bias_v are given both or neither")
+    _check_sizes(size, embed_dim_to_check, num_heads, bias_k, bias_v)
+    separate = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None
+    q, k, v = _projected(query, key, value, in_proj_weight, in_proj_bias, separate)
     if bias_k is not None:
         k, v = (
             _O["cat"](x, _O["expand"](b, (1, count, size)), dim=0)
@@ -131,6 +114,34 @@ def multi_head_attention_forward(
     if not batched:
         return out[:, 0], None if shown is None else shown[0]
     return out, shown
+
+
+def _check_sizes(size: int, wanted: int, heads: int, bias_k: Any, bias_v: Any) -> None:
+    if size != wanted:
+        said = f"was expecting embedding dimension of {wanted}, but got {size}"
+    elif size % heads:
+        said = f"embed_dim {size} not divisible by num_heads {heads}"
+    elif (bias_k is None) is not (bias_v is None):
+        said = "bias_k and bias_v are given both or neither"
+    else:
+        return
+    raise AssertionFault("E0304", said)
+
+
+def _projected(
+    query: Any, key: Any, value: Any, weight: Any, bias: Any, separate: tuple | None
+) -> tuple[Any, Any, Any]:
+    """The three inputs times their matrices, ``separate`` or thirds of one, plus their biases."""
+    if separate is None and key.shape != value.shape:
+        raise AssertionFault(
+            "E0304", f"key shape {key.shape} does not match value shape {value.shape}"
+        )
+    size = query.shape[-1]
+    thirds = [slice(i * size, (i + 1) * size) for i in range(3)]
+    matrices = [weight[third] for third in thirds] if separate is None else separate
+    biases = [None if bias is None else bias[third] for third in thirds]
+    q, k, v = map(linear, (query, key, value), matrices, biases)
+    return q, k, v
 
 
 def _heads(x: Any, heads: int) -> Any:

@@ -119,7 +119,7 @@ def cross_entropy(
     if not (target.dtype.kind == 2 and tuple(target.shape) == tuple(input.shape)):
         check_classes(input, target)
     logs = log_softmax(input, dim)
-    count = input.shape[dim]
+    count = input.shape[dim] or 1
     if target.is_floating_point():
         wanted = target
         if label_smoothing:
@@ -297,41 +297,8 @@ def ctc_loss(
         raise bad_value(f"Expected input_lengths to have value at most {steps}")
     if not 0 <= blank < classes:
         raise bad_value("blank must be in label range")
-    labels, longest = np.asarray(targets.array, np.int64), int(sizes.max(initial=0))
-    spelled = np.full((n, longest), blank)
-    there = np.arange(longest) < sizes[:, None]
-    if labels.ndim == 1 and not single:
-        spelled[there] = labels[: sizes.sum()]
-    else:
-        rows = labels.reshape(n, -1)
-        if rows.shape[1] < longest:
-            raise bad_value(f"Expected target_lengths to be at most {rows.shape[1]}")
-        spelled[there] = rows[:, :longest][there]
-    # Blanks between the labels, before the first and after the last.
-    states = np.full((n, 2 * longest + 1), blank)
-    states[:, 1::2] = spelled
-    charge_shape((steps, n, 2 * states.shape[1], 4))
-    skips = np.zeros(states.shape, bool)
-    skips[:, 2:] = (states[:, 2:] != blank) & (states[:, 2:] != states[:, :-2])
-    emitted = _O["getitem"](scores, (slice(None), np.arange(n)[:, None], states))
-    start = np.arange(states.shape[1]) < 2
-    alpha = _O["where"](wrap(np.broadcast_to(start, states.shape), bool_), emitted[0], _NEVER)
-    places = 2 * sizes[:, None] - np.array([0, 1])
-    ending = wrap(places >= 0, bool_)
-    total = None
-    for t in range(1, steps + 1):
-        if (lengths == t).any():
-            last = _O["getitem"](alpha, (np.arange(n)[:, None], np.maximum(places, 0)))
-            found = _O["logsumexp"](_O["where"](ending, last, _NEVER), -1)
-            now = wrap(lengths == t, bool_)
-            total = _O["where"](now, found, _NEVER if total is None else total)
-        if t < steps:
-            width = states.shape[1]
-            one, two = (pad(alpha[:, :k], (width - k, 0), value=_NEVER)
-                        for k in (width - 1, max(0, width - 2)))  # fmt: skip
-            two = _O["where"](wrap(skips, bool_), two, _NEVER)
-            alpha = _O["logsumexp"](_O["stack"](alpha, one, two, dim=0), 0) + emitted[t]
-    loss = -(total if total is not None else _O["sum"](scores, (0, 2)) * 0.0)
+    states = _with_blanks(np.asarray(targets.array, np.int64), sizes, blank, single)
+    loss = -_of_alignments(scores, states, lengths, sizes, blank)
     no_way = loss > -0.5 * _NEVER
     without: Any = 0.0
     if not zero_infinity:  # 1/abs(0): infinite, and its slope NaN
@@ -343,6 +310,56 @@ def ctc_loss(
         return _O["mean"](loss / wrap(np.maximum(sizes, 1).astype(loss.dtype.numpy), loss.dtype))
     loss = loss[0] if single and reduction == "none" else loss
     return reduced(loss, reduction, "CtcLossBackward0", log_probs)
+
+
+def _with_blanks(labels: np.ndarray, sizes: np.ndarray, blank: int, single: bool) -> np.ndarray:
+    """The labels of each sequence in a row, with blanks before, between and after them."""
+    n, longest = sizes.size, int(sizes.max(initial=0))
+    there = np.arange(longest) < sizes[:, None]
+    spelled = np.full((n, longest), blank)
+    if labels.ndim == 1 and not single:
+        spelled[there] = labels[: sizes.sum()]
+    else:
+        rows = labels.reshape(n, -1)
+        if rows.shape[1] < longest:
+            raise bad_value(f"Expected target_lengths to be at most {rows.shape[1]}")
+        spelled[there] = rows[:, :longest][there]
+    states = np.full((n, 2 * longest + 1), blank)
+    states[:, 1::2] = spelled
+    return states
+
+
+def _of_alignments(
+    scores: Any, states: np.ndarray, lengths: np.ndarray, sizes: np.ndarray, blank: int
+) -> Any:
+    """The logarithm of the sum of the probabilities of all alignments, for each sequence.
+
+    ``alpha`` has those that end in each state after t steps: each came from the state itself, from
+    the one before or, between two labels that differ, from the one before that.
+    """
+    steps, n = scores.shape[:2]
+    width = states.shape[1]
+    charge_shape((steps, n, 2 * width, 4))
+    skips = np.zeros(states.shape, bool)
+    skips[:, 2:] = (states[:, 2:] != blank) & (states[:, 2:] != states[:, :-2])
+    rows = np.arange(n)[:, None]
+    emitted = _O["getitem"](scores, (slice(None), rows, states))
+    start = np.broadcast_to(np.arange(width) < 2, states.shape)
+    alpha = _O["where"](wrap(start, bool_), emitted[0], _NEVER)
+    last = 2 * sizes[:, None] - np.array([0, 1])
+    total = None
+    for t in range(1, steps + 1):
+        if (lengths == t).any():
+            ends = _O["getitem"](alpha, (rows, np.maximum(last, 0)))
+            found = _O["logsumexp"](_O["where"](wrap(last >= 0, bool_), ends, _NEVER), -1)
+            now = wrap(lengths == t, bool_)
+            total = _O["where"](now, found, _NEVER if total is None else total)
+        if t < steps:
+            one, two = (pad(alpha[:, :k], (width - k, 0), value=_NEVER)
+                        for k in (width - 1, max(0, width - 2)))  # fmt: skip
+            two = _O["where"](wrap(skips, bool_), two, _NEVER)
+            alpha = _O["logsumexp"](_O["stack"](alpha, one, two, dim=0), 0) + emitted[t]
+    return _O["sum"](scores, (0, 2)) * 0.0 if total is None else total
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:

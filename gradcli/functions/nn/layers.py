@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.dtypes import float16, float32
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions import arithmetic
 from gradcli.functions.nn.padding import pad
-from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, ValueFault, bad_shape
+from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, ValueFault, bad_argument, bad_shape
 from gradcli.ops.torch_messages import not_a
 
 __all__ = [
@@ -95,7 +96,10 @@ def _standard(input: Any, dims: int | tuple, eps: float) -> Any:
     return centred * _O["rsqrt"](variance + eps)
 
 
-def _scaled(out: Any, weight: Any, bias: Any) -> Any:
+def _scaled(out: Any, weight: Any, bias: Any, shape: tuple[int, ...] | None = None) -> Any:
+    """``out * weight + bias``, of which each may be None, first in a ``shape`` that broadcasts."""
+    if shape is not None:
+        weight, bias = (None if v is None else _O["reshape"](v, shape) for v in (weight, bias))
     out = out if weight is None else out * weight
     return out if bias is None else out + bias
 
@@ -104,14 +108,18 @@ def rms_norm(
     input: Any, normalized_shape: Sequence[int], weight: Any = None, eps: float | None = None
 ) -> Any:
     """``input`` over the root of the mean of its squares over the last dimensions."""
+    refuse_kinds("bool int", "rms_norm", input.dtype)
     dims = tuple(range(-len(_last(input, normalized_shape)), 0))
     eps = float(np.finfo(input.dtype.numpy).eps) if eps is None else eps
-    if input.dtype is float16:  # the squares are no halves
-        own = input.to(float32)
-        out = (own * _O["rsqrt"](_O["mean"](own * own, dims, True) + eps)).to(float16)
-        return out if weight is None else out * weight
-    out = input * _O["rsqrt"](_O["mean"](input * input, dims, True) + eps)
-    return out if weight is None else out * weight
+    own = input.to(float32) if input.dtype is float16 else input  # the squares are no halves
+    out = own * _O["rsqrt"](_O["mean"](own * own, dims, True) + eps)
+    return _scaled(out.to(float16) if own is not input else out, weight, None)
+
+
+def _channel(input: Any) -> tuple[int, tuple[int, ...]]:
+    """The dimension of channels, and all others; a vector is one channel's for each entry."""
+    axis = min(1, len(input.shape) - 1)
+    return axis, tuple(d for d in range(len(input.shape)) if d != axis)
 
 
 def batch_norm(
@@ -119,14 +127,11 @@ def batch_norm(
     training: bool = False, momentum: Any = 0.1, eps: float = 1e-5,
 ) -> Any:  # fmt: skip
     """Mean 0 and variance 1 for each channel: of the batch while training, else as they run."""
-    axis = min(1, len(input.shape) - 1)  # a vector is one channel's for each entry
-    dims = tuple(d for d in range(len(input.shape)) if d != axis)
+    axis, dims = _channel(input)
     shape = (1,) * axis + (input.shape[axis],) + (1,) * (len(input.shape) - 2)
     if training:
         if eps <= 0:
-            raise ValueFault(
-                "E0304", f"batch_norm eps must be positive during training, but got {eps}"
-            )
+            raise bad_argument(f"batch_norm eps must be positive during training, but got {eps}")
         count = input.numel() // max(1, input.shape[axis])
         if count < 2 and input.numel():
             raise ValueFault(
@@ -144,8 +149,9 @@ def batch_norm(
         mean, variance = (_O["reshape"](v, shape) for v in (running_mean, running_var))
         centred = input - mean
     out = centred * _O["rsqrt"](variance + eps)
-    scale, shift = (None if v is None else _O["reshape"](v, shape) for v in (weight, bias))
-    return called(_scaled(out, scale, shift), "NativeBatchNormBackward0", input, weight, bias)
+    return called(
+        _scaled(out, weight, bias, shape), "NativeBatchNormBackward0", input, weight, bias
+    )
 
 
 def instance_norm(
@@ -168,8 +174,7 @@ def instance_norm(
             running_mean.mul_(1 - momentum).add_(momentum * _O["mean"](mean, 0))
             running_var.mul_(1 - momentum).add_(momentum * _O["mean"](spread, 0))
     out = _standard(input, dims, eps)
-    scale, shift = (None if v is None else _O["reshape"](v, shape) for v in (weight, bias))
-    return _scaled(out, scale, shift)
+    return _scaled(out, weight, bias, shape)
 
 
 def group_norm(
@@ -194,8 +199,9 @@ def group_norm(
     groups = _O["reshape"](input, (input.shape[0], num_groups, each))
     out = _O["reshape"](_standard(groups, (2,), eps), tuple(input.shape))
     shape = (1, -1) + (1,) * (len(input.shape) - 2)
-    scale, shift = (None if v is None else _O["reshape"](v, shape) for v in (weight, bias))
-    return called(_scaled(out, scale, shift), "NativeGroupNormBackward0", input, weight, bias)
+    return called(
+        _scaled(out, weight, bias, shape), "NativeGroupNormBackward0", input, weight, bias
+    )
 
 
 def native_layer_norm(
@@ -230,12 +236,8 @@ def native_batch_norm(
     if not training:
         empty = input.detach().new_zeros((0,))
         return out, empty, empty
-    axis = min(1, len(input.shape) - 1)
-    dims = tuple(d for d in range(len(input.shape)) if d != axis)
-    mean, spread = (
-        _O["reshape"](v, (input.shape[axis],)) for v in _statistics(input.detach(), dims, eps)
-    )
-    return out, mean, spread
+    _, dims = _channel(input)
+    return out, *(_O["reshape"](v, (-1,)) for v in _statistics(input.detach(), dims, eps))
 
 
 def local_response_norm(

@@ -11,13 +11,18 @@ from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions import arithmetic
 from gradcli.functions.indexing import broadcast_tensors
 from gradcli.functions.nn.losses import chosen, reduced
-from gradcli.ops.errors import ValueFault, bad_shape, bad_value
+from gradcli.ops.errors import bad_argument, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
 
 __all__ = [
     "cosine_embedding_loss", "cosine_similarity", "hinge_embedding_loss", "margin_ranking_loss",
     "pairwise_distance", "pdist", "triplet_margin_loss", "triplet_margin_with_distance_loss",
 ]  # fmt: skip
+
+
+def _above_0(lack: Any) -> Any:
+    """``lack`` where it is not below 0, else 0; NaN keeps its slope, which ``clamp`` has not."""
+    return _O["where"](lack < 0.0, 0.0, lack)
 
 
 def _by_target(target: Any, alike: Any, apart: Any) -> Any:
@@ -61,7 +66,7 @@ def pairwise_distance(
 
 def _check_margin(margin: float) -> None:
     if margin <= 0:
-        raise ValueFault("E0304", f"margin must be greater than 0, got {margin}")
+        raise bad_argument(f"margin must be greater than 0, got {margin}")
 
 
 def triplet_margin_loss(
@@ -81,7 +86,7 @@ def triplet_margin_loss(
     near, far = (pairwise_distance(anchor, other, p, eps) for other in (positive, negative))
     if swap:
         far = _O["minimum"](far, pairwise_distance(positive, negative, p, eps))
-    return reduced(arithmetic.clamp(margin + near - far, min=0.0), reduction)
+    return reduced(_above_0(margin + near - far), reduction)
 
 
 def triplet_margin_with_distance_loss(
@@ -103,7 +108,7 @@ def triplet_margin_with_distance_loss(
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = _O["minimum"](far, distance(positive, negative))
-    return reduced(arithmetic.clamp(margin + near - far, min=0.0), reduction)
+    return reduced(_above_0(margin + near - far), reduction)
 
 
 def pdist(input: Any, p: float = 2.0) -> Any:
@@ -135,13 +140,13 @@ def cosine_embedding_loss(
     reduction = chosen(size_average, reduce, reduction)
     if target.ndim > 1:
         raise bad_shape("0D or 1D target tensor expected, multi-target not supported")
-    if target.ndim and not input1.ndim == input2.ndim == 2:
+    if not input1.ndim == input2.ndim == target.ndim + 1:
         raise bad_shape(
-            "1D target tensor expects 2D input tensors, but found inputs with sizes "
-            f"{list(input1.shape)} and {list(input2.shape)}."
+            f"{target.ndim}D target tensor expects {target.ndim + 1}D input tensors, but found "
+            f"inputs with sizes {list(input1.shape)} and {list(input2.shape)}."
         )
     # PyTorch adds a small number to the squares here.
     squares = [_O["sum"](_O["square"](x), -1) + 1e-12 for x in (input1, input2)]
     cosine = _O["sum"](input1 * input2, -1) / _O["sqrt"](squares[0] * squares[1])
-    apart = arithmetic.clamp(cosine - margin, min=0.0)
+    apart = _above_0(cosine - margin)
     return reduced(_by_target(target, 1.0 - cosine, apart), reduction)

@@ -149,6 +149,26 @@ def interpolate(
         >>> gradcli.nn.functional.interpolate(x, 4, mode="linear")
         tensor([[[1.0000, 1.5000, 2.5000, 3.0000]]])
     """
+    _check_options(input, size, scale_factor, mode, align_corners, antialias)
+    rank = len(input.shape) - 2
+    old, new, factors = _resized(input, size, scale_factor, recompute_scale_factor)
+    if mode == "area":
+        return called(averaged(input, new), _NAMES[mode].format(rank))
+    source, whole = input, input.dtype is uint8 and mode in _RANKS
+    for i in range(rank)[:: -1 if whole else 1]:
+        places, weights = _places(old[i], new[i], factors[i], mode, bool(align_corners), antialias)
+        if whole:  # bytes are rounded along each dimension, the last one first
+            found = taps(input.to(float32), 2 + i, places, weights)
+            input = arithmetic.clamp(_O["floor"](found + 0.5), min=0.0, max=255.0).to(uint8)
+        else:
+            input = taps(input, 2 + i, places, weights)
+    return called(input, _NAMES[mode].format(rank), source)
+
+
+def _check_options(
+    input: Any, size: Any, scale_factor: Any, mode: str, align_corners: Any, antialias: bool
+) -> None:
+    """Raise where options of ``interpolate`` do not go with each other, or with the input."""
     rank = len(input.shape) - 2
     if mode not in _NAMES or not 1 <= rank <= 3 or _RANKS.get(mode, rank) != rank:
         raise UnwrittenFault(
@@ -181,7 +201,14 @@ def interpolate(
             torch=f'"compute_indices_weights_{mode}" not implemented for '
             f"{input.dtype.scalar_name!r}",
         )  # fmt: skip
+
+
+def _resized(
+    input: Any, size: Any, scale_factor: Any, recompute: bool | None
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[Any, ...]]:
+    """The old sizes, the new ones, and the factors between them that are to be used as given."""
     old = tuple(input.shape[2:])
+    rank = len(old)
     factors: tuple = (None,) * rank
     if size is not None:
         new = each(size, rank, "size")
@@ -190,23 +217,13 @@ def interpolate(
             (scale_factor,) * rank
         )  # fmt: skip
         new = tuple(math.floor(float(n) * f) for n, f in zip(old, factors, strict=True))
-        factors = (None,) * rank if recompute_scale_factor else factors
+        factors = (None,) * rank if recompute else factors
     if min(old) < 1 or min(new) < 1:
         raise bad_shape(
             f"Input and output sizes should be greater than 0, but got input {list(old)} and "
             f"output {list(new)}"
         )
-    if mode == "area":
-        return called(averaged(input, new), _NAMES[mode].format(rank))
-    source, whole = input, input.dtype is uint8 and mode in _RANKS
-    for i in range(rank)[:: -1 if whole else 1]:
-        places, weights = _places(old[i], new[i], factors[i], mode, bool(align_corners), antialias)
-        if whole:  # bytes are rounded along each dimension, the last one first
-            found = taps(input.to(float32), 2 + i, places, weights)
-            input = arithmetic.clamp(_O["floor"](found + 0.5), min=0.0, max=255.0).to(uint8)
-        else:
-            input = taps(input, 2 + i, places, weights)
-    return called(input, _NAMES[mode].format(rank), source)
+    return old, new, factors
 
 
 def upsample(

@@ -23,7 +23,7 @@ _JOINED = re.compile(r"`\+` cannot join (an? \w+) and (an? \w+)")
 def call_help(fault: Fault, node: n.Node, program: Any) -> str | None:
     """What to write instead of what stands at ``node``, where the fault and the text tell."""
     if isinstance(node, n.Binary):
-        return _join_help(fault.message, node, program.source.text)
+        return _join_help(fault.message)
     if not isinstance(node, n.Call):
         return None
     if fault.message.endswith("cannot be called"):
@@ -126,7 +126,7 @@ def _product_help(node: n.Call, text: str) -> str | None:
     return f"to multiply, write {left}*({inner})" if len(left + inner) < 60 else "multiply with *"
 
 
-def _join_help(message: str, node: n.Binary, text: str) -> str | None:
+def _join_help(message: str) -> str | None:
     """``[1, 2] + 3`` and ``'a' + 1``."""
     found = _JOINED.search(message)
     if found is None:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from gradcli.language.diagnostics.lexical import Where
 from gradcli.language.diagnostics.notation import between_bars, primed, side_by_side
 from gradcli.language.diagnostics.render import SyntaxFault, closest
 from gradcli.language.names.table import CONSTANTS, NAMES
 from gradcli.language.syntax.lexer import Tokens
 from gradcli.language.syntax.parser import Parser
-from gradcli.language.syntax.source import Source
 
 BLOCK_WORDS = frozenset((
     "if", "elif", "else", "while", "for", "def", "with", "class", "try", "except", "finally",
@@ -132,25 +132,6 @@ def line_end(p: Place) -> int:
     """The end of the source line on which the token stands, without trailing spaces."""
     first, last = p.source.line_bounds(p.start)
     return first + len(p.source.text[first:last].rstrip())
-
-
-def statement_before(p: Place) -> str:
-    """The first word of the statement before this one, in the same block."""
-    depth, token = 0, p.at - 1
-    while token >= 0:
-        kind = p.kind_of(token)
-        if kind == "_DEDENT":
-            depth += 1
-        elif kind == "_INDENT":
-            depth -= 1
-            if depth < 0:
-                return ""
-        elif not depth and p.text_of(token) in BLOCK_WORDS:
-            before = p.kind_of(token - 1) if token else "_NEWLINE"
-            if before in ("_NEWLINE", "_INDENT", "_DEDENT"):
-                return p.text_of(token)
-        token -= 1
-    return ""
 
 
 def is_function(word: str) -> bool:
@@ -378,9 +359,8 @@ OPERAND = 'expected a number, a name or "("'
 
 
 def unexpected_token(
-    source: Source, start: int, end: int,
-    parser: Parser, tokens: Tokens, states: list[int], at: int,
-) -> SyntaxFault:  # fmt: skip
+    _where: Where, parser: Parser, tokens: Tokens, states: list[int], at: int
+) -> SyntaxFault:
     """The fault for the token ``at``, which no rule accepts where the parser stands."""
     place = Place(parser, tokens, states, at)
     for look in (

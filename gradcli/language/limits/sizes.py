@@ -204,9 +204,9 @@ def key(value: Any) -> Any:
 _NESTED = frozenset((list, tuple))
 
 
-def check_nested(value: Any, limit: int = LIST_LIMIT, cycles: bool = False) -> Any:
+def check_nested(value: Any, limit: int = LIST_LIMIT) -> Any:
     """``value`` itself, once its nested lists are known to hold few items in all."""
-    nested_size(value, limit, cycles)
+    nested_size(value, limit)
     return value
 
 

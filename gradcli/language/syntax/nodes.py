@@ -13,7 +13,7 @@ a tree may be 100,000 nodes deep.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import EllipsisType
 from typing import Any, ClassVar, Self
 
@@ -573,6 +573,18 @@ def walk(node: Node) -> Iterator[Node]:
         waiting.extend(below)
 
 
+def with_parts(node: Node, made: Mapping[int, Node]) -> Node:
+    """The node with those of its parts exchanged whose ``id`` is in ``made``; itself without."""
+    changes: dict[str, Any] = {}
+    for name in node.fields:
+        held = getattr(node, name)
+        if type(held) is tuple and any(id(part) in made for part in held):
+            changes[name] = tuple([made.get(id(part), part) for part in held])
+        elif id(held) in made:
+            changes[name] = made[id(held)]
+    return node.replace(**changes) if changes else node
+
+
 def rows(node: Expr, count: int) -> list[Expr]:
     """The ``count`` trees that a term with columns stands for; one without them is the only one."""
     nodes = [*walk(node)]
@@ -584,15 +596,9 @@ def rows(node: Expr, count: int) -> list[Expr]:
             if type(one) is Column:
                 made[id(one)] = Number(one.values[row], one.texts[row], one.start, one.end)
                 continue
-            changes: dict[str, Any] = {}
-            for name in one.fields:
-                held = getattr(one, name)
-                if type(held) is tuple and any(id(part) in made for part in held):
-                    changes[name] = tuple([made.get(id(part), part) for part in held])
-                elif id(held) in made:
-                    changes[name] = made[id(held)]
-            if changes:
-                made[id(one)] = one.replace(**changes)
+            new = with_parts(one, made)
+            if new is not one:
+                made[id(one)] = new
         found.append(made.get(id(node), node))  # type: ignore[arg-type]
     return found
 

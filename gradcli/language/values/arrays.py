@@ -151,7 +151,7 @@ def read_nested(reader: Reader, start: int, end: int, dtype: np.dtype) -> np.nda
         if shape is not None:  # all lists are closed, yet there is more
             if not token.strip():
                 continue
-            return _beyond(reader, start, end, place, dtype)
+            return _beyond(reader, start, end, place)
         if token == "[":
             if stack and not stack[-1].wants_item:
                 raise reader.fault("E0901", "a comma is missing", place, place + 1)
@@ -214,7 +214,7 @@ def _number(reader: Reader, item: str, span: tuple[int, int], inner: _Open, dtyp
     raise reader.fault("E0901", f"{where} is not a number", *span, mend(item, dtype.kind))
 
 
-def _beyond(reader: Reader, start: int, end: int, place: int, dtype: np.dtype) -> np.ndarray:
+def _beyond(reader: Reader, start: int, end: int, place: int) -> np.ndarray:
     """There is text after the last ``]``."""
     mark = reader.text[place]
     if mark in ",;":

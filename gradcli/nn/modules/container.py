@@ -62,9 +62,11 @@ class _Numbered(Module):
         return self
 
     def insert(self, index: int, module: Module) -> Any:
-        """Put a module before the one at ``index``."""
-        modules = list(self)
-        modules.insert(index, module)
+        """Put a module before the one at ``index``. Raises IndexFault (E0307) outside."""
+        if not -len(self) <= index <= len(self):
+            raise IndexFault("E0307", f"index {index} is out of range")
+        *modules, last = self.append(module)
+        modules.insert(index, last)
         self._renumber(modules)
         return self
 
@@ -206,7 +208,7 @@ class ParameterDict(_Named, Module):
     _kind = "_parameters"
 
     def __setitem__(self, key: str, value: Tensor) -> None:
-        setattr(self, key, value if isinstance(value, Parameter) else Parameter(value))
+        setattr(self, key, _parameter(value))
 
     def update(self, values: Any) -> None:
         """Add from a dict, in the order of its names as PyTorch does, or from pairs."""
@@ -230,8 +232,7 @@ class ParameterList(Module):
 
     def append(self, value: Tensor) -> ParameterList:
         """Add a parameter at the end; a tensor is made one."""
-        value = value if isinstance(value, Parameter) else Parameter(value)
-        self.register_parameter(str(len(self)), value)
+        setattr(self, str(len(self)), _parameter(value))
         return self
 
     def extend(self, values: Iterable[Tensor]) -> ParameterList:
@@ -239,6 +240,8 @@ class ParameterList(Module):
         for value in values:
             self.append(value)
         return self
+
+    __iadd__ = extend
 
     def __len__(self) -> int:
         return len(self._parameters)
@@ -251,7 +254,7 @@ class ParameterList(Module):
         return ParameterList(found) if isinstance(index, slice) else found
 
     def __setitem__(self, index: int, value: Tensor) -> None:
-        setattr(self, str(range(len(self))[index]), value)
+        setattr(self, str(range(len(self))[index]), _parameter(value))
 
     def extra_repr(self) -> str:
         """A line for each parameter."""
@@ -259,6 +262,10 @@ class ParameterList(Module):
             f"  ({name}): Parameter containing: [{p.dtype} of size {_size(p)}]"
             for name, p in self._parameters.items()
         )
+
+
+def _parameter(value: Tensor) -> Parameter:
+    return value if isinstance(value, Parameter) else Parameter(value)
 
 
 def _size(p: Parameter) -> str:

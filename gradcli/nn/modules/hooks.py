@@ -52,6 +52,9 @@ def called(module: Any, args: tuple, options: dict) -> Any:
 
 
 def _called(module: Any, args: tuple, options: dict, ran: set[int]) -> Any:
+    kinds = ("_backward_pre_hooks", "_backward_hooks")
+    pre_hooks, hooks = ([hook for _, (hook, *_) in module._hooks_of(kind)] for kind in kinds)
+    watch = _Watch(module, pre_hooks, hooks) if pre_hooks or hooks else None
     for _, (hook, with_options, _) in module._hooks_of("_forward_pre_hooks"):
         if with_options:
             changed = hook(module, args, options)
@@ -68,8 +71,6 @@ def _called(module: Any, args: tuple, options: dict, ran: set[int]) -> Any:
         changed = hook(module, args)
         if changed is not None:
             args = changed if isinstance(changed, tuple) else (changed,)
-    back = module._hooks_of("_backward_hooks") or module._hooks_of("_backward_pre_hooks")
-    watch = _Watch(module) if back else None
     if watch is not None:
         args = watch.inputs(args)
     out = module.forward(*args, **options)
@@ -80,9 +81,9 @@ def _called(module: Any, args: tuple, options: dict, ran: set[int]) -> Any:
             out = changed
     out = out if watch is None else watch.outputs(out)
     for hook in list(module._result_hooks.values()):
-        first = next((v for v in _tensors(out) if v.grad_fn is not None), None)
-        if first is not None:
-            first.grad_fn.register_hook(partial(hook, module))
+        found = next((v for v in _tensors(out) if v.grad_fn is not None), None)
+        if found is not None:
+            found.grad_fn.register_hook(partial(hook, module))
     return out
 
 
@@ -100,10 +101,10 @@ def _tensors(out: Any) -> Iterator[Any]:
 
 
 class _Watch:
-    """One call of a module with backward hooks: what its gradients are, and whom to tell."""
+    """One call of a module with backward hooks, those of then: its gradients, and whom to tell."""
 
-    def __init__(self, module: Any) -> None:
-        self.module = module
+    def __init__(self, module: Any, pre_hooks: list, hooks: list) -> None:
+        self.module, self.pre_hooks, self.hooks = module, pre_hooks, hooks
         self.grad_output: tuple | None = None
         self.entered = False
 
@@ -141,7 +142,7 @@ class _Watch:
                 for place, grad in zip(places, grads, strict=True):
                     full[place] = grad
                 self.grad_output = tuple(full)
-                for _, (hook, *_) in self.module._hooks_of("_backward_pre_hooks"):
+                for hook in self.pre_hooks:
                     changed = hook(self.module, self.grad_output)
                     if changed is not None:
                         self.grad_output = _as_many(changed, values, "pre hook", "grad_output")
@@ -159,7 +160,7 @@ class _Watch:
 
     def _tell(self, grad_input: tuple) -> tuple | None:
         replaced = None
-        for _, (hook, *_) in self.module._hooks_of("_backward_hooks"):
+        for hook in self.hooks:
             changed = hook(self.module, grad_input, self.grad_output)
             if changed is not None:
                 grad_input = replaced = _as_many(changed, grad_input, "hook", "grad_input")

@@ -19,7 +19,7 @@ from gradcli.engine import Tensor
 from gradcli.engine.graph.node import RemovableHandle
 from gradcli.nn.modules.state import State
 from gradcli.nn.parameter import Buffer, Parameter
-from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault, ValueFault
+from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault, ValueFault, bad_type
 from gradcli.ops.memory_budget import step
 
 _KINDS = ("_parameters", "_buffers", "_modules")
@@ -88,23 +88,24 @@ class Module(State):
 
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__
-        kind = None
-        if isinstance(value, Parameter):
-            kind = "_parameters"
-        elif isinstance(value, Module):
-            kind = "_modules"
-        elif isinstance(value, Buffer):
+        if isinstance(value, Buffer):
             self.register_buffer(name, value, value.persistent)
             return
-        if kind is not None:
-            step(PARAMETER)
+        parameter = isinstance(value, Parameter)
+        if parameter or isinstance(value, Module):
+            kind = "_parameters" if parameter else "_modules"
             if kind not in own:
-                what = "parameters" if kind == "_parameters" else "module"
+                what = "parameters" if parameter else "module"
                 raise AttributeError(f"cannot assign {what} before Module.__init__() call")
-            for other in _KINDS:
-                own[other].pop(name, None)
             own.pop(name, None)
-            own[kind][name] = value
+            for other in _KINDS:
+                if other != kind:
+                    own[other].pop(name, None)
+            if parameter:
+                self.register_parameter(name, value)
+            else:
+                step(PARAMETER)
+                own[kind][name] = value  # in the place of what it replaces
             return
         for held, what in zip(_KINDS, ("parameter", "buffer", "child module"), strict=True):
             if name in own.get(held, ()):
@@ -118,8 +119,7 @@ class Module(State):
             return
         given = value.type() if isinstance(value, Tensor) else type(value).__name__
         wanted = {"_parameters": "nn.Parameter", "_buffers": "Tensor", "_modules": "nn.Module"}
-        raise TypeFault(
-            "E0303",
+        raise bad_type(
             f"cannot assign '{given}' as {what} '{name}' (gradcli.{wanted[held]} or None expected)",
             help=f"write nn.Parameter(...), or del the {what} first",
         )
@@ -153,10 +153,9 @@ class Module(State):
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Keep a tensor that is not learnt; ``persistent`` ones are in the state_dict."""
         if tensor is not None and not isinstance(tensor, Tensor):
-            raise TypeFault(
-                "E0303",
-                f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' "
-                f"(gradcli Tensor or None required)",
+            raise bad_type(
+                f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (gradcli "
+                "Tensor or None required)"
             )
         self._free(name, "_buffers")
         self._buffers[name] = tensor
@@ -165,10 +164,10 @@ class Module(State):
     def add_module(self, name: str, module: Module | None) -> None:
         """Keep a module under ``name``. Raises TypeFault (E0303) for what is none."""
         if module is not None and not isinstance(module, Module):
-            raise TypeFault(
-                "E0303", f"{type(module).__name__} is not a Module subclass",
+            raise bad_type(
+                f"{type(module).__name__} is not a Module subclass",
                 help="write the call: nn.ReLU(), not nn.ReLU",
-            )  # fmt: skip
+            )
         self._free(name, "_modules")
         self._modules[name] = module
 

@@ -10,13 +10,15 @@ the parametrised names are properties.
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 from gradcli.engine.grad_mode import no_grad
+from gradcli.engine.tensor.tensor import Tensor
 from gradcli.nn.modules.container import ModuleDict, ModuleList
 from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter
-from gradcli.ops.errors import ValueFault
+from gradcli.ops.errors import RuntimeFault, bad_argument
 
 __all__ = ["ParametrizationList", "cached", "is_parametrized", "register_parametrization",
            "remove_parametrizations", "type_before_parametrizations"]  # fmt: skip
@@ -46,29 +48,94 @@ class cached:
 
 
 class ParametrizationList(ModuleList):
-    """The original parameter, and the modules that it passes through."""
+    """The modules that a parameter passes through, and what the first of them is given.
 
-    def __init__(self, modules: list[Module], original: Any) -> None:
+    That is ``original``, or ``original0``, ``original1``, ... where the ``right_inverse`` of the
+    first module gives several. Raises ValueFault (E0304) where that gives anything but tensors,
+    and, unless ``unsafe``, where dtype or shape are not those of ``tensor``.
+    """
+
+    def __init__(self, modules: list[Module], tensor: Any, unsafe: bool = False) -> None:
         super().__init__(modules)
-        if isinstance(original, Parameter):
-            self.register_parameter("original", original)
-        else:
-            self.register_buffer("original", original)
+        self.unsafe = unsafe
+        with no_grad():
+            start = self._inverse(tensor) if hasattr(modules[0], "right_inverse") else tensor
+        self.is_tensor = isinstance(start, Tensor)
+        held = start if isinstance(start, Sequence) else (start,)
+        if not all(isinstance(v, Tensor) for v in held):
+            raise bad_argument(
+                "'right_inverse' must return a Tensor or a Sequence of tensors, got "
+                f"{type(start).__name__}"
+            )
+        if not unsafe and self.is_tensor:
+            _alike("right_inverse", start, tensor, "original tensor")
+        for place, value in enumerate(held):
+            name = "original" if self.is_tensor else f"original{place}"
+            if not isinstance(tensor, Parameter):
+                self.register_buffer(name, value)
+                continue
+            kept = value if value is tensor else Parameter(value, tensor.requires_grad)
+            self.register_parameter(name, kept)
+        self.count = len(held)
+        if not unsafe:
+            with no_grad():
+                _alike("A parametrization", self(), tensor, "unparametrized tensor")
+
+    def originals(self) -> list[Any]:
+        """The parameters or buffers that are kept."""
+        if self.is_tensor:
+            return [self.original]
+        return [getattr(self, f"original{place}") for place in range(self.count)]
 
     def forward(self) -> Any:
         """The value that the parametrised name has."""
-        value = self.original
-        for module in self:
+        value = self[0](*self.originals())
+        for module in list(self)[1:]:
             value = module(value)
         return value
 
+    def _inverse(self, value: Any) -> Any:
+        for module in reversed(list(self)):
+            if not hasattr(module, "right_inverse"):
+                raise RuntimeFault(
+                    "E0304",
+                    f"parametrization {type(module).__name__} does not implement right_inverse.",
+                )
+            value = module.right_inverse(value)
+        return value
+
     def assign(self, value: Any) -> None:
-        """Make ``value`` what the name has, by the modules' ``right_inverse``."""
+        """Make ``value`` what the name has, by the modules' ``right_inverse``.
+
+        Raises RuntimeFault (E0304) where a module has none, and ValueFault (E0304) where it gives
+        another number of tensors or, unless unsafe, another dtype.
+        """
         with no_grad():
-            for module in reversed(list(self)):
-                inverse = getattr(module, "right_inverse", None)
-                value = value if inverse is None else inverse(value)
-            self.original.copy_(value)
+            value = self._inverse(value)
+            held = [value] if self.is_tensor else list(value)
+            if len(held) != self.count:
+                raise bad_argument(
+                    f"'right_inverse' must return a sequence of tensors of length {self.count}, "
+                    f"got {len(held)}."
+                )
+            for original, new in zip(self.originals(), held, strict=True):
+                if original.dtype is not new.dtype and not self.unsafe:
+                    raise bad_argument(
+                        f"The tensor assigned has dtype {new.dtype}, the original {original.dtype}"
+                    )
+                original.data = new
+
+
+def _alike(what: str, found: Any, tensor: Any, name: str) -> None:
+    if not isinstance(found, Tensor):
+        raise bad_argument(f"{what} must return a tensor. Got {type(found).__name__}.")
+    for fact in ("dtype", "shape"):
+        if getattr(found, fact) != getattr(tensor, fact):
+            raise bad_argument(
+                f"{what} may not change the {fact} of the tensor, unless the `unsafe` flag is "
+                f"enabled. {name} {fact}: {getattr(tensor, fact)}, result {fact}: "
+                f"{getattr(found, fact)}"
+            )
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
@@ -107,33 +174,32 @@ def register_parametrization(
     """Let ``module.tensor_name`` be computed: ``parametrization(original)``; again: after it.
 
     Where the parametrization has ``right_inverse``, the original starts as the right inverse of the
-    parameter. Raises ValueFault (E0304) for a name that is neither parameter nor buffer, and where
-    the shape would change.
+    parameter, or as several tensors, which ``forward`` then takes. The parametrization trains where
+    the module does.
+
+    Raises ValueFault (E0304) for a name that is neither parameter nor buffer, and, unless
+    ``unsafe``, where the dtype or the shape would change.
     """
+    parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
-        module._modules["parametrizations"][tensor_name].append(parametrization)
+        wrapped = module._modules["parametrizations"][tensor_name]
+        if not unsafe:
+            with no_grad():
+                value = wrapped()
+                _alike("A parametrization", parametrization(value), value, "unparametrized tensor")
+                if hasattr(parametrization, "right_inverse"):
+                    start = parametrization.right_inverse(value)
+                    _alike("right_inverse", start, value, "original tensor")
+        wrapped.append(parametrization)
+        wrapped.unsafe |= unsafe
         return module
     held = next((h for h in (module._parameters, module._buffers) if tensor_name in h), None)
     if held is None:
-        raise ValueFault(
-            "E0304",
+        raise bad_argument(
             f"Module '{module}' does not have a parameter, a buffer, or a parametrized element "
-            f"with name '{tensor_name}'",
+            f"with name '{tensor_name}'"
         )
-    original = held[tensor_name]
-    if hasattr(parametrization, "right_inverse"):
-        with no_grad():
-            start = parametrization.right_inverse(original)
-        original = Parameter(start, original.requires_grad) if start is not original else start
-    wrapped = ParametrizationList([parametrization], original)
-    with no_grad():
-        shape = wrapped().shape
-    if not unsafe and shape != held[tensor_name].shape:
-        raise ValueFault(
-            "E0304",
-            "Registering a parametrization may not change the shape of the tensor, unless "
-            f"`unsafe` flag is enabled: {held[tensor_name].shape} became {shape}",
-        )
+    wrapped = ParametrizationList([parametrization], held[tensor_name], unsafe)
     del held[tensor_name]
     if not is_parametrized(module):
         module.parametrizations = ModuleDict()
@@ -147,16 +213,35 @@ def register_parametrization(
 def remove_parametrizations(
     module: Module, tensor_name: str, leave_parametrized: bool = True
 ) -> Module:
-    """Make the name a plain parameter again: as computed, or (False) as the original is."""
+    """Make the name a plain parameter again: as computed, or (False) as the original is.
+
+    Raises ValueFault (E0304) for a name without parametrization, and (False) for several
+    originals.
+    """
+    if not is_parametrized(module, tensor_name):
+        raise bad_argument(f"Module {module} does not have a parametrization on {tensor_name}")
     held = module._modules["parametrizations"]
     wrapped = held[tensor_name]
-    with no_grad():
-        if leave_parametrized:
-            wrapped.original.copy_(wrapped())
+    original = wrapped.originals()[0]
+    if leave_parametrized:
+        with no_grad():
+            value = wrapped()
+        if wrapped.is_tensor:
+            original.data = value
+        else:
+            original = Parameter(value, any(v.requires_grad for v in wrapped.originals()))
+    elif not wrapped.is_tensor:
+        raise bad_argument(
+            "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is "
+            "parametrized in terms of a sequence of tensors."
+        )
     delattr(type(module), tensor_name)
     del held[tensor_name]
     if not len(held):
         module.__class__ = type(module).__bases__[0]
         del module.parametrizations
-    module.register_parameter(tensor_name, wrapped.original)
+    if isinstance(original, Parameter):
+        module.register_parameter(tensor_name, original)
+    else:
+        module.register_buffer(tensor_name, original)
     return module

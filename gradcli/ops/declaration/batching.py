@@ -49,6 +49,7 @@ def reduced(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     """Reductions over any dimensions."""
     x, rank = batch.values[0], batch.ranks[0]
     if not rank:
+        normal_dims(params["dim"], 0)
         keep = {"keepdim": False} if "keepdim" in params else {}
         return op(OPERATORS["reshape"](x, (batch.count, 1)), **{**params, "dim": 1, **keep})
     dim = params["dim"]
@@ -61,6 +62,7 @@ def along(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     x, rank = batch.values[0], batch.ranks[0]
     dim = params["dim"]
     if not rank:
+        normal_dims(dim, 0)
         flat = OPERATORS["reshape"](x, (batch.count, 1))
         keep = {"keepdim": False} if "keepdim" in params else {}
         found = op(flat, **{**params, "dim": 1, **keep})

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradcli.ops.declaration.infix import put_signs
-from gradcli.ops.operator import OPERATORS, Operator
+from gradcli.ops.operator import Operator
 from gradcli.ops.read import on_arrays, push_forward
 
 
@@ -50,12 +50,6 @@ class Line:
         if known not in self.lines:
             self.lines[known] = Line(self.lines, "", op, args, params)
         return self.lines[known]
-
-    def __neg__(self) -> Any:
-        return OPERATORS["neg"](self)
-
-    def __abs__(self) -> Any:
-        return OPERATORS["abs"](self)
 
     def written(self, call: str) -> str:
         """The line as Python: ``call`` is a sign or what stands before the brackets."""
@@ -89,12 +83,12 @@ def derive(op: Operator) -> tuple[Callable[..., Any], list[Callable[..., Any] | 
     given, steps, out = traced(op)
     compute = _function(op.name, given, out)
     out.name = "out"
-    rules = [_rule(op, given, x, steps, out) for x in given[: op.arity]]
+    rules = [_rule(given, x, steps, out) for x in given[: op.arity]]
     return on_arrays(compute), rules
 
 
 def _rule(
-    op: Operator, given: Sequence[Line], x: Line, steps: Sequence[Line], out: Line
+    given: Sequence[Line], x: Line, steps: Sequence[Line], out: Line
 ) -> Callable[..., Any] | None:
     """The rule by one input: forward mode over the lines, so that a choice is one of slopes."""
     t = Line(out.lines, "t")

@@ -28,7 +28,14 @@ def is_comparison(name: str) -> bool:
 
 
 def put_signs(cls: type) -> None:
-    """Give a class the methods of all signs, and the reflected ones: each applies the operator."""
+    """Give a class the methods of all signs, and the reflected ones: each applies the operator.
+
+    Those before one operand stay the class's own where it has them.
+    """
+    for word, name in (("neg", "neg"), ("abs", "abs"), ("invert", "logical_not")):
+        if f"__{word}__" not in vars(cls):
+            setattr(cls, f"__{word}__", lambda self, op=OPERATORS[name]: op(self))
+    setattr(cls, "__pos__", lambda self: self)  # noqa: B010
     for sign, op in by_sign().items():
         word = METHODS.get(sign, op.name)
         setattr(cls, f"__{word}__", lambda self, other, op=op: op(self, other))

@@ -93,6 +93,15 @@ def tensors_alone(node: Any) -> Any:
     return node.edges if node.only is None else node.edges[node.only : node.only + 1]
 
 
+def of_write(node: Any) -> Any:
+    """The edges of ``put``: the number of a fill has no place."""
+    number = node.edges[1] is None and _params(node).get("called") in _OF_NUMBERS
+    return node.edges[:1] if number else node.edges
+
+
+_OF_NUMBERS = ("FillBackward2", "IndexFillBackward0", "MaskedFillBackward0", "ZeroBackward0")
+
+
 def of_choice(node: Any) -> Any:
     """The edges of ``where``: the condition has no place, nor has the number of masked_fill."""
     filled = node.extra is not None and node.extra.params.get("called") == "MaskedFillBackward0"

@@ -122,7 +122,6 @@ eigvalsh = general(
     sorted=1,
     kink="where eigenvalues of {0} are equal: single ones have no derivative",
     numpy="np.linalg.eigvalsh",
-    pytorch="torch.linalg.eigvalsh",
     latex=r"\boldsymbol{\lambda}",
     batching=matrices,
 )

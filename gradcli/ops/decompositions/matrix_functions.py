@@ -73,7 +73,6 @@ pinv = general(
     core="(m,n)->(n,m)",
     transposes=True,
     numpy="np.linalg.pinv({0})",
-    pytorch="torch.linalg.pinv({0})",
     example='sum(pinv(A)) --A "2,1;1,3"',
     batching=matrices,
 )

@@ -214,7 +214,7 @@ class Graph:
                 columns = [x for x in ends if any(m.column == x for m in self.matrices)]
                 self._fold_end((columns or ends)[0])
                 continue
-            ring = self._ring(bound, degree)
+            ring = self._ring(degree)
             if ring is not None:
                 return ring
             self._join(next(x for x in bound if degree[x] == 2))
@@ -335,7 +335,7 @@ class Graph:
             middle = (atom(w.called("diag", elementwise(vectors)), True),)
         self.matrices.append(Matrix(a.row, b.column, (*a.chain, *middle, *b.chain)))
 
-    def _ring(self, bound: Sequence[Label], degree: dict) -> Text | None:
+    def _ring(self, degree: dict) -> Text | None:
         """The trace of a product, where all matrices lie in one ring of summed labels."""
         inside = {x for m in self.matrices for x in (m.row, m.column)}
         if any(x[1] >= 0 for x in inside) or any(degree[x] != 2 for x in inside):

@@ -223,15 +223,15 @@ class Normal:
             self.known.append(p)
         return self.number_of[key]
 
-    def _expanded(self, p: Product, sign: int = 1) -> Poly:
-        """All factors of one sign of exponent multiplied out; the number stays outside below."""
-        found: Poly = {self.ring.unit: int(p.c) if sign > 0 and p.c.denominator == 1 else 1}
+    def _expanded(self, p: Product) -> Poly:
+        """All factors with positive exponents multiplied out."""
+        found: Poly = {self.ring.unit: int(p.c) if p.c.denominator == 1 else 1}
         for i, e in sorted(p.powers.items()):
-            if e * sign > 0:
-                found = self.ring.mul(found, self.ring.variable(i, e * sign))
+            if e > 0:
+                found = self.ring.mul(found, self.ring.variable(i, e))
         for i, e in sorted(p.polys.items()):
-            if e * sign > 0:
-                found = self.ring.mul(found, self.ring.power(self.known[i], e * sign))
+            if e > 0:
+                found = self.ring.mul(found, self.ring.power(self.known[i], e))
         return found
 
     # -- Back to tensors ---------------------------------------------------------------------------

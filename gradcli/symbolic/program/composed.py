@@ -162,9 +162,6 @@ class Stand:
     def __getitem__(self, index: Any) -> Stand:
         return OPERATORS["getitem"](self, index=index)
 
-    def __neg__(self) -> Stand:
-        return OPERATORS["neg"](self)
-
     def __bool__(self) -> bool:
         raise no_closed_form("a choice that depends on a value (write where)")
 

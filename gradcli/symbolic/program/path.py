@@ -311,18 +311,6 @@ class Pair:
     def __repr__(self) -> str:
         return repr(as_tensor(self.value))
 
-    def __neg__(self) -> Any:
-        return OPERATORS["neg"](self)
-
-    def __pos__(self) -> Any:
-        return self
-
-    def __abs__(self) -> Any:
-        return OPERATORS["abs"](self)
-
-    def __invert__(self) -> Any:
-        return OPERATORS["logical_not"](self)
-
 
 put_signs(Pair)
 Pair.__hash__ = object.__hash__  # type: ignore[method-assign, assignment]

@@ -195,12 +195,12 @@ class Cells:
 
     # -- pieces ----------------------------------------------------------------------------------
 
-    def resolved(self, t: v.Tensor, path: Path, known: bool = False) -> v.Tensor:
+    def resolved(self, t: v.Tensor, path: Path) -> v.Tensor:
         """A tensor over the own labels with the piece of that cell in place of what has pieces.
 
-        With ``known`` where the path says which one; else raises Undecided.
+        Raises Undecided.
         """
-        forms = self.forms(t, path, known)
+        forms = self.forms(t, path, False)
         return self.put(t, forms, self.own) if forms else t
 
     def forms(self, t: v.Tensor, path: Path, known: bool) -> dict[v.Base, v.Tensor]:

@@ -135,6 +135,43 @@ def _sorted(b: v.Base, labels: list[v.Label]) -> tuple[v.Label, ...]:
     return tuple(labels)
 
 
+def groups_kept(t: v.Tensor) -> v.Tensor | None:
+    """A group less a scalar, where only what is left of it stands after multiplying out.
+
+    The second derivative of ``sum(softmax(x)*u)`` holds ``u[i] + u[j] - 2*m`` with
+    ``m = dot(softmax(x), u)``: the sum of the groups ``u - m`` of the first one, in which m, that
+    cancels where u is large, does not stand.
+    """
+    flat = None
+    for b in v.groups_of(t):
+        body = b.args[0]
+        if not b.dims or not any(m and not any(f[1] for f in m) for m in body.terms):
+            continue
+        leads = [m[0] for m in body.terms if len(m) == 1 and len(m[0][1]) == len(b.dims)]
+        if not leads:
+            continue
+        lead = max(leads, key=lambda f: f[2])
+        c = body.terms[lead,]
+        flat = flat or opened(t)
+        found = []
+        for m, k in flat.terms.items():
+            f = next((f for f in m if f[0] is lead[0] and f[2] == lead[2]), None)
+            if f is None or any(x[1] < 0 for x in f[1]):
+                found.append(v.Tensor({m: k}))
+                continue
+            names = dict(zip(lead[1], f[1], strict=True))
+            at = tuple(names[d, i] for i, d in enumerate(b.dims))
+            left = [g for g in m if g is not f]
+            bound = v.bound_of(left)
+            rest = v.Tensor({m: -k for m, k in body.terms.items() if m != (lead,)})
+            found.append(v.product([*left, (b, at, v.ONE)], k / c, bound))
+            found.append(v.distribute(v.product(left, k / c, bound), v.place(rest, at)))
+        other = v.add(*found)
+        if len(other.terms) < len(flat.terms):
+            return other
+    return None
+
+
 # ---- Inverses ------------------------------------------------------------------------------------
 
 

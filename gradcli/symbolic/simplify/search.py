@@ -33,6 +33,7 @@ from gradcli.symbolic.simplify.inverse_products import inverses_joined, systems_
 from gradcli.symbolic.simplify.piecewise import PIECES
 from gradcli.symbolic.simplify.recognise import as_quotients, mirrored, named, ramps, tidied
 from gradcli.symbolic.simplify.regroup import (
+    groups_kept,
     inverses_met,
     logs_joined,
     logs_of_shares,
@@ -153,6 +154,9 @@ class _Search:
                 t = _tried(known_sides, t) or t
         if turns(t):
             yield from self._crosses(t)
+        whole = _tried(lambda u: groups_kept(named(u)), t)
+        if whole is not None:
+            yield from (whole, _tried(lifted, whole))
         for shape in self._arranged(t):
             yield from self._variants(shape)
         shares = _tried(lambda u: named(opened(u)), t) if "exp" in self.calls else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -343,3 +345,74 @@ def test_a_copy_of_what_was_overwritten_keeps_its_version():
     for _ in range(2):
         y.real.sum().backward(retain_graph=True)
     assert x.grad.tolist() == [0, 0]
+
+
+def _of_dim(name, *where_and_input):
+    *where, x = where_and_input
+    return tuple(getattr(torch, name)(x, *where))
+
+
+def _indexed():
+    """Functions of a 2 by 4 matrix that keep an index or a mask: (result, index) of each."""
+    pair, rows = torch.tensor([[1, 2], [3, 1]]), torch.tensor([1, 0])
+    for name in ("sort", "max", "min", "median", "mode", "cummax", "cummin"):
+        yield name, partial(_of_dim, name, 1)
+    for name in ("topk", "kthvalue"):
+        yield name, partial(_of_dim, name, 2, 1)
+
+    def given(index, function):
+        def call(x):
+            own = index.clone() if isinstance(index, torch.Tensor) else index(x)
+            return function(x, own), own
+
+        return call
+
+    def above(x):
+        return x.detach() > 1.5
+
+    def assigned(x, i):
+        y = x * 1
+        y[i] = x[0, 0] * 3
+        return y
+
+    F = torch.nn.functional
+    for name, index, function in (
+        ("gather", pair, lambda x, i: x.gather(1, i)),
+        ("take", rows, lambda x, i: x.take(i)),
+        ("x[i]", rows, lambda x, i: x[i]),
+        ("x[:, view]", pair, lambda x, i: x[:, i[0]]),
+        ("x[mask]", above, lambda x, i: x[i]),
+        ("index_select", rows, lambda x, i: x.index_select(1, i)),
+        ("embedding", rows, lambda x, i: F.embedding(i, x)),
+        ("scatter", pair, lambda x, i: x.scatter(1, i, x[:, :2] * 2)),
+        ("scatter_add", pair, lambda x, i: x.scatter_add(1, i, x[:, :2] * 2)),
+        ("index_add", rows, lambda x, i: x.index_add(0, i, x * 2)),
+        ("index_copy", rows, lambda x, i: x.index_copy(0, i, x * 2)),
+        ("put", rows, lambda x, i: x.put(i, x[0, :2])),
+        ("y[i] =", rows, assigned),
+        ("y[mask] =", above, assigned),
+        ("masked_select", above, lambda x, i: x.masked_select(i)),
+        ("masked_scatter", above, lambda x, i: x.masked_scatter(i, x * 2)),
+        ("nll_loss", rows, lambda x, i: F.nll_loss(x, i)),
+        ("cross_entropy", rows, lambda x, i: F.cross_entropy(x, i)),
+        ("multi_margin_loss", rows, lambda x, i: F.multi_margin_loss(x, i)),
+    ):
+        yield name, given(index, function)
+
+
+def test_a_write_to_an_index_that_backward_reads_is_refused():
+    for name, function in _indexed():
+        x = torch.tensor([[3.0, 1.0, 2.0, 0.0], [1.0, 5.0, 4.0, 2.0]], requires_grad=True)
+        out, index = function(x)
+        index.logical_not_() if index.dtype is torch.bool else index.zero_()
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            out.sum().backward()
+            pytest.fail(f"{name}: no error")
+
+
+def test_an_index_written_to_before_its_use_gives_the_gradient_of_its_use():
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    index = torch.tensor([0, 0])
+    index[0] = 2
+    (x[index] * torch.tensor([5.0, 7.0])).sum().backward()
+    assert x.grad.tolist() == [7.0, 0.0, 5.0]

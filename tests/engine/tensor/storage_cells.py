@@ -460,7 +460,8 @@ for base, part in (
         lambda o: torch.masked_select(torch.arange(3.0), k, out=o),
         lambda o: torch.sum(m, 0, out=o),
         lambda o: torch.take(x, n - 1, out=o), lambda o: torch.sum(m, (0, 1), out=o),
-        lambda o: torch.cat([x[1:], x[1:]], out=o), lambda o: torch.sort(x, out=(o, torch.empty(0).long())),
+        lambda o: torch.cat([x[1:], x[1:]], out=o),
+        lambda o: torch.sort(x, out=(o, torch.empty(0).long())),
     ):  # fmt: skip
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -471,3 +472,117 @@ for base, part in (
                 print(o.tolist(), o.stride(), b.tolist())
             except RuntimeError as fault:
                 print(type(fault).__name__)
+
+
+# %% a number as an entry of a type, and beside tensors of it
+def told(make):
+    try:
+        made = make()
+        return made.tolist(), str(made.dtype).rpartition(".")[2]
+    except (RuntimeError, TypeError) as fault:
+        return type(fault).__name__
+
+
+def entries(x, v):
+    k, at = torch.tensor([True, False]), torch.tensor([1])
+    calls = [
+        lambda: torch.full((2,), v, dtype=x.dtype), lambda: x.masked_fill(k, v),
+        lambda: x.clone().fill_(v), lambda: x.scatter(0, at, v),
+        lambda: torch.tensor([v], dtype=x.dtype), lambda: torch.full_like(x, v),
+    ]  # fmt: skip
+    if v.__class__ is int and not x.is_floating_point():
+        calls += [lambda: x * v, lambda: v - x, lambda: x & v, lambda: torch.where(k, x, v)]
+        calls += [lambda: x < v, lambda: x == v, lambda: x.clone().add_(1, alpha=2)]
+    return [told(call) for call in calls]
+
+
+for dtype in (torch.uint8, torch.int8, torch.int32, torch.bool, torch.float16, torch.float32):
+    for v in (300, -1, -300, 2**40, 1e30, float("inf"), float("nan"), 2.7, -2.7, 1j):
+        print(v, entries(torch.ones(2).to(dtype), v))
+
+
+# %% factors of another kind than what they multiply
+def told(make):
+    try:
+        made = make()
+        return made.tolist(), str(made.dtype).rpartition(".")[2]
+    except (RuntimeError, TypeError) as fault:
+        return type(fault).__name__
+
+
+def scaled(x, by):
+    return [told(call) for call in (
+        lambda: torch.add(x, x, alpha=by), lambda: torch.sub(x, x, alpha=by),
+        lambda: x.clone().add_(x, alpha=by), lambda: x.clone().sub_(1, alpha=by),
+        lambda: torch.addmm(x, x, x, beta=by), lambda: torch.addmv(x[0], x, x[1], alpha=by),
+        lambda: torch.addr(x, x[0], x[1], beta=by), lambda: torch.addbmm(x, x[None], x[None]),
+        lambda: torch.addr(x, x[0], x[1], alpha=by),
+        lambda: torch.baddbmm(x[None], x[None], x[None], alpha=by),
+        lambda: torch.index_add(x, 0, torch.tensor([1, 0]), x, alpha=by),
+        lambda: torch.addcdiv(x, x + 1, x + 1, value=by),
+    )]  # fmt: skip
+
+
+for dtype in (torch.bool, torch.uint8, torch.int32, torch.float32, torch.cfloat):
+    for by in (2, 2.5, True, 1j, 0):
+        print(by, scaled((torch.arange(4).view(2, 2) % 2).to(dtype), by))
+
+# %% odd arguments: dimensions a 0-d element does not have, several ellipses, sizes, sorters
+x = torch.arange(6.0).view(2, 3)
+one, seq, loss = (1,), torch.tensor([3.0, 1.0, 2.0]), torch.nn.functional.cosine_embedding_loss
+for call in (
+    *(lambda f=f: torch.func.vmap(f)(torch.ones(4)) for f in (
+        lambda a: a.sum(1), lambda a: a.cumsum(1), lambda a: a.transpose(0, 1),
+        lambda a: a.argmax(-2), lambda a: a.sum(0), lambda a: a.cumprod(-1),
+    )),
+    lambda: torch.func.vmap(lambda a: a.squeeze(1))(torch.ones(4)),
+    lambda: x[..., ...], lambda: x[..., 0, ...], lambda: x[..., None, ...],
+    lambda: torch.tril_indices(-1, 2), lambda: torch.triu_indices(2, 2, dtype=torch.float32),
+    lambda: torch.nanmean(torch.ones(2, dtype=torch.cfloat)), lambda: torch.einsum("", []),
+    lambda: type(x.shape * 2) is type(2 * x.shape) is type(one + x.shape) is torch.Size,
+    lambda: loss(x, x, torch.tensor(1.0)), lambda: loss(x[0], x[0], torch.tensor(1.0)) < 1e-5,
+    lambda: torch.searchsorted(seq, torch.tensor([1.5, 2.5]), sorter=torch.tensor([1, 2, 0])),
+    lambda: torch.searchsorted(seq, seq, sorter=torch.tensor([1, 2, 7])),
+    lambda: torch.searchsorted(seq, 2.0, side="left", right=True),
+):  # fmt: skip
+    try:
+        print(call())
+    except (RuntimeError, IndexError, ValueError) as fault:
+        print(type(fault).__name__)
+
+# %% what scans and softmax give of a transposed tensor lies in rows
+x = (torch.arange(12.0).view(3, 4) / 12).t()
+for make in (
+    lambda: x.softmax(0), lambda: x.log_softmax(-1), lambda: x.cumsum(0), lambda: x.cumprod(1),
+    lambda: x.logcumsumexp(0), lambda: x.cummax(0)[0], lambda: x.roll(1, 0), lambda: x.tril(),
+):  # fmt: skip
+    y = make()
+    y.view(-1)[1] = 7.0
+    print(y.stride(), y.sum())
+
+# %% operands of types that do not meet, flags and values of another kind
+x, n, k = torch.tensor([3.0, 1.0, 2.0]), torch.tensor([3, 1, 2]), torch.tensor([True, False, True])
+c, d = x + 1j, x.double()
+for call in (
+    lambda: torch.nextafter(x.half(), x)[:1].dtype, lambda: torch.nextafter(x, n) - x,
+    lambda: torch.nextafter(n, n), lambda: torch.heaviside(x, n), lambda: torch.heaviside(x, d),
+    lambda: torch.copysign(c, x), lambda: torch.logaddexp2(x, c), lambda: torch.lerp(x, d, 0.5),
+    lambda: x.clone().lerp_(d, 0.5), lambda: torch.pow(k, k), lambda: torch.pow(k, 2),
+    lambda: torch.cross(x, d, dim=0), lambda: x - True, lambda: True - n, lambda: n.sub(True),
+    lambda: torch.unique(n, 0), lambda: torch.unique_consecutive(n, 1), lambda: torch.histc(x / 0),
+    lambda: torch.bincount(n.byte()), lambda: n.index_fill(0, n[1:] - 1, torch.ones(1).long()),
+    lambda: c.scatter_reduce(0, n - 1, c, "amax"),
+):  # fmt: skip
+    try:
+        print(call())
+    except (RuntimeError, TypeError) as fault:
+        print(type(fault).__name__)
+
+# %% numbers of NumPy's
+import numpy as np
+
+x = torch.zeros(3, requires_grad=True)
+y = x * 2
+y[1:] = np.float64(9.5)
+print(y.detach(), torch.autograd.grad(y.sum(), x))
+print([torch.full((2,), n) for n in (np.float64(9.5), np.float32(2.5), np.int64(3), np.int8(-3))])
