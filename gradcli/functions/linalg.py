@@ -26,7 +26,6 @@ from gradcli.functions.decompositions import (
     lu_factor,
     lu_factor_ex,
     lu_solve,
-    one_triangle,
     qr,
     reflected,
     svd,
