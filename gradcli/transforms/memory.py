@@ -176,7 +176,7 @@ def demote(level: int) -> None:
             found = [reference() for reference in references]
             references[:] = [weakref.ref(back.get(id(v), v)) for v in found if v is not None]
 
-    for value, was in alive:
+    for value, _ in alive:
         if isinstance(value, Layer):
             renew(value.kin)
         elif value.meta is not None:
