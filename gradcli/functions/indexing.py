@@ -18,7 +18,7 @@ from gradcli.engine.record.composite import (
     is_batch,
     of_numbers_too,
 )
-from gradcli.engine.record.dtype_checks import same_dtype
+from gradcli.engine.record.dtype_checks import of_truths, one_filling, same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions.segments import joined
@@ -81,6 +81,15 @@ def _within(index: np.ndarray, size: int, dim: int, cls: type[Fault] = RuntimeFa
             "E0307",
             f"index {wrong} is out of bounds for dimension {dim} with size {size}",
             help="indices count from 0",
+        )
+
+
+def within_flat(index: np.ndarray, size: int) -> None:
+    """Raise IndexFault (E0307) for the first index that is none of ``size`` entries."""
+    if index.size and (index.min() < -size or index.max() >= size):
+        wrong = index[(index < -size) | (index >= size)].flat[0]
+        raise IndexFault(
+            "E0307", f"out of range: tried to access index {wrong} on a tensor of {size} elements."
         )
 
 
@@ -178,12 +187,7 @@ def _selected(input: Any, mask: Any) -> Any:
 
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     """``input`` with a value where ``mask`` holds."""
-    if mask.dtype is not dtypes.bool_:
-        raise bad_dtype(
-            "masked_fill_ only supports boolean masks, but got mask with dtype "
-            f"{mask.dtype.c_name}",
-            help="write mask.bool()",
-        )
+    of_truths("masked_fill_", mask, mask.dtype.c_name)
     _meet(mask, input)
     value = _filling(input, value, "masked_fill_")
     return called(O["where"](mask, value, input), "MaskedFillBackward0")
@@ -194,12 +198,7 @@ def _filling(input: Any, value: Any, name: str) -> Any:
 
     Raises RuntimeFault: E0301 for several values, E0309 for a complex one among real numbers.
     """
-    if len(getattr(value, "shape", ())):
-        raise bad_shape(
-            f"{name} only supports a 0-dimensional value tensor, but got tensor with "
-            f"{len(value.shape)} dimension(s).",
-            help="masked_scatter() writes several values",
-        )
+    one_filling(value, name)
     if is_number(value):
         return input.dtype.entry(value)
     if is_complex(value) and not input.dtype.is_complex:
@@ -221,12 +220,8 @@ def take(input: Any, index: Any) -> Any:
     """The entries of the flattened tensor that ``index`` names."""
     if is_batch(index):
         return input.reshape(-1)[index]
-    index, size = _whole(index), input.numel()
-    if index.size and (index.min() < -size or index.max() >= size):
-        wrong = index[(index < -size) | (index >= size)].flat[0]
-        raise IndexFault(
-            "E0307", f"out of range: tried to access index {wrong} on a tensor of {size} elements."
-        )
+    index = _whole(index)
+    within_flat(index, input.numel())
     charge_shape(index.shape)
     return called(O["getitem"](O["reshape"](input, (-1,)), index), "TakeBackward0", input)
 

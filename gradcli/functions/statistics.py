@@ -13,7 +13,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import as_tensor, refuse_kinds
 from gradcli.engine.named_tuples import Extremes
-from gradcli.engine.record.composite import by_element, called, of_its_own
+from gradcli.engine.record.composite import by_element, called, named, of_its_own
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Tensor, wrap
@@ -22,10 +22,10 @@ from gradcli.functions.sorting import median_of, sized
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import (
     RuntimeFault,
-    TypeFault,
     UnwrittenFault,
     bad_dtype,
     bad_shape,
+    bad_type,
     bad_value,
 )
 from gradcli.ops.memory_budget import charge_shape
@@ -45,9 +45,8 @@ def _running(name: str) -> Any:
         )
         return Extremes((values, places), name)
 
-    running.__name__ = name
-    running.__doc__ = f"The running {name[3:]}imum along a dimension: ``(values, indices)``."
-    return running
+    doc = f"The running {name[3:]}imum along a dimension: ``(values, indices)``."
+    return named(running, name, doc)
 
 
 cummax, cummin = _running("cummax"), _running("cummin")
@@ -312,7 +311,7 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor
         said = f'"histogram_cpu" not implemented for {input.dtype.scalar_name!r}'
         raise UnwrittenFault("E0309", said, help="write x.float() first")
     if not isinstance(bins, int):
-        raise TypeFault("E0303", f"histc needs a whole number of bins, got {type(bins).__name__}")
+        raise bad_type(f"histc needs a whole number of bins, got {type(bins).__name__}")
     if bins < 1:
         raise bad_value("bins must be > 0")
     if max < min:

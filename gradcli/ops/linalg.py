@@ -485,7 +485,10 @@ solve = general(
 
 def _cholesky(x: Any) -> Any:
     _square("cholesky", x)
-    found = _solved("cholesky", np.linalg.cholesky, 0.5 * (x + np.conj(np.swapaxes(x, -1, -2))))
+    turned = np.swapaxes(x, -1, -2)
+    found = _solved(
+        "cholesky", np.linalg.cholesky, 0.5 * (x + (np.conj(turned) if is_complex(x) else turned))
+    )
     if np.isnan(found).any():
         raise unsolved("cholesky", x, definite=True)
     return found

@@ -27,7 +27,7 @@ from gradcli.engine.grad_mode import enable_grad, mode, no_grad, transformed
 from gradcli.engine.record.saved_tensor_hooks import saved_tensors_hooks
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.tensor import Plain
-from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
+from gradcli.ops.errors import RuntimeFault, ValueFault, bad_argument, bad_type
 
 __all__ = ["CheckpointError", "GraphExecGroup", "checkpoint", "checkpoint_sequential",
            "noop_context_fn", "set_checkpoint_debug_enabled",
@@ -308,10 +308,8 @@ def checkpoint(
         warn(_NOT_SAID)
         use_reentrant = True
     if determinism_check not in ("default", "none"):
-        raise ValueFault(
-            "E0304",
-            "determinism_check should be one of ['default', 'none'], but got "
-            f"{determinism_check!r}",
+        raise bad_argument(
+            f"determinism_check should be one of ['default', 'none'], but got {determinism_check!r}"
         )
     mode.watching = True  # a pass over a checkpoint is known to its nodes
     if use_reentrant:
@@ -325,7 +323,7 @@ def checkpoint(
         return CheckpointFunction.apply(function, preserve_rng_state, *args)
     contexts = context_fn()
     if not isinstance(contexts, tuple) or [hasattr(c, "__exit__") for c in contexts] != [True] * 2:
-        raise TypeFault("E0303", "context_fn has to return a tuple of two context managers")
+        raise bad_type("context_fn has to return a tuple of two context managers")
     first, second = contexts
     if not mode.grad:
         with first:
@@ -354,7 +352,7 @@ def checkpoint_sequential(
         use_reentrant = True
     functions = list(functions)
     if segments < 1:
-        raise ValueFault("E0304", f"checkpoint_sequential needs a segment at least, got {segments}")
+        raise bad_argument(f"checkpoint_sequential needs a segment at least, got {segments}")
     size = max(1, len(functions) // segments)
 
     def part(start: int, end: int) -> Callable[[Any], Any]:

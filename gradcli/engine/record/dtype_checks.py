@@ -13,7 +13,7 @@ import numpy as np
 
 from gradcli.engine.dtypes import bool_, complex64, complex128
 from gradcli.engine.tensor.tensor import Plain
-from gradcli.ops.errors import Fault, RuntimeFault, UnwrittenFault, bad_dtype
+from gradcli.ops.errors import Fault, RuntimeFault, UnwrittenFault, bad_dtype, bad_shape
 from gradcli.ops.operator import Operator
 
 _KINDS = ("bool", "int", "float", "complex")
@@ -64,6 +64,26 @@ def _fault(cls: type[Fault], op: Operator, dtypes: Sequence[Any], said: str) -> 
     dtype = "complex" if 3 in kinds else "bool" if 0 in kinds else dtypes[0].name
     help = "take x.abs(), x.real or x.imag" if 3 in kinds else "write x.float() first"
     return cls("E0309", f"{op.name} is not for {dtype} tensors", help=help, torch=said)
+
+
+def of_truths(function: str, mask: Any, shown: str) -> None:
+    """Raise RuntimeFault (E0309) for a mask of other numbers, of the type that is ``shown``."""
+    if mask.dtype is not bool_:
+        raise bad_dtype(
+            f"{function} only supports boolean masks, but got mask with dtype {shown}",
+            help="write mask.bool()",
+        )
+
+
+def one_filling(value: Any, name: str) -> None:
+    """Raise RuntimeFault (E0301) for several values where the function takes one."""
+    rank = len(getattr(value, "shape", ()))
+    if rank:
+        raise bad_shape(
+            f"{name} only supports a 0-dimensional value tensor, but got tensor with "
+            f"{rank} dimension(s).",
+            help="masked_scatter writes several values",
+        )
 
 
 def same_dtype(input: Any, source: Any, said: str) -> None:
