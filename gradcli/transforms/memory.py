@@ -170,10 +170,20 @@ def demote(level: int) -> None:
                 store(was, value.content[0])
         value.__class__ = was.__class__
         copy_slots(was, value)
+
+    def renew(references: list[weakref.ref] | None) -> None:
+        if references:
+            found = [reference() for reference in references]
+            references[:] = [weakref.ref(back.get(id(v), v)) for v in found if v is not None]
+
     for value, _ in alive:
-        if isinstance(value, Plain) and value.meta is not None:
+        if isinstance(value, Layer):
+            renew(value.kin)
+        elif value.meta is not None:
             meta = value.meta
             meta.base = back.get(id(meta.base), meta.base)
-            if meta.views:
-                views = [reference() for reference in meta.views]
-                meta.views = [weakref.ref(back.get(id(v), v)) for v in views if v is not None]
+            renew(meta.views)
+    for noted in running.promoted.values():  # what it was may be so by a level around this one
+        for i, (reference, was) in enumerate(noted):
+            if id(reference()) in back:
+                noted[i] = weakref.ref(back[id(reference())]), was
