@@ -253,9 +253,8 @@ def _step(leaf: Any, total: Any, arrived: Any = None, gone: Any = None) -> None:
 def _copied(total: np.ndarray, leaf: Any) -> np.ndarray:
     """A copy that lies in memory as the leaf does, where that is dense."""
     like: Any = None if leaf is None else leaf.own_array()
-    if like.__class__ is not np.ndarray or like.flags.c_contiguous or like.shape != total.shape:
-        return total.copy()
-    if not dense(like):
+    plain = like.__class__ is not np.ndarray or like.flags.c_contiguous
+    if plain or like.shape != total.shape or not dense(like):
         return total.copy()
     out = np.empty_like(like, total.dtype)
     out[...] = total

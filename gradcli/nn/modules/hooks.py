@@ -81,9 +81,9 @@ def _called(module: Any, args: tuple, options: dict, ran: set[int]) -> Any:
             out = changed
     out = out if watch is None else watch.outputs(out)
     for hook in list(module._result_hooks.values()):
-        first = next((v for v in _tensors(out) if v.grad_fn is not None), None)
-        if first is not None:
-            first.grad_fn.register_hook(partial(hook, module))
+        found = next((v for v in _tensors(out) if v.grad_fn is not None), None)
+        if found is not None:
+            found.grad_fn.register_hook(partial(hook, module))
     return out
 
 
