@@ -13,21 +13,16 @@ from gradcli.ops.operator import Operator, is_complex
 
 
 def _cast(x: Any, dtype: np.dtype) -> Any:
-    if x.dtype.kind == "c" and dtype.kind != "c":
+    if x.dtype.kind == "c" and dtype.kind not in "cb":  # a boolean is of both
         x = x.real
     if x.size > LARGE:
         charge(x.size * dtype.itemsize)
-    return x.astype(dtype, _order(x))
+    return x.astype(dtype)
 
 
 def _clone(x: Any, memory_format: Any) -> Any:
-    rows = getattr(memory_format, "name", "") == "contiguous_format"
-    return x.copy("C" if rows else _order(x))
-
-
-def _order(x: Any) -> Any:
-    """How a copy lies in memory: that of x.T as x.T does, that of an expanded x in rows."""
-    return "C" if 0 in x.strides else "K"
+    # A copy of x.T lies in memory as x.T does, in PyTorch too, unless rows are asked for.
+    return x.copy(order="C" if getattr(memory_format, "name", "") == "contiguous_format" else "K")
 
 
 def _imag(x: Any) -> Any:
