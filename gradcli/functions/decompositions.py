@@ -19,8 +19,9 @@ from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.record.multi_output import joined as outputs
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.functions.matrices import one_triangle
 from gradcli.functions.scatter import diag_embed
-from gradcli.ops.errors import RuntimeFault, ValueFault, bad_dtype, bad_shape, bad_value
+from gradcli.ops.errors import RuntimeFault, bad_argument, bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import differentiated
 
@@ -43,22 +44,6 @@ def _mH(x: Any) -> Any:
 
 def _real(x: Any) -> Any:
     return _O["real"](x) if x.dtype.is_complex else x
-
-
-def one_triangle(A: Any, UPLO: str) -> Any:
-    """``A`` with the numbers of one triangle in both; derivatives are by the whole matrix."""
-    if UPLO.upper() not in ("L", "U"):
-        raise bad_value(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}", help="UPLO='L'")
-    if not isinstance(A, Tensor) or A.ndim < 2 or A.shape[-1] != A.shape[-2]:
-        return A
-    if A.__class__ is Tensor and np.array_equal(A.array, A.array.swapaxes(-1, -2).conj()):
-        return A
-    raw = A.detach()
-    if UPLO.upper() == "L":
-        both = _O["tril"](raw, 0) + _mH(_O["tril"](raw, -1))
-    else:
-        both = _O["triu"](raw, 0) + _mH(_O["triu"](raw, 1))
-    return A + (both - raw)
 
 
 def eigh(A: Any, UPLO: str = "L") -> Any:
@@ -549,12 +534,11 @@ def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 
     m, n = A.shape[-2:]
     q = min(6, m, n) if q is None else q
     if not 0 <= q <= min(m, n):
-        raise ValueFault(
-            "E0304",
-            f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(m, n)}",
+        raise bad_argument(
+            f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(m, n)}"
         )
     if niter < 0:
-        raise ValueFault("E0304", f"niter(={niter}) must be non-negative integer")
+        raise bad_argument(f"niter(={niter}) must be non-negative integer")
     return svd_lowrank(A - _O["mean"](A, -2, True) if center else A, q, niter)
 
 

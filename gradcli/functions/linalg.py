@@ -33,12 +33,13 @@ from gradcli.functions.decompositions import (
     triangle,
 )
 from gradcli.functions.ldl import ldl_factor, ldl_factor_ex, ldl_solve
-from gradcli.functions.matrices import beside, matrix_norm
+from gradcli.functions.matrices import adjoint, beside, matrix_norm, one_triangle
+from gradcli.functions.matrices import cholesky as cholesky_factor
 from gradcli.functions.matrices import matrix_power as _matrix_power
 from gradcli.functions.methods import public_operators
 from gradcli.functions.reductions import cumprod
 from gradcli.ops.errors import LinAlgFault as LinAlgError
-from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_shape, bad_value
+from gradcli.ops.errors import RuntimeFault, bad_dim, bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
 
 __all__ = [
@@ -67,12 +68,12 @@ def cross(input: Any, other: Any, *, dim: int = -1) -> Any:
 def cholesky(A: Any, *, upper: bool = False) -> Any:
     """The lower triangular L with A = L L' of a positive definite matrix, or (``upper``) L'."""
     try:
-        low = _O["cholesky"](A)
+        factor = cholesky_factor(A, upper)
     except RuntimeFault as fault:
         if fault.torch and fault.torch.startswith("cholesky:"):
             fault.torch = f"linalg.{fault.torch}"
         raise
-    return _O["conj"](_O["mT"](low)) if upper else low
+    return called(factor, "LinalgCholeskyExBackward0", A)
 
 
 def slogdet(A: Any) -> Any:
@@ -112,9 +113,10 @@ def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> A
     The factor of a matrix that is not positive definite is NaN. Raises LinAlgFault (E0304) instead
     where ``check_errors``.
     """
-    low, info = _tried("linalg.cholesky_ex", _O["cholesky"], A, check_errors)
-    low = _O["conj"](_O["mT"](low)) if upper else low
-    return results("linalg_cholesky_ex", L=low, info=info)
+    whole = one_triangle(A, "U" if upper else "L")
+    low, info = _tried("linalg.cholesky_ex", _O["cholesky"], whole, check_errors)
+    factor = called(adjoint(low) if upper else low, "LinalgCholeskyExBackward0", A)
+    return results("linalg_cholesky_ex", L=factor, info=info)
 
 
 def inv_ex(A: Any, *, check_errors: bool = False) -> Any:
@@ -220,9 +222,8 @@ def norm(
             f"{A.ndim}D."
         )
     if isinstance(dim, tuple | list) and len(dim) > 2:
-        raise RuntimeFault(
-            "E0305",
-            f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}",
+        raise bad_dim(
+            f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}"
         )
     if ord is not None and (matrix or isinstance(ord, str)):
         return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)

@@ -10,10 +10,10 @@ import numpy as np
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
-from gradcli.engine.tensor.tensor import wrap
+from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions.arithmetic import conj
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_shape, bad_value
+from gradcli.ops.errors import bad_dim, bad_dtype, bad_shape, bad_value
 
 
 def beside(value: Any, input: Any) -> Any:
@@ -45,12 +45,10 @@ def matrix_norm(
     A = A if dtype is None else A.to(dtype)
     dim = dim if isinstance(dim, tuple | list) else (dim,)
     if len(dim) != 2:
-        raise RuntimeFault(
-            "E0305", f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}"
-        )
+        raise bad_dim(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
     rows, columns = (normal_dim(d, A.ndim) for d in dim)
     if rows == columns:
-        raise RuntimeFault("E0305", f"linalg.matrix_norm: dims must be different, got {dim}")
+        raise bad_dim(f"linalg.matrix_norm: dims must be different, got {dim}")
     if ord == "fro":
         return called(O["norm"](A, 2, (rows, columns), keepdim), "LinalgVectorNormBackward0")
     if ord in (1, -1, math.inf, -math.inf):
@@ -106,10 +104,31 @@ def adjoint(input: Any) -> Any:
     return conj(turned)
 
 
+def one_triangle(A: Any, UPLO: str) -> Any:
+    """``A`` with the numbers of one triangle in both; derivatives are by the whole matrix.
+
+    What the other one holds, infinities and NaN too, leaves no trace in the value.
+    """
+    if UPLO.upper() not in ("L", "U"):
+        raise bad_value(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}", help="UPLO='L'")
+    if A.__class__ is Tensor:
+        held = A.array
+        if held.ndim > 1 and held.shape[-1] == held.shape[-2]:
+            turned = held.swapaxes(-1, -2)
+            if (held == (turned.conj() if held.dtype.kind == "c" else turned)).all():
+                return A
+    if not isinstance(A, Tensor) or A.ndim < 2 or A.shape[-1] != A.shape[-2] or A.dtype.kind < 2:
+        return A
+    raw = A.detach()
+    part, beyond = ("tril", -1) if UPLO.upper() == "L" else ("triu", 1)
+    both = O[part](raw, 0) + adjoint(O[part](raw, beyond))
+    return both + O["where"](O["lt"](O["abs"](raw), math.inf), A - raw, 0.0)
+
+
 def cholesky(input: Any, upper: bool = False) -> Any:
     """The lower triangular L with A = L L' of a positive definite matrix, or (``upper``) L'."""
-    low = O["cholesky"](input)
-    return called(adjoint(low), "CholeskyBackward0") if upper else low
+    low = O["cholesky"](one_triangle(input, "U" if upper else "L"))
+    return called(adjoint(low) if upper else low, "CholeskyBackward0", input)
 
 
 may_be("wider", cholesky)

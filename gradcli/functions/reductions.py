@@ -11,13 +11,13 @@ from typing import Any
 
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
-from gradcli.engine.record.composite import called
+from gradcli.engine.record.composite import called, named
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import joined
 from gradcli.engine.record.out import may_be
 from gradcli.functions.matrices import matrix_norm
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_shape, bad_value
+from gradcli.ops.errors import bad_dtype, bad_shape, bad_size, bad_value
 from gradcli.ops.operator import is_complex
 from gradcli.ops.torch_messages import not_a
 
@@ -87,9 +87,7 @@ def _spread(name: str) -> Any:
         given = (1 if unbiased else 0) if correction is None else correction
         return O[name](input, dim, given, keepdim)
 
-    spread.__name__ = name
-    spread.__doc__ = f"{O[name].__doc__} ``unbiased=False`` divides by n."
-    return spread
+    return named(spread, name, f"{O[name].__doc__} ``unbiased=False`` divides by n.")
 
 
 var, std = _spread("var"), _spread("std")
@@ -106,9 +104,7 @@ def _with_mean(spread: Any, what: str) -> Any:
         node = f"{spread.__name__.capitalize()}MeanBackward0"
         return joined(node, (found, mean(input, dim, keepdim)), input)
 
-    pair.__name__ = f"{spread.__name__}_mean"
-    pair.__doc__ = f"The {what} and the mean."
-    return pair
+    return named(pair, f"{spread.__name__}_mean", f"The {what} and the mean.")
 
 
 var_mean = _with_mean(var, "variance")
@@ -188,7 +184,7 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
         input = O["cat"](*parts, dim=dim)
     before = (slice(None),) * normal_dim(dim, len(input.shape))
     if not input.shape:
-        raise RuntimeFault("E0306", "diff expects input to be at least one-dimensional")
+        raise bad_size("diff expects input to be at least one-dimensional")
     for _ in range(min(n, input.shape[normal_dim(dim, len(input.shape))])):
         last, first = input[(*before, slice(1, None))], input[(*before, slice(None, -1))]
         input = O["ne"](last, first) if input.dtype.kind == 0 else last - first
@@ -197,30 +193,33 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
 
 def trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
     """The area below points, by trapezes."""
-    area = O["sum"](_trapezes(y, x, dx, dim), dim) / 2.0
+    area = O["sum"](_trapezes("trapezoid", y, x, dx, dim), dim) / 2.0
     return called(area, "MulBackward1" if x is None else "DivBackward1")
 
 
 def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
     """The area below points up to each of them, by trapezes."""
-    return O["cumsum"](_trapezes(y, x, dx, dim) / 2.0, dim)
+    return O["cumsum"](_trapezes("cumulative_trapezoid", y, x, dx, dim) / 2.0, dim)
 
 
-def _trapezes(y: Any, x: Any, dx: Any, dim: int) -> Any:
+def _trapezes(name: str, y: Any, x: Any, dx: Any, dim: int) -> Any:
     """Twice the area between neighbours; a vector ``x`` has the places along ``dim``."""
-    if not y.dtype.kind:
-        raise bad_dtype("trapezoid: received a bool input for `y`, but bool is not supported")
+    if x is not None and not hasattr(x, "shape"):
+        raise not_a("Tensor", name, "x", 2, x)
+    if not y.dtype.kind or (x is not None and not x.dtype.kind):
+        which = "`y`" if x is None else "`x` or `y`"
+        raise bad_dtype(f"{name}: received a bool input for {which}, but bool is not supported")
     y = y if y.dtype.kind > 1 else y.to(dtypes.get_default_dtype())  # whole sums may overflow
     axis = normal_dim(dim, len(y.shape))
     before = (slice(None),) * axis
-    if x is not None and not hasattr(x, "shape"):
-        raise not_a("Tensor", "trapezoid", "x", 2, x)
-    if x is not None and x.dtype.kind == 0:
-        O["sub"](x, x)  # booleans have no difference here: the error of that
-    if x is not None and len(x.shape) == 1:
-        dx = O["reshape"](diff(x), (-1,) + (1,) * (len(y.shape) - 1 - axis))
-    elif x is not None:
-        dx = diff(x, dim=dim)
+    if x is not None:
+        behind = 0
+        if len(x.shape) == 1:
+            if y.shape and x.shape[0] != y.shape[axis] != 0:
+                raise bad_shape(f"{name}: There must be one `x` value for each sample point")
+            behind = len(y.shape) - 1 - axis
+        lead = max(len(y.shape) - len(x.shape) - behind, 0)
+        dx = diff(O["reshape"](x, (1,) * lead + (*x.shape,) + (1,) * behind), dim=axis)
     return dx * (y[(*before, slice(1, None))] + y[(*before, slice(None, -1))])
 
 

@@ -1,12 +1,13 @@
-"""``Parameter``: a leaf that a module counts among what it learns."""
+"""``Parameter``: a leaf that a module counts among what it learns; ``Buffer``: what it keeps."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from gradcli.engine.graph.node import AccumulateGrad
+from gradcli.engine.tensor.conj_view import ConjView
 from gradcli.engine.tensor.tensor import Tensor
-from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.errors import RuntimeFault, bad_type
 
 
 class Parameter(Tensor):
@@ -24,25 +25,23 @@ class Parameter(Tensor):
     __slots__ = ()
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
-        """A leaf with the memory of ``data``; of a conjugate view it is a copy."""
+        """A leaf with the memory of ``data``."""
         if data is None:
             from gradcli.engine.creation.factories import empty
 
             data = empty(0)
         if not isinstance(data, Tensor):
-            raise TypeFault(
-                "E0303", f"a Parameter is made of a tensor, got {type(data).__name__}",
+            raise bad_type(
+                f"a Parameter is made of a tensor, got {type(data).__name__}",
                 help="write nn.Parameter(torch.tensor(...))",
-            )  # fmt: skip
+            )
         if requires_grad and not data.dtype.differentiable:
             raise RuntimeFault(
                 "E0404",
                 "Only Tensors of floating point and complex dtype can require gradients",
                 help="write nn.Parameter(x, requires_grad=False), or x.float()",
             )
-        shared = data.resolve_conj().resolve_neg().detach()
-        out = object.__new__(cls)
-        out.array, out.dtype, out.edge, out.meta = shared.array, shared.dtype, None, shared.meta
+        out: Parameter = _sharing(cls, data)
         if requires_grad:
             out.edge = AccumulateGrad(out)
         return out
@@ -64,8 +63,40 @@ class Buffer(Tensor):
 
     def __new__(cls, data: Tensor, *, persistent: bool = True) -> Buffer:
         """``data`` itself, marked as state of the module it is set on."""
-        shared = data.detach()
-        out = object.__new__(cls)
-        out.array, out.dtype, out.edge, out.meta = shared.array, shared.dtype, None, shared.meta
+        out: Buffer = _sharing(cls, data)
         out.persistent = persistent
         return out
+
+
+class _ConjParameter(ConjView, Parameter):
+    """A parameter in the memory of a conjugate view."""
+
+    __slots__ = ()
+    _turned: type = Parameter
+
+    def _resolved(self) -> Parameter:
+        return Parameter(super()._resolved().detach(), self.requires_grad)
+
+
+class _ConjBuffer(ConjView, Buffer):
+    """A buffer in the memory of a conjugate view."""
+
+    __slots__ = ()
+    _turned: type = Buffer
+
+
+Parameter._turned, Buffer._turned = _ConjParameter, _ConjBuffer
+for _kind in (_ConjParameter, _ConjBuffer):
+    _kind.__name__ = _kind.__qualname__ = _kind._turned.__name__
+
+
+def _sharing(kind: Any, data: Any) -> Any:
+    """One of ``kind`` outside the graph, in the memory of ``data``."""
+    shared = data.detach()
+    flips = getattr(shared, "_flips", False)
+    if flips and "_turned" not in vars(kind):  # a class of the user's has no such twin
+        shared, flips = shared.resolve_conj().resolve_neg(), False
+    out = object.__new__(kind._turned if flips else kind)
+    out.array = shared.own_array() if flips else shared.array
+    out.dtype, out.edge, out.meta = shared.dtype, None, shared.meta
+    return out

@@ -13,7 +13,7 @@ from gradcli.ops.operator import Operator, is_complex
 
 
 def _cast(x: Any, dtype: np.dtype) -> Any:
-    if x.dtype.kind == "c" and dtype.kind != "c":
+    if x.dtype.kind == "c" and dtype.kind not in "cb":  # a boolean is of both
         x = x.real
     if x.size > LARGE:
         charge(x.size * dtype.itemsize)

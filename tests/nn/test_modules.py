@@ -66,6 +66,23 @@ def test_what_is_replaced_leaves_its_place_to_the_new():
     assert list(named) == ["a", "b"]
 
 
+def test_a_parameter_of_a_conjugate_shares_its_memory():
+    z = torch.tensor([1 + 2j, 3])
+    p, b = nn.Parameter(z.conj()), nn.Buffer(z.imag.conj())
+    with torch.no_grad():
+        p[0] = 5j
+    b[1] = 4.0
+    assert z.tolist() == [-5j, 3 + 4j] and b.tolist() == [-5, 4]
+    p.abs().square().sum().backward()
+    torch.optim.SGD([p], lr=0.5).step()
+    assert z.tolist() == [0, 0]
+    turned = nn.Parameter(z.conj().imag, requires_grad=False)
+    turned.add_(1)
+    assert z.tolist() == [-1j, -1j] and isinstance(copy.deepcopy(p), nn.Parameter)
+    p.data = torch.ones(2, dtype=torch.complex64)
+    assert isinstance(p, nn.Parameter) and not p.is_conj() and z.tolist() == [-1j, -1j]
+
+
 @pytest.mark.parametrize(
     ("broken", "error", "said"),
     [

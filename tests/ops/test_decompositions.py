@@ -60,13 +60,27 @@ def test_a_loss_that_hangs_on_phases_is_refused():
         assert leaf.grad is not None
 
 
-def test_eigh_reads_one_triangle():
-    whole = torch.tensor([[2.0, 9.0], [1.0, 3.0]])
-    np.testing.assert_allclose(
-        torch.linalg.eigvalsh(whole).numpy(), torch.linalg.eigvalsh(A).numpy(), rtol=1e-6
-    )
-    upper = torch.linalg.eigvalsh(torch.tensor([[2.0, 1.0], [9.0, 3.0]]), UPLO="U")
-    np.testing.assert_allclose(upper.numpy(), torch.linalg.eigvalsh(A).numpy(), rtol=1e-6)
+@pytest.mark.parametrize("other", [9.0, 1e30, float("nan"), float("inf")])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, upper: torch.linalg.eigvalsh(x, UPLO="LU"[upper]),
+        lambda x, upper: torch.linalg.eigh(x, "LU"[upper]).eigenvalues,
+        lambda x, upper: torch.linalg.cholesky(x, upper=upper),
+        lambda x, upper: torch.linalg.cholesky_ex(x, upper=upper).L,
+        lambda x, upper: x.cholesky(upper),
+        lambda x, upper: torch.func.vmap(lambda v: torch.cholesky(v, upper))(x[None])[0],
+    ],
+)
+def test_one_triangle_is_read(function, other):
+    for upper in (False, True):
+        given = A.clone()
+        given[(1, 0) if upper else (0, 1)] = other
+        want = function(A, upper)
+        assert torch.allclose(function(given, upper), want, rtol=1e-5)
+        slopes = [torch.func.grad(lambda x: (function(x, upper) ** 2).sum())(x) for x in (given, A)]  # noqa: B023
+        if other == 9.0:
+            assert torch.allclose(*slopes, rtol=1e-5)
 
 
 def test_rank_condition_and_least_squares():

@@ -55,7 +55,7 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
     first: Any = inputs[0] if inputs else None
     held = False
     if op.kind == "linear":
-        if first.__class__ is ConjView:
+        if isinstance(first, ConjView):
             held = op.moves == "view"  # of what memory holds, then
         elif first.__class__ is Tensor and not first.array.ndim:
             first.own_array()  # what may be a view shares memory, which a number has not

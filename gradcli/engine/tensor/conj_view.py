@@ -29,7 +29,7 @@ def flipped(values: Any) -> Any:
 
 def in_memory(x: Tensor, value: Any) -> Any:
     """What the memory of ``x`` has to hold for ``x`` to be ``value``, an array or a number."""
-    return flipped(np.asarray(value, x.dtype.numpy)) if x.__class__ is ConjView else value
+    return flipped(np.asarray(value, x.dtype.numpy)) if x._flips else value
 
 
 class ConjView(Tensor):
@@ -41,6 +41,7 @@ class ConjView(Tensor):
 
     __slots__ = ()
     _flips = True
+    _turned: type = Tensor
 
     @property
     def array(self) -> Any:
@@ -108,3 +109,4 @@ class ConjView(Tensor):
 
 
 ConjView.__name__, ConjView.__qualname__, ConjView.__module__ = "Tensor", "Tensor", "gradcli"
+Tensor._turned = ConjView

@@ -121,6 +121,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
     __array_priority__ = 1000  # NumPy's operators leave Tensors to ours
     __gradcli_rank__ = 1
     _flips = False  # numbers are not what memory holds: see conj_view
+    _turned: type  # of a class itself, if any: that of its conjugates, of conjugates the plain one
 
     array: Any
     dtype: DType
@@ -292,13 +293,14 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 "dtype"
             )
         if value._flips is not self._flips:
-            if self.__class__ is not Tensor and not self._flips:
+            turned = self.__class__.__dict__.get("_turned")
+            if turned is None:
                 raise RuntimeFault(
                     "E0404",
                     f"a {type(self).__name__} cannot hold a conjugate that is yet to be taken",
                     help="write value.resolve_conj().resolve_neg()",
                 )
-            self.__class__ = value.__class__ if value._flips else Tensor
+            self.__class__ = turned
         self.array = value.own_array()
         self.dtype = value.dtype
         if self.meta is not None and (self.meta.base is not None or self.meta.views):

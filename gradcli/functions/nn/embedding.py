@@ -18,6 +18,7 @@ from gradcli.ops.errors import (
     RuntimeFault,
     UnwrittenFault,
     ValueFault,
+    bad_argument,
     bad_shape,
     bad_value,
 )
@@ -125,27 +126,33 @@ def embedding_bag(
                 [20., 40.]])
     """
     if mode not in ("sum", "mean", "max"):
-        raise ValueFault("E0304", "mode has to be one of sum, mean or max", help=f"got {mode!r}")
+        raise bad_argument("mode has to be one of sum, mean or max", help=f"got {mode!r}")
     if scale_grad_by_freq and mode == "max":
-        raise ValueFault("E0304", "max mode does not support scaling the gradient by the frequency")
+        raise bad_argument("max mode does not support scaling the gradient by the frequency")
     if per_sample_weights is not None:
         if mode != "sum":
             raise UnwrittenFault(
                 "E0304", f"per_sample_weights is only supported for mode='sum' (got mode='{mode}')"
             )
         if per_sample_weights.shape != input.shape:
-            raise ValueFault(
-                "E0304",
+            raise bad_argument(
                 f"expected per_sample_weights of shape {tuple(input.shape)}, got "
-                f"{tuple(per_sample_weights.shape)}",
+                f"{tuple(per_sample_weights.shape)}"
             )
         per_sample_weights = _O["reshape"](per_sample_weights, (-1,))
-    starts, count = _bags(input, offsets, include_last_offset)
+    starts = _bags(input, offsets, include_last_offset)
     flat = np.asarray(input.array).reshape(-1)
-    bag = np.searchsorted(starts[:count], np.arange(flat.size), side="right") - 1
-    kept = np.arange(flat.size) < starts[count]
+    count = starts.size
+    bag = np.searchsorted(starts, np.arange(flat.size), side="right") - 1
+    kept = bag >= 0
     if padding_idx is not None:
-        kept &= flat != padding_row(padding_idx, weight.shape[0])
+        rows = weight.shape[0]
+        if not -rows <= padding_idx < rows:
+            raise bad_value(
+                f"padding_idx must be within the number of embeddings, {-rows} through {rows - 1}, "
+                f"but got {padding_idx}"
+            )
+        kept &= flat != padding_idx % rows
     charge_shape((int(kept.sum()), weight.shape[1]), weight.dtype.itemsize)
     chosen = wrap(flat[kept], input.dtype)
     rows = embedding(chosen, weight, None, max_norm, norm_type, scale_grad_by_freq)
@@ -162,32 +169,37 @@ def embedding_bag(
     return called(out, "EmbeddingBagBackward0", weight)
 
 
-def _bags(input: Any, offsets: Any, include_last: bool) -> tuple[np.ndarray, int]:
-    """Where each bag begins and the last one ends, and how many there are."""
+def _bags(input: Any, offsets: Any, include_last: bool) -> np.ndarray:
+    """Where each bag begins; it ends where the next one begins, the last with the input."""
     if input.ndim == 2:
         if offsets is not None:
-            raise ValueFault(
-                "E0304",
+            raise bad_argument(
                 "if input is 2D, then offsets has to be None, as input is treated is a mini-batch "
-                f"of fixed length sequences. However, found offsets of type {type(offsets)}",
+                f"of fixed length sequences. However, found offsets of type {type(offsets)}"
             )
-        return np.arange(input.shape[0] + 1) * input.shape[1], input.shape[0]
+        return np.arange(input.shape[0]) * input.shape[1]
     if input.ndim != 1:
         raise ValueFault("E0304", f"input has to be 1D or 2D Tensor, but got Tensor of dimension "
                          f"{input.ndim}")  # fmt: skip
     if offsets is None or getattr(offsets, "ndim", None) != 1:
-        raise ValueFault("E0304", f"offsets has to be a 1D Tensor but got {offsets}")
+        raise bad_argument(f"offsets has to be a 1D Tensor but got {offsets}")
     starts = np.asarray(offsets.array, np.int64)
     if starts.size and starts[0] != 0:
         raise bad_value(
             "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
             f"position 0. However, got {starts[0]}"
         )
-    if (np.diff(starts) < 0).any() or (starts > input.shape[0]).any():
-        raise bad_value(f"offsets have to rise up to the input's length {input.shape[0]}")
-    if include_last:
-        return starts, starts.size - 1
-    return np.append(starts, input.shape[0]), starts.size
+    if starts.size and starts[-1] > input.shape[0]:
+        raise bad_value(
+            f"offsets[-1] can not be greater than input's length {input.shape[0]} but got "
+            f"offsets[-1] of {starts[-1]}"
+        )
+    if (np.diff(starts) < 0).any():
+        raise bad_value("offsets have to be in ascending order")
+    if include_last and not starts.size:
+        raise bad_value("include_last_offset: number of offset should be at least 1")
+    # As in PyTorch the last bag ends with the input, whatever the last offset is.
+    return starts[:-1] if include_last else starts
 
 
 def _greatest(rows: Any, bag: np.ndarray, sizes: np.ndarray) -> Any:

@@ -50,6 +50,9 @@ def _exception(name: str) -> Any:
     return _late("exceptions.KINDS")[name]
 
 
+_OPERATORS_FIRST = ("gather", "cholesky")
+
+
 def _bare_names() -> LazyTable:
     operators = methods.public_operators()
     table: dict[str, Any] = {}
@@ -66,9 +69,10 @@ def _bare_names() -> LazyTable:
     table.update(builtins.TABLE)
     sources = {
         **{name: (operators.__getitem__, name) for name in operators},
-        # With PyTorch's optional parameters; gather(x, indices) here is the operator's own order.
+        # With PyTorch's optional parameters; gather(x, indices) here is the operator's own order,
+        # and cholesky(A) is of (A + A.T)/2, which differences confirm, not of one triangle.
         **{name: (methods.COMPOSED.__getitem__, name)
-           for name in methods.COMPOSED if name in operators and name != "gather"},
+           for name in methods.COMPOSED if name in operators and name not in _OPERATORS_FIRST},
         **{name: (found, f"overloads.{name}") for name in ("numel", "is_tensor")},
         **{name: (_exception, name) for name in EXCEPTIONS},
         **{name: (_late, path) for name, path in _LATE.items()},

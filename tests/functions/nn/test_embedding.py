@@ -56,6 +56,23 @@ def test_refusals(code, given):
     assert fault.value.code == code
 
 
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_the_last_bag_ends_with_the_input_whatever_the_last_offset_is(mode):
+    w = torch.tensor([[1.0], [2.0], [4.0]], requires_grad=True)
+    bags = [
+        F.embedding_bag(
+            torch.tensor([0, 1, 2]), w, torch.tensor([0, 2, end]), mode=mode,
+            include_last_offset=True,
+        )
+        for end in (2, 3)
+    ]  # fmt: skip
+    slopes = [torch.autograd.grad(found[1].sum(), w)[0] for found in bags]
+    assert torch.equal(*bags) and bags[0][1].tolist() == [4]
+    assert torch.equal(*slopes) and slopes[0].tolist() == [[0], [0], [1]]
+    with pytest.raises(RuntimeError, match="at least 1"):
+        F.embedding_bag(torch.tensor([0]), w, torch.tensor([]).long(), include_last_offset=True)
+
+
 def test_the_greatest_of_many_bags_is_what_each_gives():
     rng = torch.manual_seed(4)
     w = torch.randn(9, 3, generator=rng, dtype=torch.double, requires_grad=True)
