@@ -14,10 +14,11 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import as_tensor
+from gradcli.engine.record.composite import named
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions import reductions, statistics
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import ValueFault, bad_shape, bad_value
+from gradcli.ops.errors import bad_argument, bad_shape, bad_value
 
 __all__ = [
     "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp",
@@ -75,9 +76,7 @@ def _reduction(name: str, function: Callable, identity: Callable, what: str) -> 
         filled = _filled(input, mask, identity(input, dtype), dtype)
         return function(filled, _dims(dim), keepdim)
 
-    reduction.__name__ = reduction.__qualname__ = name
-    reduction.__doc__ = f"{what} of the entries that count."
-    return reduction
+    return named(reduction, name, f"{what} of the entries that count.")
 
 
 def _product(input: Any, dim: Any, keepdim: bool) -> Any:
@@ -102,9 +101,7 @@ def _place(name: str, identity: Callable, what: str) -> Callable:
     ) -> Any:  # fmt: skip
         return _O[name](_filled(input, mask, identity(input, dtype), dtype), dim, keepdim)
 
-    place.__name__ = place.__qualname__ = name
-    place.__doc__ = f"The place of the {what} of the entries that count."
-    return place
+    return named(place, name, f"The place of the {what} of the entries that count.")
 
 
 argmax, argmin = _place("argmax", _least, "largest"), _place("argmin", _greatest, "smallest")
@@ -145,8 +142,8 @@ def median(
     if wide is input:
         return found
     if np.isnan(found.array).any():
-        raise ValueFault(
-            "E0304", "masked median expects no fully masked out rows if dtype is not floating point"
+        raise bad_argument(
+            "masked median expects no fully masked out rows if dtype is not floating point"
         )
     return found.to(kind)
 
@@ -198,9 +195,7 @@ def _along(name: str, function: Callable, fill: float, what: str) -> Callable:
     def along(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
         return function(_filled(input, mask, fill, dtype), dim)
 
-    along.__name__ = along.__qualname__ = name
-    along.__doc__ = f"{what} of the entries that count, along a dimension."
-    return along
+    return named(along, name, f"{what} of the entries that count, along a dimension.")
 
 
 softmax = _along("softmax", reductions.softmax, -float("inf"), "exp(x) over its sum")

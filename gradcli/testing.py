@@ -10,7 +10,7 @@ import numpy as np
 from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import float64
-from gradcli.ops.errors import AssertionFault, TypeFault, ValueFault
+from gradcli.ops.errors import AssertionFault, TypeFault, ValueFault, bad_type
 
 _TOLERANCES = {
     "float16": (1e-3, 1e-5), "float32": (1.3e-6, 1e-5), "complex64": (1.3e-6, 1e-5),
@@ -94,8 +94,7 @@ def _difference(
     if numbers:
         check_dtype = False  # Python's numbers are compared as numbers
     elif isinstance(a, Tensor) != isinstance(b, Tensor) or a is None or b is None:
-        raise TypeFault(
-            "E0303",
+        raise bad_type(
             f"No comparison pair was able to handle inputs of type {type(a)} and {type(b)}.",
             help="compare a tensor with a tensor",
         )
@@ -144,8 +143,7 @@ def _difference(
 
 
 def _incomparable(a: Any, b: Any) -> TypeFault:
-    return TypeFault(
-        "E0303",
+    return bad_type(
         f"No comparison pair was able to handle inputs of type {type(a)} and {type(b)}.",
         help="compare a tensor with a tensor",
     )

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from gradcli.engine import Tensor
 from gradcli.engine.grad_mode import current
 from gradcli.engine.tensor.tensor import Plain
-from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault, bad_shape
+from gradcli.ops.errors import RuntimeFault, ValueFault, bad_shape, bad_type
 from gradcli.transforms.dual import Dual, is_dual
 from gradcli.transforms.levels import running
 from gradcli.transforms.memory import demote
@@ -103,7 +103,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     _check_level(level)
     for value in (tensor, tangent):
         if not isinstance(value, Tensor):
-            raise TypeFault("E0303", f"make_dual takes tensors, got {type(value).__name__}")
+            raise bad_type(f"make_dual takes tensors, got {type(value).__name__}")
     for name, value in (("primal", tensor), ("tangent", tangent)):
         if not value.dtype.differentiable:
             raise ValueFault(
@@ -139,7 +139,7 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     """
     _check_level(level)
     if running.dual and not isinstance(tensor, Tensor):
-        raise TypeFault("E0303", f"unpack_dual takes a tensor, got {type(tensor).__name__}")
+        raise bad_type(f"unpack_dual takes a tensor, got {type(tensor).__name__}")
     if running.dual and is_dual(tensor, max(running.dual)):
         primal = tensor.primal
         primal = primal.view(primal.shape) if isinstance(primal, Plain) else primal

@@ -7,7 +7,7 @@ from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.engine.backward.traverse import queue_callback
-from gradcli.ops.errors import TypeFault
+from gradcli.ops.errors import bad_type
 
 
 class _Anything(type):
@@ -36,7 +36,5 @@ class Variable(metaclass=_Anything):
 
             data = zeros(0)
         if not isinstance(data, Tensor):
-            raise TypeFault(
-                "E0303", f"Variable data has to be a tensor, but got {type(data).__name__}"
-            )
+            raise bad_type(f"Variable data has to be a tensor, but got {type(data).__name__}")
         return data._alias().requires_grad_(requires_grad)

@@ -19,6 +19,8 @@ from gradcli.ops.errors import ValueFault
 
 LINE_LIMIT = 16 << 20
 """The longest line that is read, in bytes without its newline."""
+ENDLESS = 64
+"""How many times as long a line is taken for one without an end, such as /dev/zero has."""
 READ = 1 << 20
 """How many bytes are asked for at once."""
 TOO_LONG = b"\xff\x00\xff"
@@ -27,7 +29,8 @@ TOO_LONG = b"\xff\x00\xff"
 class LineSource:
     """Rows from lines. A CSV's first line is its header.
 
-    Raises ValueFault (E0925) for a CSV without a header, or with an endless one.
+    Raises ValueFault (E0925) for a CSV without a header, or with an endless one, and in ``read``
+    (E0922) for a line without an end.
 
     >>> import io
     >>> source = LineSource(io.BytesIO(b"x,y\\n1,2\\n3"), "csv")
@@ -45,7 +48,7 @@ class LineSource:
         self._buffer = bytearray()
         self._whole = 0  # where the last whole line in the buffer ends
         self._first = True
-        self._dropping = False
+        self._dropping = 0  # bytes left out of a line past the limit
         self._taken, self._total = 0, _size_of(stream)
         self._sealing: Any = None
         while form == "csv" and self.header is None:
@@ -111,8 +114,15 @@ class LineSource:
         if self._dropping:
             end = data.find(b"\n")
             if end < 0:
+                self._dropping += len(data)
+                most = ENDLESS * LINE_LIMIT
+                if self._dropping > most:
+                    raise ValueFault(
+                        "E0922", f"the input has a line longer than {most >> 20} MiB",
+                        help="rows stand in lines of their own",
+                    )  # fmt: skip
                 return
-            data, self._dropping = data[end:], False
+            data, self._dropping = data[end:], 0
         start = len(self._buffer)
         self._buffer += data
         at = self._buffer.rfind(b"\n", start)
@@ -124,7 +134,7 @@ class LineSource:
         if len(self._buffer) - self._whole > LINE_LIMIT + 1:  # one more may be a carriage return
             del self._buffer[self._whole :]
             self._buffer += TOO_LONG
-            self._dropping = True
+            self._dropping = LINE_LIMIT
 
     def _shorten(self, end: int) -> None:
         """Replace lines past the limit among those that end now."""

@@ -34,7 +34,7 @@ from gradcli.language.syntax.source import Source
 from gradcli.language.type_names import a_value
 from gradcli.language.values.flags import read_value
 from gradcli.language.values.reader import MAX_BYTES, ValueFormFault
-from gradcli.ops.errors import Fault, RuntimeFault, ValueFault
+from gradcli.ops.errors import Fault, LimitFault, RuntimeFault, ValueFault
 
 _FLOATS = {"float64": dtypes.float64, "float32": dtypes.float32, "float16": dtypes.float16}
 
@@ -272,6 +272,12 @@ def _constant(text: str) -> Any:
     dtypes.set_default_dtype(dtypes.float64)
     try:
         found = prepare(Source(text, "")).run({}, limits=Limits(steps=100_000)).value
+    except LimitFault as fault:
+        if fault.code in ("E0602", "E0608"):  # limits of the command: other values take as much
+            fault.source = None  # type: ignore[attr-defined]
+        elif fault.code == "E0601":
+            fault.help = "a value has no longer computation; write it in the program"
+        raise
     finally:
         dtypes.set_default_dtype(before)
     if found is None:

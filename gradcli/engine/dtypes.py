@@ -258,6 +258,8 @@ def number_dtype(value: Any) -> DType:
         return bool_
     if kind is int:
         return int64
+    if isinstance(value, np.generic):
+        return number_dtype(value.item())
     return complex128 if _default.get() is float64 else complex64
 
 

@@ -15,6 +15,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.record.apply import flipped_view, note_view
 from gradcli.engine.record.composite import bottom, called, multiple
+from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import into, may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
@@ -107,18 +108,26 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
             "E0309", "addcdiv divides floats", help="write tensor1.float()",
             torch="Integer division with addcdiv is no longer supported",
         )  # fmt: skip
-    first = tensor1 if value == 1 else dtypes.meeting(tensor1, tensor2).entry(value) * tensor1
+    wide = tensor1.to(tensor2.dtype) if _whole(tensor1) else tensor1  # no overflow
+    first = tensor1 if value == 1 else dtypes.meeting(tensor1, tensor2).entry(value) * wide
     return called(input + first / tensor2, "AddcdivBackward0", input, tensor1, tensor2)
 
 
 def lerp(input: Any, end: Any, weight: Any) -> Any:
     """From ``input`` to ``end``, by ``weight`` of the way."""
+    if not is_number(end):
+        same_dtype(input, end, "expected dtype {} for `end` but got dtype {}")
     if not is_number(weight):
-        out = O["addcmul"](input, end - input, weight)
+        near, part = input, weight
+        if hasattr(bottom(weight), "array"):  # from the nearer end, unless it is a symbol
+            far = O["ge"](O["abs"](weight.detach()), 0.5)
+            near, part = O["where"](far, end, input), weight - far.to(weight.dtype)
+        out = O["addcmul"](near, end - input, part)
         return called(out, "LerpBackward1", input, end, weight)
     if isinstance(input, Plain):
         return O["lerp_number"](input, end, input.dtype.entry(weight))
-    return input + weight * (end - input)
+    near, part = (input, weight) if abs(weight) < 0.5 else (end, weight - 1)
+    return near + part * (end - input)
 
 
 def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
@@ -226,6 +235,7 @@ def copysign(input: Any, other: Any) -> Any:
         raise not_a("Tensor", "copysign", "other", 1, other)
     traced = getattr(other, "__gradcli_rank__", 0)  # a Tensor, or what stands for one
     signs = O["signbit"](other) if traced else np.signbit(other)
+    refuse_kinds("complex", "copysign_cpu", input.dtype)
     if input.dtype.kind < 2:
         wide = isinstance(other, Plain) and other.dtype.kind == 2
         input = input.to(other.dtype if wide else dtypes.get_default_dtype())
@@ -266,8 +276,12 @@ def logit(input: Any, eps: float | None = None) -> Any:
     refuse_derivative("logit", eps=eps)
     if eps is None:
         return O["logit"](input)
-    held = O["where"](O["isnan"](input), input, clamp(input, eps, 1.0 - eps))
-    return called(O["logit"](held), "LogitBackward0", input)
+    low = input < eps
+    outside = O["logical_or"](low, input > 1.0 - eps)
+    held = O["logit"](O["where"](low, eps, clamp(input.detach(), max=1.0 - eps)))
+    # Not through the clamp: its tangent of 0 times the slope at 0 or 1 would be NaN.
+    out = O["where"](outside, held, O["logit"](O["where"](outside, 0.5, input)))
+    return called(out, "LogitBackward0", input)
 
 
 def float_power(input: Any, exponent: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.record.composite import by_element
+from gradcli.engine.record.composite import by_element, named
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.errors import TypeFault, UnwrittenFault, bad_shape
@@ -51,9 +51,7 @@ def _bits(ufunc: Any, name: str, sign: str, logic: str = "") -> Any:
             )
         return wrap(np.asarray(ufunc(*pair)).astype(target.numpy)[()], target)
 
-    of_bits.__name__ = of_bits.__qualname__ = name
-    of_bits.__doc__ = f"``input {sign} other``, bit by bit; of booleans, the logic."
-    return of_bits
+    return named(of_bits, name, f"``input {sign} other``, bit by bit; of booleans, the logic.")
 
 
 bitwise_and = _bits(np.bitwise_and, "bitwise_and", "&", "logical_and")

@@ -9,6 +9,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from gradcli.engine.record.composite import named
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.functions import arithmetic, indexing, reshaping, scatter, strided
 
@@ -22,9 +23,7 @@ def _copied(function: Callable) -> Callable:
         found = function(input, *args, **options)
         return tuple(map(O["clone"], found)) if isinstance(found, tuple) else O["clone"](found)
 
-    copied.__name__ = copied.__qualname__ = f"{name}_copy"
-    copied.__doc__ = f"What ``{name}`` gives, in memory of its own."
-    return copied
+    return named(copied, f"{name}_copy", f"What ``{name}`` gives, in memory of its own.")
 
 
 def _alias(input: Any) -> Any:

@@ -18,6 +18,16 @@ from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS as O
+from gradcli.ops.torch_messages import not_a
+
+
+def _flags(name: str, **flags: Any) -> None:
+    """Raise TypeFault (E0303) for a number as a flag: ``unique(x, 0)`` says no dimension."""
+    for value in flags.values():
+        bool(value)  # that of a tensor may be none
+    for place, (flag, value) in enumerate(flags.items(), 2):
+        if value.__class__ is int:
+            raise not_a("bool", name, flag, place, value)
 
 
 @of_no_batch
@@ -35,6 +45,7 @@ def unique(
         tensor([[0, 1],
                 [1, 2]])
     """
+    _flags("unique", sorted=sorted, return_inverse=return_inverse, return_counts=return_counts)
     charge_shape((3, *input.shape))
     axis = None if dim is None else normal_dim(dim, len(input.shape))
     values, inverse, counts = np.unique(
@@ -63,6 +74,7 @@ def unique_consecutive(
 
     With ``dim``, the slices along that dimension.
     """
+    _flags("unique_consecutive", return_inverse=return_inverse, return_counts=return_counts)
     axis = 0 if dim is None else normal_dim(dim, len(input.shape))
     rows = np.asarray(input.array)
     rows = rows.ravel() if dim is None else np.moveaxis(rows, axis, 0)
@@ -91,7 +103,7 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
         )
     if minlength < 0:
         raise bad_value("minlength should be >= 0")
-    size = max(minlength, int(numbers.max(initial=-1)) + 1)
+    size = max(minlength, int(numbers.max()) + 1 if numbers.size else 0)
     charge_shape((size,))
     if weights is None:
         return wrap(np.bincount(numbers, minlength=minlength), dtypes.int64)

@@ -21,7 +21,7 @@ from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions.matrices import one_triangle
 from gradcli.functions.scatter import diag_embed
-from gradcli.ops.errors import RuntimeFault, ValueFault, bad_dtype, bad_shape, bad_value
+from gradcli.ops.errors import RuntimeFault, bad_argument, bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import differentiated
 
@@ -534,12 +534,11 @@ def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 
     m, n = A.shape[-2:]
     q = min(6, m, n) if q is None else q
     if not 0 <= q <= min(m, n):
-        raise ValueFault(
-            "E0304",
-            f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(m, n)}",
+        raise bad_argument(
+            f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(m, n)}"
         )
     if niter < 0:
-        raise ValueFault("E0304", f"niter(={niter}) must be non-negative integer")
+        raise bad_argument(f"niter(={niter}) must be non-negative integer")
     return svd_lowrank(A - _O["mean"](A, -2, True) if center else A, q, niter)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.record.composite import called, of_its_own
+from gradcli.engine.record.composite import called, named, of_its_own
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.record.out import may_be, with_out
 from gradcli.engine.tensor.tensor import Tensor, wrap
@@ -214,9 +214,7 @@ def _in_two(function: Callable[..., Any], doc: str) -> Any:
     def of_two(input: Any, s: Sizes = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
         return function(input, s, dim, norm)
 
-    of_two.__name__ = of_two.__qualname__ = f"{function.__name__[:-1]}2"
-    of_two.__doc__ = doc
-    return of_two
+    return named(of_two, f"{function.__name__[:-1]}2", doc)
 
 
 fft2 = _in_two(fftn, "``fft`` along the last two dimensions.")

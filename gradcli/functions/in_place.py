@@ -15,6 +15,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.grad_mode import enable_grad, no_grad
 from gradcli.engine.record.apply import flipped_view
 from gradcli.engine.record.composite import called
+from gradcli.engine.record.dtype_checks import of_truths, one_filling, same_dtype
 from gradcli.engine.record.inplace import (
     check_writable,
     edge_before_write,
@@ -195,18 +196,8 @@ def _masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     if getattr(mask, "__gradcli_rank__", 1) > 1:
         set_item(self, Ellipsis, self.masked_fill(mask, value))
         return self
-    if mask.dtype is not dtypes.bool_:
-        raise bad_dtype(
-            "masked_fill_ only supports boolean masks, but got mask with dtype "
-            f"{mask.dtype.c_name}",
-            help="write mask.bool()",
-        )
-    if getattr(value, "ndim", 0):
-        raise bad_shape(
-            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
-            f"{value.ndim} dimension(s).",
-            help="masked_scatter_() writes several values",
-        )
+    of_truths("masked_fill_", mask, mask.dtype.c_name)
+    one_filling(value, "masked_fill_")
     set_item(self, plain_index(mask.expand(self.shape)), value)
     return written(self, f"MaskedFillBackward{int(isinstance(value, Plain))}")
 
@@ -219,6 +210,7 @@ def _addcdiv(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Ten
 
 
 def _lerp(self: Tensor, end: Any, weight: Any) -> Tensor:
+    same_dtype(self, end, "expected dtype {} for `end` but got dtype {}")
     overlap(self, end, weight)
     if is_number(weight):
         return write_result(self, OPERATORS["lerp_number"], end, weight=weight)

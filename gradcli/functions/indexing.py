@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
+from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.record.composite import (
     by_element,
     called,
@@ -17,7 +18,7 @@ from gradcli.engine.record.composite import (
     is_batch,
     of_numbers_too,
 )
-from gradcli.engine.record.dtype_checks import same_dtype
+from gradcli.engine.record.dtype_checks import of_truths, one_filling, same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions.segments import joined
@@ -80,6 +81,15 @@ def _within(index: np.ndarray, size: int, dim: int, cls: type[Fault] = RuntimeFa
             "E0307",
             f"index {wrong} is out of bounds for dimension {dim} with size {size}",
             help="indices count from 0",
+        )
+
+
+def within_flat(index: np.ndarray, size: int) -> None:
+    """Raise IndexFault (E0307) for the first index that is none of ``size`` entries."""
+    if index.size and (index.min() < -size or index.max() >= size):
+        wrong = index[(index < -size) | (index >= size)].flat[0]
+        raise IndexFault(
+            "E0307", f"out of range: tried to access index {wrong} on a tensor of {size} elements."
         )
 
 
@@ -177,28 +187,18 @@ def _selected(input: Any, mask: Any) -> Any:
 
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     """``input`` with a value where ``mask`` holds."""
-    if mask.dtype is not dtypes.bool_:
-        raise bad_dtype(
-            "masked_fill_ only supports boolean masks, but got mask with dtype "
-            f"{mask.dtype.c_name}",
-            help="write mask.bool()",
-        )
+    of_truths("masked_fill_", mask, mask.dtype.c_name)
     _meet(mask, input)
-    value = _filling(input, value)
+    value = _filling(input, value, "masked_fill_")
     return called(O["where"](mask, value, input), "MaskedFillBackward0")
 
 
-def _filling(input: Any, value: Any) -> Any:
+def _filling(input: Any, value: Any, name: str) -> Any:
     """``value``, a number or a 0-d tensor, in the dtype of ``input``.
 
     Raises RuntimeFault: E0301 for several values, E0309 for a complex one among real numbers.
     """
-    if len(getattr(value, "shape", ())):
-        raise bad_shape(
-            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
-            f"{len(value.shape)} dimension(s).",
-            help="masked_scatter() writes several values",
-        )
+    one_filling(value, name)
     if is_number(value):
         return input.dtype.entry(value)
     if is_complex(value) and not input.dtype.is_complex:
@@ -220,12 +220,8 @@ def take(input: Any, index: Any) -> Any:
     """The entries of the flattened tensor that ``index`` names."""
     if is_batch(index):
         return input.reshape(-1)[index]
-    index, size = _whole(index), input.numel()
-    if index.size and (index.min() < -size or index.max() >= size):
-        wrong = index[(index < -size) | (index >= size)].flat[0]
-        raise IndexFault(
-            "E0307", f"out of range: tried to access index {wrong} on a tensor of {size} elements."
-        )
+    index = _whole(index)
+    within_flat(index, input.numel())
     charge_shape(index.shape)
     return called(O["getitem"](O["reshape"](input, (-1,)), index), "TakeBackward0", input)
 
@@ -446,8 +442,7 @@ def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
             "E0307", f"index {wrong} is out of bounds for dimension {dim} with size {size}"
         )
     index = np.unique(np.where(index < 0, index + size, index))
-    if is_number(value):
-        value = input.dtype.entry(value)
+    value = _filling(input, value, "index_fill_")
     return called(O["put"](input, value, (*before, index)), "IndexFillBackward0")
 
 
@@ -490,6 +485,8 @@ def _reduced(
     input: Any, places: tuple, src: Any, reduce: str, include_self: bool, name: str
 ) -> Any:
     """``input`` with the entries of ``src`` joined to it at ``places``."""
+    if reduce[:2] == "am":
+        refuse_kinds("complex", f"scatter_gather_tensor_cpu_reduce_{reduce}", input.dtype)
     shape = tuple(input.shape)
     flat, src = O["reshape"](input, (-1,)), O["reshape"](src, (-1,))
     at = np.ravel_multi_index(np.broadcast_arrays(*places), shape).ravel()

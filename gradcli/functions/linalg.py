@@ -39,7 +39,7 @@ from gradcli.functions.matrices import matrix_power as _matrix_power
 from gradcli.functions.methods import public_operators
 from gradcli.functions.reductions import cumprod
 from gradcli.ops.errors import LinAlgFault as LinAlgError
-from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_shape, bad_value
+from gradcli.ops.errors import RuntimeFault, bad_dim, bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
 
 __all__ = [
@@ -222,9 +222,8 @@ def norm(
             f"{A.ndim}D."
         )
     if isinstance(dim, tuple | list) and len(dim) > 2:
-        raise RuntimeFault(
-            "E0305",
-            f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}",
+        raise bad_dim(
+            f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}"
         )
     if ord is not None and (matrix or isinstance(ord, str)):
         return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)

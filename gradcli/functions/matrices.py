@@ -13,7 +13,7 @@ from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions.arithmetic import conj
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_shape, bad_value
+from gradcli.ops.errors import bad_dim, bad_dtype, bad_shape, bad_value
 
 
 def beside(value: Any, input: Any) -> Any:
@@ -45,12 +45,10 @@ def matrix_norm(
     A = A if dtype is None else A.to(dtype)
     dim = dim if isinstance(dim, tuple | list) else (dim,)
     if len(dim) != 2:
-        raise RuntimeFault(
-            "E0305", f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}"
-        )
+        raise bad_dim(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
     rows, columns = (normal_dim(d, A.ndim) for d in dim)
     if rows == columns:
-        raise RuntimeFault("E0305", f"linalg.matrix_norm: dims must be different, got {dim}")
+        raise bad_dim(f"linalg.matrix_norm: dims must be different, got {dim}")
     if ord == "fro":
         return called(O["norm"](A, 2, (rows, columns), keepdim), "LinalgVectorNormBackward0")
     if ord in (1, -1, math.inf, -math.inf):

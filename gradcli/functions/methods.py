@@ -30,7 +30,7 @@ from gradcli.functions.subscripts import delete_item, get_item, put_item
 from gradcli.ops.declaration.infix import METHODS as SIGN_METHODS
 from gradcli.ops.declaration.infix import MIRRORED, by_sign
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import AttributeFault, RuntimeFault, bad_dtype
+from gradcli.ops.errors import AttributeFault, bad_dim, bad_dtype, bad_size
 from gradcli.ops.operator import OPERATORS, Operator
 
 
@@ -63,10 +63,9 @@ def view(self: Tensor, shape: Any = (), *, dtype: DType | None = None) -> Tensor
     out = FUNCTIONS["reshape"](self, shape)
     memory = self.own_array()
     if memory.ndim and memory.size and not np.may_share_memory(out.own_array(), memory):
-        raise RuntimeFault(
-            "E0306",
+        raise bad_size(
             "view size is not compatible with input tensor's size and stride (at least one "
-            "dimension spans across two contiguous subspaces). Use .reshape(...) instead.",
+            "dimension spans across two contiguous subspaces). Use .reshape(...) instead."
         )
     return out
 
@@ -77,8 +76,7 @@ def _reread(x: Tensor, dtype: DType) -> Tensor:
         if dtype is x.dtype:
             return FUNCTIONS["reshape"](x, tuple(x.shape))  # type: ignore[no-any-return]
         kind = "conjugate view tensors" if x.is_complex() else "tensors with negative bit set"
-        raise RuntimeFault(
-            "E0306",
+        raise bad_size(
             f"gradcli.Tensor.view is not supported for {kind} when converting to a different "
             "dtype.",
             help=f"write x.resolve_{'conj' if x.is_complex() else 'neg'}(), a copy",
@@ -98,10 +96,10 @@ def _reread(x: Tensor, dtype: DType) -> Tensor:
         wrong = f"{odd} must be divisible by {times}, but got {parts[odd]}" if odd else ""
     if wrong:
         first, comma, got = wrong.partition(", but got ")
-        raise RuntimeFault(
-            "E0306", f"{first} to view {words} (different element sizes){comma}{got}",
+        raise bad_size(
+            f"{first} to view {words} (different element sizes){comma}{got}",
             help="clone() it first" if x.ndim else "unsqueeze(0) it first",
-        )  # fmt: skip
+        )
     out = wrap(x.own_array().view(dtype.numpy), dtype)
     note_view(out, x)
     return out
@@ -113,8 +111,7 @@ def _repeat(self: Tensor, *repeats: Any) -> Tensor:
         repeats = tuple(repeats[0])
     shape = tuple(self.shape)
     if len(repeats) < len(shape):
-        raise RuntimeFault(
-            "E0306",
+        raise bad_size(
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
             "tensor",
             help="x.tile(...) takes fewer",
@@ -122,9 +119,7 @@ def _repeat(self: Tensor, *repeats: Any) -> Tensor:
     sizes = (1,) * (len(repeats) - len(shape)) + shape
     if repeats and min(repeats) < 0:
         wanted = [r * n for r, n in zip(repeats, sizes, strict=True)]
-        raise RuntimeFault(
-            "E0306", f"Trying to create tensor with negative dimension {min(wanted)}: {wanted}"
-        )
+        raise bad_size(f"Trying to create tensor with negative dimension {min(wanted)}: {wanted}")
     return FUNCTIONS["tile"](self, tuple(repeats))
 
 
@@ -186,10 +181,9 @@ def _contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
 
 def _conjugate_transpose(self: Any) -> Any:
     if len(self.shape) not in (0, 2):
-        raise RuntimeFault(
-            "E0305",
-            "tensor.H is only supported on matrices (2-D tensors). Got "
-            f"{len(self.shape)}-D tensor.",
+        raise bad_dim(
+            f"tensor.H is only supported on matrices (2-D tensors). Got {len(self.shape)}-D "
+            "tensor.",
             help="For batches of matrices, consider using tensor.mH",
         )
     return self.t().conj()

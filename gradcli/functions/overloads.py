@@ -22,7 +22,7 @@ from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.einsum import einsum as by_letters
-from gradcli.ops.errors import RuntimeFault, ValueFault, bad_shape
+from gradcli.ops.errors import ValueFault, bad_argument, bad_dim, bad_shape
 from gradcli.ops.torch_messages import not_a
 
 
@@ -78,9 +78,7 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     if not shape:
         return FUNCTIONS["reshape"](input, (1,))
     if first > last:
-        raise RuntimeFault(
-            "E0305", "flatten() has invalid args: start_dim cannot come after end_dim"
-        )
+        raise bad_dim("flatten() has invalid args: start_dim cannot come after end_dim")
     if first == last:
         return input
     size = math.prod(shape[first : last + 1]) if 0 in shape else -1
@@ -114,10 +112,9 @@ def _lettered(*given: Any) -> tuple[str, tuple]:
 
 def _letter(n: int) -> str:
     if not 0 <= n < len(ascii_letters):
-        raise ValueFault(
-            "E0304",
-            "einsum(): subscript in subscript list is not within the valid range "
-            f"[0, {len(ascii_letters)})",
+        raise bad_argument(
+            "einsum(): subscript in subscript list is not within the valid range [0, "
+            f"{len(ascii_letters)})"
         )
     return (ascii_uppercase + ascii_lowercase)[n]
 

@@ -13,8 +13,9 @@ import numpy as np
 
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.record.composite import called, of_its_own
+from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_shape, bad_value
+from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_shape, bad_size, bad_value
 from gradcli.ops.operator import OPERATORS as O
 from gradcli.ops.operator import refuse_derivative
 from gradcli.ops.torch_messages import not_a, types_differ
@@ -156,9 +157,7 @@ def kron(input: Any, other: Any) -> Any:
 def multi_dot(tensors: Sequence[Any]) -> Any:
     """The product of several matrices."""
     if len(tensors) < 2:
-        raise RuntimeFault(
-            "E0306", f"multi_dot(): expected at least 2 tensors but got {len(tensors)}"
-        )
+        raise bad_size(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
     if not isinstance(tensors, list | tuple):
         raise not_a("tuple of Tensors", "linalg_multi_dot", "tensors", 1, tensors)
     ends = {0: "the first tensor", len(tensors) - 1: "the last tensor"}
@@ -234,6 +233,7 @@ def cross(input: Any, other: Any, dim: int | None = None) -> Any:
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and "
             f"{other.shape[dim]}"
         )
+    same_dtype(input, other, "expected scalar type {} but found {}")
     turn = O["roll"]
     x, y = input, other
     first = turn(x, -1, dim) * turn(y, -2, dim) - turn(x, -2, dim) * turn(y, -1, dim)

@@ -11,13 +11,13 @@ from typing import Any
 
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
-from gradcli.engine.record.composite import called
+from gradcli.engine.record.composite import called, named
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import joined
 from gradcli.engine.record.out import may_be
 from gradcli.functions.matrices import matrix_norm
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_shape, bad_value
+from gradcli.ops.errors import bad_dtype, bad_shape, bad_size, bad_value
 from gradcli.ops.operator import is_complex
 from gradcli.ops.torch_messages import not_a
 
@@ -87,9 +87,7 @@ def _spread(name: str) -> Any:
         given = (1 if unbiased else 0) if correction is None else correction
         return O[name](input, dim, given, keepdim)
 
-    spread.__name__ = name
-    spread.__doc__ = f"{O[name].__doc__} ``unbiased=False`` divides by n."
-    return spread
+    return named(spread, name, f"{O[name].__doc__} ``unbiased=False`` divides by n.")
 
 
 var, std = _spread("var"), _spread("std")
@@ -106,9 +104,7 @@ def _with_mean(spread: Any, what: str) -> Any:
         node = f"{spread.__name__.capitalize()}MeanBackward0"
         return joined(node, (found, mean(input, dim, keepdim)), input)
 
-    pair.__name__ = f"{spread.__name__}_mean"
-    pair.__doc__ = f"The {what} and the mean."
-    return pair
+    return named(pair, f"{spread.__name__}_mean", f"The {what} and the mean.")
 
 
 var_mean = _with_mean(var, "variance")
@@ -188,7 +184,7 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
         input = O["cat"](*parts, dim=dim)
     before = (slice(None),) * normal_dim(dim, len(input.shape))
     if not input.shape:
-        raise RuntimeFault("E0306", "diff expects input to be at least one-dimensional")
+        raise bad_size("diff expects input to be at least one-dimensional")
     for _ in range(min(n, input.shape[normal_dim(dim, len(input.shape))])):
         last, first = input[(*before, slice(1, None))], input[(*before, slice(None, -1))]
         input = O["ne"](last, first) if input.dtype.kind == 0 else last - first

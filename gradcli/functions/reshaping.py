@@ -26,8 +26,11 @@ from gradcli.ops.errors import (
     RuntimeFault,
     TypeFault,
     ValueFault,
+    bad_dim,
     bad_dtype,
     bad_shape,
+    bad_size,
+    bad_type,
     bad_value,
 )
 from gradcli.ops.memory_budget import charge_shape
@@ -72,17 +75,17 @@ def chunk(input: Any, chunks: int, dim: int = 0) -> tuple:
     """At most ``chunks`` pieces of equal size along a dimension."""
     _, n = _axis("chunk", input, dim)
     if not isinstance(chunks, int):
-        raise TypeFault("E0303", f"chunk needs a whole number, got {type(chunks).__name__}")
+        raise bad_type(f"chunk needs a whole number, got {type(chunks).__name__}")
     if chunks < 1:
-        raise RuntimeFault("E0306", f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+        raise bad_size(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     return split(input, -(-n // chunks) if n else (0,) * chunks, dim)
 
 
 def _axis(name: str, x: Any, dim: int) -> tuple[int, int]:
     """A dimension counted from 0, and its size. Raises RuntimeFault (E0305) for a 0-d tensor."""
     if not len(x.shape):
-        raise RuntimeFault(
-            "E0305", f"{name} expects at least a 1-dimensional tensor", help="x.reshape(1) has one"
+        raise bad_dim(
+            f"{name} expects at least a 1-dimensional tensor", help="x.reshape(1) has one"
         )
     axis = normal_dim(dim, len(x.shape))
     return axis, x.shape[axis]
@@ -141,9 +144,8 @@ def tensor_split(
         indices_or_sections = int(indices_or_sections)
     if isinstance(indices_or_sections, int):
         if indices_or_sections < 1:
-            raise RuntimeFault(
-                "E0306",
-                f"tensor_split expected a number of sections above 0, got {indices_or_sections}",
+            raise bad_size(
+                f"tensor_split expected a number of sections above 0, got {indices_or_sections}"
             )
         small, more = divmod(size, indices_or_sections)
         sizes = [small + (i < more) for i in range(indices_or_sections)]
@@ -172,7 +174,7 @@ def _some(name: str, tensors: Any) -> None:
     if not isinstance(tensors, list | tuple | Tensor) and not hasattr(tensors, "__gradcli_rank__"):
         raise not_a("tuple of Tensors", name, "tensors", 1, tensors, f"write {name}([a, b])")
     if isinstance(tensors, list | tuple) and not tensors:
-        raise RuntimeFault("E0306", f"{name} expects a non-empty TensorList")
+        raise bad_size(f"{name} expects a non-empty TensorList")
 
 
 def hstack(tensors: Sequence[Any]) -> Any:
@@ -205,16 +207,15 @@ def movedim(input: Any, source: Any, destination: Any) -> Any:
     n = len(input.shape)
     pairs: Any = ([source], [destination]) if isinstance(source, int) else (source, destination)
     if isinstance(pairs[1], tuple | list) and len(pairs[0]) != len(pairs[1]):
-        raise RuntimeFault(
-            "E0305",
+        raise bad_dim(
             f"movedim: Invalid source or destination dims: source ({list(pairs[0])} dims) should "
-            f"contain the same number of dims as destination ({list(pairs[1])} dims)",
+            f"contain the same number of dims as destination ({list(pairs[1])} dims)"
         )
     come, go = ([normal_dim(d, n) for d in dims] for dims in pairs)
     for name, dims, given in ("source", come, pairs[0]), ("destination", go, pairs[1]):
         if len(set(dims)) < len(dims):
             said = f"movedim: repeated dim in `{name}` ({list(given)})"
-            raise RuntimeFault("E0305", said, help="name each dimension once")
+            raise bad_dim(said, help="name each dimension once")
     rest = iter([d for d in range(n) if d not in come])
     placed = dict(zip(go, come, strict=True))
     return O["permute"](input, tuple(placed[i] if i in placed else next(rest) for i in range(n)))
@@ -246,14 +247,13 @@ def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Any:
     shape = tuple(input.shape)
     sizes = tuple(int(n) for n in sizes)
     if not sizes:
-        raise RuntimeFault("E0306", "unflatten: sizes must be non-empty")
+        raise bad_size("unflatten: sizes must be non-empty")
     if -1 in sizes and (known := -math.prod(sizes)) > 0 and shape[at] % known == 0:
         sizes = tuple(shape[at] // known if n == -1 else n for n in sizes)
     if -1 not in sizes and math.prod(sizes) != shape[at]:
-        raise RuntimeFault(
-            "E0306",
+        raise bad_size(
             f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {at} "
-            f"({shape[at]}) in the input tensor",
+            f"({shape[at]}) in the input tensor"
         )
     return O["reshape"](input, (*shape[:at], *sizes, *shape[at + 1 :]))
 
@@ -335,14 +335,10 @@ def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
     if input.ndim < 2:
         raise bad_shape(f"expected total dims >= 2, but got total dims = {input.ndim}")
     if len(dims) != 2:
-        raise RuntimeFault(
-            "E0305", f"expected total rotation dims == 2, but got dims = {len(dims)}"
-        )
+        raise bad_dim(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if dims[0] == dims[1]:
-        raise RuntimeFault(
-            "E0305",
-            f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = "
-            f"{dims[1]}",
+        raise bad_dim(
+            f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
         )
     k %= 4
     if k in (1, 3):
@@ -358,19 +354,13 @@ def unravel_index(indices: Any, shape: Any) -> tuple:
     Raises TypeFault (E0303) unless they are whole numbers.
     """
     if indices.dtype.kind != 1:
-        raise TypeFault(
-            "E0303", f"expected 'indices' to be integer dtype, but got {indices.dtype!r}"
-        )
+        raise bad_type(f"expected 'indices' to be integer dtype, but got {indices.dtype!r}")
     if not isinstance(shape, int | tuple | list):
-        raise TypeFault(
-            "E0303", f"expected 'shape' to be int or sequence of ints, but got {type(shape)}"
-        )
+        raise bad_type(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
     wrong = next((n for n in sizes if not isinstance(n, int)), None)
     if wrong is not None:
-        raise TypeFault(
-            "E0303", f"expected 'shape' sequence to only contain ints, but got {type(wrong)}"
-        )
+        raise bad_type(f"expected 'shape' sequence to only contain ints, but got {type(wrong)}")
     if any(n < 0 for n in sizes):
         raise ValueFault("E0301", f"'shape' cannot have negative values, but got {sizes}")
     steps = np.cumprod((1, *sizes[:0:-1]))[::-1].tolist() if sizes else []
@@ -493,8 +483,7 @@ def t(input: Any) -> Any:
     """A matrix transposed; a vector as it is."""
     rank = len(input.shape)
     if rank > 2:
-        raise RuntimeFault(
-            "E0305",
+        raise bad_dim(
             f"t() expects a tensor with <= 2 dimensions, but self is {rank}D",
             help="x.mT exchanges the last two",
         )

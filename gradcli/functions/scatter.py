@@ -9,19 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.dtypes import bool_, uint8
+from gradcli.engine.dtypes import uint8
 from gradcli.engine.record.apply import note_view
-from gradcli.engine.record.composite import called, is_batch, of_its_own
-from gradcli.engine.record.dtype_checks import one_type, same_dtype
+from gradcli.engine.record.composite import called, is_batch, named, of_its_own
+from gradcli.engine.record.dtype_checks import of_truths, one_type, same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions.arithmetic import factor
+from gradcli.functions.indexing import within_flat
 from gradcli.functions.products import bmm, mixed
 from gradcli.functions.reshaping import at_least, movedim, tensor_split
 from gradcli.functions.subscripts import byte_mask
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import IndexFault, RuntimeFault, bad_dtype, bad_shape, bad_value
+from gradcli.ops.errors import RuntimeFault, bad_dim, bad_dtype, bad_shape, bad_size, bad_value
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.torch_messages import not_a
 
@@ -66,12 +67,7 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
         written = index_put(input.reshape(-1), (index,), source.reshape(index.shape), accumulate)
         return called(O["reshape"](written, tuple(input.shape)), "PutBackward0")
     index = np.asarray(_array(index))
-    size = input.numel()
-    if index.size and (index.min() < -size or index.max() >= size):
-        wrong = index[(index < -size) | (index >= size)].flat[0]
-        raise IndexFault(
-            "E0307", f"out of range: tried to access index {wrong} on a tensor of {size} elements."
-        )
+    within_flat(index, input.numel())
     flat, values = O["reshape"](input, (-1,)), O["reshape"](source, index.shape)
     written = index_put(flat, (index,), values, accumulate)
     return called(O["reshape"](written, tuple(input.shape)), "PutBackward0")
@@ -79,12 +75,7 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
 
 def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     """``input`` with the entries of ``source``, in order, where ``mask`` holds."""
-    if mask.dtype is not bool_:
-        raise bad_dtype(
-            "masked_scatter_ only supports boolean masks, but got mask with dtype "
-            f"{mask.dtype.scalar_name}",
-            help="write mask.bool()",
-        )
+    of_truths("masked_scatter_", mask, mask.dtype.scalar_name)
     same_dtype(
         input, source, "masked_scatter: expected self and source to have same dtypes but got{} and "
         "{}",
@@ -143,7 +134,7 @@ def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     rank = len(input.shape)
     axes = [normal_dim(d, rank) for d in (dim1, dim2)]
     if axes[0] == axes[1]:
-        raise RuntimeFault("E0305", f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+        raise bad_dim(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     moved = input if axes == [rank - 2, rank - 1] else movedim(input, axes, (-2, -1))
     if offset > 0:
         moved = O["getitem"](moved, (Ellipsis, slice(offset, None)))
@@ -172,7 +163,7 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
     """Matrices with the last dimension of ``input`` on a diagonal."""
     shape = tuple(input.shape)
     if not shape:
-        raise RuntimeFault("E0305", "diag_embed expects at least a 1-dimensional tensor")
+        raise bad_dim("diag_embed expects at least a 1-dimensional tensor")
     size = shape[-1] + abs(offset)
     if offset:
         charge_shape((*shape[:-1], size, size))
@@ -233,9 +224,7 @@ def _raised(rank: int) -> Any:
         out = tuple(at_least(given, rank))
         return out if several else out[0]
 
-    raised.__name__ = f"atleast_{rank}d"
-    raised.__doc__ = f"Tensors with {rank} dimensions at least."
-    return raised
+    return named(raised, f"atleast_{rank}d", f"Tensors with {rank} dimensions at least.")
 
 
 atleast_1d, atleast_2d, atleast_3d = _raised(1), _raised(2), _raised(3)
@@ -300,14 +289,12 @@ def view_as_complex(input: Any) -> Any:
     out = called(O["of_parts"](*parts), "ViewAsComplexBackward0", input)
     if isinstance(input, Plain) and input.numel():  # of none NumPy keeps no steps
         if input.storage_offset() % 2:
-            raise RuntimeFault("E0306", "Tensor must have a storage_offset divisible by 2")
+            raise bad_size("Tensor must have a storage_offset divisible by 2")
         *steps, step = (s // input.dtype.itemsize for s in input.own_array().strides)
         if step != 1:
-            raise RuntimeFault("E0306", "Tensor must have a last dimension with stride 1")
+            raise bad_size("Tensor must have a last dimension with stride 1")
         if any(s % 2 for s in steps):
-            raise RuntimeFault(
-                "E0306", "Tensor must have a stride divisible by 2 for all but last dimension"
-            )
+            raise bad_size("Tensor must have a stride divisible by 2 for all but last dimension")
         out.array = input.own_array().view(out.array.dtype)[..., 0]
         note_view(out, input)
     return out

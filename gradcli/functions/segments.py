@@ -75,4 +75,9 @@ def _extreme(values: Any, groups: np.ndarray, count: int, reduce: str) -> Any:
     gaps = values - O["getitem"](found, groups)
     gaps = O["where"](wrap(same & np.isfinite(raw), bool_), gaps, 0.0)
     share = wrap(np.maximum(sizes, 1)[groups].astype(raw.dtype), values.dtype)
+    endless = np.isinf(raw[best])  # has no gaps: the mean of all that are equal
+    if endless.any():
+        parts = O["where"](wrap(same & endless[groups], bool_), values / share, 0.0)
+        total = O["scatter"](parts, (count,), (groups,))
+        found = O["where"](wrap(endless, bool_), total, found)
     return found + O["scatter"](gaps / share, (count,), (groups,))

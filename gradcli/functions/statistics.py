@@ -13,7 +13,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import as_tensor, refuse_kinds
 from gradcli.engine.named_tuples import Extremes
-from gradcli.engine.record.composite import by_element, called, of_its_own
+from gradcli.engine.record.composite import by_element, called, named, of_its_own
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Tensor, wrap
@@ -22,10 +22,10 @@ from gradcli.functions.sorting import median_of, sized
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import (
     RuntimeFault,
-    TypeFault,
     UnwrittenFault,
     bad_dtype,
     bad_shape,
+    bad_type,
     bad_value,
 )
 from gradcli.ops.memory_budget import charge_shape
@@ -45,9 +45,8 @@ def _running(name: str) -> Any:
         )
         return Extremes((values, places), name)
 
-    running.__name__ = name
-    running.__doc__ = f"The running {name[3:]}imum along a dimension: ``(values, indices)``."
-    return running
+    doc = f"The running {name[3:]}imum along a dimension: ``(values, indices)``."
+    return named(running, name, doc)
 
 
 cummax, cummin = _running("cummax"), _running("cummin")
@@ -275,6 +274,10 @@ def searchsorted(
         rows = np.take_along_axis(rows, order, -1)
     values = np.asarray(as_tensor(input).array)
     where: Any = "right" if right or side == "right" else "left"
+    if not rows.ndim:
+        raise RuntimeFault(
+            "E0301", "boundaries tensor should have positive dimension, but got 0 dimension"
+        )
     if rows.ndim == 1:
         found = np.searchsorted(rows, values, where)
     else:
@@ -308,7 +311,7 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor
         said = f'"histogram_cpu" not implemented for {input.dtype.scalar_name!r}'
         raise UnwrittenFault("E0309", said, help="write x.float() first")
     if not isinstance(bins, int):
-        raise TypeFault("E0303", f"histc needs a whole number of bins, got {type(bins).__name__}")
+        raise bad_type(f"histc needs a whole number of bins, got {type(bins).__name__}")
     if bins < 1:
         raise bad_value("bins must be > 0")
     if max < min:
@@ -318,6 +321,8 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor
         min, max = (raw.min(initial=np.inf), raw.max(initial=-np.inf)) if raw.size else (0, 0)
     if min == max:
         min, max = min - 1, max + 1
+    if not np.isfinite(max - min):
+        raise bad_value(f"torch.histc: range of [{min}, {max}] is not finite")
     counts, _ = np.histogram(raw, bins, (min, max))
     return wrap(counts.astype(input.dtype.numpy), input.dtype)
 
@@ -330,7 +335,7 @@ def logaddexp2(input: Any, other: Any) -> Any:
         input, other = input.to(wide), other.to(wide)
     ln2 = 0.6931471805599453
     out = O["logaddexp"](input * ln2, other * ln2) / ln2
-    if given and max(dtype.kind for dtype in given) < 2:
+    if given and max(dtype.kind for dtype in given) != 2:
         said = f'"logaddexp2_cpu" not implemented for {given[0].scalar_name!r}'
         raise UnwrittenFault("E0309", said, help="write x.float()")
     return called(out, "Logaddexp2Backward0", input, other)
@@ -340,10 +345,15 @@ def ldexp(input: Any, other: Any) -> Any:
     """``input * 2**other``."""
     other = as_tensor(other) if is_number(other) else other
     whole = hasattr(other, "dtype") and other.dtype.kind < 2
-    power = O["exp2"](other.double() if whole else other)  # exact in float64, where it is whole
-    if whole:
-        power = power.to(input.dtype if input.dtype.kind > 1 else dtypes.get_default_dtype())
-    return called(input * power, "LdexpBackward0", input, other)
+    if not whole:
+        return called(input * O["exp2"](other), "LdexpBackward0", input, other)
+    dtype = input.dtype if input.dtype.kind > 1 else dtypes.get_default_dtype()
+    far = np.finfo(dtype.numpy).maxexp - 2  # what is beyond is no power of 2 in this dtype
+    out, power = input, other.long()
+    for _ in range(3):  # from the least number to beyond the largest
+        part = O["clamp"](power, min=-far, max=far)
+        out, power = out * O["exp2"](part.double()).to(dtype), power - part
+    return called(out, "LdexpBackward0", input, other)
 
 
 may_be("wider", ldexp, logaddexp2)

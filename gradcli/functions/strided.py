@@ -22,7 +22,7 @@ from gradcli.engine.record.composite import called, of_its_own
 from gradcli.engine.record.inplace import addresses, entries_of_base, places_in
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.dims import normal_dims
-from gradcli.ops.errors import RuntimeFault, TypeFault, bad_shape, bad_value
+from gradcli.ops.errors import RuntimeFault, TypeFault, bad_dim, bad_shape, bad_type, bad_value
 from gradcli.ops.indexing import Apart
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS as O
@@ -50,7 +50,7 @@ def as_strided(
         ahead = 0 if storage_offset is None else storage_offset - input.storage_offset()
         return inside(as_strided, shape, steps, ahead)  # type: ignore[no-any-return]
     if not isinstance(input, Plain):
-        raise TypeFault("E0303", f"as_strided needs a tensor, got {type(input).__name__}")
+        raise bad_type(f"as_strided needs a tensor, got {type(input).__name__}")
     if input._flips:
         return flipped_view(as_strided(flipped_view(input), shape, steps, storage_offset))
     base = input if input.meta is None or input.meta.base is None else input.meta.base
@@ -269,13 +269,13 @@ def empty_permuted(size: Any, physical_layout: Any, **options: Any) -> Tensor:
         )
     for i, d in enumerate(order):
         if not 0 <= d < len(order):
-            raise RuntimeFault(
-                "E0305", f"Dimension out of range (expected to be between 0 and {len(order) - 1}, "
-                f"but got {d} at index {i}).  NB: negative dims not currently supported; file an "
-                "issue if you want it.",
-            )  # fmt: skip
+            raise bad_dim(
+                f"Dimension out of range (expected to be between 0 and {len(order) - 1}, but got "
+                f"{d} at index {i}).  NB: negative dims not currently supported; file an issue if "
+                "you want it."
+            )
     if len(set(order)) < len(order):
-        raise RuntimeFault("E0305", "Duplicate dim not allowed")
+        raise bad_dim("Duplicate dim not allowed")
     steps, step = [0] * len(order), 1
     for d in reversed(order):
         steps[d] = step

@@ -25,9 +25,8 @@ def plain_index(index: Any) -> Any:
     Raises IndexFault (E0307) for floats and other things that index nothing.
     """
     if isinstance(index, tuple) or (index.__class__ is list and _stands_for_tuple(index)):
-        if [*map(type, index)].count(type(...)) > 1:  # the others stand for nothing
-            first = next(i for i, p in enumerate(index) if p is ...)
-            index = (*index[: first + 1], *(p for p in index[first:] if p is not ...))
+        while len(index) > 1 and index[-1] is ... and type(...) in map(type, index[:-1]):
+            index = index[:-1]  # one at the end after another stands for nothing
         return tuple(_plain_part(p) for p in index)
     return _plain_part(index)
 

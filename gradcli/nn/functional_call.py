@@ -12,7 +12,7 @@ from typing import Any
 
 from gradcli.nn.modules.batchnorm import _BatchNorm
 from gradcli.nn.modules.module import Module
-from gradcli.ops.errors import ValueFault, bad_value
+from gradcli.ops.errors import ValueFault, bad_argument, bad_value
 
 __all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_state"]
 
@@ -50,10 +50,8 @@ def functional_call(
     dicts = [dicts] if isinstance(dicts, Mapping) else list(dicts)
     for name, times in Counter(name for found in dicts for name in found).items():
         if times > 1:
-            raise ValueFault(
-                "E0304",
-                f"{name} appears in multiple dictionaries; behavior of functional call is "
-                "ambiguous",
+            raise bad_argument(
+                f"{name} appears in multiple dictionaries; behavior of functional call is ambiguous"
             )
     values = {name: value for found in dicts for name, value in found.items()}
     own = {
@@ -75,10 +73,9 @@ def functional_call(
         for name, value in values.items():
             if shared.setdefault(id(own[name]), value) is not value:
                 tied = [n for n in values if own[n] is own[name]]
-                raise ValueFault(
-                    "E0304",
+                raise bad_argument(
                     f"functional_call got multiple values for keys {tied}, which are tied. "
-                    "Consider using tie_weights=False",
+                    "Consider using tie_weights=False"
                 )
         values = {**{n: shared[id(t)] for n, t in own.items() if id(t) in shared}, **values}
     args = () if args is None else args if isinstance(args, tuple) else (args,)

@@ -9,7 +9,7 @@ from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import eye, zeros
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.fast_path import FUNCTIONS
-from gradcli.ops.errors import ValueFault
+from gradcli.ops.errors import bad_argument
 
 # From PyTorch's documentation of calculate_gain; layers are among them.
 _GAINS = {
@@ -29,16 +29,15 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
         slope = 0.01 if param is None else param
         return math.sqrt(2.0 / (1 + slope**2))
     if nonlinearity not in _GAINS:
-        raise ValueFault("E0304", f"Unsupported nonlinearity {nonlinearity}")
+        raise bad_argument(f"Unsupported nonlinearity {nonlinearity}")
     return _GAINS[nonlinearity]
 
 
 def _fans(tensor: Tensor) -> tuple[int, int]:
     """Inputs and outputs of each unit: for a convolution, times the places of its kernel."""
     if tensor.ndim < 2:
-        raise ValueFault(
-            "E0304",
-            "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions",
+        raise bad_argument(
+            "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
         )
     places = math.prod(tensor.shape[2:])
     return tensor.shape[1] * places, tensor.shape[0] * places
@@ -83,9 +82,9 @@ def eye_(tensor: Tensor) -> Tensor:
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """A convolution that passes its channels through, in each of ``groups``."""
     if tensor.ndim not in (3, 4, 5):
-        raise ValueFault("E0304", "Only tensors with 3, 4, or 5 dimensions are supported")
+        raise bad_argument("Only tensors with 3, 4, or 5 dimensions are supported")
     if tensor.shape[0] % groups:
-        raise ValueFault("E0304", "dim 0 must be divisible by groups")
+        raise bad_argument("dim 0 must be divisible by groups")
     own = tensor.shape[0] // groups
     centre = tuple(n // 2 for n in tensor.shape[2:])
     with no_grad():
@@ -135,7 +134,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     from gradcli.functions.decompositions import qr  # few programs need it
 
     if tensor.ndim < 2:
-        raise ValueFault("E0304", "Only tensors with 2 or more dimensions are supported")
+        raise bad_argument("Only tensors with 2 or more dimensions are supported")
     if not tensor.numel():
         return tensor
     rows = tensor.shape[0]
@@ -161,7 +160,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> 
 
 def _spread(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
     if mode not in ("fan_in", "fan_out"):
-        raise ValueFault("E0304", f"Mode {mode} not supported, please use one of fan_in, fan_out")
+        raise bad_argument(f"Mode {mode} not supported, please use one of fan_in, fan_out")
     fan = _fans(tensor)[mode == "fan_out"]
     if not tensor.array.size:
         return 0.0  # no entries to draw

@@ -7,7 +7,7 @@ from typing import Any
 from gradcli.engine.graph.node import AccumulateGrad
 from gradcli.engine.tensor.conj_view import ConjView
 from gradcli.engine.tensor.tensor import Tensor
-from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.errors import RuntimeFault, bad_type
 
 
 class Parameter(Tensor):
@@ -31,10 +31,10 @@ class Parameter(Tensor):
 
             data = empty(0)
         if not isinstance(data, Tensor):
-            raise TypeFault(
-                "E0303", f"a Parameter is made of a tensor, got {type(data).__name__}",
+            raise bad_type(
+                f"a Parameter is made of a tensor, got {type(data).__name__}",
                 help="write nn.Parameter(torch.tensor(...))",
-            )  # fmt: skip
+            )
         if requires_grad and not data.dtype.differentiable:
             raise RuntimeFault(
                 "E0404",

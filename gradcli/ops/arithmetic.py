@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.comparison import logical_and, zeros_like
+from gradcli.ops.comparison import logical_and, logical_or, zeros_like
 from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.node_names import tensor_first, tensors_alone
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault, bad_value
@@ -248,7 +248,7 @@ nextafter = elementwise(
     np.nextafter,
     lambda t: t,
     lambda t: 0.0 * t,
-    dtypes="inexact",
+    dtypes="promote",
     doc="The number next to x, towards y.",
     example="nextafter(x, y) --x 1 --y 2",
     refuses={"bool int complex": "nextafter_cpu"},
@@ -267,11 +267,13 @@ def _power(x: Any, y: Any) -> Any:
         if y == -0.5:
             return 1.0 / np.sqrt(x)
         if y == 1:
-            return x * 1
+            return np.positive(x)
         if y == -1:
             return 1.0 / x
         if y == -2:
             return 1.0 / (x * x)
+        if x.dtype.kind == "c" and y in range(-99, -2):
+            return np.power(1.0 / x, -y)  # the power of x itself may overflow
     elif y.__class__ is int and y < 0 and not isinstance(x, float):
         raise RuntimeFault(
             "E0303",
@@ -305,20 +307,21 @@ def _power_by_base(t: Any, x: Any, y: Any) -> Any:
     return t * where(flat, 0.0, y * x ** where(flat, 1.0, y - 1))
 
 
-def _real(x: Any) -> Any:
-    return OPERATORS["real"](x) if is_complex(x) else x
+def _flat_at_zero(y: Any) -> Any:
+    """Where 0**y is the same all around y: 0, and 1 where y is 0."""
+    return logical_or(OPERATORS["real"](y) > 0, y == 0) if is_complex(y) else y >= 0
 
 
 def _power_by_exponent(t: Any, x: Any, y: Any, out: Any) -> Any:
     if is_number(x):
         # The logarithm of a number is a number: a choice between numbers has no dtype to keep.
         if x == 0:
-            return t * where(_real(y) >= 0, 0.0, -out)
+            return t * where(_flat_at_zero(y), 0.0, -out)
         if isinstance(x, complex) or (x < 0 and is_complex(out)):
             return t * (out * cmath.log(x))
         return t * (out * (math.log(x) if x > 0 else math.nan))
     # 0**y is constant in y for y >= 0: no 0 * log(0).
-    flat = logical_and(x == 0, _real(y) >= 0)
+    flat = logical_and(x == 0, _flat_at_zero(y))
     base = where(flat, 1.0, x)
     if is_complex(y) and not is_complex(x):  # whose logarithm, where it is negative, is complex
         base = base + 0j
@@ -333,6 +336,7 @@ pow = elementwise(
     aliases=("power",),
     dtypes="promote",
     wraps=False,
+    refuses={"bool": "pow"},
     doc="x to the power y; `x**y`, and `x^y` on the command line.",
     domain="x > 0, or whole y",
     edges="x**0 has slope 0; 0**0 has slopes 0 and 0",

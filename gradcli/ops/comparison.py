@@ -262,6 +262,7 @@ heaviside = elementwise(
     torch=("input", "values"),
     out="same",
     dtypes="promote",
+    one_dtype=True,
     grad_name="NotImplemented",
     doc="0 below 0, y at 0, 1 above.",
     edges="0 at NaN; slope 0 by x everywhere; PyTorch has none",

@@ -101,6 +101,26 @@ class LimitFault(Fault, RuntimeError):
     """A limit on time, memory, steps, nesting or output was reached."""
 
 
+def bad_type(message: str, **more: Any) -> TypeFault:
+    """The error of a value of the wrong kind."""
+    return TypeFault("E0303", message, **more)
+
+
+def bad_dim(message: str, **more: Any) -> RuntimeFault:
+    """The error of a dimension that there is not, or that is named twice."""
+    return RuntimeFault("E0305", message, **more)
+
+
+def bad_size(message: str, **more: Any) -> RuntimeFault:
+    """The error of a size that the entries do not fill."""
+    return RuntimeFault("E0306", message, **more)
+
+
+def bad_argument(message: str, **more: Any) -> ValueFault:
+    """``bad_value`` where PyTorch looks in Python, and not in a kernel: a ValueError."""
+    return ValueFault("E0304", message, **more)
+
+
 def bad_shape(message: str, **more: Any) -> RuntimeFault:
     """The error of shapes that do not fit."""
     return RuntimeFault("E0301", message, **more)

@@ -72,23 +72,35 @@ inv = general(
 # one (adj), without two (its derivative along y), without three (the second one along y and z).
 
 
+def _not_lost(x: Any, of_none: Any, *found: Any) -> tuple[Any, ...]:
+    """What was found of matrices, NaN where a pivot was 0 (``of_none``) beside an inf or NaN."""
+    if of_none.any():
+        lost = of_none & ~np.isfinite(x).all((-2, -1))
+        found = tuple(np.where(lost, v.dtype.type(np.nan), v)[()] for v in found)
+    return found
+
+
 def _det(x: Any) -> Any:
     _square("det", x)
-    return _solved("det", np.linalg.det, x)
+    found = _solved("det", np.linalg.det, x)
+    return _not_lost(x, found == 0, found)[0]
+
+
+def _slogdet(x: Any) -> tuple[Any, Any]:
+    wide = x.astype(np.float32) if x.dtype == np.float16 else x
+    sign, size = np.linalg.slogdet(wide)
+    return _not_lost(wide, sign == 0, sign, size)
 
 
 def _decomposed(x: Any) -> tuple[Any, Any, Any, Any]:
-    """U, s, V' and det(U)*det(V'); all NaN where x is not finite."""
+    """U, s, V' and det(U)*det(V'); NaN of every matrix that is not finite."""
     shape = _square("adjugate", x)
     charge_shape((*shape, shape[-1]))
     if x.dtype == np.float16:
         x = x.astype(np.float32)
-    try:
-        u, s, vh = np.linalg.svd(x)
-    except np.linalg.LinAlgError:
-        u = vh = np.full_like(x, np.nan)
-        s = np.full_like(x[..., 0].real, np.nan)
-    return u, s, vh, np.linalg.det(u) * np.linalg.det(vh)
+    finite = np.isfinite(x).all((-2, -1))[..., None]
+    u, s, vh = np.linalg.svd(np.where(finite[..., None], x, 0))
+    return u, np.where(finite, s, np.nan), vh, np.linalg.det(u) * np.linalg.det(vh)
 
 
 def _without(s: Any, many: int) -> Any:
@@ -124,8 +136,18 @@ def _inside(u: Any, vh: Any, y: Any) -> Any:
 
 
 def _adjugate(x: Any) -> Any:
+    if x.shape[-2:] == (2, 2):
+        found = np.swapaxes(x[..., ::-1, ::-1], -1, -2) * np.array([[1, -1], [-1, 1]], x.dtype)
+        finite = np.isfinite(x).all((-2, -1))[..., None, None]
+        return np.where(finite, found, x.dtype.type(np.nan))
     u, s, vh, sign = _decomposed(x)
-    return _back(_without(s, 1)[..., :, None] * np.eye(s.shape[-1], like=s), u, vh, sign, x)
+    found = _back(_without(s, 1)[..., :, None] * np.eye(s.shape[-1], like=s), u, vh, sign, x)
+    if x.shape[-1] < 2 or x.dtype == np.float16:
+        return found
+    # Far from singular the entries of an inverse are exact each, not beside the largest alone.
+    far = s[..., -1:, None] > 1e-4 * s[..., :1, None]
+    inverse = np.linalg.inv(np.where(far, x, np.eye(x.shape[-1], dtype=x.dtype)))
+    return np.where(far, inverse * np.linalg.det(x)[..., None, None], found)
 
 
 def _adjugate_along(x: Any, y: Any) -> Any:
@@ -245,22 +267,19 @@ adjugate_along_two: Operator = general(
 
 def _logdet(x: Any) -> Any:
     _square("logdet", x)
-    wide = x.astype(np.float32) if x.dtype == np.float16 else x
-    sign, size = np.linalg.slogdet(wide)
+    sign, size = _slogdet(x)
     found = np.log(sign) + size if x.dtype.kind == "c" else np.where(sign < 0, np.nan, size)
     return found.astype(x.dtype)[()]
 
 
 def _logabsdet(x: Any) -> Any:
     _square("slogdet", x)
-    wide = x.astype(np.float32) if x.dtype == np.float16 else x
-    return np.linalg.slogdet(wide)[1].astype(x.real.dtype)[()]
+    return _slogdet(x)[1].astype(x.real.dtype)[()]
 
 
 def _detsign(x: Any) -> Any:
     _square("slogdet", x)
-    wide = x.astype(np.float32) if x.dtype == np.float16 else x
-    return np.linalg.slogdet(wide)[0].astype(x.dtype)[()]
+    return _slogdet(x)[0].astype(x.dtype)[()]
 
 
 def _slope_of_log(x: Any) -> Any:

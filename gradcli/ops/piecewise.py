@@ -229,7 +229,7 @@ leaky_relu = composite(
 elu = composite(
     "elu",
     lambda x, alpha: where(logical_not(x <= 0), x, alpha * (exp(x) - 1.0)),
-    lambda x, alpha: np.where(x > 0, x, alpha * np.expm1(np.minimum(0, x)))[()],
+    lambda x, alpha: np.where(x < 0, alpha * np.expm1(np.minimum(0, x)), x)[()],
     # At 0 the exponent is constant: the slope is alpha and the second derivative 0.
     lambda t, x, alpha: where(logical_not(x <= 0), t, t * (alpha * exp(where(x < 0, x, 0.0)))),
     params={"alpha": 1.0},

@@ -13,7 +13,7 @@ from gradcli.ops.comparison import all_finite, isinf, isnan, ones_like, zeros_li
 from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import Batch, along, vectors
 from gradcli.ops.declaration.node_names import by_dim
-from gradcli.ops.dims import Dims, normal_dim, normal_dims, unreduce
+from gradcli.ops.dims import Dims, in_rows, normal_dim, normal_dims, unreduce
 from gradcli.ops.errors import bad_value
 from gradcli.ops.exponential import exp
 from gradcli.ops.kinds import general, linear, reduction
@@ -418,13 +418,11 @@ amin = reduction(
 def _logsumexp(x: Any, dim: Dims, keepdim: bool) -> Any:
     axes = normal_dims(dim, np.ndim(x))
     top = (x.max if x.size else x.sum)(axis=axes, keepdims=True)
+    top = top.real if is_complex(x) else top  # its largest is by real parts; the phases stay
     e = np.exp(
         x - (top if all_finite(top) else np.where(np.isfinite(top), top, 0.0).astype(x.dtype))
     )
     out = np.log(e.sum(axis=axes, keepdims=True)) + top
-    if is_complex(x):  # the principal value, as that of a logarithm
-        out = np.asarray(out)
-        out.imag = np.remainder(out.imag + np.pi, 2 * np.pi) - np.pi
     return out if keepdim else out.squeeze(axes)[()]
 
 
@@ -479,7 +477,7 @@ def _below_largest(x: Any, dim: int) -> tuple[Any, tuple[int, ...], Any]:
     """
     axes = normal_dims(dim, x.ndim)
     # Methods, not NumPy's functions: on small arrays those cost as much again. Nothing has no max.
-    below = x - (x.max if x.size else x.sum)(axis=axes, keepdims=True)
+    below = in_rows(x - (x.max if x.size else x.sum)(axis=axes, keepdims=True))
     return below, axes, below if below.__class__ is np.ndarray else None
 
 

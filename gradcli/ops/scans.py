@@ -20,7 +20,7 @@ from gradcli.ops.comparison import isinf, ones_like, zeros_like
 from gradcli.ops.cupy_compat import on_host
 from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import Batch
-from gradcli.ops.dims import normal_dim
+from gradcli.ops.dims import in_rows, normal_dim
 from gradcli.ops.exponential import exp
 from gradcli.ops.indexing import getitem
 from gradcli.ops.joining import cat
@@ -55,7 +55,7 @@ def _cumsum(x: Any, dim: int) -> Any:
     if not isinstance(out, np.ndarray):
         return out + 0
     out += 0  # PyTorch begins with 0, which a first entry of -0.0 does not change
-    return out
+    return in_rows(out)
 
 
 cumsum: Operator = linear(
@@ -171,7 +171,7 @@ def _lined(scan: Any) -> Any:
 
     def compute(x: Any, dim: int) -> Any:
         axis = normal_dim(dim, np.ndim(x))
-        return scan(x, axis) if np.ndim(x) else scan(np.reshape(x, (1,)), 0).reshape(())
+        return in_rows(scan(x, axis) if np.ndim(x) else scan(np.reshape(x, (1,)), 0).reshape(()))
 
     return compute
 

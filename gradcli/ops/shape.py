@@ -16,7 +16,7 @@ import numpy as np
 from gradcli.ops.cupy_compat import zeros
 from gradcli.ops.declaration.batching import Batch, matrices
 from gradcli.ops.declaration.node_names import by_dim
-from gradcli.ops.dims import Dims, named_dims, normal_dim, normal_dims
+from gradcli.ops.dims import Dims, in_rows, named_dims, normal_dim, normal_dims
 from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault, bad_shape, bad_value
 from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import charge_shape
@@ -476,7 +476,7 @@ def _roll(x: Any, shifts: Any, dims: Dims) -> Any:
     if dims is not None and not np.ndim(x):
         dim = dims if isinstance(dims, int) else dims[0]
         raise IndexFault("E0305", f"Dimension specified as {dim} but tensor has no dimensions")
-    return np.roll(x, shifts, dims if dims is None else normal_dims(dims, np.ndim(x)))
+    return in_rows(np.roll(x, shifts, dims if dims is None else normal_dims(dims, np.ndim(x))))
 
 
 roll: Operator = linear(
@@ -605,11 +605,11 @@ def _triangle(name: str, x: Any, diagonal: int) -> Any:
     _at_least_matrix(name, x)
     rows, columns = x.shape[-2:]
     if x.__class__ is not np.ndarray or rows * columns > FEW:
-        return getattr(np, name)(x, diagonal)
+        return in_rows(getattr(np, name)(x, diagonal))
     nothing = x.dtype.type(0)
     if name == "tril":
-        return np.where(_below(rows, columns, diagonal), x, nothing)
-    return np.where(_below(rows, columns, diagonal - 1), nothing, x)
+        return in_rows(np.where(_below(rows, columns, diagonal), x, nothing))
+    return in_rows(np.where(_below(rows, columns, diagonal - 1), nothing, x))
 
 
 def _marked(head: str, diagonal: int) -> str:

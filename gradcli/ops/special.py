@@ -93,7 +93,7 @@ erfcx_slope: Operator = composite(
 )  # fmt: skip
 erfinv = elementwise(
     "erfinv",
-    _one("erfinv"),
+    lambda x: np.copysign(special("erfinv", x, x), x),  # SciPy's of -0.0 is 0.0
     lambda out: exp(out * out) * (0.5 * _ROOT_PI),
     doc="The inverse of erf.",
     domain="-1 < x < 1",
@@ -128,7 +128,8 @@ ndtri = elementwise(
 def _mills_slope(x: Any, out: Any) -> Any:
     """Minus out*(x + out), whose sum cancels far below 0: there by the slope of erfcx."""
     below = where(x < -1, x, -1.0) * (-1.0 / _ROOT_2)
-    return -out * where(x < -1, erfcx_slope(below, 1) / (-_ROOT_2 * erfcx(below)), x + out)
+    slope = -out * where(x < -1, erfcx_slope(below, 1) / (-_ROOT_2 * erfcx(below)), x + out)
+    return where(x < -1e15, -1.0, slope)  # the slope of erfcx underflows
 
 
 mills = composite(

@@ -16,7 +16,7 @@ from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.ops import OPERATORS
-from gradcli.ops.errors import ValueFault
+from gradcli.ops.errors import bad_argument
 from gradcli.optim.optimizer import Group, Optimizer, State
 
 
@@ -61,7 +61,7 @@ class Adadelta(Optimizer):
         weight_decay: float = 0, *, maximize: bool = False, **switches: Any,
     ) -> None:  # fmt: skip
         if not 0.0 <= rho <= 1.0:
-            raise ValueFault("E0304", f"rho must be between 0 and 1, got {rho}")
+            raise bad_argument(f"rho must be between 0 and 1, got {rho}")
         super().__init__(params, {
             "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
         }, switches)  # fmt: skip
@@ -89,7 +89,7 @@ class Rprop(Optimizer):
         step_sizes: tuple[float, float] = (1e-6, 50), *, maximize: bool = False, **switches: Any,
     ) -> None:  # fmt: skip
         if not 0.0 < etas[0] < 1.0 < etas[1]:
-            raise ValueFault("E0304", f"etas must be below and above 1, got {tuple(etas)}")
+            raise bad_argument(f"etas must be below and above 1, got {tuple(etas)}")
         super().__init__(params, {
             "lr": lr, "etas": tuple(etas), "step_sizes": tuple(step_sizes), "maximize": maximize,
         }, switches)  # fmt: skip

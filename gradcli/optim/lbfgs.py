@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.grad_mode import enable_grad, no_grad
-from gradcli.ops.errors import ValueFault, bad_value
+from gradcli.ops.errors import bad_argument, bad_value
 from gradcli.optim.line_search import strong_wolfe
 from gradcli.optim.optimizer import Optimizer
 
@@ -55,7 +55,7 @@ class LBFGS(Optimizer):
             "history_size": history_size, "line_search_fn": line_search_fn,
         })  # fmt: skip
         if len(self.param_groups) != 1:
-            raise ValueFault("E0304", "LBFGS takes one group of parameters")
+            raise bad_argument("LBFGS takes one group of parameters")
         self._params = self.param_groups[0]["params"]
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.errors import ValueFault
+from gradcli.ops.errors import ValueFault, bad_argument
 from gradcli.optim.adam import Adam, AdamW
 from gradcli.optim.adamlike import Adamax, NAdam, RAdam
 from gradcli.optim.adaptive import Adadelta, Adagrad, Rprop
@@ -79,14 +79,14 @@ def minimize(
         Minimum(value=0, steps=2, converged=True)
     """
     if method not in METHODS:
-        raise ValueFault("E0304", f"no method {method!r}", help=f"one of {', '.join(METHODS)}")
+        raise bad_argument(f"no method {method!r}", help=f"one of {', '.join(METHODS)}")
     if tolerance is None:
         tolerance = max((TOLERANCES.get(p.dtype.name, 1e-8) for p in params), default=1e-8)
     if not tolerance > 0:
-        raise ValueFault("E0304", f"a tolerance of {tolerance:g}", help="a number above 0: 1e-8")
+        raise bad_argument(f"a tolerance of {tolerance:g}", help="a number above 0: 1e-8")
     most = STEPS.get(method, MANY) if steps is None else steps
     if most < 1:
-        raise ValueFault("E0304", f"{most} steps", help="1 or more")
+        raise bad_argument(f"{most} steps", help="1 or more")
     search = _Search(function, list(params), method, lr, tolerance)
     found = search.look(0, each)
     while not found.converged and search.number < most:

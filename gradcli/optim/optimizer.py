@@ -9,7 +9,7 @@ from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import tensor
 from gradcli.engine.grad_mode import enable_grad, no_grad
 from gradcli.ops import OPERATORS
-from gradcli.ops.errors import TypeFault, UnwrittenFault, ValueFault
+from gradcli.ops.errors import UnwrittenFault, ValueFault, bad_argument, bad_type
 from gradcli.ops.memory_budget import step as turn
 
 State = dict[str, Any]
@@ -46,9 +46,7 @@ class Optimizer:
         switches: Mapping[str, Any] | None = None,
     ) -> None:
         if isinstance(params, Tensor):
-            raise TypeFault(
-                "E0303", "params must be a list of tensors", help="write SGD([x], lr=0.1)"
-            )
+            raise bad_type("params must be a list of tensors", help="write SGD([x], lr=0.1)")
         given = dict(switches or {})
         chosen = {name: given.pop(name, _SWITCHES.get(name)) for name in self.switches}
         if given:
@@ -61,7 +59,7 @@ class Optimizer:
         self.param_groups: list[dict[str, Any]] = []
         groups = list(params)
         if not groups:
-            raise ValueFault("E0304", "optimizer got an empty parameter list")
+            raise bad_argument("optimizer got an empty parameter list")
         if not isinstance(groups[0], dict):
             groups = [{"params": groups}]
         for group in groups:
@@ -74,7 +72,7 @@ class Optimizer:
         seen = {id(p) for g in self.param_groups for p in g["params"]}
         for p in tensors:
             if not isinstance(p, Tensor):
-                raise TypeFault("E0303", f"an optimizer works on tensors, got {type(p).__name__}")
+                raise bad_type(f"an optimizer works on tensors, got {type(p).__name__}")
             if not p.is_leaf:
                 raise ValueFault(
                     "E0404",
@@ -82,7 +80,7 @@ class Optimizer:
                     help="make the leaf last: x.detach().requires_grad_()",
                 )
             if id(p) in seen:
-                raise ValueFault("E0304", "a parameter appears in the optimizer twice")
+                raise bad_argument("a parameter appears in the optimizer twice")
             seen.add(id(p))
         missing = {name: v for name, v in self.defaults.items() if name not in group}
         filled = {**group, "params": tensors, **missing}
@@ -92,15 +90,13 @@ class Optimizer:
     def _check(self, group: Mapping[str, Any]) -> None:
         for name, value in group.items():
             if name in _NOT_NEGATIVE and value < 0.0:
-                raise ValueFault(
-                    "E0304",
+                raise bad_argument(
                     f"{name} must not be negative, got {value}",
                     torch=f"Invalid {_SPOKEN.get(name, f'{name} value')}: {value}",
                 )
         for i, beta in enumerate(group.get("betas", ())):
             if not 0.0 <= beta < 1.0:
-                raise ValueFault(
-                    "E0304",
+                raise bad_argument(
                     f"betas[{i}] must be at least 0 and below 1, got {beta}",
                     torch=f"Invalid beta parameter at index {i}: {beta}",
                 )
@@ -191,9 +187,7 @@ class Optimizer:
         saved = state_dict["param_groups"]
         sizes = [len(g["params"]) for g in self.param_groups]
         if sizes != [len(g["params"]) for g in saved]:
-            raise ValueFault(
-                "E0304", "the saved state has other parameter groups than this optimizer"
-            )
+            raise bad_argument("the saved state has other parameter groups than this optimizer")
         by_number: dict[Any, Any] = {}
         for group, loaded in zip(self.param_groups, saved, strict=True):
             by_number.update(zip(loaded["params"], group["params"], strict=True))

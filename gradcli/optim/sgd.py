@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gradcli.engine import Tensor
-from gradcli.ops.errors import ValueFault
+from gradcli.ops.errors import bad_argument
 from gradcli.optim.optimizer import Group, Optimizer, State
 
 
@@ -45,7 +45,7 @@ class SGD(Optimizer):
     def _check(self, group: Mapping[str, Any]) -> None:
         super()._check(group)
         if group["nesterov"] and (group["momentum"] <= 0 or group["dampening"] != 0):
-            raise ValueFault("E0304", "Nesterov momentum requires a momentum and zero dampening")
+            raise bad_argument("Nesterov momentum requires a momentum and zero dampening")
 
     def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
         momentum = group["momentum"]

@@ -19,6 +19,7 @@ from gradcli.engine.grad_mode import enable_grad, refuse_in_transform, transform
 from gradcli.engine.named_tuples import Extremes, Results
 from gradcli.engine.record.composite import dynamic_shape
 from gradcli.engine.tensor.attributes import Size
+from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions.scatter import index_put
 from gradcli.functions.subscripts import plain_index
@@ -60,11 +61,14 @@ class Batched(Layer):
     __slots__ = ()
     batch = True
     value = Layer.content
+    # Of an argument that is mapped over along a later dimension: what it is, and that dimension.
+    given: Any = Slots.edge  # type: ignore[attr-defined]
 
-    def __init__(self, value: Any, level: int) -> None:
+    def __init__(self, value: Any, level: int, given: Any = None) -> None:
         self.value = value
         self.__gradcli_rank__ = level
         self.kin = None
+        self.given = given
 
     def components(self) -> tuple:
         """The content alone."""
@@ -124,8 +128,12 @@ class Batched(Layer):
     def _by_vmap(self, definition: Any, args: tuple) -> Any:
         """``vmap(info, in_dims, *args)`` of a custom function: its results and where they are."""
         level = self.__gradcli_rank__
-        given = over(lambda a: a.value if is_batched(a, level) else a, list(args))
-        dims = tuple(over(lambda a: 0 if is_batched(a, level) else None, list(args)))
+
+        def part(a: Any) -> tuple:
+            return (a.given or (a.value, 0)) if is_batched(a, level) else (a, None)
+
+        given = over(lambda a: part(a)[0], list(args))
+        dims = tuple(over(lambda a: part(a)[1], list(args)))
         returned = definition.vmap(VmapInfo(self.count, running.randomness[level]), dims, *given)
         if not isinstance(returned, tuple) or len(returned) != 2:
             several = isinstance(returned, tuple)
@@ -191,7 +199,7 @@ class Batched(Layer):
 
         Raises RuntimeFault (E0404) elsewhere.
         """
-        if not transformed.by or transformed.by[-1].level is not None:
+        if not self.requires_grad:
             return super().register_hook(hook)
 
         def below(g: Any) -> Any:
@@ -426,9 +434,15 @@ def _apart(value: Any, levels: int, args: Sequence[Any]) -> None:
 
 def _placed(result: Any, dim: int | None, level: int) -> Any:
     """A result whose batch is along ``dim``; None: the same for all."""
-    if dim is None:
-        return result
-    return Batched(result if dim == 0 else moveaxis(result, dim, 0), level)
+    return result if dim is None else batch_of(result, dim, level)
+
+
+def batch_of(value: Any, dim: int, level: int) -> Batched:
+    """The batch of what is along a dimension of ``value``."""
+    dim = normal_dim(dim, len(value.shape))
+    if not dim:
+        return Batched(value, level)
+    return Batched(moveaxis(value, dim, 0), level, (value, dim))
 
 
 def _side_by_side(stack: Any, level: int, dim: int = 0) -> Any:

@@ -21,6 +21,7 @@ from gradcli.engine.custom_function.context import Context
 from gradcli.engine.custom_function.node import call
 from gradcli.engine.grad_mode import current, enable_grad, mode, transformed
 from gradcli.engine.graph.level_detach import made_by
+from gradcli.engine.graph.node import RemovableHandle
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault
@@ -275,6 +276,49 @@ class Dual(Layer):
         tensor._require(requires_grad)
         return self
 
+    def register_hook(self, hook: Callable) -> Any:
+        """As Tensor's, where a reverse transform runs inside: gradients have tangents too.
+
+        A pass is two, for the primal g of the gradient and for its tangent t; of a value y with the
+        tangent v the second brings t to y and g to v. So the hook is called with g, and what it
+        gives is the gradient of v in the second pass; with g and t together it gives that of y.
+        Raises RuntimeFault (E0404) where nothing is recorded.
+        """
+        if not self.requires_grad:
+            return super().register_hook(hook)
+        level = self.__gradcli_rank__
+        hooks: dict[int, Callable] = {}
+        seen: dict[frozenset, tuple] = {}
+        handle = RemovableHandle(hooks, hook)
+
+        def of_primal(g: Any) -> Any:
+            place = _place(level)
+            if not running.turned.get(level):
+                primal, version = OPERATORS["clone"](g), g._version
+                given: Any = hook(g) if hooks else None
+                if given is None and g._version > version:  # it wrote to g
+                    given = g
+                given = given.primal if is_dual(given, level) else given
+                if level in running.turned:
+                    seen[place] = primal, given
+                return given
+            primal, given = seen.get(place, (None, None))
+            if given is None:
+                return None
+            both = Dual(primal, g, level)
+            changed = hook(both)
+            both = both if changed is None else changed
+            return both.tangent if is_dual(both, level) else OPERATORS["zeros_like"](g)
+
+        def of_tangent(g: Any) -> Any:
+            return seen.get(_place(level), (None, None))[1] if running.turned.get(level) else None
+
+        self.primal.register_hook(of_primal)
+        if self.tangent.requires_grad:
+            self.tangent.register_hook(of_tangent)
+        running.hooked.setdefault(level, []).append((self.primal, seen))
+        return handle
+
     def detach_(self) -> Any:
         """Have no tangent, and no graph, from here on. Raises RuntimeFault (E0409) for a view."""
         primal = self.primal
@@ -299,6 +343,11 @@ class Dual(Layer):
         return super().__repr__()
 
 
+def _place(level: int) -> frozenset:
+    """Of which part of gradients of other levels the pass under way is."""
+    return frozenset(item for item in running.turned.items() if item[0] != level)
+
+
 def _of_primal(name: str) -> Callable[..., Any]:
     """A method that is the primal's in a dual level, and Layer's in ``func.jvp``."""
 
@@ -310,10 +359,7 @@ def _of_primal(name: str) -> Callable[..., Any]:
     return method
 
 
-for _name in (
-    "backward", "retain_grad", "register_hook", "numpy", "data_ptr", "__deepcopy__",
-    "__reduce_ex__",
-):  # fmt: skip
+for _name in ("backward", "retain_grad", "numpy", "data_ptr", "__deepcopy__", "__reduce_ex__"):
     setattr(Dual, _name, _of_primal(_name))
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from gradcli.engine.grad_mode import transformed
@@ -34,6 +35,21 @@ class _Running(threading.local):
         self.linear: dict[int, bool] = {}
         # What writes made part of a level (weak references), and what it was before.
         self.promoted: dict[int, list[tuple[Any, Any]]] = {}
+
+        # Of a level, the primals that have hooks, and what these have seen and given back.
+        self.hooked: dict[int, list[tuple[Any, dict]]] = {}
+        # Of which part of a gradient the pass under way is, by level: the tangent's, or not.
+        self.turned: dict[int, bool] = {}
+
+    @contextlib.contextmanager
+    def turning(self, level: int, turned: bool) -> Iterator[None]:
+        """A pass for the primals, or for the tangents, of gradients with tangents of ``level``."""
+        before = self.turned
+        self.turned = {**before, level: turned}
+        try:
+            yield
+        finally:
+            self.turned = before
 
     def begin_dual(self) -> int:
         """A new level of dual numbers, which ``dual`` has until it ends."""

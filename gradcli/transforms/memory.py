@@ -157,6 +157,7 @@ def demote(level: int) -> None:
     With the numbers that were written, in the memory that it had: without tangents, and of a batch
     the first, for only batches whose values are all the same are written to what is none.
     """
+    running.hooked.pop(level, None)
     alive = []
     for reference, was in running.promoted.pop(level, ()):
         value = reference()

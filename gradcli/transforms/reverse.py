@@ -180,12 +180,19 @@ def pull_back(
         dual = rank_of(c) == top
         plain.append(c.primal if dual else c)
         turned.append(c.tangent if dual else None)
-    found = pull_back(primals, leaves, plain, create_graph, passed)
+    with running.turning(top, False):
+        found = pull_back(primals, leaves, plain, create_graph, passed)
     moved = [(t, c) for t, c in zip(along, plain, strict=True) if t is not None]
     moved += [(p, t) for p, t in zip(primals, turned, strict=True) if t is not None]
     if not moved:
         return found
-    pushed = pull_back([o for o, _ in moved], leaves, [c for _, c in moved], create_graph, passed)
+    # Where a hook was called, it has to be called again.
+    hooked = [p for p, seen in running.hooked.get(top, ()) if seen]
+    moved += [(p, OPERATORS["zeros_like"](p)) for p in hooked]
+    with running.turning(top, True):
+        pushed = pull_back(
+            [o for o, _ in moved], leaves, [c for _, c in moved], create_graph, passed
+        )
     return [sample.__class__(g, t, top) for g, t in zip(found, pushed, strict=True)]
 
 
@@ -324,6 +331,7 @@ def unit_directions(
     """
     basis = []
     for v, start in zip(tensors, ends, strict=False):
+        charge_shape((rows, *v.shape), v.dtype.itemsize)
         ones = np.eye(rows, v.numel(), first - start, dtype=v.dtype.numpy)
         basis.append(engine.wrap(ones.reshape(rows, *v.shape), v.dtype))
     return basis
@@ -336,7 +344,7 @@ def rows_at_once(outputs: Sequence[Any], leaves: Sequence[Any]) -> int:
     """
     entries = sum(out.numel() for out in outputs) * sum(leaf.numel() for leaf in leaves)
     edges = [t.edge for out in outputs for t in tensors_of(out) if t.edge is not None]
-    shapes = [v.shape for v in (*collect(edges), *leaves)]
+    shapes = [v.shape for v in (*outputs, *collect(edges), *leaves)]
     largest = max(1, *(math.prod(shape) for shape in shapes))
     return max(1, min(max(entries // 16, 2**12), 2**18) // largest)
 

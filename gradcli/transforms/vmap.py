@@ -13,7 +13,7 @@ from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape, step
 from gradcli.ops.operator import OPERATORS
 from gradcli.ops.reduction import moveaxis
-from gradcli.transforms.batched import Batched, is_batched
+from gradcli.transforms.batched import Batched, batch_of, is_batched
 from gradcli.transforms.func_checks import mapped_outputs
 from gradcli.transforms.levels import Vmap, next_level, running
 from gradcli.transforms.memory import demote
@@ -79,7 +79,7 @@ def vmap(
         count = _size(leaves, dims)
         with mapping(count, randomness) as level:
             batches = [
-                v if dim is None else Batched(_to_front(v, dim), level)
+                v if dim is None else batch_of(v, dim, level)
                 for v, dim in zip(leaves, dims, strict=True)
             ]
             with transforming(Transform(None, level=level)):
@@ -259,10 +259,6 @@ def _size(values: list, dims: list) -> int:
     return sizes.pop()
 
 
-def _to_front(value: Any, dim: int) -> Any:
-    return value if dim % len(value.shape) == 0 else moveaxis(value, dim, 0)
-
-
 def _whole(out: Any, level: int, count: int, dim: int | None) -> Any:
     """A result with the mapped dimension where it belongs."""
     if not is_batched(out, level):
@@ -280,4 +276,6 @@ def _whole(out: Any, level: int, count: int, dim: int | None) -> Any:
             )
         value = out.value
     place = normal_dim(dim, len(value.shape))
+    if is_batched(out, level) and out.given and out.given[1] == place:
+        return out.given[0]
     return value if place == 0 else moveaxis(value, 0, place)

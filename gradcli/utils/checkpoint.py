@@ -26,7 +26,8 @@ from gradcli.engine.custom_function.function import Function
 from gradcli.engine.grad_mode import enable_grad, mode, no_grad, transformed
 from gradcli.engine.record.saved_tensor_hooks import saved_tensors_hooks
 from gradcli.engine.source_location import warn
-from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
+from gradcli.engine.tensor.tensor import Plain
+from gradcli.ops.errors import RuntimeFault, ValueFault, bad_argument, bad_type
 
 __all__ = ["CheckpointError", "GraphExecGroup", "checkpoint", "checkpoint_sequential",
            "noop_context_fn", "set_checkpoint_debug_enabled",
@@ -144,7 +145,7 @@ class _Run:
         early_stop: bool, compares: bool, debug: bool,
     ) -> None:  # fmt: skip
         self.call, self.args, self.context = call, args, context
-        tensors = () if transformed.by else [a for a in args if isinstance(a, Tensor)]
+        tensors = () if transformed.by else [a for a in args if isinstance(a, Plain)]
         self.inputs = _Inputs.apply(_START, *tensors).grad_fn
         self.facts: list[Any] = []  # shape, element type and place of each that was saved
         self.early_stop, self.compares, self.debug = early_stop, compares, debug
@@ -182,7 +183,7 @@ class _Run:
     def _given(self) -> tuple[Any, ...]:
         """The arguments of the call. Raises RuntimeFault (E0402) where one was written to since."""
         saved = iter(self.inputs.saved_tensors)
-        return tuple(next(saved, a) if isinstance(a, Tensor) else a for a in self.args)
+        return tuple(next(saved, a) if isinstance(a, Plain) else a for a in self.args)
 
     def _again(self) -> None:
         args, found = self._given(), list[Tensor]()
@@ -307,10 +308,8 @@ def checkpoint(
         warn(_NOT_SAID)
         use_reentrant = True
     if determinism_check not in ("default", "none"):
-        raise ValueFault(
-            "E0304",
-            "determinism_check should be one of ['default', 'none'], but got "
-            f"{determinism_check!r}",
+        raise bad_argument(
+            f"determinism_check should be one of ['default', 'none'], but got {determinism_check!r}"
         )
     mode.watching = True  # a pass over a checkpoint is known to its nodes
     if use_reentrant:
@@ -324,7 +323,7 @@ def checkpoint(
         return CheckpointFunction.apply(function, preserve_rng_state, *args)
     contexts = context_fn()
     if not isinstance(contexts, tuple) or [hasattr(c, "__exit__") for c in contexts] != [True] * 2:
-        raise TypeFault("E0303", "context_fn has to return a tuple of two context managers")
+        raise bad_type("context_fn has to return a tuple of two context managers")
     first, second = contexts
     if not mode.grad:
         with first:
@@ -353,7 +352,7 @@ def checkpoint_sequential(
         use_reentrant = True
     functions = list(functions)
     if segments < 1:
-        raise ValueFault("E0304", f"checkpoint_sequential needs a segment at least, got {segments}")
+        raise bad_argument(f"checkpoint_sequential needs a segment at least, got {segments}")
     size = max(1, len(functions) // segments)
 
     def part(start: int, end: int) -> Callable[[Any], Any]:

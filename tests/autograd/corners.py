@@ -716,3 +716,185 @@ print(torch.func.jacrev(grad(hooked))(x), torch.func.vjp(grad(hooked), x)[1](x))
 print(grad(lambda s: hooked(x * s))(torch.tensor(1.0)))
 a = x.clone().requires_grad_()
 print(torch.autograd.grad(grad(hooked)(a).sum(), a))
+
+# %% a checkpoint saves its arguments as any node does
+from torch.utils.checkpoint import checkpoint
+
+hooks = torch.autograd.graph.saved_tensors_hooks
+for function in (lambda t, c: t.sin() * c, lambda t, c: t + c, lambda t, c: c * c * t):
+    for reentrant in (False, True):
+        for written in (0, 1):
+            x = torch.ones(2, requires_grad=True)
+            args = x * 2, torch.ones(2)
+            out = checkpoint(function, *args, use_reentrant=reentrant)
+            args[written].mul_(3)
+            try:
+                out.sum().backward()
+                print(x.grad)
+            except RuntimeError as error:
+                print("modified" in str(error), x.grad)
+    calls = []
+    with hooks(lambda t: calls.append("pack") or t * 2, lambda t: calls.append("unpack") or t):
+        out = checkpoint(function, x, torch.ones(2), use_reentrant=False)
+    print(torch.autograd.grad(out.sum(), x), calls)
+
+
+# %% a stale view is refused where it is used
+def stale(how):
+    y = torch.ones(3, requires_grad=True) * 2
+    if how == "no_grad":
+        with torch.no_grad():
+            v = y[:2]
+    else:
+        v = y.split(1)[0] if how == "split" else y.view(1, 3).unbind()[0]
+    y.mul_(2)
+    return y, v
+
+
+for how in ("split", "unbind", "no_grad"):
+    for use in (
+        lambda y, v: v * 2, lambda y, v: 2 - v, lambda y, v: torch.cat([v, v]), lambda y, v: v[0],
+        lambda y, v: v.grad_fn, lambda y, v: v.is_leaf, lambda y, v: v.mul_(2), lambda y, v: v + v,
+        lambda y, v: torch.autograd.grad(y.sum(), v), lambda y, v: v.detach(), lambda y, v: v > 1,
+        lambda y, v: (v, v.data, v.requires_grad, v._base is y, v.tolist(), v.output_nr, v.grad),
+        lambda y, v: torch.no_grad()(lambda: v * 2)(),
+    ):  # fmt: skip
+        y, v = stale(how)
+        try:
+            print(use(y, v))
+        except RuntimeError as error:
+            print(str(error).partition("inplace")[0])
+leaf = torch.ones(2, requires_grad=True)
+y, v = stale("split")
+try:
+    ((leaf * 2).sum() + v.sum()).backward()
+except RuntimeError:
+    print(leaf.grad)
+
+# %% views require a gradient with their base
+for wanted in (True, False):
+    base = torch.ones(2)
+    v, w = base[:1], base.unbind()[1]
+    base.requires_grad_()
+    base.requires_grad_(wanted)
+    print(v.requires_grad, w.requires_grad, v.is_leaf, v.grad_fn, base.is_leaf)
+    if wanted:
+        ((v * 2).sum() + base.sum()).backward()
+        print(v.grad, base.grad)
+        with torch.no_grad():
+            base.mul_(2)
+        print(torch.autograd.grad((v * 5).sum(), base))
+
+# %% a gradient that was set is added to
+x = torch.ones(2, requires_grad=True)
+for inputs in (None, 0, 1):
+    y = x * 2
+    y.grad = torch.full((2,), 5.0)
+    if inputs is None:
+        y.retain_grad()
+    (y if inputs != 1 else x).sum().backward(inputs=None if inputs is None else [y, x])
+    print(y.grad, y.retains_grad)
+w = torch.ones(2, requires_grad=True)
+for accumulate in (lambda: (x * 3).sum().backward(), lambda: x.backward(torch.ones(2))):
+    kept = x.grad
+    out = (kept * w).sum()
+    accumulate()
+    try:
+        out.backward()
+    except RuntimeError as error:
+        print("modified" in str(error), kept is x.grad, x.grad)
+m = torch.arange(6.0).reshape(3, 2).t().detach().requires_grad_()
+(m * m).sum().backward()
+print(m.grad, m.grad.stride())
+
+# %% the hooks of a module are those of the forward call
+kinds = ("register_full_backward_hook", "register_full_backward_pre_hook")
+for before in kinds:
+    for after in kinds:
+        for removed in (False, True):
+            module, seen = torch.nn.Linear(2, 2), []
+            handle = getattr(module, before)(lambda *given: seen.append(1))
+            out = module(torch.ones(1, 2, requires_grad=True))
+            getattr(module, after)(lambda *given: seen.append(2))
+            if removed:
+                handle.remove()
+            out.sum().backward()
+            print(seen)
+
+# %% hooks of the only root run
+for roots in (1, 2):
+    for leaf in (False, True):
+        x, z = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+        y = x if leaf else x * 2
+        y.retain_grad()
+        y.register_hook(lambda g: print("y", g))
+        outputs = [y, z * 1][:roots]
+        ones = [torch.ones(2)] * roots
+        print(torch.autograd.grad(outputs, z, ones, allow_unused=True, retain_graph=True))
+        torch.autograd.backward(outputs, ones, inputs=[z])
+        print(y.grad, z.grad)
+
+
+# %% what a write shows of the graph
+def shown(node, depth=2):
+    if node is None or not depth:
+        return node and node.name()
+    return node.name(), *(shown(n, depth - 1) for n, _ in node.next_functions)
+
+
+x = torch.ones(2, 2, requires_grad=True)
+for write in (
+    lambda t: t.zero_(), lambda t: t.fill_(2.0), lambda t: t.fill_(torch.tensor(2.0)),
+    lambda t: t.masked_fill_(t > 0, 1.0), lambda t: t[:1].mul_(2), lambda t: t[:1].add_(x[:1]),
+    lambda t: t[:1].copy_(x[1:]), lambda t: t.view(-1).addcmul_(x.view(-1), x.view(-1)),
+    lambda t: t.__setitem__(0, 5.0), lambda t: t.__setitem__(0, x[0]), lambda t: t.copy_(x),
+):  # fmt: skip
+    y = x * 2
+    write(y)
+    print(shown(y.grad_fn), str(y).rpartition("grad_fn")[2])
+
+# %% a view whose data is replaced is none any more
+base, a = torch.zeros(2), torch.ones(2, requires_grad=True)
+v = base.view(2)
+v.data = torch.ones(2)
+print(v.add_(a).detach(), base.detach())
+base = a * 2
+v = base[:1]
+base.data = torch.full((2,), 7.0)
+base.mul_(3)
+print(base.detach(), v.detach(), base._version == v._version)
+
+# %% post hooks see the gradients of next_functions
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+for function in (
+    lambda x: 1 - x, lambda x: 2 * x, lambda x: x**2, lambda x: torch.where(x > 1, x, 0.0),
+    lambda x: x.masked_fill(x > 1, 0.0), lambda x: x * x, lambda x: x.clone().zero_(),
+):  # fmt: skip
+    y = function(x)
+    node = y.grad_fn
+    node.register_hook(lambda given, _: tuple(None if g is None else g * 3 for g in given))
+    node.register_hook(lambda given, _: print(given))
+    print(len(node.next_functions), torch.autograd.grad(y.sum(), x))
+
+# %% what an unpack hook makes has no version to check
+from torch.utils.checkpoint import checkpoint
+
+hooks = torch.autograd.graph.saved_tensors_hooks
+for unpack in (lambda t: t / 2, lambda t: t.clone().div_(2)):
+    for pack in (lambda t: t * 2, lambda t: t.clone().mul_(2)):
+        for function in (
+            lambda x, y: x * y,
+            lambda x, y: checkpoint(torch.mul, x, y, use_reentrant=False),
+        ):
+            x, y = torch.ones(2, requires_grad=True), torch.ones(2)
+            y.mul_(3)
+            with hooks(pack, unpack):
+                out = function(x, y)
+            y.mul_(5)
+            print(torch.autograd.grad(out.sum(), x))
+
+# %% a copy of what is expanded lies in rows
+x = torch.arange(4.0).reshape(2, 2)
+for expanded in (x.expand(3, 2, 2), x[:, None].expand(2, 3, 2), x[:1].expand(4, 2)):
+    print(expanded.clone().stride(), expanded.double().stride(), expanded.clone().view(-1))
+print(x.t().clone().stride(), x.t().double().stride())

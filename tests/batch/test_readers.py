@@ -179,6 +179,16 @@ def test_a_header_past_the_limit_is_refused(monkeypatch):
         lines_module.LineSource(io.BytesIO(b"x" * 500), "csv")
 
 
+def test_a_line_without_an_end_ends_the_batch(monkeypatch):
+    monkeypatch.setattr(lines_module, "LINE_LIMIT", 100)
+    monkeypatch.setattr(lines_module, "READ", 100)
+    source = lines_module.LineSource(io.BytesIO(bytes(20_000)), "jsonl")
+    with pytest.raises(ValueFault, match="the input has a line longer than") as caught:
+        for _ in range(200):
+            source.read()
+    assert caught.value.code == "E0922" and source.stream.tell() < 7000
+
+
 def test_bytes_that_are_not_utf8_spoil_their_row_only():
     data = GOOD.encode() + b'{"x": "\xff\xfe"}\n' + GOOD.encode()
     found = list(read_rows(io.BytesIO(data)))

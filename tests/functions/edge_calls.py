@@ -664,6 +664,7 @@ APART: tuple[tuple[str, str, str], ...] = (
     ),
     (r"torch.var", "curve", "the slope is NaN already; 0 there"),
     (r"log_ndtr|logit|ldexp", "slope", "the limit, the formula's slope, a power of whole numbers"),
+    (r"log_ndtr", "curve", "-1 far below 0, where its quotient is 0 over 0"),
     (
         r"logaddexp|logcumsumexp|cumprod|torch.prod|asinh|softsign",
         "slope|curve",

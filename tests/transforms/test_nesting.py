@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import gradcli as torch
+from gradcli.autograd import forward_ad
 from gradcli.func import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp
 from gradcli.ops.errors import Fault
+from gradcli.utils.checkpoint import checkpoint
 
 X = torch.tensor([1.0, 2.0, 3.0], dtype=torch.double)
 D = torch.tensor([1.0, -1.0, 0.5], dtype=torch.double)
@@ -152,3 +154,18 @@ def test_what_is_refused():
     with pytest.raises(Fault) as fault:
         jvp(f, (X,), ())
     assert fault.value.code == "E0302"
+
+
+def test_a_checkpoint_in_a_dual_level():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    w = torch.tensor([3.0, 4.0], requires_grad=True)
+
+    def f(x):
+        return checkpoint(lambda a, b: a.sin() * b, x, w, use_reentrant=False)
+
+    with forward_ad.dual_level():
+        tangent = forward_ad.unpack_dual(f(forward_ad.make_dual(x, torch.ones(2)))).tangent
+        by_x, by_w = torch.autograd.grad(tangent.sum(), (x, w))
+    near(by_x, -x.sin() * w)
+    near(by_w, x.cos())
+    near(torch.func.linearize(f, x)[1](torch.ones(2)), x.cos() * w)

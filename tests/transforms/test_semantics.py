@@ -10,6 +10,7 @@ import pytest
 
 import gradcli as torch
 import gradcli.nn.functional as F
+from gradcli.autograd import forward_ad
 from gradcli.func import grad, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
 
 X = torch.tensor([1.0, 2.0, 3.0], dtype=torch.double)
@@ -581,14 +582,27 @@ def test_the_vmap_of_a_custom_function():
     found = vmap(made(vmap=both, forward=lambda x, rest: None).apply)(X, [T, X])
     assert seen == [(0, [0, 0])]
     near(torch.stack(found), torch.stack([X, T]))
+
+    def where(info, in_dims, x, y):
+        seen.append((in_dims, x.shape, y.shape))
+        return x, in_dims[0]
+
+    placed = made(vmap=where, forward=lambda x, y: None)
+    rows = torch.stack([X, T])
+    assert vmap(placed.apply, in_dims=(-1, None), out_dims=1)(rows, X) is rows
+    near(vmap(lambda x, y: placed.apply(x * 1, y), in_dims=(1, 0))(rows, X), rows.T)
+    assert seen[1:] == [((1, None), (2, 3), (3,)), ((0, 0), (3, 2), (3,))]
+    with pytest.raises(NotImplementedError, match="kwarg-only"):
+        vmap(made(vmap=where, forward=lambda x, *, y: x).apply)(X, y=X)
     for returned, said in (
         (X, "to have two returns"), ((X, X, 0), "Got 3 returns"), ((X, (0,)), "incompatible"),
     ):  # fmt: skip
         with pytest.raises(RuntimeError, match=said):
             vmap(made(vmap=lambda *_, returned=returned: returned).apply)(X)
-    saves = made(setup_context=lambda ctx, inputs, output: ctx.save_for_backward(output))
-    with pytest.raises(RuntimeError, match="An input that has been returned as-is"):
-        saves.apply(X)
+    for save in ("save_for_backward", "save_for_forward"):
+        saves = made(setup_context=lambda ctx, _, out, save=save: getattr(ctx, save)(out))
+        with pytest.raises(RuntimeError, match="An input that has been returned as-is"):
+            saves.apply(X)
 
 
 @pytest.mark.parametrize("transform", [grad, jacrev, hessian])
@@ -659,6 +673,60 @@ def test_chunks_of_a_jacobian_are_rows_at_once(chunk_size, calls):
     near(found, torch.stack(one_by_one))
     near(others["b"][0], torch.ones(3, 3).tril() + 2)  # the hook sees the zeros of other rows
     assert others["b"][1].shape == (0, 3)
+
+
+HOOKS = [
+    lambda x: lambda g: g * 3, lambda x: lambda g: g * g, lambda x: lambda g: g * x,
+    lambda x: lambda g: None, lambda x: lambda g: torch.ones_like(g),
+    lambda x: lambda g: g.detach() * g, lambda x: lambda g: g + x,
+    lambda x: lambda g: (g.mul_(3), None)[1],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_hooks_inside_nested_transforms(hook):
+    """They see gradients with tangents: a wrong one would drop a term without a word."""
+
+    def on_argument(x):
+        x.register_hook(hook(x))
+        return (x**3).sum()
+
+    def between(x):
+        y = x * x
+        z = y.sin()  # before the hook, which is the value's all the same
+        y.register_hook(hook(x))
+        y.register_hook(lambda g: g + 1)
+        y.register_hook(hook(x)).remove()
+        z.register_hook(hook(x))
+        return (z * x + (y * 2).detach()).sum()
+
+    def hooked(x, g):
+        g = g * 1
+        changed = hook(x)(g)
+        return g if changed is None else changed
+
+    def of_between(x):
+        z = hooked(x, x) * (x * x).cos()
+        return (hooked(x, z) + 1) * 2 * x + (x * x).sin()
+
+    for f, gradient in (on_argument, lambda x: hooked(x, 3 * x**2)), (between, of_between):
+        want = jacrev(gradient)(X)
+        for found in (
+            hessian(f), jacfwd(grad(f)),
+            lambda x, f=f: jacfwd(lambda x: vjp(f, x)[1](torch.tensor(1.0))[0])(x),
+        ):  # fmt: skip
+            near(found(X), want)
+        near(vmap(hessian(f))(torch.stack([X, X])), torch.stack([want, want]))
+        for push in (lambda x, f=f: jvp(grad(f), (x,), (T,)), lambda x, f=f: (
+            0, linearize(grad(f), x)[1](T)
+        )):  # fmt: skip
+            near(push(X)[1], want @ T)
+        near(jvp(lambda x, f=f: jvp(grad(f), (x,), (T,))[1], (X,), (T,))[1],
+             jacrev(jacrev(gradient))(X) @ T @ T)  # fmt: skip
+        with forward_ad.dual_level():
+            leaf = X.clone().requires_grad_()
+            found = torch.autograd.grad(f(forward_ad.make_dual(leaf, T)), leaf)[0]
+            near(forward_ad.unpack_dual(found).tangent, want @ T)
 
 
 def test_rows_at_once_where_one_meets_an_infinite_slope():

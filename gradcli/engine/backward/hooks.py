@@ -10,6 +10,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import AccumulateGrad, Cotangents, Node, sharing
+from gradcli.engine.graph.torch_names import shown_edges
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.cotangents import fit
 from gradcli.engine.record.inplace import dense
@@ -75,11 +76,26 @@ def after(node: Node, pulled: tuple[Any, ...], g: Any, recorded: bool) -> tuple[
             r = None if e not in on else fit(r, e.shape) if r.shape != e.shape else r
         parts.append(r)
         shapes.append(r.shape if e is None and r is not None else e and e.shape)
-    given = shown(g)
+    given, places = shown(g), _shown_places(node)
+    seen, seen_shapes = [parts[i] for i in places], [shapes[i] for i in places]
     for hook in list(node.extra.post_hooks.values()):
-        result = hook(tuple(map(_as_tensor, parts)), given)
-        parts = _all_replaced(result, parts, shapes, recorded, hook)
+        result = hook(tuple(map(_as_tensor, seen)), given)
+        seen = _all_replaced(result, seen, seen_shapes, recorded, hook)
+    for i, part in zip(places, seen, strict=True):
+        parts[i] = part
     return tuple(parts)
+
+
+def _shown_places(node: Node) -> list[int]:
+    """The places in ``node.edges`` of what ``next_functions`` shows, where that is of them."""
+    left, found = list(range(len(node.edges))), []
+    for edge in shown_edges(node):
+        place = next((i for i in left if node.edges[i] is edge), None)
+        if place is not None:
+            left.remove(place)
+            found.append(place)
+    hidden = any(node.edges[i] is not None for i in left)
+    return list(range(len(node.edges))) if hidden else found
 
 
 def shown(g: Any) -> tuple[Tensor | None, ...]:

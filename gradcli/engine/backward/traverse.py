@@ -363,7 +363,7 @@ def _walk(
             if not waits[root]:
                 leaf: Any = root
                 arrive_at_leaf(leaf, arrived.pop(leaf), recorded, to_leaf)
-        elif root.__class__ is AccumulateGrad and root in arrived:
+        elif root.__class__ is AccumulateGrad and len(roots) == 1:
             arriving(root, arrived.pop(root), recorded)  # its hooks see what it does not keep
     for node in order:
         if node.leaf:  # a Severed view has hooks for nothing

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.tensor.tensor import Tensor
-from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, ValueFault
+from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, ValueFault, bad_type
 from gradcli.ops.torch_messages import kind_of
 
 _NUMBERS = (bool, int, float, complex, np.generic)
@@ -36,13 +36,13 @@ def no_data(data: Any) -> Fault:
     return _wrong_entry(data) or _wrong_row(data, sizes) or too_long()
 
 
-def _text(value: str) -> TypeFault:
-    return TypeFault(
-        "E0303",
-        f"cannot make a tensor of a {type(value).__name__}",
-        help="give numbers or nested lists",
-        torch=f"new(): invalid data type {type(value).__name__!r}",
-    )
+def _unmade(cls: type[Fault], value: Any, said: str) -> Fault:
+    made = f"cannot make a tensor of a {type(value).__name__}"
+    return cls("E0303", made, help="give numbers or nested lists", torch=said)
+
+
+def _text(value: str) -> Fault:
+    return _unmade(TypeFault, value, f"new(): invalid data type {type(value).__name__!r}")
 
 
 def _wrong_entry(data: Any) -> Fault | None:
@@ -57,12 +57,8 @@ def _wrong_entry(data: Any) -> Fault | None:
             if value.numel() != 1:
                 return several_entries()
         elif not isinstance(value, (*_NUMBERS, np.ndarray)):
-            return RuntimeFault(
-                "E0303",
-                f"cannot make a tensor of a {type(value).__name__}",
-                help="give numbers or nested lists",
-                torch=f"Could not infer dtype of {kind_of(value)}",
-            )
+            said = f"Could not infer dtype of {kind_of(value)}"
+            return _unmade(RuntimeFault, value, said)
     return None
 
 
@@ -88,9 +84,9 @@ def _wrong_row(data: Any, sizes: Sequence[int]) -> Fault | None:
                 text = f"'{type(value).__name__}' object cannot be interpreted as an integer"
                 if _has_floats(data):
                     text = f"must be real number, not {type(value).__name__}"
-                return TypeFault("E0303", message, help=help, torch=text)
+                return bad_type(message, help=help, torch=text)
         elif not row:
-            return TypeFault("E0303", message, help=help, torch="not a sequence")
+            return bad_type(message, help=help, torch="not a sequence")
         elif len(value) != sizes[depth]:
             text = f"expected sequence of length {sizes[depth]} at dim {depth} (got {len(value)})"
             return ValueFault("E0303", message, help=help, torch=text)
@@ -135,10 +131,9 @@ def no_size(name: str, sizes: Sequence[Any], wrong: Any) -> TypeFault:
         said = f"{name}(): argument 'size' (position 1) must be tuple of ints, not {kind_of(wrong)}"
     else:
         said = None
-    return TypeFault(
-        "E0303", f"a size must be a whole number, got {wrong!r}", help="write zeros(2, 3)",
-        torch=said,
-    )  # fmt: skip
+    return bad_type(
+        f"a size must be a whole number, got {wrong!r}", help="write zeros(2, 3)", torch=said
+    )
 
 
 def negative(name: str, shape: Sequence[int]) -> RuntimeFault:
@@ -162,8 +157,7 @@ def too_large(shape: Sequence[int]) -> RuntimeFault:
 
 def no_tensor(name: str, value: Any) -> TypeFault:
     """The error of ``zeros_like`` and kin for what is no tensor."""
-    return TypeFault(
-        "E0303",
+    return bad_type(
         f"{name} needs a tensor, got {type(value).__name__}",
         help="tensor([...]) makes a tensor of a list",
         torch=f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(value)}",

@@ -16,7 +16,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.creation import errors as words
 from gradcli.engine.dtypes import DType, dtype_of, to_dtype
-from gradcli.engine.record.composite import by_element
+from gradcli.engine.record.composite import by_element, named
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
@@ -235,7 +235,7 @@ def full(
     return finish(np.full(shape, fill_value, target.numpy)[()], target, requires_grad, device)
 
 
-def _filled(value: int) -> Any:
+def _filled(name: str, doc: str, value: int) -> Any:
     def create(
         *sizes: Any, size: Any = None, dtype: Any = None, requires_grad: bool = False,
         device: Any = None, layout: Any = None, pin_memory: bool = False,
@@ -246,13 +246,11 @@ def _filled(value: int) -> Any:
         make = np.ones if value else np.zeros
         return finish(make(shape, target.numpy)[()], target, requires_grad, device)
 
-    create.__name__ = "ones" if value else "zeros"
-    create.__doc__ = f"A tensor of {create.__name__}: ``{create.__name__}(2, 3)``."
-    return create
+    return named(create, name, doc)
 
 
-ones = _filled(1)
-zeros = _filled(0)
+ones = _filled("ones", "A tensor of ones: ``ones(2, 3)``.", 1)
+zeros = _filled("zeros", "A tensor of zeros: ``zeros(2, 3)``.", 0)
 
 
 def eye(
@@ -351,26 +349,21 @@ def frombuffer(
     """
     target = to_dtype(dtype)
     size, item = memoryview(buffer).nbytes, target.itemsize
-    if not size or not count:
-        raise ValueFault("E0303", f"both buffer length ({size}) and count ({count}) must not be 0")
-    if not 0 <= offset < size:
-        raise ValueFault(
-            "E0303",
-            f"offset ({offset} bytes) must be non-negative and no greater than buffer length "
-            f"({size} bytes) minus 1",
-        )
-    if count > 0 and offset + count * item > size:
-        raise ValueFault(
-            "E0303",
-            f"requested buffer length ({count} * {item} bytes) after offset ({offset} bytes) must "
-            f"not be greater than actual buffer length ({size} bytes)",
-        )
-    if count < 0 and (size - offset) % item:
-        raise ValueFault(
-            "E0303",
-            f"buffer length ({size - offset} bytes) after offset ({offset} bytes) must be a "
-            f"multiple of element size ({item})",
-        )
+    for wrong, said in (
+        (not size or not count,
+         f"both buffer length ({size}) and count ({count}) must not be 0"),
+        (not 0 <= offset < size,
+         f"offset ({offset} bytes) must be non-negative and no greater than buffer length "
+         f"({size} bytes) minus 1"),
+        (count > 0 and offset + count * item > size,
+         f"requested buffer length ({count} * {item} bytes) after offset ({offset} bytes) must not "
+         f"be greater than actual buffer length ({size} bytes)"),
+        (count < 0 and (size - offset) % item,
+         f"buffer length ({size - offset} bytes) after offset ({offset} bytes) must be a multiple "
+         f"of element size ({item})"),
+    ):  # fmt: skip
+        if wrong:
+            raise ValueFault("E0303", said)
     numbers = np.frombuffer(buffer, target.numpy, count, offset)
     return finish(
         numbers if numbers.flags.writeable else numbers.copy(), target, requires_grad, None
@@ -457,14 +450,13 @@ def like(make: Any, drawn: bool = False) -> Any:
         made = of(tuple(input.shape)) if rows else laid(of, input)
         return requiring(made, True) if requires_grad else made
 
-    create.__name__ = f"{make.__name__}_like"
-    create.__doc__ = f"``{make.__name__}`` with the shape and the dtype of ``input``."
-    return create
+    doc = f"``{make.__name__}`` with the shape and the dtype of ``input``."
+    return named(create, f"{make.__name__}_like", doc)
 
 
-empty = _filled(0)
-empty.__name__ = "empty"
-empty.__doc__ = "A tensor to be written to: zeros, so that nothing uninitialised is ever read."
+empty = _filled(
+    "empty", "A tensor to be written to: zeros, so that nothing uninitialised is ever read.", 0
+)
 full_like, empty_like, zeros_like, ones_like = map(like, (full, empty, zeros, ones))
 
 
@@ -501,9 +493,8 @@ def _half_indices(places: Any, said: str) -> Any:
             np.stack(places(row, offset, col)).astype(target.numpy), target, False, device
         )
 
-    create.__name__ = create.__qualname__ = places.__name__
-    create.__doc__ = f"The places on and {said} a diagonal, as two rows of indices."
-    return create
+    doc = f"The places on and {said} a diagonal, as two rows of indices."
+    return named(create, places.__name__, doc)
 
 
 tril_indices = _half_indices(np.tril_indices, "below")

@@ -31,9 +31,9 @@ from gradcli.engine.creation.factories import (
 from gradcli.engine.creation.generator import manual_seed as manual_seed
 from gradcli.engine.dtypes import DType, float32, float64, int64, to_dtype
 from gradcli.engine.grad_mode import no_grad
-from gradcli.engine.record.composite import bottom, called
+from gradcli.engine.record.composite import bottom, called, named
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
-from gradcli.ops.errors import RuntimeFault, TypeFault, bad_dtype, bad_value
+from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_type, bad_value
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS
 from gradcli.ops.torch_messages import not_a
@@ -121,12 +121,8 @@ def _drawing(draw: str) -> Any:
     return create
 
 
-rand = _drawing("uniform")
-rand.__name__ = "rand"
-rand.__doc__ = "Random numbers, uniform in [0, 1)."
-randn = _drawing("normal")
-randn.__name__ = "randn"
-randn.__doc__ = "Random numbers, normal with mean 0 and variance 1."
+rand = named(_drawing("uniform"), "rand", "Random numbers, uniform in [0, 1).")
+randn = named(_drawing("normal"), "randn", "Random numbers, normal with mean 0 and variance 1.")
 
 
 def normal(
@@ -397,7 +393,7 @@ def multinomial(
 def _numbers(name: str, *values: Any) -> None:
     for value in values:
         if not isinstance(value, int | float):
-            raise TypeFault("E0303", f"{name} needs numbers, got a {type(value).__name__}")
+            raise bad_type(f"{name} needs numbers, got a {type(value).__name__}")
 
 
 def _above_zero(name: str, what: str, value: Any) -> None:

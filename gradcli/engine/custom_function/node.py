@@ -23,7 +23,7 @@ from gradcli.engine.record.cotangents import cast
 from gradcli.engine.record.inplace import check_writable, edge_before_write, keep_on, take_into_base
 from gradcli.engine.source_location import mark, warn
 from gradcli.engine.tensor.tensor import Tensor, wrap
-from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
 from gradcli.ops.operator import OPERATORS
 
 _OPERATION = Part("function", "function")
@@ -288,6 +288,9 @@ def _bound(definition: Any, args: tuple[Any, ...], options: dict[str, Any]) -> t
             raise
         return args
     given.apply_defaults()
+    if given.kwargs:
+        fault = UnwrittenFault if transformed.by else TypeFault
+        raise fault("E0302", "NYI: kwarg-only Tensor args", help="let forward take them by place")
     return given.args
 
 
@@ -405,7 +408,8 @@ def _placed(
 
 
 def _refuse_saved_identity(ctx: Context, identities: set[int]) -> None:
-    if any(id(t) in identities for t in ctx._gradcli_to_save if t is not None):
+    saved = (*ctx._gradcli_to_save, *ctx._gradcli_for_forward)
+    if any(id(t) in identities for t in saved if t is not None):
         raise RuntimeFault(
             "E0412",
             "An input that has been returned as-is as output is being saved for backward. This is "

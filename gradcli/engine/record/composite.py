@@ -46,6 +46,13 @@ def called(value: Any, name: str, *inputs: Any, leads: Any = None) -> Any:
     return value
 
 
+def named(function: Any, name: str, doc: str | None) -> Any:
+    """``function``, one of several that are made alike, under a name and with a docstring."""
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
+
+
 def reshaped(out: Any, input: Any) -> Any:
     """``out``, made of ``input`` by ``reshape``: it shows as a view, an alias or a copy."""
     if not isinstance(out, Plain) or out.edge is None:

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.dtypes import complex64, complex128
+from gradcli.engine.dtypes import bool_, complex64, complex128
 from gradcli.engine.tensor.tensor import Plain
-from gradcli.ops.errors import Fault, RuntimeFault, UnwrittenFault, bad_dtype
+from gradcli.ops.errors import Fault, RuntimeFault, UnwrittenFault, bad_dtype, bad_shape
 from gradcli.ops.operator import Operator
 
 _KINDS = ("bool", "int", "float", "complex")
@@ -23,7 +23,8 @@ def refused(op: Operator, inputs: Sequence[Any]) -> Fault | None:
     """The error of an operator given an element type that it is not for; None where it takes it."""
     dtypes = [v.dtype for v in inputs if isinstance(v, Plain)]
     if callable(op.refuses):
-        said = op.refuses(dtypes, len(inputs))
+        given = [*dtypes, *(bool_ for v in inputs if v.__class__ is bool)]
+        said = op.refuses(given, len(inputs))
         return None if said is None else _fault(RuntimeFault, op, dtypes, said)
     highest = max(dtypes, key=lambda d: d.kind, default=None)
     if highest is not None and any(v.__class__ is complex for v in inputs):
@@ -63,6 +64,26 @@ def _fault(cls: type[Fault], op: Operator, dtypes: Sequence[Any], said: str) -> 
     dtype = "complex" if 3 in kinds else "bool" if 0 in kinds else dtypes[0].name
     help = "take x.abs(), x.real or x.imag" if 3 in kinds else "write x.float() first"
     return cls("E0309", f"{op.name} is not for {dtype} tensors", help=help, torch=said)
+
+
+def of_truths(function: str, mask: Any, shown: str) -> None:
+    """Raise RuntimeFault (E0309) for a mask of other numbers, of the type that is ``shown``."""
+    if mask.dtype is not bool_:
+        raise bad_dtype(
+            f"{function} only supports boolean masks, but got mask with dtype {shown}",
+            help="write mask.bool()",
+        )
+
+
+def one_filling(value: Any, name: str) -> None:
+    """Raise RuntimeFault (E0301) for several values where the function takes one."""
+    rank = len(getattr(value, "shape", ()))
+    if rank:
+        raise bad_shape(
+            f"{name} only supports a 0-dimensional value tensor, but got tensor with "
+            f"{rank} dimension(s).",
+            help="masked_scatter writes several values",
+        )
 
 
 def same_dtype(input: Any, source: Any, said: str) -> None:

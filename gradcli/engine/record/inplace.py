@@ -152,6 +152,10 @@ def set_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
         target[index] = value
 
 
+_NUMPY_NUMBERS = frozenset((np.float64, np.complex128))
+"""NumPy's numbers that are Python's too."""
+
+
 def put_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -> None:
     """``set_item`` of a value that has no level, wherever the target comes from."""
     part = index is not Ellipsis and is_basic(index)
@@ -167,6 +171,9 @@ def put_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
         return
     old = _before_write(target, one_number, index if part else None)
     kind = value.__class__
+    if kind in _NUMPY_NUMBERS:
+        value = value.item()
+        kind = value.__class__
     if kind is complex or ((kind is float or kind is int) and not 0 <= value < 128):
         value = target.dtype.entry(value)  # every type holds the others
     if not isinstance(value, int | float | bool | complex):

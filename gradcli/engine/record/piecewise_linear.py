@@ -77,6 +77,8 @@ def zeros_of(
     if not ends:
         return NOWHERE
     found = Zeros(n for n in collect(ends) if n.leaf or (wanted is not None and n in wanted))
-    like = next((g for g in cotangents if not isinstance(g, Cotangents)), np.zeros(()))
+    like: Any = next((g for g in cotangents if not isinstance(g, Cotangents)), np.zeros(()))
+    while getattr(like, "__gradcli_rank__", 1) > 1:  # a batch of cotangents
+        like = like.content
     found.like = like.array if isinstance(like, Tensor) else like
     return found

@@ -23,7 +23,7 @@ from gradcli.ops.errors import AssertionFault, RuntimeFault, TypeFault
 class PackedTensor:
     """One tensor as the pack hook left it, with its place in the graph."""
 
-    __slots__ = ("dtype", "edge", "packed", "unpack")
+    __slots__ = ("dtype", "edge", "packed", "same", "then", "unpack")
 
     def __init__(
         self, value: Tensor, edge: Node | None, hooks: tuple[Any, Any] | None = None
@@ -32,13 +32,13 @@ class PackedTensor:
         self.dtype = value.dtype
         self.edge = edge
         version = value._meta().version
-        then = version.number
+        self.then = version.number
         before, mode.grad = mode.grad, False
         try:
             packed = pack(value)
         finally:
             mode.grad = before
-        if version.number != then:
+        if version.number != self.then:
             raise RuntimeFault(
                 "E0407",
                 "A saved tensor pack hook is modifying its input in place. Tensors provided as "
@@ -47,8 +47,8 @@ class PackedTensor:
                 help="have the hook work on a clone()",
             )
         # An output that came back as it was would be a cycle: it points at the node.
-        own = packed is value and edge is None
-        self.packed = value._alias() if own else packed
+        self.same = packed is value
+        self.packed = value._alias() if self.same and edge is None else packed
 
     def tensor(self) -> Tensor:
         """What the unpack hook makes of it, in its place in the graph. Raises TypeFault (E0407)."""
@@ -60,7 +60,10 @@ class PackedTensor:
                 f"{type(found).__name__}",
                 help="unpack gives back the tensor that pack was given",
             )
-        if found.edge is self.edge and found.dtype is self.dtype:
+        # What was written to is an error where it is the tensor that was saved, which can tell.
+        told = found.meta is None or found.meta.version.number == self.then
+        told = told or (self.same and found is self.packed)
+        if told and found.edge is self.edge and found.dtype is self.dtype:
             return found
         return wrap(found.array, self.dtype, self.edge)
 

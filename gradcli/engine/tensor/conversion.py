@@ -128,7 +128,7 @@ class Numbers:
     array: Any
     own_array: Callable[[], Any]
     is_leaf: Any
-    __getitem__: Any
+    unbind: Any
     dtype: DType
     edge: Any
     detach: Any
@@ -225,7 +225,7 @@ class Numbers:
     def __iter__(self) -> Iterator[Any]:
         if not self.array.ndim:
             raise TypeFault("E0310", "iteration over a 0-d tensor")
-        return (self[i] for i in range(self.array.shape[0]))
+        return iter(self.unbind(0))
 
     def __contains__(self, value: Any) -> bool:
         return bool((self.array == (value.array if isinstance(value, Numbers) else value)).any())

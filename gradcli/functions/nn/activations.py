@@ -9,13 +9,13 @@ from typing import Any
 from gradcli.engine.creation.factories import empty, laid, ones_like, zeros_like
 from gradcli.engine.creation.sampling import bernoulli, rand
 from gradcli.engine.dtypes import float64
-from gradcli.engine.record.composite import called
+from gradcli.engine.record.composite import called, named
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.source_location import warn
 from gradcli.functions import arithmetic, reductions
 from gradcli.functions.methods import public_operators
 from gradcli.functions.nn.loss_checks import check_floating
-from gradcli.ops.errors import ValueFault, bad_dtype, bad_shape, bad_value
+from gradcli.ops.errors import bad_argument, bad_dtype, bad_shape, bad_value
 from gradcli.ops.operator import is_complex, refuse_derivative
 
 __all__ = [
@@ -93,7 +93,7 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: b
     """``input`` held between two bounds; its slope at a bound is 0."""
     refuse_derivative("hardtanh", min_val=min_val, max_val=max_val)
     if min_val > max_val:
-        raise ValueFault("E0304", "min_val cannot be greater than max_val")
+        raise bad_argument("min_val cannot be greater than max_val")
     if inplace:
         return _written(hardtanh, input, min_val, max_val)
     if input.dtype.kind < 2:
@@ -184,7 +184,7 @@ def hardswish(input: Any, inplace: bool = False) -> Any:
     if inplace:
         return _written(hardswish, input)
     middle = input * (input + 3.0) / 6.0
-    out = _O["where"](input <= -3, 0.0, _O["where"](input < 3, middle, input))
+    out = _O["where"](input <= -3, -0.0, _O["where"](input < 3, middle, input))
     return called(out, "HardswishBackward0", input)
 
 
@@ -353,7 +353,7 @@ def _alpha_dropped(input: Any, p: float, training: bool, inplace: bool, shape: t
 
 def _drops(p: float, training: bool) -> bool:
     if not 0 <= p <= 1:
-        raise ValueFault("E0304", f"dropout probability has to be between 0 and 1, but got {p}")
+        raise bad_argument(f"dropout probability has to be between 0 and 1, but got {p}")
     return training and p > 0
 
 
@@ -382,9 +382,8 @@ def _in_place(function: Callable[..., Any]) -> Callable[..., Any]:
     def written(input: Any, *args: Any, **options: Any) -> Any:
         return function(input, *args, inplace=True, **options)
 
-    written.__name__ = written.__qualname__ = f"{function.__name__}_"
-    written.__doc__ = f"``{function.__name__}``, written into ``input``."
-    return written
+    doc = f"``{function.__name__}``, written into ``input``."
+    return named(written, f"{function.__name__}_", doc)
 
 
 for _name in _WRITTEN:

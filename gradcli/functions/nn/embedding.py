@@ -18,6 +18,7 @@ from gradcli.ops.errors import (
     RuntimeFault,
     UnwrittenFault,
     ValueFault,
+    bad_argument,
     bad_shape,
     bad_value,
 )
@@ -125,19 +126,18 @@ def embedding_bag(
                 [20., 40.]])
     """
     if mode not in ("sum", "mean", "max"):
-        raise ValueFault("E0304", "mode has to be one of sum, mean or max", help=f"got {mode!r}")
+        raise bad_argument("mode has to be one of sum, mean or max", help=f"got {mode!r}")
     if scale_grad_by_freq and mode == "max":
-        raise ValueFault("E0304", "max mode does not support scaling the gradient by the frequency")
+        raise bad_argument("max mode does not support scaling the gradient by the frequency")
     if per_sample_weights is not None:
         if mode != "sum":
             raise UnwrittenFault(
                 "E0304", f"per_sample_weights is only supported for mode='sum' (got mode='{mode}')"
             )
         if per_sample_weights.shape != input.shape:
-            raise ValueFault(
-                "E0304",
+            raise bad_argument(
                 f"expected per_sample_weights of shape {tuple(input.shape)}, got "
-                f"{tuple(per_sample_weights.shape)}",
+                f"{tuple(per_sample_weights.shape)}"
             )
         per_sample_weights = _O["reshape"](per_sample_weights, (-1,))
     starts = _bags(input, offsets, include_last_offset)
@@ -173,17 +173,16 @@ def _bags(input: Any, offsets: Any, include_last: bool) -> np.ndarray:
     """Where each bag begins; it ends where the next one begins, the last with the input."""
     if input.ndim == 2:
         if offsets is not None:
-            raise ValueFault(
-                "E0304",
+            raise bad_argument(
                 "if input is 2D, then offsets has to be None, as input is treated is a mini-batch "
-                f"of fixed length sequences. However, found offsets of type {type(offsets)}",
+                f"of fixed length sequences. However, found offsets of type {type(offsets)}"
             )
         return np.arange(input.shape[0]) * input.shape[1]
     if input.ndim != 1:
         raise ValueFault("E0304", f"input has to be 1D or 2D Tensor, but got Tensor of dimension "
                          f"{input.ndim}")  # fmt: skip
     if offsets is None or getattr(offsets, "ndim", None) != 1:
-        raise ValueFault("E0304", f"offsets has to be a 1D Tensor but got {offsets}")
+        raise bad_argument(f"offsets has to be a 1D Tensor but got {offsets}")
     starts = np.asarray(offsets.array, np.int64)
     if starts.size and starts[0] != 0:
         raise bad_value(

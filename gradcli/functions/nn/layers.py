@@ -15,7 +15,7 @@ from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions import arithmetic
 from gradcli.functions.nn.padding import pad
-from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, ValueFault, bad_shape
+from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, ValueFault, bad_argument, bad_shape
 from gradcli.ops.torch_messages import not_a
 
 __all__ = [
@@ -131,9 +131,7 @@ def batch_norm(
     shape = (1,) * axis + (input.shape[axis],) + (1,) * (len(input.shape) - 2)
     if training:
         if eps <= 0:
-            raise ValueFault(
-                "E0304", f"batch_norm eps must be positive during training, but got {eps}"
-            )
+            raise bad_argument(f"batch_norm eps must be positive during training, but got {eps}")
         count = input.numel() // max(1, input.shape[axis])
         if count < 2 and input.numel():
             raise ValueFault(

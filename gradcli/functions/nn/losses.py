@@ -15,7 +15,7 @@ from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions import arithmetic
 from gradcli.functions.nn.loss_checks import check_probabilities, check_weights, warn_of_sizes
-from gradcli.ops.errors import RuntimeFault, ValueFault, bad_value
+from gradcli.ops.errors import RuntimeFault, ValueFault, bad_argument, bad_value
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "gaussian_nll_loss", "huber_loss",
@@ -30,8 +30,8 @@ def reduced(loss: Any, reduction: str, name: str = "", *inputs: Any, leads: Any 
     Raises ValueFault (E0304) for another word.
     """
     if reduction not in ("none", "mean", "sum"):
-        raise ValueFault(
-            "E0304", f"{reduction} is not a valid value for reduction", help="none, mean or sum"
+        raise bad_argument(
+            f"{reduction} is not a valid value for reduction", help="none, mean or sum"
         )
     out = loss if reduction == "none" else _O[reduction](loss)
     return called(out, name, *inputs, leads=leads) if name else out
@@ -233,7 +233,7 @@ def gaussian_nll_loss(
         var = input.new_full(tuple(input.shape), var)
     known = getattr(bottom(var), "array", None)
     if known is not None and (known < 0).any():
-        raise ValueFault("E0304", "var has negative entry/entries")
+        raise bad_argument("var has negative entry/entries")
     if len(input.shape) and tuple(var.shape) == tuple(input.shape[:-1]):
         var = _O["unsqueeze"](var, -1)  # a variance for each row
     elif len(var.shape) != len(input.shape) or any(

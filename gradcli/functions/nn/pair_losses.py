@@ -11,7 +11,7 @@ from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions import arithmetic
 from gradcli.functions.indexing import broadcast_tensors
 from gradcli.functions.nn.losses import chosen, reduced
-from gradcli.ops.errors import ValueFault, bad_shape, bad_value
+from gradcli.ops.errors import bad_argument, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
 
 __all__ = [
@@ -66,7 +66,7 @@ def pairwise_distance(
 
 def _check_margin(margin: float) -> None:
     if margin <= 0:
-        raise ValueFault("E0304", f"margin must be greater than 0, got {margin}")
+        raise bad_argument(f"margin must be greater than 0, got {margin}")
 
 
 def triplet_margin_loss(

@@ -12,7 +12,7 @@ import numpy as np
 from gradcli.engine.creation.sampling import rand
 from gradcli.engine.dtypes import int64
 from gradcli.engine.named_tuples import Extremes
-from gradcli.engine.record.composite import by_element, called, is_batch
+from gradcli.engine.record.composite import by_element, called, is_batch, named
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions import arithmetic
@@ -20,7 +20,7 @@ from gradcli.functions.indexing import scatter
 from gradcli.functions.nn.padding import pad
 from gradcli.functions.nn.resampling import adaptive, averaged
 from gradcli.functions.nn.windows import Sizes, check_sizes, each, in_ranks, windows
-from gradcli.ops.errors import ValueFault, bad_value
+from gradcli.ops.errors import bad_argument, bad_value
 from gradcli.ops.indexing import Apart
 from gradcli.ops.memory_budget import charge_shape
 
@@ -161,9 +161,8 @@ def _with_indices(pool: Callable) -> Callable:
     def function(*args: Any, return_indices: bool = True, **options: Any) -> tuple:
         return pool(*args, return_indices=True, **options)
 
-    function.__name__ = function.__qualname__ = f"{pool.__name__}_with_indices"
-    function.__doc__ = f"``{pool.__name__}`` and the places of the largest entries."
-    return function
+    doc = f"``{pool.__name__}`` and the places of the largest entries."
+    return named(function, f"{pool.__name__}_with_indices", doc)
 
 
 max_pool1d_with_indices = _with_indices(max_pool1d)
@@ -339,10 +338,10 @@ def _fractional_max_pool(
     """The largest entries of windows of ``(N, C, SIZES)`` whose places are drawn."""
     sizes, old = each(kernel_size, rank, "kernel_size"), tuple(input.shape[-rank:])
     if (output_size is None) is (output_ratio is None):
-        raise ValueFault(
-            "E0304", f"fractional_max_pool{rank}d requires specifying either an output_size or an "
-            "output_ratio",
-        )  # fmt: skip
+        raise bad_argument(
+            f"fractional_max_pool{rank}d requires specifying either an output_size or an "
+            "output_ratio"
+        )
     if output_size is None:
         ratios = output_ratio if isinstance(output_ratio, tuple | list) else (output_ratio,) * rank
         wanted = tuple(int(n * r) for n, r in zip(old, ratios, strict=True))

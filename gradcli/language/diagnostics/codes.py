@@ -699,7 +699,8 @@ CODES: dict[str, tuple[str, str, str]] = {
     ),
     "E0922": (
         "a row that is too long",
-        "A line has at most 16 MiB. Split the row, or make large constants part of the program.",
+        "A line has at most 16 MiB. Split the row, or make large constants part of the program. A "
+        "line of 1 GiB, as of a file that has no lines, ends the batch.",
         "",
     ),
     "E0923": (

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from gradcli.language.diagnostics.lexical import Explanation, plain
+from gradcli.language.diagnostics.lexical import Explanation, Where, plain
 from gradcli.language.diagnostics.render import SyntaxFault, closest
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.actions import MODULES
 from gradcli.language.syntax.parser import MOST_STATEMENTS
-from gradcli.language.syntax.source import Source
 from gradcli.ops.errors import LimitFault
 
 
-def bad_target(
-    source: Source, start: int, end: int, target: n.Expr, augmented: bool = False
-) -> SyntaxFault:
+def bad_target(at: Where, target: n.Expr, augmented: bool = False) -> SyntaxFault:
     """Something that cannot be assigned to."""
+    source, start, end = at
     shown = {
         n.Call: "a call",
         n.Number: "a number",
@@ -46,10 +44,10 @@ def bad_target(
         help = "write f = lambda x: ...; a function that assigns is written with def"
     if augmented:
         help = "on the left stands a name or x[i]"
-    return SyntaxFault("E0109", f"cannot assign to {shown}", source, start, end, help=help)
+    return SyntaxFault("E0109", f"cannot assign to {shown}", *at, help=help)
 
 
-def unknown_module(source: Source, start: int, end: int, path: str) -> SyntaxFault:
+def unknown_module(at: Where, path: str) -> SyntaxFault:
     """The import of a module that the language does not know."""
     root = path.partition(".")[0]
     near = closest(root, MODULES)
@@ -58,13 +56,12 @@ def unknown_module(source: Source, start: int, end: int, path: str) -> SyntaxFau
         help = f"did you mean `{near}`?"
     elif root in ("jax", "tensorflow", "scipy", "sympy", "autograd"):
         help += "; most functions have the same names there"
-    return SyntaxFault("E0139", f"cannot import `{path}`", source, start, end, help=help)
+    return SyntaxFault("E0139", f"cannot import `{path}`", *at, help=help)
 
 
-def duplicate_name(
-    source: Source, start: int, end: int, what: str, name: str, first: int
-) -> SyntaxFault:
+def duplicate_name(at: Where, what: str, name: str, first: int) -> SyntaxFault:
     """Two parameters, arguments or methods of one name; ``first`` is the place of the other."""
+    source, start, _ = at
     size = len(name) + (len("def ") if what == "method" else 0)
     return SyntaxFault(
         "E0146",
@@ -78,38 +75,31 @@ def duplicate_name(
     )
 
 
-def default_order(
-    source: Source, start: int, end: int, parameter: n.Param, last: n.Param
-) -> SyntaxFault:
+def default_order(at: Where, parameter: n.Param, last: n.Param) -> SyntaxFault:
     """A parameter without a default after one that has a default."""
     return SyntaxFault(
         "E0146",
         f"`{parameter.name}` needs a default, since `{last.name}` before it has one",
-        source,
-        start,
-        end,
+        *at,
         others=[(last.start, last.end, "has a default")],
         help=f"put `{parameter.name}` before `{last.name}`, or give it a default",
     )
 
 
-def argument_order(source: Source, start: int, end: int, last: n.Keyword) -> SyntaxFault:
+def argument_order(at: Where, last: n.Keyword) -> SyntaxFault:
     """A plain argument after a named one."""
     return SyntaxFault(
         "E0146",
         "a plain argument stands after a named one",
-        source,
-        start,
-        end,
+        *at,
         others=[(last.start, last.end, "named")],
         help="put the plain arguments first",
     )
 
 
-def class_member(
-    source: Source, start: int, end: int, member: n.Statement, function: bool
-) -> SyntaxFault:
+def class_member(at: Where, member: n.Statement, function: bool) -> SyntaxFault:
     """Something else than methods and values in a class, or than its methods in a Function."""
+    source, start, end = at
     what = f"the method `{member.name}`" if type(member) is n.Def else "this"
     last = source.line_bounds(start)[1]
     return SyntaxFault(
@@ -125,23 +115,21 @@ def class_member(
     )
 
 
-def special_name(source: Source, start: int, end: int) -> SyntaxFault:
+def special_name(at: Where) -> SyntaxFault:
     """A name with two underscores where it has no meaning, or a keyword that begins with one."""
+    source, start, end = at
     shown = source.text[start:end]
     help = "such names are those of methods in a class, and __name__"
     if shown == "__class__":
         help = "write type(x), or x.__class__.__name__ for its name"
     elif not shown.startswith("__"):
         help = "the functions of the language have no such parameter; rename it"
-    return SyntaxFault(
-        "E0112", f"the name `{shown}` begins with an underscore", source, start, end, help=help
-    )
+    return SyntaxFault("E0112", f"the name `{shown}` begins with an underscore", *at, help=help)
 
 
-def incomplete_class(
-    source: Source, start: int, end: int, name: str, methods: Collection[str]
-) -> SyntaxFault:
+def incomplete_class(at: Where, name: str, methods: Collection[str]) -> SyntaxFault:
     """A Function without forward."""
+    source, start, _ = at
     last = source.line_bounds(start)[1]
     return SyntaxFault(
         "E0130",
@@ -153,10 +141,9 @@ def incomplete_class(
     )
 
 
-def not_an_expression(
-    source: Source, start: int, end: int, body: tuple[n.Statement, ...]
-) -> SyntaxFault:
+def not_an_expression(at: Where, body: tuple[n.Statement, ...]) -> SyntaxFault:
     """A statement, several, or nothing, where one expression is wanted."""
+    source, _, _ = at
     if not body:
         return SyntaxFault(
             "E0108", "the expression is empty", source, 0, 1, help="write a value, for example 2*x"
@@ -174,7 +161,7 @@ def not_an_expression(
     )
 
 
-def too_many_statements(_source: Source, _start: int, _end: int) -> LimitFault:
+def too_many_statements(_at: Where) -> LimitFault:
     """A program of more statements than the parser takes."""
     return LimitFault(
         "E0603",

@@ -13,7 +13,7 @@ EXPLANATIONS = {
     **constraints.EXPLANATIONS,
     "unexpected_token": unexpected_token,
 }
-"""By the kind of a failure: a function of the source, the offsets and the details."""
+"""By the kind of a failure: a function of the place and the details."""
 
 
 def explain(failure: SyntaxFailure) -> Fault:
@@ -23,7 +23,7 @@ def explain(failure: SyntaxFailure) -> Fault:
     mistake after it.
     """
     make = EXPLANATIONS[failure.kind]
-    fault = make(failure.source, failure.start, failure.end, **failure.details)
+    fault = make((failure.source, failure.start, failure.end), **failure.details)
     late = failure.unclosed
     if late is not None and isinstance(fault, SyntaxFault) and fault.start > late.start:
         return explain(late)

@@ -16,15 +16,19 @@ from gradcli.language.syntax.lexer import CLOSERS, INDENT_LIMIT, NESTING_LIMIT, 
 from gradcli.language.syntax.source import Source
 from gradcli.ops.errors import Fault, LimitFault
 
+Where = tuple[Source, int, int]
+"""The source and the offsets of a mistake."""
 Explanation = Callable[..., Fault]
-"""Of the source, the offsets and the details of a SyntaxFailure."""
+"""Of the place and the details of a SyntaxFailure."""
 
 
 def plain(code: str, message: str, help: str, label: str = "", **more: Any) -> Explanation:
     """The explanation of a mistake that is the same wherever it stands."""
-    return lambda source, start, end: SyntaxFault(
-        code, message, source, start, end, label, help=help, **more
-    )
+
+    def fault(at: Where) -> SyntaxFault:
+        return SyntaxFault(code, message, *at, label, help=help, **more)
+
+    return fault
 
 
 # ---- Characters ----------------------------------------------------------------------------------
@@ -61,8 +65,9 @@ SIGNS = {
 }  # fmt: skip
 
 
-def sign(source: Source, start: int, end: int) -> SyntaxFault:
+def sign(at: Where) -> SyntaxFault:
     """An operator of another language, or of Python but not of this one."""
+    source, start, end = at
     code, message, help = SIGNS[source.text[start:end]]
     first = source.line_bounds(start)[0]
     before = source.text[first:start].strip()
@@ -74,7 +79,7 @@ def sign(source: Source, start: int, end: int) -> SyntaxFault:
     elif source.text[start] == "{" and _opens_block(before):
         code, message = "E0140", "blocks are not written in braces"
         help = "end the line with `:` and indent the lines under it"
-    return SyntaxFault(code, message, source, start, end, help=help)
+    return SyntaxFault(code, message, *at, help=help)
 
 
 def _opens_block(before: str) -> bool:
@@ -83,19 +88,18 @@ def _opens_block(before: str) -> bool:
     return word in ("if", "for", "while", "def", "else", "elif", "function", "func", "fn", "class")
 
 
-def character(source: Source, start: int, end: int) -> SyntaxFault:
+def character(at: Where) -> SyntaxFault:
     """A character that begins nothing in the language."""
+    source, start, end = at
     text = source.text
     char = text[start]
     if char in SIGNS:
-        return sign(source, start, end)
+        return sign(at)
     if char == "\\":
         return SyntaxFault(
             "E0124",
             "a backslash must be the last character of its line",
-            source,
-            start,
-            end,
+            *at,
             help="remove it; inside brackets a line goes on by itself",
         )
     if char in ELSEWHERE:
@@ -107,9 +111,7 @@ def character(source: Source, start: int, end: int) -> SyntaxFault:
             "E0113",
             f"`{char}` is not part of the language" if char > "\u3000" or char.isprintable()
             else "a special space is not part of the language",
-            source,
-            start,
-            end,
+            *at,
             help=help,
         )  # fmt: skip
     low, high = _word(text, start)
@@ -138,9 +140,7 @@ def character(source: Source, start: int, end: int) -> SyntaxFault:
             help=f"write {ascii_word}" if ascii_word else "names are made of a-z, A-Z, 0-9 and _",
         )
     shown = f"`{char}`" if char.isprintable() else f"the character U+{ord(char):04X}"
-    return SyntaxFault(
-        "E0114", f"{shown} is not part of the language", source, start, end, help="remove it"
-    )
+    return SyntaxFault("E0114", f"{shown} is not part of the language", *at, help="remove it")
 
 
 def _word(text: str, at: int) -> tuple[int, int]:
@@ -162,8 +162,9 @@ def _folded(word: str) -> str:
     return plain if len(plain) >= len(word) and plain.isidentifier() and plain[0] != "_" else ""
 
 
-def number(source: Source, start: int, end: int) -> SyntaxFault:
+def number(at: Where) -> SyntaxFault:
     """A number with letters or another number stuck to it."""
+    source, start, end = at
     text = source.text
     high = _word(text, end)[1]
     digits, rest = text[start:end], text[end:high]
@@ -190,11 +191,12 @@ def number(source: Source, start: int, end: int) -> SyntaxFault:
         )
     while high < len(text) and (text[high].isalnum() or text[high] in "._"):
         high += 1
-    return bad_number(source, start, high)
+    return bad_number((source, start, high))
 
 
-def bad_number(source: Source, start: int, end: int) -> SyntaxFault:
+def bad_number(at: Where) -> SyntaxFault:
     """A number that is written in no known way."""
+    source, start, end = at
     text = source.text[start:end]
     shown = text if len(text) <= 40 else text[:20] + "..." + text[-10:]
     if len(text) > 1000:
@@ -205,7 +207,7 @@ def bad_number(source: Source, start: int, end: int) -> SyntaxFault:
         why, help = "has an underscore that is not between two digits", "write 1_000_000"
     else:
         why, help = "is not a number", "numbers look like 2, 0.5, 1e-3, 0xff or 2j"
-    return SyntaxFault("E0110", f"`{shown}` {why}", source, start, end, help=help)
+    return SyntaxFault("E0110", f"`{shown}` {why}", *at, help=help)
 
 
 WORDS = {
@@ -214,39 +216,38 @@ WORDS = {
 }  # fmt: skip
 
 
-def word(source: Source, start: int, end: int) -> SyntaxFault:
+def word(at: Where) -> SyntaxFault:
     """A keyword of Python that the language leaves out."""
+    source, start, end = at
     code, message, help = WORDS[source.text[start:end]]
-    return SyntaxFault(code, message, source, start, end, help=help)
+    return SyntaxFault(code, message, *at, help=help)
 
 
 # ---- Brackets and lines --------------------------------------------------------------------------
 
 
-def unclosed(source: Source, start: int, end: int) -> SyntaxFault:
+def unclosed(at: Where) -> SyntaxFault:
     """A bracket that the text never closes."""
+    source, start, _ = at
     opener = source.text[start]
     return SyntaxFault(
         "E0105",
         f"`{opener}` is never closed",
-        source,
-        start,
-        end,
+        *at,
         help=f"add `{OPENERS[opener]}`",
         incomplete=True,
     )
 
 
-def closer(source: Source, start: int, end: int, opener: int | None) -> SyntaxFault:
+def closer(at: Where, opener: int | None) -> SyntaxFault:
     """A closing bracket that closes nothing, or the wrong bracket, which is at ``opener``."""
+    source, start, _ = at
     sign = source.text[start]
     if opener is None:
         return SyntaxFault(
             "E0106",
             f"`{sign}` closes nothing",
-            source,
-            start,
-            end,
+            *at,
             help=f"remove it, or add `{CLOSERS[sign]}` before it",
         )
     opened = source.text[opener]
@@ -254,9 +255,7 @@ def closer(source: Source, start: int, end: int, opener: int | None) -> SyntaxFa
     return SyntaxFault(
         "E0106",
         f"`{sign}` cannot close `{opened}`",
-        source,
-        start,
-        end,
+        *at,
         f"expected `{wanted}`",
         others=[(opener, opener + 1, "opened here")],
         help=f"write `{wanted}` here",
@@ -266,17 +265,18 @@ def closer(source: Source, start: int, end: int, opener: int | None) -> SyntaxFa
 def _nested(what: str, limit: int) -> Explanation:
     """A function for brackets or blocks that nest deeper than the limit."""
 
-    def fault(source: Source, start: int, end: int) -> LimitFault:
+    def fault(at: Where) -> LimitFault:
         message = f"{what} nest deeper than {limit:,}"
         made = LimitFault("E0604", message, help="name an inner part and use the name")
-        located(made, source, start, end)
+        located(made, *at)
         return made
 
     return fault
 
 
-def dedent(source: Source, start: int, end: int) -> SyntaxFault:
+def dedent(at: Where) -> SyntaxFault:
     """A line that is indented like none of the blocks around it."""
+    source, start, end = at
     return SyntaxFault(
         "E0123",
         "this line is indented like no line above it",
@@ -290,8 +290,9 @@ def dedent(source: Source, start: int, end: int) -> SyntaxFault:
 # ---- Strings -------------------------------------------------------------------------------------
 
 
-def unterminated(source: Source, start: int, end: int) -> SyntaxFault:
+def unterminated(at: Where) -> SyntaxFault:
     """A string without its closing quote."""
+    source, start, end = at
     text = source.text
     quote = text[start:end].lstrip("rRuUfFbB")
     help = (
@@ -300,24 +301,17 @@ def unterminated(source: Source, start: int, end: int) -> SyntaxFault:
     if quote == "'":
         help = primed(text[: end - 1], text[end:]) or help
     return SyntaxFault(
-        "E0119",
-        "the string is never closed",
-        source,
-        start,
-        end,
-        help=help,
-        incomplete=len(quote) == 3,
+        "E0119", "the string is never closed", *at, help=help, incomplete=len(quote) == 3
     )
 
 
-def escape(source: Source, start: int, end: int) -> SyntaxFault:
+def escape(at: Where) -> SyntaxFault:
     """A backslash sequence that stands for nothing."""
+    source, start, end = at
     return SyntaxFault(
         "E0120",
         f"`{source.text[start:end]}` stands for no character",
-        source,
-        start,
-        end,
+        *at,
         help="write \\\\ for a backslash, or put r before the string",
     )
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from gradcli.language.diagnostics.lexical import Where
 from gradcli.language.diagnostics.notation import between_bars, primed, side_by_side
 from gradcli.language.diagnostics.render import SyntaxFault, closest
 from gradcli.language.names.table import CONSTANTS, NAMES
 from gradcli.language.syntax.lexer import Tokens
 from gradcli.language.syntax.parser import Parser
-from gradcli.language.syntax.source import Source
 
 BLOCK_WORDS = frozenset((
     "if", "elif", "else", "while", "for", "def", "with", "class", "try", "except", "finally",
@@ -359,9 +359,8 @@ OPERAND = 'expected a number, a name or "("'
 
 
 def unexpected_token(
-    source: Source, start: int, end: int,
-    parser: Parser, tokens: Tokens, states: list[int], at: int,
-) -> SyntaxFault:  # fmt: skip
+    _where: Where, parser: Parser, tokens: Tokens, states: list[int], at: int
+) -> SyntaxFault:
     """The fault for the token ``at``, which no rule accepts where the parser stands."""
     place = Place(parser, tokens, states, at)
     for look in (

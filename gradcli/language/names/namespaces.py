@@ -81,16 +81,9 @@ class Namespace(Mapping):
         return found or None
 
 
-def _is_floating_point(input: Tensor) -> bool:
-    return input.is_floating_point()
-
-
-def _is_complex(input: Tensor) -> bool:
-    return input.is_complex()
-
-
-def _is_inference(input: Tensor) -> bool:
-    return input.is_inference()
+def _asking(name: str) -> Callable[[Tensor], bool]:
+    """The function of a question that is a method: ``torch.is_complex(x)``."""
+    return named(lambda input: getattr(input, name)(), name)
 
 
 def _result_type(tensor1: Any, tensor2: Any) -> dtypes.DType:
@@ -139,8 +132,7 @@ def _torch_table(names: Mapping[str, Any]) -> dict[str, Any]:
         abs=Tensor.abs,  # type: ignore[attr-defined]
         any=OPERATORS["any"], from_numpy=_from_numpy, as_tensor=_as_tensor, Tensor=Tensor,
         Size=size,
-        device=_device, complex=factories.complex_of, is_floating_point=_is_floating_point,
-        is_complex=_is_complex, is_inference=_is_inference, result_type=_result_type,
+        device=_device, complex=factories.complex_of, result_type=_result_type,
         broadcast_shapes=overloads.broadcast_shapes, set_default_device=_default_device,
         promote_types=dtypes.promote_types, can_cast=dtypes.can_cast, strided=dtypes.strided,
         get_default_dtype=dtypes.get_default_dtype, set_default_dtype=settings.set_default_dtype,
@@ -149,6 +141,8 @@ def _torch_table(names: Mapping[str, Any]) -> dict[str, Any]:
         cfloat=dtypes.complex64, cdouble=dtypes.complex128, where=reshaping.where, vmap=_vmap,
         Generator=_generator, compile=_compiled,
     )  # fmt: skip
+    table.update({name: _asking(name) for name in (
+        "is_floating_point", "is_complex", "is_inference")})  # fmt: skip
     table.update({name: _anomaly(name) for name in (
         "is_anomaly_enabled", "is_anomaly_check_nan_enabled")})  # fmt: skip
     table.update({"cuda.is_available": _no_cuda, "cuda.device_count": _no_devices})

@@ -93,20 +93,32 @@ def walked(checked: Checked, inputs: Mapping[str, Any]) -> tuple[Any, dict[str, 
     def value(node: Any, depth: int) -> Any:
         kind = node.__class__
         if kind is Binary and depth < DEEPEST:
+            chain = []  # x*x*x nests to the left, and may be 100,000 long
+            left = node.left
+            while left.__class__ is Binary:
+                chain.append(node)
+                node, left = left, left.left
             # Most operands are variables and numbers: looked up here they cost no call.
-            left, right = node.left, node.right
             a = known(left.id) if left.__class__ is Name else None
             if a is None:
                 a = value(left, depth + 1)
-            b = known(right.id) if right.__class__ is Name else (
-                right.value if right.__class__ is Number else None)  # fmt: skip
-            if b is None:
-                b = value(right, depth + 1)
-            if b.__class__ in _OPERANDS:
+            while True:
+                right = node.right
+                b = known(right.id) if right.__class__ is Name else (
+                    right.value if right.__class__ is Number else None)  # fmt: skip
+                if b is None:
+                    b = value(right, depth + 1)
+                if b.__class__ not in _OPERANDS:
+                    raise _GivenUp
                 if a.__class__ is Tensor:
-                    return _OF_TENSOR[node.op](a, b)
-                if a.__class__ in _OPERANDS:
-                    return _BINARY[node.op](a, b)
+                    a = _OF_TENSOR[node.op](a, b)
+                elif a.__class__ in _OPERANDS:
+                    a = _BINARY[node.op](a, b)
+                else:
+                    raise _GivenUp
+                if not chain:
+                    return a
+                node = chain.pop()
         elif kind is Name:
             name = node.id
             if name in variables:

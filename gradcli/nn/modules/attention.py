@@ -12,7 +12,7 @@ from gradcli.nn import init
 from gradcli.nn.modules.linear import Linear
 from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter
-from gradcli.ops.errors import AssertionFault, ValueFault
+from gradcli.ops.errors import AssertionFault, bad_argument
 
 
 class NonDynamicallyQuantizableLinear(Linear):
@@ -41,10 +41,10 @@ class MultiheadAttention(Module):
     ) -> None:  # fmt: skip
         super().__init__()
         if embed_dim <= 0 or num_heads <= 0:
-            raise ValueFault(
-                "E0304", f"embed_dim and num_heads must be greater than 0, got embed_dim="
-                f"{embed_dim} and num_heads={num_heads} instead",
-            )  # fmt: skip
+            raise bad_argument(
+                f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and "
+                f"num_heads={num_heads} instead"
+            )
         if embed_dim % num_heads:
             raise AssertionFault("E0304", "embed_dim must be divisible by num_heads")
         self.embed_dim, self.num_heads, self.batch_first = embed_dim, num_heads, batch_first

@@ -12,7 +12,7 @@ from gradcli.nn import functional as F
 from gradcli.nn import init
 from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter
-from gradcli.ops.errors import ValueFault
+from gradcli.ops.errors import ValueFault, bad_argument
 
 
 def _each(value: Any, rank: int) -> tuple[int, ...]:
@@ -32,22 +32,19 @@ class _Convolution(Module):
         output_padding: Any = 0,
     ) -> None:  # fmt: skip
         super().__init__()
-        if in_channels % groups:
-            raise ValueFault("E0304", "in_channels must be divisible by groups")
-        if out_channels % groups:
-            raise ValueFault("E0304", "out_channels must be divisible by groups")
-        if isinstance(padding, str) and padding not in ("same", "valid"):
-            raise ValueFault(
-                "E0304", f"Invalid padding string {padding!r}, should be one of {{'valid', 'same'}}"
-            )
-        if padding == "same" and max(_each(stride, self.rank)) > 1:
-            raise ValueFault("E0304", "padding='same' is not supported for strided convolutions")
-        if padding_mode not in ("zeros", "reflect", "replicate", "circular"):
-            raise ValueFault(
-                "E0304",
-                "padding_mode must be one of {'zeros', 'reflect', 'replicate', 'circular'}, but "
-                f"got padding_mode='{padding_mode}'",
-            )
+        for wrong, said in (
+            (in_channels % groups, "in_channels must be divisible by groups"),
+            (out_channels % groups, "out_channels must be divisible by groups"),
+            (isinstance(padding, str) and padding not in ("same", "valid"),
+             f"Invalid padding string {padding!r}, should be one of {{'valid', 'same'}}"),
+            (padding == "same" and max(_each(stride, self.rank)) > 1,
+             "padding='same' is not supported for strided convolutions"),
+            (padding_mode not in ("zeros", "reflect", "replicate", "circular"),
+             "padding_mode must be one of {'zeros', 'reflect', 'replicate', 'circular'}, but got "
+             f"padding_mode='{padding_mode}'"),
+        ):  # fmt: skip
+            if wrong:
+                raise bad_argument(said)
         rank = self.rank
         self.in_channels, self.out_channels = in_channels, out_channels
         self.kernel_size, self.stride = _each(kernel_size, rank), _each(stride, rank)

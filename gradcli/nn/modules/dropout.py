@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from gradcli.engine import Tensor
 from gradcli.nn import functional as F
 from gradcli.nn.modules.module import Module
-from gradcli.ops.errors import ValueFault
+from gradcli.ops.errors import bad_argument
 
 
 class Dropout(Module):
@@ -19,7 +19,7 @@ class Dropout(Module):
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
         if not 0 <= p <= 1:
-            raise ValueFault("E0304", f"dropout probability has to be between 0 and 1, but got {p}")
+            raise bad_argument(f"dropout probability has to be between 0 and 1, but got {p}")
         self.p, self.inplace = p, inplace
 
     def forward(self, input: Tensor) -> Tensor:

@@ -53,8 +53,8 @@ def called(module: Any, args: tuple, options: dict) -> Any:
 
 def _called(module: Any, args: tuple, options: dict, ran: set[int]) -> Any:
     kinds = ("_backward_pre_hooks", "_backward_hooks")
-    first, last = ([hook for _, (hook, *_) in module._hooks_of(kind)] for kind in kinds)
-    watch = _Watch(module, first, last) if first or last else None
+    pre_hooks, hooks = ([hook for _, (hook, *_) in module._hooks_of(kind)] for kind in kinds)
+    watch = _Watch(module, pre_hooks, hooks) if pre_hooks or hooks else None
     for _, (hook, with_options, _) in module._hooks_of("_forward_pre_hooks"):
         if with_options:
             changed = hook(module, args, options)

@@ -14,7 +14,7 @@ from gradcli.engine.graph.node import AccumulateGrad
 from gradcli.nn.modules import batchnorm, conv, linear
 from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter
-from gradcli.ops.errors import ValueFault
+from gradcli.ops.errors import bad_argument
 
 
 class UninitializedParameter(Parameter):
@@ -33,10 +33,10 @@ class UninitializedParameter(Parameter):
     @property
     def array(self) -> Any:
         """There is none yet."""
-        raise ValueFault(
-            "E0304", "Attempted to use an uninitialized parameter: its layer is a lazy one",
+        raise bad_argument(
+            "Attempted to use an uninitialized parameter: its layer is a lazy one",
             help="call the layer with a batch first: its size is known then",
-        )  # fmt: skip
+        )
 
     @array.setter
     def array(self, _value: Any) -> None:

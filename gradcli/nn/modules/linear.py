@@ -11,7 +11,7 @@ from gradcli.functions.nn import layers
 from gradcli.nn import init
 from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter
-from gradcli.ops.errors import ValueFault
+from gradcli.ops.errors import bad_argument
 
 
 class Identity(Module):
@@ -75,7 +75,7 @@ class Bilinear(Module):
     ) -> None:  # fmt: skip
         super().__init__()
         if in1_features <= 0:
-            raise ValueFault("E0304", f"in1_features must be > 0, but got ({in1_features=})")
+            raise bad_argument(f"in1_features must be > 0, but got ({in1_features=})")
         self.in1_features, self.in2_features = in1_features, in2_features
         self.out_features = out_features
         self.weight = Parameter(empty(out_features, in1_features, in2_features, dtype=dtype))

@@ -19,7 +19,7 @@ from gradcli.engine import Tensor
 from gradcli.engine.graph.node import RemovableHandle
 from gradcli.nn.modules.state import State
 from gradcli.nn.parameter import Buffer, Parameter
-from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault, ValueFault
+from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault, ValueFault, bad_type
 from gradcli.ops.memory_budget import step
 
 _KINDS = ("_parameters", "_buffers", "_modules")
@@ -119,8 +119,7 @@ class Module(State):
             return
         given = value.type() if isinstance(value, Tensor) else type(value).__name__
         wanted = {"_parameters": "nn.Parameter", "_buffers": "Tensor", "_modules": "nn.Module"}
-        raise TypeFault(
-            "E0303",
+        raise bad_type(
             f"cannot assign '{given}' as {what} '{name}' (gradcli.{wanted[held]} or None expected)",
             help=f"write nn.Parameter(...), or del the {what} first",
         )
@@ -154,10 +153,9 @@ class Module(State):
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Keep a tensor that is not learnt; ``persistent`` ones are in the state_dict."""
         if tensor is not None and not isinstance(tensor, Tensor):
-            raise TypeFault(
-                "E0303",
-                f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' "
-                f"(gradcli Tensor or None required)",
+            raise bad_type(
+                f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (gradcli "
+                "Tensor or None required)"
             )
         self._free(name, "_buffers")
         self._buffers[name] = tensor
@@ -166,10 +164,10 @@ class Module(State):
     def add_module(self, name: str, module: Module | None) -> None:
         """Keep a module under ``name``. Raises TypeFault (E0303) for what is none."""
         if module is not None and not isinstance(module, Module):
-            raise TypeFault(
-                "E0303", f"{type(module).__name__} is not a Module subclass",
+            raise bad_type(
+                f"{type(module).__name__} is not a Module subclass",
                 help="write the call: nn.ReLU(), not nn.ReLU",
-            )  # fmt: skip
+            )
         self._free(name, "_modules")
         self._modules[name] = module
 

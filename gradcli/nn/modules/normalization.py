@@ -9,9 +9,10 @@ from typing import Any
 from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import ones, zeros
 from gradcli.nn import functional as F
+from gradcli.nn.modules.made import module_of
 from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter
-from gradcli.ops.errors import ValueFault
+from gradcli.ops.errors import bad_argument
 
 
 class Normed(Module):
@@ -94,7 +95,7 @@ class GroupNorm(Normed):
     ) -> None:  # fmt: skip
         super().__init__()
         if num_channels % num_groups:
-            raise ValueFault("E0304", "num_channels must be divisible by num_groups")
+            raise bad_argument("num_channels must be divisible by num_groups")
         self.num_groups, self.num_channels, self.eps = num_groups, num_channels, eps
         self.affine = affine
         self._learnt((num_channels,), affine, affine and bias, dtype)
@@ -111,17 +112,7 @@ class GroupNorm(Normed):
         )
 
 
-class LocalResponseNorm(Module):
-    """Each entry of ``(N, C, ...)`` divided by the size of its neighbours in other channels."""
-
-    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
-        super().__init__()
-        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The input, divided."""
-        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
-
-    def extra_repr(self) -> str:
-        """The options."""
-        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+LocalResponseNorm = module_of(
+    __name__, "LocalResponseNorm", F.local_response_norm,
+    "{size}, alpha={alpha}, beta={beta}, k={k}", size=..., alpha=1e-4, beta=0.75, k=1.0,
+)  # fmt: skip

@@ -29,54 +29,40 @@ def _row(name: str, function: Any, shown: str, /, **options: Any) -> type[Module
     return made
 
 
-MaxPool1d = _row("MaxPool1d", F.max_pool1d, _MAX + "ceil_mode={ceil_mode}",
-                 kernel_size=..., stride=None, padding=0, dilation=1, return_indices=False,
-                 ceil_mode=False)  # fmt: skip
-MaxPool2d = _row("MaxPool2d", F.max_pool2d, _MAX + "ceil_mode={ceil_mode}",
-                 kernel_size=..., stride=None, padding=0, dilation=1, return_indices=False,
-                 ceil_mode=False)  # fmt: skip
+def _in_ranks(name: str, function: str, ranks: tuple, shown: str, /, **options: Any) -> list[Any]:
+    return [
+        _row(f"{name}{rank}d", getattr(F, f"{function}{rank}d"), shown, **options) for rank in ranks
+    ]
+
+
+MaxPool1d, MaxPool2d, MaxPool3d = _in_ranks(
+    "MaxPool", "max_pool", (1, 2, 3), _MAX + "ceil_mode={ceil_mode}", kernel_size=..., stride=None,
+    padding=0, dilation=1, return_indices=False, ceil_mode=False,
+)  # fmt: skip
 AvgPool1d = _row("AvgPool1d", F.avg_pool1d, _AVG, kernel_size=..., stride=None, padding=0,
                  ceil_mode=False, count_include_pad=True)  # fmt: skip
-AvgPool2d = _row("AvgPool2d", F.avg_pool2d, _AVG, kernel_size=..., stride=None, padding=0,
-                 ceil_mode=False, count_include_pad=True, divisor_override=None)  # fmt: skip
+AvgPool2d, AvgPool3d = _in_ranks(
+    "AvgPool", "avg_pool", (2, 3), _AVG, kernel_size=..., stride=None, padding=0, ceil_mode=False,
+    count_include_pad=True, divisor_override=None,
+)  # fmt: skip
 _SIZE = "output_size={output_size}"
-AdaptiveAvgPool1d = _row("AdaptiveAvgPool1d", F.adaptive_avg_pool1d, _SIZE, output_size=...)
-AdaptiveAvgPool2d = _row("AdaptiveAvgPool2d", F.adaptive_avg_pool2d, _SIZE, output_size=...)
-AdaptiveMaxPool1d = _row("AdaptiveMaxPool1d", F.adaptive_max_pool1d, _SIZE, output_size=...,
-                         return_indices=False)  # fmt: skip
-AdaptiveMaxPool2d = _row("AdaptiveMaxPool2d", F.adaptive_max_pool2d, _SIZE, output_size=...,
-                         return_indices=False)  # fmt: skip
-
-MaxPool3d = _row("MaxPool3d", F.max_pool3d, _MAX + "ceil_mode={ceil_mode}",
-                 kernel_size=..., stride=None, padding=0, dilation=1, return_indices=False,
-                 ceil_mode=False)  # fmt: skip
-AvgPool3d = _row("AvgPool3d", F.avg_pool3d, _AVG, kernel_size=..., stride=None, padding=0,
-                 ceil_mode=False, count_include_pad=True, divisor_override=None)  # fmt: skip
-AdaptiveAvgPool3d = _row("AdaptiveAvgPool3d", F.adaptive_avg_pool3d, _SIZE, output_size=...)
-AdaptiveMaxPool3d = _row("AdaptiveMaxPool3d", F.adaptive_max_pool3d, _SIZE, output_size=...,
-                         return_indices=False)  # fmt: skip
+AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d = _in_ranks(
+    "AdaptiveAvgPool", "adaptive_avg_pool", (1, 2, 3), _SIZE, output_size=...
+)
+AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d = _in_ranks(
+    "AdaptiveMaxPool", "adaptive_max_pool", (1, 2, 3), _SIZE, output_size=..., return_indices=False
+)
 _POWER = "norm_type={norm_type}, kernel_size={kernel_size}, stride={stride}, ceil_mode={ceil_mode}"
 
 
-def _power(rank: int) -> type[Module]:
-    return module_of(
-        __name__, f"LPPool{rank}d", getattr(F, f"lp_pool{rank}d"), _POWER, norm_type=...,
-        kernel_size=..., stride=None, ceil_mode=False,
-    )  # fmt: skip
-
-
-LPPool1d, LPPool2d, LPPool3d = (_power(rank) for rank in (1, 2, 3))
-
-
-def _fractional(rank: int) -> type[Module]:
-    return module_of(
-        __name__, f"FractionalMaxPool{rank}d", getattr(F, f"fractional_max_pool{rank}d"),
-        kernel_size=..., output_size=None, output_ratio=None, return_indices=False,
-        _random_samples=None,
-    )  # fmt: skip
-
-
-FractionalMaxPool2d, FractionalMaxPool3d = (_fractional(rank) for rank in (2, 3))
+LPPool1d, LPPool2d, LPPool3d = (
+    module_of(__name__, f"LPPool{rank}d", getattr(F, f"lp_pool{rank}d"), _POWER, norm_type=...,
+              kernel_size=..., stride=None, ceil_mode=False) for rank in (1, 2, 3)
+)  # fmt: skip
+FractionalMaxPool2d, FractionalMaxPool3d = _in_ranks(
+    "FractionalMaxPool", "fractional_max_pool", (2, 3), "", kernel_size=..., output_size=None,
+    output_ratio=None, return_indices=False, _random_samples=None,
+)  # fmt: skip
 
 
 class _MaxUnpool(Module):

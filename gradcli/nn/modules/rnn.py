@@ -14,7 +14,7 @@ from gradcli.nn import init
 from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter
 from gradcli.ops import OPERATORS as _O
-from gradcli.ops.errors import TypeFault, ValueFault, bad_shape
+from gradcli.ops.errors import TypeFault, ValueFault, bad_argument, bad_shape
 from gradcli.ops.memory_budget import step as turn
 
 
@@ -81,13 +81,8 @@ class _Recurrent(Module):
             init.uniform_(weight, -bound, bound)
 
     def _of(self, end: str) -> tuple:
-        names = (
-            "weight_ih",
-            "weight_hh",
-            "bias_ih",
-            "bias_hh",
-            *("weight_hr",) * (self.proj_size > 0),
-        )
+        names = ["weight_ih", "weight_hh", "bias_ih", "bias_hh"]
+        names += ["weight_hr"] if self.proj_size else []
         return tuple(self._parameters.get(f"{name}{end}") for name in names)
 
 
@@ -130,7 +125,7 @@ class RNNCell(_Cell):
         device: Any = None, dtype: Any = None,
     ) -> None:  # fmt: skip
         if nonlinearity not in ("tanh", "relu"):
-            raise ValueFault("E0304", f"Unknown nonlinearity: {nonlinearity}")
+            raise bad_argument(f"Unknown nonlinearity: {nonlinearity}")
         super().__init__(input_size, hidden_size, bias, device, dtype)
         self.kind = self.nonlinearity = nonlinearity
 
@@ -165,26 +160,20 @@ class _Layers(_Recurrent):
                 raise TypeFault(
                     "E0304", f"{name} should be of type bool, got: {type(flag).__name__}"
                 )
-        sizes = {"input_size": input_size, "hidden_size": hidden_size, "num_layers": num_layers}
-        for name, size in sizes.items():
-            if size <= 0:
-                raise ValueFault("E0304", f"{name} must be greater than zero")
-        if proj_size < 0:
-            raise ValueFault(
-                "E0304", "proj_size should be a positive integer or zero to disable projections"
-            )
-        if proj_size >= hidden_size:
-            raise ValueFault("E0304", "proj_size has to be smaller than hidden_size")
-        if not 0 <= dropout <= 1:
-            raise ValueFault(
-                "E0304",
-                "dropout should be a number in range [0, 1] representing the probability of an "
-                "element being zeroed",
-            )
-        if proj_size and self.kind != "lstm":
-            raise ValueFault(
-                "E0304", "proj_size argument is only supported for LSTM, not RNN or GRU"
-            )
+        for wrong, said in (
+            (input_size <= 0, "input_size must be greater than zero"),
+            (hidden_size <= 0, "hidden_size must be greater than zero"),
+            (num_layers <= 0, "num_layers must be greater than zero"),
+            (proj_size < 0,
+             "proj_size should be a positive integer or zero to disable projections"),
+            (proj_size >= hidden_size, "proj_size has to be smaller than hidden_size"),
+            (not 0 <= dropout <= 1, "dropout should be a number in range [0, 1] representing the "
+             "probability of an element being zeroed"),
+            (proj_size and self.kind != "lstm",
+             "proj_size argument is only supported for LSTM, not RNN or GRU"),
+        ):  # fmt: skip
+            if wrong:
+                raise bad_argument(said)
         self.proj_size = proj_size
         self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
         self.bias, self.batch_first, self.dropout = bias, batch_first, dropout
@@ -287,8 +276,8 @@ class RNN(_Layers):
         *args: Any, **options: Any,
     ) -> None:  # fmt: skip
         if nonlinearity not in ("tanh", "relu"):
-            raise ValueFault(
-                "E0304", f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'."
+            raise bad_argument(
+                f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'."
             )
         super().__init__(input_size, hidden_size, num_layers, *args, **options)
         self.kind = self.nonlinearity = nonlinearity

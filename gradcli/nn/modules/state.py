@@ -10,7 +10,7 @@ from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import tensor
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.graph.node import RemovableHandle
-from gradcli.ops.errors import TypeFault, bad_value
+from gradcli.ops.errors import TypeFault, bad_type, bad_value
 
 
 class LoadedKeys(NamedTuple):
@@ -95,9 +95,7 @@ class State:
         Raises RuntimeFault (E0304) for shapes that differ and, where ``strict``, for names.
         """
         if not isinstance(state_dict, Mapping):
-            raise TypeFault(
-                "E0303", f"Expected state_dict to be dict-like, got {type(state_dict)}."
-            )
+            raise bad_type(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
         fronts, given_dict = self._fronts(""), OrderedDict(state_dict)
         faults: list[str] = []
         missing: list[str] = []

@@ -18,7 +18,7 @@ from gradcli.engine.tensor.tensor import Tensor
 from gradcli.nn.modules.container import ModuleDict, ModuleList
 from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter
-from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.errors import RuntimeFault, bad_argument
 
 __all__ = ["ParametrizationList", "cached", "is_parametrized", "register_parametrization",
            "remove_parametrizations", "type_before_parametrizations"]  # fmt: skip
@@ -63,10 +63,9 @@ class ParametrizationList(ModuleList):
         self.is_tensor = isinstance(start, Tensor)
         held = start if isinstance(start, Sequence) else (start,)
         if not all(isinstance(v, Tensor) for v in held):
-            raise ValueFault(
-                "E0304",
+            raise bad_argument(
                 "'right_inverse' must return a Tensor or a Sequence of tensors, got "
-                f"{type(start).__name__}",
+                f"{type(start).__name__}"
             )
         if not unsafe and self.is_tensor:
             _alike("right_inverse", start, tensor, "original tensor")
@@ -115,30 +114,27 @@ class ParametrizationList(ModuleList):
             value = self._inverse(value)
             held = [value] if self.is_tensor else list(value)
             if len(held) != self.count:
-                raise ValueFault(
-                    "E0304",
-                    "'right_inverse' must return a sequence of tensors of length "
-                    f"{self.count}, got {len(held)}.",
+                raise bad_argument(
+                    f"'right_inverse' must return a sequence of tensors of length {self.count}, "
+                    f"got {len(held)}."
                 )
             for original, new in zip(self.originals(), held, strict=True):
                 if original.dtype is not new.dtype and not self.unsafe:
-                    raise ValueFault(
-                        "E0304",
-                        f"The tensor assigned has dtype {new.dtype}, the original {original.dtype}",
+                    raise bad_argument(
+                        f"The tensor assigned has dtype {new.dtype}, the original {original.dtype}"
                     )
                 original.data = new
 
 
 def _alike(what: str, found: Any, tensor: Any, name: str) -> None:
     if not isinstance(found, Tensor):
-        raise ValueFault("E0304", f"{what} must return a tensor. Got {type(found).__name__}.")
+        raise bad_argument(f"{what} must return a tensor. Got {type(found).__name__}.")
     for fact in ("dtype", "shape"):
         if getattr(found, fact) != getattr(tensor, fact):
-            raise ValueFault(
-                "E0304",
+            raise bad_argument(
                 f"{what} may not change the {fact} of the tensor, unless the `unsafe` flag is "
                 f"enabled. {name} {fact}: {getattr(tensor, fact)}, result {fact}: "
-                f"{getattr(found, fact)}",
+                f"{getattr(found, fact)}"
             )
 
 
@@ -199,10 +195,9 @@ def register_parametrization(
         return module
     held = next((h for h in (module._parameters, module._buffers) if tensor_name in h), None)
     if held is None:
-        raise ValueFault(
-            "E0304",
+        raise bad_argument(
             f"Module '{module}' does not have a parameter, a buffer, or a parametrized element "
-            f"with name '{tensor_name}'",
+            f"with name '{tensor_name}'"
         )
     wrapped = ParametrizationList([parametrization], held[tensor_name], unsafe)
     del held[tensor_name]
@@ -224,9 +219,7 @@ def remove_parametrizations(
     originals.
     """
     if not is_parametrized(module, tensor_name):
-        raise ValueFault(
-            "E0304", f"Module {module} does not have a parametrization on {tensor_name}"
-        )
+        raise bad_argument(f"Module {module} does not have a parametrization on {tensor_name}")
     held = module._modules["parametrizations"]
     wrapped = held[tensor_name]
     original = wrapped.originals()[0]
@@ -238,10 +231,9 @@ def remove_parametrizations(
         else:
             original = Parameter(value, any(v.requires_grad for v in wrapped.originals()))
     elif not wrapped.is_tensor:
-        raise ValueFault(
-            "E0304",
+        raise bad_argument(
             "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is "
-            "parametrized in terms of a sequence of tensors.",
+            "parametrized in terms of a sequence of tensors."
         )
     delattr(type(module), tensor_name)
     del held[tensor_name]

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from gradcli.ops.errors import TypeFault, ValueFault
+from gradcli.ops.errors import bad_argument, bad_type
 from gradcli.ops.memory_budget import step as turn
 from gradcli.optim.optimizer import Optimizer
 
@@ -51,8 +51,7 @@ class LRScheduler:
             if last_epoch == -1:
                 group.setdefault("initial_lr", group["lr"])
             elif "initial_lr" not in group:
-                raise ValueFault(
-                    "E0304",
+                raise bad_argument(
                     f"param 'initial_lr' is not specified in param_groups[{i}] when resuming "
                     "scheduler with last_epoch >= 0.",
                     help="load the optimizer's saved state first, or leave last_epoch out",
@@ -72,8 +71,7 @@ class LRScheduler:
 
     def get_lr(self) -> list[float]:
         """The rate of each group at ``last_epoch``; what a scheduler is about."""
-        raise TypeFault(
-            "E0303",
+        raise bad_type(
             f"{type(self).__name__} does not say what its learning rates are",
             help="write def get_lr(self) in it: a list with a rate for each parameter group",
         )
@@ -118,7 +116,7 @@ class LRScheduler:
 def checked_optimizer(optimizer: Any) -> Optimizer:
     """``optimizer``; raises TypeFault (E0303) where it is none."""
     if not isinstance(optimizer, Optimizer):
-        raise TypeFault("E0303", f"{type(optimizer).__name__} is not an Optimizer")
+        raise bad_type(f"{type(optimizer).__name__} is not an Optimizer")
     return optimizer
 
 
@@ -128,9 +126,8 @@ def per_group(optimizer: Optimizer, name: str, given: Any) -> list[Any]:
     if not isinstance(given, list | tuple):
         return [given] * count
     if len(given) != count:
-        raise ValueFault(
-            "E0304",
+        raise bad_argument(
             f"{name} must have the same length as optimizer.param_groups. {name} has {len(given)} "
-            f"values, param_groups has {count}.",
+            f"values, param_groups has {count}."
         )
     return list(given)

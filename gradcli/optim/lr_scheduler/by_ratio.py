@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from gradcli.ops.errors import TypeFault, ValueFault
+from gradcli.ops.errors import bad_argument, bad_type
 from gradcli.optim.lr_scheduler.base import LRScheduler
 from gradcli.optim.optimizer import Optimizer
 
@@ -42,11 +42,10 @@ class _ByFunction(LRScheduler):
         given = lr_lambda if isinstance(lr_lambda, list | tuple) else [lr_lambda] * groups
         self.lr_lambdas = list(given)
         if len(given) != groups:
-            raise ValueFault("E0304", f"Expected {groups} lr_lambdas, but got {len(given)}")
+            raise bad_argument(f"Expected {groups} lr_lambdas, but got {len(given)}")
         for function in self.lr_lambdas:
             if not callable(function):
-                raise TypeFault(
-                    "E0303",
+                raise bad_type(
                     f"lr_lambda should be a function, but got {type(function).__name__}",
                     help="write lambda epoch: 0.95**epoch",
                 )
@@ -98,10 +97,10 @@ class _ByRatio(LRScheduler):
     """``_ratio`` of a rate to the one before (None: the same), ``_share`` of the initial rate."""
 
     def _ratio(self, t: int) -> float | None:
-        raise TypeFault("E0303", f"{type(self).__name__} has no ratio")
+        raise bad_type(f"{type(self).__name__} has no ratio")
 
     def _share(self, t: int) -> float:
-        raise TypeFault("E0303", f"{type(self).__name__} has no closed form")
+        raise bad_type(f"{type(self).__name__} has no closed form")
 
     def get_lr(self) -> list[float]:
         ratio = self._ratio(self.last_epoch)
@@ -190,10 +189,9 @@ class LinearLR(_ByRatio):
         total_iters: int = 5, last_epoch: int = -1,
     ) -> None:  # fmt: skip
         if not 0 < start_factor <= 1:
-            raise ValueFault(
-                "E0304",
-                "Starting multiplicative factor expected to be greater than 0 and less or equal "
-                f"to 1, got {start_factor}.",
+            raise bad_argument(
+                "Starting multiplicative factor expected to be greater than 0 and less or equal to "
+                f"1, got {start_factor}."
             )
         _between("Ending multiplicative factor", end_factor)
         self.start_factor, self.end_factor = start_factor, end_factor
@@ -277,4 +275,4 @@ class CosineAnnealingLR(LRScheduler):
 
 def _between(what: str, factor: float) -> None:
     if not 0 <= factor <= 1:
-        raise ValueFault("E0304", f"{what} expected to be between 0 and 1, got {factor}.")
+        raise bad_argument(f"{what} expected to be between 0 and 1, got {factor}.")

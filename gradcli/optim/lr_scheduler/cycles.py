@@ -7,7 +7,7 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gradcli.ops.errors import ValueFault
+from gradcli.ops.errors import bad_argument
 from gradcli.optim.lr_scheduler.base import LRScheduler, checked_optimizer, per_group
 from gradcli.optim.optimizer import Optimizer
 
@@ -23,8 +23,7 @@ def _set_momentum(group: dict[str, Any], momentum: float) -> None:
 def _begin_momentum(optimizer: Optimizer, base: Any, top: Any, fresh: bool) -> tuple[list, list]:
     """The momentums of each group at the top rate and at the base rate, set where ``fresh``."""
     if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
-        raise ValueFault(
-            "E0304",
+        raise bad_argument(
             "optimizer must support momentum or beta1 with `cycle_momentum` option enabled",
             help="write cycle_momentum=False",
         )
@@ -68,8 +67,7 @@ class CyclicLR(LRScheduler):
         self.step_ratio = up / self.total_size
         if scale_fn is None:
             if mode not in ("triangular", "triangular2", "exp_range"):
-                raise ValueFault(
-                    "E0304",
+                raise bad_argument(
                     "mode is invalid and scale_fn is None",
                     help='mode is "triangular", "triangular2" or "exp_range"',
                 )
@@ -143,13 +141,10 @@ class OneCycleLR(LRScheduler):
         self.optimizer = checked_optimizer(optimizer)
         self.total_steps = _whole_training(total_steps, epochs, steps_per_epoch)
         if not isinstance(pct_start, float) or not 0 <= pct_start <= 1:
-            raise ValueFault(
-                "E0304", f"Expected float between 0 and 1 pct_start, but got {pct_start}"
-            )
+            raise bad_argument(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         if anneal_strategy not in ("cos", "linear"):
-            raise ValueFault(
-                "E0304",
-                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}",
+            raise bad_argument(
+                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
             )
         self._anneal_func_type = anneal_strategy
         self._schedule_phases = _phases(self.total_steps, pct_start, three_phase)
@@ -172,10 +167,9 @@ class OneCycleLR(LRScheduler):
         """
         t = self.last_epoch
         if t > self.total_steps:
-            raise ValueFault(
-                "E0304",
+            raise bad_argument(
                 f"Tried to step {t} times. The specified number of total steps is "
-                f"{self.total_steps}",
+                f"{self.total_steps}"
             )
         before, phases = 0.0, self._schedule_phases
         while t > phases[0]["end_step"] and len(phases) > 1:
@@ -201,12 +195,10 @@ def _whole_training(total: Any, epochs: Any, each: Any) -> int:
     if total is None:
         given = {"epochs": epochs, "steps_per_epoch": each}
         if epochs is None or each is None:
-            raise ValueFault(
-                "E0304", "You must define either total_steps OR (epochs AND steps_per_epoch)"
-            )
+            raise bad_argument("You must define either total_steps OR (epochs AND steps_per_epoch)")
     for name, value in given.items():
         if not isinstance(value, int) or value <= 0:
-            raise ValueFault("E0304", f"Expected positive integer {name}, but got {value}")
+            raise bad_argument(f"Expected positive integer {name}, but got {value}")
     return total if total is not None else epochs * each
 
 
@@ -241,9 +233,9 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         last_epoch: int = -1,
     ) -> None:  # fmt: skip
         if not isinstance(T_0, int) or T_0 <= 0:
-            raise ValueFault("E0304", f"Expected positive integer T_0, but got {T_0}")
+            raise bad_argument(f"Expected positive integer T_0, but got {T_0}")
         if not isinstance(T_mult, int) or T_mult < 1:
-            raise ValueFault("E0304", f"Expected integer T_mult >= 1, but got {T_mult}")
+            raise bad_argument(f"Expected integer T_mult >= 1, but got {T_mult}")
         self.T_0 = self.T_i = T_0
         self.T_mult, self.eta_min = T_mult, eta_min
         self.T_cur: float = last_epoch
@@ -257,7 +249,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     def step(self, epoch: float | None = None) -> None:
         """Set the next rates, or those at ``epoch``, which may lie between two whole numbers."""
         if epoch is not None and epoch < 0:
-            raise ValueFault("E0304", f"Expected non-negative epoch, but got {epoch}")
+            raise bad_argument(f"Expected non-negative epoch, but got {epoch}")
         if epoch is None and self.last_epoch >= 0:
             self.last_epoch += 1
             self.T_cur += 1

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gradcli.ops.errors import TypeFault, ValueFault
+from gradcli.ops.errors import bad_argument, bad_type
 from gradcli.optim.lr_scheduler.base import LRScheduler
 from gradcli.optim.lr_scheduler.plateau import ReduceLROnPlateau
 from gradcli.optim.optimizer import Optimizer
@@ -18,24 +18,20 @@ class _Joined(LRScheduler):
     def _take(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None) -> None:
         name = type(self).__name__
         if not schedulers:
-            raise ValueFault("E0304", f"{name} expects at least one scheduler, but got none.")
+            raise bad_argument(f"{name} expects at least one scheduler, but got none.")
         for i, scheduler in enumerate(schedulers):
             if not hasattr(scheduler, "optimizer"):
-                raise TypeFault(
-                    "E0303", f"{name} at index {i} should have `optimizer` as its attribute."
-                )
+                raise bad_type(f"{name} at index {i} should have `optimizer` as its attribute.")
             if isinstance(scheduler, ReduceLROnPlateau):
-                raise ValueFault(
-                    "E0304",
+                raise bad_argument(
                     f"{name} does not support `ReduceLROnPlateau`, whose `step` needs a loss, but "
                     f"got one at index {i}.",
                     help="call its step(loss) on its own",
                 )
             if scheduler.optimizer is not (optimizer or schedulers[0].optimizer):
-                raise ValueFault(
-                    "E0304",
+                raise bad_argument(
                     f"{name} expects all schedulers to belong to the same optimizer, but the one "
-                    f"at index {i} has another.",
+                    f"at index {i} has another."
                 )
         self._schedulers = schedulers
         self.optimizer = optimizer or schedulers[0].optimizer
@@ -92,10 +88,9 @@ class SequentialLR(_Joined):
     ) -> None:  # fmt: skip
         self._take(schedulers, optimizer)
         if len(milestones) != len(schedulers) - 1:
-            raise ValueFault(
-                "E0304",
+            raise bad_argument(
                 "SequentialLR expects one scheduler more than milestones, but got "
-                f"{len(schedulers)} schedulers and {len(milestones)} milestones",
+                f"{len(schedulers)} schedulers and {len(milestones)} milestones"
             )
         self._milestones = milestones
         self.last_epoch = last_epoch + 1

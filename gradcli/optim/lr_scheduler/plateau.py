@@ -6,7 +6,7 @@ import math
 import warnings
 from typing import Any
 
-from gradcli.ops.errors import ValueFault, bad_value
+from gradcli.ops.errors import bad_argument, bad_value
 from gradcli.optim.lr_scheduler.base import BY_NUMBER, LRScheduler, checked_optimizer
 from gradcli.optim.optimizer import Optimizer
 
@@ -38,18 +38,18 @@ class ReduceLROnPlateau(LRScheduler):
         min_lr: list[float] | float = 0, eps: float = 1e-8,
     ) -> None:  # fmt: skip
         if factor >= 1.0:
-            raise ValueFault("E0304", f"Factor should be < 1.0, got {factor}.")
+            raise bad_argument(f"Factor should be < 1.0, got {factor}.")
         if mode not in ("min", "max"):
-            raise ValueFault("E0304", f"mode {mode} is unknown!", help='write "min" or "max"')
+            raise bad_argument(f"mode {mode} is unknown!", help='write "min" or "max"')
         if threshold_mode not in ("rel", "abs"):
-            raise ValueFault(
-                "E0304", f"threshold mode {threshold_mode} is unknown!", help='write "rel" or "abs"'
+            raise bad_argument(
+                f"threshold mode {threshold_mode} is unknown!", help='write "rel" or "abs"'
             )
         self.optimizer = checked_optimizer(optimizer)
         groups = len(optimizer.param_groups)
         if isinstance(min_lr, list | tuple):
             if len(min_lr) != groups:
-                raise ValueFault("E0304", f"expected {groups} min_lrs, got {len(min_lr)}")
+                raise bad_argument(f"expected {groups} min_lrs, got {len(min_lr)}")
             self.default_min_lr, self.min_lrs = None, list(min_lr)
         else:
             self.default_min_lr, self.min_lrs = min_lr, [min_lr] * groups

@@ -13,7 +13,7 @@ from gradcli.engine.creation.generator import Generator
 from gradcli.engine.creation.sampling import randperm
 from gradcli.engine.dtypes import int64
 from gradcli.functions.overloads import stack
-from gradcli.ops.errors import ValueFault
+from gradcli.ops.errors import ValueFault, bad_argument
 from gradcli.ops.memory_budget import step
 
 __all__ = ["DataLoader", "Dataset", "Subset", "TensorDataset", "default_collate", "random_split"]
@@ -69,9 +69,7 @@ def random_split(
             sizes[i % len(sizes)] += 1
         lengths = sizes
     if sum(lengths) != count:
-        raise ValueFault(
-            "E0304", "Sum of input lengths does not equal the length of the input dataset!"
-        )
+        raise bad_argument("Sum of input lengths does not equal the length of the input dataset!")
     order = randperm(count, generator=generator).tolist()
     parts: list[Any] = []
     start: Any = 0
@@ -121,12 +119,12 @@ class DataLoader:
         timeout: float = 0, worker_init_fn: Any = None, generator: Generator | None = None,
     ) -> None:  # fmt: skip
         if num_workers:
-            raise ValueFault(
-                "E0304", f"num_workers={num_workers}: rows are read in this process",
+            raise bad_argument(
+                f"num_workers={num_workers}: rows are read in this process",
                 help="leave num_workers out",
-            )  # fmt: skip
+            )
         if batch_size is not None and batch_size < 1:
-            raise ValueFault("E0304", f"batch_size should be a positive integer, got {batch_size}")
+            raise bad_argument(f"batch_size should be a positive integer, got {batch_size}")
         self.dataset, self.batch_size = dataset, batch_size
         self.shuffle, self.drop_last = bool(shuffle), drop_last
         self.sampler, self.batch_sampler, self.generator = sampler, batch_sampler, generator

@@ -22,7 +22,6 @@ class Terminal:
     """A session that is typed to. ``text`` is what came since the last prompt, without control."""
 
     def __init__(self, args: list[str], env: dict[str, str], folder: str, columns: int) -> None:
-        began = time.perf_counter()
         self.pid, self.fd = pty.fork()
         if not self.pid:
             os.chdir(folder)
@@ -32,7 +31,6 @@ class Terminal:
         self.raw = ""
         self.code: int | None = None
         self.expect("> ")
-        self.ready = time.perf_counter() - began
 
     def send(self, text: str) -> None:
         """Type, without Enter."""

@@ -3,7 +3,6 @@
 import os
 import signal
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -267,9 +266,7 @@ def test_ctrl_c_stops_a_command(session, capsys):
         shell.take("x = tensor(3.)")
         timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
         timer.start()
-        began = time.perf_counter()
         shell.take(":minimize (x - 1)^2 --method sgd --lr 0.00001 --steps 10000000")
-        assert time.perf_counter() - began < 5
         shell.take("x")
     finally:
         interrupts.release()

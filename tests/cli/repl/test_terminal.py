@@ -1,5 +1,6 @@
 """The REPL on a terminal, through a pseudo-terminal: typing, pasting, completing, interrupting."""
 
+import io
 import json
 import os
 import pty
@@ -9,6 +10,14 @@ import sys
 import time
 
 import pytest
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+from gradcli.cli.repl.interrupts import Interrupts
+from gradcli.cli.repl.settings import Settings
+from gradcli.cli.repl.shell import Shell
+from gradcli.cli.repl.terminal import _History, talk
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals are POSIX's")
 
@@ -97,23 +106,43 @@ def test_a_pasted_session(terminal):
     assert "\n3\n> " in t.enter("")
 
 
-def test_history_and_long_pastes_are_instant(terminal, tmp_path):
-    folder = tmp_path / "config" / "gradcli"
-    folder.mkdir(parents=True)
-    with open(folder / "history", "w") as f:
-        f.writelines(json.dumps(f"x{i} = sin({i})") + "\n" for i in range(10_000))
-    t = terminal()
-    assert t.ready < 3
-    t.enter("1 + 1", "2")
-    t.raw = t.text = ""
-    began = time.perf_counter()
-    t.send("x99")
-    t.expect(r"98 = sin\(998\d?\)|99 = sin\(9999\)")  # the suggestion
-    t.send("\x1b[C\r")
-    t.expect(r"> $")
-    t.paste("".join(f"a{i} = {i}*2\n" for i in range(1000)))
-    t.enter("a999", "1998")
-    assert time.perf_counter() - began < 8  # a second and a half where nothing else runs
+class Output(io.StringIO):
+    """What is printed, with the number that a terminal has."""
+
+    def fileno(self):
+        return 1
+
+
+def calls_of_a_paste(lines, monkeypatch):
+    """The Python functions called in a session that takes a paste of so many lines."""
+    monkeypatch.setattr(os, "get_terminal_size", lambda *_: os.terminal_size((80, 24)))
+    shell = Shell(Settings(), Interrupts())
+    pasted = "".join(f"a{i} = {i}*2\n" for i in range(lines))
+    monkeypatch.setattr(sys, "stdout", Output())
+    calls = []
+    with create_pipe_input() as typed, create_app_session(input=typed, output=DummyOutput()):
+        typed.send_text(f"\x1b[200~{pasted}\x1b[201~a{lines - 1}\r\x04")
+        sys.settrace(lambda frame, *_: calls.append(frame.f_code.co_name))
+        try:
+            assert talk(Settings(), None, lambda: shell, lambda _: shell.begin(None, ())) == 0
+        finally:
+            sys.settrace(None)
+    assert shell.failed == 0 and sys.stdout.getvalue().endswith(f"\n{lines * 2 - 2}\n")
+    return len(calls)
+
+
+def test_a_long_paste_takes_work_in_proportion(monkeypatch):
+    """Each line is read, coloured and run a fixed number of times."""
+    few = calls_of_a_paste(50, monkeypatch)
+    many = calls_of_a_paste(200, monkeypatch)
+    assert many < 4.5 * few
+
+
+def test_a_long_history_is_read_once(tmp_path):
+    texts = [f"x{i} = sin({i})" for i in range(10_000)]
+    (tmp_path / "history").write_text("".join(json.dumps(text) + "\n" for text in texts))
+    history = _History(str(tmp_path / "history"), Settings())
+    assert list(history.load_history_strings()) == texts[::-1]
 
 
 def test_the_prompt_is_drawn_before_numbers_are_loaded(tmp_path):

@@ -214,3 +214,14 @@ def test_a_copy_lies_in_memory_as_what_it_is_of():
         return torch.tensor([*a.t().clone().stride(), *a.t().contiguous().stride()])
 
     assert torch.func.vmap(steps)(torch.ones(2, 2, 3)).tolist() == [[1, 3, 2, 1]] * 2
+
+
+def test_rows_of_a_loop_are_views_of_one_unbind():
+    y = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True) * 1
+    for loop in (lambda: [row.mul_(2) for row in y], lambda: next(iter(enumerate(y)))[1].zero_()):
+        with pytest.raises(RuntimeError, match="is a view and is being modified inplace"):
+            loop()
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    for row in x:
+        row.mul_(2)
+    assert x.tolist() == [[2.0, 4.0], [6.0, 8.0]]

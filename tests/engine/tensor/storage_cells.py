@@ -549,3 +549,40 @@ for call in (
         print(call())
     except (RuntimeError, IndexError, ValueError) as fault:
         print(type(fault).__name__)
+
+# %% what scans and softmax give of a transposed tensor lies in rows
+x = (torch.arange(12.0).view(3, 4) / 12).t()
+for make in (
+    lambda: x.softmax(0), lambda: x.log_softmax(-1), lambda: x.cumsum(0), lambda: x.cumprod(1),
+    lambda: x.logcumsumexp(0), lambda: x.cummax(0)[0], lambda: x.roll(1, 0), lambda: x.tril(),
+):  # fmt: skip
+    y = make()
+    y.view(-1)[1] = 7.0
+    print(y.stride(), y.sum())
+
+# %% operands of types that do not meet, flags and values of another kind
+x, n, k = torch.tensor([3.0, 1.0, 2.0]), torch.tensor([3, 1, 2]), torch.tensor([True, False, True])
+c, d = x + 1j, x.double()
+for call in (
+    lambda: torch.nextafter(x.half(), x)[:1].dtype, lambda: torch.nextafter(x, n) - x,
+    lambda: torch.nextafter(n, n), lambda: torch.heaviside(x, n), lambda: torch.heaviside(x, d),
+    lambda: torch.copysign(c, x), lambda: torch.logaddexp2(x, c), lambda: torch.lerp(x, d, 0.5),
+    lambda: x.clone().lerp_(d, 0.5), lambda: torch.pow(k, k), lambda: torch.pow(k, 2),
+    lambda: torch.cross(x, d, dim=0), lambda: x - True, lambda: True - n, lambda: n.sub(True),
+    lambda: torch.unique(n, 0), lambda: torch.unique_consecutive(n, 1), lambda: torch.histc(x / 0),
+    lambda: torch.bincount(n.byte()), lambda: n.index_fill(0, n[1:] - 1, torch.ones(1).long()),
+    lambda: c.scatter_reduce(0, n - 1, c, "amax"),
+):  # fmt: skip
+    try:
+        print(call())
+    except (RuntimeError, TypeError) as fault:
+        print(type(fault).__name__)
+
+# %% numbers of NumPy's
+import numpy as np
+
+x = torch.zeros(3, requires_grad=True)
+y = x * 2
+y[1:] = np.float64(9.5)
+print(y.detach(), torch.autograd.grad(y.sum(), x))
+print([torch.full((2,), n) for n in (np.float64(9.5), np.float32(2.5), np.int64(3), np.int8(-3))])
