@@ -17,12 +17,17 @@ def _cast(x: Any, dtype: np.dtype) -> Any:
         x = x.real
     if x.size > LARGE:
         charge(x.size * dtype.itemsize)
-    return x.astype(dtype)
+    return x.astype(dtype, _order(x))
 
 
 def _clone(x: Any, memory_format: Any) -> Any:
-    # A copy of x.T lies in memory as x.T does, in PyTorch too, unless rows are asked for.
-    return x.copy(order="C" if getattr(memory_format, "name", "") == "contiguous_format" else "K")
+    rows = getattr(memory_format, "name", "") == "contiguous_format"
+    return x.copy("C" if rows else _order(x))
+
+
+def _order(x: Any) -> Any:
+    """How a copy lies in memory: that of x.T as x.T does, that of an expanded x in rows."""
+    return "C" if 0 in x.strides else "K"
 
 
 def _imag(x: Any) -> Any:
