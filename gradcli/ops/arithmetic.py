@@ -336,7 +336,6 @@ pow = elementwise(
     aliases=("power",),
     dtypes="promote",
     wraps=False,
-    refuses={"bool": "pow"},
     doc="x to the power y; `x**y`, and `x^y` on the command line.",
     domain="x > 0, or whole y",
     edges="x**0 has slope 0; 0**0 has slopes 0 and 0",

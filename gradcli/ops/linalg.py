@@ -139,10 +139,11 @@ def _inside(u: Any, vh: Any, y: Any) -> Any:
 
 def _adjugate(x: Any) -> Any:
     if x.shape[-2:] == (2, 2):
-        found = np.swapaxes(x[..., ::-1, ::-1], -1, -2) * np.array([[1, -1], [-1, 1]], x.dtype)
+        turned = np.swapaxes(x[..., ::-1, ::-1], -1, -2)
+        found = turned * (2 * np.eye(2, dtype=x.dtype, like=turned) - 1)
         finite = np.isfinite(x).all((-2, -1))[..., None, None]
         return np.where(finite, found, x.dtype.type(np.nan))
-    far = np.zeros(x.shape[:-2], bool)
+    far = None
     if x.size and x.dtype != np.float16:
         try:
             # Far from singular each entry of an inverse is exact, not beside the largest alone.
@@ -156,7 +157,7 @@ def _adjugate(x: Any) -> Any:
             pass  # one of them is singular
     u, s, vh, sign = _decomposed(x)
     found = _back(_without(s, 1)[..., :, None] * np.eye(s.shape[-1], like=s), u, vh, sign, x)
-    return np.where(far[..., None, None], exact, found) if far.any() else found
+    return found if far is None else np.where(far[..., None, None], exact, found)
 
 
 def _adjugate_along(x: Any, y: Any) -> Any:

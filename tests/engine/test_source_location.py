@@ -41,7 +41,6 @@ def ways():
     # What is composed of operators: the user's line, not that of the operator inside.
     yield lambda a: torch.addcmul(a, a, a)
     yield lambda a: torch.addcdiv(a, a, a)
-    yield lambda a: torch.lerp(a, a, a)
     yield lambda a: torch.xlogy(a, a)
     yield lambda a: a.hypot(a)
     yield lambda a: torch.nn.functional.gelu(a)
