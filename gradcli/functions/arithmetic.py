@@ -217,6 +217,18 @@ def sgn(input: Any) -> Any:
     return called(out, "SgnBackward0", input)
 
 
+def or_nan(value: Any, x: Any) -> Any:
+    """``value``, NaN where ``x`` is; of symbols, which are no NaN, ``value``."""
+    if not hasattr(bottom(x), "array"):
+        return value
+    return O["where"](O["eq"](x, x), value, np.nan)
+
+
+def nan_in_slope(x: Any) -> Any:
+    """``x``, whose slope is NaN where it is NaN: what takes its sign has a slope of 0 there."""
+    return x * or_nan(O["ones_like"](x), x)
+
+
 def copysign(input: Any, other: Any) -> Any:
     """The size of ``input`` with the sign of ``other``."""
     if not isinstance(other, Tensor | int | float | np.ndarray) and not hasattr(other, "shape"):
@@ -230,7 +242,7 @@ def copysign(input: Any, other: Any) -> Any:
     elif isinstance(other, Plain) and other.ndim >= input.ndim:
         input = input.to(dtypes.promote_types(input.dtype, other.dtype))
     size = O["abs"](input)
-    out = O["where"](signs, -size, size)
+    out = nan_in_slope(O["where"](signs, -size, size))
     if not isinstance(other, Plain):
         return called(out, "CopysignBackward1", input)
     if other.requires_grad:  # nothing of it is taken, and so zeros are what arrives there
@@ -298,7 +310,12 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> 
             f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
         )
     gaps = O["unsqueeze"](x1, -2) - O["unsqueeze"](x2, -3)
-    return called(O["norm"](gaps, p, -1), "CdistBackward0", x1, x2)
+    return called(distances(gaps, p), "CdistBackward0", x1, x2)
+
+
+def distances(gaps: Any, p: float) -> Any:
+    """The p-norms of differences of rows."""
+    return O["norm"](nan_in_slope(gaps) if p in (1, np.inf) else gaps, p, -1)
 
 
 def angle(input: Any) -> Any:

@@ -220,13 +220,27 @@ zeros_like = constant(
 ones_like = constant(
     "ones_like", np.ones_like, dtypes="keep", doc="Ones with x's shape and dtype.", python="1.0"
 )
+
+
+def _sign(x: Any) -> Any:
+    if getattr(x, "dtype", None) == np.bool_:
+        return np.copy(x)
+    found = np.sign(x)
+    if found.dtype.kind == "f":  # of NaN it is 0 in PyTorch, and NaN in NumPy
+        if found.ndim:
+            found[found != found] = 0
+        elif found != found:
+            found = found.dtype.type(0)
+    return found
+
+
 sign = step(
     "sign",
-    lambda x: np.copy(x) if getattr(x, "dtype", None) == np.bool_ else np.sign(x),
+    _sign,
     numpy="np.sign",
     dtypes="keep",
     doc="-1, 0 or 1 by the sign of x.",
-    edges="slope 0 at 0 too",
+    edges="0 at NaN; slope 0 at 0 too",
     parity="odd",
     values={0: 0},
     refuses={
@@ -237,11 +251,11 @@ sign = step(
         )
     },
     breaks="0",
-    python="1.0 if {0} > 0.0 else -1.0 if {0} < 0.0 else 0.0 if {0} == 0.0 else {0}",
+    python="1.0 if {0} > 0.0 else -1.0 if {0} < 0.0 else 0.0",
 )
 heaviside = elementwise(
     "heaviside",
-    lambda x, y: np.heaviside(x, y).astype((x * y).dtype),  # whole numbers stay so
+    lambda x, y: np.where(x == 0, y, x > 0).astype((x * y).dtype)[()],  # whole numbers stay so
     lambda t: zeros_like(t),
     lambda t, x: t * eq(x, 0.0),
     numpy="np.heaviside",
@@ -251,7 +265,7 @@ heaviside = elementwise(
     one_dtype=True,
     grad_name="NotImplemented",
     doc="0 below 0, y at 0, 1 above.",
-    edges="slope 0 by x everywhere; PyTorch has none",
+    edges="0 at NaN; slope 0 by x everywhere; PyTorch has none",
     kink="where {op} of {0} jumps: derivative taken as 0",
     refuses={"complex": "heaviside is not yet implemented for complex tensors."},
     breaks="0",

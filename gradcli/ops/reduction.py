@@ -335,7 +335,7 @@ def _norm_slope(x: Any, out: Any, p: Any, dim: Dims) -> Any:
     if p == 0:
         return zeros_like(x)
     if p in (np.inf, -np.inf):
-        most = where(abs(x) == out, 1.0, zeros_like(x))
+        most = where((abs(x) == out) | (x != x), 1.0, zeros_like(x))  # NaN has a slope of 0
         return unit(x) * most / sum(most, dim, True)
     size = abs(x)
     flat = ((size == 0) & (out == out)) | (out == 0)  # NaN beside 0 is NaN for both

@@ -20,6 +20,7 @@ from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.inplace import check_writable
 from gradcli.engine.tensor.conj_view import ConjView
+from gradcli.engine.tensor.stale_view import StaleView
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.ops.errors import RuntimeFault
@@ -50,7 +51,7 @@ def movable(target: Any, value: Any) -> list:
         check_writable(target, (value,))
     members = sharing(target)
     for member in members:
-        if isinstance(member, Plain) and member.__class__ not in (Tensor, ConjView):
+        if isinstance(member, Plain) and member.__class__ not in (Tensor, ConjView, StaleView):
             raise RuntimeFault(
                 "E0409",
                 f"a {member.__class__.__name__} is written to with a value of a transform",

@@ -254,10 +254,6 @@ def _zeros(got: Any, want: Any, *_: Any) -> Any:
     return (got == 0) & (want == 0)
 
 
-def _missing(got: Any, want: Any, x: Any, y: Any = 0.0) -> Any:
-    return np.isnan(x + y)
-
-
 def _anywhere(got: Any, want: Any, *_: Any) -> Any:
     return np.ones(np.shape(want), bool)
 
@@ -285,10 +281,6 @@ APART: tuple[tuple[str, str, Mask, str], ...] = (
     (r"torch.(maximum|minimum|fmax|fmin|max|min|clamp|amax|amin|aminmax|kthvalue|quantile)\(|hard"
      r"|relu6|celu|layer_norm|angle|lerp|addc|erfinv|slogdet|det\(|median|sgn",
      "value", _zeros, "which of two equal zeros, or the sign that a sum of zeros has"),
-    (r"torch.(sign|sgn|abs)\(", "value0|slope0", _missing, "the sign of NaN stays NaN"),
-    (r"F.l1_loss", "slope", lambda g, w, x, y: np.isnan(x - y), "the sign of NaN stays NaN"),
-    (r"vector_norm", "slope", lambda g, w, x: np.isnan(x).any(-1, keepdims=True) | np.isnan(g),
-     "a norm that is NaN has the slope NaN"),
     (r"torch.(digamma|polygamma)", "value|slope", lambda g, w, x: (x <= 0) | np.isinf(x),
      "its reflection formula leaves the poles by rounding, and inf gives NaN"),
     (r"torch.sinc", "slope", lambda g, w, x: (np.abs(x) < 1e-2) | (np.abs(x) > 1e16),
@@ -307,7 +299,6 @@ APART: tuple[tuple[str, str, Mask, str], ...] = (
      "C's pow of -inf; a subnormal"),
     (r"copysign", "slope", lambda g, w, x, y=0: np.isinf(x), "inf/inf: the slope is a sign"),
     (r"hardswish", "value", lambda g, w, x: x == -np.inf, "-inf*0 is NaN; 0 is the limit"),
-    (r"heaviside", "value", _missing, "NaN stays"),
     (r"zeta", "value", lambda g, w, x, y: (np.abs(y) > 1e16) | np.isinf(x), "the limit, 0"),
     (r"igamma", "value|slope", lambda g, w, x, y: np.isnan(x + y) | np.isinf(x) | (
         np.abs(x) > 1e16) | (np.abs(x) < 1e-29), "NaN, limits at inf, digits that cancel"),

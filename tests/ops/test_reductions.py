@@ -112,12 +112,25 @@ def test_max_along_a_dimension_gives_the_gradient_to_the_first():
     assert x.grad.tolist() == [[0, 0, 0], [0, 0.5, 0.5]]
 
 
-def test_a_nan_has_no_sign():
-    """PyTorch says 0; gradcli keeps the NaN in sight."""
+def test_the_sign_of_nan_is_0_as_in_pytorch():
+    """So are the slopes made of it, but where PyTorch's own is a quotient; values keep the NaN."""
     x = torch.tensor([nan, 2.0], requires_grad=True)
-    assert str(torch.sign(x).tolist()) == "[nan, 1.0]"
-    torch.abs(x).sum().backward()
-    assert str(x.grad.tolist()) == "[nan, 1.0]"
+    assert torch.sign(x).tolist() == [0, 1] == torch.heaviside(x, x).tolist()
+    zero = torch.zeros(2)
+    F = torch.nn.functional
+    for function, kept in (
+        (torch.abs, False), (lambda x: F.l1_loss(x, zero), False),
+        (lambda x: torch.linalg.vector_norm(x, 1), False),
+        (lambda x: torch.linalg.vector_norm(x, float("inf")), False), (F.hardsigmoid, False),
+        (lambda x: F.huber_loss(x, zero), True), (lambda x: F.smooth_l1_loss(x, zero), True),
+        (lambda x: torch.copysign(x, zero), True),
+        (lambda x: torch.cdist(x[None], zero[None], 1), True),
+    ):  # fmt: skip
+        out = function(x)
+        assert np.isnan(out.detach().numpy()).any()
+        (slope,) = torch.autograd.grad(out.sum(), x)
+        assert np.isnan(slope[0].item()) if kept else slope[0] == 0
+        assert not np.isnan(slope[1].item())
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ class Numbers:
     array: Any
     own_array: Callable[[], Any]
     is_leaf: Any
-    __getitem__: Any
+    unbind: Any
     dtype: DType
     edge: Any
     detach: Any

@@ -12,7 +12,7 @@ from gradcli.engine.dtypes import float64
 from gradcli.engine.record.composite import called, named
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.source_location import warn
-from gradcli.functions import reductions
+from gradcli.functions import arithmetic, reductions
 from gradcli.functions.methods import public_operators
 from gradcli.functions.nn.loss_checks import check_floating
 from gradcli.ops.errors import bad_argument, bad_dtype, bad_shape, bad_value
@@ -172,7 +172,7 @@ def _elu(input: Any, alpha: float, scale: float, inner: float, inplace: bool) ->
 def hardsigmoid(input: Any, inplace: bool = False) -> Any:
     """``x/6 + 1/2`` held between 0 and 1."""
     check_floating(input, "hardsigmoid_cpu")
-    held = _O["sign"](input) * 0.5 + 0.5  # NaN stays, without a slope
+    held = arithmetic.or_nan(_O["sign"](input) * 0.5 + 0.5, input)  # NaN stays, without a slope
     out = _O["where"](_O["abs"](input) < 3, input / 6.0 + 0.5, held)
     out = called(out, "HardsigmoidBackward0", input)
     return input.copy_(out) if inplace else out

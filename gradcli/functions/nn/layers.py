@@ -92,8 +92,12 @@ def _standard(input: Any, dims: int | tuple, eps: float) -> Any:
     if input.dtype is float16:  # computed in single, as in PyTorch: 1/eps**1.5 is no half
         return _standard(input.to(float32), dims, eps).to(float16)
     centred = _O["centred"](input, dims)
-    variance = _O["mean"](_O["square"](centred), dims, True)
-    return centred * _O["rsqrt"](variance + eps)
+    return centred * _per_root(_O["mean"](_O["square"](centred), dims, True), eps)
+
+
+def _per_root(mean: Any, eps: Any) -> Any:
+    """``1/sqrt(mean + eps)``, and NaN where squares overflow: 0 would look like a result."""
+    return _O["rsqrt"](mean + (0.0 * mean + eps))
 
 
 def _scaled(out: Any, weight: Any, bias: Any, shape: tuple[int, ...] | None = None) -> Any:
@@ -112,7 +116,7 @@ def rms_norm(
     dims = tuple(range(-len(_last(input, normalized_shape)), 0))
     eps = float(np.finfo(input.dtype.numpy).eps) if eps is None else eps
     own = input.to(float32) if input.dtype is float16 else input  # the squares are no halves
-    out = own * _O["rsqrt"](_O["mean"](own * own, dims, True) + eps)
+    out = own * _per_root(_O["mean"](own * own, dims, True), eps)
     return _scaled(out.to(float16) if own is not input else out, weight, None)
 
 
@@ -148,7 +152,7 @@ def batch_norm(
     else:
         mean, variance = (_O["reshape"](v, shape) for v in (running_mean, running_var))
         centred = input - mean
-    out = centred * _O["rsqrt"](variance + eps)
+    out = centred * _per_root(variance, eps)
     return called(
         _scaled(out, weight, bias, shape), "NativeBatchNormBackward0", input, weight, bias
     )
@@ -214,7 +218,7 @@ def native_layer_norm(
 
 
 def _statistics(input: Any, dims: tuple, eps: float) -> tuple:
-    spread = _O["rsqrt"](_O["var"](input, dims, 0, True) + eps)
+    spread = _per_root(_O["var"](input, dims, 0, True), eps)
     return _O["mean"](input, dims, True), spread
 
 
