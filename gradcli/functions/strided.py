@@ -146,8 +146,9 @@ def _record(out: Tensor, input: Tensor, base: Tensor, layout: tuple[Any, ...]) -
     """Record ``out`` as entries picked from ``input``, or from its base where they lie outside."""
     source = base if base.ndim else O["reshape"](base, (1,))
     inside = np.isin(addresses(out.array), addresses(input.own_array()))
-    if input is not base and input.ndim and inside.all():
-        source, where = input, places_in(out, input)
+    if input is not base and inside.all():
+        source = input if input.ndim else O["reshape"](input, (1,))
+        where = places_in(out, source)
     elif input.dtype is not base.dtype or base._flips:
         out.edge = entries_of_base(out, base).edge
         return

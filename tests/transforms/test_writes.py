@@ -360,6 +360,14 @@ def test_strided_views_share_memory_in_every_transform():
     same(vmap(jacfwd(strided))(rows), torch.stack([jacrev(strided)(row) for row in rows]))
 
 
+def test_a_strided_view_of_a_number_that_is_a_view():
+    x = torch.tensor(3.0, requires_grad=True)
+    for number in (x.view(()), torch.stack([x, x])[1]):
+        for out in (number.as_strided((2,), (0,)), torch.as_strided_copy(number, (1,), (1,))):
+            same(torch.autograd.grad((out * out).sum(), number)[0], 6 * out.numel())
+    same(functional.hessian(lambda a: (a.as_strided((1,), (1,)) ** 2).sum(), x), 2.0)
+
+
 def test_copies_of_numbers_do_not_share_memory():
     for copy in (lambda x: x.flip(()), lambda x: x.sum_to_size(()), lambda x: x.sum(())):
         x = torch.tensor([1.0, 2.0])
