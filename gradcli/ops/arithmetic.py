@@ -334,6 +334,7 @@ pow = elementwise(
     _power_by_base,
     _power_by_exponent,
     aliases=("power",),
+    refuses={"bool": "pow"},
     dtypes="promote",
     wraps=False,
     doc="x to the power y; `x**y`, and `x^y` on the command line.",

@@ -100,6 +100,7 @@ erfinv = elementwise(
     example="erfinv(x) --x 0.3",
     parity="odd",
     values={0: 0},
+    numpy="special.erfinv({0})",
     latex=r"\operatorname{erf}^{-1}",
     refuses={"complex": "erfinv_vml_cpu"},
 )

@@ -39,9 +39,9 @@ def refused(op: Operator, inputs: Sequence[Any]) -> Fault | None:
             cls, said = said
         elif " " not in said:  # the name of PyTorch's kernel
             if highest.kind < 2 and any(
-                v.__class__ is float or (not highest.kind and v.__class__ is int) for v in inputs
+                v.__class__ is float or (not highest.kind and v.__class__ in (int, bool)) for v in inputs
             ):
-                return None  # a number raises the kind of what is computed
+                return None  # PyTorch has another way for numbers
             if not _broadcast(inputs):
                 return None  # PyTorch looks at the shapes first
             cls, said = UnwrittenFault, f'"{said}" not implemented for {highest.scalar_name!r}'
