@@ -226,7 +226,7 @@ def or_nan(value: Any, x: Any) -> Any:
 
 def nan_in_slope(x: Any) -> Any:
     """``x``, whose slope is NaN where it is NaN: what takes its sign has a slope of 0 there."""
-    return x * or_nan(O["ones_like"](x), x)
+    return x * or_nan(O["ones_like"](x), x) if hasattr(bottom(x), "array") else x
 
 
 def copysign(input: Any, other: Any) -> Any:

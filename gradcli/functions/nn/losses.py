@@ -89,8 +89,7 @@ def huber_loss(
     difference = input - target
     size = _O["abs"](difference)
     small = 0.5 * difference * difference
-    within = _O["logical_not"](size >= delta)  # NaN too, which has the slope of a square
-    loss = _O["where"](within, small, delta * (size - 0.5 * delta))
+    loss = _O["where"](size < delta, small, delta * (arithmetic.nan_in_slope(size) - 0.5 * delta))
     if weight is None:
         return reduced(loss, reduction, "HuberLossBackward0", input, target)
     return _weighted(loss, weight, reduction)
@@ -110,7 +109,7 @@ def smooth_l1_loss(
     if beta == 0:
         return reduced(size, reduction, "SmoothL1LossBackward0", input, target)
     small = 0.5 * difference * difference / beta
-    loss = _O["where"](_O["logical_not"](size >= beta), small, size - 0.5 * beta)
+    loss = _O["where"](size < beta, small, arithmetic.nan_in_slope(size) - 0.5 * beta)
     return reduced(loss, reduction, "SmoothL1LossBackward0", input, target)
 
 
