@@ -25,6 +25,7 @@ from gradcli.ops.errors import (
     IndexFault,
     RuntimeFault,
     TypeFault,
+    UnwrittenFault,
     ValueFault,
     bad_dim,
     bad_dtype,
@@ -289,6 +290,11 @@ def repeat_interleave(
         input, dim = O["reshape"](input, (-1,)), 0
     size = input.shape[normal_dim(dim, len(input.shape))]
     times = repeats.array if isinstance(repeats, Plain) else repeats
+    if np.asarray(times).dtype.kind not in "iu":
+        raise UnwrittenFault(
+            "E0309", "repeat_interleave takes whole numbers of repeats",
+            torch="\"repeat_interleave_cpu\" not implemented for 'Float'",
+        )  # fmt: skip
     if np.size(times) and np.min(times) < 0:
         raise bad_value("Repeats must be non-negative")
     if np.size(times) not in (1, size):

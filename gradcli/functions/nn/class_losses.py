@@ -287,6 +287,9 @@ def ctc_loss(
     single = len(log_probs.shape) == 2
     scores = _O["unsqueeze"](log_probs, 1) if single else log_probs
     steps, n, classes = scores.shape
+    for name, given in (("input_lengths", input_lengths), ("target_lengths", target_lengths)):
+        if getattr(getattr(given, "dtype", None), "kind", 1) != 1:
+            raise bad_dtype(f"{name} must be integral")
     lengths, sizes = (
         np.asarray(getattr(v, "array", v), np.int64).reshape(-1)
         for v in (input_lengths, target_lengths)

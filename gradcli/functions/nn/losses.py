@@ -124,12 +124,13 @@ def binary_cross_entropy(
     """
     reduction = chosen(size_average, reduce, reduction)
     check_probabilities(input, target)
-    known = getattr(bottom(input), "array", None)  # a symbol has no numbers
-    if known is not None and not ((known >= 0) & (known <= 1)).all():
-        raise bad_value(
-            "all elements of input should be between 0 and 1",
-            help="binary_cross_entropy_with_logits takes any numbers",
-        )
+    for name, given in (("input", input), ("target", target)):
+        known = getattr(bottom(given), "array", None)  # a symbol has no numbers
+        if known is not None and not ((known >= 0) & (known <= 1)).all():
+            raise bad_value(
+                f"all elements of {name} should be between 0 and 1",
+                help="binary_cross_entropy_with_logits takes any numbers",
+            )
     yes = arithmetic.clamp(_O["log"](input), min=-100.0)
     no = arithmetic.clamp(_O["log1p"](-input), min=-100.0)
     loss = (target - 1.0) * no - target * yes

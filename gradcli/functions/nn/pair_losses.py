@@ -64,9 +64,15 @@ def pairwise_distance(
     return _O["norm"](x1 - x2 + eps, p, -1, keepdim)
 
 
-def _check_margin(margin: float) -> None:
+def _check_triplet(anchor: Any, positive: Any, negative: Any, margin: float) -> None:
     if margin <= 0:
         raise bad_argument(f"margin must be greater than 0, got {margin}")
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        raise bad_shape(
+            "The anchor, positive, and negative tensors are expected to have the same number of "
+            f"dimensions, but got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative "
+            f"{negative.ndim}D inputs"
+        )
 
 
 def triplet_margin_loss(
@@ -76,13 +82,7 @@ def triplet_margin_loss(
 ) -> Any:  # fmt: skip
     """How much nearer the anchor is to ``negative`` than to ``positive`` and a margin."""
     reduction = chosen(size_average, reduce, reduction)
-    _check_margin(margin)
-    if not anchor.ndim == positive.ndim == negative.ndim:
-        raise bad_shape(
-            "The anchor, positive, and negative tensors are expected to have the same number of "
-            f"dimensions, but got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative "
-            f"{negative.ndim}D inputs"
-        )
+    _check_triplet(anchor, positive, negative, margin)
     near, far = (pairwise_distance(anchor, other, p, eps) for other in (positive, negative))
     if swap:
         far = _O["minimum"](far, pairwise_distance(positive, negative, p, eps))
@@ -103,7 +103,7 @@ def triplet_margin_with_distance_loss(
 
     Raises ValueFault (E0304) for a margin that is not above 0.
     """
-    _check_margin(margin)
+    _check_triplet(anchor, positive, negative, margin)
     distance = pairwise_distance if distance_function is None else distance_function
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:

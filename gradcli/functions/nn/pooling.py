@@ -312,13 +312,20 @@ def _max_unpool(
     sizes = each(kernel_size, _rank, "kernel_size")
     steps = each(stride, _rank, "stride") if isinstance(stride, int) or stride else sizes
     edges = each(padding, _rank, "padding")
-    if output_size is None:
-        out = tuple(
-            (n - 1) * s - 2 * e + k
-            for n, s, e, k in zip(input.shape[-_rank:], steps, edges, sizes, strict=True)
-        )
-    else:
-        out = tuple(output_size)[-_rank:]
+    out = tuple(
+        (n - 1) * s - 2 * e + k
+        for n, s, e, k in zip(input.shape[-_rank:], steps, edges, sizes, strict=True)
+    )
+    if output_size is not None:
+        asked = tuple(output_size)[-_rank:]
+        if len(asked) != _rank:
+            raise bad_argument(f"output_size should have {_rank} sizes, but it has {len(asked)}")
+        for dim, (size, n, s) in enumerate(zip(asked, out, steps, strict=True)):
+            if abs(size - n) >= s:
+                raise bad_argument(
+                    f'invalid output_size "{asked}" (dim {dim} must be between {n - s} and {n + s})'
+                )
+        out = asked
     lead = tuple(input.shape[:-_rank])
     charge_shape((*lead, *out))
     flat = input.new_zeros((*lead, math.prod(out)))

@@ -33,8 +33,9 @@ class _Convolution(Module):
     ) -> None:  # fmt: skip
         super().__init__()
         for wrong, said in (
-            (in_channels % groups, "in_channels must be divisible by groups"),
-            (out_channels % groups, "out_channels must be divisible by groups"),
+            (groups <= 0, "groups must be a positive integer"),
+            (groups and in_channels % groups, "in_channels must be divisible by groups"),
+            (groups and out_channels % groups, "out_channels must be divisible by groups"),
             (isinstance(padding, str) and padding not in ("same", "valid"),
              f"Invalid padding string {padding!r}, should be one of {{'valid', 'same'}}"),
             (padding == "same" and max(_each(stride, self.rank)) > 1,
@@ -123,6 +124,8 @@ class _Transposed(_Convolution):
         padding: Any = 0, output_padding: Any = 0, groups: int = 1, bias: bool = True,
         dilation: Any = 1, padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
     ) -> None:  # fmt: skip
+        if padding_mode != "zeros":
+            raise bad_argument(f'Only "zeros" padding mode is supported for {type(self).__name__}')
         super().__init__(
             in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias,
             padding_mode, device, dtype, output_padding,
