@@ -91,6 +91,7 @@ def test_rank_condition_and_least_squares():
     assert torch.linalg.matrix_rank(stack, 0.01, True).tolist() == [2, 3]
     assert torch.linalg.matrix_rank(stack, atol=torch.tensor([0.0, 2.0])).tolist() == [3, 1]
     assert torch.linalg.matrix_rank(stack[:0], atol=torch.tensor([])).tolist() == []
+    assert torch.linalg.matrix_power(torch.eye(2).bool(), 0).dtype is torch.bool
     with pytest.raises(torch.linalg.LinAlgError, match="diagonal element 2 is zero"):
         torch.cholesky_inverse(torch.tensor([[1.0, 2, 3], [4, 0, 6], [7, 8, 9]]))
     tall, right = torch.tensor(RNG.normal(size=(5, 2))), torch.tensor(RNG.normal(size=(5, 3)))
