@@ -10,9 +10,9 @@
     against           another expression, with which a check compares ``expr``
 
 A result is what the command gives with --json, with ``row`` and ``id``; its ``ok`` says that the
-job ran. hess gives blocks {"x": {"y": T}}, jac {"value": {"x": T}}, check "agrees" and
-"max_rel_error". A text is parsed once, however many jobs have it. Jobs run on the engine, as single
-commands do.
+job ran. hess gives blocks {"x": {"y": T}}, jac {"value": {"x": T}}, check "agrees" (null where
+nothing was compared) and "max_rel_error". A text is parsed once, however many jobs have it. Jobs
+run on the engine, as single commands do.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from gradcli.language.diagnostics.runtime import placed
 from gradcli.language.runtime.run import MAX_MEMORY, Limits, Program, prepare
 from gradcli.language.syntax.source import Source
 from gradcli.ops.errors import Fault, RuntimeFault, ValueFault
-from gradcli.transforms.check import hidden, slope, tolerance
+from gradcli.transforms.check import by_axes, hidden, slope, tolerance
 from gradcli.transforms.functional import hessian
 from gradcli.transforms.reverse import jacobian
 
@@ -363,19 +363,22 @@ def _check(worker: JobWorker, job: Job, program: Program, used: dict) -> dict[st
     with grad.settings(), no_grad():
         for name, g in (grads or {}).items():
             x = np.array(function.values[name].array)
-            plain = function.of(name)
+            plain, rules = _number(function.of(name)), np.asarray(g)
+            if x.dtype.kind == "c":
+                plain, rules, x = by_axes(plain, rules, x)
             for place in np.ndindex(x.shape):
-                seen = slope(_number(plain), x, place)
-                rule = float(g[place])
+                seen = slope(plain, x, place)
+                rule = float(rules[place])
                 error = abs(rule - seen.value) / max(1.0, abs(seen.value))
-                wrong = error > tolerance(x.dtype)
+                wrong = not error <= tolerance(x.dtype)
                 if wrong and hidden(rule, seen, float(value), float(x[place]), x.dtype):
                     continue
                 if seen.kind == "smooth":
                     worst, compared = max(worst, error), compared + 1
                     if wrong:
                         off.append(f"d/d{name} is {rule:.10g}; {seen.value:.10g} by differences")
-    found: dict[str, Any] = {"value": tensor_record(value), "agrees": not off,
+    agrees = not off if compared else None
+    found: dict[str, Any] = {"value": tensor_record(value), "agrees": agrees,
                              "max_rel_error": worst, "compared": compared}  # fmt: skip
     return {**found, **({"differs": off} if off else {})}
 

@@ -38,7 +38,7 @@ def agreements(job: Job, found: Sequence[Tensor]) -> dict[str, float]:
     points = [np.asarray(job.leaves[name].detach().cpu().array) for name in job.wanted]
     rng = np.random.default_rng(0)
     along = [rng.uniform(0.5, 1, x.shape) * rng.choice((-1, 1), x.shape) for x in points]
-    gradients = [np.asarray(g.detach().cpu().array, np.float64) for g in found]
+    gradients = [np.asarray(g.detach().cpu().array.real, np.float64) for g in found]
     right = float(sum((g * v).sum() for g, v in zip(gradients, along, strict=True)))
     size = float(sum(np.abs(g * v).sum() for g, v in zip(gradients, along, strict=True)))
     enough = tolerance(points[0].dtype)
@@ -136,7 +136,8 @@ def _complex_step(job: Job, points: Sequence[Any], along: Sequence[Any]) -> floa
 def _closed_form(job: Job, gradients: Sequence[Any]) -> float | None:
     text = job.program.source.text
     entries = sum(leaf.array.size for leaf in job.leaves.values())
-    if len(text) > LONGEST or entries > LONGEST or "rand" in text or job.fixed:
+    real = not any(leaf.dtype.is_complex for leaf in job.leaves.values())
+    if len(text) > LONGEST or entries > LONGEST or "rand" in text or job.fixed or not real:
         return None
     from gradcli.symbolic import diff  # slow to load
 

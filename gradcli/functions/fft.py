@@ -105,7 +105,7 @@ def irfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = No
     """The inverse of ``rfft``: real numbers, ``n`` of them (an even number if left out)."""
     axis = _axis(input, dim)
     n = 2 * (input.shape[axis] - 1) if n is None else n
-    return called(_real(ifft(_mirrored(input, n, axis), n, axis, norm)), "FftC2RBackward0")
+    return called(_O["real"](ifft(_mirrored(input, n, axis), n, axis, norm)), "FftC2RBackward0")
 
 
 def _mirrored(input: Any, n: int, axis: int) -> Any:
@@ -118,15 +118,11 @@ def _mirrored(input: Any, n: int, axis: int) -> Any:
     return _O["cat"](half, _O["conj"](_O["flip"](tail, (axis,))), dim=axis)
 
 
-def _real(value: Any) -> Any:
-    return _O["real"](value)
-
-
 def hfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
     """The transform of a signal whose other half is its mirror image: real numbers."""
     axis = _axis(input, dim)
     n = 2 * (input.shape[axis] - 1) if n is None else n
-    return called(_real(fft(_mirrored(input, n, axis), n, axis, norm)), "FftC2RBackward0")
+    return called(_O["real"](fft(_mirrored(input, n, axis), n, axis, norm)), "FftC2RBackward0")
 
 
 def ihfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:

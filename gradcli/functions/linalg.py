@@ -271,8 +271,7 @@ def pinv(
     """
     rtol = rcond if rtol is None else rtol
     if hermitian and A.numel():
-        low = _O["tril"](A, -1)
-        A = _O["tril"](A, 0) + _O["conj"](_O["mT"](low))
+        A = one_triangle(A, "L")
     return _O["pinv"](A, None if rtol is None else float(rtol), float(atol or 0.0))
 
 

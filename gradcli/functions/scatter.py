@@ -188,6 +188,8 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     """Powers of a vector's entries, a row for each. Raises RuntimeFault (E0301) for others."""
     if len(x.shape) != 1:
         raise bad_shape("x must be a one-dimensional tensor.")
+    if x.dtype.kind < 2:
+        x = x.to("int64")
     count = x.shape[0] if N is None else N
     powers = range(count) if increasing else range(count - 1, -1, -1)
     charge_shape((x.shape[0], count))

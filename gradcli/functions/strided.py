@@ -114,8 +114,7 @@ def _index(
     input: Any, shape: tuple[int, ...], steps: tuple[int, ...], offset: int
 ) -> tuple[np.ndarray, ...]:
     """Where the entries of ``as_strided`` stand in a tensor that fills its memory."""
-    strides = np.asarray(input.array).strides
-    order = tuple(np.argsort([-s for s in strides], kind="stable"))
+    order = tuple(np.argsort([-s for s in input.stride()], kind="stable"))
     laid = tuple(input.shape[axis] for axis in order)
     return _found(shape, steps, offset, laid, order, len(input.shape))
 

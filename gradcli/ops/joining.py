@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -62,11 +63,22 @@ def _sizes(xs: Sequence[Any]) -> tuple[tuple[int, str], ...]:
 
 def _part(g: Any, shapes: Sequence[Any], index: int, dim: int) -> Any:
     axis = normal_dim(dim, len(shapes[0]))
-    start = 0
-    for s in shapes[:index]:
-        start += s[axis]
-    where = (slice(None),) * axis + (slice(start, start + shapes[index][axis]),)
+    ends = _ends(shapes, axis)
+    where = (slice(None),) * axis + (slice(ends[index], ends[index + 1]),)
     return getitem(g, where)
+
+
+_latest: tuple[Any, int, list[Any]] = ((), 0, [])
+
+
+def _ends(shapes: Sequence[Any], axis: int) -> list[Any]:
+    """0, and where each part ends. One part after the other is asked for: the sums are kept."""
+    global _latest
+    known, at, ends = _latest
+    if known is not shapes or at != axis:
+        ends = [*accumulate((s[axis] for s in shapes), initial=0)]
+        _latest = shapes, axis, ends
+    return ends
 
 
 # ---- Under vmap: the batch is the first dimension ---------------------------------------------

@@ -82,13 +82,15 @@ def _not_lost(x: Any, of_none: Any, *found: Any) -> tuple[Any, ...]:
 
 def _det(x: Any) -> Any:
     _square("det", x)
-    found = _solved("det", np.linalg.det, x)
+    with np.errstate(invalid="ignore"):
+        found = _solved("det", np.linalg.det, x)
     return _not_lost(x, found == 0, found)[0]
 
 
 def _slogdet(x: Any) -> tuple[Any, Any]:
     wide = x.astype(np.float32) if x.dtype == np.float16 else x
-    sign, size = np.linalg.slogdet(wide)
+    with np.errstate(invalid="ignore"):
+        sign, size = np.linalg.slogdet(wide)
     return _not_lost(wide, sign == 0, sign, size)
 
 
@@ -140,14 +142,21 @@ def _adjugate(x: Any) -> Any:
         found = np.swapaxes(x[..., ::-1, ::-1], -1, -2) * np.array([[1, -1], [-1, 1]], x.dtype)
         finite = np.isfinite(x).all((-2, -1))[..., None, None]
         return np.where(finite, found, x.dtype.type(np.nan))
+    far = np.zeros(x.shape[:-2], bool)
+    if x.size and x.dtype != np.float16:
+        try:
+            # Far from singular each entry of an inverse is exact, not beside the largest alone.
+            with np.errstate(all="ignore"):
+                inverse = np.linalg.inv(x)
+                exact = inverse * np.linalg.det(x)[..., None, None]
+                far = np.abs(x).max((-2, -1)) * np.abs(inverse).max((-2, -1)) < 1e3
+            if far.all():
+                return exact
+        except np.linalg.LinAlgError:
+            pass  # one of them is singular
     u, s, vh, sign = _decomposed(x)
     found = _back(_without(s, 1)[..., :, None] * np.eye(s.shape[-1], like=s), u, vh, sign, x)
-    if x.shape[-1] < 2 or x.dtype == np.float16:
-        return found
-    # Far from singular the entries of an inverse are exact each, not beside the largest alone.
-    far = s[..., -1:, None] > 1e-4 * s[..., :1, None]
-    inverse = np.linalg.inv(np.where(far, x, np.eye(x.shape[-1], dtype=x.dtype)))
-    return np.where(far, inverse * np.linalg.det(x)[..., None, None], found)
+    return np.where(far[..., None, None], exact, found) if far.any() else found
 
 
 def _adjugate_along(x: Any, y: Any) -> Any:

@@ -29,7 +29,7 @@ from gradcli.symbolic.shapes.inference import Shapes, infer
 from gradcli.symbolic.simplify.search import forms, forms_at
 from gradcli.symbolic.symmetry import reread, retraced, without_symmetry
 from gradcli.symbolic.trace.trace import derivative
-from gradcli.symbolic.unsupported import NO_CLOSED_FORM, WITHHELD, no_closed_form
+from gradcli.symbolic.unsupported import NO_CLOSED_FORM, WITHHELD, as_reals, no_closed_form
 from gradcli.symbolic.verify import TOLERANCE, Kept, Points, agreeing, evaluate, worst
 
 MOST_ORDER = 8
@@ -100,7 +100,7 @@ class Result:
         sizes.update(
             {k: int(x) for k, x in values.items() if k not in self._sizes and np.ndim(x) == 0}
         )
-        given = {k: np.asarray(x, dtype=np.float64) for k, x in values.items() if k in self._sizes}
+        given = {k: as_reals(k, x) for k, x in values.items() if k in self._sizes}
         for text in self.derivatives.values():
             if text not in self._read:
                 self._read[text] = prepare(text)

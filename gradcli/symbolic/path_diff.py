@@ -25,7 +25,7 @@ from gradcli.symbolic.shapes.inference import infer
 from gradcli.symbolic.simplify.search import forms
 from gradcli.symbolic.symmetry import without_symmetry
 from gradcli.symbolic.trace.trace import derivative, primal
-from gradcli.symbolic.unsupported import no_closed_form
+from gradcli.symbolic.unsupported import as_reals, no_closed_form
 from gradcli.symbolic.verify import TOLERANCE, agreeing, double, draw
 
 _SIZES = (3, 4, 2, 5, 6, 7)
@@ -70,6 +70,7 @@ class _Path:
         for k in self.open:
             self.declared.setdefault(k, Declaration(0))
         for k, x in self.values.items():
+            as_reals(k, x)
             self.declared[k] = Declaration.of_shape(x.shape)
         self.fixed = [k for k, x in self.values.items() if x.dtype.kind != "f"]
         self.rng = np.random.default_rng(20240229)

@@ -17,6 +17,7 @@ from gradcli.language.runtime.run import prepare
 from gradcli.ops.errors import RuntimeFault
 from gradcli.symbolic import polynomial as poly
 from gradcli.symbolic.program.steps import steps_of
+from gradcli.symbolic.unsupported import as_reals
 from gradcli.symbolic.verify import evaluate
 
 NO_ANSWER = "E0704"
@@ -83,7 +84,7 @@ def zeros(
         >>> zeros("3*x**2 - 12", "x").points
         [-2.0, 2.0]
     """
-    values = {k: np.asarray(x, dtype=np.float64) for k, x in (values or {}).items() if k != name}
+    values = {k: as_reals(k, x) for k, x in (values or {}).items() if k != name}
     program = prepare(text)
     missing = [k for k in program.free if k != name and k not in values]
     if missing:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from gradcli.ops.errors import RuntimeFault
 
 HELP = "gradcli grad gives the gradient at numbers, gradcli jac the Jacobian"
@@ -20,6 +22,13 @@ def no_closed_form(what: str, source: Any = None, node: Any = None) -> RuntimeFa
 def no_value(what: str) -> RuntimeFault:
     """The fault (E0701) for an expression that has no value anywhere."""
     return RuntimeFault(NO_CLOSED_FORM, f"no closed form: {what}", help=HELP)
+
+
+def as_reals(name: str, value: Any) -> Any:
+    """A value as float64. Raises E0701 for complex numbers: formulas hold for real ones."""
+    if np.iscomplexobj(value):
+        raise no_closed_form(f"an expression of complex numbers, as those of {name},")
+    return np.asarray(value, dtype=np.float64)
 
 
 def too_large() -> RuntimeFault:

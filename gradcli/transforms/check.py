@@ -70,8 +70,8 @@ _ENOUGH = {8: 1e-6, 4: 1e-3, 2: 5e-2}
 
 
 def tolerance(dtype: Any) -> float:
-    """How far differences may be from a derivative, relative to it or to 1, in a float dtype."""
-    return _ENOUGH[np.dtype(dtype).itemsize]
+    """How far differences may be from a derivative, relative to it or to 1, in a dtype."""
+    return _ENOUGH[np.finfo(dtype).dtype.itemsize]
 
 
 def hidden(rule: float, seen: Slope, value: float, at: float, dtype: Any) -> bool:
@@ -79,6 +79,15 @@ def hidden(rule: float, seen: Slope, value: float, at: float, dtype: Any) -> boo
     that the differences ``seen`` cannot tell the derivative ``rule`` from another."""
     noise = float(np.finfo(dtype).eps) ** (2 / 3) * abs(value) / max(1.0, abs(at))
     return seen.kind in ("smooth", "unsettled") and abs(rule - seen.value) <= 2 * noise
+
+
+def by_axes(
+    function: Callable[[np.ndarray], float], rules: np.ndarray, x: np.ndarray
+) -> tuple[Callable[[np.ndarray], float], np.ndarray, np.ndarray]:
+    """A function of complex numbers, its gradient and a point, as those of real ones: each entry's
+    real and imaginary part stand along a last axis, as slopes have them in backward's gradient."""
+    gradient, point = (np.stack([a.real, a.imag], axis=-1) for a in (rules, x))
+    return lambda r: function((r[..., 0] + 1j * r[..., 1]).astype(x.dtype)), gradient, point
 
 
 def slope(function: Callable[[np.ndarray], float], x: np.ndarray, place: tuple) -> Slope:

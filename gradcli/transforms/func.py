@@ -223,7 +223,7 @@ def jacrev(
         real(inputs, "jacrev: Expected all inputs", "vjp")
         run = _Run(func, args, argnums, has_aux, kwargs=kwargs)
         real(run.outputs, "jacrev: Expected all outputs", "vjp")
-        found = vectorized_jacobians(run.outputs, run.leaves, run.pull, chunk_size)
+        found = vectorized_jacobians(run.outputs, run.leaves, run.create, chunk_size)
         result = unflatten([run.arranged(row) for row in found], run.out_shape)
         return (result, run.settled(run.aux)) if has_aux else result
 
@@ -231,16 +231,25 @@ def jacrev(
 
 
 def vectorized_jacobians(
-    outputs: Sequence[Any], leaves: Sequence[Any], pull: Callable[[Sequence], Sequence],
+    outputs: Sequence[Any], leaves: Sequence[Any], create_graph: bool,
     chunk_size: int | None = None,
 ) -> list[list]:  # fmt: skip
     """``jacobians_of``, many rows in one pass: so many, or as suits the memory."""
+
+    def pull(outputs: Sequence[Any], cotangents: Sequence[Any]) -> list:
+        return pull_back(outputs, leaves, cotangents, create_graph)
+
     at_once = rows_at_once(outputs, leaves) if chunk_size is None else chunk_size
-    if at_once == 1 or any(v.__class__ is not Tensor for v in (*outputs, *leaves)):
+    if any(v.__class__ is not Tensor for v in (*outputs, *leaves)):
         # Where batches and tangents take part too, row by row.
         return jacobians_of(outputs, leaves, pull)
-    at_a_time = functools.partial(over_rows, lambda *rows: pull(rows))
-    return jacobians_of(outputs, leaves, at_a_time, at_once)
+
+    def many(outputs: Sequence[Any], rows: Sequence[Any]) -> Sequence[Any]:
+        if at_once == 1:
+            return [g[None] for g in pull(outputs, [row[0] for row in rows])]
+        return over_rows(lambda *cotangents: pull(outputs, cotangents), rows)
+
+    return jacobians_of(outputs, leaves, many, at_once)
 
 
 def jacfwd(

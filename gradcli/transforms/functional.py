@@ -29,7 +29,7 @@ from gradcli.transforms.functional_checks import (
     scalar,
     strict_graph,
 )
-from gradcli.transforms.reverse import pull_back, value_and_vjp
+from gradcli.transforms.reverse import value_and_vjp
 
 
 def _leaves(values: Sequence[Tensor], create_graph: bool) -> tuple[Tensor, ...]:
@@ -149,14 +149,7 @@ def jacobian(
         if strict and vectorize:
             raise not_strict("jacobian", "`vectorized=True`", "`vectorized=False`")
         if vectorize:
-            table = [
-                tuple(row)
-                for row in vectorized_jacobians(
-                    outputs,
-                    leaves,
-                    lambda weights: pull_back(outputs, leaves, weights, create_graph),
-                )
-            ]
+            table = [tuple(row) for row in vectorized_jacobians(outputs, leaves, create_graph)]
             return _nested(table, many, several, create_graph)
         columns: list[Any] = [[] for _ in leaves]
         for number, out in enumerate(outputs):

@@ -20,6 +20,7 @@ from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.inplace import check_writable
 from gradcli.engine.tensor.conj_view import ConjView
+from gradcli.engine.tensor.stale_view import StaleView
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.ops.errors import RuntimeFault
@@ -50,7 +51,7 @@ def movable(target: Any, value: Any) -> list:
         check_writable(target, (value,))
     members = sharing(target)
     for member in members:
-        if isinstance(member, Plain) and member.__class__ not in (Tensor, ConjView):
+        if isinstance(member, Plain) and member.__class__ not in (Tensor, ConjView, StaleView):
             raise RuntimeFault(
                 "E0409",
                 f"a {member.__class__.__name__} is written to with a value of a transform",
@@ -170,10 +171,20 @@ def demote(level: int) -> None:
                 store(was, value.content[0])
         value.__class__ = was.__class__
         copy_slots(was, value)
+
+    def renew(references: list[weakref.ref] | None) -> None:
+        if references:
+            found = [reference() for reference in references]
+            references[:] = [weakref.ref(back.get(id(v), v)) for v in found if v is not None]
+
     for value, _ in alive:
-        if isinstance(value, Plain) and value.meta is not None:
+        if isinstance(value, Layer):
+            renew(value.kin)
+        elif value.meta is not None:
             meta = value.meta
             meta.base = back.get(id(meta.base), meta.base)
-            if meta.views:
-                views = [reference() for reference in meta.views]
-                meta.views = [weakref.ref(back.get(id(v), v)) for v in views if v is not None]
+            renew(meta.views)
+    for noted in running.promoted.values():  # what it was may be so by a level around this one
+        for i, (reference, was) in enumerate(noted):
+            if id(reference()) in back:
+                noted[i] = weakref.ref(back[id(reference())]), was

@@ -8,6 +8,7 @@ differentiate it.
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -290,17 +291,18 @@ def jacobian(function: Callable[..., Tensor], primals: Any, create_graph: bool =
     """
     several = isinstance(primals, tuple | list)
     out, leaves, pull = value_and_vjp(function, primals if several else (primals,), create_graph)
-    result = tuple(jacobians_of([out], leaves, lambda weights: pull(*weights))[0])
+    result = tuple(jacobians_of([out], leaves, lambda _, rows: pull(rows[0]))[0])
     return result if several else result[0]
 
 
 def jacobians_of(
-    outputs: Sequence[Any], leaves: Sequence[Any], pull: Callable[[list], Sequence[Any]],
-    at_once: int = 0,
+    outputs: Sequence[Any], leaves: Sequence[Any],
+    pull: Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]], at_once: int = 0,
 ) -> list[list]:  # fmt: skip
     """For each output its Jacobian by each leaf, a row for each entry of the output.
 
-    ``pull`` takes a cotangent for each output; with ``at_once`` so many of them side by side.
+    ``pull`` takes an output and its cotangent; with ``at_once`` all outputs, and for each so many
+    cotangents side by side.
     """
     for out in outputs:
         for leaf in leaves:
@@ -310,9 +312,13 @@ def jacobians_of(
     tables = [_Rows(total, leaf) for leaf in leaves]
     for first in range(0, total, at_once or 1):
         step()
-        rows = min(at_once or 1, total - first)
-        weights = unit_directions(outputs, ends, first, rows)
-        found = pull(weights if at_once else [w[0] for w in weights])
+        if at_once:
+            rows = min(at_once, total - first)
+            found = pull(outputs, unit_directions(outputs, ends, first, rows))
+        else:
+            k = bisect.bisect_right(ends, first) - 1
+            (row,) = unit_directions([outputs[k]], ends[k:], first, 1)
+            found = pull([outputs[k]], [row[0]])
         for table, g in zip(tables, found, strict=True):
             table.append(first, g, bool(at_once))
     return [
@@ -340,13 +346,15 @@ def unit_directions(
 def rows_at_once(outputs: Sequence[Any], leaves: Sequence[Any]) -> int:
     """How many rows of a Jacobian one pass takes.
 
-    What it computes stays in the cache, and is small beside the Jacobian unless both are small.
+    What it computes stays in the cache, and takes some megabytes at most, or little beside the
+    Jacobian.
     """
     entries = sum(out.numel() for out in outputs) * sum(leaf.numel() for leaf in leaves)
     edges = [t.edge for out in outputs for t in tensors_of(out) if t.edge is not None]
     shapes = [v.shape for v in (*outputs, *collect(edges), *leaves)]
     largest = max(1, *(math.prod(shape) for shape in shapes))
-    return max(1, min(max(entries // 16, 2**12), 2**18) // largest)
+    most = 2**18 if entries > 2**19 else max(entries // 16, 2**12)
+    return max(1, most // largest)
 
 
 class _Rows:

@@ -833,6 +833,11 @@ for roots in (1, 2):
         print(torch.autograd.grad(outputs, z, ones, allow_unused=True, retain_graph=True))
         torch.autograd.backward(outputs, ones, inputs=[z])
         print(y.grad, z.grad)
+with torch.no_grad():
+    v = x[:1]
+y = v * 2
+y.register_hook(print)
+print(torch.autograd.grad(y.sum(), v, allow_unused=True))
 
 
 # %% what a write shows of the graph

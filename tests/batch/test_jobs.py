@@ -77,13 +77,15 @@ def test_grading():
     )
     assert derivative["agrees"] and not wrong["agrees"] and at["agrees"]
     assert fault["error"]["code"] == "E0910"
-    gradient, kink, rounded = jobs(
+    gradient, kink, rounded, complexes = jobs(
         {"command": "check", "expr": "x^3", "vars": {"x": 2}},
         {"command": "check", "expr": "abs(x)", "vars": {"x": 0}},
         {"command": "check", "expr": "sum(x^2)", "vars": {"x": [1e8, 1]}},
+        {"command": "check", "expr": "abs(z)^2", "vars": {"z": "1+2j"}},
     )
     assert gradient["agrees"] and gradient["compared"] == 1 and gradient["max_rel_error"] < 1e-6
-    assert kink["agrees"] and kink["compared"] == 0
+    assert kink["agrees"] is None and kink["compared"] == 0
+    assert complexes["agrees"] and complexes["compared"] == 2
     assert rounded["agrees"] and rounded["compared"] == 1  # of 1e16 nothing is seen beside 1
 
 

@@ -64,6 +64,7 @@ def test_unknown_command(cli):
     (["sum(x^2*sin(x))", "--x", "1,2"], "Richardson differences, complex step, closed form"),
     (["sum(abs(x))", "--x", "1,2"], "forward mode, Richardson differences, closed form"),
     (["sum(x^3)", "--x", "0.1,2", "--dtype", "float32"], "forward mode, Richardson differences"),
+    (["abs(z)*sum(w.imag)", "--z", "1+2j", "--w", "1j,2"], "forward mode, Richardson differences"),
     (["x @ A @ y", "--x", "1,2", "--A", "1,2;3,4", "--y", "2,1"], "closed form"),
 ])  # fmt: skip
 def test_check_goes_further_ways(cli, call, ways):
@@ -71,6 +72,13 @@ def test_check_goes_further_ways(cli, call, ways):
     also = cli("check", *call, "--json").json["checked"]["also"]
     enough = 1e-3 if "float32" in call else 1e-10
     assert len(also) > 1 and max(also.values()) < enough
+
+
+def test_check_moves_both_axes_of_complex_numbers(cli):
+    told = cli("check", "abs(z)", "--z", "0j").out
+    assert "d/dz along the imaginary axis: a kink" in told and "nothing was compared" in told
+    wrong = cli("check", "sum(z.real + z.detach().imag)", "--z", "1j,2")
+    assert wrong.code == 1 and "d/dz at entry (0,) along the imaginary axis is 0" in wrong.err
 
 
 def test_a_wrong_forward_mode_is_told(cli, monkeypatch):

@@ -646,6 +646,35 @@ CALLS: tuple[tuple[np.ndarray | None, tuple[str, ...]], ...] = (
         "(torch.randn(3),torch.randn(20),torch.randn(4))", "torch.manual_seed(-3).initial_seed()",
         "torch.Generator().manual_seed(2**63+1).initial_seed()",
     )),
+    (np.array([1.0, INF, 2.0, 3.0, 0.0, 0.0]), (
+        "F.lp_pool1d(x.reshape(1,1,6),2.,2)", "F.lp_pool1d(x.reshape(1,1,6),float('inf'),2)",
+        "F.lp_pool1d(x.reshape(1,1,6),float('-inf'),2)", "F.lp_pool2d(x.reshape(1,2,3),3.,2)",
+        "torch.scatter_reduce(x[:3],0,torch.tensor([1,1]),x[1:3]*x[1],'amax')",
+    )),
+    (EXTREMES, (
+        "torch.erfinv(x)", "F.elu(x,-2.0)", "torch.ldexp(x.detach(),torch.tensor(-1080))",
+        "torch.ldexp(x.detach(),torch.tensor([1500]))",
+        "torch.ldexp(x.detach(),torch.tensor(9**9))",
+    )),
+    (np.array([1.0, 0.5, -0.3, 0.7, 2.0, 1e17, 0.4]), (
+        "torch.lerp(x,x.flip(0),x)", "torch.lerp(x.flip(0),x*x,torch.ones_like(x))",
+        "torch.lerp(x*1e17,x,(x>0.6).double())",
+        "torch.addcdiv(x.detach(),torch.tensor([2**62]),x.detach(),value=4)",
+    )),
+    (np.array([[0.3, 1.0, -2.0], [1e15, -2e8, 0.7]]), (
+        "torch.view_as_real(torch.logsumexp(torch.complex(x[0],x[1]).detach(),0))",
+        "torch.complex(x[0]*0,x[1]).bool()", "torch.complex(x[0]*0,x[1]*0).bool()",
+        "torch.view_as_real(torch.complex(x[0]*float('inf'),x[1])**1)",
+        "(torch.complex(x[0]*1e200,x[1])**-3).abs()",
+    )),
+    (np.array([[0.0, NAN], [NAN, 0.0]]), (
+        "torch.linalg.det(x.detach())", "torch.logdet(x.detach())",
+        "torch.linalg.slogdet(x.detach())[1]",
+    )),
+    (np.array([[1e12, 1.0], [-3.0, 1e12]], np.float32), ("torch.linalg.det(x)",)),
+    (np.array([[3.0, 1.0, 0.5], [1.0, 2.0, -1.0], [0.5, -1.0, 4.0]]), (
+        "torch.linalg.pinv(x,hermitian=True)",
+    )),
 )
 # fmt: on
 

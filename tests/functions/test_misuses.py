@@ -7,6 +7,7 @@ import re
 import pytest
 
 import gradcli
+import gradcli.functions.linalg
 from tests.functions.misuses import MISUSES, raised
 from tests.functions.statements import OWN_WORDS, RARE, STATEMENTS, refusal
 from tests.support.oracles import load

@@ -177,3 +177,15 @@ def test_a_matrix_without_an_answer_has_gradients_that_are_nan():
         assert info.ne(0).tolist() == [True, False]
         assert g[0].isnan().all() and value[0].isnan().all()
         assert g[1].isfinite().all() and value[1].isfinite().all()
+
+
+def test_a_matrix_that_is_not_finite_leaves_the_others_their_derivative():
+    good = np.array([[2.0, 1.0, 0.0], [0.5, 3.0, 1.0], [0.0, 1.0, 4.0]])
+    x = gradcli.tensor(np.stack([good, np.full((3, 3), np.nan), good]), requires_grad=True)
+    for function in (gradcli.linalg.det, gradcli.logdet):
+        (slope,) = gradcli.autograd.grad(function(x).sum(), x)
+        alone = gradcli.func.grad(function)(gradcli.tensor(good)).numpy()
+        np.testing.assert_allclose(slope.numpy()[[0, 2]], [alone, alone], rtol=1e-14)
+        assert np.isnan(slope.numpy()[1]).all()
+    sign, size = gradcli.linalg.slogdet(gradcli.tensor([[0.0, np.nan], [np.nan, 0.0]]))
+    assert np.isnan(sign.item()) and np.isnan(size.item())

@@ -120,3 +120,17 @@ def test_slopes_by_the_order_at_the_ends():
     assert np.isnan(OPERATORS["zeta_slope"](np.float64(0.5), np.float64(1.0)))
     assert slope(np.ones((2, 1), np.float32), np.ones(3, np.float32)).dtype == np.float32
     assert slope(np.ones((0, 1)), np.ones(3)).shape == (0, 3)
+
+
+def test_log_ndtr_is_a_parabola_far_below_0():
+    for at, dtype in ((-1e17, np.float64), (-1e160, np.float64), (-1e20, np.float32)):
+        x = gradcli.from_numpy(np.array(at, dtype))
+        assert gradcli.func.hessian(gradcli.special.log_ndtr)(x).item() == pytest.approx(-1)
+
+
+def test_logit_has_no_slope_where_it_is_held_in_forward_mode_either():
+    x = gradcli.tensor([-1.0, 0.5, 3.0], dtype=gradcli.float64)
+    for eps in (0.0, 0.1):
+        (_, slope) = gradcli.func.jvp(lambda v, e=eps: gradcli.logit(v, e), (x,), (x * 0 + 1,))
+        assert slope.tolist() == [0.0, pytest.approx(4.0), 0.0]
+    assert gradcli.vmap(lambda a: gradcli.lerp(a, a * 0 + 1, 1.0))(x * 1e30).tolist() == [1, 1, 1]

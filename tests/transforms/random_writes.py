@@ -96,7 +96,15 @@ class _Writer:
             text = rng.choice([
                 "{0} * 1", "{0} * 1", "{0}.clone()", "{0} + 0.5", "{0}.sin()", "torch.cos({0})",
                 "{0} * {0}", "-{0}", "({0} * 0.3).exp()", "2.0 - {0}", "{0} / 1.5", "{0} ** 2",
-                "torch.tanh({0})", "torch.sigmoid({0})",
+                "torch.tanh({0})", "torch.sigmoid({0})", "{0}.erf()", "torch.asinh({0})",
+                "torch.expm1({0})", "torch.sinc({0})", "torch.special.ndtr({0})", "{0}.abs()",
+                "torch.fmod({0}, 0.7)", "torch.lgamma({0} * {0} + 1)", "torch.square({0})",
+                "torch.nn.functional.gelu({0})", "torch.nn.functional.softplus({0})",
+                "torch.nn.functional.hardtanh({0}, 0.2, 0.9)", "{0}.masked_fill({0} > 0.7, 0.3)",
+                "({0} * (1 + 2j)).conj().imag * 1", "torch.view_as_real({0} * (1 - 1j))[..., 1]",
+                "torch.func.grad(lambda a: (a**3).sum())({0})", "{0}.flip(())",
+                "{0}.detach() * {0}",
+                "torch.func.jvp(torch.sin, ({0},), ({0},))[1]", "torch.func.vjp(torch.sin, {0})[0]",
             ])  # fmt: skip
             self.put(text.format(v.name), v.shape, on)
         elif kind < 0.8:
@@ -105,7 +113,12 @@ class _Writer:
                 shape = np.broadcast_shapes(v.shape, u.shape)
             except ValueError:
                 return
-            text = rng.choice(["{0} * {1}", "{0} + {1}", "{0} - {1}", "{0} / ({1} * {1} + 1)"])
+            text = rng.choice([
+                "{0} * {1}", "{0} + {1}", "{0} - {1}", "{0} / ({1} * {1} + 1)",
+                "torch.maximum({0}, {1})", "torch.where({0} > {1}, {0} * {1}, {1})",
+                "torch.atan2({0}, {1} * {1} + 1)", "torch.lerp({0}, {1}, 0.3)",
+                "torch.logaddexp({0}, {1})", "torch.xlogy({0}, {1} * {1} + 1)",
+            ])  # fmt: skip
             self.put(text.format(v.name, u.name), tuple(shape), on | u.family["on"])
         elif kind < 0.86:
             self.put(f"{v.name}.sum()", (), on)
@@ -117,12 +130,21 @@ class _Writer:
                     "torch.where({0} > 0.7, {0} * 2, 0.5)", "{0}.gather({1}, {0}.argsort({1}))",
                     "{0}.contiguous() * 1", "torch.cat([{0}[1:], {0}[:1]])", "{0}.clamp(0.3, 0.9)",
                     "{0}.softmax({1})", "torch.stack(list({0}))" if v.shape[0] else "{0} * 1",
+                    "{0}.cumprod({1})", "{0}.logcumsumexp({1})", "{0}.log_softmax({1})",
+                    "torch.take_along_dim({0}, {0}.argsort({1}, descending=True), {1})",
+                    "{0}.index_select({1}, torch.arange({0}.shape[{1}]).flip(0))",
+                    "torch.fft.fft({0} + 1, dim={1}).real", "{0} - {0}.mean({1}, keepdim=True)",
+                    "{0} * ({0} + 2).norm(dim={1}, keepdim=True)",
+                    "torch.func.vmap(lambda a: a * a.sum(), in_dims={1}, out_dims={1})({0})",
                 ])  # fmt: skip
                 self.put(text.format(v.name, dim), v.shape, on)
             else:
                 shape = list(v.shape)
                 shape.pop(dim)
-                self.put(f"{v.name}.sum({dim})", tuple(shape), on)
+                text = rng.choice(
+                    ["sum", "sum", "logsumexp", "mean"] + ["prod"] * bool(v.shape[dim])
+                )
+                self.put(f"{v.name}.{text}({dim})", tuple(shape), on)
 
     def constant(self) -> None:
         rng = self.rng
@@ -287,8 +309,13 @@ class _Writer:
         elif kind == "zero":
             self.lines.append(f"{name}.zero_()")
         elif kind == "function":
-            how = rng.choice(["sin_", "cos_", "tanh_", "sigmoid_", "neg_", "square_"])
-            self.lines.append(f"{name}.{how}()")
+            how = rng.choice([
+                "sin_()", "cos_()", "tanh_()", "sigmoid_()", "neg_()", "square_()", "erf_()",
+                "abs_()", "clamp_(0.1, 1.5)", "nan_to_num_()", "conj().mul_(1.5)", "atan_()",
+                "lerp_(torch.ones((), dtype=torch.float64), 0.3)", "as_strided((), ()).mul_(2)",
+            ])  # fmt: skip
+            if "strided" not in how or (v.shape and all(v.shape)):
+                self.lines.append(f"{name}.{how}")
         elif kind == "masked":
             mask = rng.choice([self.mask_for(v), f"{name} > 0.6"])
             self.lines.append(f"{name}.masked_fill_({mask}, 0.25)")
@@ -489,7 +516,10 @@ def _first(c: Case) -> dict[str, tuple[Callable, Callable]]:
 
     return {
         "jacrev": (lambda: F.jacrev(f)(x, w), J),
+        "jacrev chunks": (lambda: F.jacrev(f, chunk_size=2)(x, w), J),
         "jacfwd": (lambda: F.jacfwd(f)(x, w), J),
+        "linearize": (lambda: F.linearize(at(f), x)[1](t), lambda: _along(J(), t)),
+        "linearize grad": (lambda: F.linearize(F.grad(at(s)), x)[1](t), Ht),
         "jvp value": (lambda: F.jvp(at(f), (x,), (t,))[0], lambda: c.value(x, w)),
         "jvp": (lambda: F.jvp(at(f), (x,), (t,))[1], lambda: _along(J(), t)),
         "vjp": (lambda: F.vjp(at(s), x)[1](torch.ones((), dtype=torch.float64))[0], G),
@@ -536,7 +566,7 @@ def _first(c: Case) -> dict[str, tuple[Callable, Callable]]:
 
 def _mapped(c: Case) -> dict[str, tuple[Callable, Callable]]:
     """Transforms with a vmap over points."""
-    torch, f, s, w, t = c.torch, c.f, c.s, c.w, c.t
+    torch, f, s, x, w, t = c.torch, c.f, c.s, c.x, c.w, c.t
     X, W, XX = c.X, c.W, c.XX
     F = torch.func
     rows = [X[i] for i in range(2)]
@@ -601,6 +631,17 @@ def _mapped(c: Case) -> dict[str, tuple[Callable, Callable]]:
         "vmap grad": (lambda: F.vmap(F.grad(s), in_dims=one)(X, w), loop(c.gradient)),
         "vmap grad both": (lambda: F.vmap(F.grad(s))(X, W), both(c.gradient)),
         "vmap jacrev": (lambda: F.vmap(F.jacrev(f), in_dims=one)(X, w), loop(c.jacobian)),
+        "vmap jacrev chunks": (
+            lambda: F.vmap(F.jacrev(f, chunk_size=2), in_dims=one, chunk_size=1)(X, w),
+            loop(c.jacobian),
+        ),
+        "vmap linearize": (
+            lambda: F.vmap(lambda a, v: F.linearize(at(f), a)[1](v))(X, T), pushed(c.jacobian)
+        ),
+        "pull of many": (
+            lambda: F.vmap(F.vjp(at(s), x)[1])(torch.ones(2, dtype=torch.float64))[0],
+            lambda: np.stack([c.gradient(x, w)] * 2),
+        ),
         "vmap jacfwd": (lambda: F.vmap(F.jacfwd(f), in_dims=one)(X, w), loop(c.jacobian)),
         "vmap hessian": (lambda: F.vmap(F.hessian(s), in_dims=one)(X, w), loop(c.hessian)),
         "vmap jvp": (

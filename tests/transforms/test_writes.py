@@ -369,6 +369,22 @@ def test_copies_of_numbers_do_not_share_memory():
         assert copy(x[0]).data_ptr() != x.data_ptr()
 
 
+def test_what_two_levels_made_of_a_captured_tensor_is_a_tensor_again():
+    kept = torch.tensor([1.0, 2.0])
+    part = kept[:1]
+
+    def f(x):
+        kept.sub_(x)
+        return (kept * kept * x).sum()
+
+    x = torch.tensor([0.5, 0.25])
+    functional.hessian(f, x, vectorize=True, outer_jacobian_strategy="forward-mode")
+    assert type(kept) is type(part) is torch.Tensor and part._base is kept
+    same(kept + 1, [1.5, 2.75])
+    part.mul_(2)
+    same(vmap(lambda e: e * kept)(x), [[0.5, 0.875], [0.25, 0.4375]])
+
+
 def written_after_use(x):
     y = torch.ones(3) * x.detach()
     z = x * y

@@ -21,7 +21,7 @@ from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.grad_mode import no_grad
 from gradcli.language.syntax import nodes as n
 from gradcli.ops.errors import Fault, LimitFault, RuntimeFault
-from gradcli.transforms.check import Slope, hidden, slope, tolerance
+from gradcli.transforms.check import Slope, by_axes, hidden, slope, tolerance
 
 Against = Annotated[
     list[str] | None,
@@ -55,24 +55,25 @@ def check(
         if many or run_by == "generated":
             plain = runner.generated(job, [name], "value") or plain
         parts.append((f"grads.{name}", f"d/d{name}", g, ""))
-        rules = np.asarray(g.array)
-        x = np.array(job.leaves[name].detach().array)
+        rules, x = np.asarray(g.array), np.array(job.leaves[name].detach().array)
         function, exact = _number(plain), _in_float64(job, name)
+        if axes := x.dtype.kind == "c":
+            function, rules, x = by_axes(function, rules, x)
         for place in np.ndindex(x.shape):
             rule = float(rules[place])
             seen, unseen = _by_differences(rule, function, exact, x, place, value.item())
             if unseen and not _agrees(rule, seen, x.dtype):
                 notes.append(
-                    f"{_where(name, place)}: not compared: a value of {value.item():.3g} is "
+                    f"{_where(name, place, axes)}: not compared: a value of {value.item():.3g} is "
                     "rounded to more than a small step changes"
                 )
             elif seen.kind == "smooth" and _agrees(rule, seen, x.dtype):
                 off = abs(rule - seen.value) / max(1.0, abs(seen.value))
                 worst, compared = max(worst, off), compared + 1
             else:
-                notes.append(_verdict(job, name, place, rule, seen))
+                notes.append(_verdict(job, _where(name, place, axes), rule, seen))
                 sides = sorted((seen.left, seen.right))
-                kinks.setdefault(name, {})[place] = (sides[0], sides[1])
+                kinks.setdefault(name, {})[place[: g.array.ndim]] = (sides[0], sides[1])
     also = {} if notes or not compared or job.long else agreements(job, found)
     record: dict[str, Any] = {
         "checked": {"compared": compared, "max_rel_error": worst, "notes": notes, "also": also}
@@ -183,16 +184,17 @@ def _hides(job: Job) -> str | None:
     return None
 
 
-def _where(name: str, place: tuple) -> str:
-    return f"d/d{name}" + (f" at entry {tuple(map(int, place))}" if place else "")
+def _where(name: str, place: tuple, axes: bool = False) -> str:
+    along = (" along the real axis", " along the imaginary axis")[place[-1]] if axes else ""
+    entry = tuple(map(int, place[:-1] if axes else place))
+    return f"d/d{name}" + (f" at entry {entry}" if entry else "") + along
 
 
-def _verdict(job: Job, name: str, place: tuple, rule: float, seen: Slope) -> str:
+def _verdict(job: Job, where: str, rule: float, seen: Slope) -> str:
     """What is said of an entry that is not comparable. Raises RuntimeFault (E0410) for a wrong one.
 
     At a kink the rules take a slope between those of the two sides.
     """
-    where = _where(name, place)
     if seen.kind == "kink" and _agrees(rule, seen, np.float64):
         digits = int(-np.log10(max(seen.doubt, 1e-12)))
         left, right = (round(side, digits) + 0.0 for side in (seen.left, seen.right))

@@ -22,6 +22,7 @@ from gradcli.symbolic import Declaration, directional_derivative
 from gradcli.symbolic import diff as closed_form
 from gradcli.symbolic.closed_form import label
 from gradcli.symbolic.shapes.declarations import TRAITS
+from gradcli.symbolic.unsupported import as_reals
 
 _KINDS = ("scalar", "vector", "matrix", "tensor")
 _VALUES = "a value is 2, 1,2,3 or pi/4, a declaration scalar, vector or matrix:n,m"
@@ -143,6 +144,7 @@ class _Job:
                     raise
                 raise ValueFault("E0901", f"--at {item}: {value!r} is not a value") from None
         for name, value in self.values.items():
+            as_reals(name, value)
             if name not in self.declared:
                 self.declared[name] = Declaration.of_shape(np.shape(value))
 

@@ -217,10 +217,10 @@ def _towards(
 ) -> list[tuple[Node, Any]]:  # fmt: skip
     """What arrives at each input: its node and the gradient, None where nothing came."""
     edges = _edges(inputs)
-    wanted: dict[Node, Any] = dict.fromkeys(edges)
-    run(roots, cotangents, keep, create_graph, wanted)
     # A view made where nothing is recorded has no place of its own that a gradient reaches.
-    return [(e, None if e.__class__ is Severed else wanted[e]) for e in edges]
+    wanted: dict[Node, Any] = dict.fromkeys(e for e in edges if e.__class__ is not Severed)
+    run(roots, cotangents, keep, create_graph, wanted)
+    return [(e, wanted.get(e)) for e in edges]
 
 
 def grad_of_batches(

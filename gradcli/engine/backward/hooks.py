@@ -237,7 +237,7 @@ def _step(leaf: Any, total: Any, arrived: Any = None, gone: Any = None) -> None:
         have = leaf.grad
         if have is None:
             if not isinstance(total, np.generic):
-                total = _copied(total, leaf.owner())
+                total = total.copy() if leaf.rows else _copied(total, leaf.owner())
             leaf.grad = wrap(total, leaf.dtype or dtypes.dtype_of(total))
             return
         if isinstance(have.array, np.ndarray):
@@ -253,8 +253,7 @@ def _step(leaf: Any, total: Any, arrived: Any = None, gone: Any = None) -> None:
 def _copied(total: np.ndarray, leaf: Any) -> np.ndarray:
     """A copy that lies in memory as the leaf does, where that is dense."""
     like: Any = None if leaf is None else leaf.own_array()
-    plain = like.__class__ is not np.ndarray or like.flags.c_contiguous
-    if plain or like.shape != total.shape or not dense(like):
+    if like.__class__ is not np.ndarray or like.shape != total.shape or not dense(like):
         return total.copy()
     out = np.empty_like(like, total.dtype)
     out[...] = total

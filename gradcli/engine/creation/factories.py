@@ -31,6 +31,7 @@ from gradcli.ops.errors import (
 )
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS, refuse_derivative
+from gradcli.ops.torch_messages import not_a
 
 
 def tensor(
@@ -80,6 +81,10 @@ def _check_range(array: Any, target: DType) -> None:
             raise words.does_not_hold(target.name) from None
 
 
+_PYTHONS = frozenset(np.dtype(kind).num for kind in (float, int, bool, complex, object, str))
+"""The types that NumPy gives Python's own numbers, and what are none."""
+
+
 def _from_lists(data: Any) -> tuple[np.ndarray, DType]:
     if isinstance(data, list | tuple):
         data, cut = _plain(data)
@@ -93,6 +98,8 @@ def _from_lists(data: Any) -> tuple[np.ndarray, DType]:
     except (ValueError, OverflowError):
         raise words.no_data(data) from None
     kind = array.dtype.kind
+    if isinstance(data, list) and array.dtype.num not in _PYTHONS and array.dtype != np.uint64:
+        return array, dtype_of(array)  # of NumPy's numbers
     if kind == "f" or not array.size:
         return array, dtypes.get_default_dtype()
     if kind == "c":
@@ -227,8 +234,10 @@ def full(
     """A tensor of shape ``size`` with one value everywhere."""
     shape = sizes_of((size,) if isinstance(size, int) else (tuple(size),))
     refuse_derivative("full", fill_value=fill_value)
-    if isinstance(fill_value, Tensor):
+    if isinstance(fill_value, Tensor | np.generic):
         fill_value = fill_value.item()
+    if not isinstance(fill_value, int | float | complex):
+        raise not_a("Number", "full", "fill_value", 2, fill_value)
     target = dtypes.number_dtype(fill_value) if dtype is None else to_dtype(dtype)
     charge_shape(shape, target.itemsize)
     fill_value = target.entry(fill_value)
@@ -382,7 +391,13 @@ def linspace(
     target = dtypes.number_dtype(start + end + 0.0) if dtype is None else to_dtype(dtype)
     refuse_kinds("bool", "linspace_cpu", target)
     charge_shape((count,), target.itemsize)
-    numbers = np.linspace(*_bounds(start, end, target), count).astype(target.numpy)
+    start, end = _bounds(start, end, target)
+    step, half = (end - start) / (count - 1) if count > 1 else 0.0, count // 2
+    with np.errstate(all="ignore"):
+        numbers = np.arange(count) * step + start
+        if count > 1:  # from both ends, as PyTorch does: between infinities lies NaN
+            numbers[half:] = end - step * np.arange(count - 1 - half, -1, -1)
+        numbers = numbers.astype(target.numpy)
     return finish(numbers, target, requires_grad, device)
 
 
@@ -397,9 +412,12 @@ def logspace(
     requires_grad: bool = False, device: Any = None, layout: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """``steps`` numbers from ``base**start`` to ``base**end``, evenly spaced in their logarithm."""
-    refuse_derivative("logspace", base=base)
-    target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
-    powers = linspace(*_bounds(start, end, target), steps, dtype="float64").array
+    refuse_derivative("logspace", start=start, end=end, base=base)
+    start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
+    target = dtypes.number_dtype(start + end + base + 0.0) if dtype is None else to_dtype(dtype)
+    refuse_kinds("bool", "logspace_cpu", target)
+    wide = "float64" if target.kind < 3 else "complex128"
+    powers = linspace(*_bounds(start, end, target), steps, dtype=wide).array
     return finish((base**powers).astype(target.numpy), target, requires_grad, device)
 
 

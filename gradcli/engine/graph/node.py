@@ -199,7 +199,7 @@ class Part:
 class AccumulateGrad(Node):
     """The end of the graph at a leaf: it owns the leaf's gradient."""
 
-    __slots__ = ("grad", "owner")
+    __slots__ = ("grad", "owner", "rows")
 
     op = Part("leaf", "leaf")
     leaf = True
@@ -208,7 +208,9 @@ class AccumulateGrad(Node):
     def __init__(self, owner: Any) -> None:
         self.grad: Any = None
         self.owner = weakref.ref(owner)
-        self.shape = owner.array.shape
+        array = owner.array
+        self.shape = array.shape
+        self.rows = array.flags.c_contiguous  # so will its gradient lie in memory
         self.dtype = owner.dtype
         self.edges = ()
         self.saved = ()

@@ -23,7 +23,7 @@ from gradcli.engine.tensor.conj_view import ConjView, flipped
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops import memory_budget
-from gradcli.ops.errors import Fault, RuntimeFault, UnwrittenFault, ValueFault, bad_shape
+from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, UnwrittenFault, ValueFault, bad_shape
 from gradcli.ops.operator import OPERATORS, Operator, is_number
 from gradcli.ops.torch_messages import needs_floats, not_a, sizes_differ, types_differ
 
@@ -349,4 +349,5 @@ def explained(op: Operator, raw: Sequence[Any], fault: Exception) -> Fault:
             )
     if "slice step" in str(fault):
         return ValueFault("E0307", str(fault), help="leave it out, or take a step above 0")
-    return RuntimeFault("E0303", f"{op.name}: {fault}")
+    of_kinds = fault.__class__ is TypeError and "ufunc" not in str(fault)
+    return (TypeFault if of_kinds else RuntimeFault)("E0303", f"{op.name}: {fault}")

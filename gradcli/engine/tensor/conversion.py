@@ -225,7 +225,7 @@ class Numbers:
     def __iter__(self) -> Iterator[Any]:
         if not self.array.ndim:
             raise TypeFault("E0310", "iteration over a 0-d tensor")
-        return iter(self.unbind(0))
+        return iter(self.unbind(0))  # type: ignore[attr-defined]
 
     def __contains__(self, value: Any) -> bool:
         return bool((self.array == (value.array if isinstance(value, Numbers) else value)).any())

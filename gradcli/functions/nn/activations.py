@@ -303,48 +303,52 @@ def gumbel_softmax(
 
 def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Entries set to 0 with probability ``p``, the others scaled up, while training."""
-    return _dropped(input, p, training, inplace, tuple(input.shape))
+    return _dropped(input, p, training, inplace)
 
 
-def _channels(input: Any, kept: int) -> tuple:
-    if len(input.shape) < 2:
+def _channels(input: Any, kept: int | None, p: float) -> tuple:
+    if kept is None:
+        return tuple(input.shape)
+    if len(input.shape) < 2 and p < 1 and input.numel():
         raise bad_shape("Feature dropout requires at least 2 dimensions in the input")
     return tuple(input.shape[:kept]) + (1,) * (len(input.shape) - kept)
 
 
 def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """``dropout`` of whole channels of ``(N, C, L)``."""
-    return _dropped(input, p, training, inplace, _channels(input, len(input.shape) - 1))
+    return _dropped(input, p, training, inplace, len(input.shape) - 1)
 
 
 def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """``dropout`` of whole channels of ``(N, C, H, W)``."""
-    return _dropped(input, p, training, inplace, _channels(input, 2))
+    return _dropped(input, p, training, inplace, 2)
 
 
 def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """``dropout`` of whole channels of ``(N, C, D, H, W)``."""
-    return _dropped(input, p, training, inplace, _channels(input, 2))
+    return _dropped(input, p, training, inplace, 2)
 
 
 def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
     """Dropout that keeps the mean 0 and the variance 1 of ``selu``."""
-    return _alpha_dropped(input, p, training, inplace, tuple(input.shape))
+    return _alpha_dropped(input, p, training, inplace)
 
 
 def feature_alpha_dropout(
     input: Any, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Any:
     """``alpha_dropout`` of whole channels."""
-    return _alpha_dropped(input, p, training, inplace, _channels(input, 2))
+    return _alpha_dropped(input, p, training, inplace, 2)
 
 
-def _alpha_dropped(input: Any, p: float, training: bool, inplace: bool, shape: tuple) -> Any:
+def _alpha_dropped(
+    input: Any, p: float, training: bool, inplace: bool, channels: int | None = None
+) -> Any:
     refuse_derivative("alpha_dropout", p=p)
     if not _drops(p, training):
         return input
     alpha = 1.7580993408473766  # of selu: what its negative side tends to
-    kept = _kept(input, p, shape)
+    kept = _kept(input, p, _channels(input, channels, p))
     scale = 1.0 / math.sqrt((alpha * alpha * p + 1.0) * (1.0 - p)) if p < 1 else 0.0
     shift = (kept - 1.0) * (alpha * scale) + alpha * scale * p
     out = called(input * (kept * scale) + shift, "AddBackward0", input, None)
@@ -370,10 +374,12 @@ def _kept(input: Any, p: float, shape: tuple) -> Any:
     return laid(draw, input) if shape == tuple(input.shape) else draw(shape)
 
 
-def _dropped(input: Any, p: float, training: bool, inplace: bool, shape: tuple) -> Any:
+def _dropped(
+    input: Any, p: float, training: bool, inplace: bool, channels: int | None = None
+) -> Any:
     if not _drops(p, training):
         return input
-    kept = _kept(input, p, shape)
+    kept = _kept(input, p, _channels(input, channels, p))
     out = called(input * (kept / (1.0 - p) if p < 1 else kept * 0.0), "MulBackward0", input, None)
     return input.copy_(out) if inplace else out
 

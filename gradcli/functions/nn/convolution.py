@@ -32,16 +32,16 @@ __all__ = [
 
 def _conv(
     input: Any, weight: Any, bias: Any = None, stride: Sizes = 1, padding: Any = 0,
-    dilation: Sizes = 1, groups: int = 1, *, rank: int,
+    dilation: Sizes = 1, groups: int = 1, *, _rank: int,
 ) -> Any:  # fmt: skip
     """A convolution of ``(N, C, SIZES)`` with ``(O, C/groups, ...)``."""
-    single = len(input.shape) == rank + 1
+    single = len(input.shape) == _rank + 1
     if single:
         input = _O["unsqueeze"](input, 0)
-    if len(input.shape) != rank + 2 or len(weight.shape) != rank + 2:
+    if len(input.shape) != _rank + 2 or len(weight.shape) != _rank + 2:
         raise bad_shape(
-            f"Expected {rank + 1}D (unbatched) or {rank + 2}D (batched) input to conv{rank}d, but "
-            f"got input of size: {list(input.shape)}"
+            f"Expected {_rank + 1}D (unbatched) or {_rank + 2}D (batched) input to "
+            f"conv{_rank}d, but got input of size: {list(input.shape)}"
         )
     channels, wanted = input.shape[1], weight.shape[1] * groups
     if channels != wanted or weight.shape[0] % groups:
@@ -51,7 +51,7 @@ def _conv(
             "instead"
         )
     kernel = tuple(weight.shape[2:])
-    steps, spread = each(stride, rank, "stride"), each(dilation, rank, "dilation")
+    steps, spread = each(stride, _rank, "stride"), each(dilation, _rank, "dilation")
     if not weight.shape[0]:
         raise bad_shape(
             f"Given groups={groups}, expected weight to be at least 1 at dimension 0, but got "
@@ -59,7 +59,7 @@ def _conv(
         )
     if bias is not None:
         _check_bias(input, weight, bias, weight.shape[0])
-    source, sides = input, sides_of(padding, kernel, spread, rank)
+    source, sides = input, sides_of(padding, kernel, spread, _rank)
     if min(sides) < 0 or 0 in kernel:
         raise bad_value("negative padding and kernels of size 0 are not supported")
     if padding == "same" and max(steps) > 1:
@@ -71,7 +71,7 @@ def _conv(
     rows = _O["reshape"](weight, (groups, weight.shape[0] // groups, volume))
     made = _O["reshape"](_O["matmul"](rows, patches), (n, weight.shape[0], *out))
     if bias is not None:
-        made = made + _O["reshape"](bias, (-1,) + (1,) * rank)
+        made = made + _O["reshape"](bias, (-1,) + (1,) * _rank)
     made = called(made, "ConvolutionBackward0", source, weight, bias)
     return _O["squeeze"](made, 0) if single else made
 
@@ -123,15 +123,15 @@ def _spread(input: Any, stride: tuple) -> Any:
 
 def _conv_transpose(
     input: Any, weight: Any, bias: Any = None, stride: Sizes = 1, padding: Sizes = 0,
-    output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1, *, rank: int,
+    output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1, *, _rank: int,
 ) -> Any:  # fmt: skip
     """The transpose of ``conv1d``: ``weight`` is ``(C, O/groups, ...)``."""
     # A convolution of the spread input with the kernel turned about.
-    single = len(input.shape) == rank + 1
+    single = len(input.shape) == _rank + 1
     if single:
         input = _O["unsqueeze"](input, 0)
-    steps, spread = each(stride, rank, "stride"), each(dilation, rank, "dilation")
-    inner, more = each(padding, rank, "padding"), each(output_padding, rank, "output_padding")
+    steps, spread = each(stride, _rank, "stride"), each(dilation, _rank, "dilation")
+    inner, more = each(padding, _rank, "padding"), each(output_padding, _rank, "output_padding")
     kernel = tuple(weight.shape[2:])
     check_positive(stride=steps, dilation=spread, groups=(groups,))
     for name, sizes in (("padding", inner), ("output_padding", more)):
@@ -143,16 +143,16 @@ def _conv_transpose(
             f"output_padding: {more} stride: {steps} dilation: {spread}"
         )
     sides: list[int] = []
-    for i in range(rank - 1, -1, -1):
+    for i in range(_rank - 1, -1, -1):
         edge = spread[i] * (kernel[i] - 1) - inner[i]
         sides += [edge, edge + more[i]]
-    turned = _O["flip"](weight, tuple(range(2, rank + 2)))
+    turned = _O["flip"](weight, tuple(range(2, _rank + 2)))
     shape = tuple(turned.shape)
     grouped = _O["reshape"](turned, (groups, shape[0] // groups, *shape[1:]))
     swapped = _O["reshape"](_O["transpose"](grouped, 1, 2), (-1, shape[0] // groups, *shape[2:]))
     padded = _spread(input, steps)
     padded = pad(padded, sides) if any(sides) else padded
-    made = _conv(padded, swapped, bias, 1, 0, spread, groups, rank=rank)
+    made = _conv(padded, swapped, bias, 1, 0, spread, groups, _rank=_rank)
     return _O["squeeze"](made, 0) if single else made
 
 

@@ -68,15 +68,15 @@ def _pooled(name: str, input: Any, kernel: Any, stride: Any, padding: Any, rank:
 
 def _max_pool(
     input: Any, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0, dilation: Sizes = 1,
-    ceil_mode: bool = False, return_indices: bool = False, *, rank: int,
+    ceil_mode: bool = False, return_indices: bool = False, *, _rank: int,
 ) -> Any:  # fmt: skip
     """The largest entry of each window of ``(N, C, SIZES)``."""
-    sizes, steps, sides = _pooled("max_pool", input, kernel_size, stride, padding, rank)
-    spread = each(dilation, rank, "dilation")
+    sizes, steps, sides = _pooled("max_pool", input, kernel_size, stride, padding, _rank)
+    spread = each(dilation, _rank, "dilation")
     padded = input.detach()
     padded = pad(padded, sides, value=-float("inf")) if any(sides) else padded
     if ceil_mode:
-        more = _extra(padded.shape[-rank:], sizes, steps, spread, sides)
+        more = _extra(padded.shape[-_rank:], sizes, steps, spread, sides)
         padded = pad(padded, more, value=-float("inf")) if any(more) else padded
     found, _ = windows(padded, sizes, steps, spread)
     edges = tuple(sides[::2][::-1])
@@ -84,16 +84,16 @@ def _max_pool(
 
     def at(where: np.ndarray) -> list[np.ndarray]:
         inside = np.unravel_index(where, sizes)
-        starts = _starts(where.shape[-rank:], steps, edges)
+        starts = _starts(where.shape[-_rank:], steps, edges)
         along = [s + i * d for s, i, d in zip(starts, inside, spread, strict=True)]
         for start, found, d in zip(starts, along, spread, strict=True):
             if any(edges):  # where a window holds -inf alone: its first entry that is no padding
                 np.maximum(found, start % d, where=start < 0, out=found)
         return along
 
-    name = f"MaxPool{rank}DWithIndicesBackward0" if rank > 1 else "SqueezeBackward1"
-    values, places = _largest(input, found, at, rank, return_indices, name, apart)
-    return Extremes((values, places), f"max_pool{rank}d") if return_indices else values
+    name = f"MaxPool{_rank}DWithIndicesBackward0" if _rank > 1 else "SqueezeBackward1"
+    values, places = _largest(input, found, at, _rank, return_indices, name, apart)
+    return Extremes((values, places), f"max_pool{_rank}d") if return_indices else values
 
 
 max_pool1d, max_pool2d, max_pool3d = in_ranks(_max_pool, 1, 2, 3)
@@ -173,21 +173,21 @@ max_pool3d_with_indices = _with_indices(max_pool3d)
 def _avg_pool(
     input: Any, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0,
     ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
-    *, rank: int,
+    *, _rank: int,
 ) -> Any:  # fmt: skip
     """The mean of each window of ``(N, C, SIZES)``."""
-    sizes, steps, sides = _pooled("avg_pool", input, kernel_size, stride, padding, rank)
+    sizes, steps, sides = _pooled("avg_pool", input, kernel_size, stride, padding, _rank)
     if divisor_override == 0:
         raise bad_value("divisor must be not zero")
-    one = (1,) * rank
+    one = (1,) * _rank
     padded = pad(input, sides) if any(sides) else input
     counted = _O["ones_like"](padded if count_include_pad else input).detach()
     if not count_include_pad and any(sides):
         counted = pad(counted, sides)
     if ceil_mode:
-        more = _extra(padded.shape[-rank:], sizes, steps, one, sides)
+        more = _extra(padded.shape[-_rank:], sizes, steps, one, sides)
         padded, counted = (pad(v, more) if any(more) else v for v in (padded, counted))
-    dims = tuple(range(-rank, 0))
+    dims = tuple(range(-_rank, 0))
     total = _O["sum"](windows(padded, sizes, steps, one)[0], dims)
     if divisor_override is not None:
         share: Any = divisor_override
@@ -195,7 +195,7 @@ def _avg_pool(
         share = _O["sum"](windows(counted, sizes, steps, one)[0], dims)
     else:
         share = math.prod(sizes)
-    name = f"AvgPool{rank}DBackward0" if rank > 1 else "SqueezeBackward1"
+    name = f"AvgPool{_rank}DBackward0" if _rank > 1 else "SqueezeBackward1"
     whole = "trunc" if input.dtype.kind < 2 else None
     return called(arithmetic.div(total, share, rounding_mode=whole), name, leads=input)
 
@@ -205,7 +205,7 @@ def avg_pool1d(
     ceil_mode: bool = False, count_include_pad: bool = True,
 ) -> Any:  # fmt: skip
     """The mean of each window of ``(N, C, L)``."""
-    return _avg_pool(input, kernel_size, stride, padding, ceil_mode, count_include_pad, rank=1)
+    return _avg_pool(input, kernel_size, stride, padding, ceil_mode, count_include_pad, _rank=1)
 
 
 avg_pool2d, avg_pool3d = in_ranks(_avg_pool, 2, 3)
@@ -213,15 +213,15 @@ avg_pool2d, avg_pool3d = in_ranks(_avg_pool, 2, 3)
 
 def _lp_pool(
     input: Any, norm_type: float, kernel_size: Sizes, stride: Any = None, ceil_mode: bool = False,
-    *, rank: int,
+    *, _rank: int,
 ) -> Any:  # fmt: skip
     """The ``norm_type``-norm of each window of ``(N, C, SIZES)``."""
     if abs(norm_type) == math.inf:
         size = _O["abs"](input) if norm_type > 0 else -_O["abs"](input)
-        most = _max_pool(size, kernel_size, stride, ceil_mode=ceil_mode, rank=rank)
+        most = _max_pool(size, kernel_size, stride, ceil_mode=ceil_mode, _rank=_rank)
         return most if norm_type > 0 else -most
-    count = math.prod(each(kernel_size, rank, "kernel_size"))
-    sums = _avg_pool(input**norm_type, kernel_size, stride, 0, ceil_mode, rank=rank) * count
+    count = math.prod(each(kernel_size, _rank, "kernel_size"))
+    sums = _avg_pool(input**norm_type, kernel_size, stride, 0, ceil_mode, _rank=_rank) * count
     # A sum of 0 has slope 0. By products, not by a choice: the slope at infinity has to stay NaN.
     none = (sums.detach() == 0).to(sums.dtype)
     out = (sums * (1 - none) + none) ** (1.0 / norm_type)
@@ -253,11 +253,11 @@ def _nothing(input: Any, wanted: tuple[int, ...]) -> Any:
     return _O["getitem"](input, (Ellipsis, *np.ix_(*(np.zeros(n, int) for n in wanted))))
 
 
-def _adaptive_avg_pool(input: Any, output_size: Any, *, rank: int) -> Any:
+def _adaptive_avg_pool(input: Any, output_size: Any, *, _rank: int) -> Any:
     """Means of so many windows of ``(N, C, SIZES)`` as are asked for."""
-    wanted = _wanted("adaptive_avg_pool", input, output_size, rank)
+    wanted = _wanted("adaptive_avg_pool", input, output_size, _rank)
     out = averaged(input, wanted) if all(wanted) else _nothing(input, wanted)
-    name = f"AdaptiveAvgPool{rank}DBackward0" if rank > 1 else "SqueezeBackward1"
+    name = f"AdaptiveAvgPool{_rank}DBackward0" if _rank > 1 else "SqueezeBackward1"
     return called(out, name, leads=input)
 
 
@@ -267,11 +267,11 @@ adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = in_ranks(
 
 
 def _adaptive_max_pool(
-    input: Any, output_size: Any, return_indices: bool = False, *, rank: int
+    input: Any, output_size: Any, return_indices: bool = False, *, _rank: int
 ) -> Any:
     """The largest entries of so many windows of ``(N, C, SIZES)`` as are asked for."""
-    wanted = _wanted("adaptive_max_pool", input, output_size, rank)
-    sizes = tuple(input.shape[-rank:])
+    wanted = _wanted("adaptive_max_pool", input, output_size, _rank)
+    sizes = tuple(input.shape[-_rank:])
     if not all(wanted):
         none = _nothing(input, wanted)
         indices = none.detach().long()
@@ -279,23 +279,23 @@ def _adaptive_max_pool(
     spots = [adaptive(n, m)[0] for n, m in zip(sizes, wanted, strict=True)]
     index = []
     for i, spot in enumerate(spots):
-        shape = [1] * (2 * rank)
-        shape[i], shape[rank + i] = spot.shape
+        shape = [1] * (2 * _rank)
+        shape[i], shape[_rank + i] = spot.shape
         index.append(spot.reshape(shape))
     kernel = tuple(spot.shape[1] for spot in spots)
-    charge_shape((*input.shape[:-rank], *wanted, *kernel))
+    charge_shape((*input.shape[:-_rank], *wanted, *kernel))
     found = _O["getitem"](input.detach(), (Ellipsis, *index))
 
     def at(where: np.ndarray) -> list[np.ndarray]:
         inside = np.unravel_index(where, kernel)
         return [
-            spot[np.arange(len(spot)).reshape((-1,) + (1,) * (rank - 1 - i)), inside[i]]
+            spot[np.arange(len(spot)).reshape((-1,) + (1,) * (_rank - 1 - i)), inside[i]]
             for i, spot in enumerate(spots)
         ]
 
-    name = f"AdaptiveMaxPool{rank}DBackward0" if rank > 1 else "SqueezeBackward1"
-    values, places = _largest(input, found, at, rank, return_indices, name)
-    return Extremes((values, places), f"adaptive_max_pool{rank}d") if return_indices else values
+    name = f"AdaptiveMaxPool{_rank}DBackward0" if _rank > 1 else "SqueezeBackward1"
+    values, places = _largest(input, found, at, _rank, return_indices, name)
+    return Extremes((values, places), f"adaptive_max_pool{_rank}d") if return_indices else values
 
 
 adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = in_ranks(
@@ -305,27 +305,29 @@ adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = in_ranks(
 
 def _max_unpool(
     input: Any, indices: Any, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0,
-    output_size: Any = None, *, rank: int,
+    output_size: Any = None, *, _rank: int,
 ) -> Any:  # fmt: skip
     """Entries put back where ``max_pool1d`` took them, zeros elsewhere."""
-    check_sizes("max_unpool", input, rank)
-    sizes = each(kernel_size, rank, "kernel_size")
-    steps = each(stride, rank, "stride") if isinstance(stride, int) or stride else sizes
-    edges = each(padding, rank, "padding")
+    check_sizes("max_unpool", input, _rank)
+    sizes = each(kernel_size, _rank, "kernel_size")
+    steps = each(stride, _rank, "stride") if isinstance(stride, int) or stride else sizes
+    edges = each(padding, _rank, "padding")
     if output_size is None:
         out = tuple(
             (n - 1) * s - 2 * e + k
-            for n, s, e, k in zip(input.shape[-rank:], steps, edges, sizes, strict=True)
+            for n, s, e, k in zip(input.shape[-_rank:], steps, edges, sizes, strict=True)
         )
     else:
-        out = tuple(output_size)[-rank:]
-    lead = tuple(input.shape[:-rank])
+        out = tuple(output_size)[-_rank:]
+    lead = tuple(input.shape[:-_rank])
     charge_shape((*lead, *out))
     flat = input.new_zeros((*lead, math.prod(out)))
-    count = math.prod(input.shape[-rank:])
+    count = math.prod(input.shape[-_rank:])
     spots, values = (_O["reshape"](v, (*lead, count)) for v in (indices, input))
     filled = scatter(flat, -1, spots, values)
-    return called(_O["reshape"](filled, (*lead, *out)), f"MaxUnpool{max(rank, 2)}DBackward0", input)
+    return called(
+        _O["reshape"](filled, (*lead, *out)), f"MaxUnpool{max(_rank, 2)}DBackward0", input
+    )
 
 
 max_unpool1d, max_unpool2d, max_unpool3d = in_ranks(_max_unpool, 1, 2, 3)
@@ -333,40 +335,40 @@ max_unpool1d, max_unpool2d, max_unpool3d = in_ranks(_max_unpool, 1, 2, 3)
 
 def _fractional_max_pool(
     input: Any, kernel_size: Sizes, output_size: Any = None, output_ratio: Any = None,
-    return_indices: bool = False, _random_samples: Any = None, *, rank: int,
+    return_indices: bool = False, _random_samples: Any = None, *, _rank: int,
 ) -> Any:  # fmt: skip
     """The largest entries of windows of ``(N, C, SIZES)`` whose places are drawn."""
-    sizes, old = each(kernel_size, rank, "kernel_size"), tuple(input.shape[-rank:])
+    sizes, old = each(kernel_size, _rank, "kernel_size"), tuple(input.shape[-_rank:])
     if (output_size is None) is (output_ratio is None):
         raise bad_argument(
-            f"fractional_max_pool{rank}d requires specifying either an output_size or an "
+            f"fractional_max_pool{_rank}d requires specifying either an output_size or an "
             "output_ratio"
         )
     if output_size is None:
-        ratios = output_ratio if isinstance(output_ratio, tuple | list) else (output_ratio,) * rank
+        ratios = output_ratio if isinstance(output_ratio, tuple | list) else (output_ratio,) * _rank
         wanted = tuple(int(n * r) for n, r in zip(old, ratios, strict=True))
     else:
-        wanted = each(output_size, rank, "output_size")
-    check_sizes("fractional_max_pool", input, rank)
-    n = 1 if len(input.shape) == rank + 1 else input.shape[0]
-    channels = input.shape[-rank - 1]
+        wanted = each(output_size, _rank, "output_size")
+    check_sizes("fractional_max_pool", input, _rank)
+    n = 1 if len(input.shape) == _rank + 1 else input.shape[0]
+    channels = input.shape[-_rank - 1]
     if _random_samples is None:
-        _random_samples = rand((n, channels, rank), dtype=input.dtype)
-    shares = np.asarray(_random_samples.array)[:n].reshape(*input.shape[:-rank], rank)
+        _random_samples = rand((n, channels, _rank), dtype=input.dtype)
+    shares = np.asarray(_random_samples.array)[:n].reshape(*input.shape[:-_rank], _rank)
     index: list[np.ndarray] = []
     for i, (size, m, k) in enumerate(zip(old, wanted, sizes, strict=True)):
         # PyTorch draws for the last dimension first in 2-d, and for the first one in 3-d.
-        share = shares[..., 1 - i if rank == 2 else i, None]
+        share = shares[..., 1 - i if _rank == 2 else i, None]
         step = (size - k) / (m - 1) if m > 1 else 0.0
         starts = ((np.arange(m) + share) * step).astype(int) - (share * step).astype(int)
         starts[..., m - 1] = size - k
         spots = starts[..., None] + np.arange(k)
-        shape = [1] * (2 * rank)
-        shape[i], shape[rank + i] = m, k
+        shape = [1] * (2 * _rank)
+        shape[i], shape[_rank + i] = m, k
         index.append(spots.reshape(*starts.shape[:-1], *shape))
-    lead = np.indices(input.shape[:-rank], sparse=True)
-    charge_shape((*input.shape[:-rank], *wanted, *sizes))
-    rows = [np.asarray(a).reshape(*a.shape, *(1,) * (2 * rank)) for a in lead]
+    lead = np.indices(input.shape[:-_rank], sparse=True)
+    charge_shape((*input.shape[:-_rank], *wanted, *sizes))
+    rows = [np.asarray(a).reshape(*a.shape, *(1,) * (2 * _rank)) for a in lead]
     found = _O["getitem"](input.detach(), (*rows, *index))
 
     def at(where: np.ndarray) -> list[np.ndarray]:
@@ -374,13 +376,15 @@ def _fractional_max_pool(
         along = []
         for i, (spots, k) in enumerate(zip(index, sizes, strict=True)):
             alone = [m if d == i else 1 for d, m in enumerate(wanted)]
-            spots = np.moveaxis(spots, -rank + i, -1).reshape(*spots.shape[: -2 * rank], *alone, k)
+            spots = np.moveaxis(spots, -_rank + i, -1).reshape(
+                *spots.shape[: -2 * _rank], *alone, k
+            )
             spots = np.broadcast_to(spots, (*where.shape, k))
             along.append(np.take_along_axis(spots, inside[i][..., None], -1)[..., 0])
         return along
 
-    name = f"FractionalMaxPool{rank}DBackward0"
-    values, places = _largest(input, found, at, rank, return_indices, name)
+    name = f"FractionalMaxPool{_rank}DBackward0"
+    values, places = _largest(input, found, at, _rank, return_indices, name)
     return Extremes((values, places), "fractional_max_pool") if return_indices else values
 
 

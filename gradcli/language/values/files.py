@@ -85,7 +85,8 @@ def _from_path(reader: Reader, name: str) -> np.ndarray:
                 return _read_npy(stream, info.st_size, shown, reader.max_bytes)
             if suffix == "npz":
                 return _read_npz(stream, shown, part, reader.max_bytes)
-            if suffix == "json":
+            lists = part is None and suffix in ("txt", "dat") and stream.peek(1)[:1] == b"["
+            if suffix == "json" or lists:
                 return _from_text(_decoded(stream.read(), shown), shown, None, reader)
             return _table(_lines(stream, shown), shown, part, reader.max_bytes)
     except FileNotFoundError:

@@ -27,6 +27,7 @@ from gradcli.ops.decompositions.packing import (
     unpacked,
 )
 from gradcli.ops.kinds import general
+from gradcli.ops.operator import is_complex
 from gradcli.ops.products import matmul
 from gradcli.ops.shape import diagonal, mT, squeeze, unsqueeze
 
@@ -55,9 +56,10 @@ def _svd_vjp(g: Any, out: Any, shape: Sequence[int], checked: bool) -> Any:
     if checked:
         one_phase("svd", diagonal(left + right))
     over = asked(row, gu, gvh)
-    turn = diagonal(left - mH(left)) / (2.0 * squeeze(over, -2))  # 0 where numbers are real
+    if is_complex(u):
+        gs = gs + diagonal(left - mH(left)) / (2.0 * squeeze(over, -2))
     inside = over_gaps((left - mH(left)) * row + column * (right - mH(right)), gaps, eye)
-    found = matmul(matmul(u, inside + diagonal_matrix(gs + turn)), vh)
+    found = matmul(matmul(u, inside + diagonal_matrix(gs)), vh)
     if m > n:
         found = found + matmul((gu - matmul(u, left)) / over, vh)
     if n > m:
@@ -72,9 +74,12 @@ def _svd_jvp(tx: Any, x: Any, out: Any) -> Any:
     gaps = (row - column) * (row + column)
     inside = matmul(matmul(mH(u), tx), mH(vh))
     off = inside - diagonal_matrix(diagonal(inside))
-    turn = diagonal_matrix(diagonal(inside - mH(inside)) / (4.0 * s))
-    tu = matmul(u, over_gaps(off * row + column * mH(off), gaps, eye) + turn)
-    tv = matmul(over_gaps(column * off + mH(off) * row, gaps, eye) - turn, vh)
+    left = over_gaps(off * row + column * mH(off), gaps, eye)
+    right = over_gaps(column * off + mH(off) * row, gaps, eye)
+    if is_complex(u):
+        turn = diagonal_matrix(diagonal(inside - mH(inside)) / (4.0 * s))
+        left, right = left + turn, right - turn
+    tu, tv = matmul(u, left), matmul(right, vh)
     if m > n:
         tu = tu + (matmul(tx, mH(vh)) - matmul(u, inside)) / row
     tvh = -tv

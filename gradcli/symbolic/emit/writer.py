@@ -85,7 +85,7 @@ class Writer:
 
     def bases(self, t: v.Tensor) -> None:
         """Write the bases that a tensor is made of."""
-        for b in needed(t):
+        for b in v.bases_of(t):  # each after those it is made of
             if b.serial not in self.written:
                 self.inside += 1
                 self.written[b.serial] = self.base(b)
@@ -426,8 +426,3 @@ class Writer:
             p.tops = [*p.tops, *([w.joined(p.chain, "@")] if p.chain else [])]
             p.chain = (w.called("ones", *(self.dimension(x[0]) for x in labels)),)
         p.cover = 2
-
-
-def needed(t: v.Tensor) -> list[v.Base]:
-    """All bases that a tensor is made of, each after those it is made of itself."""
-    return v.bases_of(t)

@@ -32,7 +32,7 @@ from gradcli.ops.indexing import is_basic
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.symbolic.program.conditions import Condition, words
 from gradcli.symbolic.program.steps import Step
-from gradcli.symbolic.unsupported import no_closed_form, too_large
+from gradcli.symbolic.unsupported import as_reals, no_closed_form, too_large
 
 MOST_STEPS = 20_000
 _FILLING = frozenset(("zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "empty"))
@@ -88,7 +88,7 @@ class Tape:
             c for c in (f"c{i}" for i in range(1, 10**6)) if c not in known
             and c not in self.constants
         )  # fmt: skip
-        self.constants[name] = np.asarray(array, np.float64)
+        self.constants[name] = as_reals(name, array)
         return self.write("name", value=name)
 
     def made(self, function: Any, called: Any) -> Any:

@@ -409,7 +409,9 @@ def rank_of(s: Step, inner: list[int | None]) -> int | None:
         return None
     if s.op == "getitem":
         parts = s.params["index"] if isinstance(s.params["index"], tuple) else (s.params["index"],)
-        return max(0, first - sum(_whole(p) is not None for p in parts) + parts.count(None))
+        return max(
+            0, first - sum(_whole(p) is not None for p in parts) + sum(p is None for p in parts)
+        )
     if s.op == "unsqueeze":
         return first + 1
     if s.op in ("expand", "sum_to", "reshape"):

@@ -586,3 +586,21 @@ y = x * 2
 y[1:] = np.float64(9.5)
 print(y.detach(), torch.autograd.grad(y.sum(), x))
 print([torch.full((2,), n) for n in (np.float64(9.5), np.float32(2.5), np.int64(3), np.int8(-3))])
+
+# %% lines between infinities and of complex bounds; what is no number; NumPy's in lists
+import numpy as np
+
+inf = float("inf")
+for make in (
+    lambda: torch.linspace(0, inf, 4), lambda: torch.linspace(3, inf, 1),
+    lambda: torch.linspace(-2, 3, 6), lambda: torch.logspace(0, 1j, 3),
+    lambda: torch.logspace(0, 1, 2, dtype=torch.bool), lambda: torch.full((2,), None),
+    lambda: torch.full_like(torch.zeros(2), "a"), lambda: torch.vander(torch.tensor([1, 2]).byte()),
+    lambda: torch.tensor([np.int8(1)]), lambda: torch.tensor([[np.float16(1.5)]]),
+    lambda: torch.tensor([2**63]), lambda: torch.zeros(2).tile((None,)),
+    lambda: torch.zeros(2).expand(1.0),
+):  # fmt: skip
+    try:
+        print(make())
+    except (RuntimeError, TypeError, ValueError) as fault:
+        print(type(fault).__name__)

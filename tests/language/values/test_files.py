@@ -41,6 +41,7 @@ def folder(tmp_path):
     (tmp_path / "col.csv").write_text("1\n2\n3")
     (tmp_path / "row.csv").write_text("1;2;nan\n")
     (tmp_path / "c.txt").write_text("1 2\n 3   4\n")
+    (tmp_path / "l.txt").write_text("[[1, 2],\n [3, 4]]\n")
     (tmp_path / "t.tsv").write_text("a\tb\n1\t2\n")
     (tmp_path / "v.json").write_text('[[1, "NaN"], [3, 4]]')
     return tmp_path
@@ -70,6 +71,7 @@ def folder(tmp_path):
         ("@col.csv", [1.0, 2, 3]),
         ("@row.csv", [1, 2, np.nan]),
         ("@c.txt", [[1.0, 2], [3, 4]]),
+        ("@l.txt", [[1.0, 2], [3, 4]]),
         ("@t.tsv", [[1.0, 2]]),
         ("@t.tsv:b", [2.0]),
         ("@v.json", [[1, np.nan], [3, 4]]),
