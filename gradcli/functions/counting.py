@@ -48,6 +48,15 @@ def unique(
     _flags("unique", sorted=sorted, return_inverse=return_inverse, return_counts=return_counts)
     charge_shape((3, *input.shape))
     axis = None if dim is None else normal_dim(dim, len(input.shape))
+    empty = 0 if axis is None else input.shape.count(0)
+    if empty > 1:
+        raise bad_shape(
+            "Number of zero sized dimensions is more than one, so unique cannot be applied"
+        )
+    if empty and input.shape[axis]:
+        raise bad_shape(
+            "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied"
+        )
     values, inverse, counts = np.unique(
         input.array, return_inverse=True, return_counts=True, axis=axis, equal_nan=False
     )

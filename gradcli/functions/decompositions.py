@@ -18,10 +18,17 @@ from gradcli.engine.record.composite import by_element, called, is_batch
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.record.multi_output import joined as outputs
 from gradcli.engine.record.out import may_be
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions.matrices import one_triangle
 from gradcli.functions.scatter import diag_embed
-from gradcli.ops.errors import RuntimeFault, bad_argument, bad_dtype, bad_shape, bad_value
+from gradcli.ops.errors import (
+    LinAlgFault,
+    RuntimeFault,
+    bad_argument,
+    bad_dtype,
+    bad_shape,
+    bad_value,
+)
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import differentiated
 
@@ -474,7 +481,8 @@ def _factor(L: Any, upper: bool) -> Any:
     if not isinstance(L, Tensor):
         return L
     raw = L.detach()
-    return L + (_O["triu" if upper else "tril"](raw, 0) - raw)
+    part = _O["triu" if upper else "tril"](raw, 0)
+    return part + _O["where"](_O["lt"](_O["abs"](raw), math.inf), L - raw, 0.0)
 
 
 def cholesky_solve(B: Any, L: Any, upper: bool = False) -> Any:
@@ -493,7 +501,15 @@ def cholesky_solve(B: Any, L: Any, upper: bool = False) -> Any:
 
 
 def cholesky_inverse(L: Any, upper: bool = False) -> Any:
-    """The inverse of A, from its Cholesky factor."""
+    """The inverse of A from its Cholesky factor. Raises LinAlgFault (E0304) for a singular one."""
+    if isinstance(L, Plain) and L.ndim > 1 and (zero := _first_zero(L)).any():
+        places = np.flatnonzero(zero)
+        which = f"(Batch element {places[0]}): " if zero.ndim else ""
+        raise LinAlgFault(
+            "E0304",
+            f"cholesky_inverse: {which}The diagonal element {zero.flat[places[0]]} is zero, the "
+            "inversion could not be completed because the input matrix is singular.",
+        )
     L = _factor(L, upper)
     inverse = _O["inv"](_mH(L) if upper else L)
     return called(_O["matmul"](_mH(inverse), inverse), "CholeskyInverseBackward0", L)

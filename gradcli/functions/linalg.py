@@ -277,10 +277,12 @@ def pinv(
 
 @by_element
 def matrix_rank(
-    A: Any, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False,
-    tol: float | None = None,
+    A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None,
 ) -> Any:  # fmt: skip
-    """How many singular values are above ``max(atol, rtol * the largest)``; no derivative."""
+    """How many singular values are above ``max(atol, rtol * the largest)``; no derivative.
+
+    Tolerances are numbers, or tensors of one for each matrix; ``tol`` alone is the ``atol``.
+    """
     if A.ndim < 2:
         raise bad_shape(
             "torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions."
@@ -289,11 +291,12 @@ def matrix_rank(
     values = _O["abs"](eigvalsh(A)).array if hermitian else svdvals(A).array
     if tol is not None:
         atol, rtol = tol, 0.0
+    least = np.asarray(getattr(atol, "array", 0.0 if atol is None else atol))
     if rtol is None:
         eps = float(np.finfo(values.dtype).eps)
-        rtol = 0.0 if atol else max(A.shape[-2:]) * eps
+        rtol = np.where(least > 0, 0.0, max(A.shape[-2:]) * eps)
     top = values.max(axis=-1, initial=0.0)
-    least = np.maximum(rtol * top, atol or 0.0)
+    least = np.maximum(np.asarray(getattr(rtol, "array", rtol)) * top, least)
     ranks = np.asarray(np.sum(values > least[..., None], axis=-1, dtype=np.int64))
     return wrap(ranks[()], dtypes.int64)
 

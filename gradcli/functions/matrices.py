@@ -84,7 +84,8 @@ def matrix_power(input: Any, n: int) -> Any:
         input, n = O["inv"](input), -n
     if not n:
         eye = wrap(np.eye(input.shape[-1], dtype=input.dtype.numpy), input.dtype)
-        return beside(O["clone"](O["expand"](eye, tuple(input.shape))), input)
+        unit = O["clone"](O["expand"](eye, tuple(input.shape)))
+        return beside(unit, input) if input.dtype.kind > 1 else unit
     out = None
     while n:
         if n & 1:

@@ -400,6 +400,8 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple:
     """Grids of the coordinates that vectors give, one for each."""
     one = len(tensors) == 1 and isinstance(tensors[0], list | tuple)
     listed = list(tensors[0] if one else tensors)
+    if not listed:
+        raise bad_value("meshgrid expects a non-empty TensorList")
     for i, value in enumerate(listed):
         if not getattr(value, "__gradcli_rank__", 0):
             raise not_a("Tensor", "meshgrid", "tensors", i + 1, value)

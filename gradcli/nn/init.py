@@ -9,12 +9,14 @@ from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import eye, zeros
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.fast_path import FUNCTIONS
+from gradcli.engine.source_location import warn
 from gradcli.ops.errors import bad_argument
 
 # From PyTorch's documentation of calculate_gain; layers are among them.
 _GAINS = {
-    "linear": 1.0, "conv1d": 1.0, "conv2d": 1.0, "conv3d": 1.0, "sigmoid": 1.0, "tanh": 5.0 / 3,
-    "relu": math.sqrt(2.0), "selu": 0.75,
+    **dict.fromkeys(("linear", "sigmoid", *(f"conv{i}d" for i in (1, 2, 3)),
+                     *(f"conv_transpose{i}d" for i in (1, 2, 3))), 1.0),
+    "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 0.75,
 }  # fmt: skip
 
 
@@ -27,6 +29,8 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None else param
+        if isinstance(slope, bool) or not isinstance(slope, int | float):
+            raise bad_argument(f"negative_slope {param} not a valid number")
         return math.sqrt(2.0 / (1 + slope**2))
     if nonlinearity not in _GAINS:
         raise bad_argument(f"Unsupported nonlinearity {nonlinearity}")
@@ -74,7 +78,9 @@ def zeros_(tensor: Tensor) -> Tensor:
 
 
 def eye_(tensor: Tensor) -> Tensor:
-    """The identity matrix."""
+    """The identity matrix. Raises ValueFault (E0304) unless there are two dimensions."""
+    if tensor.ndim != 2:
+        raise bad_argument("Only tensors with 2 dimensions are supported")
     with no_grad():
         return tensor.copy_(eye(*tensor.shape))
 
@@ -163,7 +169,8 @@ def _spread(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
         raise bad_argument(f"Mode {mode} not supported, please use one of fan_in, fan_out")
     fan = _fans(tensor)[mode == "fan_out"]
     if not tensor.array.size:
-        return 0.0  # no entries to draw
+        warn("Initializing zero-element tensors is a no-op")
+        return 0.0
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 
 

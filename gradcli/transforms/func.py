@@ -6,6 +6,7 @@ stand inside every other: grad in vmap, jvp in grad, jacfwd of jacrev.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -142,6 +143,7 @@ def grad_and_value(func: Callable, argnums: Argnums = 0, has_aux: bool = False) 
     ``(gradient, (value, aux))``. Raises RuntimeFault (E0403) where the value is no scalar.
     """
 
+    @functools.wraps(func, updated=())
     def both(*args: Any, **kwargs: Any) -> tuple:
         run = _Run(func, args, argnums, has_aux, transform=_GRAD, kwargs=kwargs)
         scalar_only(run.outputs[0])
@@ -164,6 +166,7 @@ def grad(func: Callable, argnums: Argnums = 0, has_aux: bool = False) -> Callabl
     """
     both = grad_and_value(func, argnums, has_aux)
 
+    @functools.wraps(func, updated=())
     def gradient(*args: Any, **kwargs: Any) -> Any:
         found, value = both(*args, **kwargs)
         return (found, value[1]) if has_aux else found
@@ -214,6 +217,7 @@ def jacrev(
     if chunk_size is not None and chunk_size < 1:
         raise ValueFault("E0303", "jacrev: `chunk_size` should be greater than 0.")
 
+    @functools.wraps(func, updated=())
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         inputs = flatten([args[i] for i in _chosen(argnums, len(args))])[0]
         real(inputs, "jacrev: Expected all inputs", "vjp")
@@ -270,6 +274,7 @@ def forward_jacobian(
     """``jacfwd``; unless ``only_real``, by a dual level, of complex numbers too, along the real
     axis of each."""
 
+    @functools.wraps(func, updated=())
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         which = _chosen(argnums, len(args))
         leaves, shape = flatten(tuple(args[i] for i in which))

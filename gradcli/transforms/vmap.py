@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -57,6 +58,7 @@ def vmap(
             "E0303", f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})"
         )
 
+    @functools.wraps(func, updated=())
     def mapped(*args: Any, **kwargs: Any) -> Any:
         if chunk_size is not None:
             one = vmap(func, in_dims, out_dims, randomness)

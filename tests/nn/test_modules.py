@@ -99,6 +99,8 @@ def test_a_parameter_of_a_conjugate_shares_its_memory():
         (lambda: nn.Sequential(nn.ReLU())[3], IndexError, "out of range"),
         (lambda: nn.init.xavier_uniform_(torch.ones(3)), ValueError, "fewer than 2 dimensions"),
         (lambda: nn.init.calculate_gain("cube"), ValueError, "Unsupported nonlinearity"),
+        (lambda: nn.init.calculate_gain("leaky_relu", True), ValueError, "not a valid number"),
+        (lambda: nn.init.eye_(torch.empty(3)), ValueError, "2 dimensions"),
         (lambda: nn.Threshold(1.0), TypeError, "value"),
         (lambda: nn.MSELoss()(torch.ones(1)), TypeError, "takes 2 tensors"),
         (lambda: nn.Nothing, AttributeError, "no attribute 'Nothing'"),

@@ -87,6 +87,13 @@ def test_rank_condition_and_least_squares():
     low = torch.tensor(np.outer([1.0, 2, 3], [1.0, -1]))
     assert torch.linalg.matrix_rank(low).item() == 1
     assert torch.linalg.matrix_rank(A).item() == 2
+    stack = torch.stack([torch.diag(torch.tensor([1.0, 0.1, 0.001])) * k for k in (1, 10)])
+    assert torch.linalg.matrix_rank(stack, 0.01, True).tolist() == [2, 3]
+    assert torch.linalg.matrix_rank(stack, atol=torch.tensor([0.0, 2.0])).tolist() == [3, 1]
+    assert torch.linalg.matrix_rank(stack[:0], atol=torch.tensor([])).tolist() == []
+    assert torch.linalg.matrix_power(torch.eye(2).bool(), 0).dtype is torch.bool
+    with pytest.raises(torch.linalg.LinAlgError, match="diagonal element 2 is zero"):
+        torch.cholesky_inverse(torch.tensor([[1.0, 2, 3], [4, 0, 6], [7, 8, 9]]))
     tall, right = torch.tensor(RNG.normal(size=(5, 2))), torch.tensor(RNG.normal(size=(5, 3)))
     found = torch.linalg.lstsq(tall, right)
     want = np.linalg.lstsq(tall.numpy(), right.numpy())

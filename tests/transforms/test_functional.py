@@ -163,3 +163,13 @@ def test_shapes_under_vmap_are_refused_in_pytorchs_words():
         torch.tensor(2.0).roll(1, 0)
     with pytest.raises(RuntimeError, match="repeated dim in `source`"):
         torch.tensor(2.0).movedim((0, -1), (0, -1))
+
+
+def test_a_transform_has_the_name_and_the_text_of_its_function():
+    def own(x):
+        """What it is."""
+        return (x**2).sum()
+
+    for name in ("grad", "vmap", "jacrev", "jacfwd", "hessian", "grad_and_value"):
+        made = getattr(torch.func, name)(own)
+        assert (made.__name__, made.__doc__) == ("own", "What it is.")
