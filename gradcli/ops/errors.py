@@ -94,7 +94,7 @@ class AssertionFault(Fault, AssertionError):
 
 
 class UnwrittenFault(Fault, NotImplementedError):
-    """A method that the user's own class has to have."""
+    """What is not written: a kernel for a type, a method that the user's own class has to have."""
 
 
 class LimitFault(Fault, RuntimeError):

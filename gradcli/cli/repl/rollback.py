@@ -20,6 +20,7 @@ from gradcli.engine import Tensor
 from gradcli.engine.creation import generator as random
 from gradcli.engine.dtypes import DType
 from gradcli.engine.graph.node import AccumulateGrad, Node, next_number
+from gradcli.engine.record.index_writes import counts, restore_counts
 from gradcli.engine.undo_log import UndoLog
 from gradcli.language.limits.sizes import Lazy
 from gradcli.ops.errors import Fault
@@ -85,6 +86,7 @@ class Snapshot:
         self._memory: list[Any] = []
         self._replays: list[tuple[Replay, int]] = []
         self._random = random.snapshot(), _standard("random_state", lambda: None)()
+        self._index_writes = counts()
         self._todo: list[Any] = [v for v in variables.values() if v.__class__ not in _PLAIN]
         with no_collection():
             self._walk()
@@ -101,6 +103,7 @@ class Snapshot:
         for replay, place in self._replays:
             replay.place = place
         self.log.undo()
+        restore_counts(self._index_writes)
         random.restore(self._random[0])
         _standard("restore_random", lambda state: None)(self._random[1])
 

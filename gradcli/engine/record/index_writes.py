@@ -15,20 +15,15 @@ from typing import Any
 from gradcli.engine.dtypes import dtype_of
 from gradcli.engine.graph.node import Node, changed, more
 from gradcli.engine.tensor.storage import Version
+from gradcli.engine.undo_log import owner_of
 
 writes: dict[int, Version] = {}
 """By the id of the array that owns the memory, for as long as that lives."""
 
 
-def _owner(array: Any) -> Any:
-    while array.base.__class__ is array.__class__:
-        array = array.base
-    return array
-
-
 def count_write(array: Any) -> None:
     """Count one more write to the memory of ``array``."""
-    owner = _owner(array)
+    owner = owner_of(array)
     version = writes.get(id(owner))
     if version is None:
         version = writes[id(owner)] = Version()
@@ -36,12 +31,23 @@ def count_write(array: Any) -> None:
     version.bump()
 
 
+def counts() -> dict[int, int]:
+    """How often each memory was written to, for ``restore_counts``."""
+    return {key: version.number for key, version in writes.items()}
+
+
+def restore_counts(before: dict[int, int]) -> None:
+    """Forget the writes since ``before``, which were undone."""
+    for key, version in writes.items():
+        version.number = before.get(key, 0)
+
+
 def _versions(node: Node) -> Iterator[tuple[Any, Version | None]]:
     """The arrays among a node's indices, with the writes to each."""
     index = node.extra.params[node.op.by_index]
     for part in index if isinstance(index, tuple) else (index,):
         if getattr(part, "ndim", 0):
-            yield part, writes.get(id(_owner(part)))
+            yield part, writes.get(id(owner_of(part)))
 
 
 def stamp_index(node: Node) -> None:

@@ -115,6 +115,16 @@ def test_undo_takes_a_statement_back(session, change):
     assert [str(run(session, text)) for text in SEEN[:-3]] == before
 
 
+def test_a_write_to_an_index_goes_back(session):
+    run(session, "i = tensor([1, 0]); x = tensor([1., 2.], requires_grad=True)")
+    run(session, "y = (x[i] * tensor([3., 5.])).sum()")
+    fails(session, "i.zero_(); zeros(2).view(5)", "E0306")
+    run(session, "i.zero_()")
+    session.undo()
+    run(session, "y.backward()")
+    assert run(session, "x.grad.tolist()") == [5.0, 3.0]
+
+
 ITERATORS = (
     "iter([1, 2, 3, 4])", "count(1)", "(v for v in range(1, 9))", "map(abs, [-1, -2, -3, -4])",
     "iter({1: 0, 2: 0, 3: 0, 4: 0})", "iter(range(1, 5))", "filter(None, [0, 1, 2, 3, 4])",
