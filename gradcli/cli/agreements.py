@@ -45,7 +45,7 @@ def agreements(job: Job, found: Sequence[Tensor]) -> dict[str, float]:
     differences: dict[str, float] = {}
     for name, way, must in (
         ("forward mode", _forward, True), ("Richardson differences", _richardson, False),
-        ("complex step", _complex_step, False),
+        ("complex step", complex_step, False),
     ):  # fmt: skip
         value = _tried(lambda way=way: way(job, points, along))  # type: ignore[misc]
         if value is None or not np.isfinite(value):
@@ -119,7 +119,16 @@ def _richardson(job: Job, points: Sequence[Any], along: Sequence[Any]) -> float:
     return best
 
 
-def _complex_step(job: Job, points: Sequence[Any], along: Sequence[Any]) -> float | None:
+def by_complex_step(job: Job, name: str, place: tuple[int, ...]) -> float | None:
+    """The slope by one entry of a variable, from values alone; None where no such step is."""
+    points = [np.asarray(job.leaves[k].detach().cpu().array) for k in job.wanted]
+    along = [np.zeros(x.shape) for x in points]
+    along[job.wanted.index(name)][place] = 1.0
+    return _tried(lambda: complex_step(job, points, along))
+
+
+def complex_step(job: Job, points: Sequence[Any], along: Sequence[Any]) -> float | None:
+    """The slope in a direction, f(x + ih).imag / h; None where f is not of complex numbers."""
     if any(x.dtype not in (np.float64, np.float32) for x in points):
         return None
     tiny = 1e-30 if points[0].dtype == np.float64 else 1e-12
