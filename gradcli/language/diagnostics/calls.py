@@ -60,9 +60,9 @@ def _parameters(func: n.Node, program: Any) -> tuple[list[str], str]:
                 place = program.source.place(statement.start)[0]
                 return known, f"{func.id}({', '.join(known)}) is defined at line {place}"
         outer = program.checked.imported.get(func.id)
-        known = _of_table(outer or {**NAMES, **CALLED}.get(func.id)) + _of_table(
-            OPERATORS.get(func.id)
-        )
+        known = _of_table(outer or {**NAMES, **CALLED}.get(func.id))
+        rule = OPERATORS.get(func.id)
+        known = [*dict.fromkeys([*known, *getattr(rule, "params", ())])] or _of_table(rule)
     elif isinstance(func, n.Attribute):
         known = _of_table(CALL[Tensor].get(func.name)) or _of_table(OPERATORS.get(func.name))
         known = known or _of_table(_from_module(func, program))

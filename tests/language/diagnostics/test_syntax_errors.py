@@ -362,6 +362,7 @@ def test_closest(word, expected):
         ("ones(2).sum(dmi=0)", "sum() got an unexpected keyword", "did you mean `dim`?"),
         ("sum(ones(2), dmi=0)", "sum has no parameter 'dmi'", "did you mean `dim`?"),
         ("sum(ones(2), foo=0)", "sum has no parameter 'foo'", "its parameters: dim, keepdim"),
+        ("cumsum(ones(2))", "missing 1 required", "its parameters: input, dim, dtype"),
         ("f = lambda a, bcd=2: a\nf()", "f() missing 1 required", "f(a, bcd) is defined at line 1"),
         ("f = lambda a, bcd=2: a\nf(1, bdc=2)", "f() got an unexpected", "did you mean `bcd`?"),
         ("len = 3\nlen([1])", "an int cannot be called", "line 1 made `len` a value"),
