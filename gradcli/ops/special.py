@@ -336,9 +336,21 @@ gamma_density: Operator = composite(
     doc="y**(x - 1) exp(-y)/gamma(x), the slope of gammainc; of large x by Stirling's series.",
     public=False,
 )
+
+
+def _incomplete(name: str, x: Any, y: Any) -> Any:
+    """gammainc or gammaincc. SciPy's series divide by x: of a tiny one the first term is left."""
+    found = special(name, y, x, y)
+    tiny = (x > 0) & (x < 1e-100) & (y > 0)
+    if not np.any(tiny):
+        return found
+    above = x * special("exp1", y, y)
+    return np.where(tiny, above if name == "gammaincc" else 1.0 - above, found)[()]
+
+
 gammainc = elementwise(
     "gammainc",
-    lambda x, y: special("gammainc", y, x, y),
+    lambda x, y: _incomplete("gammainc", x, y),
     lambda x, y: gammainc_slope(x, y, 1),
     lambda x, y: gamma_density(x, y),
     aliases=("igamma",),
@@ -352,7 +364,7 @@ gammainc = elementwise(
 )
 gammaincc = elementwise(
     "gammaincc",
-    lambda x, y: special("gammaincc", y, x, y),
+    lambda x, y: _incomplete("gammaincc", x, y),
     lambda x, y: -gammainc_slope(x, y, 1),
     lambda x, y: -gamma_density(x, y),
     aliases=("igammac",),

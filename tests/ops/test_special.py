@@ -122,6 +122,17 @@ def test_slopes_by_the_order_at_the_ends():
     assert slope(np.ones((0, 1)), np.ones(3)).shape == (0, 3)
 
 
+@pytest.mark.parametrize("order", [5e-324, 1e-310, 1e-300, 1e-200])
+@pytest.mark.parametrize("y", [1e-310, 1e-8, 0.5, 1.0, 3.0, 700.0])
+def test_incomplete_gamma_of_a_tiny_order(order, y):
+    above = OPERATORS["gammaincc"](np.array(order), np.array(y))
+    below = OPERATORS["gammainc"](np.array(order), np.array(y))
+    with mpmath.workdps(50):
+        exact = mpmath.gammainc(order, y, regularized=True)
+    assert below == 1.0
+    assert above == pytest.approx(float(exact), rel=1e-11, abs=1e-322)
+
+
 def test_log_ndtr_is_a_parabola_far_below_0():
     for at, dtype in ((-1e17, np.float64), (-1e160, np.float64), (-1e20, np.float32)):
         x = gradcli.from_numpy(np.array(at, dtype))
