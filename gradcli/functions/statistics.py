@@ -103,7 +103,9 @@ def _quantile(
     whole = values.shape[-1]
     count = whole - missing if skip else np.where(missing > 0, 0, whole)
     # Where a NaN decides, the last entry does: NaN sorts last.
-    place = np.where(count == 0, whole - 1, points.reshape(-1) * np.maximum(count - 1, 0))
+    # In the values' own dtype: 0.1 of float32 times 10 is 1 there, and 1.0000000149 in float64.
+    ranks = points.reshape(-1).astype(values.dtype.numpy) * np.maximum(count - 1, 0)
+    place = np.where(count == 0, whole - 1, ranks.astype(values.dtype.numpy))
     below, above = np.floor(place).astype(np.int64), np.ceil(place).astype(np.int64)
     if interpolation in ("lower", "higher", "nearest"):
         pick = {"lower": below, "higher": above}.get(
@@ -323,8 +325,11 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor
         min, max = min - 1, max + 1
     if not np.isfinite(max - min):
         raise bad_value(f"torch.histc: range of [{min}, {max}] is not finite")
-    counts, _ = np.histogram(raw, bins, (min, max))
-    return wrap(counts.astype(input.dtype.numpy), input.dtype)
+    # In the entries' own dtype, so that those that stand at an edge there fall where they stand.
+    low, high = (raw.dtype.type(end) for end in (min, max))
+    within = raw[(raw >= low) & (raw <= high)]
+    places = np.minimum(((within - low) * bins / (high - low)).astype(np.int64), bins - 1)
+    return wrap(np.bincount(places, minlength=bins).astype(input.dtype.numpy), input.dtype)
 
 
 def logaddexp2(input: Any, other: Any) -> Any:

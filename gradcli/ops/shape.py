@@ -209,16 +209,21 @@ _NUMPY = (np.ndarray, np.generic)
 def _repeated(x: Any, shape: tuple[int, ...]) -> Any:
     """``x`` broadcast to a shape, without copying: np.broadcast_to in a third of the time.
 
-    None where that does not go, or not so.
+    None where that does not go. A new dimension of size 1 has the stride of a contiguous one.
     """
     given, lead = x.shape, len(shape) - x.ndim
-    if lead < 0 or not x.flags.c_contiguous or not x.size:
+    if lead < 0 or not x.size:
         return None
     strides = [0] * lead
     for n, wanted, stride in zip(given, shape[lead:], x.strides, strict=True):
         if n != wanted and n != 1:
             return None
         strides.append(stride if n == wanted else 0)
+    for i in range(min(lead, len(shape) - 1) - 1, -1, -1):
+        if shape[i] == 1:
+            strides[i] = shape[i + 1] * strides[i + 1]
+    if not x.flags.c_contiguous:
+        return np.lib.stride_tricks.as_strided(x, shape, strides, writeable=False)
     out = np.ndarray(shape, x.dtype, x, 0, strides)
     out.flags.writeable = False
     return out
@@ -226,15 +231,15 @@ def _repeated(x: Any, shape: tuple[int, ...]) -> Any:
 
 def _expand(x: Any, shape: Sequence[int]) -> Any:
     shape = tuple(shape)
-    if isinstance(x, _NUMPY):
-        out = _repeated(x, shape)
-        if out is not None:
-            return out
-    given = np.shape(x)
-    lead = len(shape) - len(given)
-    full = tuple(given[i - lead] if n == -1 and i >= lead else n for i, n in enumerate(shape))
+    given = x.shape if isinstance(x, _NUMPY) else np.shape(x)
+    if -1 in shape:
+        lead = len(shape) - len(given)
+        shape = tuple(given[i - lead] if n == -1 and i >= lead else n for i, n in enumerate(shape))
+    out = _repeated(x, shape) if isinstance(x, _NUMPY) else None
+    if out is not None:
+        return out
     try:
-        return np.broadcast_to(x, full)
+        return np.broadcast_to(x, shape)
     except ValueError:
         raise RuntimeFault(
             "E0306",

@@ -120,3 +120,14 @@ def test_a_quantile_has_its_slope_by_q():
     assert torch.autograd.gradcheck(lambda q: torch.quantile(x, q, dim=1), q)
     slopes = func.vmap(func.grad(lambda q: torch.quantile(x[0], q)))(q.detach())
     assert torch.allclose(slopes, torch.full_like(slopes, 3.0))
+
+
+def test_ranks_and_bins_are_those_of_the_entries_own_dtype():
+    """0.1 of float32 times 10 is 1 there; in float64 it lies just above."""
+    x = torch.arange(11.0) ** 2
+    tenth = torch.tensor([0.1])
+    for how, wanted in (("lower", 1.0), ("higher", 1.0), ("nearest", 1.0), ("linear", 1.0)):
+        assert torch.quantile(x, tenth, interpolation=how).item() == wanted
+    assert torch.quantile(torch.arange(6.0), tenth, interpolation="nearest").item() == 0.0
+    entries = torch.tensor([-0.9, -0.6, -0.3, 0.3, 0.6, 0.9])
+    assert torch.histc(entries, 10, -1.0, 1.0).tolist() == [1, 1, 0, 1, 0, 0, 1, 0, 1, 1]

@@ -88,3 +88,18 @@ def test_a_result_that_changes_nothing_is_still_a_copy(name, function):
     y = x * 2
     function(y)
     assert y.grad_fn.name() == "MulBackward0"
+
+
+@pytest.mark.parametrize(
+    ("size", "wanted"),
+    [
+        ((1, 1, 5), (5, 5, 1)),
+        ((2, 1, -1), (0, 5, 1)),
+        ((1, 3, 5), (0, 0, 1)),
+        ((3, 1, 1, 5), (0, 5, 5, 1)),
+    ],
+)
+def test_a_new_dimension_of_size_1_repeats_nothing(size, wanted):
+    assert torch.zeros(5).expand(size).stride() == wanted
+    assert torch.zeros(5, 2)[:, 1].expand(size).stride() == tuple(2 * n for n in wanted)
+    assert torch.tensor(1.0).expand(2, 1).stride() == (0, 0)
