@@ -159,3 +159,18 @@ def test_gradients_of_mixed_types_are_stored_in_their_own(other):
             assert x.grad.numpy().dtype == "float32"
             if wanted:
                 assert small.grad.numpy().dtype == other
+
+
+def test_a_size_joins_as_a_tuple_does():
+    shape = [1]
+    shape += torch.Size([2, 3])
+    assert shape == [1, 2, 3]
+    assert (1,) + torch.Size([2]) == torch.Size([1, 2])  # noqa: RUF005
+    with pytest.raises(TypeError):
+        [1] + torch.Size([2])  # noqa: RUF005
+    assert torch.full(torch.Size([2]), 1.0, out=torch.empty(2)).tolist() == [1, 1]
+
+
+def test_another_device_is_a_runtime_error():
+    with pytest.raises(RuntimeError, match="no device 'foo'"):
+        torch.zeros(2, device="foo")

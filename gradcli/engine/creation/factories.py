@@ -282,6 +282,8 @@ def arange(
         start, end = 0, start
     refuse_derivative("arange", start=start, end=end, step=step)
     start, end, step = (v.item() if isinstance(v, Tensor) else v for v in (start, end, step))
+    if any(isinstance(v, complex) for v in (start, end, step)):
+        raise bad_dtype("value cannot be converted to type double without overflow")
     whole = all(isinstance(v, int) for v in (start, end, step))
     target = (
         (dtypes.int64 if whole else dtypes.get_default_dtype())
@@ -391,7 +393,7 @@ def linspace(
     target = dtypes.number_dtype(start + end + 0.0) if dtype is None else to_dtype(dtype)
     refuse_kinds("bool", "linspace_cpu", target)
     charge_shape((count,), target.itemsize)
-    start, end = _bounds(start, end, target)
+    start, end = _bounds("linspace", start, end, target)
     step, half = (end - start) / (count - 1) if count > 1 else 0.0, count // 2
     with np.errstate(all="ignore"):
         numbers = np.arange(count) * step + start
@@ -401,8 +403,13 @@ def linspace(
     return finish(numbers, target, requires_grad, device)
 
 
-def _bounds(start: Any, end: Any, target: DType) -> tuple[Any, Any]:
+def _bounds(name: str, start: Any, end: Any, target: DType) -> tuple[Any, Any]:
     """Both bounds in the dtype of the numbers between them: 4.3 of whole ones is 4."""
+    if target.kind < 3 and (isinstance(start, complex) or isinstance(end, complex)):
+        raise bad_dtype(
+            f"torch.{name}(): inferred dtype c10::complex<float> can't be safely cast to passed "
+            f"dtype {target.scalar_name}"
+        )
     return (int(start), int(end)) if target.kind < 2 else (start, end)
 
 
@@ -417,7 +424,7 @@ def logspace(
     target = dtypes.number_dtype(start + end + base + 0.0) if dtype is None else to_dtype(dtype)
     refuse_kinds("bool", "logspace_cpu", target)
     wide = "float64" if target.kind < 3 else "complex128"
-    powers = linspace(*_bounds(start, end, target), steps, dtype=wide).array
+    powers = linspace(*_bounds("logspace", start, end, target), steps, dtype=wide).array
     return finish((base**powers).astype(target.numpy), target, requires_grad, device)
 
 

@@ -23,7 +23,9 @@ class Size(tuple[Any, ...]):
     def __add__(self, other: tuple[Any, ...]) -> Size:
         return Size(tuple.__add__(self, tuple(other)))
 
-    def __radd__(self, other: tuple[Any, ...]) -> Size:
+    def __radd__(self, other: Any) -> Size:
+        if not isinstance(other, tuple):  # Python extends a list by it then
+            return NotImplemented
         return Size(tuple.__add__(other, self))
 
     def __mul__(self, times: Any) -> Size:
