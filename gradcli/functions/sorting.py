@@ -141,8 +141,8 @@ def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any
     """``(min, max)`` of all entries, or along a dimension."""
     if dim is not None:
         normal_dim(dim, input.ndim)
-    along, kept = () if dim is None else dim, keepdim and dim is not None
-    both = O["amin"](input, along, kept), O["amax"](input, along, kept)
+    along = () if dim is None else dim
+    both = O["amin"](input, along, keepdim), O["amax"](input, along, keepdim)
     return Range(joined("AminmaxBackward0", both, input), "aminmax")
 
 

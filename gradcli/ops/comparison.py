@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.declaration.batching import reduced
-from gradcli.ops.dims import Dims, normal_dim, normal_dims
+from gradcli.ops.dims import Dims, named_dims, normal_dim, normal_dims
 from gradcli.ops.errors import UnwrittenFault, bad_dtype, bad_value
 from gradcli.ops.kinds import constant, elementwise, step
 from gradcli.ops.torch_messages import not_one_dtype, nothing_largest
@@ -120,8 +120,7 @@ isclose = constant(
 
 def _truth(find: Any) -> Any:
     def compute(x: Any, dim: Dims, keepdim: bool) -> Any:
-        axes = dim if dim.__class__ is tuple and not dim else normal_dims(dim, np.ndim(x))
-        out = find(x, axis=axes, keepdims=keepdim)
+        out = find(x, axis=named_dims(dim, np.ndim(x)), keepdims=keepdim)
         # Of bytes, which were PyTorch's booleans, a byte.
         return out.astype(np.uint8) if getattr(x, "dtype", None) == np.uint8 else out
 

@@ -7,6 +7,7 @@ Every size is charged against the memory budget before anything is allocated.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -81,25 +82,27 @@ def _check_range(array: Any, target: DType) -> None:
             raise words.does_not_hold(target.name) from None
 
 
-_PYTHONS = frozenset(np.dtype(kind).num for kind in (float, int, bool, complex, object, str))
-"""The types that NumPy gives Python's own numbers, and what are none."""
+_PYTHONS = frozenset((float, int, bool, complex))
+"""The classes of Python's own numbers."""
 
 
 def _from_lists(data: Any) -> tuple[np.ndarray, DType]:
     if isinstance(data, list | tuple):
-        data, cut = _plain(data)
+        data, cut, kinds = _plain(data)
         if cut:
             warn(
                 "tensor() of tensors copies their numbers, and no gradient comes back: write "
                 "stack([x, y])"
             )
+    else:
+        kinds = None
     try:
         array = np.array(data)
     except (ValueError, OverflowError):
         raise words.no_data(data) from None
     kind = array.dtype.kind
-    if isinstance(data, list) and array.dtype.num not in _PYTHONS and array.dtype != np.uint64:
-        return array, dtype_of(array)  # of NumPy's numbers
+    if kinds is not None and array.dtype != np.uint64:
+        return array, kinds
     if kind == "f" or not array.size:
         return array, dtypes.get_default_dtype()
     if kind == "c":
@@ -114,13 +117,16 @@ def _from_lists(data: Any) -> tuple[np.ndarray, DType]:
     return np.array(data, np.float64), dtypes.get_default_dtype()
 
 
-def _plain(data: list[Any] | tuple[Any, ...]) -> tuple[list[Any], bool]:
+def _plain(data: list[Any] | tuple[Any, ...]) -> tuple[list[Any], bool, DType | None]:
     """Nested lists with 0-d Tensors among the numbers replaced by their values; iterative.
 
-    And whether one of these tensors requires a gradient.
+    And whether one of these tensors requires a gradient, and the type that the entries meet in
+    where some have a type of their own: tensors, arrays and NumPy's numbers.
     """
     out: list[Any] = []
     cut = False
+    own: set[DType] = set()
+    kinds = set()
     work = [(data, out, 1)]
     while work:
         source, target, depth = work.pop()
@@ -131,13 +137,23 @@ def _plain(data: list[Any] | tuple[Any, ...]) -> tuple[list[Any], bool]:
                 target.append([])
                 work.append((value, target[-1], depth + 1))
             else:
-                if isinstance(value, Tensor):
+                kind = value.__class__
+                if kind in _PYTHONS:
+                    kinds.add(kind)
+                elif isinstance(value, Tensor):
                     if value.array.size != 1:
                         raise words.several_entries()
                     cut = cut or value.requires_grad
+                    own.add(value.dtype)
                     value = value.item()
+                elif isinstance(value, np.generic | np.ndarray) and value.dtype.kind in "?biufc":
+                    own.add(dtype_of(value))
                 target.append(value)
-    return out, cut
+    if not own:
+        return out, cut, None
+    return out, cut, functools.reduce(
+        dtypes.promote, (*own, *(dtypes.number_dtype(kind()) for kind in kinds))
+    )  # fmt: skip
 
 
 def from_numpy(array: np.ndarray) -> Tensor:
