@@ -92,12 +92,11 @@ from gradcli.engine.grad_mode import (
     inference_mode,
     is_grad_enabled,
     is_inference_mode_enabled,
-    is_warn_always_enabled,
     no_grad,
     set_grad_enabled,
-    set_warn_always,
 )
 from gradcli.engine.record.out import with_out as _with_out
+from gradcli.engine.source_location import is_warn_always_enabled, set_warn_always
 from gradcli.functions.index import LATER as _FUNCTIONS_LATER
 from gradcli.functions.methods import COMPOSED as _COMPOSED
 from gradcli.functions.methods import later as _later

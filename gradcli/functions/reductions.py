@@ -7,6 +7,7 @@ may all be given.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from gradcli.engine import dtypes
@@ -15,8 +16,9 @@ from gradcli.engine.record.composite import called, named
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import joined
 from gradcli.engine.record.out import may_be
+from gradcli.engine.source_location import warn
 from gradcli.functions.matrices import matrix_norm
-from gradcli.ops.dims import normal_dim
+from gradcli.ops.dims import normal_dim, normal_dims
 from gradcli.ops.errors import bad_dtype, bad_shape, bad_size, bad_value
 from gradcli.ops.operator import is_complex
 from gradcli.ops.torch_messages import not_a
@@ -85,6 +87,13 @@ def _spread(name: str) -> Any:
         if isinstance(dim, bool):  # var(False) is var(unbiased=False)
             dim, unbiased = None, dim
         given = (1 if unbiased else 0) if correction is None else correction
+        sizes = input.shape
+        if dim is not None:
+            sizes = [sizes[d] for d in normal_dims(dim, len(sizes))]
+        if math.prod(sizes) <= given:
+            warn(
+                f"{name}(): degrees of freedom is <= 0: as many entries as the correction, or fewer"
+            )
         return O[name](input, dim, given, keepdim)
 
     return named(spread, name, f"{O[name].__doc__} ``unbiased=False`` divides by n.")

@@ -17,6 +17,7 @@ from gradcli.engine.record.composite import by_element, called, of_no_batch, res
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import together
 from gradcli.engine.record.out import may_be
+from gradcli.engine.source_location import warn_once
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions import overloads
 from gradcli.functions.indexing import _along, _meet
@@ -396,7 +397,7 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
     return O["where"](condition, input, other)
 
 
-def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple:
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple:
     """Grids of the coordinates that vectors give, one for each."""
     one = len(tensors) == 1 and isinstance(tensors[0], list | tuple)
     listed = list(tensors[0] if one else tensors)
@@ -412,7 +413,9 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple:
             )
     if len({t.dtype for t in listed}) > 1:
         raise bad_dtype("meshgrid expects all tensors to have the same dtype")
-    if indexing not in ("ij", "xy"):
+    if indexing is None:
+        warn_once("meshgrid() is to be given an indexing: write indexing='ij' for what it does now")
+    elif indexing not in ("ij", "xy"):
         raise bad_value(f"indexing is 'ij' or 'xy', not {indexing!r}")
     shape = tuple(t.numel() for t in listed)
     grids = []

@@ -329,6 +329,7 @@ def arange(
 
 def inclusive_range(start: Any = 0, end: Any = None, step: Any = 1, **options: Any) -> Tensor:
     """``start, start + step, ...`` up to ``end``, which is one of them: ``torch.range``."""
+    warn("range() is deprecated: arange() has the numbers up to its end, without it")
     if end is None:
         start, end = 0, start
     options["dtype"] = options.get("dtype") or dtypes.get_default_dtype()

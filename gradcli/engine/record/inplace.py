@@ -176,8 +176,8 @@ def put_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
         value = value.item()
         kind = value.__class__
     if kind is complex or ((kind is float or kind is int) and not 0 <= value < 128):
-        if target.dtype is not float16 or one_number:  # in an assignment that is inf
-            value = target.dtype.entry(value)  # every type holds the others
+        # Every type holds the others; an assignment to float16 makes them inf, as in PyTorch.
+        value = target.dtype.entry(value) if target.dtype is not float16 or one_number else value
     if not isinstance(value, int | float | bool | complex):
         value = as_input(
             OPERATORS["put"], value if not isinstance(value, list) else np.array(value)
