@@ -59,6 +59,11 @@ class DType:
         return self.kind == 3
 
     @property
+    def is_signed(self) -> bool:
+        """Whether entries may be below 0."""
+        return self.numpy.kind not in "bu"
+
+    @property
     def differentiable(self) -> bool:
         """Whether a tensor of this type may require a gradient."""
         return self.kind >= 2

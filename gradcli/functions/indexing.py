@@ -226,8 +226,11 @@ def take(input: Any, index: Any) -> Any:
     return called(O["getitem"](O["reshape"](input, (-1,)), index), "TakeBackward0", input)
 
 
-def gather(input: Any, dim: int, index: Any) -> Any:
-    """Along a dimension, the entries that whole numbers name, place by place."""
+def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
+    """Along a dimension, the entries that whole numbers name, place by place.
+
+    The gradient is dense, ``sparse_grad`` or not.
+    """
     if is_batch(index):
         return _batched(gather, input, dim, index)
     if getattr(getattr(index, "dtype", None), "kind", 1) != 1:

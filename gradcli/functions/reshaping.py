@@ -385,6 +385,18 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
 
 
 @by_element
+def nonzero_static(input: Any, *, size: int, fill_value: int = -1) -> Any:
+    """``nonzero`` with ``size`` rows: the first ones, or ``fill_value`` below them."""
+    if size < 0:
+        raise bad_value("nonzero_static: 'size' must be an non-negative integer")
+    charge_shape((size, input.ndim))
+    found = nonzero(input).array[:size]
+    out = np.full((size, input.ndim), fill_value, np.int64)
+    out[: len(found)] = found
+    return wrap(out, dtypes.int64)
+
+
+@by_element
 def argwhere(input: Any) -> Any:
     """The places of the entries that are not zero, a row each."""
     return nonzero(input)

@@ -104,7 +104,10 @@ def _quantile(
     whole = values.shape[-1]
     count = whole - missing if skip else np.where(missing > 0, 0, whole)
     # Where a NaN decides, the last entry does: NaN sorts last.
-    place = np.where(count == 0, whole - 1, points.reshape(-1) * np.maximum(count - 1, 0))
+    # Ranks are numbers of the input's own type, as in PyTorch: of 0.1 in float32 is 5 times half.
+    kind = input.dtype.numpy
+    ranks = points.reshape(-1).astype(kind) * np.maximum(count - 1, 0).astype(kind)
+    place = np.where(count == 0, whole - 1, ranks)
     below, above = np.floor(place).astype(np.int64), np.ceil(place).astype(np.int64)
     if interpolation in ("lower", "higher", "nearest"):
         pick = {"lower": below, "higher": above}.get(

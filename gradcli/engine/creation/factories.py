@@ -260,6 +260,12 @@ def full(
     return finish(np.full(shape, fill_value, target.numpy)[()], target, requires_grad, device)
 
 
+def scalar_tensor(s: Any, **options: Any) -> Tensor:
+    """A number as a tensor without dimensions, of the default dtype unless another is given."""
+    options["dtype"] = options.get("dtype") or dtypes.get_default_dtype()
+    return full((), s, **options)
+
+
 def _filled(name: str, doc: str, value: int) -> Any:
     def create(
         *sizes: Any, size: Any = None, dtype: Any = None, requires_grad: bool = False,
@@ -404,9 +410,7 @@ def linspace(
     """``steps`` evenly spaced numbers from ``start`` to ``end``, both included."""
     refuse_derivative("linspace", start=start, end=end)
     (count,) = sizes_of((steps,), "linspace")
-    start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
-    target = dtypes.number_dtype(start + end + 0.0) if dtype is None else to_dtype(dtype)
-    refuse_kinds("bool", "linspace_cpu", target)
+    start, end, target = _line("linspace", start, end, 0.0, dtype)
     charge_shape((count,), target.itemsize)
     start, end = _bounds(start, end, target)
     step, half = (end - start) / (count - 1) if count > 1 else 0.0, count // 2
@@ -416,6 +420,26 @@ def linspace(
             numbers[half:] = end - step * np.arange(count - 1 - half, -1, -1)
         numbers = numbers.astype(target.numpy)
     return finish(numbers, target, requires_grad, device)
+
+
+def _line(name: str, start: Any, end: Any, more: Any, dtype: Any) -> tuple[Any, Any, DType]:
+    """Both ends of a line as numbers, and its type: it holds them, and ``more``."""
+    for what, value in (("start", start), ("end", end)):
+        if getattr(value, "ndim", 0):
+            raise bad_shape(
+                f"{name} only supports 0-dimensional start and end tensors, but got {what} with "
+                f"{value.ndim} dimension(s)."
+            )
+    start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
+    inferred = dtypes.number_dtype(start + end + more)
+    target = inferred if dtype is None else to_dtype(dtype)
+    refuse_kinds("bool", f"{name}_cpu", target)
+    if inferred.is_complex and not target.is_complex:
+        raise bad_dtype(
+            f"torch.{name}(): inferred dtype {inferred.c_name} can't be safely cast to passed "
+            f"dtype {target.scalar_name}"
+        )
+    return start, end, target
 
 
 def _bounds(start: Any, end: Any, target: DType) -> tuple[Any, Any]:
@@ -430,9 +454,7 @@ def logspace(
 ) -> Tensor:  # fmt: skip
     """``steps`` numbers from ``base**start`` to ``base**end``, evenly spaced in their logarithm."""
     refuse_derivative("logspace", start=start, end=end, base=base)
-    start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
-    target = dtypes.number_dtype(start + end + base + 0.0) if dtype is None else to_dtype(dtype)
-    refuse_kinds("bool", "logspace_cpu", target)
+    start, end, target = _line("logspace", start, end, base + 0.0, dtype)
     wide = "float64" if target.kind < 3 else "complex128"
     powers = linspace(*_bounds(start, end, target), steps, dtype=wide).array
     return finish((base**powers).astype(target.numpy), target, requires_grad, device)

@@ -24,7 +24,7 @@ class Size(tuple[Any, ...]):
         return Size(tuple.__add__(self, tuple(other)))
 
     def __radd__(self, other: tuple[Any, ...]) -> Size:
-        return Size(tuple.__add__(other, self))
+        return Size(tuple.__add__(other, self)) if isinstance(other, tuple) else NotImplemented
 
     def __mul__(self, times: Any) -> Size:
         return Size(tuple.__mul__(self, times))
