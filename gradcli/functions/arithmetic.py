@@ -428,3 +428,4 @@ may_be(
     add, sub, rsub, div, pow, addcdiv, lerp, clamp, clamp_min, clamp_max, deg2rad, rad2deg,
     copysign, mvlgamma, logit, angle, polygamma,
 )  # fmt: skip
+may_be("none", cdist, conj, resolve_conj, resolve_neg, rsub, fill, view_as_real)

@@ -11,6 +11,7 @@ from typing import Any
 
 from gradcli.engine.record.composite import named
 from gradcli.engine.record.fast_path import FUNCTIONS as O
+from gradcli.engine.record.out import may_be
 from gradcli.functions import arithmetic, indexing, reshaping, scatter, strided
 
 
@@ -23,6 +24,7 @@ def _copied(function: Callable) -> Callable:
         found = function(input, *args, **options)
         return tuple(map(O["clone"], found)) if isinstance(found, tuple) else O["clone"](found)
 
+    may_be("same", copied)  # the view itself has no out
     return named(copied, f"{name}_copy", f"What ``{name}`` gives, in memory of its own.")
 
 

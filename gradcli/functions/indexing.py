@@ -20,6 +20,7 @@ from gradcli.engine.record.composite import (
 )
 from gradcli.engine.record.dtype_checks import of_truths, one_filling, same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as O
+from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions.segments import joined
 from gradcli.ops.dims import normal_dim
@@ -510,3 +511,6 @@ def broadcast_tensors(*tensors: Any) -> tuple:
         said = sizes_differ(*(tuple(t.shape) for t in tensors[:2]))
         raise bad_shape(f"shapes {shown} do not broadcast", torch=said) from None
     return tuple(t if tuple(t.shape) == shape else O["expand"](t, shape) for t in tensors)
+
+
+may_be("none", broadcast_tensors, masked_fill, narrow, select, index_fill)

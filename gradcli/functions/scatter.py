@@ -329,3 +329,8 @@ def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
 
 
 may_be("wider", addr)
+may_be(
+    "none", positive, view_as_complex, diag_embed, diagonal, diagonal_scatter, masked_scatter,
+    select_scatter, hsplit, vsplit, dsplit, ravel, atleast_1d, atleast_2d, atleast_3d,
+    index_put, put, diagflat,
+)  # fmt: skip

@@ -17,6 +17,7 @@ from gradcli.engine.named_tuples import Extremes, Range
 from gradcli.engine.record.composite import by_element, called, of_its_own, of_numbers_too
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import joined
+from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions.indexing import _along
 from gradcli.ops.dims import normal_dim
@@ -177,3 +178,6 @@ def _extremes(x: Any, dim: int, keepdim: bool, name: str) -> Extremes:
         values = of_its_own(O["squeeze"](values, dim))
         indices = of_its_own(O["squeeze"](indices, dim))
     return Extremes((called(values, f"{name.capitalize()}Backward0"), indices), name)
+
+
+may_be("none", argsort)

@@ -93,11 +93,10 @@ logical_not = constant(
     python="not {0}",
 )
 
-isnan = constant(
-    "isnan", np.isnan, dtypes="keep", doc="Whether each entry is NaN.", python="{0} != {0}"
-)
-isinf = constant("isinf", np.isinf, dtypes="keep", doc="Whether each entry is infinite.")
-isfinite = constant("isfinite", np.isfinite, dtypes="keep", doc="Whether each entry is finite.")
+_ASKED = {"dtypes": "keep", "out": "none"}
+isnan = constant("isnan", np.isnan, doc="Whether each entry is NaN.", python="{0} != {0}", **_ASKED)
+isinf = constant("isinf", np.isinf, doc="Whether each entry is infinite.", **_ASKED)
+isfinite = constant("isfinite", np.isfinite, doc="Whether each entry is finite.", **_ASKED)
 
 
 def _isclose(x: Any, y: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
@@ -115,6 +114,7 @@ isclose = constant(
     dtypes="compare",
     doc="Whether entries agree to within atol + rtol*abs(y).",
     refuses=not_one_dtype,
+    out="none",
 )
 
 
@@ -172,6 +172,7 @@ count_nonzero = constant(
     numpy="np.count_nonzero({0}, {dim})",
     latex=r"\operatorname{nnz}",
     batching=reduced,
+    out="none",
 )
 argmax = constant(
     "argmax",

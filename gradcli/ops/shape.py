@@ -457,6 +457,7 @@ flip: Operator = linear(
     example="dot(flip(x, 0), y) --x 1,2 --y 3,4",
     batching=flipped,
     moves="copy",
+    out="none",
 )
 
 
@@ -497,6 +498,7 @@ roll: Operator = linear(
     latex=lambda given, rank: _rolled(given["shifts"], given["dims"] if rank > 1 else None),
     batching=rolled,
     moves="copy",
+    out="none",
 )
 
 
@@ -545,6 +547,7 @@ tile = linear(
     batching=tiled,
     public=False,
     moves="copy",
+    out="none",
 )
 diagonal = linear(
     "diagonal",
