@@ -27,6 +27,7 @@ from gradcli.engine.creation.factories import (
     logspace,
     ones,
     ones_like,
+    scalar_tensor,
     tensor,
     tril_indices,
     triu_indices,
@@ -92,12 +93,11 @@ from gradcli.engine.grad_mode import (
     inference_mode,
     is_grad_enabled,
     is_inference_mode_enabled,
-    is_warn_always_enabled,
     no_grad,
     set_grad_enabled,
-    set_warn_always,
 )
 from gradcli.engine.record.out import with_out as _with_out
+from gradcli.engine.source_location import is_warn_always_enabled, set_warn_always
 from gradcli.functions.index import LATER as _FUNCTIONS_LATER
 from gradcli.functions.methods import COMPOSED as _COMPOSED
 from gradcli.functions.methods import later as _later
@@ -257,7 +257,7 @@ __all__ = [
     "is_warn_always_enabled", "linspace", "logspace", "long", "manual_seed", "max", "min",
     "multinomial", "nan", "no_grad", "normal", "numel", "ones", "ones_like", "pi", "poisson",
     "preserve_format", "promote_types", "rand", "rand_like", "randint", "randint_like", "randn",
-    "randn_like", "randperm", "range", "result_type", "seed", "set_default_device",
+    "randn_like", "randperm", "range", "result_type", "scalar_tensor", "seed", "set_default_device",
     "set_default_dtype", "set_grad_enabled", "set_printoptions", "set_rng_state", "set_warn_always",
     "short", "strided", "tensor", "tril_indices", "triu_indices", "typename", "uint8", "zeros",
     "zeros_like",

@@ -59,6 +59,11 @@ class DType:
         return self.kind == 3
 
     @property
+    def is_signed(self) -> bool:
+        """Whether entries may be below 0."""
+        return self.numpy.kind not in "bu"
+
+    @property
     def differentiable(self) -> bool:
         """Whether a tensor of this type may require a gradient."""
         return self.kind >= 2
@@ -79,6 +84,8 @@ class DType:
             fits = fits and (low if value.__class__ is float else low or -high) <= value <= high
         elif self.kind == 2 and self.itemsize < 8:
             fits = fits and not bounds(self)[1] < abs(value) < inf
+        elif self is complex64:
+            fits = all(not bounds(float32)[1] < abs(v) < inf for v in (value.real, value.imag))
         if not fits:
             raise bad_dtype(
                 f"value cannot be converted to type {self.c_name} without overflow",

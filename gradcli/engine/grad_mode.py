@@ -130,12 +130,10 @@ class _Modes:
     inferring        whether inference mode was ever on
     watching         whether any hook was ever registered: only then can anyone see in which order
                      leaves receive their gradients
-    warned_of_cycle  whether backward(create_graph=True) has warned: once is enough
-    warn_always      unless this was set, for the process, by ``set_warn_always``
     """
 
     __slots__ = (
-        "branches", "foreign", "inferring", "warn_always", "warned_of_cycle", "watching",
+        "branches", "foreign", "inferring", "watching",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -143,8 +141,6 @@ class _Modes:
         self.foreign = False
         self.inferring = False
         self.watching = False
-        self.warned_of_cycle = False
-        self.warn_always = False
 
     mixes = _mode("mixes")
     placed = _mode("placed")
@@ -268,16 +264,6 @@ def is_grad_enabled() -> bool:
 def is_inference_mode_enabled() -> bool:
     """Whether ``inference_mode`` is on."""
     return mode.inference
-
-
-def set_warn_always(b: bool) -> None:
-    """Whether a warning that is given once is given every time, as in tests of programs."""
-    mode.warn_always = bool(b)
-
-
-def is_warn_always_enabled() -> bool:
-    """Whether ``set_warn_always`` is on."""
-    return mode.warn_always
 
 
 _GENERATOR = 0x20

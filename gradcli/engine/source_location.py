@@ -94,6 +94,29 @@ def warn(text: str) -> None:
     warnings.warn(text, UserWarning, stacklevel=level)
 
 
+_ALWAYS = False
+SAID: set[str] = set()
+"""The texts of ``warn_once`` that were said in this process."""
+
+
+def set_warn_always(b: bool) -> None:
+    """Whether a warning that is given once is given every time, as in tests of programs."""
+    global _ALWAYS
+    _ALWAYS = bool(b)
+
+
+def is_warn_always_enabled() -> bool:
+    """Whether ``set_warn_always`` is on."""
+    return _ALWAYS
+
+
+def warn_once(text: str) -> None:
+    """``warn`` of what is worth one mention in a process, unless ``set_warn_always``."""
+    if _ALWAYS or text not in SAID:
+        SAID.add(text)
+        warn(text)
+
+
 def mark(node: Any) -> None:
     """Note on a node that saves tensors where the user's program is."""
     frame = outside(_getframe(3))

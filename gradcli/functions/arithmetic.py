@@ -38,10 +38,11 @@ def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
     """``input - alpha * other``."""
     if out is not None:
         return into(out, sub, (input, other), {"alpha": alpha})
-    if alpha.__class__ is not int or alpha != 1:
-        alpha = factor("alpha", alpha, input, other)
-    if alpha == 1 or alpha is False:
+    if alpha.__class__ is int and alpha == 1:
         return O["sub"](input, other)
+    alpha = factor("alpha", alpha, input, other)
+    if alpha == 1 or any(getattr(v, "dtype", None) is dtypes.bool_ for v in (input, other)):
+        return O["sub"](input, other)  # which refuses truths
     return called(O["add_scaled"](input, other, -alpha), "SubBackward0")
 
 
@@ -85,7 +86,9 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
             f"{rounding_mode!r}"
         )
     if _whole(input) and _whole(other):
-        return O["floor_divide"](input - O["fmod"](input, other), other)
+        left = O["fmod"](input, other)
+        input = input.to(left.dtype) if isinstance(input, Tensor) else input  # a truth has no minus
+        return O["floor_divide"](input - left, other)
     return called(O["trunc"](O["div"](input, other)), "DivBackward2", *both)
 
 
@@ -170,6 +173,9 @@ def nan_to_num(input: Any, nan: float | None = 0.0, posinf: Any = None, neginf: 
     refuse_derivative("nan_to_num", nan=nan, posinf=posinf, neginf=neginf)
     if input.dtype.kind < 2:
         return O["clone"](input)
+    if is_complex(input):
+        parts = (nan_to_num(O[part](input), nan, posinf, neginf) for part in ("real", "imag"))
+        return called(O["of_parts"](*parts), "NanToNumBackward0", input)
     most = float(np.finfo(input.dtype.numpy).max)
     out = O["where"](O["isnan"](input), 0.0 if nan is None else nan, input)
     out = O["where"](input == float("inf"), most if posinf is None else posinf, out)
@@ -422,3 +428,4 @@ may_be(
     add, sub, rsub, div, pow, addcdiv, lerp, clamp, clamp_min, clamp_max, deg2rad, rad2deg,
     copysign, mvlgamma, logit, angle, polygamma,
 )  # fmt: skip
+may_be("none", cdist, conj, resolve_conj, resolve_neg, rsub, fill, view_as_real)

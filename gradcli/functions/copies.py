@@ -12,6 +12,7 @@ from typing import Any
 from gradcli.engine.dtypes import contiguous_format
 from gradcli.engine.record.composite import named
 from gradcli.engine.record.fast_path import FUNCTIONS as O
+from gradcli.engine.record.out import may_be
 from gradcli.functions import arithmetic, indexing, reshaping, scatter, strided
 
 
@@ -26,6 +27,7 @@ def _copied(function: Callable) -> Callable:
         copies = [O["clone"](v, contiguous_format) for v in (found if several else (found,))]
         return tuple(copies) if several else copies[0]
 
+    may_be("same", copied)  # the view itself has no out
     return named(copied, f"{name}_copy", f"What ``{name}`` gives, in memory of its own.")
 
 

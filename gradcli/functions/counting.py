@@ -11,6 +11,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.custom_function.function import without_derivative
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import by_element, of_no_batch
+from gradcli.engine.record.out import may_be
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.functions.indexing import _whole
@@ -321,3 +322,6 @@ def fill_diagonal_(input: Any, fill_value: Any, wrap: bool = False) -> Any:
         return input
     input[(places,) * len(shape)] = fill_value
     return input
+
+
+may_be("none", corrcoef, cov, unique, unique_consecutive, bincount)

@@ -84,8 +84,8 @@ HOMES = {
         (
             "split split_with_sizes chunk unsafe_split unsafe_split_with_sizes unsafe_chunk "
             "unbind tensor_split movedim unflatten expand_as view_as reshape_as repeat_interleave "
-            "fliplr flipud rot90 nonzero argwhere is_same_size equal allclose t transpose "
-            "swapaxes unsqueeze"
+            "fliplr flipud rot90 nonzero nonzero_static argwhere is_same_size equal allclose t "
+            "transpose swapaxes unsqueeze"
         ),
         alone=(
             "hstack vstack dstack column_stack permute where meshgrid cartesian_prod combinations "
@@ -136,7 +136,10 @@ _FAMILIES = {
         "cholesky_inverse cholesky_solve geqrf ormqr triangular_solve lu_unpack pca_lowrank "
         "svd_lowrank"
     ),
-    "spectral": "stft istft",
+    "spectral": (
+        "stft istft hann_window hamming_window blackman_window bartlett_window kaiser_window"
+    ),
+    "segments": "segment_reduce",
     "nn.padding": "constant_pad_nd",
     "nn.layers": (
         "native_batch_norm native_group_norm native_layer_norm batch_norm bilinear group_norm "

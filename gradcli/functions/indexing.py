@@ -21,6 +21,7 @@ from gradcli.engine.record.composite import (
 )
 from gradcli.engine.record.dtype_checks import of_truths, one_filling, same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as O
+from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions.segments import joined
 from gradcli.ops.dims import normal_dim
@@ -227,8 +228,11 @@ def take(input: Any, index: Any) -> Any:
     return called(O["getitem"](O["reshape"](input, (-1,)), index), "TakeBackward0", input)
 
 
-def gather(input: Any, dim: int, index: Any) -> Any:
-    """Along a dimension, the entries that whole numbers name, place by place."""
+def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
+    """Along a dimension, the entries that whole numbers name, place by place.
+
+    The gradient is dense, ``sparse_grad`` or not.
+    """
     if is_batch(index):
         return _batched(gather, input, dim, index)
     if getattr(getattr(index, "dtype", None), "kind", 1) != 1:
@@ -507,3 +511,6 @@ def broadcast_tensors(*tensors: Any) -> tuple:
         said = sizes_differ(*(tuple(t.shape) for t in tensors[:2]))
         raise bad_shape(f"shapes {shown} do not broadcast", torch=said) from None
     return tuple(t if tuple(t.shape) == shape else O["expand"](t, shape) for t in tensors)
+
+
+may_be("none", broadcast_tensors, masked_fill, narrow, select, index_fill)

@@ -201,7 +201,7 @@ def norm(
             "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got "
             f"{A.ndim}D."
         )
-    if isinstance(dim, tuple | list) and len(dim) > 2:
+    if isinstance(dim, tuple | list) and not 0 < len(dim) < 3:
         raise bad_dim(
             f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}"
         )
@@ -302,8 +302,9 @@ def cond(A: Any, p: Any = None) -> Any:
 def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """The X with the least ``norm(A X - B)``: ``(solution, residuals, rank, singular_values)``.
 
-    Residuals are there for full rank and more rows than columns, singular values for the drivers
-    ``"gelsd"`` and ``"gelss"``. Raises RuntimeFault (E0301) for sizes that differ.
+    Residuals are there for full rank and more rows than columns, from any driver but ``"gelsy"``,
+    which is the one if left out; singular values from ``"gelsd"`` and ``"gelss"``. Raises
+    RuntimeFault (E0301) for sizes that differ.
     """
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise bad_value(
@@ -333,13 +334,16 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
             torch="torch.linalg.lstsq: input.size(-2) should match other.size(-2)",
         )
     eps = float(np.finfo(A.dtype.numpy).eps)
-    rtol = max(m, n) * eps if rcond is None else float(rcond)
+    # "gels" takes A to be of full rank, and no rcond.
+    rtol = max(m, n) * eps if rcond is None or driver == "gels" else float(rcond)
+    if driver == "gelsd" and not 0 < rtol < 1:
+        rtol = eps
     solution = _O["matmul"](pinv(A, rtol=rtol), right)
     rank = matrix_rank(A, rtol=rtol)
     residuals = _O["getitem"](_O["reshape"](solution, (-1,)), slice(0, 0))
     residuals = _O["abs"](residuals) if residuals.is_complex() else residuals
     empty = residuals.detach()
-    if m > n and driver != "gelsy" and bool((rank.array == n).all()):
+    if m > n and driver not in (None, "gelsy") and bool((rank.array == n).all()):
         gap = _O["abs"](right - _O["matmul"](A, solution))
         residuals = _O["sum"](gap * gap, -2)
     return results(

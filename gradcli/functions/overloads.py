@@ -151,3 +151,4 @@ def broadcast_shapes(*shapes: Any) -> Size:
 
 may_be("joined", cat, stack)
 may_be("wider", torch_max, torch_min)
+may_be("none", flatten)

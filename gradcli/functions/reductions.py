@@ -7,6 +7,7 @@ may all be given.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from gradcli.engine import dtypes
@@ -15,8 +16,9 @@ from gradcli.engine.record.composite import called, named
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import joined
 from gradcli.engine.record.out import may_be
+from gradcli.engine.source_location import warn
 from gradcli.functions.matrices import in_dtype, matrix_norm
-from gradcli.ops.dims import normal_dim
+from gradcli.ops.dims import normal_dim, normal_dims
 from gradcli.ops.errors import bad_dtype, bad_shape, bad_size, bad_value
 from gradcli.ops.operator import is_complex
 from gradcli.ops.torch_messages import not_a
@@ -85,6 +87,13 @@ def _spread(name: str) -> Any:
         if isinstance(dim, bool):  # var(False) is var(unbiased=False)
             dim, unbiased = None, dim
         given = (1 if unbiased else 0) if correction is None else correction
+        sizes = input.shape
+        if dim is not None:
+            sizes = [sizes[d] for d in normal_dims(dim, len(sizes))]
+        if math.prod(sizes) <= given:
+            warn(
+                f"{name}(): degrees of freedom is <= 0: as many entries as the correction, or fewer"
+            )
         return O[name](input, dim, given, keepdim)
 
     return named(spread, name, f"{O[name].__doc__} ``unbiased=False`` divides by n.")
@@ -115,7 +124,8 @@ def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: 
     """The p-norm of all entries, or along dimensions; p may be "fro", or "nuc" for matrices."""
     if isinstance(p, str):
         if p == "nuc" or (p == "fro" and isinstance(dim, tuple | list) and len(dim) == 2):
-            return matrix_norm(input, p, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
+            dims = tuple(range(input.ndim)) if dim is None else dim
+            return matrix_norm(input, p, dims, keepdim, dtype=dtype)
         if p != "fro":
             raise bad_value(f"norm has p='fro' and p='nuc', not {p!r}")
         p = 2
@@ -225,3 +235,4 @@ def _trapezes(name: str, y: Any, x: Any, dx: Any, dim: int) -> Any:
 
 may_be("wider", mean, diff, var, std)
 may_be("any", sum, prod, nansum, cumsum, cumprod)
+may_be("none", var_mean, std_mean, dist, trapezoid, cumulative_trapezoid)

@@ -17,6 +17,7 @@ from gradcli.engine.record.composite import by_element, called, of_its_own, of_n
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import together
 from gradcli.engine.record.out import may_be
+from gradcli.engine.source_location import warn_once
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions import overloads
 from gradcli.functions.indexing import _along, _meet
@@ -384,6 +385,18 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
 
 
 @by_element
+def nonzero_static(input: Any, *, size: int, fill_value: int = -1) -> Any:
+    """``nonzero`` with ``size`` rows: the first ones, or ``fill_value`` below them."""
+    if size < 0:
+        raise bad_value("nonzero_static: 'size' must be an non-negative integer")
+    charge_shape((size, input.ndim))
+    found = nonzero(input).array[:size]
+    out = np.full((size, input.ndim), fill_value, np.int64)
+    out[: len(found)] = found
+    return wrap(out, dtypes.int64)
+
+
+@by_element
 def argwhere(input: Any) -> Any:
     """The places of the entries that are not zero, a row each."""
     return nonzero(input)
@@ -396,7 +409,7 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
     return O["where"](condition, input, other)
 
 
-def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple:
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple:
     """Grids of the coordinates that vectors give, one for each."""
     one = len(tensors) == 1 and isinstance(tensors[0], list | tuple)
     listed = list(tensors[0] if one else tensors)
@@ -412,7 +425,9 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple:
             )
     if len({t.dtype for t in listed}) > 1:
         raise bad_dtype("meshgrid expects all tensors to have the same dtype")
-    if indexing not in ("ij", "xy"):
+    if indexing is None:
+        warn_once("meshgrid() is to be given an indexing: write indexing='ij' for what it does now")
+    elif indexing not in ("ij", "xy"):
         raise bad_value(f"indexing is 'ij' or 'xy', not {indexing!r}")
     shape = tuple(t.numel() for t in listed)
     grids = []
@@ -529,3 +544,9 @@ def allclose(
 
 
 may_be("joined", column_stack, hstack, vstack, dstack)
+may_be(
+    "none", block_diag, combinations, cartesian_prod, chunk, unsafe_chunk, fliplr, flipud,
+    meshgrid, rot90, split, unsafe_split, split_with_sizes, unsafe_split_with_sizes,
+    tensor_split, unravel_index, unflatten, unbind, movedim, unsqueeze, permute, transpose, t,
+    argwhere, repeat_interleave,
+)  # fmt: skip

@@ -267,10 +267,8 @@ def dsplit(input: Any, indices_or_sections: Any) -> tuple:
 
 def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
     """All windows of a size along a dimension, as a last dimension."""
-    if not len(input.shape):  # one window, of the one entry there is, or of none
-        normal_dim(dimension, 0)
-        return O["getitem"](O["reshape"](input, (1,)), slice(0, size))
-    length = input.shape[normal_dim(dimension, len(input.shape))]
+    axis = normal_dim(dimension, len(input.shape))
+    length = input.shape[axis] if input.shape else 1
     if size > length or step < 1:
         raise RuntimeFault(
             "E0304", f"maximum size for tensor at dimension {dimension} is {length} but size is "
@@ -278,6 +276,8 @@ def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
         )  # fmt: skip
     if size < 0:
         raise bad_value(f"size is {size} but must be >= 0")
+    if not input.shape:  # one window, of the one entry there is, or of none
+        return O["getitem"](O["reshape"](input, (1,)), slice(0, size))
     return O["unfold"](input, dimension, size, step)
 
 
@@ -329,3 +329,8 @@ def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
 
 
 may_be("wider", addr)
+may_be(
+    "none", positive, view_as_complex, diag_embed, diagonal, diagonal_scatter, masked_scatter,
+    select_scatter, hsplit, vsplit, dsplit, ravel, atleast_1d, atleast_2d, atleast_3d,
+    index_put, put, diagflat,
+)  # fmt: skip

@@ -10,10 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.dtypes import bool_
+from gradcli.engine.record.composite import by_element, called
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.tensor.tensor import wrap
-from gradcli.ops.errors import bad_value
+from gradcli.ops.dims import normal_dim
+from gradcli.ops.errors import bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
 
 
@@ -81,3 +84,90 @@ def _extreme(values: Any, groups: np.ndarray, count: int, reduce: str) -> Any:
         total = O["scatter"](parts, (count,), (groups,))
         found = O["where"](wrap(endless, bool_), total, found)
     return found + O["scatter"](gaps / share, (count,), (groups,))
+
+
+_OF_NOTHING = {"sum": 0.0, "mean": np.nan, "max": -np.inf, "min": np.inf, "prod": 1.0}
+"""What the reductions of ``segment_reduce`` make of a segment without entries."""
+
+
+@by_element
+def segment_reduce(
+    data: Any, reduce: str, *, lengths: Any = None, indices: Any = None, offsets: Any = None,
+    axis: int = 0, unsafe: bool = False, initial: Any = None,
+) -> Any:  # fmt: skip
+    """What segments of ``data`` that follow each other along ``axis`` come to: one entry each.
+
+    ``lengths`` has their sizes or ``offsets`` where they begin, and the last of them ends, along
+    their own last dimension, which is ``axis``; the dimensions before it are those of ``data``.
+    ``reduce`` is ``"sum"``, ``"mean"``, ``"max"``, ``"min"`` or ``"prod"``, and ``initial`` one
+    more value, which the mean does not count. Raises RuntimeFault for sizes that do not fit.
+    """
+    if indices is not None or (lengths is None and offsets is None):
+        raise bad_value(
+            "segment_reduce(): Either lengths or offsets must be defined."
+            if indices is None
+            else "segment_reduce(): indices based reduction is not supported yet."
+        )
+    axis = normal_dim(axis, data.ndim)
+    if reduce not in _OF_NOTHING:
+        raise bad_value(f"segment_reduce(): {reduce!r} is none of {', '.join(_OF_NOTHING)}")
+    refuse_kinds("bool int complex", "_segment_reduce_cpu", data.dtype)
+    named = lengths if offsets is None else offsets
+    refuse_kinds("bool float complex", "_segment_reduce_lengths_cpu_kernel1", named.dtype)
+    sizes = np.asarray(named.array)
+    if axis != sizes.ndim - 1 or data.ndim <= axis or data.shape[:axis] != sizes.shape[:axis]:
+        raise bad_shape(
+            "segment_reduce(): Expected axis to be the last dimension of lengths but got "
+            f"{axis} and the shapes {list(data.shape)} and {list(sizes.shape)}"
+        )
+    length = data.shape[axis]
+    if offsets is None:
+        ends = np.cumsum(sizes, -1)
+        starts = ends - sizes
+    else:
+        starts, ends = sizes[..., :-1], sizes[..., 1:]
+    if (ends < starts).any():
+        raise bad_value("lengths contains negative value!")
+    if starts.size and (starts.min() < 0 or ends.max() > length):
+        raise bad_shape(f"segment_reduce(): segments leave the {length} entries along axis {axis}")
+    if offsets is None and not unsafe and (sizes.sum(-1) != length).any():
+        raise bad_shape(
+            "segment_reduce(): Expected all rows of lengths along axis to sum to "
+            "data.size(lengths.dim()-1) when !unsafe."
+        )
+    # Each row of segments has its own groups, and so has each entry behind the axis.
+    out_shape = (*starts.shape, *data.shape[axis + 1 :])
+    rest = int(np.prod(data.shape[axis + 1 :], dtype=np.int64))
+    rows = int(np.prod(starts.shape[:-1], dtype=np.int64))
+    charge_shape((4, data.numel() + rows * starts.shape[-1] * rest))
+    counts = (ends - starts).reshape(-1)
+    segment = np.repeat(np.arange(counts.size), counts)
+    first = (starts + np.arange(rows).reshape(*starts.shape[:-1], 1) * length).reshape(-1)
+    before = np.cumsum(counts) - counts
+    place = np.repeat(first - before, counts) + np.arange(segment.size)
+    behind = np.arange(rest)
+    places = (place[:, None] * rest + behind).reshape(-1)
+    groups = (segment[:, None] * rest + behind).reshape(-1)
+    start = _OF_NOTHING[reduce] if initial is None else float(initial)
+    out = data.new_full((counts.size * rest,), start)
+    full = np.flatnonzero(np.repeat(counts, rest))
+    if full.size:
+        entries = O["getitem"](O["reshape"](data, (-1,)), places)
+        kind = f"a{reduce}" if reduce in ("max", "min") else reduce
+        found = joined(entries, np.searchsorted(full, groups), full.size, kind)
+        if initial is not None:
+            found = _begun(found, reduce, start, np.repeat(counts, rest)[full])
+        out = O["put"](out, found, full)
+    return called(O["reshape"](out, out_shape), "SegmentReduceBackward0", data)
+
+
+def _begun(found: Any, reduce: str, start: float, counts: np.ndarray) -> Any:
+    """Segments that begin at a number; an extreme that equals it has the gradient."""
+    if reduce == "sum":
+        return found + start
+    if reduce == "mean":
+        return found + wrap((start / counts).astype(found.dtype.numpy), found.dtype)
+    if reduce == "prod":
+        return found * start
+    beaten = O["lt" if reduce == "max" else "gt"](found, start)
+    return O["where"](beaten, start, found)

@@ -17,6 +17,7 @@ from gradcli.engine.named_tuples import Extremes, Range
 from gradcli.engine.record.composite import by_element, called, of_its_own, of_numbers_too
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import joined
+from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.functions.indexing import _along
 from gradcli.ops.dims import laid_as, normal_dim
@@ -143,8 +144,8 @@ def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any
     """``(min, max)`` of all entries, or along a dimension."""
     if dim is not None:
         normal_dim(dim, input.ndim)
-    along, kept = () if dim is None else dim, keepdim and dim is not None
-    both = O["amin"](input, along, kept), O["amax"](input, along, kept)
+    along = () if dim is None else dim
+    both = O["amin"](input, along, keepdim), O["amax"](input, along, keepdim)
     return Range(joined("AminmaxBackward0", both, input), "aminmax")
 
 
@@ -179,3 +180,6 @@ def _extremes(x: Any, dim: int, keepdim: bool, name: str) -> Extremes:
         values = of_its_own(O["squeeze"](values, dim))
         indices = of_its_own(O["squeeze"](indices, dim))
     return Extremes((called(values, f"{name.capitalize()}Backward0"), indices), name)
+
+
+may_be("none", argsort)

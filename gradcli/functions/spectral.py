@@ -1,4 +1,7 @@
-"""Short-time Fourier transforms: ``stft`` and its inverse, of windows that slide over a signal."""
+"""Short-time Fourier transforms: ``stft`` and its inverse, of windows that slide over a signal.
+
+And the windows that are usual there, made in double precision.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine.creation.factories import finish
+from gradcli.engine.dtypes import get_default_dtype, to_dtype
 from gradcli.engine.record.composite import called
+from gradcli.engine.record.composite import named as named_function
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions import arithmetic, fft, scatter
 from gradcli.functions.nn.padding import pad
 from gradcli.functions.nn.windows import places
-from gradcli.ops.errors import bad_shape, bad_value
+from gradcli.ops.errors import bad_dtype, bad_shape, bad_type, bad_value
 from gradcli.ops.memory_budget import charge_shape
 
 
@@ -57,8 +63,8 @@ def stft(
             "stft requires the return_complex parameter be given for real inputs",
             help="return_complex=True",
         )
-    if len(input.shape) not in (1, 2):
-        raise bad_shape("stft expects a tensor with 1 or 2 dimensions")
+    if len(input.shape) not in (1, 2) or input.dtype.kind < 2:
+        raise bad_shape("stft: expected a tensor of floats or complex numbers in 1 or 2 dimensions")
     hop = n_fft // 4 if hop_length is None else hop_length
     signal = input if len(input.shape) == 2 else O["unsqueeze"](input, 0)
     if center:
@@ -72,6 +78,8 @@ def stft(
         )
     shape = _window(window, n_fft if win_length is None else win_length, n_fft, input)
     frames = scatter.unfold(signal, -1, n_fft, hop) * shape
+    if onesided and frames.is_complex():
+        raise bad_value("Cannot have onesided output if window or input is complex")
     whole = frames.is_complex() or onesided is False
     found = (fft.fft if whole else fft.rfft)(frames, norm="ortho" if normalized else None)
     found = called(O["transpose"](found, -1, -2), "TransposeBackward0")
@@ -124,3 +132,59 @@ def istft(
     if end > whole:
         found = pad(found, (0, end - whole))
     return found if len(input.shape) == 3 else O["squeeze"](found, 0)
+
+
+def _tapered(name: str, doc: str, shape: Any, **defaults: float) -> Any:
+    """A window by name: ``shape(places, steps, *numbers)`` at places from 0 to ``steps``."""
+
+    def create(
+        window_length: int, periodic: bool = True, *numbers: float, dtype: Any = None,
+        layout: Any = None, device: Any = None, pin_memory: bool = False,
+        requires_grad: bool = False, **named: float,
+    ) -> Any:  # fmt: skip
+        if len(numbers) > len(defaults) or not named.keys() <= defaults.keys():
+            raise bad_type(f"{name}() takes {', '.join(defaults) or 'no numbers'}")
+        target = get_default_dtype() if dtype is None else to_dtype(dtype)
+        if target.kind != 2:
+            raise bad_dtype(f"{name} expects floating point dtypes, got: {target.name}")
+        if window_length < 0:
+            raise bad_value(
+                f"{name} requires non-negative window_length, got window_length={window_length}"
+            )
+        charge_shape((window_length,), 8)
+        given = {**defaults, **dict(zip(defaults, numbers, strict=False)), **named}
+        steps = window_length - (not periodic)
+        made = np.ones(window_length)
+        if window_length > 1:
+            made = shape(np.arange(window_length), steps, *given.values())
+        return finish(made.astype(target.numpy), target, requires_grad, device)
+
+    return named_function(create, name, doc)
+
+
+def _cosines(x: Any, steps: int, *weights: float) -> Any:
+    """Cosines of no, one, two ... rounds over the window, their signs alternating."""
+    return sum((-1) ** k * w * np.cos(2 * np.pi * k * x / steps) for k, w in enumerate(weights))
+
+
+hann_window = _tapered(
+    "hann_window", "One round of a cosine, raised: from 0 to 1 and back.",
+    lambda x, steps: _cosines(x, steps, 0.5, 0.5),
+)  # fmt: skip
+hamming_window = _tapered(
+    "hamming_window", "``alpha`` less ``beta`` times one round of a cosine.",
+    _cosines, alpha=0.54, beta=0.46,
+)  # fmt: skip
+blackman_window = _tapered(
+    "blackman_window", "Two cosines, which leave less beside the main lobe than one.",
+    lambda x, steps: _cosines(x, steps, 0.42, 0.5, 0.08),
+)  # fmt: skip
+bartlett_window = _tapered(
+    "bartlett_window", "A triangle: from 0 to 1 and back.",
+    lambda x, steps: 1 - np.abs(2 * x / steps - 1),
+)  # fmt: skip
+kaiser_window = _tapered(
+    "kaiser_window", "A Bessel function over half an ellipse; ``beta`` makes it narrow.",
+    lambda x, steps, beta: np.i0(beta * np.sqrt(1 - (2 * x / steps - 1) ** 2)) / np.i0(beta),
+    beta=12.0,
+)  # fmt: skip

@@ -16,6 +16,7 @@ from gradcli.engine.named_tuples import Extremes
 from gradcli.engine.record.composite import by_element, called, named, of_its_own
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
+from gradcli.engine.source_location import warn_once
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions.reshaping import movedim
 from gradcli.functions.sorting import median_of, sized
@@ -280,6 +281,11 @@ def searchsorted(
         raise RuntimeFault(
             "E0301", "boundaries tensor should have positive dimension, but got 0 dimension"
         )
+    if not (rows.flags.c_contiguous and values.flags.c_contiguous):
+        warn_once(
+            "searchsorted(): a tensor that is not contiguous is copied first: call contiguous() on "
+            "it once"
+        )
     if rows.ndim == 1:
         found = np.searchsorted(rows, values, where)
     else:
@@ -363,3 +369,4 @@ def ldexp(input: Any, other: Any) -> Any:
 
 may_be("wider", ldexp, logaddexp2)
 may_be("kind", nanmean)
+may_be("none", isreal)

@@ -20,6 +20,7 @@ from gradcli.engine.graph.node import more
 from gradcli.engine.record.apply import flipped_view, record, share_memory
 from gradcli.engine.record.composite import called, of_its_own
 from gradcli.engine.record.inplace import addresses, written_twice
+from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.dims import normal_dims
 from gradcli.ops.errors import RuntimeFault, TypeFault, bad_dim, bad_shape, bad_type, bad_value
@@ -330,3 +331,6 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
         if not input.is_inference():
             meta.version.bump()
     return input
+
+
+may_be("none", gradient, as_strided, as_strided_scatter, empty_strided, empty_permuted)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.declaration.batching import reduced
-from gradcli.ops.dims import Dims, copy_order, normal_dim, normal_dims
+from gradcli.ops.dims import Dims, copy_order, named_dims, normal_dim, normal_dims
 from gradcli.ops.errors import UnwrittenFault, bad_dtype, bad_value
 from gradcli.ops.kinds import constant, elementwise, step
 from gradcli.ops.torch_messages import not_one_dtype, nothing_largest
@@ -93,11 +93,10 @@ logical_not = constant(
     python="not {0}",
 )
 
-isnan = constant(
-    "isnan", np.isnan, dtypes="keep", doc="Whether each entry is NaN.", python="{0} != {0}"
-)
-isinf = constant("isinf", np.isinf, dtypes="keep", doc="Whether each entry is infinite.")
-isfinite = constant("isfinite", np.isfinite, dtypes="keep", doc="Whether each entry is finite.")
+_ASKED = {"dtypes": "keep", "out": "none"}
+isnan = constant("isnan", np.isnan, doc="Whether each entry is NaN.", python="{0} != {0}", **_ASKED)
+isinf = constant("isinf", np.isinf, doc="Whether each entry is infinite.", **_ASKED)
+isfinite = constant("isfinite", np.isfinite, doc="Whether each entry is finite.", **_ASKED)
 
 
 def _isclose(x: Any, y: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
@@ -115,13 +114,13 @@ isclose = constant(
     dtypes="compare",
     doc="Whether entries agree to within atol + rtol*abs(y).",
     refuses=not_one_dtype,
+    out="none",
 )
 
 
 def _truth(find: Any) -> Any:
     def compute(x: Any, dim: Dims, keepdim: bool) -> Any:
-        axes = dim if dim.__class__ is tuple and not dim else normal_dims(dim, np.ndim(x))
-        out = find(x, axis=axes, keepdims=keepdim)
+        out = find(x, axis=named_dims(dim, np.ndim(x)), keepdims=keepdim)
         # Of bytes, which were PyTorch's booleans, a byte.
         return out.astype(np.uint8) if getattr(x, "dtype", None) == np.uint8 else out
 
@@ -175,6 +174,7 @@ count_nonzero = constant(
     numpy="np.count_nonzero({0}, {dim})",
     latex=r"\operatorname{nnz}",
     batching=reduced,
+    out="none",
 )
 argmax = constant(
     "argmax",

@@ -59,6 +59,7 @@ clone = linear(
     example="sum(clone(x)) --x 1,2",
     numpy="{0}",
     pytorch="torch.clone",
+    out="none",
 )
 conj: Operator = linear(
     "conj",

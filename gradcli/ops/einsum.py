@@ -130,10 +130,8 @@ def _planned(
         kept = out if last else "".join(dict.fromkeys(c for c in x + y if c in later))
         live[:2] = [(emit("contract", (a, b), {"labels": f"{x},{y}->{kept}"}), kept)]
     at, part = live[0]
-    if part != out:
+    if part != out or not steps:  # a view in any case
         emit("permute", (at,), {"dims": tuple(part.index(c) for c in out)})
-    elif not steps:
-        emit("clone", (at,), {})
     return steps
 
 

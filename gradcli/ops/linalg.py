@@ -353,6 +353,7 @@ logdet = general(
     latex=r"\log\det",
     batching=matrices,
     cures=cures.LOGDET,
+    out="none",
 )
 
 

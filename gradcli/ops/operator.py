@@ -64,7 +64,7 @@ class Operator:
     dtypes: str = "float"
     out: str
     """Which dtype an ``out=`` may have, the "same" as the result or a "wider" one: see the engine's
-    ``may_be``. Wider where operands meet in a type, by entry."""
+    ``may_be``. Wider where operands meet in a type, by entry; there is none of a view."""
     wraps: bool = True
     """A whole number that the type of a tensor has no room for counts by its last bits."""
     one_dtype: bool = False
@@ -171,7 +171,7 @@ class Operator:
             self.entrywise = kind == "elementwise" or steps
         if "out" not in facts:
             meets = self.entrywise and (self.arity > 1 or self.dtypes == "float")
-            self.out = "wider" if meets else "same"
+            self.out = "none" if self.moves == "view" else "wider" if meets else "same"
         if formula is None or rules:
             self.read_rules(rules)
         source = formula or compute

@@ -302,6 +302,7 @@ trace = linear(
     numpy="np.trace",
     latex=r"\operatorname{tr}",
     batching=traces,
+    out="none",
 )
 
 

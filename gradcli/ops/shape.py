@@ -151,7 +151,7 @@ def rolled(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
         if not isinstance(shifts, int):
             return NotImplemented
         return reshape(op(reshape(x, (batch.count, -1)), shifts, 1), tuple(x.shape))
-    dims = normal_dims(dims, batch.ranks[0])
+    dims = _in_turn(dims, batch.ranks[0])
     if not dims:
         return NotImplemented
     return op(x, shifts, tuple(d + 1 for d in dims) if len(dims) > 1 else dims[0] + 1)
@@ -468,6 +468,7 @@ flip: Operator = linear(
     example="dot(flip(x, 0), y) --x 1,2 --y 3,4",
     batching=flipped,
     moves="copy",
+    out="none",
 )
 
 
@@ -487,7 +488,13 @@ def _roll(x: Any, shifts: Any, dims: Dims) -> Any:
     if dims is not None and not np.ndim(x):
         dim = dims if isinstance(dims, int) else dims[0]
         raise IndexFault("E0305", f"Dimension specified as {dim} but tensor has no dimensions")
-    return in_rows(np.roll(x, shifts, dims if dims is None else normal_dims(dims, np.ndim(x))))
+    return in_rows(np.roll(x, shifts, dims if dims is None else _in_turn(dims, np.ndim(x))))
+
+
+def _in_turn(dims: Any, ndim: int) -> tuple[int, ...]:
+    """The dimensions of a roll, counted from 0: the shifts of one that is named twice add up."""
+    named = dims if isinstance(dims, tuple | list) else (dims,)
+    return tuple(normal_dim(d, ndim) for d in named)
 
 
 roll: Operator = linear(
@@ -502,6 +509,7 @@ roll: Operator = linear(
     latex=lambda given, rank: _rolled(given["shifts"], given["dims"] if rank > 1 else None),
     batching=rolled,
     moves="copy",
+    out="none",
 )
 
 
@@ -550,6 +558,7 @@ tile = linear(
     batching=tiled,
     public=False,
     moves="copy",
+    out="none",
 )
 diagonal = linear(
     "diagonal",

@@ -246,6 +246,8 @@ gamma = elementwise(
 
 def _lgamma(x: Any) -> Any:
     out = special("gammaln", x, x)
+    if np.any(x == -np.inf):  # where SciPy has -inf
+        out = np.where(x == -np.inf, np.asarray(np.inf, out.dtype), out)[()]
     least = (np.abs(x) < np.finfo(np.float64).tiny) & (x != 0)
     if not np.any(least):
         return out

@@ -12,12 +12,12 @@ import numpy as np
 from gradcli.engine.backward.gradient_edges import GradientEdge, edge_of
 from gradcli.engine.backward.traverse import run
 from gradcli.engine.dtypes import DType, dtype_of
-from gradcli.engine.grad_mode import mode, refuse_in_transform, transformed
+from gradcli.engine.grad_mode import refuse_in_transform, transformed
 from gradcli.engine.graph.node import Cotangents, Freed, Node, freed
 from gradcli.engine.graph.torch_names import shown_edges
 from gradcli.engine.graph.view_edges import Severed
 from gradcli.engine.record.rule_compiler import pull_recorded
-from gradcli.engine.source_location import warn
+from gradcli.engine.source_location import warn_once
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault, bad_dtype, bad_shape, bad_value
@@ -67,9 +67,8 @@ def backward(
         grad_tensors = grad_variables
     tensors = _listed(tensors)
     gradients = _weights(grad_tensors, tensors)
-    if create_graph and (mode.warn_always or not mode.warned_of_cycle):
-        mode.warned_of_cycle |= not mode.warn_always
-        warn(_CYCLE)
+    if create_graph:
+        warn_once(_CYCLE)
     wanted = None
     if inputs is not None:
         targets = _listed(inputs)

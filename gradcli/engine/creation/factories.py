@@ -7,6 +7,7 @@ Every size is charged against the memory budget before anything is allocated.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -81,25 +82,27 @@ def _check_range(array: Any, target: DType) -> None:
             raise words.does_not_hold(target.name) from None
 
 
-_PYTHONS = frozenset(np.dtype(kind).num for kind in (float, int, bool, complex, object, str))
-"""The types that NumPy gives Python's own numbers, and what are none."""
+_PYTHONS = frozenset((float, int, bool, complex))
+"""The classes of Python's own numbers."""
 
 
 def _from_lists(data: Any) -> tuple[np.ndarray, DType]:
     if isinstance(data, list | tuple):
-        data, cut = _plain(data)
+        data, cut, kinds = _plain(data)
         if cut:
             warn(
                 "tensor() of tensors copies their numbers, and no gradient comes back: write "
                 "stack([x, y])"
             )
+    else:
+        kinds = None
     try:
         array = np.array(data)
     except (ValueError, OverflowError):
         raise words.no_data(data) from None
     kind = array.dtype.kind
-    if isinstance(data, list) and array.dtype.num not in _PYTHONS and array.dtype != np.uint64:
-        return array, dtype_of(array)  # of NumPy's numbers
+    if kinds is not None and array.dtype != np.uint64:
+        return array, kinds
     if kind == "f" or not array.size:
         return array, dtypes.get_default_dtype()
     if kind == "c":
@@ -114,13 +117,16 @@ def _from_lists(data: Any) -> tuple[np.ndarray, DType]:
     return np.array(data, np.float64), dtypes.get_default_dtype()
 
 
-def _plain(data: list[Any] | tuple[Any, ...]) -> tuple[list[Any], bool]:
+def _plain(data: list[Any] | tuple[Any, ...]) -> tuple[list[Any], bool, DType | None]:
     """Nested lists with 0-d Tensors among the numbers replaced by their values; iterative.
 
-    And whether one of these tensors requires a gradient.
+    And whether one of these tensors requires a gradient, and the type that the entries meet in
+    where some have a type of their own: tensors, arrays and NumPy's numbers.
     """
     out: list[Any] = []
     cut = False
+    own: set[DType] = set()
+    kinds = set()
     work = [(data, out, 1)]
     while work:
         source, target, depth = work.pop()
@@ -131,13 +137,23 @@ def _plain(data: list[Any] | tuple[Any, ...]) -> tuple[list[Any], bool]:
                 target.append([])
                 work.append((value, target[-1], depth + 1))
             else:
-                if isinstance(value, Tensor):
+                kind = value.__class__
+                if kind in _PYTHONS:
+                    kinds.add(kind)
+                elif isinstance(value, Tensor):
                     if value.array.size != 1:
                         raise words.several_entries()
                     cut = cut or value.requires_grad
+                    own.add(value.dtype)
                     value = value.item()
+                elif isinstance(value, np.generic | np.ndarray) and value.dtype.kind in "?biufc":
+                    own.add(dtype_of(value))
                 target.append(value)
-    return out, cut
+    if not own:
+        return out, cut, None
+    return out, cut, functools.reduce(
+        dtypes.promote, (*own, *(dtypes.number_dtype(kind()) for kind in kinds))
+    )  # fmt: skip
 
 
 def from_numpy(array: np.ndarray) -> Tensor:
@@ -244,6 +260,12 @@ def full(
     return finish(np.full(shape, fill_value, target.numpy)[()], target, requires_grad, device)
 
 
+def scalar_tensor(s: Any, **options: Any) -> Tensor:
+    """A number as a tensor without dimensions, of the default dtype unless another is given."""
+    options["dtype"] = options.get("dtype") or dtypes.get_default_dtype()
+    return full((), s, **options)
+
+
 def _filled(name: str, doc: str, value: int) -> Any:
     def create(
         *sizes: Any, size: Any = None, dtype: Any = None, requires_grad: bool = False,
@@ -315,6 +337,7 @@ def arange(
 
 def inclusive_range(start: Any = 0, end: Any = None, step: Any = 1, **options: Any) -> Tensor:
     """``start, start + step, ...`` up to ``end``, which is one of them: ``torch.range``."""
+    warn("range() is deprecated: arange() has the numbers up to its end, without it")
     if end is None:
         start, end = 0, start
     options["dtype"] = options.get("dtype") or dtypes.get_default_dtype()
@@ -389,11 +412,9 @@ def linspace(
     """``steps`` evenly spaced numbers from ``start`` to ``end``, both included."""
     refuse_derivative("linspace", start=start, end=end)
     (count,) = sizes_of((steps,), "linspace")
-    start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
-    target = dtypes.number_dtype(start + end + 0.0) if dtype is None else to_dtype(dtype)
-    refuse_kinds("bool", "linspace_cpu", target)
+    start, end, target = _line("linspace", start, end, 0.0, dtype)
     charge_shape((count,), target.itemsize)
-    start, end = _bounds("linspace", start, end, target)
+    start, end = _bounds(start, end, target)
     step, half = (end - start) / (count - 1) if count > 1 else 0.0, count // 2
     with np.errstate(all="ignore"):
         numbers = np.arange(count) * step + start
@@ -403,13 +424,28 @@ def linspace(
     return finish(numbers, target, requires_grad, device)
 
 
-def _bounds(name: str, start: Any, end: Any, target: DType) -> tuple[Any, Any]:
-    """Both bounds in the dtype of the numbers between them: 4.3 of whole ones is 4."""
-    if target.kind < 3 and (isinstance(start, complex) or isinstance(end, complex)):
+def _line(name: str, start: Any, end: Any, more: Any, dtype: Any) -> tuple[Any, Any, DType]:
+    """Both ends of a line as numbers, and its type: it holds them, and ``more``."""
+    for what, value in (("start", start), ("end", end)):
+        if getattr(value, "ndim", 0):
+            raise bad_shape(
+                f"{name} only supports 0-dimensional start and end tensors, but got {what} with "
+                f"{value.ndim} dimension(s)."
+            )
+    start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
+    inferred = dtypes.number_dtype(start + end + more)
+    target = inferred if dtype is None else to_dtype(dtype)
+    refuse_kinds("bool", f"{name}_cpu", target)
+    if inferred.is_complex and not target.is_complex:
         raise bad_dtype(
-            f"torch.{name}(): inferred dtype c10::complex<float> can't be safely cast to passed "
+            f"torch.{name}(): inferred dtype {inferred.c_name} can't be safely cast to passed "
             f"dtype {target.scalar_name}"
         )
+    return start, end, target
+
+
+def _bounds(start: Any, end: Any, target: DType) -> tuple[Any, Any]:
+    """Both bounds in the dtype of the numbers between them: 4.3 of whole ones is 4."""
     return (int(start), int(end)) if target.kind < 2 else (start, end)
 
 
@@ -420,11 +456,9 @@ def logspace(
 ) -> Tensor:  # fmt: skip
     """``steps`` numbers from ``base**start`` to ``base**end``, evenly spaced in their logarithm."""
     refuse_derivative("logspace", start=start, end=end, base=base)
-    start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
-    target = dtypes.number_dtype(start + end + base + 0.0) if dtype is None else to_dtype(dtype)
-    refuse_kinds("bool", "logspace_cpu", target)
+    start, end, target = _line("logspace", start, end, base + 0.0, dtype)
     wide = "float64" if target.kind < 3 else "complex128"
-    powers = linspace(*_bounds("logspace", start, end, target), steps, dtype=wide).array
+    powers = linspace(*_bounds(start, end, target), steps, dtype=wide).array
     return finish((base**powers).astype(target.numpy), target, requires_grad, device)
 
 

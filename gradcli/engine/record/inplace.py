@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine.dtypes import float16
 from gradcli.engine.grad_mode import current, mode, restore, transformed
 from gradcli.engine.graph.node import AccumulateGrad, keeps_result, more
 from gradcli.engine.graph.torch_names import shown_name
@@ -175,7 +176,8 @@ def put_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
         value = value.item()
         kind = value.__class__
     if kind is complex or ((kind is float or kind is int) and not 0 <= value < 128):
-        value = target.dtype.entry(value)  # every type holds the others
+        # Every type holds the others; an assignment to float16 makes them inf, as in PyTorch.
+        value = target.dtype.entry(value) if target.dtype is not float16 or one_number else value
     if not isinstance(value, int | float | bool | complex):
         value = as_input(
             OPERATORS["put"], value if not isinstance(value, list) else np.array(value)

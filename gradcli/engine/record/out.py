@@ -63,11 +63,15 @@ def into(
             "but one of the arguments requires grad.",
             help="leave out= away, or detach() the arguments",
         )
+    rule = _rule(function)
+    if rule == "none":
+        name = getattr(function, "__name__", None) or getattr(function, "name", "this")
+        raise TypeFault("E0302", f"{name}() got an unexpected keyword argument 'out'")
     op = getattr(function, "operator", function)
     if not isinstance(op, Operator) or op.entrywise or op.moves:
         for target in targets:
             overlap(target, *operands)
-    rule = _rule(function) if options.get("dtype") is None else "same"
+    rule = rule if options.get("dtype") is None else "same"
     if rule == "any":
         options["dtype"] = targets[0].dtype
     with no_grad():
@@ -75,6 +79,9 @@ def into(
         parts = result if isinstance(result, tuple) else (result,)
         if isinstance(result, Extremes):  # of a function whose other results may be wider
             rule = "same"
+        if isinstance(out, tuple | list) and not isinstance(result, tuple):
+            kind = type(out).__name__
+            raise TypeFault("E0303", f"argument 'out' must be Tensor, not {kind}")
         if len(parts) != len(targets):
             raise TypeFault("E0303", f"out has {len(targets)} tensors, the result has {len(parts)}")
         for target, part in zip(targets, parts, strict=True):
@@ -100,7 +107,7 @@ def may_be(rule: str, *functions: Any) -> None:
     """Declare which dtype the ``out`` of ``functions`` may have: the result's alone without this.
 
     A "wider" one, which "joined" says too, with another error; one of its "kind"; "bytes" for
-    truths; or "any", in which they compute.
+    truths; "any", in which they compute; or "none": there is no ``out``.
     """
     for function in functions:
         function.out = rule

@@ -202,6 +202,7 @@ matrix_exp: Operator = analytic(
     jax="jax.scipy.linalg.expm",
     pytorch="torch.linalg.matrix_exp",
     latex=r"\operatorname{expm}",
+    out="none",
 )
 
 # ---- Principal roots and logarithms --------------------------------------------------------------

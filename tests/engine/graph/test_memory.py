@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gradcli as torch
-from gradcli.engine.grad_mode import mode
+from gradcli.engine.source_location import SAID
 
 
 @pytest.fixture(autouse=True)
@@ -208,7 +208,7 @@ def test_a_removed_hook_lets_go():
 
 def test_create_graph_in_backward_makes_a_cycle_and_says_so_once():
     x = leaf()
-    mode.warned_of_cycle = False
+    SAID.clear()
     with pytest.warns(UserWarning, match="will create a reference cycle") as told:
         (x * x).sum().backward(create_graph=True)
     assert told[0].filename == __file__
