@@ -107,18 +107,13 @@ def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any
     if full_matrices and m != n:
         if is_batch(A):
             return A.each_of(svd, (A,), {})
-        whole = np.linalg.svd(_raw(A), full_matrices=True)
+        whole = np.linalg.svd(A.array, full_matrices=True)
         if m > n:
             u = _O["cat"](u, wrap(whole[0][..., n:].astype(A.dtype.numpy), A.dtype), dim=-1)
         else:
             vh = _O["cat"](vh, wrap(whole[2][..., m:, :].astype(A.dtype.numpy), A.dtype), dim=-2)
     u, s, vh = outputs("LinalgSvdBackward0", (u, s, vh), A)
     return results("linalg_svd", U=u, S=s, Vh=vh)
-
-
-def _raw(A: Any) -> np.ndarray:
-    raw = A.array
-    return raw.astype(np.float32) if raw.dtype == np.float16 else raw
 
 
 def _svd(A: Any) -> tuple[Any, Any, Any]:
@@ -175,7 +170,7 @@ def qr(A: Any, mode: str = "reduced") -> Any:
             )
         if is_batch(A):
             return A.each_of(qr, (A, mode), {})
-        whole = np.linalg.qr(_raw(A), mode="complete")
+        whole = np.linalg.qr(A.array, mode="complete")
         q, r = (wrap(part.astype(A.dtype.numpy), A.dtype) for part in whole)
     if mode == "r":
         q = A.detach().new_zeros((0,))
@@ -229,7 +224,7 @@ def _lu(A: Any) -> tuple[np.ndarray, np.ndarray, Any, Any]:
     refuse_kinds("bool int", "lu_cpu", A.dtype)
     m, n = A.shape[-2:]
     k = min(m, n)
-    order, pivots = _row_order(_raw(A))
+    order, pivots = _row_order(A.array)
     index = np.broadcast_to(order[..., :, None], tuple(A.shape))
     turned = _O["gather"](A, index, -2)
     compact = _O["lu_compact"](turned[..., :k, :k])

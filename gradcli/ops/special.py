@@ -77,7 +77,7 @@ erfcx = elementwise(
     doc="exp(x**2)*erfc(x), without overflow.",
     grad_name="SpecialErfcxBackward0",
     values={0: 1},
-    refuses={"complex": "erfcx_cpu"},
+    refuses={"half complex": "erfcx_cpu"},
 )
 erfcx_slope: Operator = composite(
     "erfcx_slope",
@@ -122,7 +122,7 @@ ndtri = elementwise(
     grad_name="SpecialNdtriBackward0",
     example="ndtri(x) --x 0.3",
     latex=r"\Phi^{-1}",
-    refuses={"complex": "ndtri_cpu"},
+    refuses={"half complex": "ndtri_cpu"},
 )
 
 
@@ -148,7 +148,7 @@ log_ndtr = elementwise(
     lambda x: mills(x),
     doc="log(ndtr(x)), without underflow.",
     grad_name="SpecialLogNdtrBackward0",
-    refuses={"complex": "log_ndtr_cpu"},
+    refuses={"half complex": "log_ndtr_cpu"},
     latex=r"\log\Phi",
 )
 
@@ -302,7 +302,7 @@ zeta: Operator = elementwise(
     example="zeta(3, y) --y 2",
     numpy="special.zeta",
     latex=r"\zeta",
-    refuses={"complex": "zeta_cpu"},
+    refuses={"half complex": "zeta_cpu"},
 )
 
 
@@ -515,7 +515,7 @@ bessel_j0 = elementwise(
     values={0: 1},
     jax="",
     latex="J_{0}",
-    refuses={"complex": "bessel_j0_cpu"},
+    refuses={"half complex": "bessel_j0_cpu"},
 )
 bessel_j1: Operator = elementwise(
     "bessel_j1",
@@ -525,12 +525,13 @@ bessel_j1: Operator = elementwise(
     values={0: 0},
     jax="",
     latex="J_{1}",
-    refuses={"complex": "bessel_j1_cpu"},
+    refuses={"half complex": "bessel_j1_cpu"},
 )
 scaled_modified_bessel_k0: Operator = elementwise(
     "scaled_modified_bessel_k0",
     _one("k0e"),
     lambda x, out: out - scaled_modified_bessel_k1(x),
+    refuses={"half complex": "scaled_modified_bessel_k0_cpu"},
     doc="exp(x) times the modified Bessel function of the second kind of order 0.",
     domain="x > 0",
     example="scaled_modified_bessel_k0(x) --x 2",
@@ -541,6 +542,7 @@ scaled_modified_bessel_k1: Operator = elementwise(
     "scaled_modified_bessel_k1",
     _one("k1e"),
     lambda x, out: out - scaled_modified_bessel_k0(x) - out / x,
+    refuses={"half complex": "scaled_modified_bessel_k1_cpu"},
     doc="exp(x) times the modified Bessel function of the second kind of order 1.",
     domain="x > 0",
     example="scaled_modified_bessel_k1(x) --x 2",
@@ -561,6 +563,7 @@ airy_ai: Operator = elementwise(
     "airy_ai",
     lambda x: _airy(x, 0),
     lambda x: airy_ai_slope(x),
+    refuses={"half complex": "airy_ai_cpu"},
     doc="The Airy function Ai.",
     numpy="special.airy({0})[0]",
     pytorch="torch.special.airy_ai",
@@ -622,6 +625,7 @@ spherical_bessel_j0 = elementwise(
     "spherical_bessel_j0",
     _sine_over,
     lambda x: sinc_slope(x / math.pi, 1) / math.pi,
+    refuses={"half complex": "spherical_bessel_j0_cpu"},
     doc="sin(x)/x, 1 at 0: the spherical Bessel function of order 0.",
     values={0: 1},
     kink="at {0} = 0: the formula divides by it (gradcli grad is exact)",

@@ -16,9 +16,6 @@ from gradcli.engine.tensor.tensor import Plain
 from gradcli.ops.errors import Fault, RuntimeFault, UnwrittenFault, bad_dtype, bad_shape
 from gradcli.ops.operator import Operator
 
-_KINDS = ("bool", "int", "float", "complex")
-
-
 def refused(op: Operator, inputs: Sequence[Any]) -> Fault | None:
     """The error of an operator given an element type that it is not for; None where it takes it."""
     dtypes = [v.dtype for v in inputs if isinstance(v, Plain)]
@@ -32,7 +29,7 @@ def refused(op: Operator, inputs: Sequence[Any]) -> Fault | None:
     if highest is None or op.refuses is None:
         return None
     for kinds, said in op.refuses.items():
-        if _KINDS[highest.kind] not in kinds.split():
+        if highest.family not in kinds.split():
             continue
         cls: type[Fault] = RuntimeFault
         if isinstance(said, tuple):
