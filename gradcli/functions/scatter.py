@@ -17,12 +17,12 @@ from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions.arithmetic import factor
-from gradcli.functions.indexing import within_flat
+from gradcli.functions.indexing import whole, within_flat
 from gradcli.functions.products import bmm, mixed
 from gradcli.functions.reshaping import at_least, movedim, tensor_split
 from gradcli.functions.subscripts import byte_mask
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import RuntimeFault, bad_dim, bad_dtype, bad_shape, bad_size, bad_value
+from gradcli.ops.errors import IndexFault, RuntimeFault, bad_dim, bad_dtype, bad_shape, bad_size, bad_value
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.torch_messages import not_a
 
@@ -66,7 +66,13 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
     if is_batch(index):
         written = index_put(input.reshape(-1), (index,), source.reshape(index.shape), accumulate)
         return called(O["reshape"](written, tuple(input.shape)), "PutBackward0")
-    index = np.asarray(_array(index))
+    index = whole(index, "put_(): Expected a long tensor for index, but got {}")
+    if index.size != source.numel():
+        raise IndexFault(
+            "E0301",
+            "put_(): Expected source and index to have the same number of elements, but got "
+            f"source.numel() = {source.numel()}, index.numel() = {index.size}",
+        )
     within_flat(index, input.numel())
     flat, values = O["reshape"](input, (-1,)), O["reshape"](source, index.shape)
     written = index_put(flat, (index,), values, accumulate)

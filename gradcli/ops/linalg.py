@@ -15,7 +15,7 @@ import numpy as np
 from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import Batch, lined_up, matrices
 from gradcli.ops.decompositions.matrix_errors import not_square, unsolved
-from gradcli.ops.errors import RuntimeFault, bad_shape
+from gradcli.ops.errors import RuntimeFault, UnwrittenFault, bad_shape
 from gradcli.ops.kinds import general
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS, Operator, is_complex
@@ -239,6 +239,7 @@ adjugate: Operator = general(
     lambda g, x: mT(adjugate_along(x, mT(g))),
     jvp=lambda tx, x: adjugate_along(x, tx),
     dtypes="inexact",
+    refuses={"half": "lu_cpu"},
     doc="det(x)*inv(x), at any rank: the transpose of the matrix of cofactors.",
     example='sum(adjugate(A)) --A "2,1;1,3"',
     core="(n,n)->(n,n)",
@@ -252,6 +253,7 @@ adjugate_along: Operator = general(
     lambda g, x: mT(adjugate_along(x, mT(g))),
     jvp=lambda tx, ty, x, y: adjugate_along_two(x, y, tx) + adjugate_along(x, ty),
     dtypes="promote",
+    refuses={"half": "lu_cpu"},
     doc="The derivative of adjugate(x) along y.",
     batching=matrices,
     public=False,
@@ -266,6 +268,7 @@ adjugate_along_two: Operator = general(
         _along_many(x, (y, z, tx)) + adjugate_along_two(x, ty, z) + adjugate_along_two(x, y, tz)
     ),
     dtypes="promote",
+    refuses={"half": "lu_cpu"},
     doc="The second derivative of adjugate(x) along y and z; its own derivative needs an inverse.",
     batching=matrices,
     public=False,
@@ -483,6 +486,10 @@ solve = general(
     jvp=_solve_jvp,
     dtypes="promote",
     grad_name="LinalgSolveExBackward0",
+    refuses={
+        "bool int": "linalg.solve: Expected a floating point or complex tensor as input. Got {}",
+        "half": (UnwrittenFault, "\"lu_cpu\" not implemented for 'Half'"),
+    },
     doc="The z with x @ z = y, for a vector y or for the columns of a matrix.",
     domain="det(x) != 0",
     example='sum(solve(A, b)) --A "2,1;1,3" --b 1,2',

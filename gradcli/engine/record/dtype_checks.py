@@ -34,7 +34,7 @@ def refused(op: Operator, inputs: Sequence[Any]) -> Fault | None:
         cls: type[Fault] = RuntimeFault
         if isinstance(said, tuple):
             cls, said = said
-        elif " " not in said:  # the name of PyTorch's kernel
+        if " " not in said:  # the name of PyTorch's kernel
             if highest.kind < 2 and any(
                 v.__class__ is float or (not highest.kind and v.__class__ in (int, bool))
                 for v in inputs
@@ -43,7 +43,7 @@ def refused(op: Operator, inputs: Sequence[Any]) -> Fault | None:
             if not _broadcast(inputs):
                 return None  # PyTorch looks at the shapes first
             cls, said = UnwrittenFault, f'"{said}" not implemented for {highest.scalar_name!r}'
-        return _fault(cls, op, dtypes, said)
+        return _fault(cls, op, dtypes, said.replace("{}", highest.scalar_name))
     return None
 
 
