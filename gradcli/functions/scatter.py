@@ -22,7 +22,15 @@ from gradcli.functions.products import bmm, mixed
 from gradcli.functions.reshaping import at_least, movedim, tensor_split
 from gradcli.functions.subscripts import byte_mask
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import IndexFault, RuntimeFault, bad_dim, bad_dtype, bad_shape, bad_size, bad_value
+from gradcli.ops.errors import (
+    IndexFault,
+    RuntimeFault,
+    bad_dim,
+    bad_dtype,
+    bad_shape,
+    bad_size,
+    bad_value,
+)
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.torch_messages import not_a
 
@@ -108,7 +116,18 @@ def _before(input: Any, dim: int) -> tuple:
 
 def select_scatter(input: Any, src: Any, dim: int, index: int) -> Any:
     """``input`` with ``src`` as the slice at ``index`` along a dimension."""
+    axis = normal_dim(dim, len(input.shape))
+    _fills(src, (*input.shape[:axis], *input.shape[axis + 1 :]))
     return called(O["put"](input, src, (*_before(input, dim), index)), "SelectScatterBackward0")
+
+
+def _fills(src: Any, part: tuple) -> None:
+    """Raise RuntimeFault (E0301) for a source of another shape than the part it is written to."""
+    if tuple(src.shape) != part:
+        raise bad_shape(
+            "expected src to have a size equal to the slice of self. src size = "
+            f"{list(src.shape)}, slice size = {list(part)}"
+        )
 
 
 def slice_scatter(
@@ -125,6 +144,7 @@ def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2:
     axes = [normal_dim(d, rank) for d in (dim1, dim2)]
     moved = movedim(input, axes, (-2, -1))
     rows, columns = _diagonal(moved.shape[-2], moved.shape[-1], offset)
+    _fills(src, (*moved.shape[:-2], rows.size))
     put = O["put"](moved, src, (Ellipsis, rows, columns))
     return called(of_its_own(movedim(put, (-2, -1), axes)), "DiagonalScatterBackward0")
 
@@ -273,10 +293,8 @@ def dsplit(input: Any, indices_or_sections: Any) -> tuple:
 
 def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
     """All windows of a size along a dimension, as a last dimension."""
-    if not len(input.shape):  # one window, of the one entry there is, or of none
-        normal_dim(dimension, 0)
-        return O["getitem"](O["reshape"](input, (1,)), slice(0, size))
-    length = input.shape[normal_dim(dimension, len(input.shape))]
+    axis = normal_dim(dimension, len(input.shape))
+    length = input.shape[axis] if input.shape else 1
     if size > length or step < 1:
         raise RuntimeFault(
             "E0304", f"maximum size for tensor at dimension {dimension} is {length} but size is "
@@ -284,11 +302,18 @@ def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
         )  # fmt: skip
     if size < 0:
         raise bad_value(f"size is {size} but must be >= 0")
+    if not input.shape:  # one window, of the one entry there is, or of none
+        return O["getitem"](O["reshape"](input, (1,)), slice(0, size))
     return O["unfold"](input, dimension, size, step)
 
 
 def view_as_complex(input: Any) -> Any:
     """Complex numbers of two parts along the last dimension."""
+    if input.dtype.kind != 2:
+        raise bad_dtype(
+            "view_as_complex is only supported for half, float and double tensors, but got a "
+            f"tensor of scalar type: {input.dtype.scalar_name}"
+        )
     if input.shape[-1:] != (2,):
         raise bad_shape("Tensor must have a last dimension of size 2")
     if getattr(input, "__gradcli_rank__", 0) > 1:  # stands for a tensor in a transform
@@ -328,6 +353,10 @@ def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
         raise bad_shape(
             f"renorm: input needs at least 2 dimensions, got {len(input.shape)} dimensions"
         )
+    if p <= 0:
+        raise bad_value("renorm: non-positive-norm not supported")
+    if maxnorm < 0:
+        raise bad_value(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
     others = tuple(d for d in range(len(input.shape)) if d != normal_dim(dim, len(input.shape)))
     size = O["norm"](input, p, others, True)
     scale = O["where"](size > maxnorm, maxnorm / (size + 1e-7), 1.0)

@@ -12,7 +12,7 @@ from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions import arithmetic, fft, scatter
 from gradcli.functions.nn.padding import pad
 from gradcli.functions.nn.windows import places
-from gradcli.ops.errors import bad_shape, bad_value
+from gradcli.ops.errors import bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
 
 
@@ -59,6 +59,8 @@ def stft(
         )
     if len(input.shape) not in (1, 2):
         raise bad_shape("stft expects a tensor with 1 or 2 dimensions")
+    if input.dtype.kind < 2:
+        raise bad_dtype("stft: expected a tensor of floating point or complex values")
     hop = n_fft // 4 if hop_length is None else hop_length
     signal = input if len(input.shape) == 2 else O["unsqueeze"](input, 0)
     if center:

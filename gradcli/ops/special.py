@@ -285,6 +285,7 @@ polygamma: Operator = elementwise(
     lambda x, n: _polygamma(x, n),
     lambda x, n: polygamma(x, n + 1),
     params={"n": 1},
+    refuses={"complex": "polygamma"},
     doc="The derivative of order n of digamma; as a function, polygamma(n, x).",
     domain="x > 0",
     example="polygamma(2, x) --x 1.5",

@@ -384,8 +384,7 @@ def linspace(
     """``steps`` evenly spaced numbers from ``start`` to ``end``, both included."""
     refuse_derivative("linspace", start=start, end=end)
     (count,) = sizes_of((steps,), "linspace")
-    start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
-    target = dtypes.number_dtype(start + end + 0.0) if dtype is None else to_dtype(dtype)
+    start, end, target = _ends("linspace", start, end, 0.0, dtype)
     refuse_kinds("bool", "linspace_cpu", target)
     charge_shape((count,), target.itemsize)
     start, end = _bounds(start, end, target)
@@ -396,6 +395,28 @@ def linspace(
             numbers[half:] = end - step * np.arange(count - 1 - half, -1, -1)
         numbers = numbers.astype(target.numpy)
     return finish(numbers, target, requires_grad, device)
+
+
+def _ends(name: str, start: Any, end: Any, base: Any, dtype: Any) -> tuple[Any, Any, DType]:
+    """Both ends as numbers, and the dtype of what lies between them.
+
+    Raises RuntimeFault (E0301) for a tensor with dimensions, (E0309) for complex ends of others.
+    """
+    ranks = [len(getattr(v, "shape", ())) for v in (start, end)]
+    if any(ranks):
+        raise bad_shape(
+            f"{name} only supports 0-dimensional start and end tensors, but got start with "
+            f"{ranks[0]} dimension(s) and end with {ranks[1]} dimension(s)."
+        )
+    start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
+    found = dtypes.number_dtype(start + end + base + 0.0)
+    target = found if dtype is None else to_dtype(dtype)
+    if found.kind == 3 > target.kind:
+        raise bad_dtype(
+            f"torch.{name}(): inferred dtype {found.c_name} can't be safely cast to passed dtype "
+            f"{target.scalar_name}"
+        )
+    return start, end, target
 
 
 def _bounds(start: Any, end: Any, target: DType) -> tuple[Any, Any]:
@@ -410,8 +431,7 @@ def logspace(
 ) -> Tensor:  # fmt: skip
     """``steps`` numbers from ``base**start`` to ``base**end``, evenly spaced in their logarithm."""
     refuse_derivative("logspace", start=start, end=end, base=base)
-    start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
-    target = dtypes.number_dtype(start + end + base + 0.0) if dtype is None else to_dtype(dtype)
+    start, end, target = _ends("logspace", start, end, base, dtype)
     refuse_kinds("bool", "logspace_cpu", target)
     wide = "float64" if target.kind < 3 else "complex128"
     powers = linspace(*_bounds(start, end, target), steps, dtype=wide).array

@@ -16,6 +16,7 @@ from gradcli.engine.tensor.tensor import Plain
 from gradcli.ops.errors import Fault, RuntimeFault, UnwrittenFault, bad_dtype, bad_shape
 from gradcli.ops.operator import Operator
 
+
 def refused(op: Operator, inputs: Sequence[Any]) -> Fault | None:
     """The error of an operator given an element type that it is not for; None where it takes it."""
     dtypes = [v.dtype for v in inputs if isinstance(v, Plain)]
