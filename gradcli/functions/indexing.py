@@ -200,7 +200,7 @@ def _selected(input: Any, mask: Any) -> Any:
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     """``input`` with a value where ``mask`` holds."""
     of_truths("masked_fill_", mask, mask.dtype.c_name)
-    _meet(mask, input)
+    meeting_shape(mask, input)
     value = _filling(input, value, "masked_fill_")
     return called(O["where"](mask, value, input), "MaskedFillBackward0")
 
@@ -216,16 +216,21 @@ def _filling(input: Any, value: Any, name: str) -> Any:
     if is_complex(value) and not input.dtype.is_complex:
         raise bad_dtype(f"value cannot be converted to type {input.dtype.c_name} without overflow")
     if getattr(value, "dtype", input.dtype) is not input.dtype and hasattr(value, "to"):
+        if input.dtype.kind < 2 and isinstance(value, Plain):
+            if value.requires_grad:
+                raise bad_dtype(f"Autograd not support dtype: {input.dtype.scalar_name}")
+            return input.dtype.entry(value.item())
         return value.to(input.dtype)
     return value
 
 
-def _meet(first: Any, second: Any) -> None:
-    """Raise RuntimeFault (E0301) where two shapes do not broadcast."""
+def meeting_shape(first: Any, second: Any) -> tuple[int, ...]:
+    """What two shapes broadcast to. Raises RuntimeFault (E0301) where they do not."""
     shapes = tuple(first.shape), tuple(second.shape)
     said = sizes_differ(*shapes)
     if said is not None:
         raise bad_shape(said)
+    return np.broadcast_shapes(*shapes)
 
 
 def take(input: Any, index: Any) -> Any:

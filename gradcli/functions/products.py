@@ -108,7 +108,17 @@ def mixed(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
             help="write input.to(mat2.dtype)",
         )
     refuse_kinds("bool", "addmm_impl_cpu_", input.dtype)
-    own, room = tuple(input.shape), tuple(product.shape)
+    expands(input, tuple(product.shape))
+    beta, alpha = input.dtype.entry(beta), input.dtype.entry(alpha)
+    product = product if alpha == 1 else alpha * product
+    if beta == 0:  # NaN in the input does not count
+        return beside(product + O["zeros_like"](input), input)
+    return (input if beta == 1 else beta * input) + product
+
+
+def expands(input: Any, room: tuple[int, ...]) -> None:
+    """Raise RuntimeFault (E0301) for a tensor that does not expand to a shape."""
+    own = tuple(input.shape)
     if len(own) > len(room) or any(
         m not in (1, n) for m, n in zip(own[::-1], room[::-1], strict=False)
     ):
@@ -116,11 +126,6 @@ def mixed(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
             f"expand: the requested shape {list(room)} does not hold a tensor of shape {list(own)}",
             help="the first argument broadcasts to the product",
         )
-    beta, alpha = input.dtype.entry(beta), input.dtype.entry(alpha)
-    product = product if alpha == 1 else alpha * product
-    if beta == 0:  # NaN in the input does not count
-        return beside(product + O["zeros_like"](input), input)
-    return (input if beta == 1 else beta * input) + product
 
 
 def vdot(input: Any, other: Any) -> Any:

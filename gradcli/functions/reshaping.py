@@ -19,7 +19,7 @@ from gradcli.engine.record.multi_output import together
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions import overloads
-from gradcli.functions.indexing import _along, _meet
+from gradcli.functions.indexing import _along, meeting_shape
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import (
     IndexFault,
@@ -528,7 +528,7 @@ def allclose(
             f"{input.dtype.scalar_name} did not match {other.dtype.scalar_name}",
             help=f"write other.to({input.dtype!r})",
         )
-    _meet(input, other)
+    meeting_shape(input, other)
     return bool(np.allclose(input.array, other.array, rtol=rtol, atol=atol, equal_nan=equal_nan))
 
 

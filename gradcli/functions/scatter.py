@@ -17,8 +17,8 @@ from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions.arithmetic import factor
-from gradcli.functions.indexing import whole, within_flat
-from gradcli.functions.products import bmm, mixed
+from gradcli.functions.indexing import meeting_shape, whole, within_flat
+from gradcli.functions.products import bmm, expands, mixed
 from gradcli.functions.reshaping import at_least, movedim, tensor_split
 from gradcli.functions.subscripts import byte_mask
 from gradcli.ops.dims import normal_dim
@@ -96,8 +96,8 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     )  # fmt: skip
     if is_batch(mask):
         return mask.each_of(masked_scatter, (input, mask, source), {})
+    shape = meeting_shape(mask, input)
     mask = np.asarray(mask.array)
-    shape = np.broadcast_shapes(mask.shape, tuple(input.shape))
     mask = np.broadcast_to(mask, shape)
     input = input if tuple(input.shape) == shape else O["expand"](input, shape)
     count = int(mask.sum())
@@ -228,7 +228,9 @@ def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> 
     beta, alpha = (
         factor(name, value, input, vec1, vec2) for name, value in (("beta", beta), ("alpha", alpha))
     )
-    total = _scaled(input, beta) + _scaled(O["outer"](vec1, vec2), alpha)
+    product = O["outer"](vec1, vec2)
+    expands(input, tuple(product.shape))
+    total = _scaled(input, beta) + _scaled(product, alpha)
     return called(total, "AddrBackward0", input, vec1, vec2)
 
 
