@@ -18,7 +18,8 @@ from gradcli.engine.record.composite import named
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions import reductions, statistics
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import bad_argument, bad_shape, bad_value
+from gradcli.ops.errors import IndexFault, UnwrittenFault, bad_argument, bad_dtype, bad_value
+from gradcli.ops.torch_messages import no_difference
 
 __all__ = [
     "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp",
@@ -31,9 +32,10 @@ def _counted(input: Any, mask: Any) -> Any:
     """``mask`` in the shape of ``input``."""
     mask = mask if hasattr(mask, "shape") else as_tensor(mask)
     if len(mask.shape) > len(input.shape):
-        raise bad_shape(
+        raise IndexFault(
+            "E0301",
             "_input_mask expected broadcastable mask (got mask dimensionality higher than of the "
-            "input)"
+            "input)",
         )
     mask = mask.bool()
     return mask if mask.shape == input.shape else _O["expand"](mask, tuple(input.shape))
@@ -47,13 +49,21 @@ def _filled(input: Any, mask: Any, value: Any, dtype: Any = None) -> Any:
 
 def _least(input: Any, dtype: Any) -> Any:
     """Below every number of the dtype."""
-    kind = input.dtype if dtype is None else dtypes.to_dtype(dtype)
-    return -float("inf") if kind.kind > 1 else int(np.iinfo(kind.numpy).min)
+    return _ends(input, dtype)[0]
 
 
 def _greatest(input: Any, dtype: Any) -> Any:
+    return _ends(input, dtype)[1]
+
+
+def _ends(input: Any, dtype: Any) -> tuple[Any, Any]:
     kind = input.dtype if dtype is None else dtypes.to_dtype(dtype)
-    return float("inf") if kind.kind > 1 else int(np.iinfo(kind.numpy).max)
+    if kind.kind > 1:
+        return -float("inf"), float("inf")
+    if not kind.kind:
+        raise UnwrittenFault("E0309", f"identity of amax and amin on {kind!r} input")
+    limits = np.iinfo(kind.numpy)
+    return int(limits.min), int(limits.max)
 
 
 def _zero(input: Any, dtype: Any) -> Any:
@@ -73,7 +83,8 @@ def _reduction(name: str, function: Callable, identity: Callable, what: str) -> 
     def reduction(
         input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None
     ) -> Any:
-        filled = _filled(input, mask, identity(input, dtype), dtype)
+        none = None if mask is None else identity(input, dtype)
+        filled = _filled(input, mask, none, dtype)
         return function(filled, _dims(dim), keepdim)
 
     return named(reduction, name, f"{what} of the entries that count.")
@@ -85,7 +96,7 @@ def _product(input: Any, dim: Any, keepdim: bool) -> Any:
     dims = range(rank) if dim is None else (dim,) if isinstance(dim, int) else dim
     for d in sorted((normal_dim(d, rank) for d in dims), reverse=True):
         input = _O["prod"](input, d, keepdim)
-    return input
+    return input if input.dtype.kind > 1 else input.to(dtypes.int64)
 
 
 sum = _reduction("sum", _O["sum"], _zero, "The sum")
@@ -99,7 +110,11 @@ def _place(name: str, identity: Callable, what: str) -> Callable:
         input: Any, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None,
         mask: Any = None,
     ) -> Any:  # fmt: skip
-        return _O[name](_filled(input, mask, identity(input, dtype), dtype), dim, keepdim)
+        kind = input.dtype if dtype is None else dtypes.to_dtype(dtype)
+        if not kind.kind:
+            raise bad_dtype(f"{name}(): does not support bool input")
+        found = _O[name](_filled(input, mask, identity(input, dtype), dtype), dim, keepdim)
+        return found.to(kind)  # as PyTorch has it
 
     return named(place, name, f"The place of the {what} of the entries that count.")
 
@@ -112,7 +127,8 @@ def logsumexp(
 ) -> Any:
     """The logarithm of the sum of the exponentials of the entries that count."""
     dims = tuple(range(len(input.shape))) if _dims(dim) is None else dim
-    return _O["logsumexp"](_filled(input, mask, -float("inf"), dtype), dims, keepdim)
+    found = _O["logsumexp"](_filled(input, mask, _least(input, dtype), dtype), dims, keepdim)
+    return found.to(input.dtype if dtype is None else dtype)
 
 
 def _counts(input: Any, dim: Any, keepdim: bool, mask: Any) -> Any:
@@ -125,6 +141,12 @@ def mean(
 ) -> Any:
     """The mean of the entries that count; NaN where none do."""
     input = input if dtype is None else input.to(dtype)
+    if input.dtype.kind < 2:
+        raise bad_argument(
+            "mean(): Could not infer output dtype. Input dtype must be either a floating point or "
+            f"complex dtype. Got: {input.dtype!r}",
+            help="give a dtype",
+        )
     total = sum(input, dim, keepdim=keepdim, mask=mask)
     return total / _counts(input, dim, keepdim, mask)
 
@@ -166,6 +188,8 @@ def _spread(
         raise bad_value("Only one of unbiased and correction may be given")
     less = 1.0 if correction is None else float(correction)
     less = less if unbiased is None else float(unbiased)
+    if not input.dtype.kind:
+        raise bad_dtype(no_difference([input.dtype], 2))
     if dtype is not None or input.dtype.kind < 2:
         input = input.to(dtypes.float32 if dtype is None else dtype)
     centred = input - mean(input, dim, keepdim=True, mask=mask)
@@ -193,6 +217,9 @@ def std(
 
 def _along(name: str, function: Callable, fill: float, what: str) -> Callable:
     def along(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
+        kind = input.dtype if dtype is None else dtypes.to_dtype(dtype)
+        if name.startswith("cum"):
+            return function(_filled(input, mask, fill, dtype), dim, dtype=kind)
         return function(_filled(input, mask, fill, dtype), dim)
 
     return named(along, name, f"{what} of the entries that count, along a dimension.")
@@ -221,4 +248,4 @@ def logaddexp(
     """``log(exp(input) + exp(other))``, of what counts in each."""
     never = -float("inf")
     found = _O["logaddexp"](_filled(input, input_mask, never), _filled(other, other_mask, never))
-    return found if dtype is None else found.to(dtype)
+    return found.to(input.dtype if dtype is None else dtype)

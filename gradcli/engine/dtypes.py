@@ -29,14 +29,19 @@ class DType:
         self.numpy = np.dtype(name)
         self.itemsize = self.numpy.itemsize
         self.kind = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}[self.numpy.kind]
-        self.quick = self.kind == 2
-        """Real floating point: arithmetic among equals needs no promotion and no conjugation."""
+        self.quick = self.kind == 2 and name != "float16"
+        """Real floating point: arithmetic among equals needs no promotion, conjugation, check."""
 
     def __repr__(self) -> str:
         return f"gradcli.{self.name}"
 
     def __reduce__(self) -> str:
         return self.name
+
+    @property
+    def family(self) -> str:
+        """``"bool"``, ``"int"``, ``"half"``, ``"float"`` or ``"complex"``; half is float16."""
+        return ("bool", "int", "half" if self.itemsize == 2 else "float", "complex")[self.kind]
 
     @property
     def scalar_name(self) -> str:

@@ -19,7 +19,14 @@ from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import into, may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
-from gradcli.ops.errors import RuntimeFault, UnwrittenFault, bad_dtype, bad_shape, bad_value
+from gradcli.ops.errors import (
+    RuntimeFault,
+    UnwrittenFault,
+    bad_argument,
+    bad_dtype,
+    bad_shape,
+    bad_value,
+)
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import differentiated, is_complex, is_number, refuse_derivative
 from gradcli.ops.torch_messages import NO_DERIVATIVE, not_a
@@ -41,7 +48,8 @@ def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
     if alpha.__class__ is int and alpha == 1:
         return O["sub"](input, other)
     alpha = factor("alpha", alpha, input, other)
-    if alpha == 1 or any(getattr(v, "dtype", None) is dtypes.bool_ for v in (input, other)):
+    kinds = [True if v.__class__ is bool else getattr(v, "dtype", None) for v in (input, other)]
+    if alpha == 1 or True in kinds or dtypes.bool_ in kinds:
         return O["sub"](input, other)  # which refuses truths
     return called(O["add_scaled"](input, other, -alpha), "SubBackward0")
 
@@ -121,6 +129,9 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
     if not is_number(end):
         same_dtype(input, end, "expected dtype {} for `end` but got dtype {}")
     if not is_number(weight):
+        if getattr(weight, "shape", ()) != ():
+            same_dtype(input, weight, "expected dtype {} for `weight` but got dtype {}")
+        refuse_kinds("bool int", "lerp_kernel_tensor", input.dtype)
         near, part = input, weight
         if hasattr(bottom(weight), "array"):  # from the nearer end, unless it is a symbol
             far = O["ge"](O["abs"](weight.detach()), 0.5)
@@ -188,6 +199,7 @@ def round(input: Any, *, decimals: int | None = None) -> Any:
     refuse_derivative("round", decimals=decimals)
     if decimals is None:
         return O["round"](input)
+    refuse_kinds("bool int", "round_cpu", input.dtype)
     # By a whole power of ten both ways: 10.0**-3 is none in float32.
     power = 10.0 ** abs(decimals)
     if decimals < 0:
@@ -296,6 +308,11 @@ def float_power(input: Any, exponent: Any) -> Any:
     return O["pow"](*(x if is_number(x) else x.to(wide) for x in (input, exponent)))
 
 
+_MODES = (
+    "use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist",
+)  # fmt: skip
+
+
 def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> Any:
     """The p-norm distances between all rows of two matrices.
 
@@ -304,13 +321,17 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> 
     """
     if p < 0:
         raise bad_value("cdist only supports non-negative p values")
+    if compute_mode not in (None, *_MODES):
+        raise bad_argument(f"{compute_mode} is not a valid value for compute_mode")
     for i, x in enumerate((x1, x2), 1):
         if len(x.shape) < 2:
             raise bad_shape(f"cdist only supports at least 2D tensors, X{i} got: {len(x.shape)}D")
-        if is_complex(x):
+        if x.dtype.kind != 2:
             raise bad_dtype(
                 f"cdist only supports floating-point dtypes, X{i} got: {x.dtype.scalar_name}"
             )
+    refuse_kinds("half", "cdist", x1.dtype)
+    same_dtype(x1, x2, "expected scalar type {} but found {}")
     if x1.shape[-1] != x2.shape[-1]:
         raise bad_shape(
             f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
@@ -345,6 +366,7 @@ def polar(abs: Any, angle: Any) -> Any:
             "Expected both inputs to be Half, Float or Double tensors but got "
             + " and ".join(names),
         )
+    refuse_kinds("half", "polar_cpu", abs.dtype)
     if abs.dtype is not angle.dtype:
         raise bad_dtype(
             f"Expected object of scalar type {names[0]} but got scalar type {names[1]} for second "

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
+from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.custom_function.function import without_derivative
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import by_element, of_no_batch
 from gradcli.engine.record.out import may_be
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.tensor import Plain, wrap
-from gradcli.functions.indexing import _whole
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
@@ -47,6 +47,7 @@ def unique(
                 [1, 2]])
     """
     _flags("unique", sorted=sorted, return_inverse=return_inverse, return_counts=return_counts)
+    refuse_kinds("complex", "unique", input.dtype)
     charge_shape((3, *input.shape))
     axis = None if dim is None else normal_dim(dim, len(input.shape))
     empty = 0 if axis is None else input.shape.count(0)
@@ -85,6 +86,7 @@ def unique_consecutive(
     With ``dim``, the slices along that dimension.
     """
     _flags("unique_consecutive", return_inverse=return_inverse, return_counts=return_counts)
+    refuse_kinds("complex", "unique", input.dtype)
     axis = 0 if dim is None else normal_dim(dim, len(input.shape))
     rows = np.asarray(input.array)
     rows = rows.ravel() if dim is None else np.moveaxis(rows, axis, 0)
@@ -106,7 +108,8 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
 
     Raises RuntimeFault (E0301) unless there is a weight for each number, (E0304) for negative ones.
     """
-    numbers = _whole(input)
+    refuse_kinds("bool half float complex", "bincount_cpu", input.dtype)
+    numbers = np.asarray(input.array)
     if numbers.ndim != 1 or (numbers.size and numbers.min() < 0):
         raise bad_value(
             "bincount only supports 1-d non-negative integral inputs.", help="x.flatten()"
@@ -164,10 +167,7 @@ def histogramdd(
     """
     if len(input.shape) < 2:
         raise bad_shape("torch.histogramdd: input tensor should have at least 2 dimensions")
-    if input.dtype.kind != 2:
-        raise bad_dtype(f"\"histogramdd\" not implemented for '{input.dtype.scalar_name}'")
-    points = np.asarray(input.array).reshape(-1, input.shape[-1])
-    count = points.shape[1]
+    count = input.shape[-1]
     given = [bins] * count if isinstance(bins, int) else list(bins)
     if len(given) != count:
         raise bad_shape(
@@ -178,6 +178,8 @@ def histogramdd(
             f"torch.histogramdd: for a {count}-dimensional histogram range should have {2 * count} "
             f"elements, but got {len(range)}"
         )
+    refuse_kinds("bool int half complex", "histogramdd", input.dtype)
+    points = np.asarray(input.array).reshape(input.numel() // max(count, 1), count)
     edges = [
         _edges(d, bins, points[:, d], None if range is None else range[2 * d : 2 * d + 2])
         for d, bins in enumerate(given)
@@ -215,9 +217,16 @@ def _edges(d: int, bins: Any, column: np.ndarray, ends: Any) -> np.ndarray:
                 "torch.histogramdd: bins tensor should have one dimension and the input's dtype, "
                 f"but got {bins.ndim} dimensions of {bins.dtype.c_name} for dimension {d}"
             )
+        if not bins.numel():
+            raise bad_shape(
+                "torch.histogramdd: bins tensor should have at least 1 element, but got 0 elements "
+                f"in the bins tensor for dimension {d}"
+            )
+    count = bins.numel() - 1 if isinstance(bins, Plain) else bins
+    if count < 1:
+        raise bad_value(f"torch.histogram(): bins must be > 0, but got {count} for dimension {d}")
+    if isinstance(bins, Plain):
         return np.array(bins.array)
-    if bins < 1:
-        raise bad_value(f"torch.histogram(): bins must be > 0, but got {bins} for dimension {d}")
     low, high = ends or ((column.min(), column.max()) if column.size else (0.0, 1.0))
     if not (np.isfinite(low) and np.isfinite(high)):
         raise bad_value(f"torch.histogramdd: dimension {d}'s range [{low}, {high}] is not finite")
@@ -242,6 +251,8 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
             "cov(): expected input to have two or fewer dimensions but got an input with "
             f"{len(input.shape)} dimensions"
         )
+    if not input.dtype.kind:
+        raise bad_dtype("cov(): bool dtype is not supported for input")
     if input.dtype.kind < 2:
         input = input.to(dtypes.get_default_dtype())
     rows = input if len(input.shape) == 2 else O["reshape"](input, (1, -1))
@@ -261,7 +272,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     if isinstance(known, int | float) and known <= 0:
         warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number"
              " of observations.")  # fmt: skip
-        norm = 0.0 * norm
+        norm = 0.0 * norm * norm  # its sign is none
     found = O["matmul"](weighted, O["conj"](O["mT"](centred))) / norm
     return O["reshape"](found, ()) if found.shape == (1, 1) else found
 

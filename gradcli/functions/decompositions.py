@@ -14,13 +14,15 @@ from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.creation.sampling import randn
 from gradcli.engine.named_tuples import results
-from gradcli.engine.record.composite import by_element, called, is_batch
+from gradcli.engine.record.composite import bottom, by_element, called, is_batch
+from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.record.multi_output import joined as outputs
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions.matrices import one_triangle
 from gradcli.functions.scatter import diag_embed
+from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import (
     LinAlgFault,
     RuntimeFault,
@@ -107,18 +109,13 @@ def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any
     if full_matrices and m != n:
         if is_batch(A):
             return A.each_of(svd, (A,), {})
-        whole = np.linalg.svd(_raw(A), full_matrices=True)
+        whole = np.linalg.svd(A.array, full_matrices=True)
         if m > n:
             u = _O["cat"](u, wrap(whole[0][..., n:].astype(A.dtype.numpy), A.dtype), dim=-1)
         else:
             vh = _O["cat"](vh, wrap(whole[2][..., m:, :].astype(A.dtype.numpy), A.dtype), dim=-2)
     u, s, vh = outputs("LinalgSvdBackward0", (u, s, vh), A)
     return results("linalg_svd", U=u, S=s, Vh=vh)
-
-
-def _raw(A: Any) -> np.ndarray:
-    raw = A.array
-    return raw.astype(np.float32) if raw.dtype == np.float16 else raw
 
 
 def _svd(A: Any) -> tuple[Any, Any, Any]:
@@ -175,7 +172,7 @@ def qr(A: Any, mode: str = "reduced") -> Any:
             )
         if is_batch(A):
             return A.each_of(qr, (A, mode), {})
-        whole = np.linalg.qr(_raw(A), mode="complete")
+        whole = np.linalg.qr(A.array, mode="complete")
         q, r = (wrap(part.astype(A.dtype.numpy), A.dtype) for part in whole)
     if mode == "r":
         q = A.detach().new_zeros((0,))
@@ -229,7 +226,7 @@ def _lu(A: Any) -> tuple[np.ndarray, np.ndarray, Any, Any]:
     refuse_kinds("bool int", "lu_cpu", A.dtype)
     m, n = A.shape[-2:]
     k = min(m, n)
-    order, pivots = _row_order(_raw(A))
+    order, pivots = _row_order(A.array)
     index = np.broadcast_to(order[..., :, None], tuple(A.shape))
     turned = _O["gather"](A, index, -2)
     compact = _O["lu_compact"](turned[..., :k, :k])
@@ -313,23 +310,28 @@ def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> A
 def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:
     """The X with A X = B (``left=False``: X A = B), from ``lu_factor`` of A or (adjoint) of A'."""
     title = "linalg.lu_solve"
+    of_floats(f"torch.{title}", LU)
     if LU.dtype is not B.dtype:
         raise bad_dtype(
             f"{title}: Expected LU and B to have the same dtype, but found LU of type "
             f"{LU.dtype.scalar_name} and B of type {B.dtype.scalar_name} instead"
         )
+    if pivots.dtype is not dtypes.int32:
+        raise bad_dtype(f"{title}: pivots should be a Tensor of scalar type torch.int32")
+    of_squares(f"torch.{title}", LU)
     if B.ndim < 2:
         raise bad_shape(f"{title}: The input tensor B must have at least 2 dimensions.")
-    if LU.shape[-1] != LU.shape[-2]:
-        raise bad_shape(
-            f"torch.{title}: A must be batches of square matrices, but they are {LU.shape[-2]} by "
-            f"{LU.shape[-1]} matrices"
-        )
     if B.shape[-2 if left else -1] != LU.shape[-1]:
         raise bad_shape(
             f"{title}: Incompatible shapes of A and B for the equation {'AX' if left else 'XA'} = "
             f"B ({LU.shape[-2]}x{LU.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})"
         )
+    if tuple(pivots.shape[-1:]) != (LU.shape[-1],):
+        raise bad_shape(
+            f"{title}: Number of pivots per batch should be same as the dimension of the matrix"
+        )
+    of_pivots(title, LU, pivots)
+    refuse_kinds("half", "lu_solve_cpu", LU.dtype)
     if not left:  # X A = B by the transpose, A' by the adjoint of the conjugate
         turned = _O["conj"](_O["mT"](B))
         found = _mH(lu_solve(LU, pivots, turned, adjoint=not adjoint))
@@ -337,9 +339,10 @@ def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool =
     _, low, high = lu_unpack(LU, pivots, unpack_pivots=False)
     order = _order(pivots, LU.shape[-1])
     if adjoint:
-        found = _rows(_O["solve"](_mH(low), _O["solve"](_mH(high), B)), np.argsort(order, -1))
+        found = by_triangle(_mH(high), B, False)
+        found = _rows(_O["solve"](_mH(low), found), np.argsort(order, -1))
     else:
-        found = _O["solve"](high, _O["solve"](low, _rows(B, order)))
+        found = by_triangle(high, _O["solve"](low, _rows(B, order)), True)
     return called(found, "LinalgLuSolveBackward0", LU, B)
 
 
@@ -373,6 +376,7 @@ def lu_unpack(
     LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> Any:
     """``(P, L, U)`` of what ``lu_factor`` gives; what is not asked for is empty."""
+    normal_dim(-2, LU_data.ndim)
     m, n = LU_data.shape[-2:]
     k = min(m, n)
     P = low = high = LU_data.new_zeros((0,))
@@ -381,6 +385,12 @@ def lu_unpack(
         low = called(_O["tril"](LU_data[..., :k], -1) + eye, "LuUnpackBackward0", LU_data)
         high = called(_O["triu"](LU_data[..., :k, :], 0), "LuUnpackBackward0", LU_data)
     if unpack_pivots:
+        given = np.asarray(LU_pivots.array)
+        if given.size and not 1 <= given.min() <= given.max() <= m:
+            raise bad_value(
+                "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive. Did you "
+                "properly pass the result of lu_factor?"
+            )
         rows = np.eye(m, dtype=LU_data.dtype.numpy)[_order(LU_pivots, m)]
         P = wrap(np.swapaxes(rows, -1, -2), LU_data.dtype)
     return results("lu_unpack", P=P, L=low, U=high)
@@ -392,7 +402,36 @@ def torch_lu(A: Any, pivot: bool = True, get_infos: bool = False) -> tuple:
     return tuple(lu_factor_ex(A, pivot=pivot))[: 2 + get_infos]
 
 
-def _other_dtype(b: Any, A: Any) -> RuntimeFault:
+def of_floats(title: str, A: Any) -> None:
+    """Raise RuntimeFault (E0309) for whole numbers."""
+    if A.dtype.kind < 2:
+        raise bad_dtype(
+            f"{title}: Expected a floating point or complex tensor as input. Got "
+            f"{A.dtype.scalar_name}"
+        )
+
+
+def of_squares(title: str, A: Any) -> None:
+    """Raise RuntimeFault (E0301) for what is no stack of square matrices."""
+    if A.ndim < 2:
+        raise bad_shape(f"{title}: The input tensor A must have at least 2 dimensions.")
+    if A.shape[-1] != A.shape[-2]:
+        raise bad_shape(
+            f"{title}: A must be batches of square matrices, but they are {A.shape[-2]} by "
+            f"{A.shape[-1]} matrices"
+        )
+
+
+def of_pivots(title: str, A: Any, pivots: Any) -> None:
+    """Raise RuntimeFault (E0301) unless there is a pivot for each row of the matrices."""
+    if tuple(pivots.shape) != tuple(A.shape[:-1]):
+        raise bad_shape(
+            f"{title}: Expected {'LD' if 'ldl' in title else 'LU'}.shape[:-1] and pivots.shape to "
+            f"be the same, but got pivots with shape {list(pivots.shape)} instead"
+        )
+
+
+def other_dtype(b: Any, A: Any) -> RuntimeFault:
     return bad_dtype(
         f"Expected b and A to have the same dtype, but found b of type {b.dtype.scalar_name} and A "
         f"of type {A.dtype.scalar_name} instead."
@@ -409,11 +448,29 @@ def triangular_solve(
             f"{b.ndim} dimensions instead"
         )
     if b.dtype is not A.dtype:
-        raise _other_dtype(b, A)
+        raise other_dtype(b, A)
+    refuse_kinds("bool int half", "triangular_solve_cpu", A.dtype)
     part = triangle(A, upper, unitriangular)
-    found = _O["solve"](_O["mT"](part) if transpose else part, b)
+    found = by_triangle(_O["mT"](part) if transpose else part, b, upper is not transpose)
     found = called(found, "TriangularSolveBackward0", b, A)
-    return results("triangular_solve", solution=found, cloned_coefficient=_O["clone"](A))
+    copy, lead = _O["clone"](A), tuple(found.shape[:-2])
+    if tuple(A.shape[:-2]) != lead:
+        copy = _O["clone"](_O["expand"](A, (*lead, *A.shape[-2:])))
+    return results("triangular_solve", solution=found, cloned_coefficient=copy)
+
+
+def by_triangle(part: Any, B: Any, upper: bool) -> Any:
+    """The X with ``part`` X = B, by substitution where the diagonal has a 0: infinite, or NaN."""
+    inner = bottom(part)
+    if not isinstance(inner, Plain) or inner.ndim < 2 or not _first_zero(inner).any():
+        return _O["solve"](part, B)
+    n, rows = part.shape[-1], {}
+    for i in reversed(range(n)) if upper else range(n):
+        row = B[..., i : i + 1, :]
+        for j, above in rows.items():
+            row = row - part[..., i : i + 1, j : j + 1] * above
+        rows[i] = row / part[..., i : i + 1, i : i + 1]
+    return _O["cat"](*(rows[i] for i in range(n)), dim=-2)
 
 
 def triangle(A: Any, upper: bool, unitriangular: bool) -> Any:
@@ -439,8 +496,53 @@ def reflected(A: Any, tau: Any, other: Any, adjoint: bool = False) -> Any:
     return other
 
 
+def of_reflections(title: str, A: Any, tau: Any) -> None:
+    """Raise RuntimeFault (E0301, E0309) unless ``tau`` has factors for the columns of A."""
+    if tau.ndim != A.ndim - 1:
+        raise bad_shape(
+            f"{title}: Expected tau to have one dimension less than input, but got tau.ndim equal "
+            f"to {tau.ndim} and input.ndim is equal to {A.ndim}"
+        )
+    if tuple(tau.shape[:-1]) != tuple(A.shape[:-2]):
+        raise bad_shape(
+            f"{title}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got "
+            f"{list(tau.shape[:-1])}"
+        )
+    if tau.dtype is not A.dtype:
+        raise bad_dtype(
+            f"{title}: tau dtype {tau.dtype.scalar_name} does not match input dtype "
+            f"{A.dtype.scalar_name}"
+        )
+
+
 def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:
     """Q @ other for the Q of ``geqrf``, or other @ Q; ``transpose`` takes Q's adjoint."""
+    for name, value in (("input", input), ("other", other)):
+        if value.ndim < 2:
+            raise bad_shape(f"torch.ormqr: {name} must have at least 2 dimensions.")
+    side = -2 if left else -1
+    k = tau.shape[-1] if tau.ndim else 1
+    if other.shape[side] < k:
+        raise bad_shape(
+            f"torch.ormqr: other.shape[{side}] must be greater than or equal to tau.shape[-1]"
+        )
+    if other.shape[side] != input.shape[-2]:
+        raise bad_shape(f"torch.ormqr: other.shape[{side}] must be equal to input.shape[-2]")
+    if k != min(other.shape[side], input.shape[-1]):
+        raise bad_shape(
+            f"torch.ormqr: tau.shape[-1] must be equal to min(other.shape[{side}], input.shape[-1])"
+        )
+    of_reflections("torch.ormqr", input, tau)
+    if tuple(other.shape[:-2]) != tuple(input.shape[:-2]):
+        raise bad_shape(
+            "torch.ormqr: Expected batch dimensions of other to be equal to input.shape[:-2], but "
+            f"got {list(other.shape[:-2])}"
+        )
+    same_dtype(
+        input, other, "torch.ormqr: Expected input and other to have the same dtype, but input has "
+        "dtype {} and other has dtype {}",
+    )  # fmt: skip
+    refuse_kinds("bool int half", "ormqr_cpu", input.dtype)
     if left:
         found = reflected(input, tau, other, transpose)
     else:
@@ -460,7 +562,7 @@ def geqrf(input: Any) -> Any:
         )
     if input.ndim < 2:
         raise bad_shape("torch.geqrf: input must have at least 2 dimensions.")
-    refuse_kinds("bool int", "geqrf_cpu", input.dtype)
+    refuse_kinds("bool int half", "geqrf_cpu", input.dtype)
     m, n = input.shape[-2:]
     charge_shape((2, *input.shape))
     flat = np.asarray(input.array).reshape(math.prod(input.shape[:-2]), m, n)
@@ -493,15 +595,18 @@ def cholesky_solve(B: Any, L: Any, upper: bool = False) -> Any:
                 f"{name} should have at least 2 dimensions, but has {value.ndim} dimensions instead"
             )
     if B.dtype is not L.dtype:
-        raise _other_dtype(B, L)
+        raise other_dtype(B, L)
+    refuse_kinds("bool int half", "cholesky_solve_cpu", L.dtype)
     part = _factor(L, upper)
     low = _mH(part) if upper else part
-    found = _O["solve"](_mH(low), _O["solve"](low, B))
+    found = by_triangle(_mH(low), by_triangle(low, B, False), True)
     return called(found, "CholeskySolveBackward0", B, L)
 
 
 def cholesky_inverse(L: Any, upper: bool = False) -> Any:
     """The inverse of A from its Cholesky factor. Raises LinAlgFault (E0304) for a singular one."""
+    of_squares("cholesky_inverse", L)
+    refuse_kinds("bool int half", "cholesky_inverse_out_cpu", L.dtype)
     if isinstance(L, Plain) and L.ndim > 1 and (zero := _first_zero(L)).any():
         places = np.flatnonzero(zero)
         which = f"(Batch element {places[0]}): " if zero.ndim else ""

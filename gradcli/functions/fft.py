@@ -59,17 +59,24 @@ def _sized(input: Any, n: int | None, dim: int) -> Any:
 
 
 def _floating(input: Any) -> Any:
-    """Whole numbers count as floats."""
+    """Whole numbers count as floats. Raises RuntimeFault (E0309) for float16."""
+    if input.dtype is dtypes.float16:
+        raise bad_dtype("Unsupported dtype Half", help="write x.float()")
     return input if input.dtype.kind > 1 else input.to(dtypes.get_default_dtype())
 
 
 def _transform(input: Any, n: int | None, dim: int, norm: str | None, inverse: bool) -> Any:
-    input = _sized(_floating(input), n, dim)
-    if not input.dtype.is_complex:
-        wide = dtypes.complex128 if input.dtype is dtypes.float64 else dtypes.complex64
-        input = _O["cast"](input, wide.numpy)
-        return called(_O["fourier"](input, dim, inverse, _norm(norm)), "FftR2CBackward0")
-    return _O["fourier"](input, dim, inverse, _norm(norm))
+    input = _floating(input)
+    out = _O["fourier"](_complex(_sized(input, n, dim)), dim, inverse, _norm(norm))
+    return out if input.dtype.is_complex else called(out, "FftR2CBackward0")
+
+
+def _complex(input: Any) -> Any:
+    """Real numbers as complex ones."""
+    if input.dtype.is_complex:
+        return input
+    wide = dtypes.complex128 if input.dtype is dtypes.float64 else dtypes.complex64
+    return _O["cast"](input, wide.numpy)
 
 
 def fft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
@@ -162,14 +169,14 @@ def fftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) 
     """``fft`` along several dimensions, all if none are named."""
     for n, d in _places(input, s, dim):
         input = fft(input, n, d, norm)
-    return input
+    return _complex(input)
 
 
 def ifftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
     """The inverse of ``fftn``."""
     for n, d in _places(input, s, dim):
         input = ifft(input, n, d, norm)
-    return input
+    return _complex(input)
 
 
 def rfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:

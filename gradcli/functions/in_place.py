@@ -90,6 +90,8 @@ def rewritten(function: Callable, by_index: bool = False) -> Callable:
         if result.__class__ is not Tensor:  # what stands for one in a transform
             set_item(self, Ellipsis, result)
             return self
+        if result.array.shape != self.array.shape:
+            raise no_room(self.array.shape, result.array.shape)
         node = result.edge
         set_item(self, Ellipsis, result)
         is_view = self.meta is not None and self.meta.base is not None

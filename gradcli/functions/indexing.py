@@ -45,19 +45,31 @@ def _along(input: Any, dim: int, part: Any) -> Any:
     return O["getitem"](input, (*before, part))
 
 
-def _whole(index: Any, name: str = "") -> np.ndarray:
-    """Indices as an array of whole numbers."""
-    array = index.array if isinstance(index, Plain) else np.asarray(index)
-    if array.dtype.kind not in "iu":
-        cls = RuntimeFault if name else IndexFault
-        said = f"{name}: Expected dtype int32 or int64 for index" if name else None
-        raise cls("E0307", "expected a tensor of whole numbers for index", torch=said)
-    return np.asarray(array)
+_WIDE = "(): Expected dtype int32/int64 for index but got: {}"
+_LONG = "(): Expected a long tensor for index, but got {}"
 
 
-def _vector(index: Any, name: str) -> np.ndarray:
+def whole(
+    index: Any, said: str, cls: type[Fault] = RuntimeFault, *, empty: bool = False
+) -> np.ndarray:
+    """Indices as an array: int64, or int32 where the sentence ``said`` names it.
+
+    Raises ``cls`` (E0307) for others, with PyTorch's sentence of the element type; with ``empty``
+    no index at all may be of any type.
+    """
+    array = np.asarray(index.array if isinstance(index, Plain) else index)
+    name = array.dtype.name
+    if name != "int64" and (name != "int32" or "int32" not in said) and (array.size or not empty):
+        raise cls(
+            "E0307", "an index has whole numbers: int64, or in most functions int32",
+            help="write index.long()", torch=said.format(dtypes.dtype_of(array).scalar_name),
+        )  # fmt: skip
+    return array
+
+
+def _vector(index: Any, name: str, said: str) -> np.ndarray:
     """Indices along one dimension. Raises IndexFault (E0307) for a table of them."""
-    found: np.ndarray = _lined(_whole(index, "index_select()" if name == "index_select" else ""))
+    found: np.ndarray = _lined(whole(index, name + said))
     if found.ndim > 1:
         raise IndexFault(
             "E0307",
@@ -95,7 +107,7 @@ def within_flat(index: np.ndarray, size: int) -> None:
         )
 
 
-_ONE_TYPE = "{}_(): self ({{}}) and source ({{}}) must have the same scalar type"
+_ONE_TYPE = "{}(): self ({{}}) and source ({{}}) must have the same scalar type"
 
 
 def select(input: Any, dim: int, index: int) -> Any:
@@ -159,7 +171,7 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
         shape = list(input.shape)
         shape[dim] = len(index.reshape(-1))
         return gather(input, dim, _spread(index, dim, shape))
-    index = _vector(index, "index_select")
+    index = _vector(index, "index_select", "(): Expected dtype int32 or int64 for index")
     size = input.shape[normal_dim(dim, input.ndim)]
     if index.size and (index.min() < 0 or index.max() >= size):
         raise IndexFault(
@@ -190,7 +202,7 @@ def _selected(input: Any, mask: Any) -> Any:
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     """``input`` with a value where ``mask`` holds."""
     of_truths("masked_fill_", mask, mask.dtype.c_name)
-    _meet(mask, input)
+    meeting_shape(mask, input)
     value = _filling(input, value, "masked_fill_")
     return called(rowwise(O["where"](mask, value, input)), "MaskedFillBackward0")
 
@@ -206,23 +218,28 @@ def _filling(input: Any, value: Any, name: str) -> Any:
     if is_complex(value) and not input.dtype.is_complex:
         raise bad_dtype(f"value cannot be converted to type {input.dtype.c_name} without overflow")
     if getattr(value, "dtype", input.dtype) is not input.dtype and hasattr(value, "to"):
+        if input.dtype.kind < 2 and isinstance(value, Plain):
+            if value.requires_grad:
+                raise bad_dtype(f"Autograd not support dtype: {input.dtype.scalar_name}")
+            return input.dtype.entry(value.item())
         return value.to(input.dtype)
     return value
 
 
-def _meet(first: Any, second: Any) -> None:
-    """Raise RuntimeFault (E0301) where two shapes do not broadcast."""
+def meeting_shape(first: Any, second: Any) -> tuple[int, ...]:
+    """What two shapes broadcast to. Raises RuntimeFault (E0301) where they do not."""
     shapes = tuple(first.shape), tuple(second.shape)
     said = sizes_differ(*shapes)
     if said is not None:
         raise bad_shape(said)
+    return np.broadcast_shapes(*shapes)
 
 
 def take(input: Any, index: Any) -> Any:
     """The entries of the flattened tensor that ``index`` names."""
     if is_batch(index):
         return input.reshape(-1)[index]
-    index = _whole(index)
+    index = whole(index, f"take{_LONG}")
     within_flat(index, input.numel())
     charge_shape(index.shape)
     return called(O["getitem"](O["reshape"](input, (-1,)), index), "TakeBackward0", input)
@@ -235,9 +252,8 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> An
     """
     if is_batch(index):
         return _batched(gather, input, dim, index)
-    if getattr(getattr(index, "dtype", None), "kind", 1) != 1:
-        raise RuntimeFault("E0307", "gather(): Expected dtype int32/int64 for index")
-    return _gathered(input, dim, _whole(index))
+    normal_dim(dim, len(input.shape))
+    return _gathered(input, dim, whole(index, f"gather{_WIDE}", empty=True))
 
 
 def _gathered(input: Any, dim: int, index: np.ndarray) -> Any:
@@ -267,13 +283,11 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
         if dim is None:
             input, dim, indices = input.reshape(-1), 0, indices.reshape(-1)
         return _batched(lambda x, d, i: take_along_dim(x, i, d), input, dim, indices)
-    if isinstance(indices, Plain) and indices.dtype is not dtypes.int64:
-        raise RuntimeFault(
-            "E0307",
-            "torch.take_along_dim(): dtype of indices should be Long but got "
-            f"{indices.dtype.scalar_name}",
-        )
-    indices = _whole(indices)
+    indices = whole(
+        indices,
+        f"gather{_WIDE}" if dim is None else
+        "torch.take_along_dim(): dtype of indices should be Long but got {}",
+    )  # fmt: skip
     charge_shape(indices.shape)
     size = input.numel() if dim is None else input.shape[normal_dim(dim, input.ndim)]
     indices = np.where(indices < 0, indices + size, indices)
@@ -316,7 +330,7 @@ def scatter(
     if reduce not in ("add", "multiply"):
         raise bad_value("reduce argument must be either add or multiply.")
     if not hasattr(src, "shape"):
-        src = input.new_full(tuple(np.shape(_whole(index))), src)
+        src = input.new_full(tuple(whole(index, f"scatter{_WIDE}").shape), src)
     name = "sum" if reduce == "add" else "prod"
     return called(scatter_reduce(input, dim, index, src, name), "ScatterBackward1")
 
@@ -341,9 +355,8 @@ def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
 
 def _places(input: Any, dim: int, index: Any, src: Any) -> tuple:
     same_dtype(input, src, "scatter(): Expected self.dtype to be equal to src.dtype")
-    index, src = _lined(_whole(index, "scatter()")), _lined(src)
+    index, src = _lined(whole(index, f"scatter{_WIDE}", empty=True)), _lined(src)
     axis = normal_dim(dim, input.ndim)
-    _within(index, input.shape[axis], axis)
     if not index.size:
         index = index.reshape((0,) * input.ndim)
         if hasattr(src, "shape"):  # none of it, but still its graph
@@ -351,11 +364,18 @@ def _places(input: Any, dim: int, index: Any, src: Any) -> tuple:
     if index.ndim != input.ndim:
         raise bad_shape("Index tensor must have the same number of dimensions as self tensor")
     tensor = hasattr(src, "shape")
-    if tensor and any(n > m for n, m in zip(index.shape, src.shape, strict=False)):
+    if tensor and len(src.shape) != index.ndim:
+        raise bad_shape("Index tensor must have the same number of dimensions as src tensor")
+    room = [*input.shape]
+    room[axis] = index.shape[axis]
+    if any(n > m for n, m in zip((*index.shape, *index.shape), (*room, *src.shape) if tensor
+           else room, strict=False)):  # fmt: skip
         raise bad_shape(
             f"Expected index {list(index.shape)} to be no larger than self {list(input.shape)} "
-            f"apart from dimension {dim} and to be no larger size than src {list(src.shape)}"
+            f"apart from dimension {dim}"
+            + (f" and to be no larger size than src {list(src.shape)}" if tensor else "")
         )
+    _within(index, input.shape[axis], axis)
     places = list(np.indices(index.shape, sparse=True))
     places[axis] = index
     if tensor and tuple(src.shape) != index.shape:
@@ -370,27 +390,42 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
     if is_batch(index):
         source = _lined(source if alpha == 1 else alpha * source)
         return scatter_add(input, dim, _spread(index, dim, source.shape), source)
-    same_dtype(input, source, _ONE_TYPE.format("index_add"))
-    axis, alpha = normal_dim(dim, len(input.shape)), input.dtype.entry(alpha)
-    before = (slice(None),) * axis
-    source = _lined(source)
-    index = _vector(index, "index_add_")
-    _within(index, input.shape[axis], axis)
-    count = index.size
-    if source.shape[dim] != count:
-        raise bad_shape(
-            f"index_add_(): Number of indices ({count}) should be equal to source.size(dim): "
-            f"({source.shape[dim]}), for dim: {dim}"
-        )
-    sizes = [(*v.shape[:axis], 0, *v.shape[axis + 1 :]) for v in (source, input)]
-    if sizes[0] != sizes[1]:
-        raise bad_shape(
-            "source tensor shape must match self tensor shape, excluding the specified dimension. "
-            f"Got self.shape = {list(input.shape)} source.shape = {list(source.shape)}"
-        )
-    added = O["scatter"](source, tuple(input.shape), (*before, index))
+    axis, index, source = _slices("index_add_", input, dim, index, source)
+    if not input.numel():
+        return O["clone"](input)
+    added = O["scatter"](source, tuple(input.shape), (*(slice(None),) * axis, index))
     total = rowwise(input + (added if alpha == 1 else alpha * added))
     return called(total, "IndexAddBackward0", input, source)
+
+
+def _slices(name: str, input: Any, dim: int, index: Any, source: Any) -> tuple[int, Any, Any]:
+    """The dimension counted from 0, the indices along it, and the slices that go there.
+
+    Raises IndexFault (E0307) for an index that is none, RuntimeFault (E0301, E0309) where dtypes,
+    sizes or the count of slices differ.
+    """
+    index = _vector(index, name, _WIDE)
+    same_dtype(input, source, _ONE_TYPE.format(name))
+    axis, own = normal_dim(dim, len(input.shape)), tuple(source.shape)
+    if axis and axis >= len(own):
+        raise bad_shape(
+            f"{name}(): Indexing dim {axis} is out of bounds of the source tensor with dim "
+            f"{len(own)}"
+        )
+    count = own[axis] if own else 1
+    if count != index.size:
+        raise bad_shape(
+            f"{name}(): Number of indices ({index.size}) should be equal to source.size(dim): "
+            f"({count}), for dim: {axis}"
+        )
+    if (*own[:axis], *own[axis + 1 :]) != (*input.shape[:axis], *input.shape[axis + 1 :]):
+        raise bad_shape(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. "
+            f"Got self.shape = {list(input.shape)} source.shape = {list(own)}"
+        )
+    if input.numel():
+        _within(index, input.shape[axis], axis, IndexFault)
+    return axis, index, _lined(source)
 
 
 @of_numbers_too
@@ -405,6 +440,13 @@ def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
         source = _lined(source)
         return _written(input, dim, _spread(index, dim, source.shape), source)
     axis = normal_dim(dim, len(input.shape))
+    index = _vector(index, "index_copy_", _LONG)
+    if not source.shape and index.size != 1:
+        raise IndexFault(
+            "E0301",
+            "index_copy_(): When source is scalar, index should have one element (got "
+            f"{index.size})",
+        )
     if len(source.shape) != len(input.shape) and source.shape and input.shape:
         raise IndexFault(
             "E0301",
@@ -412,8 +454,14 @@ def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
             f"match. Source dimensionality ({len(source.shape)}), destination dimensionality "
             f"({len(input.shape)})",
         )
-    index, source = _vector(index, "index_copy_"), _lined(source)
-    if len(source.shape) > axis and source.shape[axis] != index.size:
+    source = _lined(source)
+    own, room = ([*v.shape[:axis], *v.shape[axis + 1 :]] for v in (source, input))
+    if own != room:
+        raise bad_shape(
+            "index_copy_(): Source/destination tensor must have same slice shapes. Destination "
+            f"slice shape: {room} at dimension {axis} and source slice shape: {own} at dimension 0."
+        )
+    if source.shape[axis] != index.size:
         raise IndexFault(
             "E0301",
             f"index_copy_(): Number of indices ({index.size}) should be equal to source.size(dim) "
@@ -437,7 +485,8 @@ def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
         return _written(input, dim, _spread(index, dim, shape), value)
     before = (slice(None),) * normal_dim(dim, len(input.shape))
     # A place that is named twice is filled once, and counts once in the derivative by the value.
-    size, index = input.shape[normal_dim(dim, input.ndim)], _whole(index)
+    size = input.shape[normal_dim(dim, input.ndim)]
+    index = whole(index, "index_fill_(): Expected dtype int64 for index.", IndexFault)
     if index.ndim > 1:
         raise RuntimeFault("E0307", "Index has to be a vector/scalar")
     if index.size and (index.min() < -size or index.max() >= size):
@@ -476,10 +525,8 @@ def index_reduce(
     """
     if reduce == "sum":
         raise bad_value("index_reduce has prod, mean, amax and amin", help="index_add")
-    same_dtype(input, source, _ONE_TYPE.format("index_reduce"))
-    source, axis = _lined(source), normal_dim(dim, input.ndim)
-    index = _lined(_whole(index)).reshape((-1,) + (1,) * (input.ndim - 1 - axis))
-    _within(index, input.shape[axis], axis, IndexFault)
+    axis, index, source = _slices("index_reduce_", input, dim, index, source)
+    index = index.reshape((-1,) + (1,) * (input.ndim - 1 - axis))
     index = np.broadcast_to(index, tuple(source.shape))
     places, source = _places(input, dim, index, source)
     return _reduced(input, places, source, reduce, include_self, "IndexReduceBackward0")

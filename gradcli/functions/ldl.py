@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
+from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import by_element
 from gradcli.engine.tensor.tensor import wrap
-from gradcli.ops.errors import LinAlgFault, RuntimeFault, bad_shape
+from gradcli.functions.decompositions import of_floats, of_pivots, of_squares, other_dtype
+from gradcli.ops.dims import normal_dim
+from gradcli.ops.errors import LinAlgFault, RuntimeFault, bad_dtype, bad_shape
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import differentiated
 
@@ -40,11 +43,9 @@ def ldl_factor_ex(A: Any, *, hermitian: bool = False, check_errors: bool = False
     Raises RuntimeFault (E0301) unless square, (E0405) where a gradient would be recorded, and
     LinAlgFault (E0304) for a singular D where ``check_errors``.
     """
-    if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
-        raise bad_shape(
-            "torch.linalg.ldl_factor_ex: A must be batches of square matrices, but they are "
-            f"{' by '.join(map(str, A.shape[-2:]))} matrices"
-        )
+    of_squares("torch.linalg.ldl_factor_ex", A)
+    of_floats("torch.linalg.ldl_factor_ex", A)
+    refuse_kinds("half", "ldl_factor_kernel_cpu", A.dtype)
     _constant("linalg.ldl_factor", "linalg.solve has one", A)
     charge_shape((2, *A.shape))
     raw = np.asarray(A.array)
@@ -86,13 +87,23 @@ def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: bool = False) -> Any:
         tensor([[ 1.],
                 [-1.]])
     """
+    title = "torch.linalg.ldl_solve"
+    of_squares(title, LD)
+    of_floats(title, LD)
     n = LD.shape[-1]
+    normal_dim(-2, B.ndim)
     if B.ndim < 2 or B.shape[-2] != n:
         raise bad_shape(
             f"linalg.ldl_solve: LD and B do not fit: LD has shape {list(LD.shape)}, B has shape "
             f"{list(B.shape)}",
             help="a vector as a matrix of one column: B.unsqueeze(-1)",
         )
+    of_pivots(title, LD, pivots)
+    if pivots.dtype.kind != 1:
+        raise bad_dtype(f"{title}: Expected pivots to be integers. Got {pivots.dtype.scalar_name}")
+    if B.dtype is not LD.dtype:
+        raise other_dtype(B, LD)
+    refuse_kinds("half", "ldl_solve_kernel_cpu", LD.dtype)
     _constant("linalg.ldl_solve", "linalg.solve has one", LD, B)
     lead = np.broadcast_shapes(tuple(LD.shape[:-2]), tuple(B.shape[:-2]))
     charge_shape((*lead, *B.shape[-2:]))

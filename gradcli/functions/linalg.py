@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
+from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import by_element, called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
@@ -18,6 +19,7 @@ from gradcli.engine.record.out import may_be, with_out
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions import overloads, products, scatter
 from gradcli.functions.decompositions import (
+    by_triangle,
     eig,
     eigh,
     eigvals,
@@ -26,6 +28,9 @@ from gradcli.functions.decompositions import (
     lu_factor,
     lu_factor_ex,
     lu_solve,
+    of_floats,
+    of_reflections,
+    of_squares,
     qr,
     reflected,
     svd,
@@ -33,8 +38,14 @@ from gradcli.functions.decompositions import (
     triangle,
 )
 from gradcli.functions.ldl import ldl_factor, ldl_factor_ex, ldl_solve
-from gradcli.functions.matrices import adjoint, beside, in_dtype, matrix_norm, one_triangle
-from gradcli.functions.matrices import cholesky as cholesky_factor
+from gradcli.functions.matrices import (
+    adjoint,
+    beside,
+    cholesky_factor,
+    in_dtype,
+    matrix_norm,
+    one_triangle,
+)
 from gradcli.functions.matrices import matrix_power as _matrix_power
 from gradcli.functions.methods import public_operators
 from gradcli.functions.reductions import cumprod
@@ -139,7 +150,8 @@ def solve(A: Any, B: Any, *, left: bool = True) -> Any:
     return _solved(A, B, left)
 
 
-def _solved(A: Any, B: Any, left: bool) -> Any:
+def _solved(A: Any, B: Any, left: bool, upper: bool | None = None) -> Any:
+    """``solve``; of a triangle where ``upper`` says which."""
     if A.dtype is not B.dtype:
         kinds = A.dtype.scalar_name, B.dtype.scalar_name
         raise bad_dtype(
@@ -147,6 +159,9 @@ def _solved(A: Any, B: Any, left: bool) -> Any:
             f"{kinds[0]} and B of type {kinds[1]} instead",
             help="write B.to(A.dtype)",
         )
+    if upper is not None:
+        refuse_kinds("bool int half", "triangular_solve_cpu", A.dtype)
+        return by_triangle(A, B, upper)
     if left:
         return _O["solve"](A, B)
     return _O["mT"](_O["solve"](_O["mT"](A), _O["mT"](B)))
@@ -174,8 +189,12 @@ def solve_triangular(
             "linalg.solve_triangular: The input tensor B must have at least 2 dimensions.",
             help="write B.unsqueeze(-1) for one right side",
         )
+    part = triangle(A, upper, unitriangular)
     try:
-        found = _solved(triangle(A, upper, unitriangular), B, left)
+        if left or A.dtype is not B.dtype:
+            found = _solved(part, B, left, upper)
+        else:
+            found = _O["mT"](_solved(_O["mT"](part), _O["mT"](B), True, not upper))
     except RuntimeFault as fault:
         fault.torch = fault.torch and fault.torch.replace(
             "linalg.solve:", "linalg.solve_triangular:"
@@ -222,6 +241,9 @@ def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
             "linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
             f"{x.dtype.scalar_name} and y of type {y.dtype.scalar_name} instead"
         )
+    of_floats("linalg.vecdot", x)
+    if x.ndim == y.ndim == 1:
+        return products.vdot(x, y)
     return _O["sum"](x.conj() * y, dim)
 
 
@@ -251,6 +273,7 @@ def pinv(
     """
     rtol = rcond if rtol is None else rtol
     if hermitian and A.numel():
+        of_squares("linalg.eigh", A)
         A = one_triangle(A, "L")
     return _O["pinv"](A, None if rtol is None else float(rtol), float(atol or 0.0))
 
@@ -267,6 +290,8 @@ def matrix_rank(
         raise bad_shape(
             "torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions."
         )
+    if A.dtype.family == "half":
+        raise bad_dtype("This function doesn't handle types other than float and double")
     A = A.detach()
     values = _O["abs"](eigvalsh(A)).array if hermitian else svdvals(A).array
     if tol is not None:
@@ -366,11 +391,8 @@ def householder_product(A: Any, tau: Any) -> Any:
     ):
         if large < small:
             raise bad_shape(f"{title}: {name} must be greater than or equal to {least}")
-    if tau.ndim != A.ndim - 1:
-        raise bad_shape(
-            f"{title}: Expected tau to have one dimension less than input, but got tau.ndim equal "
-            f"to {tau.ndim} and input.ndim is equal to {A.ndim}"
-        )
+    of_reflections(title, A, tau)
+    refuse_kinds("bool int half", "orgqr_cpu", A.dtype)
     m, n = A.shape[-2:]
     eye = wrap(np.eye(m, n, dtype=A.dtype.numpy), A.dtype)
     found = reflected(A, tau, beside(_O["expand"](eye, tuple(A.shape)), A))
@@ -379,6 +401,11 @@ def householder_product(A: Any, tau: Any) -> Any:
 
 def vander(x: Any, *, N: int | None = None) -> Any:
     """The powers 0 to N - 1 of each entry, a row each."""
+    if x.dtype.family in ("bool", "half"):
+        raise bad_dtype(
+            "linalg.vander supports floating point, complex, and integer tensors, but got "
+            f"{x.dtype.scalar_name}"
+        )
     x = x if x.ndim else _O["reshape"](x, (1,))
     N = x.shape[-1] if N is None else N
     if N < 2:

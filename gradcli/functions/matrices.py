@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
+from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
@@ -62,6 +63,12 @@ def matrix_norm(
     if A.ndim < 2:
         raise bad_shape("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
     A = in_dtype("matrix_norm", A, A.dtype if dtype is None else dtype)
+    known = ("fro", "nuc", 1, -1, math.inf, -math.inf, 2, -2)
+    if ord not in known:
+        raise bad_value(
+            f"linalg.matrix_norm: Order {ord} not supported.",
+            help='"fro", "nuc", 1, -1, 2, -2, inf or -inf',
+        )
     dim = dim if isinstance(dim, tuple | list) else (dim,)
     if len(dim) != 2:
         raise bad_dim(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
@@ -74,17 +81,12 @@ def matrix_norm(
         first, second = (rows, columns) if abs(ord) == 1 else (columns, rows)
         sums = O["sum"](O["abs"](A), first, True)
         found = _extreme(sums, second, ord, True)
-    elif ord in (2, -2, "nuc"):
+    else:
         rest = [d for d in range(A.ndim) if d not in (rows, columns)]
         values = O["svdvals"](O["permute"](A, (*rest, rows, columns)))
         found = O["sum"](values, -1) if ord == "nuc" else _extreme(values, -1, ord, False)
         for d in sorted((rows, columns)):
             found = O["unsqueeze"](found, d)
-    else:
-        raise bad_value(
-            f"linalg.matrix_norm: Order {ord} not supported.",
-            help='"fro", "nuc", 1, -1, 2, -2, inf or -inf',
-        )
     return found if keepdim else O["squeeze"](found, (rows, columns))
 
 
@@ -147,8 +149,14 @@ def one_triangle(A: Any, UPLO: str) -> Any:
 
 def cholesky(input: Any, upper: bool = False) -> Any:
     """The lower triangular L with A = L L' of a positive definite matrix, or (``upper``) L'."""
-    low = O["cholesky"](one_triangle(input, "U" if upper else "L"))
-    return called(adjoint(low) if upper else low, "CholeskyBackward0", input)
+    refuse_kinds("bool int half", "cholesky_cpu", input.dtype)
+    return called(cholesky_factor(input, upper), "CholeskyBackward0", input)
+
+
+def cholesky_factor(A: Any, upper: bool) -> Any:
+    """``cholesky``, not yet under its node's name."""
+    low = O["cholesky"](one_triangle(A, "U" if upper else "L"))
+    return adjoint(low) if upper else low
 
 
 may_be("wider", cholesky)

@@ -14,6 +14,7 @@ import numpy as np
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.record.composite import called, of_its_own
 from gradcli.engine.record.dtype_checks import same_dtype
+from gradcli.functions.matrices import beside
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_shape, bad_size, bad_value
 from gradcli.ops.operator import OPERATORS as O
@@ -107,11 +108,24 @@ def mixed(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
             help="write input.to(mat2.dtype)",
         )
     refuse_kinds("bool", "addmm_impl_cpu_", input.dtype)
+    expands(input, tuple(product.shape))
     beta, alpha = input.dtype.entry(beta), input.dtype.entry(alpha)
     product = product if alpha == 1 else alpha * product
     if beta == 0:  # NaN in the input does not count
-        return product + O["zeros_like"](input)
+        return beside(product + O["zeros_like"](input), input)
     return (input if beta == 1 else beta * input) + product
+
+
+def expands(input: Any, room: tuple[int, ...]) -> None:
+    """Raise RuntimeFault (E0301) for a tensor that does not expand to a shape."""
+    own = tuple(input.shape)
+    if len(own) > len(room) or any(
+        m not in (1, n) for m, n in zip(own[::-1], room[::-1], strict=False)
+    ):
+        raise bad_shape(
+            f"expand: the requested shape {list(room)} does not hold a tensor of shape {list(own)}",
+            help="the first argument broadcasts to the product",
+        )
 
 
 def vdot(input: Any, other: Any) -> Any:
@@ -189,8 +203,13 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
             raise bad_shape(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
         left, right = list(range(a.ndim - dims, a.ndim)), list(range(dims))
     else:
-        left = [normal_dim(d, a.ndim) for d in dims[0]]
-        right = [normal_dim(d, b.ndim) for d in dims[1]]
+        first, second = dims
+        if isinstance(first, int):
+            first, second = [first], [second]
+        if len(first) != len(second):
+            raise bad_shape("both dimension lists should have same length")
+        left = [normal_dim(d, a.ndim) for d in first]
+        right = [normal_dim(d, b.ndim) for d in second]
     _one_type(a, b)
     for i, j in zip(left, right, strict=True):
         if a.shape[i] != b.shape[j] and 1 not in (a.shape[i], b.shape[j]):
@@ -201,8 +220,8 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
             )
     for i, j in zip(left, right, strict=True):  # a size of 1 broadcasts
         if a.shape[i] != b.shape[j]:
-            a = O["sum"](a, i, True) if b.shape[j] == 1 else a
-            b = O["sum"](b, j, True) if a.shape[i] == 1 else b
+            a = O["sum"](a, i, True).to(a.dtype) if b.shape[j] == 1 else a
+            b = O["sum"](b, j, True).to(b.dtype) if a.shape[i] == 1 else b
     kept_a = [d for d in range(a.ndim) if d not in left]
     kept_b = [d for d in range(b.ndim) if d not in right]
     shape = [a.shape[d] for d in kept_a] + [b.shape[d] for d in kept_b]
@@ -233,6 +252,7 @@ def cross(input: Any, other: Any, dim: int | None = None) -> Any:
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and "
             f"{other.shape[dim]}"
         )
+    refuse_kinds("bool", "cross", input.dtype)
     same_dtype(input, other, "expected scalar type {} but found {}")
     turn = O["roll"]
     x, y = input, other

@@ -12,6 +12,7 @@ from typing import Any
 
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
+from gradcli.engine.grad_mode import current
 from gradcli.engine.record.composite import called, named
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import joined
@@ -25,7 +26,18 @@ from gradcli.ops.torch_messages import not_a
 
 
 def _typed(input: Any, dtype: Any) -> Any:
-    return input if dtype is None else input.to(dtype)
+    """``input`` in the ``dtype`` that is asked for.
+
+    Raises RuntimeFault (E0309) for whole numbers of what a gradient is recorded for.
+    """
+    if dtype is None:
+        return input
+    out = input.to(dtype)
+    if out.dtype.kind < 2 and getattr(input, "requires_grad", False) and current().grad:
+        raise bad_dtype(
+            f"Autograd not support dtype: {out.dtype.scalar_name}", help="write x.detach()"
+        )
+    return out
 
 
 def _narrowed(out: Any, dtype: Any) -> Any:
@@ -40,7 +52,7 @@ def sum(
     dim = dim if axis is None else axis
     if dtype is None:
         return O["sum"](input, dim, keepdim)
-    return _narrowed(O["sum"](input.to(dtype), dim, keepdim), dtype)
+    return _narrowed(O["sum"](_typed(input, dtype), dim, keepdim), dtype)
 
 
 def amax(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
@@ -189,6 +201,9 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
     given = input
     if n < 0:
         raise bad_value(f"order must be non-negative but got {n}")
+    for part in (prepend, append):
+        if part is not None:
+            _fits_end(input, part, dim)
     if n and (prepend is not None or append is not None):
         parts = [part for part in (prepend, input, append) if part is not None]
         input = O["cat"](*parts, dim=dim)
@@ -201,15 +216,32 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
     return O["clone"](input) if input is given else input
 
 
+def _fits_end(input: Any, part: Any, dim: int) -> None:
+    """Raise RuntimeFault (E0301) for what cannot be joined to ``input`` along a dimension."""
+    own, wanted = list(part.shape), list(input.shape)
+    if len(own) != len(wanted):
+        raise bad_shape("diff expects prepend or append to be the same dimension as input")
+    if own:
+        axis = normal_dim(dim, len(own))
+        own[axis] = wanted[axis]
+    if own != wanted:
+        raise bad_shape(
+            "diff expects the shape of tensor to prepend or append to match that of input except "
+            f"along the differencing dimension; input has {wanted}, the tensor {list(part.shape)}"
+        )
+
+
 def trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
     """The area below points, by trapezes."""
-    area = O["sum"](_trapezes("trapezoid", y, x, dx, dim), dim) / 2.0
+    pieces = _trapezes("trapezoid", y, x, dx, dim)
+    area = O["sum"](pieces, normal_dim(dim, len(y.shape))) / 2.0
     return called(area, "MulBackward1" if x is None else "DivBackward1")
 
 
 def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
     """The area below points up to each of them, by trapezes."""
-    return O["cumsum"](_trapezes("cumulative_trapezoid", y, x, dx, dim) / 2.0, dim)
+    pieces = _trapezes("cumulative_trapezoid", y, x, dx, dim)
+    return O["cumsum"](pieces / 2.0, normal_dim(dim, len(y.shape)))
 
 
 def _trapezes(name: str, y: Any, x: Any, dx: Any, dim: int) -> Any:

@@ -20,7 +20,7 @@ from gradcli.engine.record.out import may_be
 from gradcli.engine.source_location import warn_once
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions import overloads
-from gradcli.functions.indexing import _along, _meet
+from gradcli.functions.indexing import _along, meeting_shape
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import (
     IndexFault,
@@ -291,10 +291,13 @@ def repeat_interleave(
         input, dim = O["reshape"](input, (-1,)), 0
     size = input.shape[normal_dim(dim, len(input.shape))]
     times = repeats.array if isinstance(repeats, Plain) else repeats
-    if np.asarray(times).dtype.kind not in "iu":
+    kind = dtypes.dtype_of(np.asarray(times))
+    if np.ndim(times) > 1:
+        raise bad_shape("repeats must be 0-dim or 1-dim tensor")
+    if kind.name not in ("int64", "int32"):
         raise UnwrittenFault(
             "E0309", "repeat_interleave takes whole numbers of repeats",
-            torch="\"repeat_interleave_cpu\" not implemented for 'Float'",
+            torch=f"\"repeat_interleave_cpu\" not implemented for {kind.scalar_name!r}",
         )  # fmt: skip
     if np.size(times) and np.min(times) < 0:
         raise bad_value("Repeats must be non-negative")
@@ -343,7 +346,7 @@ def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
         raise bad_shape(f"expected total dims >= 2, but got total dims = {input.ndim}")
     if len(dims) != 2:
         raise bad_dim(f"expected total rotation dims == 2, but got dims = {len(dims)}")
-    if dims[0] == dims[1]:
+    if dims[0] == dims[1] or abs(dims[0] - dims[1]) == input.ndim:
         raise bad_dim(
             f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
         )
@@ -371,6 +374,7 @@ def unravel_index(indices: Any, shape: Any) -> tuple:
     if any(n < 0 for n in sizes):
         raise ValueFault("E0301", f"'shape' cannot have negative values, but got {sizes}")
     steps = np.cumprod((1, *sizes[:0:-1]))[::-1].tolist() if sizes else []
+    indices = indices.to(dtypes.int64)
     return tuple(indices // step % n for step, n in zip(steps, sizes, strict=True))
 
 
@@ -539,7 +543,7 @@ def allclose(
             f"{input.dtype.scalar_name} did not match {other.dtype.scalar_name}",
             help=f"write other.to({input.dtype!r})",
         )
-    _meet(input, other)
+    meeting_shape(input, other)
     return bool(np.allclose(input.array, other.array, rtol=rtol, atol=atol, equal_nan=equal_nan))
 
 

@@ -17,12 +17,20 @@ from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions.arithmetic import factor
-from gradcli.functions.indexing import within_flat
-from gradcli.functions.products import bmm, mixed
+from gradcli.functions.indexing import meeting_shape, whole, within_flat
+from gradcli.functions.products import bmm, expands, mixed
 from gradcli.functions.reshaping import at_least, movedim, tensor_split
 from gradcli.functions.subscripts import byte_mask
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import RuntimeFault, bad_dim, bad_dtype, bad_shape, bad_size, bad_value
+from gradcli.ops.errors import (
+    IndexFault,
+    RuntimeFault,
+    bad_dim,
+    bad_dtype,
+    bad_shape,
+    bad_size,
+    bad_value,
+)
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.torch_messages import not_a
 
@@ -66,7 +74,13 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
     if is_batch(index):
         written = index_put(input.reshape(-1), (index,), source.reshape(index.shape), accumulate)
         return called(O["reshape"](written, tuple(input.shape)), "PutBackward0")
-    index = np.asarray(_array(index))
+    index = whole(index, "put_(): Expected a long tensor for index, but got {}")
+    if index.size != source.numel():
+        raise IndexFault(
+            "E0301",
+            "put_(): Expected source and index to have the same number of elements, but got "
+            f"source.numel() = {source.numel()}, index.numel() = {index.size}",
+        )
     within_flat(index, input.numel())
     flat, values = O["reshape"](input, (-1,)), O["reshape"](source, index.shape)
     written = index_put(flat, (index,), values, accumulate)
@@ -82,8 +96,8 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     )  # fmt: skip
     if is_batch(mask):
         return mask.each_of(masked_scatter, (input, mask, source), {})
+    shape = meeting_shape(mask, input)
     mask = np.asarray(mask.array)
-    shape = np.broadcast_shapes(mask.shape, tuple(input.shape))
     mask = np.broadcast_to(mask, shape)
     input = input if tuple(input.shape) == shape else O["expand"](input, shape)
     count = int(mask.sum())
@@ -102,7 +116,18 @@ def _before(input: Any, dim: int) -> tuple:
 
 def select_scatter(input: Any, src: Any, dim: int, index: int) -> Any:
     """``input`` with ``src`` as the slice at ``index`` along a dimension."""
+    axis = normal_dim(dim, len(input.shape))
+    _fills(src, (*input.shape[:axis], *input.shape[axis + 1 :]))
     return called(O["put"](input, src, (*_before(input, dim), index)), "SelectScatterBackward0")
+
+
+def _fills(src: Any, part: tuple) -> None:
+    """Raise RuntimeFault (E0301) for a source of another shape than the part it is written to."""
+    if tuple(src.shape) != part:
+        raise bad_shape(
+            "expected src to have a size equal to the slice of self. src size = "
+            f"{list(src.shape)}, slice size = {list(part)}"
+        )
 
 
 def slice_scatter(
@@ -119,6 +144,7 @@ def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2:
     axes = [normal_dim(d, rank) for d in (dim1, dim2)]
     moved = movedim(input, axes, (-2, -1))
     rows, columns = _diagonal(moved.shape[-2], moved.shape[-1], offset)
+    _fills(src, (*moved.shape[:-2], rows.size))
     put = O["put"](moved, src, (Ellipsis, rows, columns))
     return called(of_its_own(movedim(put, (-2, -1), axes)), "DiagonalScatterBackward0")
 
@@ -202,7 +228,9 @@ def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> 
     beta, alpha = (
         factor(name, value, input, vec1, vec2) for name, value in (("beta", beta), ("alpha", alpha))
     )
-    total = _scaled(input, beta) + _scaled(O["outer"](vec1, vec2), alpha)
+    product = O["outer"](vec1, vec2)
+    expands(input, tuple(product.shape))
+    total = _scaled(input, beta) + _scaled(product, alpha)
     return called(total, "AddrBackward0", input, vec1, vec2)
 
 
@@ -283,6 +311,11 @@ def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
 
 def view_as_complex(input: Any) -> Any:
     """Complex numbers of two parts along the last dimension."""
+    if input.dtype.kind != 2:
+        raise bad_dtype(
+            "view_as_complex is only supported for half, float and double tensors, but got a "
+            f"tensor of scalar type: {input.dtype.scalar_name}"
+        )
     if input.shape[-1:] != (2,):
         raise bad_shape("Tensor must have a last dimension of size 2")
     if getattr(input, "__gradcli_rank__", 0) > 1:  # stands for a tensor in a transform
@@ -322,6 +355,10 @@ def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
         raise bad_shape(
             f"renorm: input needs at least 2 dimensions, got {len(input.shape)} dimensions"
         )
+    if p <= 0:
+        raise bad_value("renorm: non-positive-norm not supported")
+    if maxnorm < 0:
+        raise bad_value(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
     others = tuple(d for d in range(len(input.shape)) if d != normal_dim(dim, len(input.shape)))
     size = O["norm"](input, p, others, True)
     scale = O["where"](size > maxnorm, maxnorm / (size + 1e-7), 1.0)

@@ -63,8 +63,10 @@ def stft(
             "stft requires the return_complex parameter be given for real inputs",
             help="return_complex=True",
         )
-    if len(input.shape) not in (1, 2) or input.dtype.kind < 2:
-        raise bad_shape("stft: expected a tensor of floats or complex numbers in 1 or 2 dimensions")
+    if len(input.shape) not in (1, 2):
+        raise bad_shape("stft expects a tensor with 1 or 2 dimensions")
+    if input.dtype.kind < 2:
+        raise bad_dtype("stft: expected a tensor of floating point or complex values")
     hop = n_fft // 4 if hop_length is None else hop_length
     signal = input if len(input.shape) == 2 else O["unsqueeze"](input, 0)
     if center:

@@ -17,7 +17,7 @@ from gradcli.engine.record.composite import by_element, called, named, of_its_ow
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
 from gradcli.engine.source_location import warn_once
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions.reshaping import movedim
 from gradcli.functions.sorting import median_of, sized
 from gradcli.ops.dims import normal_dim
@@ -84,6 +84,8 @@ def _quantile(
     if input.dtype.kind != 2 or input.dtype.itemsize < 4:
         raise RuntimeFault("E0309", "quantile() input tensor must be either float or double dtype",
                            help="write x.float() first")  # fmt: skip
+    if isinstance(q, Plain) and q.dtype is not input.dtype:
+        raise bad_dtype("quantile() q tensor must be same dtype as the input tensor")
     if interpolation not in _INTERPOLATION:
         raise bad_value(
             "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, "
@@ -250,6 +252,10 @@ def isin(
     elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
     """Whether each entry is one of ``test_elements``."""
+    for value in (elements, test_elements):
+        dtype = getattr(value, "dtype", None)
+        if getattr(dtype, "kind", 1) in (0, 3):
+            raise bad_dtype(f"Unsupported input type encountered for isin(): {dtype.scalar_name}")
     raw = [getattr(v, "array", v) for v in (elements, test_elements)]
     return wrap(np.isin(raw[0], raw[1], invert=invert), dtypes.bool_)
 
@@ -268,6 +274,9 @@ def searchsorted(
     if side == "left" and right:
         raise bad_value("side and right can't be set to opposites, got side of left and right")
     rows = np.asarray(as_tensor(sorted_sequence).array)
+    for value in (sorted_sequence, input):
+        if hasattr(value, "dtype"):
+            refuse_kinds("bool complex", "searchsorted_out_cpu", value.dtype)
     if sorter is not None:
         if sorter.dtype is not dtypes.int64 or tuple(sorter.shape) != rows.shape:
             raise bad_value("sorter must be a tensor of long dtype and of the sequence's shape")
@@ -356,6 +365,8 @@ def ldexp(input: Any, other: Any) -> Any:
     """``input * 2**other``."""
     other = as_tensor(other) if is_number(other) else other
     whole = hasattr(other, "dtype") and other.dtype.kind < 2
+    if whole:
+        refuse_kinds("bool", "ldexp_cpu_exp", other.dtype)
     if not whole:
         return called(input * O["exp2"](other), "LdexpBackward0", input, other)
     dtype = input.dtype if input.dtype.kind > 1 else dtypes.get_default_dtype()

@@ -23,7 +23,15 @@ from gradcli.engine.record.inplace import addresses, written_twice
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.dims import normal_dims
-from gradcli.ops.errors import RuntimeFault, TypeFault, bad_dim, bad_shape, bad_type, bad_value
+from gradcli.ops.errors import (
+    RuntimeFault,
+    TypeFault,
+    bad_dim,
+    bad_dtype,
+    bad_shape,
+    bad_type,
+    bad_value,
+)
 from gradcli.ops.indexing import Apart
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS as O
@@ -200,6 +208,10 @@ def gradient(
             "gradient expected spacing to be unspecified, a scalar, or a list with an entry for "
             f"each of {len(axes)} dimensions, but got a list of length {len(widths)}"
         )
+    if input.dtype.name in ("bool", "uint8"):
+        raise bad_dtype(f"torch.gradient does not support {input.dtype.name} input.")
+    if any(hasattr(w, "shape") and len(w.shape) != 1 for w in widths if several):
+        raise bad_shape("gradient expected each element of spacing to have one dimension")
     if input.dtype.kind < 2:
         input = input.to(get_default_dtype())
     return tuple(

@@ -144,7 +144,7 @@ class Trace:
         common = None
         for a in judged:
             if a.__class__ is Value:
-                plain = a.dtype.quick and a.dtype is not dtypes.float16  # not for every operator
+                plain = a.dtype.quick
                 if not plain or (common is not None and a.dtype is not common):
                     break
                 common = a.dtype

@@ -15,7 +15,7 @@ import numpy as np
 from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import Batch, lined_up, matrices
 from gradcli.ops.decompositions.matrix_errors import not_square, unsolved
-from gradcli.ops.errors import RuntimeFault, bad_shape
+from gradcli.ops.errors import RuntimeFault, UnwrittenFault, bad_shape
 from gradcli.ops.kinds import general
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS, Operator, is_complex
@@ -34,13 +34,11 @@ def _square(name: str, x: Any) -> tuple[int, ...]:
 
 
 def _solved(name: str, function: Callable[..., Any], x: Any, *others: Any) -> Any:
-    """A function of ``numpy.linalg``, in single precision for half. E0304 for a singular matrix."""
-    half = x.dtype == np.float16
+    """A function of ``numpy.linalg``. Raises LinAlgFault (E0304) for a singular matrix."""
     try:
-        found = function(*(a.astype(np.float32) if half else a for a in (x, *others)))
+        return function(x, *others)
     except np.linalg.LinAlgError as fault:
         raise unsolved(name, x, "ositive definite" in str(fault)) from None
-    return found.astype(np.float16) if half else found
 
 
 def _inv(x: Any) -> Any:
@@ -56,6 +54,7 @@ inv = general(
     aliases=("inverse",),
     dtypes="inexact",
     grad_name="LinalgInvExBackward0",
+    refuses={"half": "linalg.inv: Low precision dtypes not supported. Got Half"},
     doc="The inverse of a square matrix.",
     domain="det(x) != 0",
     example='sum(inv(A)) --A "2,1;1,3"',
@@ -88,18 +87,15 @@ def _det(x: Any) -> Any:
 
 
 def _slogdet(x: Any) -> tuple[Any, Any]:
-    wide = x.astype(np.float32) if x.dtype == np.float16 else x
     with np.errstate(invalid="ignore"):
-        sign, size = np.linalg.slogdet(wide)
-    return _not_lost(wide, sign == 0, sign, size)
+        sign, size = np.linalg.slogdet(x)
+    return _not_lost(x, sign == 0, sign, size)
 
 
 def _decomposed(x: Any) -> tuple[Any, Any, Any, Any]:
     """U, s, V' and det(U)*det(V'); NaN of every matrix that is not finite."""
     shape = _square("adjugate", x)
     charge_shape((*shape, shape[-1]))
-    if x.dtype == np.float16:
-        x = x.astype(np.float32)
     finite = np.isfinite(x).all((-2, -1))[..., None]
     u, s, vh = np.linalg.svd(np.where(finite[..., None], x, 0))
     return u, np.where(finite, s, np.nan), vh, np.linalg.det(u) * np.linalg.det(vh)
@@ -144,7 +140,7 @@ def _adjugate(x: Any) -> Any:
         finite = np.isfinite(x).all((-2, -1))[..., None, None]
         return np.where(finite, found, x.dtype.type(np.nan))
     far = None
-    if x.size and x.dtype != np.float16:
+    if x.size:
         try:
             # Far from singular each entry of an inverse is exact, not beside the largest alone.
             with np.errstate(all="ignore"):
@@ -227,6 +223,7 @@ det = general(
     jvp=lambda tx, x: sum(mT(adjugate(x)) * tx, (-2, -1)),
     dtypes="inexact",
     grad_name="LinalgDetBackward0",
+    refuses={"half": "lu_cpu"},
     doc="The determinant of a square matrix.",
     edges="the derivatives hold at any rank",
     example='det(A) --A "2,1;1,3"',
@@ -242,6 +239,7 @@ adjugate: Operator = general(
     lambda g, x: mT(adjugate_along(x, mT(g))),
     jvp=lambda tx, x: adjugate_along(x, tx),
     dtypes="inexact",
+    refuses={"half": "lu_cpu"},
     doc="det(x)*inv(x), at any rank: the transpose of the matrix of cofactors.",
     example='sum(adjugate(A)) --A "2,1;1,3"',
     core="(n,n)->(n,n)",
@@ -255,6 +253,7 @@ adjugate_along: Operator = general(
     lambda g, x: mT(adjugate_along(x, mT(g))),
     jvp=lambda tx, ty, x, y: adjugate_along_two(x, y, tx) + adjugate_along(x, ty),
     dtypes="promote",
+    refuses={"half": "lu_cpu"},
     doc="The derivative of adjugate(x) along y.",
     batching=matrices,
     public=False,
@@ -269,6 +268,7 @@ adjugate_along_two: Operator = general(
         _along_many(x, (y, z, tx)) + adjugate_along_two(x, ty, z) + adjugate_along_two(x, y, tz)
     ),
     dtypes="promote",
+    refuses={"half": "lu_cpu"},
     doc="The second derivative of adjugate(x) along y and z; its own derivative needs an inverse.",
     batching=matrices,
     public=False,
@@ -303,12 +303,11 @@ def _slope_of_log(x: Any) -> Any:
     except RuntimeFault:
         if not isinstance(x, np.ndarray) or x.shape[-1] != x.shape[-2]:
             raise
-    wide = x.astype(np.float32) if x.dtype == np.float16 else x
-    out = np.empty_like(wide)
+    out = np.empty_like(x)
     with np.errstate(all="ignore"):
         for place in np.ndindex(x.shape[:-2]):
-            out[place] = _divided_by_pivots(wide[place])
-    return out.astype(x.dtype)
+            out[place] = _divided_by_pivots(x[place])
+    return out
 
 
 def _divided_by_pivots(a: Any) -> Any:
@@ -344,6 +343,7 @@ logdet = general(
     jvp=lambda tx, x, out: where(out == out, sum(_slope_of_log(x) * tx, (-2, -1)), _nothing(x)),
     dtypes="inexact",
     grad_name="WhereBackward0",
+    refuses={"half": "logdet: Low precision dtypes not supported. Got Half"},
     doc="The logarithm of the determinant; NaN where that is negative.",
     domain="det(x) > 0",
     example='logdet(A) --A "2,1;1,3"',
@@ -373,6 +373,7 @@ logabsdet = general(
     jvp=lambda tx, x: _real_part(sum(_slope_of_log(x) * tx, (-2, -1))),
     dtypes="inexact",
     grad_name="LinalgSlogdetBackward0",
+    refuses={"half": "linalg.slogdet: Low precision dtypes not supported. Got Half"},
     doc="The logarithm of the determinant's size: the second part of slogdet.",
     domain="det(x) != 0",
     example='slogdet(A)[1] --A "1,2;3,1"',
@@ -405,6 +406,7 @@ detsign = general(
     jvp=_turned,
     grad_name="LinalgSlogdetBackward0",
     dtypes="inexact",
+    refuses={"half": "linalg.slogdet: Low precision dtypes not supported. Got Half"},
     doc="The sign of the determinant, the first part of slogdet: of a complex one its phase.",
     core="(n,n)->()",
     numpy="np.linalg.slogdet({0})[0]",
@@ -485,6 +487,10 @@ solve = general(
     jvp=_solve_jvp,
     dtypes="promote",
     grad_name="LinalgSolveExBackward0",
+    refuses={
+        "bool int": "linalg.solve: Expected a floating point or complex tensor as input. Got {}",
+        "half": (UnwrittenFault, "\"lu_cpu\" not implemented for 'Half'"),
+    },
     doc="The z with x @ z = y, for a vector y or for the columns of a matrix.",
     domain="det(x) != 0",
     example='sum(solve(A, b)) --A "2,1;1,3" --b 1,2',
@@ -533,6 +539,7 @@ cholesky = general(
     jvp=_cholesky_jvp,
     dtypes="inexact",
     grad_name="LinalgCholeskyExBackward0",
+    refuses={"half": "cholesky_cpu"},
     doc="The lower triangular L with L @ L.T = x, for a symmetric positive definite x.",
     domain="symmetric positive definite x",
     edges="of (x + x.H)/2, so that value and derivative agree where x is not symmetric",

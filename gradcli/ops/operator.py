@@ -70,8 +70,8 @@ class Operator:
     one_dtype: bool = False
     """Two Tensors have to have one element type."""
     refuses: Mapping[str, Any] | Callable[[Sequence[Any], int], str | None] | None = None
-    """Element types that it is not for ("bool int complex") with PyTorch's words: the name of its
-    kernel, or a sentence; or a function of the element types."""
+    """Element types that it is not for ("bool int half complex") with PyTorch's words: the name of
+    its kernel, or a sentence; or a function of the element types. {} is the element type."""
     node: Mapping[str, Any] = _NOTHING
     """What PyTorch shows of a node, where the rest does not say it: see ``node_names``."""
     grad_name: str

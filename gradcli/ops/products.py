@@ -11,7 +11,7 @@ import numpy as np
 from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import Batch
 from gradcli.ops.declaration.node_names import OF_PRODUCT, of_product
-from gradcli.ops.errors import RuntimeFault, TypeFault, bad_shape
+from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault, bad_shape
 from gradcli.ops.kinds import bilinear, linear
 from gradcli.ops.memory_budget import LARGE, budget, charge_copies, charge_shape
 from gradcli.ops.operator import OPERATORS, Operator, is_number
@@ -189,6 +189,7 @@ matmul = bilinear(
     aliases=("mm", "mv", "bmm"),
     dtypes="promote",
     grad_name="MmBackward0",
+    refuses={"bool": (UnwrittenFault, "\"addmm_impl_cpu_\" not implemented for 'Bool'")},
     doc="The matrix product; `x @ y`. Vectors are 1-d, leading dimensions broadcast.",
     example='sum(A @ x) --A "1,2;3,4" --x 1,2',
     infix="@",

@@ -77,7 +77,7 @@ erfcx = elementwise(
     doc="exp(x**2)*erfc(x), without overflow.",
     grad_name="SpecialErfcxBackward0",
     values={0: 1},
-    refuses={"complex": "erfcx_cpu"},
+    refuses={"half complex": "erfcx_cpu"},
 )
 erfcx_slope: Operator = composite(
     "erfcx_slope",
@@ -122,7 +122,7 @@ ndtri = elementwise(
     grad_name="SpecialNdtriBackward0",
     example="ndtri(x) --x 0.3",
     latex=r"\Phi^{-1}",
-    refuses={"complex": "ndtri_cpu"},
+    refuses={"half complex": "ndtri_cpu"},
 )
 
 
@@ -138,6 +138,7 @@ mills = composite(
     lambda x: (2.0 / _ROOT_2PI) / erfcx(x * (-1.0 / _ROOT_2)),
     lambda x: (2.0 / _ROOT_2PI) / special("erfcx", x, x * (-1.0 / _ROOT_2)),
     lambda x, out: _mills_slope(x, out),
+    refuses={"half": "log_ndtr_cpu"},
     doc="The density of the standard normal over ndtr: the slope of log_ndtr.",
     positive=True,
     public=False,
@@ -148,7 +149,7 @@ log_ndtr = elementwise(
     lambda x: mills(x),
     doc="log(ndtr(x)), without underflow.",
     grad_name="SpecialLogNdtrBackward0",
-    refuses={"complex": "log_ndtr_cpu"},
+    refuses={"half complex": "log_ndtr_cpu"},
     latex=r"\log\Phi",
 )
 
@@ -286,6 +287,7 @@ polygamma: Operator = elementwise(
     lambda x, n: _polygamma(x, n),
     lambda x, n: polygamma(x, n + 1),
     params={"n": 1},
+    refuses={"complex": "polygamma"},
     doc="The derivative of order n of digamma; as a function, polygamma(n, x).",
     domain="x > 0",
     example="polygamma(2, x) --x 1.5",
@@ -304,7 +306,7 @@ zeta: Operator = elementwise(
     example="zeta(3, y) --y 2",
     numpy="special.zeta",
     latex=r"\zeta",
-    refuses={"complex": "zeta_cpu"},
+    refuses={"half complex": "zeta_cpu"},
 )
 
 
@@ -398,6 +400,7 @@ zeta_slope: Operator = elementwise(
     lambda x, y, n: zeta_slope(x, y, n + 1),
     lambda x, y, n: -x * zeta_slope(x + 1.0, y, n) - n * _zeta_slope(x + 1.0, y, n - 1),
     params={"n": 1},
+    refuses={"half": "zeta_cpu"},
     doc="The derivative of order n of zeta by its first argument.",
     domain="x > 1, y > 0",
     public=False,
@@ -529,7 +532,7 @@ bessel_j0 = elementwise(
     values={0: 1},
     jax="",
     latex="J_{0}",
-    refuses={"complex": "bessel_j0_cpu"},
+    refuses={"half complex": "bessel_j0_cpu"},
 )
 bessel_j1: Operator = elementwise(
     "bessel_j1",
@@ -539,12 +542,13 @@ bessel_j1: Operator = elementwise(
     values={0: 0},
     jax="",
     latex="J_{1}",
-    refuses={"complex": "bessel_j1_cpu"},
+    refuses={"half complex": "bessel_j1_cpu"},
 )
 scaled_modified_bessel_k0: Operator = elementwise(
     "scaled_modified_bessel_k0",
     _one("k0e"),
     lambda x, out: out - scaled_modified_bessel_k1(x),
+    refuses={"half complex": "scaled_modified_bessel_k0_cpu"},
     doc="exp(x) times the modified Bessel function of the second kind of order 0.",
     domain="x > 0",
     example="scaled_modified_bessel_k0(x) --x 2",
@@ -555,6 +559,7 @@ scaled_modified_bessel_k1: Operator = elementwise(
     "scaled_modified_bessel_k1",
     _one("k1e"),
     lambda x, out: out - scaled_modified_bessel_k0(x) - out / x,
+    refuses={"half complex": "scaled_modified_bessel_k1_cpu"},
     doc="exp(x) times the modified Bessel function of the second kind of order 1.",
     domain="x > 0",
     example="scaled_modified_bessel_k1(x) --x 2",
@@ -575,6 +580,7 @@ airy_ai: Operator = elementwise(
     "airy_ai",
     lambda x: _airy(x, 0),
     lambda x: airy_ai_slope(x),
+    refuses={"half complex": "airy_ai_cpu"},
     doc="The Airy function Ai.",
     numpy="special.airy({0})[0]",
     pytorch="torch.special.airy_ai",
@@ -585,6 +591,7 @@ airy_ai_slope: Operator = elementwise(
     "airy_ai_slope",
     lambda x: _airy(x, 1),
     lambda x: x * airy_ai(x),
+    refuses={"half complex": "airy_ai_cpu"},
     doc="The derivative of the Airy function Ai.",
     numpy="special.airy({0})[1]",
     pytorch="",
@@ -636,6 +643,7 @@ spherical_bessel_j0 = elementwise(
     "spherical_bessel_j0",
     _sine_over,
     lambda x: sinc_slope(x / math.pi, 1) / math.pi,
+    refuses={"half complex": "spherical_bessel_j0_cpu"},
     doc="sin(x)/x, 1 at 0: the spherical Bessel function of order 0.",
     values={0: 1},
     kink="at {0} = 0: the formula divides by it (gradcli grad is exact)",

@@ -262,6 +262,11 @@ def test_dtypes_are_kept(name, dtype):
         function, arrays, wrt = setup(name, place)
         args = tensors(arrays, wrt, dtype)
         leaves = [args[i] for i in wrt]
+        refuses = OPERATORS[name].refuses
+        if isinstance(refuses, dict) and to_dtype(dtype).family in " ".join(refuses).split():
+            with pytest.raises((NotImplementedError, RuntimeError), match="Half|float"):
+                function(*args)
+            continue
         out = function(*args)
         wanted = "float64" if name == "cast" else dtype
         assert out.dtype is to_dtype(wanted), ROWS[name].cases[place]

@@ -231,12 +231,9 @@ def finish(array: Any, dtype: DType, requires_grad: bool, device: Any = None) ->
     return out if requires_grad is False else requiring(out, requires_grad)
 
 
-_KINDS = ("bool", "int", "float", "complex")
-
-
 def refuse_kinds(kinds: str, kernel: str, dtype: DType) -> None:
     """Raise UnwrittenFault (E0309) for a dtype of ``kinds``, by the name of PyTorch's kernel."""
-    if _KINDS[dtype.kind] in kinds:
+    if dtype.family in kinds:
         raise UnwrittenFault(
             "E0309", f'"{kernel}" not implemented for {dtype.scalar_name!r}',
             help="give another dtype",

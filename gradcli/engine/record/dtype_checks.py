@@ -16,8 +16,6 @@ from gradcli.engine.tensor.tensor import Plain
 from gradcli.ops.errors import Fault, RuntimeFault, UnwrittenFault, bad_dtype, bad_shape
 from gradcli.ops.operator import Operator
 
-_KINDS = ("bool", "int", "float", "complex")
-
 
 def refused(op: Operator, inputs: Sequence[Any]) -> Fault | None:
     """The error of an operator given an element type that it is not for; None where it takes it."""
@@ -32,12 +30,12 @@ def refused(op: Operator, inputs: Sequence[Any]) -> Fault | None:
     if highest is None or op.refuses is None:
         return None
     for kinds, said in op.refuses.items():
-        if _KINDS[highest.kind] not in kinds.split():
+        if highest.family not in kinds.split():
             continue
         cls: type[Fault] = RuntimeFault
         if isinstance(said, tuple):
             cls, said = said
-        elif " " not in said:  # the name of PyTorch's kernel
+        if " " not in said:  # the name of PyTorch's kernel
             if highest.kind < 2 and any(
                 v.__class__ is float or (not highest.kind and v.__class__ in (int, bool))
                 for v in inputs
@@ -46,7 +44,7 @@ def refused(op: Operator, inputs: Sequence[Any]) -> Fault | None:
             if not _broadcast(inputs):
                 return None  # PyTorch looks at the shapes first
             cls, said = UnwrittenFault, f'"{said}" not implemented for {highest.scalar_name!r}'
-        return _fault(cls, op, dtypes, said)
+        return _fault(cls, op, dtypes, said.replace("{}", highest.scalar_name))
     return None
 
 

@@ -115,7 +115,8 @@ class Conversions:
 
 
 def _no_device(name: str) -> Any:
-    raise RuntimeFault("E0905", f"no device {name!r} here", help="use cpu or gradcli[cuda]")
+    help = "use cpu, or install gradcli[cuda]"
+    raise RuntimeFault("E0905", f"no device {name!r} here", help=help)
 
 
 class Numbers:

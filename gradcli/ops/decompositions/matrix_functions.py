@@ -68,6 +68,7 @@ pinv = general(
     dtypes="inexact",
     aliases=("pinverse",),
     grad_name="LinalgPinvBackward0",
+    refuses={"half": "linalg.pinv: expected a tensor of float, double, cfloat or cdouble types"},
     doc="The Moore-Penrose inverse: singular values up to rtol times the largest count as 0.",
     edges="at constant rank",
     core="(m,n)->(n,m)",
@@ -90,8 +91,7 @@ def _matrix_exp(x: Any) -> Any:
     Appl. 26 (2005).
     """
     shape = square_shape("matrix_exp", x)
-    half = x.dtype == np.float16
-    a = x.astype(np.float32) if half else x
+    a = x.astype(np.float32) if x.dtype == np.float16 else x
     if not a.size:
         return np.zeros_like(x)
     size = np.abs(a).sum(axis=-2).max(axis=-1)
