@@ -97,7 +97,7 @@ from gradcli.engine.grad_mode import (
     set_grad_enabled,
     set_warn_always,
 )
-from gradcli.engine.record.out import with_out as _with_out
+from gradcli.engine.record.face import face as _face
 from gradcli.functions.index import LATER as _FUNCTIONS_LATER
 from gradcli.functions.methods import COMPOSED as _COMPOSED
 from gradcli.functions.methods import later as _later
@@ -119,7 +119,7 @@ dtype = _dtypes.DType
 # what is imported above keeps its name.
 _own = frozenset(globals())
 _table = {**{n: v for n, v in public_operators().items() if n not in _own}, **_COMPOSED}
-globals().update({name: _with_out(function) for name, function in _table.items()})
+globals().update({name: _face(function, name) for name, function in _table.items()})
 globals().update(_creation.TYPED)
 globals().update(
     (name, _filling(globals()[name]))
@@ -128,8 +128,8 @@ globals().update(
         "randint", "randn", "randperm", "range", "zeros",
     )
 )  # fmt: skip
-bernoulli, multinomial = _with_out(bernoulli), _with_out(multinomial)
-complex = _with_out(complex)
+bernoulli, multinomial = _face(bernoulli), _face(multinomial)
+complex = _face(complex)
 
 
 def _in_place(name: str) -> object:
@@ -147,7 +147,7 @@ def _in_place(name: str) -> object:
 globals().update(
     (n, _in_place(n)) for n in dir(Tensor) if n.endswith("_") and (n[:-1] in _table or n == "zero_")
 )
-max, min = _with_out(_torch_max), _with_out(_torch_min)
+max, min = _face(_torch_max, "max"), _face(_torch_min, "min")
 
 
 def set_default_device(device: object) -> None:
@@ -238,7 +238,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(
             f"module 'gradcli' has no attribute {name!r}", name=name, obj=_modules["gradcli"]
         )
-    found = _later(name) if name in _FUNCTIONS_LATER else getattr(
+    found = _face(_later(name), name) if name in _FUNCTIONS_LATER else getattr(
         _import_module(f"gradcli.{LATER[name]}"), name
     )  # fmt: skip
     globals()[name] = found

@@ -14,10 +14,11 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.record.apply import flipped_view, note_view
+from gradcli.engine.record.arguments import Operand
 from gradcli.engine.record.composite import bottom, called, multiple
 from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as O
-from gradcli.engine.record.out import into, may_be
+from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault, bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
@@ -25,19 +26,15 @@ from gradcli.ops.operator import differentiated, is_complex, is_number, refuse_d
 from gradcli.ops.torch_messages import NO_DERIVATIVE, not_a
 
 
-def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
+def add(input: Operand, other: Operand, *, alpha: Any = 1) -> Any:
     """``input + alpha * other``."""
-    if out is not None:
-        return into(out, add, (input, other), {"alpha": alpha})
     if alpha.__class__ is not int or alpha != 1:
         alpha = factor("alpha", alpha, input, other)
     return O["add"](input, other) if alpha == 1 else O["add_scaled"](input, other, alpha)
 
 
-def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
+def sub(input: Operand, other: Operand, *, alpha: Any = 1) -> Any:
     """``input - alpha * other``."""
-    if out is not None:
-        return into(out, sub, (input, other), {"alpha": alpha})
     if alpha.__class__ is not int or alpha != 1:
         alpha = factor("alpha", alpha, input, other)
     if alpha == 1 or alpha is False:
@@ -65,15 +62,13 @@ def factor(name: str, value: Any, *operands: Any) -> Any:
     return value if met else bool(value)
 
 
-def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+def rsub(input: Any, other: Operand, *, alpha: Any = 1) -> Any:
     """``other - alpha * input``."""
     return sub(other, input, alpha=alpha)
 
 
-def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Any:
+def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> Any:
     """The quotient; ``rounding_mode`` is None, ``"trunc"`` or ``"floor"``."""
-    if out is not None:
-        return into(out, div, (input, other), {"rounding_mode": rounding_mode})
     if rounding_mode is None:
         return O["div"](input, other)
     both = tuple(v if isinstance(v, Plain) else None for v in (input, other))
@@ -89,10 +84,8 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
     return called(O["trunc"](O["div"](input, other)), "DivBackward2", *both)
 
 
-def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
+def pow(input: Operand, exponent: Operand) -> Any:
     """``input ** exponent``."""
-    if out is not None:
-        return into(out, pow, (input, exponent), {})
     return O["pow"](input, exponent)
 
 
@@ -113,7 +106,7 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     return called(input + first / tensor2, "AddcdivBackward0", input, tensor1, tensor2)
 
 
-def lerp(input: Any, end: Any, weight: Any) -> Any:
+def lerp(input: Any, end: Tensor, weight: Operand) -> Any:
     """From ``input`` to ``end``, by ``weight`` of the way."""
     if not is_number(end):
         same_dtype(input, end, "expected dtype {} for `end` but got dtype {}")
@@ -130,7 +123,7 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
     return near + part * (end - input)
 
 
-def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
+def clamp(input: Any, min: Operand = None, max: Operand = None) -> Any:
     """``input`` held between two bounds: numbers or tensors, either of them left out."""
     if not any(getattr(bound, "__gradcli_rank__", 0) for bound in (min, max)):
         if complex in (type(min), type(max)):
@@ -155,12 +148,12 @@ def _held(input: Any, bound: Any, past: Any) -> Any:
     return O["where"](missing, 0.0 * (input + bound), held)
 
 
-def clamp_min(input: Any, min: Any) -> Any:
+def clamp_min(input: Any, min: Operand) -> Any:
     """``input`` where it is above ``min``, else ``min``."""
     return called(clamp(input, min=min), "ClampMinBackward0", input, min)
 
 
-def clamp_max(input: Any, max: Any) -> Any:
+def clamp_max(input: Any, max: Operand) -> Any:
     """``input`` where it is below ``max``, else ``max``."""
     return called(clamp(input, max=max), "ClampMaxBackward0", input, max)
 
@@ -229,7 +222,7 @@ def nan_in_slope(x: Any) -> Any:
     return x * or_nan(O["ones_like"](x), x) if hasattr(bottom(x), "array") else x
 
 
-def copysign(input: Any, other: Any) -> Any:
+def copysign(input: Any, other: Operand) -> Any:
     """The size of ``input`` with the sign of ``other``."""
     if not isinstance(other, Tensor | int | float | np.ndarray) and not hasattr(other, "shape"):
         raise not_a("Tensor", "copysign", "other", 1, other)
@@ -284,7 +277,7 @@ def logit(input: Any, eps: float | None = None) -> Any:
     return called(out, "LogitBackward0", input)
 
 
-def float_power(input: Any, exponent: Any) -> Any:
+def float_power(input: Operand, exponent: Operand) -> Any:
     """``input ** exponent`` in float64, or complex128 where either is complex."""
     wide = dtypes.complex128 if is_complex(input) or is_complex(exponent) else dtypes.float64
     return O["pow"](*(x if is_number(x) else x.to(wide) for x in (input, exponent)))
@@ -371,7 +364,7 @@ def conj(input: Any) -> Any:
     return O["conj"](input) if viewed is None else viewed(conj)
 
 
-def fill(input: Any, value: Any) -> Any:
+def fill(input: Any, value: Operand) -> Any:
     """``value`` in every place."""
     return called(O["put"](input, value, Ellipsis), "FillBackward0")
 

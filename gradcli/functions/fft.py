@@ -14,8 +14,9 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.record.composite import called, named, of_its_own
+from gradcli.engine.record.face import face
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
-from gradcli.engine.record.out import may_be, with_out
+from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.dims import normal_dim, normal_dims
 from gradcli.ops.errors import IndexFault, bad_dtype, bad_shape, bad_value
@@ -253,4 +254,4 @@ def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None) -> Tensor:
 for _name in __all__:
     if "shift" not in _name:
         may_be("kind", globals()[_name])
-        globals()[_name] = with_out(globals()[_name])
+        globals()[_name] = face(globals()[_name])

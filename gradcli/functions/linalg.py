@@ -13,8 +13,9 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import by_element, called
+from gradcli.engine.record.face import face
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
-from gradcli.engine.record.out import may_be, with_out
+from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions import overloads, products, scatter
 from gradcli.functions.decompositions import (
@@ -437,4 +438,4 @@ may_be(
     "wider",
     cond, householder_product, lstsq, matrix_power, matrix_rank, pinv, tensorinv, tensorsolve,
 )  # fmt: skip
-globals().update({_n: with_out(globals()[_n]) for _n in __all__ if _n != "LinAlgError"})
+globals().update({_n: face(globals()[_n]) for _n in __all__ if _n != "LinAlgError"})

@@ -16,11 +16,11 @@ import numpy as np
 from gradcli.engine.creation import factories
 from gradcli.engine.dtypes import DType, contiguous_format
 from gradcli.engine.record.apply import apply, flipped_view, note_view
+from gradcli.engine.record.arguments import Operand
 from gradcli.engine.record.composite import reshaped
+from gradcli.engine.record.face import face
 from gradcli.engine.record.fast_path import FUNCTIONS, function, method
 from gradcli.engine.record.inplace import check_writable
-from gradcli.engine.record.numpy_names import with_numpy_names
-from gradcli.engine.record.out import with_out
 from gradcli.engine.tensor.attributes import Storage
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions import bitwise, in_place
@@ -123,7 +123,7 @@ def _repeat(self: Tensor, *repeats: Any) -> Tensor:
     return FUNCTIONS["tile"](self, tuple(repeats))
 
 
-def _where(self: Tensor, condition: Any, other: Any) -> Tensor:
+def _where(self: Tensor, condition: Any, other: Operand) -> Tensor:
     return FUNCTIONS["where"](condition, self, other)
 
 
@@ -302,7 +302,7 @@ def _of_functions() -> dict[str, _Source]:
         names = home.methods
         for name, own in home.functions():
             if own in names:
-                table[name] = (_function, f"{module}.{own}")
+                table[name] = (found, f"{module}.{own}")
         for name in names:
             if name.endswith("_"):
                 own = home.aliases.get(name[:-1], name[:-1])
@@ -343,22 +343,25 @@ def _new_empty_strided() -> Callable:
     return _like(found("strided.empty_strided"))
 
 
-def _function(path: str) -> Callable:
-    return with_numpy_names(found(path))
-
-
 def _extreme(name: str) -> Callable:
-    return with_numpy_names(found("sorting.extreme_method")(name))
+    return found("sorting.extreme_method")(name)
 
 
 def later(name: str) -> Any:
     """The function of a name of ``LATER``."""
     path = LATER[name]
-    return with_out(found(path)) if path.startswith("decompositions.") else found(path)
+    return found(path)
 
 
 def _call(source: _Source) -> Any:
     return source[0](*source[1:])
+
+
+@cache
+def as_method(name: str) -> Any:
+    """A method as Python calls it."""
+    made = METHODS[name]
+    return made if isinstance(made, property) else face(made, name, method=True)
 
 
 class _Unmade:
@@ -370,7 +373,7 @@ class _Unmade:
         self.name = name
 
     def __get__(self, value: Tensor | None, owner: type) -> Any:
-        found = METHODS[self.name]
+        found = as_method(self.name)
         setattr(Tensor, self.name, found)
         return found.__get__(value, owner)
 

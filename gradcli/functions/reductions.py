@@ -7,6 +7,7 @@ may all be given.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from gradcli.engine import dtypes
@@ -41,12 +42,12 @@ def sum(
     return _narrowed(O["sum"](input.to(dtype), dim, keepdim), dtype)
 
 
-def amax(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
+def amax(input: Any, dim: int | Sequence[int] | None = (), keepdim: bool = False) -> Any:
     """The largest entry, or along dimensions; ties share the gradient evenly."""
     return O["amax"](input, () if dim is None else dim, keepdim)
 
 
-def amin(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
+def amin(input: Any, dim: int | Sequence[int] | None = (), keepdim: bool = False) -> Any:
     """The smallest entry, or along dimensions; ties share the gradient evenly."""
     return O["amin"](input, () if dim is None else dim, keepdim)
 
@@ -79,8 +80,8 @@ def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
 
 def _spread(name: str) -> Any:
     def spread(
-        input: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *,
-        correction: Any = None,
+        input: Any, dim: int | Sequence[int] | bool | None = None, unbiased: bool = True,
+        keepdim: bool = False, *, correction: Any = None,
     ) -> Any:  # fmt: skip
         if isinstance(dim, bool):  # var(False) is var(unbiased=False)
             dim, unbiased = None, dim
@@ -95,8 +96,8 @@ var, std = _spread("var"), _spread("std")
 
 def _with_mean(spread: Any, what: str) -> Any:
     def pair(
-        input: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *,
-        correction: Any = None,
+        input: Any, dim: int | Sequence[int] | bool | None = None, unbiased: bool = True,
+        keepdim: bool = False, *, correction: Any = None,
     ) -> tuple:  # fmt: skip
         if isinstance(dim, bool):
             dim, unbiased = None, dim

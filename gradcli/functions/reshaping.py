@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
+from gradcli.engine.record.arguments import Operand
 from gradcli.engine.record.composite import by_element, called, of_no_batch, reshaped
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import together
@@ -276,8 +277,9 @@ def reshape_as(input: Any, other: Any) -> Any:
 
 @by_element
 def repeat_interleave(
-    input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
-) -> Any:
+    input: Any, repeats: Tensor | int | None = None, dim: int | None = None, *,
+    output_size: int | None = None,
+) -> Any:  # fmt: skip
     """Every entry repeated in its place; of whole numbers alone, each place so many times.
 
     Raises RuntimeFault: E0301 for repeats that do not fit, or that do not add up to
@@ -389,7 +391,7 @@ def argwhere(input: Any) -> Any:
     return nonzero(input)
 
 
-def where(condition: Any, input: Any = None, other: Any = None) -> Any:
+def where(condition: Any, input: Operand = None, other: Operand = None) -> Any:
     """``input`` where the condition holds, else ``other``; alone, the places where it holds."""
     if input is None and other is None:
         return nonzero(condition, as_tuple=True)

@@ -30,12 +30,12 @@ def _ordered(input: Any, order: Any, dim: int, name: str) -> Any:
 
 
 @of_numbers_too
-def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
+def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool | None= True) -> Any:
     """``(values, indices)`` in order along a dimension; equal entries keep theirs."""
     return _ordered(input, O["argsort"](input, dim, descending), dim, "sort")
 
 
-def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
+def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool | None= True) -> Any:
     """Indices that sort ``input`` along a dimension; equal entries keep their order."""
     return O["argsort"](input, dim, descending)
 
