@@ -12,6 +12,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.named_tuples import results
+from gradcli.engine.record.arguments import Operand
 from gradcli.engine.record.composite import by_element, called
 from gradcli.engine.record.face import face
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
@@ -261,8 +262,8 @@ def matrix_power(A: Any, n: int) -> Any:
 
 
 def pinv(
-    A: Any, rcond: float | None = None, *, atol: float | None = None, rtol: float | None = None,
-    hermitian: bool = False,
+    A: Any, rcond: Operand | None = None, *, atol: Operand | None = None,
+    rtol: Operand | None = None, hermitian: bool = False,
 ) -> Any:  # fmt: skip
     """The Moore-Penrose inverse.
 
@@ -278,7 +279,8 @@ def pinv(
 
 @by_element
 def matrix_rank(
-    A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None,
+    A: Any, tol: Operand | None = None, hermitian: bool = False, *, atol: Operand | None = None,
+    rtol: Operand | None = None,
 ) -> Any:  # fmt: skip
     """How many singular values are above ``max(atol, rtol * the largest)``; no derivative.
 

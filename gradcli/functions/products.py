@@ -181,7 +181,7 @@ def chain_matmul(*matrices: Any) -> Any:
     return multi_dot(matrices) if len(matrices) != 1 else O["clone"](matrices[0])
 
 
-def tensordot(a: Any, b: Any, dims: Anything= 2) -> Any:
+def tensordot(a: Any, b: Any, dims: Anything = 2) -> Any:
     """The sum over ``dims`` dimensions of products: the last of ``a`` with the first of ``b``."""
     if isinstance(dims, int):
         if dims < 0:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.record.arguments import Operand
+from gradcli.engine.record.arguments import Anything, Operand
 from gradcli.engine.record.composite import by_element, called, of_no_batch, reshaped
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import together
@@ -128,8 +128,8 @@ def unbind(input: Any, dim: int = 0) -> tuple:
 
 
 def tensor_split(
-    input: Any, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None,
-    sections: Any = None,
+    input: Any, indices_or_sections: Anything= None, dim: int = 0, *, indices: Anything= None,
+    sections: Anything= None,
 ) -> tuple:  # fmt: skip
     """Pieces along a dimension: so many, the first ones longer, or cut at the places given."""
     given = [x for x in (indices_or_sections, indices, sections) if x is not None]
@@ -204,7 +204,7 @@ def column_stack(tensors: Sequence[Any]) -> Any:
     return hstack([t if t.ndim > 1 else O["reshape"](t, (-1, 1)) for t in tensors])
 
 
-def movedim(input: Any, source: Any, destination: Any) -> Any:
+def movedim(input: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Any:
     """Dimensions moved to other places; the rest keeps its order."""
     n = len(input.shape)
     pairs: Any = ([source], [destination]) if isinstance(source, int) else (source, destination)
@@ -243,7 +243,7 @@ def swapaxes(input: Any, axis0: int, axis1: int) -> Any:
     return O["transpose"](input, axis0, axis1)
 
 
-def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Any:
+def unflatten(input: Any, dim: int, sizes: Tensor | Sequence[int]) -> Any:
     """A dimension split into several."""
     at = _axis("unflatten", input, dim)[0]
     shape = tuple(input.shape)

@@ -25,8 +25,8 @@ from gradcli.engine.dtypes import DType
 from gradcli.engine.record.out import into
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.ops.errors import TypeFault
-from gradcli.ops.operator import Operator
-from gradcli.ops.torch_messages import not_a
+from gradcli.ops.operator import PARAM_ALIASES, Operator
+from gradcli.ops.torch_messages import kind_of, not_a
 
 
 class Source:
@@ -130,9 +130,8 @@ _NUMPY = {
 class Parameters:
     """The parameters of a function, and what each takes."""
 
-    __slots__ = ("aliases", "defaults", "kinds", "name", "named", "order")
+    __slots__ = ("aliases", "defaults", "kinds", "method", "name", "named", "order", "shown")
 
-    name: str
     order: tuple[str, ...]
     named: tuple[str, ...]
     """Those that are given by name alone."""
@@ -142,6 +141,12 @@ class Parameters:
     kinds: dict[str, tuple[str, ...]]
     """What is declared for each; nothing of those that take anything."""
 
+    def __init__(self, name: str, method: bool) -> None:
+        self.name = name
+        self.method = method
+        self.aliases = {}
+        self.shown: dict[str, str] = {}  # what PyTorch calls some
+
     def bind(self, args: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:
         """The values by name. Raises TypeError as a call does."""
         if len(args) > len(self.order):
@@ -150,7 +155,7 @@ class Parameters:
                 f"{self.name}() takes {count} positional argument{'s' * (count != 1)} but "
                 f"{len(args)} were given"
             )
-        values = {**dict.fromkeys(self.order, ABSENT), **self.defaults}
+        values = {**dict.fromkeys((*self.order, *self.named), ABSENT), **self.defaults}
         values.update(zip(self.order, args, strict=False))
         given = set(self.order[: len(args)])
         for name, value in options.items():
@@ -167,6 +172,7 @@ class Parameters:
         """Raise TypeError for what is missing, TypeFault (E0303) for a value of another kind."""
         for place, (name, value) in enumerate(values.items()):
             if value is ABSENT:
+                name = self.shown.get(name, name)
                 raise TypeError(f"{self.name}() missing 1 required positional argument: {name!r}")
             kinds = self.kinds.get(name, ())
             if not kinds or value is self.defaults.get(name, ABSENT):
@@ -181,8 +187,18 @@ class Parameters:
 
     def wrong(self, name: str, place: int, value: Any) -> TypeFault:
         """The error of one argument."""
-        wanted = " or ".join(_SAID.get(k, k) for k in self.kinds[name] if k != "None")
-        return not_a(wanted, self.name, name, place + 1, value)
+        kinds = self.kinds[name]
+        wanted = " or ".join(_SAID.get(k, k) for k in kinds if k != "None")
+        wanted = "Tensor" if "Tensor" in kinds else wanted
+        if kinds[0] == "Sequence[Tensor]" and isinstance(value, list | tuple):
+            at, item = next((i, v) for i, v in enumerate(value) if not _rank(v))
+            return TypeFault(
+                "E0303",
+                f"expected Tensor as element {at} in argument {place}, but got {kind_of(item)}",
+                help=f"write {self.name}([a, b]) of tensors",
+            )
+        place += not self.method
+        return not_a(wanted, self.name, self.shown.get(name, name), place, value)
 
     def test(self, name: str, scope: dict[str, Any]) -> str:
         """A condition of Python that holds where an argument needs a closer look.
@@ -220,41 +236,38 @@ def _kinds(annotation: Any, name: str, default: Any) -> tuple[str, ...]:
 
 
 @cache
-def parameters_of(function: Any, name: str) -> Parameters | None:
+def parameters_of(function: Any, name: str, method: bool = False) -> Parameters | None:
     """What a function or an operator takes; None where its code does not say."""
-    if isinstance(function, Operator):
-        return _of_operator(function, name)
     inner: Any = inspect.unwrap(function)
-    operator = getattr(inner, "operator", None)
-    if operator is not None:
-        return _of_operator(operator, name)
+    op = inner if isinstance(inner, Operator) else getattr(inner, "operator", None)
+    if op is not None:
+        return _of_operator(op, name, method)
     code = getattr(inner, "__code__", None)
     if code is None or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
         return None
-    found = Parameters()
-    found.name = name
+    found = Parameters(name, method)
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     found.order = names[: code.co_argcount]
     defaults = inner.__defaults__ or ()
     optional = found.order[len(found.order) - len(defaults) :]
     found.defaults = dict(zip(optional, defaults, strict=True))
     found.defaults.update(inner.__kwdefaults__ or ())
-    found.aliases = {}
     found.named = tuple(n for n in names[code.co_argcount :] if n != "out")
     hints = inner.__annotations__
     found.kinds = {n: _kinds(hints.get(n), n, found.defaults.get(n)) for n in names}
     return found
 
 
-def _of_operator(op: Operator, name: str) -> Parameters | None:
+def _of_operator(op: Operator, name: str, method: bool) -> Parameters | None:
     if op.variadic:
         return None
-    found = Parameters()
-    found.name = name
+    found = Parameters(name, method)
     inputs = ("input", "other")[: op.arity] if op.arity < 3 else op.inputs
     found.order = (*inputs, *op.params)
     found.named = ()
-    found.aliases = dict(zip(op.torch, inputs, strict=False))
+    found.aliases = {alias: n for alias, n in PARAM_ALIASES.items() if n in op.params}
+    found.aliases.update(zip(op.torch, inputs, strict=False))
+    found.shown = dict(zip(inputs, op.torch, strict=False))
     found.defaults = dict(op.params)
     found.kinds = {
         name: ("Tensor", "Number") if letter in op.numbers else ("Tensor",)

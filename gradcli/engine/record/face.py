@@ -24,15 +24,25 @@ _STAND_IN = _stand_in.__code__
 _OWN_FILE = __file__.removesuffix(".py")
 
 
+_RANK = "__gradcli_rank__"
+
+
 def _all_tensors(values: Any) -> bool:
     if values.__class__ is not list and values.__class__ is not tuple:
         return False
-    return all([v.__class__ is Tensor or hasattr(v, "__gradcli_rank__") for v in values])
+    return not [v for v in values if v.__class__ is not Tensor and not hasattr(v, _RANK)]
 
 
-_SCOPE = {"ABSENT": ABSENT, "ANY": (), "Plain": Plain, "Tensor": Tensor, "all_tensors": _all_tensors}
+_SCOPE = {
+    "ABSENT": ABSENT,
+    "ANY": (),
+    "Plain": Plain,
+    "Tensor": Tensor,
+    "all_tensors": _all_tensors,
+}
 
 
+@cache
 def face(
     function: Callable[..., Any], name: str = "", *, method: bool = False
 ) -> Callable[..., Any]:
@@ -45,7 +55,10 @@ def face(
     if op is not None and not op.variadic:
         return _of_operator(op, method)
     named: Any = function
-    name = name or getattr(named, "__name__", "") or named.name
+    own = getattr(named, "__name__", "") or named.name
+    if name == own:
+        return face(function, method=method)  # one for both names
+    name = name or own
     scope: dict[str, Any] = {"__name__": __name__}
     made: Any = FunctionType(_STAND_IN, scope, name)
     if op is not None:
@@ -57,7 +70,7 @@ def face(
     made.unchecked = function
 
     def first(*args: Any, **options: Any) -> Any:
-        takes = parameters_of(getattr(function, "declared", function), name)
+        takes = parameters_of(getattr(function, "declared", function), name, method)
         scope["call"] = _loosely(function) if takes is None else later
         out = None if method else options.pop("out", None)
         if takes is None:
@@ -65,7 +78,7 @@ def face(
         return looked_at(function, takes, takes.bind(args, options), out)
 
     def later(*args: Any, **options: Any) -> Any:
-        takes: Any = parameters_of(getattr(function, "declared", function), name)
+        takes: Any = parameters_of(getattr(function, "declared", function), name, method)
         scope.update(_SCOPE, _function=function, _takes=takes, _looked_at=looked_at)
         text = _text(name, takes, method, scope)
         scope["__loader__"] = Source(text)  # tracebacks show the lines

@@ -124,7 +124,7 @@ def _specialised(
         made.__code__ = scope[op.name].__code__
         return made(*given, **named)
 
-    takes = parameters_of(op, op.name) if checked else None
+    takes = parameters_of(op, op.name, not with_out) if checked else None
     scope["call"] = first
     return made
 
