@@ -106,6 +106,7 @@ from gradcli.functions.overloads import broadcast_shapes, is_tensor, numel
 from gradcli.functions.overloads import torch_max as _torch_max
 from gradcli.functions.overloads import torch_min as _torch_min
 from gradcli.ops.errors import RuntimeFault as _RuntimeFault
+from gradcli.ops.torch_messages import not_a as _not_a
 
 Tensor = _engine.Tensor
 Size = _engine.Size
@@ -124,11 +125,15 @@ globals().update(_creation.TYPED)
 globals().update(
     (name, _filling(globals()[name]))
     for name in (
-        "arange", "empty", "eye", "full", "linspace", "logspace", "normal", "ones", "rand",
-        "randint", "randn", "randperm", "range", "zeros",
+        "empty", "normal", "ones", "rand", "randint", "randn", "zeros",
     )
 )  # fmt: skip
+globals().update(
+    (name, _filling(_face(globals()[name], name)))
+    for name in ("arange", "eye", "full", "linspace", "logspace", "randperm", "range")
+)
 bernoulli, multinomial = _face(bernoulli), _face(multinomial)
+tril_indices, triu_indices = _face(tril_indices), _face(triu_indices)
 complex = _face(complex)
 
 
@@ -136,6 +141,8 @@ def _in_place(name: str) -> object:
     """The function of a method that writes in place: of a tangent or a batch it is theirs."""
 
     def function(input: Tensor, *args: object, **options: object) -> object:
+        if not hasattr(input, "__gradcli_rank__"):
+            raise _not_a("Tensor", name, "input", 1, input)
         return getattr(input, name)(*args, **options)
 
     method = getattr(Tensor, name)

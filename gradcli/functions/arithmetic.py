@@ -14,13 +14,20 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.record.apply import flipped_view, note_view
-from gradcli.engine.record.arguments import Operand
+from gradcli.engine.record.arguments import Anything, Operand
 from gradcli.engine.record.composite import bottom, called, multiple
 from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
-from gradcli.ops.errors import RuntimeFault, UnwrittenFault, bad_dtype, bad_shape, bad_value
+from gradcli.ops.errors import (
+    RuntimeFault,
+    UnwrittenFault,
+    bad_argument,
+    bad_dtype,
+    bad_shape,
+    bad_value,
+)
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import differentiated, is_complex, is_number, refuse_derivative
 from gradcli.ops.torch_messages import NO_DERIVATIVE, not_a
@@ -283,12 +290,19 @@ def float_power(input: Operand, exponent: Operand) -> Any:
     return O["pow"](*(x if is_number(x) else x.to(wide) for x in (input, exponent)))
 
 
-def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> Any:
+_MODES = (
+    "use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"
+)  # fmt: skip
+
+
+def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: Anything = _MODES[0]) -> Any:
     """The p-norm distances between all rows of two matrices.
 
     Distances are computed from differences, whatever ``compute_mode`` says: the way through a
     product of matrices loses the digits of small ones.
     """
+    if not isinstance(compute_mode, str) or compute_mode not in _MODES:
+        raise bad_argument(f"{compute_mode} is not a valid value for compute_mode")
     if p < 0:
         raise bad_value("cdist only supports non-negative p values")
     for i, x in enumerate((x1, x2), 1):

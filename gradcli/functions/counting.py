@@ -13,7 +13,7 @@ from gradcli.engine.named_tuples import results
 from gradcli.engine.record.arguments import Anything
 from gradcli.engine.record.composite import by_element, of_no_batch
 from gradcli.engine.source_location import warn
-from gradcli.engine.tensor.tensor import Plain, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions.indexing import _whole
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import bad_dtype, bad_shape, bad_value
@@ -127,7 +127,7 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
 
 @by_element
 def histogram(
-    input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False
+    input: Any, bins: Tensor | int, *, range: Any = None, weight: Any = None, density: bool = False
 ) -> Any:
     """``(hist, bin_edges)``: how many entries fall into each bin, the last edge included.
 

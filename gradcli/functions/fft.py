@@ -133,12 +133,13 @@ def ihfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = No
     return called(of_its_own(_half(ifft(input, n, dim, norm), dim)), "FftR2CBackward0")
 
 
-Sizes = Sequence[int] | None
+Sizes = int | Sequence[int] | None
 
 
 def _places(input: Any, s: Sizes, dim: Any, half: str = "") -> list[tuple[int | None, int]]:
     """Each dimension to transform with its size."""
     rank = len(input.shape)
+    s = (s,) if isinstance(s, int) else s
     if dim is None:
         dims = tuple(range(rank)) if s is None else tuple(range(rank - len(s), rank))
     else:
@@ -252,6 +253,5 @@ def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None) -> Tensor:
 
 
 for _name in __all__:
-    if "shift" not in _name:
-        may_be("kind", globals()[_name])
-        globals()[_name] = face(globals()[_name])
+    may_be("kind", globals()[_name])
+    globals()[_name] = face(globals()[_name])

@@ -12,7 +12,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.named_tuples import results
-from gradcli.engine.record.arguments import Operand
+from gradcli.engine.record.arguments import Number, Operand
 from gradcli.engine.record.composite import by_element, called
 from gradcli.engine.record.face import face
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
@@ -205,7 +205,7 @@ def _check_norm_dtype(x: Any, dtype: dtypes.DType) -> None:
 
 
 def vector_norm(
-    x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+    x: Any, ord: Number = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Any:
     """The ``ord``-norm of all entries, or along dimensions."""
     if dtype is not None:

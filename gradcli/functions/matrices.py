@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from gradcli.engine.record.arguments import Number
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
@@ -24,8 +26,8 @@ def beside(value: Any, input: Any) -> Any:
 
 def matrix_norm(
     A: Any,
-    ord: Any = "fro",
-    dim: tuple[int, int] = (-2, -1),
+    ord: Number | str = "fro",
+    dim: Sequence[int] = (-2, -1),
     keepdim: bool = False,
     *,
     dtype: Any = None,

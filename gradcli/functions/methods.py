@@ -16,7 +16,7 @@ import numpy as np
 from gradcli.engine.creation import factories
 from gradcli.engine.dtypes import DType, contiguous_format
 from gradcli.engine.record.apply import apply, flipped_view, note_view
-from gradcli.engine.record.arguments import Operand
+from gradcli.engine.record.arguments import Operand, is_whole
 from gradcli.engine.record.composite import reshaped
 from gradcli.engine.record.face import face
 from gradcli.engine.record.fast_path import FUNCTIONS, function, method
@@ -32,17 +32,25 @@ from gradcli.ops.declaration.infix import MIRRORED, by_sign
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import AttributeFault, bad_dim, bad_dtype, bad_size
 from gradcli.ops.operator import OPERATORS, Operator
+from gradcli.ops.torch_messages import not_a
 
 
-def sizes_method(op: Callable) -> Callable:
-    """view(2, 3) and view((2, 3)) alike."""
+def sizes_method(op: Callable, strict: bool = False) -> Callable:
+    """view(2, 3) and view((2, 3)) alike; ``strict`` as Python calls it: of whole numbers alone."""
 
     def method(self: Tensor, *sizes: Any, **params: Any) -> Any:
         if len(sizes) == 1 and isinstance(sizes[0], tuple | list):
             sizes = tuple(sizes[0])
+        elif strict and not sizes and not params:
+            raise TypeError(f"{op.__name__}() missing 1 required positional arguments: 'size'")
+        if strict:
+            for size in sizes:
+                if size.__class__ is not int and not (is_whole(size) or isinstance(size, DType)):
+                    raise not_a("tuple of ints", op.__name__, "size", 1, size)
         return op(self, tuple(sizes), **params) if sizes or not params else op(self, **params)
 
     method.__name__ = method.__qualname__ = op.__name__
+    method.of_sizes = op  # type: ignore[attr-defined]
     return method
 
 
@@ -361,6 +369,8 @@ def _call(source: _Source) -> Any:
 def as_method(name: str) -> Any:
     """A method as Python calls it."""
     made = METHODS[name]
+    if hasattr(made, "of_sizes"):
+        return sizes_method(made.of_sizes, True)
     return made if isinstance(made, property) else face(made, name, method=True)
 
 

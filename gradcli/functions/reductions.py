@@ -12,6 +12,7 @@ from typing import Any
 
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
+from gradcli.engine.record.arguments import Number, is_whole
 from gradcli.engine.record.composite import called, named
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import joined
@@ -123,18 +124,18 @@ def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: 
     return O["norm"](_typed(input, dtype), 2 if p is None else p, dim, keepdim)
 
 
-def dist(input: Any, other: Any, p: Any = 2) -> Any:
+def dist(input: Any, other: Any, p: Number = 2) -> Any:
     """The p-norm of a difference."""
     return called(O["norm"](input - other, p), "DistBackward0", input, other)
 
 
-def softmax(input: Any, dim: int = -1, *, dtype: Any = None) -> Any:
+def softmax(input: Any, dim: int = -1, dtype: Any = None) -> Any:
     """exp(x) over its sum along a dimension."""
     normal_dim(dim, input.ndim)
     return O["softmax"](_typed(input, dtype), dim)
 
 
-def log_softmax(input: Any, dim: int = -1, *, dtype: Any = None) -> Any:
+def log_softmax(input: Any, dim: int = -1, dtype: Any = None) -> Any:
     """The logarithm of softmax, exact where it is small."""
     normal_dim(dim, input.ndim)
     return O["log_softmax"](_typed(input, dtype), dim)
@@ -165,6 +166,9 @@ def logcumsumexp(input: Any, dim: int) -> Any:
 def sum_to_size(input: Any, *size: Any) -> Any:
     """Summed to a shape that broadcasts to that of ``input``."""
     shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
+    for n in shape:
+        if not is_whole(n):
+            raise not_a("tuple of ints", "sum_to_size", "size", 1, n)
     have = tuple(input.shape)
     there = have[len(have) - len(shape) :]
     if len(shape) > len(have) or any(n not in (1, m) for n, m in zip(shape, there, strict=True)):

@@ -39,7 +39,7 @@ from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.torch_messages import not_a
 
 
-def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple:
+def split(tensor: Any, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple:
     """Pieces along a dimension: of one size (the last may be shorter), or of the sizes given."""
     axis, n = _axis("split", tensor, dim)
     size = split_size_or_sections
@@ -98,7 +98,7 @@ def split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> tu
     return split(input, tuple(split_sizes), dim)
 
 
-def unsafe_split(input: Any, split_size: Any, dim: int = 0) -> tuple:
+def unsafe_split(input: Any, split_size: int, dim: int = 0) -> tuple:
     """``split`` into copies, which may be written to."""
     return tuple(
         called(O["clone"](v), "UnsafeSplitBackward0", input) for v in split(input, split_size, dim)
@@ -356,7 +356,7 @@ def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
 
 
 @by_element
-def unravel_index(indices: Any, shape: Any) -> tuple:
+def unravel_index(indices: Any, shape: Anything) -> tuple:
     """Indices into the flat tensor of a ``shape`` as an index for each dimension.
 
     Raises TypeFault (E0303) unless they are whole numbers.
@@ -404,6 +404,8 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple:
     listed = list(tensors[0] if one else tensors)
     if not listed:
         raise bad_value("meshgrid expects a non-empty TensorList")
+    if not isinstance(indexing, str | None):
+        raise not_a("str", "meshgrid", "indexing", 2, indexing)
     for i, value in enumerate(listed):
         if not getattr(value, "__gradcli_rank__", 0):
             raise not_a("Tensor", "meshgrid", "tensors", i + 1, value)

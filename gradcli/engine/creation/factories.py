@@ -8,7 +8,7 @@ Every size is charged against the memory budget before anything is allocated.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -170,6 +170,8 @@ def sizes_of(sizes: tuple[Any, ...], name: str = "") -> tuple[int, ...]:
     shape = []
     for n in sizes:
         try:
+            if n.__class__ is bool:
+                raise words.no_size(name, given, n)
             shape.append(n.__index__())
         except (AttributeError, TypeError):
             raise words.no_size(name, given, n) from None
@@ -228,7 +230,7 @@ def refuse_kinds(kinds: str, kernel: str, dtype: DType) -> None:
 
 
 def full(
-    size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False,
+    size: Sequence[int], fill_value: Any, *, dtype: Any = None, requires_grad: bool = False,
     device: Any = None, layout: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """A tensor of shape ``size`` with one value everywhere."""

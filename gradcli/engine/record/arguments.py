@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from gradcli.engine.dtypes import DType
+from gradcli.engine.dtypes import DType, Layout
 from gradcli.engine.record.out import into
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.ops.errors import TypeFault
@@ -60,15 +60,18 @@ _BY_NAME: dict[str, str] = {
         "Tensor": (
             "self input tensor other x x1 x2 y a b A B LU pivots mat mat1 mat2 vec vec1 vec2 "
             "batch1 batch2 tensor1 tensor2 mask index indices src source values condition "
-            "abs angle real imag tau"
+            "abs angle real imag tau LD input2 LU_data LU_pivots grid batch_mean"
         ),
-        "Tensor | None": "sorter weights aweights fweights weight bias running_mean running_var",
+        "Tensor | None": "sorter weights aweights fweights weight bias running_mean running_var "
+        "window prepend append",
         "Sequence[Tensor]": "tensors matrices",
-        "Number": "alpha beta value min max nan posinf neginf correction negative_slope",
+        "Number": "alpha beta value min max nan posinf neginf correction negative_slope start step "
+        "base end fill_value dx",
         "int | Sequence[int]": "dim dims size shape shifts",
         "int": "diagonal offset dim0 dim1 decimals n",
         "float": "rtol atol eps",
         "DType": "dtype",
+        "Layout": "memory_format",
     }.items()
     for name in names.split()
 }
@@ -82,6 +85,7 @@ _CLASSES: Mapping[str, tuple[type, ...]] = {
     "float": (float, int, bool),
     "str": (str,),
     "DType": (DType,),
+    "Layout": (Layout,),
     "None": (NoneType,),
 }
 """The classes of nearly all arguments, by what is declared."""
@@ -97,7 +101,8 @@ def _single(value: Any, kinds: tuple[int, ...] = (0, 1, 2, 3)) -> bool:
     return rank > 1 or (rank == 1 and not value.ndim and value.dtype.kind in kinds)
 
 
-def _whole(value: Any) -> bool:
+def is_whole(value: Any) -> bool:
+    """Whether ``value`` is a whole number, or a tensor of one."""
     kind = value.__class__
     return kind is int or isinstance(value, np.integer) or _single(value, (1,)) or (
         isinstance(value, int) and kind is not bool
@@ -107,20 +112,22 @@ def _whole(value: Any) -> bool:
 _TAKES: Mapping[str, Callable[[Any], bool]] = {
     "Tensor": lambda v: _rank(v) > 0,
     "Number": lambda v: isinstance(v, int | float | complex | np.generic) or _single(v),
-    "int": _whole,
+    "int": is_whole,
     "bool": lambda v: isinstance(v, bool | np.bool_) or _rank(v) > 1,
     "float": lambda v: isinstance(v, int | float | np.floating | np.integer) or _single(v),
     "str": lambda v: isinstance(v, str),
-    "DType": lambda v: isinstance(v, DType) or v in (float, int, bool, complex),
+    "DType": lambda v: isinstance(v, DType) or v.__class__ is type,
+    "Layout": lambda v: v.__class__ is Layout,
     "None": lambda v: v is None,
-    "Sequence[int]": lambda v: isinstance(v, list | tuple) and (not v or _whole(v[0])),
+    "Sequence[int]": lambda v: isinstance(v, list | tuple) and (not v or is_whole(v[0])),
     "Sequence[Tensor]": lambda v: isinstance(v, list | tuple) and all(_rank(t) for t in v),
 }
 """Whether a value is what is declared, looked at closely."""
 
 _NONE: Mapping[str, Any] = {}
 _SAID = {"Sequence[int]": "tuple of ints", "Sequence[Tensor]": "tuple of Tensors",
-         "DType": "torch.dtype"}  # fmt: skip
+         "DType": "torch.dtype",
+         "Layout": "torch.memory_format"}  # fmt: skip
 _NUMPY = {
     "axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input", "x1": "input", "x2": "other",
 }  # fmt: skip
@@ -180,7 +187,7 @@ class Parameters:
             if not any(_TAKES[kind](value) for kind in kinds):
                 raise self.wrong(name, place, value)
         first = self.order[0] if self.order else ""
-        if "Number" in self.kinds.get(first, ()) and not any(
+        if self.kinds.get(first, ()) == ("Tensor", "Number") and not any(
             _rank(v) for name, v in values.items() if "Tensor" in self.kinds.get(name, ())
         ):
             raise self.wrong(first, 0, values[first])
@@ -208,7 +215,7 @@ class Parameters:
         kinds = self.kinds.get(name, ())
         if not kinds:
             return "" if name in self.defaults else f"{name} is ABSENT"
-        if name == self.order[0] and "Number" in kinds:
+        if name == self.order[0] and kinds == ("Tensor", "Number"):
             kinds = ("Tensor",)  # of numbers alone nothing is computed
         classes = {c for kind in kinds for c in _CLASSES.get(kind, ())}
         if name in self.defaults and self.defaults[name].__class__ is not tuple:
