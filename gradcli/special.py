@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 # ruff: noqa: F822  (most of __all__ are operators, taken by name)
-from gradcli.engine.record.out import with_out
+from gradcli.engine.record.face import face
 from gradcli.functions import arithmetic, reductions
 from gradcli.functions.methods import public_operators
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:  # the operators, by the names above
 
 
 _names = public_operators()
-globals().update({name: _names[name] for name in __all__ if name in _names})
-modified_bessel_i0, modified_bessel_i1 = _names["i0"], _names["i1"]
-log_softmax, softmax = reductions.log_softmax, reductions.softmax
-round, logcumsumexp = with_out(arithmetic.round), with_out(reductions.logcumsumexp)
-polygamma, logit = with_out(arithmetic.polygamma), with_out(arithmetic.logit)
-multigammaln = with_out(arithmetic.mvlgamma)
+globals().update({name: face(_names[name]) for name in __all__ if name in _names})
+modified_bessel_i0, modified_bessel_i1 = face(_names["i0"]), face(_names["i1"])
+log_softmax, softmax = face(reductions.log_softmax), face(reductions.softmax)
+round, logcumsumexp = face(arithmetic.round), face(reductions.logcumsumexp)
+polygamma, logit = face(arithmetic.polygamma), face(arithmetic.logit)
+multigammaln = face(arithmetic.mvlgamma)

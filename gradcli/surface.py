@@ -96,7 +96,7 @@ from gradcli.engine.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
-from gradcli.engine.record.out import with_out as _with_out
+from gradcli.engine.record.face import face as _face
 from gradcli.engine.source_location import is_warn_always_enabled, set_warn_always
 from gradcli.functions.index import LATER as _FUNCTIONS_LATER
 from gradcli.functions.methods import COMPOSED as _COMPOSED
@@ -106,6 +106,7 @@ from gradcli.functions.overloads import broadcast_shapes, is_tensor, numel
 from gradcli.functions.overloads import torch_max as _torch_max
 from gradcli.functions.overloads import torch_min as _torch_min
 from gradcli.ops.errors import RuntimeFault as _RuntimeFault
+from gradcli.ops.torch_messages import not_a as _not_a
 
 Tensor = _engine.Tensor
 Size = _engine.Size
@@ -119,23 +120,29 @@ dtype = _dtypes.DType
 # what is imported above keeps its name.
 _own = frozenset(globals())
 _table = {**{n: v for n, v in public_operators().items() if n not in _own}, **_COMPOSED}
-globals().update({name: _with_out(function) for name, function in _table.items()})
+globals().update({name: _face(function, name) for name, function in _table.items()})
 globals().update(_creation.TYPED)
 globals().update(
     (name, _filling(globals()[name]))
     for name in (
-        "arange", "empty", "eye", "full", "linspace", "logspace", "normal", "ones", "rand",
-        "randint", "randn", "randperm", "range", "zeros",
+        "empty", "normal", "ones", "rand", "randint", "randn", "zeros",
     )
 )  # fmt: skip
-bernoulli, multinomial = _with_out(bernoulli), _with_out(multinomial)
-complex = _with_out(complex)
+globals().update(
+    (name, _filling(_face(globals()[name], name)))
+    for name in ("arange", "eye", "full", "linspace", "logspace", "randperm", "range")
+)
+bernoulli, multinomial = _face(bernoulli), _face(multinomial)
+tril_indices, triu_indices = _face(tril_indices), _face(triu_indices)
+complex = _face(complex)
 
 
 def _in_place(name: str) -> object:
     """The function of a method that writes in place: of a tangent or a batch it is theirs."""
 
     def function(input: Tensor, *args: object, **options: object) -> object:
+        if not hasattr(input, "__gradcli_rank__"):
+            raise _not_a("Tensor", name, "input", 1, input)
         return getattr(input, name)(*args, **options)
 
     method = getattr(Tensor, name)
@@ -147,7 +154,7 @@ def _in_place(name: str) -> object:
 globals().update(
     (n, _in_place(n)) for n in dir(Tensor) if n.endswith("_") and (n[:-1] in _table or n == "zero_")
 )
-max, min = _with_out(_torch_max), _with_out(_torch_min)
+max, min = _face(_torch_max, "max"), _face(_torch_min, "min")
 
 
 def set_default_device(device: object) -> None:
@@ -238,7 +245,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(
             f"module 'gradcli' has no attribute {name!r}", name=name, obj=_modules["gradcli"]
         )
-    found = _later(name) if name in _FUNCTIONS_LATER else getattr(
+    found = _face(_later(name), name) if name in _FUNCTIONS_LATER else getattr(
         _import_module(f"gradcli.{LATER[name]}"), name
     )  # fmt: skip
     globals()[name] = found

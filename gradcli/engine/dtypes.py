@@ -235,14 +235,14 @@ def to_dtype(dtype: Any) -> DType:
         found = BY_NAME.get(name) or BY_TENSOR.get(name)
         if found is not None:
             return found
-    if dtype in (float, int, bool, complex):
+    if dtype.__class__ is type and dtype in _BY_TYPE:
         return _BY_TYPE[dtype]
     typed = getattr(dtype, "dtype", None)
     if typed.__class__ is DType and callable(dtype):  # a typed constructor, such as DoubleTensor
         return typed
     try:
         return _BY_NUMPY[np.dtype(dtype)]
-    except (TypeError, KeyError):
+    except (TypeError, ValueError, KeyError):
         shown = f"a {type(dtype).__name__}" if callable(dtype) else repr(dtype)
         raise TypeFault(
             "E0309", f"{shown} is not a dtype", help=f"one of {', '.join(d.name for d in ALL)}"

@@ -14,10 +14,11 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.record.apply import flipped_view, note_view
+from gradcli.engine.record.arguments import Anything, Operand
 from gradcli.engine.record.composite import bottom, called, multiple
 from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as O
-from gradcli.engine.record.out import into, may_be
+from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.errors import (
     RuntimeFault,
@@ -32,19 +33,15 @@ from gradcli.ops.operator import differentiated, is_complex, is_number, refuse_d
 from gradcli.ops.torch_messages import NO_DERIVATIVE, not_a
 
 
-def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
+def add(input: Operand, other: Operand, *, alpha: Any = 1) -> Any:
     """``input + alpha * other``."""
-    if out is not None:
-        return into(out, add, (input, other), {"alpha": alpha})
     if alpha.__class__ is not int or alpha != 1:
         alpha = factor("alpha", alpha, input, other)
     return O["add"](input, other) if alpha == 1 else O["add_scaled"](input, other, alpha)
 
 
-def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
+def sub(input: Operand, other: Operand, *, alpha: Any = 1) -> Any:
     """``input - alpha * other``."""
-    if out is not None:
-        return into(out, sub, (input, other), {"alpha": alpha})
     if alpha.__class__ is int and alpha == 1:
         return O["sub"](input, other)
     alpha = factor("alpha", alpha, input, other)
@@ -74,15 +71,13 @@ def factor(name: str, value: Any, *operands: Any) -> Any:
     return value if met else bool(value)
 
 
-def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+def rsub(input: Any, other: Operand, *, alpha: Any = 1) -> Any:
     """``other - alpha * input``."""
     return sub(other, input, alpha=alpha)
 
 
-def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Any:
+def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> Any:
     """The quotient; ``rounding_mode`` is None, ``"trunc"`` or ``"floor"``."""
-    if out is not None:
-        return into(out, div, (input, other), {"rounding_mode": rounding_mode})
     if rounding_mode is None:
         return O["div"](input, other)
     both = tuple(v if isinstance(v, Plain) else None for v in (input, other))
@@ -100,10 +95,8 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
     return called(O["trunc"](O["div"](input, other)), "DivBackward2", *both)
 
 
-def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
+def pow(input: Operand, exponent: Operand) -> Any:
     """``input ** exponent``."""
-    if out is not None:
-        return into(out, pow, (input, exponent), {})
     return O["pow"](input, exponent)
 
 
@@ -124,7 +117,7 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     return called(input + first / tensor2, "AddcdivBackward0", input, tensor1, tensor2)
 
 
-def lerp(input: Any, end: Any, weight: Any) -> Any:
+def lerp(input: Any, end: Tensor, weight: Operand) -> Any:
     """From ``input`` to ``end``, by ``weight`` of the way."""
     if not is_number(end):
         same_dtype(input, end, "expected dtype {} for `end` but got dtype {}")
@@ -144,7 +137,7 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
     return near + part * (end - input)
 
 
-def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
+def clamp(input: Any, min: Operand = None, max: Operand = None) -> Any:
     """``input`` held between two bounds: numbers or tensors, either of them left out."""
     if not any(getattr(bound, "__gradcli_rank__", 0) for bound in (min, max)):
         if complex in (type(min), type(max)):
@@ -169,12 +162,12 @@ def _held(input: Any, bound: Any, past: Any) -> Any:
     return O["where"](missing, 0.0 * (input + bound), held)
 
 
-def clamp_min(input: Any, min: Any) -> Any:
+def clamp_min(input: Any, min: Operand) -> Any:
     """``input`` where it is above ``min``, else ``min``."""
     return called(clamp(input, min=min), "ClampMinBackward0", input, min)
 
 
-def clamp_max(input: Any, max: Any) -> Any:
+def clamp_max(input: Any, max: Operand) -> Any:
     """``input`` where it is below ``max``, else ``max``."""
     return called(clamp(input, max=max), "ClampMaxBackward0", input, max)
 
@@ -247,7 +240,7 @@ def nan_in_slope(x: Any) -> Any:
     return x * or_nan(O["ones_like"](x), x) if hasattr(bottom(x), "array") else x
 
 
-def copysign(input: Any, other: Any) -> Any:
+def copysign(input: Any, other: Operand) -> Any:
     """The size of ``input`` with the sign of ``other``."""
     if not isinstance(other, Tensor | int | float | np.ndarray) and not hasattr(other, "shape"):
         raise not_a("Tensor", "copysign", "other", 1, other)
@@ -302,27 +295,27 @@ def logit(input: Any, eps: float | None = None) -> Any:
     return called(out, "LogitBackward0", input)
 
 
-def float_power(input: Any, exponent: Any) -> Any:
+def float_power(input: Operand, exponent: Operand) -> Any:
     """``input ** exponent`` in float64, or complex128 where either is complex."""
     wide = dtypes.complex128 if is_complex(input) or is_complex(exponent) else dtypes.float64
     return O["pow"](*(x if is_number(x) else x.to(wide) for x in (input, exponent)))
 
 
 _MODES = (
-    "use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist",
+    "use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"
 )  # fmt: skip
 
 
-def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> Any:
+def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: Anything = _MODES[0]) -> Any:
     """The p-norm distances between all rows of two matrices.
 
     Distances are computed from differences, whatever ``compute_mode`` says: the way through a
     product of matrices loses the digits of small ones.
     """
+    if not isinstance(compute_mode, str) or compute_mode not in _MODES:
+        raise bad_argument(f"{compute_mode} is not a valid value for compute_mode")
     if p < 0:
         raise bad_value("cdist only supports non-negative p values")
-    if compute_mode not in (None, *_MODES):
-        raise bad_argument(f"{compute_mode} is not a valid value for compute_mode")
     for i, x in enumerate((x1, x2), 1):
         if len(x.shape) < 2:
             raise bad_shape(f"cdist only supports at least 2D tensors, X{i} got: {len(x.shape)}D")
@@ -399,7 +392,7 @@ def conj(input: Any) -> Any:
     return O["conj"](input) if viewed is None else viewed(conj)
 
 
-def fill(input: Any, value: Any) -> Any:
+def fill(input: Any, value: Operand) -> Any:
     """``value`` in every place."""
     return called(O["put"](input, value, Ellipsis), "FillBackward0")
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
+from gradcli.engine.record.arguments import Operand
 from gradcli.engine.record.composite import by_element, named
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
@@ -18,7 +19,7 @@ _KERNELS = {"bitwise_left_shift": "lshift", "bitwise_right_shift": "rshift"}
 
 
 def _bits(ufunc: Any, name: str, sign: str, logic: str = "") -> Any:
-    def of_bits(input: Any, other: Any) -> Any:
+    def of_bits(input: Operand, other: Operand) -> Any:
         if logic and all(v is True or v is False or getattr(v, "dtype", 0) is dtypes.bool_
                          for v in (input, other)):  # fmt: skip
             return O[logic](input, other)
@@ -51,6 +52,8 @@ def _bits(ufunc: Any, name: str, sign: str, logic: str = "") -> Any:
             )
         return wrap(np.asarray(ufunc(*pair)).astype(target.numpy)[()], target)
 
+    if sign == name:  # a function alone
+        of_bits.__annotations__.clear()
     return named(of_bits, name, f"``input {sign} other``, bit by bit; of booleans, the logic.")
 
 

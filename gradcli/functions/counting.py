@@ -11,10 +11,11 @@ from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.custom_function.function import without_derivative
 from gradcli.engine.named_tuples import results
+from gradcli.engine.record.arguments import Anything
 from gradcli.engine.record.composite import by_element, of_no_batch
 from gradcli.engine.record.out import may_be
 from gradcli.engine.source_location import warn
-from gradcli.engine.tensor.tensor import Plain, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
@@ -23,18 +24,18 @@ from gradcli.ops.torch_messages import not_a
 
 
 def _flags(name: str, **flags: Any) -> None:
-    """Raise TypeFault (E0303) for a number as a flag: ``unique(x, 0)`` says no dimension."""
+    """Raise TypeFault (E0303) for what is no flag: ``unique(x, 0)`` says no dimension."""
     for value in flags.values():
         bool(value)  # that of a tensor may be none
     for place, (flag, value) in enumerate(flags.items(), 2):
-        if value.__class__ is int:
+        if not isinstance(value, bool | np.bool_):
             raise not_a("bool", name, flag, place, value)
 
 
 @of_no_batch
 def unique(
-    input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
-    dim: int | None = None,
+    input: Any, sorted: Anything = True, return_inverse: Anything = False,
+    return_counts: Anything = False, dim: int | None = None,
 ) -> Any:  # fmt: skip
     """The distinct entries in order; also where each came to stand, and how often each occurs.
 
@@ -79,8 +80,9 @@ def _found(
 
 @of_no_batch
 def unique_consecutive(
-    input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
-) -> Any:
+    input: Any, return_inverse: Anything = False, return_counts: Anything = False,
+    dim: int | None = None,
+) -> Any:  # fmt: skip
     """The entries in order without direct repeats; also where each went, and the runs' lengths.
 
     With ``dim``, the slices along that dimension.
@@ -129,7 +131,7 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
 
 @by_element
 def histogram(
-    input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False
+    input: Any, bins: Tensor | int, *, range: Any = None, weight: Any = None, density: bool = False
 ) -> Any:
     """``(hist, bin_edges)``: how many entries fall into each bin, the last edge included.
 

@@ -14,6 +14,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.creation.sampling import randn
 from gradcli.engine.named_tuples import results
+from gradcli.engine.record.arguments import Anything
 from gradcli.engine.record.composite import bottom, by_element, called, is_batch
 from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
@@ -397,9 +398,9 @@ def lu_unpack(
 
 
 @by_element
-def torch_lu(A: Any, pivot: bool = True, get_infos: bool = False) -> tuple:
+def torch_lu(A: Any, pivot: bool = True, get_infos: Anything = False) -> tuple:
     """``(LU, pivots)``, and ``info`` where asked for: see ``lu_factor_ex``."""
-    return tuple(lu_factor_ex(A, pivot=pivot))[: 2 + get_infos]
+    return tuple(lu_factor_ex(A, pivot=pivot))[: 2 + bool(get_infos)]
 
 
 def of_floats(title: str, A: Any) -> None:
@@ -587,7 +588,7 @@ def _factor(L: Any, upper: bool) -> Any:
     return part + _O["where"](_O["lt"](_O["abs"](raw), math.inf), L - raw, 0.0)
 
 
-def cholesky_solve(B: Any, L: Any, upper: bool = False) -> Any:
+def cholesky_solve(B: Any, L: Tensor, upper: bool = False) -> Any:
     """The X with A X = B, from the Cholesky factor of A."""
     for name, value in (("b", B), ("u", L)):
         if value.ndim < 2:

@@ -14,8 +14,9 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.record.composite import called, named, of_its_own
+from gradcli.engine.record.face import face
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
-from gradcli.engine.record.out import may_be, with_out
+from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.dims import normal_dim, normal_dims
 from gradcli.ops.errors import IndexFault, bad_dtype, bad_shape, bad_value
@@ -139,12 +140,13 @@ def ihfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = No
     return called(of_its_own(_half(ifft(input, n, dim, norm), dim)), "FftR2CBackward0")
 
 
-Sizes = Sequence[int] | None
+Sizes = int | Sequence[int] | None
 
 
 def _places(input: Any, s: Sizes, dim: Any, half: str = "") -> list[tuple[int | None, int]]:
     """Each dimension to transform with its size."""
     rank = len(input.shape)
+    s = (s,) if isinstance(s, int) else s
     if dim is None:
         dims = tuple(range(rank)) if s is None else tuple(range(rank - len(s), rank))
     else:
@@ -258,6 +260,5 @@ def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None) -> Tensor:
 
 
 for _name in __all__:
-    if "shift" not in _name:
-        may_be("kind", globals()[_name])
-        globals()[_name] = with_out(globals()[_name])
+    may_be("kind", globals()[_name])
+    globals()[_name] = face(globals()[_name])

@@ -14,6 +14,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.grad_mode import enable_grad, no_grad
 from gradcli.engine.record.apply import flipped_view
+from gradcli.engine.record.arguments import Operand
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.dtype_checks import of_truths, one_filling, same_dtype
 from gradcli.engine.record.inplace import (
@@ -50,6 +51,7 @@ def of_operator(op: Operator) -> Callable:
         overlap(self, *bound[1:])
         return write_result(self, op, *bound[1:], **params)
 
+    method.declared = op  # type: ignore[attr-defined]
     return method
 
 
@@ -100,6 +102,7 @@ def rewritten(function: Callable, by_index: bool = False) -> Callable:
             self.edge = node
         return self
 
+    method.declared = function  # type: ignore[attr-defined]
     return method
 
 
@@ -150,13 +153,14 @@ def turned(name: str, function: Callable) -> Callable:
         overtake(self if meta.base is None else meta.base)
         return self
 
+    method.declared = function  # type: ignore[attr-defined]
     return method
 
 
 def _with_alpha(name: str) -> Callable:
     op, scaled = OPERATORS[name], OPERATORS["add_scaled"]
 
-    def method(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    def method(self: Tensor, other: Operand, *, alpha: Any = 1) -> Tensor:
         overlap(self, other)
         if alpha.__class__ is not int or alpha != 1:
             alpha = factor("alpha", alpha, self, other)
@@ -173,7 +177,7 @@ def _zero(self: Tensor) -> Tensor:
     return written(self, "ZeroBackward0")
 
 
-def _fill(self: Tensor, value: Any) -> Tensor:
+def _fill(self: Tensor, value: Operand) -> Tensor:
     if getattr(value, "ndim", 0):
         raise bad_shape(
             f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} "
@@ -194,7 +198,7 @@ def _copy(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     return written(self, "CopyBackwards")
 
 
-def _masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
+def _masked_fill(self: Tensor, mask: Tensor, value: Operand) -> Tensor:
     if getattr(mask, "__gradcli_rank__", 1) > 1:
         set_item(self, Ellipsis, self.masked_fill(mask, value))
         return self
@@ -211,7 +215,7 @@ def _addcdiv(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Ten
     return called(write_result(self, OPERATORS["add"], first / tensor2), "AddcdivBackward0")
 
 
-def _lerp(self: Tensor, end: Any, weight: Any) -> Tensor:
+def _lerp(self: Tensor, end: Tensor, weight: Operand) -> Tensor:
     same_dtype(self, end, "expected dtype {} for `end` but got dtype {}")
     overlap(self, end, weight)
     if is_number(weight):
@@ -219,7 +223,7 @@ def _lerp(self: Tensor, end: Any, weight: Any) -> Tensor:
     return called(write_result(self, OPERATORS["add"], weight * (end - self)), "LerpBackward1")
 
 
-def _div(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+def _div(self: Tensor, other: Operand, *, rounding_mode: str | None = None) -> Tensor:
     if rounding_mode is None:
         overlap(self, other)
         return write_result(self, OPERATORS["div"], other)
@@ -227,7 +231,7 @@ def _div(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tenso
     return by_mode(self, other, rounding_mode=rounding_mode)
 
 
-def _float_power(self: Tensor, exponent: Any) -> Tensor:
+def _float_power(self: Tensor, exponent: Operand) -> Tensor:
     wide = any(v.__class__ is complex or getattr(v, "is_complex", bool)() for v in (self, exponent))
     needed = dtypes.complex128 if wide else dtypes.float64
     if self.dtype is not needed:

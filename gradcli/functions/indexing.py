@@ -11,6 +11,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
+from gradcli.engine.record.arguments import Operand
 from gradcli.engine.record.composite import (
     by_element,
     called,
@@ -199,7 +200,7 @@ def _selected(input: Any, mask: Any) -> Any:
     return called(O["getitem"](input, Apart((mask.array,))), "MaskedSelectBackward0", input)
 
 
-def masked_fill(input: Any, mask: Any, value: Any) -> Any:
+def masked_fill(input: Any, mask: Any, value: Operand) -> Any:
     """``input`` with a value where ``mask`` holds."""
     of_truths("masked_fill_", mask, mask.dtype.c_name)
     meeting_shape(mask, input)
@@ -312,7 +313,7 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
 
 
 def scatter(
-    input: Any, dim: int, index: Any, src: Any = None, *, value: Any = None,
+    input: Any, dim: int, index: Any, src: Operand = None, *, value: Operand = None,
     reduce: str | None = None,
 ) -> Any:  # fmt: skip
     """``input`` with the entries of ``src`` written where ``index`` names along a dimension.
@@ -473,7 +474,7 @@ def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
 
 
 @of_numbers_too
-def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
+def index_fill(input: Any, dim: int, index: Any, value: Operand) -> Any:
     """``input`` with a value written where ``index`` names along a dimension."""
     if is_batch(index):
         if getattr(

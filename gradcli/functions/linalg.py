@@ -13,9 +13,11 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.named_tuples import results
+from gradcli.engine.record.arguments import Number, Operand
 from gradcli.engine.record.composite import by_element, called
+from gradcli.engine.record.face import face
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
-from gradcli.engine.record.out import may_be, with_out
+from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions import overloads, products, scatter
 from gradcli.functions.decompositions import (
@@ -204,7 +206,7 @@ def solve_triangular(
 
 
 def vector_norm(
-    x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+    x: Any, ord: Number = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Any:
     """The ``ord``-norm of all entries, or along dimensions."""
     return _O["norm"](in_dtype("vector_norm", x, dtype), ord, dim, keepdim)
@@ -262,8 +264,8 @@ def matrix_power(A: Any, n: int) -> Any:
 
 
 def pinv(
-    A: Any, rcond: float | None = None, *, atol: float | None = None, rtol: float | None = None,
-    hermitian: bool = False,
+    A: Any, rcond: Operand | None = None, *, atol: Operand | None = None,
+    rtol: Operand | None = None, hermitian: bool = False,
 ) -> Any:  # fmt: skip
     """The Moore-Penrose inverse.
 
@@ -280,7 +282,8 @@ def pinv(
 
 @by_element
 def matrix_rank(
-    A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None,
+    A: Any, tol: Operand | None = None, hermitian: bool = False, *, atol: Operand | None = None,
+    rtol: Operand | None = None,
 ) -> Any:  # fmt: skip
     """How many singular values are above ``max(atol, rtol * the largest)``; no derivative.
 
@@ -448,4 +451,4 @@ may_be(
     "wider",
     cond, householder_product, lstsq, matrix_power, matrix_rank, pinv, tensorinv, tensorsolve,
 )  # fmt: skip
-globals().update({_n: with_out(globals()[_n]) for _n in __all__ if _n != "LinAlgError"})
+globals().update({_n: face(globals()[_n]) for _n in __all__ if _n != "LinAlgError"})

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
+from gradcli.engine.record.arguments import Number
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
@@ -49,8 +51,8 @@ def in_dtype(name: str, x: Any, dtype: Any) -> Any:
 
 def matrix_norm(
     A: Any,
-    ord: Any = "fro",
-    dim: tuple[int, int] = (-2, -1),
+    ord: Number | str = "fro",
+    dim: Sequence[int] = (-2, -1),
     keepdim: bool = False,
     *,
     dtype: Any = None,

@@ -16,11 +16,11 @@ import numpy as np
 from gradcli.engine.creation import factories
 from gradcli.engine.dtypes import DType, contiguous_format
 from gradcli.engine.record.apply import apply, flipped_view, note_view
+from gradcli.engine.record.arguments import Operand, is_whole
 from gradcli.engine.record.composite import reshaped
+from gradcli.engine.record.face import face
 from gradcli.engine.record.fast_path import FUNCTIONS, function, method
 from gradcli.engine.record.inplace import check_writable
-from gradcli.engine.record.numpy_names import with_numpy_names
-from gradcli.engine.record.out import with_out
 from gradcli.engine.tensor.attributes import Storage
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions import bitwise, in_place
@@ -32,17 +32,25 @@ from gradcli.ops.declaration.infix import MIRRORED, by_sign
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import AttributeFault, bad_dim, bad_dtype, bad_size
 from gradcli.ops.operator import OPERATORS, Operator
+from gradcli.ops.torch_messages import not_a
 
 
-def sizes_method(op: Callable) -> Callable:
-    """view(2, 3) and view((2, 3)) alike."""
+def sizes_method(op: Callable, strict: bool = False) -> Callable:
+    """view(2, 3) and view((2, 3)) alike; ``strict`` as Python calls it: of whole numbers alone."""
 
     def method(self: Tensor, *sizes: Any, **params: Any) -> Any:
         if len(sizes) == 1 and isinstance(sizes[0], tuple | list):
             sizes = tuple(sizes[0])
+        elif strict and not sizes and not params:
+            raise TypeError(f"{op.__name__}() missing 1 required positional arguments: 'size'")
+        if strict:
+            for size in sizes:
+                if size.__class__ is not int and not (is_whole(size) or isinstance(size, DType)):
+                    raise not_a("tuple of ints", op.__name__, "size", 1, size)
         return op(self, tuple(sizes), **params) if sizes or not params else op(self, **params)
 
     method.__name__ = method.__qualname__ = op.__name__
+    method.of_sizes = op  # type: ignore[attr-defined]
     return method
 
 
@@ -123,7 +131,7 @@ def _repeat(self: Tensor, *repeats: Any) -> Tensor:
     return FUNCTIONS["tile"](self, tuple(repeats))
 
 
-def _where(self: Tensor, condition: Any, other: Any) -> Tensor:
+def _where(self: Tensor, condition: Any, other: Operand) -> Tensor:
     return FUNCTIONS["where"](condition, self, other)
 
 
@@ -302,7 +310,7 @@ def _of_functions() -> dict[str, _Source]:
         names = home.methods
         for name, own in home.functions():
             if own in names:
-                table[name] = (_function, f"{module}.{own}")
+                table[name] = (found, f"{module}.{own}")
         for name in names:
             if name.endswith("_"):
                 own = home.aliases.get(name[:-1], name[:-1])
@@ -343,22 +351,27 @@ def _new_empty_strided() -> Callable:
     return _like(found("strided.empty_strided"))
 
 
-def _function(path: str) -> Callable:
-    return with_numpy_names(found(path))
-
-
 def _extreme(name: str) -> Callable:
-    return with_numpy_names(found("sorting.extreme_method")(name))
+    return found("sorting.extreme_method")(name)
 
 
 def later(name: str) -> Any:
     """The function of a name of ``LATER``."""
     path = LATER[name]
-    return with_out(found(path)) if path.startswith("decompositions.") else found(path)
+    return found(path)
 
 
 def _call(source: _Source) -> Any:
     return source[0](*source[1:])
+
+
+@cache
+def as_method(name: str) -> Any:
+    """A method as Python calls it."""
+    made = METHODS[name]
+    if hasattr(made, "of_sizes"):
+        return sizes_method(made.of_sizes, True)
+    return made if isinstance(made, property) else face(made, name, method=True)
 
 
 class _Unmade:
@@ -370,7 +383,7 @@ class _Unmade:
         self.name = name
 
     def __get__(self, value: Tensor | None, owner: type) -> Any:
-        found = METHODS[self.name]
+        found = as_method(self.name)
         setattr(Tensor, self.name, found)
         return found.__get__(value, owner)
 

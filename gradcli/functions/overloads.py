@@ -49,7 +49,7 @@ def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
     return FUNCTIONS["stack"](*_tensors("stack", tensors), dim=dim)
 
 
-def torch_max(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+def torch_max(input: Any, dim: Tensor | int | None = None, keepdim: bool = False) -> Any:
     """``max(x)``, ``max(x, dim)`` with indices, ``max(x, other)``: as PyTorch overloads it."""
     input = as_value(input)
     if dim is not None or isinstance(input, Plain):
@@ -57,7 +57,7 @@ def torch_max(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     return FUNCTIONS["amax"](input)
 
 
-def torch_min(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+def torch_min(input: Any, dim: Tensor | int | None = None, keepdim: bool = False) -> Any:
     """``min(x)``, ``min(x, dim)`` with indices, ``min(x, other)``: as PyTorch overloads it."""
     input = as_value(input)
     if dim is not None or isinstance(input, Plain):

@@ -8,11 +8,13 @@ may all be given.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.grad_mode import current
+from gradcli.engine.record.arguments import Number, is_whole
 from gradcli.engine.record.composite import called, named
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import joined
@@ -55,12 +57,12 @@ def sum(
     return _narrowed(O["sum"](_typed(input, dtype), dim, keepdim), dtype)
 
 
-def amax(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
+def amax(input: Any, dim: int | Sequence[int] | None = (), keepdim: bool = False) -> Any:
     """The largest entry, or along dimensions; ties share the gradient evenly."""
     return O["amax"](input, () if dim is None else dim, keepdim)
 
 
-def amin(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
+def amin(input: Any, dim: int | Sequence[int] | None = (), keepdim: bool = False) -> Any:
     """The smallest entry, or along dimensions; ties share the gradient evenly."""
     return O["amin"](input, () if dim is None else dim, keepdim)
 
@@ -93,8 +95,8 @@ def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
 
 def _spread(name: str) -> Any:
     def spread(
-        input: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *,
-        correction: Any = None,
+        input: Any, dim: int | Sequence[int] | bool | None = None, unbiased: bool = True,
+        keepdim: bool = False, *, correction: Any = None,
     ) -> Any:  # fmt: skip
         if isinstance(dim, bool):  # var(False) is var(unbiased=False)
             dim, unbiased = None, dim
@@ -116,8 +118,8 @@ var, std = _spread("var"), _spread("std")
 
 def _with_mean(spread: Any, what: str) -> Any:
     def pair(
-        input: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *,
-        correction: Any = None,
+        input: Any, dim: int | Sequence[int] | bool | None = None, unbiased: bool = True,
+        keepdim: bool = False, *, correction: Any = None,
     ) -> tuple:  # fmt: skip
         if isinstance(dim, bool):
             dim, unbiased = None, dim
@@ -144,18 +146,18 @@ def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: 
     return O["norm"](in_dtype("vector_norm", input, dtype), 2 if p is None else p, dim, keepdim)
 
 
-def dist(input: Any, other: Any, p: Any = 2) -> Any:
+def dist(input: Any, other: Any, p: Number = 2) -> Any:
     """The p-norm of a difference."""
     return called(O["norm"](input - other, p), "DistBackward0", input, other)
 
 
-def softmax(input: Any, dim: int = -1, *, dtype: Any = None) -> Any:
+def softmax(input: Any, dim: int = -1, dtype: Any = None) -> Any:
     """exp(x) over its sum along a dimension."""
     normal_dim(dim, input.ndim)
     return O["softmax"](_typed(input, dtype), dim)
 
 
-def log_softmax(input: Any, dim: int = -1, *, dtype: Any = None) -> Any:
+def log_softmax(input: Any, dim: int = -1, dtype: Any = None) -> Any:
     """The logarithm of softmax, exact where it is small."""
     normal_dim(dim, input.ndim)
     return O["log_softmax"](_typed(input, dtype), dim)
@@ -186,6 +188,9 @@ def logcumsumexp(input: Any, dim: int) -> Any:
 def sum_to_size(input: Any, *size: Any) -> Any:
     """Summed to a shape that broadcasts to that of ``input``."""
     shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
+    for n in shape:
+        if not is_whole(n):
+            raise not_a("tuple of ints", "sum_to_size", "size", 1, n)
     have = tuple(input.shape)
     there = have[len(have) - len(shape) :]
     if len(shape) > len(have) or any(n not in (1, m) for n, m in zip(shape, there, strict=True)):

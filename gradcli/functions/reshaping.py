@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
+from gradcli.engine.record.arguments import Anything, Operand
 from gradcli.engine.record.composite import by_element, called, of_its_own, of_no_batch, reshaped
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import together
@@ -39,7 +40,7 @@ from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.torch_messages import not_a
 
 
-def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple:
+def split(tensor: Any, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple:
     """Pieces along a dimension: of one size (the last may be shorter), or of the sizes given."""
     axis, n = _axis("split", tensor, dim)
     size = split_size_or_sections
@@ -98,7 +99,7 @@ def split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> tu
     return split(input, tuple(split_sizes), dim)
 
 
-def unsafe_split(input: Any, split_size: Any, dim: int = 0) -> tuple:
+def unsafe_split(input: Any, split_size: int, dim: int = 0) -> tuple:
     """``split`` into copies, which may be written to."""
     return tuple(
         called(O["clone"](v), "UnsafeSplitBackward0", input) for v in split(input, split_size, dim)
@@ -128,8 +129,8 @@ def unbind(input: Any, dim: int = 0) -> tuple:
 
 
 def tensor_split(
-    input: Any, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None,
-    sections: Any = None,
+    input: Any, indices_or_sections: Anything= None, dim: int = 0, *, indices: Anything= None,
+    sections: Anything= None,
 ) -> tuple:  # fmt: skip
     """Pieces along a dimension: so many, the first ones longer, or cut at the places given."""
     given = [x for x in (indices_or_sections, indices, sections) if x is not None]
@@ -204,7 +205,7 @@ def column_stack(tensors: Sequence[Any]) -> Any:
     return hstack([t if t.ndim > 1 else O["reshape"](t, (-1, 1)) for t in tensors])
 
 
-def movedim(input: Any, source: Any, destination: Any) -> Any:
+def movedim(input: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Any:
     """Dimensions moved to other places; the rest keeps its order."""
     n = len(input.shape)
     pairs: Any = ([source], [destination]) if isinstance(source, int) else (source, destination)
@@ -243,7 +244,7 @@ def swapaxes(input: Any, axis0: int, axis1: int) -> Any:
     return O["transpose"](input, axis0, axis1)
 
 
-def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Any:
+def unflatten(input: Any, dim: int, sizes: Tensor | Sequence[int]) -> Any:
     """A dimension split into several."""
     at = _axis("unflatten", input, dim)[0]
     shape = tuple(input.shape)
@@ -277,8 +278,9 @@ def reshape_as(input: Any, other: Any) -> Any:
 
 @by_element
 def repeat_interleave(
-    input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
-) -> Any:
+    input: Any, repeats: Tensor | int | None = None, dim: int | None = None, *,
+    output_size: int | None = None,
+) -> Any:  # fmt: skip
     """Every entry repeated in its place; of whole numbers alone, each place so many times.
 
     Raises RuntimeFault: E0301 for repeats that do not fit, or that do not add up to
@@ -358,7 +360,7 @@ def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
 
 
 @by_element
-def unravel_index(indices: Any, shape: Any) -> tuple:
+def unravel_index(indices: Any, shape: Anything) -> tuple:
     """Indices into the flat tensor of a ``shape`` as an index for each dimension.
 
     Raises TypeFault (E0303) unless they are whole numbers.
@@ -406,7 +408,7 @@ def argwhere(input: Any) -> Any:
     return nonzero(input)
 
 
-def where(condition: Any, input: Any = None, other: Any = None) -> Any:
+def where(condition: Any, input: Operand = None, other: Operand = None) -> Any:
     """``input`` where the condition holds, else ``other``; alone, the places where it holds."""
     if input is None and other is None:
         return nonzero(condition, as_tuple=True)
@@ -419,6 +421,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple:
     listed = list(tensors[0] if one else tensors)
     if not listed:
         raise bad_value("meshgrid expects a non-empty TensorList")
+    if not isinstance(indexing, str | None):
+        raise not_a("str", "meshgrid", "indexing", 2, indexing)
     for i, value in enumerate(listed):
         if not getattr(value, "__gradcli_rank__", 0):
             raise not_a("Tensor", "meshgrid", "tensors", i + 1, value)

@@ -131,7 +131,12 @@ def _fills(src: Any, part: tuple) -> None:
 
 
 def slice_scatter(
-    input: Any, src: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
+    input: Any,
+    src: Any,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
 ) -> Any:
     """``input`` with ``src`` as the slices from ``start`` to ``end`` along a dimension."""
     part = (*_before(input, dim), slice(start, end, step))
@@ -278,17 +283,17 @@ def _split(name: str, input: Any, parts: Any, dim: int) -> tuple:
     return tensor_split(input, parts, dim)
 
 
-def hsplit(input: Any, indices_or_sections: Any) -> tuple:
+def hsplit(input: Any, indices_or_sections: int | Sequence[int]) -> tuple:
     """Pieces side by side."""
     return _split("hsplit", input, indices_or_sections, 0 if len(input.shape) == 1 else 1)
 
 
-def vsplit(input: Any, indices_or_sections: Any) -> tuple:
+def vsplit(input: Any, indices_or_sections: int | Sequence[int]) -> tuple:
     """Pieces one below the other."""
     return _split("vsplit", input, indices_or_sections, 0)
 
 
-def dsplit(input: Any, indices_or_sections: Any) -> tuple:
+def dsplit(input: Any, indices_or_sections: int | Sequence[int]) -> tuple:
     """Pieces along the third dimension."""
     return _split("dsplit", input, indices_or_sections, 2)
 

@@ -33,12 +33,12 @@ def _ordered(input: Any, order: Any, dim: int, name: str) -> Any:
 
 
 @of_numbers_too
-def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
+def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool | None = True) -> Any:
     """``(values, indices)`` in order along a dimension; equal entries keep theirs."""
     return _ordered(input, O["argsort"](input, dim, descending), dim, "sort")
 
 
-def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
+def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool | None = True) -> Any:
     """Indices that sort ``input`` along a dimension; equal entries keep their order."""
     return O["argsort"](input, dim, descending)
 
@@ -153,7 +153,7 @@ def extreme_method(name: str) -> Callable:
     """max and min as PyTorch has the methods: all entries, along a dimension, or of two tensors."""
     along, full = f"{name}imum", f"a{name}"
 
-    def method(self: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
+    def method(self: Tensor, dim: Tensor | int | None = None, keepdim: bool = False) -> Any:
         if getattr(dim, "__gradcli_rank__", 0):
             return O[along](self, dim)
         try:

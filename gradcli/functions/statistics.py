@@ -13,6 +13,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import as_tensor, refuse_kinds
 from gradcli.engine.named_tuples import Extremes
+from gradcli.engine.record.arguments import Operand
 from gradcli.engine.record.composite import by_element, called, named, of_its_own
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
@@ -58,7 +59,7 @@ _INTERPOLATION = ("linear", "lower", "higher", "midpoint", "nearest")
 
 @by_element
 def quantile(
-    input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *,
+    input: Any, q: Operand, dim: int | None = None, keepdim: bool = False, *,
     interpolation: str = "linear",
 ) -> Any:  # fmt: skip
     """The ``q``-quantiles of all entries, or along a dimension; ``q`` is a number or a vector.
@@ -70,7 +71,7 @@ def quantile(
 
 @by_element
 def nanquantile(
-    input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *,
+    input: Any, q: Operand, dim: int | None = None, keepdim: bool = False, *,
     interpolation: str = "linear",
 ) -> Any:  # fmt: skip
     """``quantile`` of the entries that are numbers."""
@@ -78,7 +79,7 @@ def nanquantile(
 
 
 def _quantile(
-    input: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip: bool
+    input: Any, q: Operand, dim: int | None, keepdim: bool, interpolation: str, skip: bool
 ) -> Any:
     points = np.asarray(getattr(q, "array", q), np.float64)
     if input.dtype.kind != 2 or input.dtype.itemsize < 4:
@@ -249,7 +250,7 @@ def isreal(input: Any) -> Any:
 
 @by_element
 def isin(
-    elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
+    elements: Operand, test_elements: Operand, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
     """Whether each entry is one of ``test_elements``."""
     for value in (elements, test_elements):
@@ -262,7 +263,7 @@ def isin(
 
 @by_element
 def searchsorted(
-    sorted_sequence: Any, input: Any, *, out_int32: bool = False, right: bool = False,
+    sorted_sequence: Tensor, input: Operand, *, out_int32: bool = False, right: bool = False,
     side: str | None = None, sorter: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """Where each value would go to keep the last dimension of ``sorted_sequence`` in order.
@@ -313,7 +314,7 @@ def searchsorted(
 
 @by_element
 def bucketize(
-    input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False
+    input: Operand, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
 ) -> Tensor:
     """The number of the bucket, between ``boundaries``, of each value."""
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)

@@ -74,6 +74,8 @@ class Operator:
     its kernel, or a sentence; or a function of the element types. {} is the element type."""
     node: Mapping[str, Any] = _NOTHING
     """What PyTorch shows of a node, where the rest does not say it: see ``node_names``."""
+    numbers: str = ""
+    """The inputs that may be plain numbers where PyTorch's functions are called: "y", "xy"."""
     grad_name: str
     by_index: str = ""
     """The parameter that holds indices, arrays among them: a later write to these is noticed."""
@@ -169,6 +171,8 @@ class Operator:
         if "entrywise" not in facts:
             steps = kind == "constant" and "dim" not in self.params
             self.entrywise = kind == "elementwise" or steps
+        if self.dtypes == "compare" and not self.params:
+            self.numbers = "y"
         if "out" not in facts:
             meets = self.entrywise and (self.arity > 1 or self.dtypes == "float")
             self.out = "none" if self.moves == "view" else "wider" if meets else "same"

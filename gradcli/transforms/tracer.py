@@ -37,7 +37,7 @@ from gradcli.engine.tensor.attributes import Facts
 from gradcli.engine.tensor.conversion import Conversions, no_array
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain, wrap
-from gradcli.functions.methods import METHODS, TURNED
+from gradcli.functions.methods import METHODS, TURNED, as_method
 from gradcli.functions.subscripts import plain_index
 from gradcli.ops.declaration.infix import METHODS as SIGN_METHODS
 from gradcli.ops.declaration.infix import by_sign, put_signs
@@ -416,9 +416,10 @@ class Operand(Conversions):
     def __getattr__(self, name: str) -> Any:
         """Tensor's methods by name, ``x.sum(0)``; ``x.mul_(y)`` writes what ``x.mul(y)`` gives."""
         written = name.endswith("_")
-        function = METHODS.get(name.removesuffix("_"))
-        if function is None or (written and name not in METHODS):
+        plain = name.removesuffix("_")
+        if plain not in METHODS or (written and name not in METHODS):
             raise AttributeError(name)
+        function = as_method(plain)
         if name in TURNED:
             return lambda *args, **params: self.become_view(function(self, *args, **params))
         if written:

@@ -36,7 +36,7 @@ BINARY = {
     "atan2": lambda x, y: torch.atan2(x, 4 + y), "logaddexp": lambda x,
         y: torch.logaddexp(x, y) / 2,
     "hypot": lambda x, y: torch.hypot(x, y + 4) / 4, "where": lambda x,
-        y: torch.where(even_places(x), x, y),
+        y: torch.where(torch.tensor(even_places(x)), x, y),
 }  # fmt: skip
 
 

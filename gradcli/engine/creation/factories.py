@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -186,6 +186,8 @@ def sizes_of(sizes: tuple[Any, ...], name: str = "") -> tuple[int, ...]:
     shape = []
     for n in sizes:
         try:
+            if n.__class__ is bool:
+                raise words.no_size(name, given, n)
             shape.append(n.__index__())
         except (AttributeError, TypeError):
             raise words.no_size(name, given, n) from None
@@ -241,7 +243,7 @@ def refuse_kinds(kinds: str, kernel: str, dtype: DType) -> None:
 
 
 def full(
-    size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False,
+    size: Sequence[int], fill_value: Any, *, dtype: Any = None, requires_grad: bool = False,
     device: Any = None, layout: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """A tensor of shape ``size`` with one value everywhere."""

@@ -32,6 +32,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.grad_mode import current, mode
 from gradcli.engine.graph.node import EMPTY, Extra, next_number
 from gradcli.engine.record.apply import MISFITS, NUMBERS, apply, explained, finish, note_view, stamp
+from gradcli.engine.record.arguments import ABSENT, Parameters, Source, looked_at, parameters_of
 from gradcli.engine.record.index_writes import stamp_index, writes
 from gradcli.engine.record.out import into
 from gradcli.engine.record.rule_compiler import node_class
@@ -64,26 +65,28 @@ _PARAMETERS = frozenset((int, float, bool, tuple, str, slice, type(None), np.nda
 """Classes of parameters that go to the computation as they are."""
 _ORDINARY = frozenset((Tensor, float, int))
 """Classes of operands that a first call takes; for all others there is the written function."""
-_ABSENT: Any = type("absent", (), {"__repr__": lambda self: "..."})()
-"""Stands for an input that was not given."""
 _OWN_FILE = __file__.removesuffix(".py")
 
 
-def method(op: Operator, *, reverse: bool = False, symbol: bool = False) -> Callable[..., Any]:
-    """The operator as a method of Tensor.
+def method(
+    op: Operator, *, reverse: bool = False, symbol: bool = False, checked: bool = False
+) -> Callable[..., Any]:
+    """The operator as a method of Tensor; ``checked`` as Python calls it: see ``arguments``.
 
     ``reverse`` builds the one for a number on the left (``2 - x``), ``symbol`` Python's own
     (``x - 2``), which lets the other side try what it cannot take.
     """
-    return _specialised(op, reverse=reverse, symbol=symbol)
+    return _specialised(op, checked=checked, reverse=reverse, symbol=symbol)
 
 
-def function(op: Operator) -> Callable[..., Any]:
+def function(op: Operator, *, checked: bool = False) -> Callable[..., Any]:
     """The operator as a free function: ``sin(x)``, with PyTorch's ``out=``."""
-    return _specialised(op, with_out=True)
+    return _specialised(op, with_out=True, checked=checked)
 
 
-def _specialised(op: Operator, with_out: bool = False, **form: bool) -> Callable[..., Any]:
+def _specialised(
+    op: Operator, with_out: bool = False, checked: bool = False, **form: bool
+) -> Callable[..., Any]:
     """A function whose code is written out by the second call; until then it has a stand-in's.
 
     The first call of tensors and numbers goes through the operator itself: writing and compiling
@@ -91,12 +94,13 @@ def _specialised(op: Operator, with_out: bool = False, **form: bool) -> Callable
     """
     names = (*_input_names(op), *op.params)
     scope: dict[str, Any] = {"__name__": __name__}
-    code = _stand_in(names, _is_strict(op, with_out), with_out)
-    made = FunctionType(code, scope, op.name, _defaults(op, with_out))
+    strict = _is_strict(op, with_out or checked)
+    code = _stand_in(names, strict, with_out)
+    made = FunctionType(code, scope, op.name, _defaults(op, strict))
     made.__kwdefaults__ = {"out": None} if with_out else None
     made.__qualname__ = op.name
     made.__doc__ = op.doc
-    made.operator = op  # type: ignore[attr-defined]
+    made.operator, made.checked = op, checked  # type: ignore[attr-defined]
 
     def first(*given: Any, **named: Any) -> Any:
         scope["call"] = later
@@ -106,17 +110,22 @@ def _specialised(op: Operator, with_out: bool = False, **form: bool) -> Callable
             value.__class__ for value in inputs
         ):  # fmt: skip
             return later(*given, **named)
+        if checked:
+            takes.check(dict(zip(names, given, strict=True)))
         params = dict(zip(op.params, given[op.arity :], strict=True))
         return op(*(reversed(inputs) if form.get("reverse") else inputs), **params)
 
     def later(*given: Any, **named: Any) -> Any:
-        text = _text(op, with_out=with_out, **form)
-        scope.update(_NAMES, op=op, compute=op.compute, this=made)
-        scope["__loader__"] = _Source(text)  # tracebacks show the lines
+        scope.update(_NAMES, op=op, compute=op.compute, this=made, takes=takes)
+        if checked:
+            scope["lenient"] = FUNCTIONS[op.name]
+        text = _text(op, with_out=with_out, takes=takes, scope=scope, **form)
+        scope["__loader__"] = Source(text)  # tracebacks show the lines
         exec(compile(text, f"{_OWN_FILE}[{op.name}].py", "exec"), scope)
         made.__code__ = scope[op.name].__code__
         return made(*given, **named)
 
+    takes = parameters_of(op, op.name, not with_out) if checked else None
     scope["call"] = first
     return made
 
@@ -144,21 +153,10 @@ def _signature(names: Sequence[str], strict: bool, with_out: bool) -> str:
     return ", ".join((*names, "*more", *(("out",) if with_out else ()), "**named"))
 
 
-def _defaults(op: Operator, with_out: bool) -> tuple[Any, ...]:
+def _defaults(op: Operator, strict: bool) -> tuple[Any, ...]:
     """The defaults of the function's last arguments."""
-    missing = () if _is_strict(op, with_out) else (_ABSENT,) * (op.arity - 1)
+    missing = () if strict else (ABSENT,) * (op.arity - 1)
     return (*missing, *op.params.values())
-
-
-class _Source:
-    """Gives ``linecache`` the text of a written function."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def get_source(self, name: str) -> str:
-        """The text."""
-        return self.text
 
 
 # -- the template ----------------------------------------------------------------------------------
@@ -177,23 +175,38 @@ def _is_strict(op: Operator, with_out: bool) -> bool:
     return _is_plain(op) and (op.arity == 1 or not with_out or op.torch[1] == "other")
 
 
-def _text(op: Operator, reverse: bool = False, symbol: bool = False, with_out: bool = False) -> str:
-    """The text of an operator's function."""
+def _text(
+    op: Operator,
+    reverse: bool = False,
+    symbol: bool = False,
+    with_out: bool = False,
+    takes: Parameters | None = None,
+    scope: dict[str, Any] | None = None,
+) -> str:
+    """The text of an operator's function; ``takes`` where that looks at its arguments."""
     plain = _is_plain(op)
     names = _input_names(op)
     given = _tuple(reversed(names) if reverse else names)
     params = _dict(op.params)
-    strict = _is_strict(op, with_out)
+    strict = _is_strict(op, with_out or takes is not None)
     lines = [f"def {op.name}({_signature((*names, *op.params), strict, with_out)}):"]
     otherwise = f"return elsewhere(op, {given}, {params})"
-    if with_out:
+    foreign = f"return of_numbers(op, {given})" if plain else otherwise
+    if takes is not None:
+        out, named = "out" if with_out else "None", "" if strict else ", named, more"
+        otherwise = foreign = (
+            f"return looked_at(lenient, takes, {_dict(takes.order)}, {out}{named})"
+        )
+    if with_out and takes is not None:
+        lines.append(f"    if out is not None: {otherwise}")
+    elif with_out:
         options = params if strict else f"{{**{params}, **named}}"
         lines.append(f"    if out is not None: return into(out, this, {given}, {options})")
     if not strict:
         absent = "".join(f" or {name} is absent" for name in names[1:])
         lines.append(f"    if more or named{absent}:")
-        lines.append(f"        return rebound(op, {given}, {params}, more, named)")
-    foreign = f"return of_numbers(op, {given})" if plain else otherwise
+        rebound = f"return rebound(op, {given}, {params}, more, named)"
+        lines.append(f"        {rebound if takes is None else otherwise}")
     general = f"return apply(op, {given}, {params})"
     lines.append(f"    if {names[0]}.__class__ is not Tensor:")
     lines.append(f"        if not isinstance({names[0]}, Plain): {foreign}")
@@ -203,6 +216,8 @@ def _text(op: Operator, reverse: bool = False, symbol: bool = False, with_out: b
         f"{p}.__class__ is not bool" if value.__class__ is bool else
         f"{p}.__class__ not in PARAMETERS" for p, value in op.params.items()
     ]  # fmt: skip
+    if takes is not None:
+        unfit = [test for p in op.params if (test := takes.test(p, scope))] + unfit
     if unfit:
         lines.append(f"    if {' or '.join(unfit)}: {otherwise}")
     if op.arity == 1:
@@ -216,11 +231,11 @@ def _text(op: Operator, reverse: bool = False, symbol: bool = False, with_out: b
             lines.append(f"        {general}")
         else:
             lines += _indented(_operation(op, names, (False, False), reverse, general))
-        if op.dtypes in ("float", "promote", "compare"):
+        if op.dtypes in ("float", "promote", "compare") and (takes is None or "y" in op.numbers):
             lines.append("    if kind is float or kind is int:")
             numbers = (True, False) if reverse else (False, True)
             lines += _indented(_operation(op, names, numbers, reverse, general))
-        if plain:
+        if plain and takes is None:
             lines.append(f"    if kind in ARRAYS: {general}")
             lines.append(f"    if getattr({other}, '__gradcli_rank__', 0): return op(*{given})")
             if symbol or reverse:
@@ -233,7 +248,7 @@ def _text(op: Operator, reverse: bool = False, symbol: bool = False, with_out: b
         everyone = " and ".join(f"{n}.__class__ is Tensor" for n in names[1:])
         lines.append(f"    if {everyone}:")
         lines += _indented(_operation(op, names, (False,) * op.arity, reverse, general))
-        if op.dtypes == "where":
+        if op.dtypes == "where" and takes is None:
             for i in (1, 2):
                 kind = f"{names[i]}.__class__"
                 lines.append(f"    if {names[3 - i]}.__class__ is Tensor and "
@@ -445,7 +460,7 @@ def _of_numbers(op: Operator, args: tuple[Any, ...]) -> Any:
 
 def _elsewhere(op: Operator, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """The operator itself, on what the fast path does not take."""
-    return op(*(a for a in args if a is not _ABSENT), **params)
+    return op(*(a for a in args if a is not ABSENT), **params)
 
 
 def _rebound(
@@ -458,7 +473,7 @@ def _rebound(
     """The operator itself, called with arguments that its signature has no place for."""
     if _is_plain(op):  # two operands, of which the second has a name besides ``other``
         second = op.torch[1]
-        if args[1] is _ABSENT and not more and named.keys() == {second}:
+        if args[1] is ABSENT and not more and named.keys() == {second}:
             return op(args[0], named[second])
         for name in named:
             raise TypeError(f"{op.name}() got an unexpected keyword argument {name!r}")
@@ -473,12 +488,12 @@ def _rebound(
 
 _NAMES: dict[str, Any] = {
     "ARRAYS": _ARRAYS, "EMPTY": EMPTY, "Extra": Extra, "Fault": Fault, "MISFITS": MISFITS,
-    "LARGE": memory_budget.LARGE, "PARAMETERS": _PARAMETERS, "Tensor": Tensor, "absent": _ABSENT,
+    "LARGE": memory_budget.LARGE, "PARAMETERS": _PARAMETERS, "Tensor": Tensor, "absent": ABSENT,
     "apply": apply, "budget": memory_budget.budget, "class_of": _class_of, "current": current,
     "Plain": Plain, "dtype_of": dtypes.dtype_of, "elsewhere": _elsewhere, "explained": explained,
     "finish": finish, "getframe": _getframe, "in_a_mode": _in_a_mode, "in_rows": in_rows,
-    "into": into, "laid_as": laid_as, "marked": _marked, "mode": mode, "new": object.__new__,
-    "next_number": next_number, "not_a": not_a, "note_view": note_view, "of_numbers": _of_numbers,
+    "into": into, "laid_as": laid_as, "looked_at": looked_at, "marked": _marked, "mode": mode,
+    "new": object.__new__, "next_number": next_number, "not_a": not_a, "note_view": note_view, "of_numbers": _of_numbers,
     "outside": outside, "rebound": _rebound, "stamp": stamp, "stamp_index": stamp_index,
     "theirs": theirs, "wrap": wrap, "writes": writes, "__name__": __name__,
     # node classes, by what the inputs are: tensors or numbers

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
-from types import NoneType
 from typing import Any
 
 from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import current, no_grad
 from gradcli.engine.named_tuples import Extremes, Results
-from gradcli.engine.record.apply import NUMBERS
 from gradcli.engine.record.inplace import overlap
-from gradcli.engine.record.numpy_names import renamed
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, UnwrittenFault, bad_dtype
 from gradcli.ops.operator import Operator
-from gradcli.ops.torch_messages import no_cast, no_room, not_a
+from gradcli.ops.torch_messages import no_cast, no_room
 
 
 def into(
@@ -160,49 +156,3 @@ def _write(target: Tensor, part: Tensor) -> None:
             )
         target.resize_(tuple(part.shape))
     target.copy_(part)
-
-
-def _misplaced(made: Any, fault: AttributeError, args: tuple[Any, ...]) -> Fault | None:
-    """The error of an argument that stood where a tensor is wanted and has no attribute of one."""
-    for place, value in enumerate(args):
-        if value is fault.obj and value.__class__ in (*NUMBERS, str, list, tuple, NoneType):
-            names = inspect.unwrap(made).__code__.co_varnames
-            return not_a("Tensor", made.__name__, names[place], place + 1, value)
-    return None
-
-
-def with_out(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``function`` that takes ``out=``, and NumPy's names; itself where it has an ``out``."""
-    code = getattr(function, "__code__", None)
-    if code is not None and "out" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
-        return function
-
-    def call(*args: Any, out: Any = None, **options: Any) -> Any:
-        wrong: Fault | None = None
-        own: Any = None
-        try:
-            if out is None:
-                return function(*args, **options)
-            return into(out, function, args, options)
-        except AttributeError as fault:
-            wrong = _misplaced(made, fault, args)
-            if wrong is None:
-                raise
-        except TypeError:
-            own = renamed(function, options)
-            if own is None:
-                raise
-        if wrong is not None:
-            raise wrong
-        return call(*args, out=out, **own)
-
-    made: Any = call
-    named: Any = function
-    made.__name__ = made.__qualname__ = getattr(named, "__name__", "") or named.name
-    made.__doc__ = named.__doc__ or getattr(named, "doc", None)
-    made.__module__ = getattr(named, "__module__", None) or __name__
-    made.__wrapped__ = getattr(named, "__wrapped__", named)
-    op = function if isinstance(function, Operator) else getattr(function, "operator", None)
-    if op is not None:
-        made.operator = op
-    return call

@@ -15,6 +15,7 @@ from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import mode, shown_inside, transformed
 from gradcli.ops import OPERATORS
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
+from gradcli.ops.torch_messages import not_a
 
 
 def no_array() -> RuntimeFault:
@@ -27,8 +28,8 @@ def no_array() -> RuntimeFault:
 
 
 def _as(name: str, dtype: Any) -> Any:
-    def method(self: Any, memory_format: Any = None) -> Any:
-        return self.to(dtype)
+    def method(self: Any, *, memory_format: Any = None) -> Any:
+        return self.to(dtype, memory_format=memory_format)
 
     method.__name__, method.__qualname__ = name, f"Tensor.{name}"
     method.__doc__ = f"As {dtype.name}."
@@ -57,6 +58,8 @@ class Conversions:
 
         Takes a dtype, a device, both, or another tensor to be like.
         """
+        if memory_format is not None and memory_format.__class__ is not dtypes.Layout:
+            raise not_a("torch.memory_format", "to", "memory_format", 1, memory_format)
         first = True  # of two flags the second is ``copy``
         for given in wanted:
             if isinstance(given, Conversions):
@@ -70,6 +73,8 @@ class Conversions:
             else:
                 copy, first = copy if first else given, False
         if device is not None and str(device) != str(self.device):
+            if not isinstance(device, str | int | dtypes.Device) or device is True:
+                raise not_a("torch.device", "to", "device", 1, device)
             return _no_device(str(device))
         if isinstance(dtype, str) and not dtypes.is_name(dtype):
             raise dtypes.no_device_name(dtype)

@@ -18,6 +18,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.creation import factories
+from gradcli.engine.record.face import unchecked
 from gradcli.engine.record.fast_path import FUNCTIONS
 from gradcli.engine.record.out import into
 from gradcli.engine.tensor.tensor import Tensor, wrap
@@ -110,6 +111,7 @@ def with_checks(function: Any, count: int | None = None) -> Any:
     special = _special(function)
     if special is not None:
         return special
+    function = unchecked(function)
     module = getattr(function, "__module__", "") or ""
     op = None if module in _COMPOSED else _operator(function)
     if op is not None:

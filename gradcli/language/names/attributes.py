@@ -58,14 +58,18 @@ def _numpy(x: Any, force: Any = False) -> Any:
 
 
 def _tensor_methods() -> dict[str, Any]:
-    table = {name: getattr(Tensor, name) for name in _TENSOR_CALL if hasattr(Tensor, name)}
+    table = {
+        name: methods.METHODS[name] if name in methods.METHODS else getattr(Tensor, name)
+        for name in _TENSOR_CALL
+        if hasattr(Tensor, name)
+    }
     table["tolist"] = argument_checks.to_list
     table["data_ptr"] = identity.data_pointer
     table["numpy"] = _numpy
     operators = (name for op in OPERATORS.values() for name in (op.name, *op.aliases))
     for base in (*operators, *methods.COMPOSED, *LATER_METHODS, "put", "slogdet", "resize_as"):
         for name in (base, f"{base}_"):  # and in place
-            method = getattr(Tensor, name, None)
+            method = methods.METHODS.get(name) or getattr(Tensor, name, None)
             if callable(method) and not name.startswith("_"):
                 table.setdefault(name, method)
     return table

@@ -1,0 +1,307 @@
+"""What the parameters of PyTorch's functions take, and the functions as Python calls them.
+
+``torch.maximum(x, 2)`` is refused: PyTorch declares a Tensor there. What is declared stands on the
+function: the annotation of a parameter, or of an operator ``numbers``, the inputs that may be plain
+numbers. Where an annotation is Any, the name of the parameter says it, which means the same in all
+of PyTorch's functions: ``input`` and ``index`` are tensors, ``keepdim`` is a truth.
+
+``face`` is the function with those checks, PyTorch's ``out=`` and NumPy's names. A call in order
+costs one look at the class of each argument; what does not pass this is looked at more closely.
+Composed functions, rules and programs of the language call the functions themselves, which take
+numbers for tensors.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import cache
+from types import NoneType
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from gradcli.engine.dtypes import DType, Layout
+from gradcli.engine.record.out import into
+from gradcli.engine.tensor.tensor import Tensor
+from gradcli.ops.errors import TypeFault
+from gradcli.ops.operator import PARAM_ALIASES, Operator
+from gradcli.ops.torch_messages import kind_of, not_a
+
+
+class Source:
+    """Gives ``linecache`` the text of a written function."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def get_source(self, name: str) -> str:
+        """The text."""
+        return self.text
+
+
+ABSENT: Any = type("absent", (), {"__repr__": lambda self: "..."})()
+"""Stands for an argument that was not given and has no default."""
+
+Number: TypeAlias = Any
+"""The annotation of a plain number, or a tensor of one."""
+
+Operand: TypeAlias = Any
+"""The annotation of a tensor or a plain number."""
+
+Anything: TypeAlias = Any
+"""The annotation of what the function looks at itself."""
+
+_ALIASES = {"Operand": ("Tensor", "Number"), "Sequence[Any]": ("Sequence[Tensor]",)}
+
+_BY_NAME: dict[str, str] = {
+    name: kind
+    for kind, names in {
+        "Tensor": (
+            "self input tensor other x x1 x2 y a b A B LU pivots mat mat1 mat2 vec vec1 vec2 "
+            "batch1 batch2 tensor1 tensor2 mask index indices src source values condition "
+            "abs angle real imag tau LD input2 LU_data LU_pivots grid batch_mean"
+        ),
+        "Tensor | None": "sorter weights aweights fweights weight bias running_mean running_var "
+        "window prepend append",
+        "Sequence[Tensor]": "tensors matrices",
+        "Number": "alpha beta value min max nan posinf neginf correction negative_slope start step "
+        "base end fill_value dx",
+        "int | Sequence[int]": "dim dims size shape shifts",
+        "int": "diagonal offset dim0 dim1 decimals n",
+        "float": "rtol atol eps",
+        "DType": "dtype",
+        "Layout": "memory_format",
+    }.items()
+    for name in names.split()
+}
+"""What a parameter takes by its name, where nothing else is declared."""
+
+_CLASSES: Mapping[str, tuple[type, ...]] = {
+    "Tensor": (Tensor,),
+    "Number": (float, int, complex, bool),
+    "int": (int,),
+    "bool": (bool,),
+    "float": (float, int, bool),
+    "str": (str,),
+    "DType": (DType,),
+    "Layout": (Layout,),
+    "None": (NoneType,),
+}
+"""The classes of nearly all arguments, by what is declared."""
+
+
+def _rank(value: Any) -> int:
+    return getattr(value, "__gradcli_rank__", 0)
+
+
+def _single(value: Any, kinds: tuple[int, ...] = (0, 1, 2, 3)) -> bool:
+    """Whether a tensor stands for one number; of what stands for a tensor nobody knows."""
+    rank = _rank(value)
+    return rank > 1 or (rank == 1 and not value.ndim and value.dtype.kind in kinds)
+
+
+def is_whole(value: Any) -> bool:
+    """Whether ``value`` is a whole number, or a tensor of one."""
+    kind = value.__class__
+    return kind is int or isinstance(value, np.integer) or _single(value, (1,)) or (
+        isinstance(value, int) and kind is not bool
+    )  # fmt: skip
+
+
+_TAKES: Mapping[str, Callable[[Any], bool]] = {
+    "Tensor": lambda v: _rank(v) > 0,
+    "Number": lambda v: isinstance(v, int | float | complex | np.generic) or _single(v),
+    "int": is_whole,
+    "bool": lambda v: isinstance(v, bool | np.bool_) or _rank(v) > 1,
+    "float": lambda v: isinstance(v, int | float | np.floating | np.integer) or _single(v),
+    "str": lambda v: isinstance(v, str),
+    "DType": lambda v: isinstance(v, DType) or v.__class__ is type,
+    "Layout": lambda v: v.__class__ is Layout,
+    "None": lambda v: v is None,
+    "Sequence[int]": lambda v: isinstance(v, list | tuple) and (not v or is_whole(v[0])),
+    "Sequence[Tensor]": lambda v: isinstance(v, list | tuple) and all(_rank(t) for t in v),
+}
+"""Whether a value is what is declared, looked at closely."""
+
+_NONE: Mapping[str, Any] = {}
+_SAID = {"Sequence[int]": "tuple of ints", "Sequence[Tensor]": "tuple of Tensors",
+         "DType": "torch.dtype",
+         "Layout": "torch.memory_format"}  # fmt: skip
+_NUMPY = {
+    "axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input", "x1": "input", "x2": "other",
+}  # fmt: skip
+"""NumPy's names of parameters, which PyTorch takes too, and its own."""
+
+
+class Parameters:
+    """The parameters of a function, and what each takes."""
+
+    __slots__ = ("aliases", "defaults", "kinds", "method", "name", "named", "order", "shown")
+
+    order: tuple[str, ...]
+    named: tuple[str, ...]
+    """Those that are given by name alone."""
+    defaults: dict[str, Any]
+    aliases: dict[str, str]
+    """Further names of some."""
+    kinds: dict[str, tuple[str, ...]]
+    """What is declared for each; nothing of those that take anything."""
+
+    def __init__(self, name: str, method: bool) -> None:
+        self.name = name
+        self.method = method
+        self.aliases = {}
+        self.shown: dict[str, str] = {}  # what PyTorch calls some
+
+    def bind(self, args: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:
+        """The values by name. Raises TypeError as a call does."""
+        if len(args) > len(self.order):
+            count = len(self.order)
+            raise TypeError(
+                f"{self.name}() takes {count} positional argument{'s' * (count != 1)} but "
+                f"{len(args)} were given"
+            )
+        values = {**dict.fromkeys((*self.order, *self.named), ABSENT), **self.defaults}
+        values.update(zip(self.order, args, strict=False))
+        given = set(self.order[: len(args)])
+        for name, value in options.items():
+            own = name if name in values else self.aliases.get(name) or _NUMPY.get(name, name)
+            if own not in values:
+                raise TypeError(f"{self.name}() got an unexpected keyword argument {name!r}")
+            if own in given:
+                raise TypeError(f"{self.name}() got multiple values for argument {own!r}")
+            given.add(own)
+            values[own] = value
+        return values
+
+    def check(self, values: Mapping[str, Any]) -> None:
+        """Raise TypeError for what is missing, TypeFault (E0303) for a value of another kind."""
+        for place, (name, value) in enumerate(values.items()):
+            if value is ABSENT:
+                name = self.shown.get(name, name)
+                raise TypeError(f"{self.name}() missing 1 required positional argument: {name!r}")
+            kinds = self.kinds.get(name, ())
+            if not kinds or value is self.defaults.get(name, ABSENT):
+                continue
+            if not any(_TAKES[kind](value) for kind in kinds):
+                raise self.wrong(name, place, value)
+        first = self.order[0] if self.order else ""
+        if self.kinds.get(first, ()) == ("Tensor", "Number") and not any(
+            _rank(v) for name, v in values.items() if "Tensor" in self.kinds.get(name, ())
+        ):
+            raise self.wrong(first, 0, values[first])
+
+    def wrong(self, name: str, place: int, value: Any) -> TypeFault:
+        """The error of one argument."""
+        kinds = self.kinds[name]
+        wanted = " or ".join(_SAID.get(k, k) for k in kinds if k != "None")
+        wanted = "Tensor" if "Tensor" in kinds else wanted
+        if kinds[0] == "Sequence[Tensor]" and isinstance(value, list | tuple):
+            at, item = next((i, v) for i, v in enumerate(value) if not _rank(v))
+            return TypeFault(
+                "E0303",
+                f"expected Tensor as element {at} in argument {place}, but got {kind_of(item)}",
+                help=f"write {self.name}([a, b]) of tensors",
+            )
+        place += not self.method
+        return not_a(wanted, self.name, self.shown.get(name, name), place, value)
+
+    def test(self, name: str, scope: dict[str, Any]) -> str:
+        """A condition of Python that holds where an argument needs a closer look.
+
+        ``scope`` takes the classes that it names.
+        """
+        kinds = self.kinds.get(name, ())
+        if not kinds:
+            return "" if name in self.defaults else f"{name} is ABSENT"
+        if name == self.order[0] and kinds == ("Tensor", "Number"):
+            kinds = ("Tensor",)  # of numbers alone nothing is computed
+        classes = {c for kind in kinds for c in _CLASSES.get(kind, ())}
+        if name in self.defaults and self.defaults[name].__class__ is not tuple:
+            classes.add(self.defaults[name].__class__)
+        words = sorted(c.__name__ for c in classes)
+        word = "_".join(words)
+        scope[word] = frozenset(classes) if len(words) != 1 else classes.pop()
+        test = f"{name}.__class__ {'is not' if len(words) == 1 else 'not in'} {word or 'ANY'}"
+        if "Tensor" in kinds:
+            return f"({test} and not isinstance({name}, Plain))"
+        if "Sequence[int]" in kinds:
+            some = f"{name}.__class__ is tuple and {name} and {name}[0].__class__ is int"
+            return f"({test} and not ({some}))"
+        if "Sequence[Tensor]" in kinds:
+            return f"not all_tensors({name})"
+        return test
+
+
+def _kinds(annotation: Any, name: str, default: Any) -> tuple[str, ...]:
+    """What an annotation declares; what the name does where it is Any."""
+    if not isinstance(annotation, str) or annotation == "Any":
+        annotation = _BY_NAME.get(name, "object")
+    kinds = tuple(k for part in annotation.split(" | ") for k in _ALIASES.get(part, (part,)))
+    return kinds if all(kind in _TAKES for kind in kinds) else ()
+
+
+@cache
+def parameters_of(function: Any, name: str, method: bool = False) -> Parameters | None:
+    """What a function or an operator takes; None where its code does not say."""
+    inner: Any = inspect.unwrap(function)
+    op = inner if isinstance(inner, Operator) else getattr(inner, "operator", None)
+    if op is not None:
+        return _of_operator(op, name, method)
+    code = getattr(inner, "__code__", None)
+    if code is None or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
+        return None
+    found = Parameters(name, method)
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    found.order = names[: code.co_argcount]
+    defaults = inner.__defaults__ or ()
+    optional = found.order[len(found.order) - len(defaults) :]
+    found.defaults = dict(zip(optional, defaults, strict=True))
+    found.defaults.update(inner.__kwdefaults__ or ())
+    found.named = tuple(n for n in names[code.co_argcount :] if n != "out")
+    hints = inner.__annotations__
+    found.kinds = {n: _kinds(hints.get(n), n, found.defaults.get(n)) for n in names}
+    return found
+
+
+def _of_operator(op: Operator, name: str, method: bool) -> Parameters | None:
+    if op.variadic:
+        return None
+    found = Parameters(name, method)
+    inputs = ("input", "other")[: op.arity] if op.arity < 3 else op.inputs
+    found.order = (*inputs, *op.params)
+    found.named = ()
+    found.aliases = {alias: n for alias, n in PARAM_ALIASES.items() if n in op.params}
+    found.aliases.update(zip(op.torch, inputs, strict=False))
+    found.shown = dict(zip(inputs, op.torch, strict=False))
+    found.defaults = dict(op.params)
+    found.kinds = {
+        name: ("Tensor", "Number") if letter in op.numbers else ("Tensor",)
+        for name, letter in zip(inputs, op.inputs, strict=True)
+    }
+    for name, default in op.params.items():
+        kind = "bool" if default.__class__ is bool else "Any"
+        found.kinds[name] = _kinds(kind, name, default)
+    return found
+
+
+def looked_at(
+    function: Any,
+    takes: Parameters,
+    values: dict[str, Any],
+    out: Any = None,
+    named: Mapping[str, Any] = _NONE,
+    more: tuple[Any, ...] = (),
+) -> Any:
+    """A call with those arguments, each looked at.
+
+    ``named`` came with names that it does not have, ``more`` behind all others.
+    """
+    if named or more:
+        given = {n: v for n, v in values.items() if v is not takes.defaults.get(n, ABSENT)}
+        values = takes.bind((*values.values(), *more) if more else (), {**given, **named})
+    takes.check(values)
+    args = tuple([values[n] for n in takes.order])
+    options = {n: values[n] for n in takes.named}
+    return function(*args, **options) if out is None else into(out, function, args, options)

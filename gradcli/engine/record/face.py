@@ -1,0 +1,149 @@
+"""The functions of PyTorch as Python calls them, with the checks that ``arguments`` declares."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import cache
+from types import FunctionType
+from typing import Any
+
+from gradcli.engine.record import fast_path
+from gradcli.engine.record.arguments import ABSENT, Parameters, Source, looked_at, parameters_of
+from gradcli.engine.record.out import into
+from gradcli.engine.tensor.tensor import Plain, Tensor
+from gradcli.ops.operator import Operator
+from gradcli.ops.torch_messages import not_a
+
+
+def _stand_in(*args: Any, **options: Any) -> Any:
+    return call(*args, **options)  # type: ignore[name-defined]  # noqa: F821
+
+
+_STAND_IN = _stand_in.__code__
+_OWN_FILE = __file__.removesuffix(".py")
+
+
+_RANK = "__gradcli_rank__"
+
+
+def _all_tensors(values: Any) -> bool:
+    if values.__class__ is not list and values.__class__ is not tuple:
+        return False
+    return not [v for v in values if v.__class__ is not Tensor and not hasattr(v, _RANK)]
+
+
+_SCOPE = {
+    "ABSENT": ABSENT,
+    "ANY": (),
+    "Plain": Plain,
+    "Tensor": Tensor,
+    "all_tensors": _all_tensors,
+}
+
+
+@cache
+def face(
+    function: Callable[..., Any], name: str = "", *, method: bool = False
+) -> Callable[..., Any]:
+    """``function`` as Python calls it: what is not declared is refused, NumPy's names are known.
+
+    Unless it is a ``method`` it takes ``out=``. Its code is written out by the second call, with
+    one look at the class of each argument; the first goes the long way.
+    """
+    op = function if isinstance(function, Operator) else getattr(function, "operator", None)
+    if op is not None and not op.variadic:
+        return _of_operator(op, method)
+    named: Any = function
+    code = getattr(inspect.unwrap(getattr(named, "declared", named)), "__code__", None)
+    if method and code is not None and code.co_flags & inspect.CO_VARARGS:
+        return function
+    own = getattr(named, "__name__", "") or named.name
+    if name == own:
+        return face(function, method=method)  # one for both names
+    name = name or own
+    scope: dict[str, Any] = {"__name__": __name__}
+    made: Any = FunctionType(_STAND_IN, scope, name)
+    if op is not None:
+        made.operator = op
+    made.__qualname__ = name
+    made.__doc__ = named.__doc__ or getattr(named, "doc", None)
+    made.__module__ = getattr(named, "__module__", None) or __name__
+    made.__wrapped__ = getattr(named, "__wrapped__", named)
+    made.unchecked = function
+
+    def first(*args: Any, **options: Any) -> Any:
+        takes = parameters_of(getattr(function, "declared", function), name, method)
+        scope["call"] = _loosely(function) if takes is None else later
+        out = None if method else options.pop("out", None)
+        if takes is None:
+            return scope["call"](*args, out=out, **options)
+        return looked_at(function, takes, takes.bind(args, options), out)
+
+    def later(*args: Any, **options: Any) -> Any:
+        takes: Any = parameters_of(getattr(function, "declared", function), name, method)
+        scope.update(_SCOPE, _function=function, _takes=takes, _looked_at=looked_at)
+        text = _text(name, takes, method, scope)
+        scope["__loader__"] = Source(text)  # tracebacks show the lines
+        exec(compile(text, f"{_OWN_FILE}[{name}].py", "exec"), scope)
+        written = scope[name]
+        missing = (ABSENT,) * len([n for n in takes.order if n not in takes.defaults])
+        made.__defaults__ = (*missing, *(takes.defaults[n] for n in takes.order[len(missing) :]))
+        named_only = {n: takes.defaults.get(n, ABSENT) for n in takes.named}
+        made.__kwdefaults__ = named_only if method else {"out": None, **named_only}
+        made.__code__ = written.__code__
+        return made(*args, **options)
+
+    scope["call"] = first
+    return made  # type: ignore[no-any-return]
+
+
+def unchecked(function: Any) -> Any:
+    """The function behind a face, which takes numbers for tensors."""
+    if getattr(function, "checked", False):
+        return fast_path.function(function.operator)
+    return getattr(function, "unchecked", function)
+
+
+@cache
+def _of_operator(op: Operator, method: bool) -> Callable[..., Any]:
+    if not method:
+        return fast_path.function(op, checked=True)
+    alone = op.arity == 1 and not op.params
+    return fast_path.FUNCTIONS[op.name] if alone else fast_path.method(op, checked=True)
+
+
+def _text(name: str, takes: Parameters, method: bool, scope: dict[str, Any]) -> str:
+    """The code of a face."""
+    names = (*takes.order, *takes.named)
+    options = [] if method else ["out"]
+    signature = ", ".join((*takes.order, "*", *takes.named, *options, "**more"))
+    if not takes.named and not options:
+        signature = ", ".join((*takes.order, "**more"))
+    tests = [t for t in (takes.test(n, scope) for n in names) if t]
+    tests += ["more", *("out is not None" for _ in options)]
+    values = ", ".join(f"{n!r}: {n}" for n in names)
+    call = ", ".join((*takes.order, *(f"{n}={n}" for n in takes.named)))
+    out = "None" if method else "out"
+    return (
+        f"def {name}({signature}):\n"
+        f"    if {' or '.join(tests)}:\n"
+        f"        return _looked_at(_function, _takes, {{{values}}}, {out}, more)\n"
+        f"    return _function({call})\n"
+    )
+
+
+def _loosely(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose parameters nothing is known of, but that ``*tensors`` are tensors."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    several = code is not None and code.co_varnames[code.co_argcount + code.co_kwonlyargcount :][:1]
+
+    def call(*args: Any, out: Any = None, **options: Any) -> Any:
+        if several == ("tensors",):
+            given = args[0] if len(args) == 1 and isinstance(args[0], list | tuple) else args
+            for place, value in enumerate(given):
+                if not hasattr(value, "__gradcli_rank__"):
+                    raise not_a("Tensor", function.__name__, "tensors", place + 1, value)
+        return function(*args, **options) if out is None else into(out, function, args, options)
+
+    return call
