@@ -10,6 +10,7 @@ from gradcli.engine.dtypes import bool_, int64
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.composite import by_element, called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
+from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.ops.dims import whole_number
 from gradcli.ops.errors import (
@@ -125,6 +126,13 @@ def embedding_bag(
         tensor([[11., 22.],
                 [20., 40.]])
     """
+    if weight.dtype is int64 and input.dtype.kind == 2:
+        warn(
+            "Argument order of nn.functional.embedding_bag was changed. Usage "
+            "`embedding_bag(weight, input, ...)` is deprecated, and should now be "
+            "`embedding_bag(input, weight, ...)`."
+        )
+        input, weight = weight, input
     if mode not in ("sum", "mean", "max"):
         raise bad_argument("mode has to be one of sum, mean or max", help=f"got {mode!r}")
     if scale_grad_by_freq and mode == "max":

@@ -14,8 +14,18 @@ from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions import arithmetic
+from gradcli.functions.nn.loss_checks import check_floating
 from gradcli.functions.nn.padding import pad
-from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, ValueFault, bad_argument, bad_shape
+from gradcli.ops.errors import (
+    Fault,
+    RuntimeFault,
+    TypeFault,
+    ValueFault,
+    bad_argument,
+    bad_dtype,
+    bad_shape,
+    bad_value,
+)
 from gradcli.ops.torch_messages import not_a
 
 __all__ = [
@@ -50,6 +60,24 @@ def _misfit(fault: Fault, input: Any, weight: Any, bias: Any) -> Fault:
 
 def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     """``input1 @ W[k] @ input2`` for each output ``k``."""
+    if len(weight.shape) != 3 or input1.shape[:-1] != input2.shape[:-1]:
+        raise bad_shape(
+            f"bilinear(): input dimensions do not match: got {list(input1.shape)} and "
+            f"{list(input2.shape)}, for a weight of {list(weight.shape)}"
+        )
+    sizes = (*input1.shape[-1:], *input2.shape[-1:])
+    if tuple(weight.shape[1:]) != sizes or (
+        bias is not None and (not bias.shape or bias.shape[0] != weight.shape[0])
+    ):
+        raise bad_shape(
+            f"bilinear(): input sizes {list(sizes)} or the bias do not match weight size: got "
+            f"{list(weight.shape)}"
+        )
+    if not input1.dtype is input2.dtype is weight.dtype:
+        raise bad_dtype(
+            f"All tensors must have the same dtype, got input1: {input1.dtype.c_name}, input2: "
+            f"{input2.dtype.c_name}, weight: {weight.dtype.c_name}"
+        )
     left = _O["matmul"](_O["unsqueeze"](_O["unsqueeze"](input1, -2), -2), weight)
     out = _O["sum"](_O["squeeze"](left, -2) * _O["unsqueeze"](input2, -2), -1)
     return out if bias is None else out + bias
@@ -67,9 +95,36 @@ def layer_norm(
 ) -> Any:  # fmt: skip
     """Mean 0 and variance 1 over the last dimensions, then ``weight`` and ``bias``."""
     shape = _last(input, normalized_shape)
+    if input.dtype.kind != 2:
+        check_floating(input, "LayerNormKernelImpl", True)
+    _check_affine("layer_norm", input, weight, bias, shape, "of same shape as normalized_shape")
     dims = -1 if len(shape) == 1 else tuple(range(-len(shape), 0))
     out = _standard(input, dims, eps)
-    return called(_scaled(out, weight, bias), "NativeLayerNormBackward0", input, weight, bias)
+    return called(
+        _scaled(out, weight, bias), "NativeLayerNormBackward0", input, weight, bias,
+        leads=(input, weight),
+    )  # fmt: skip
+
+
+def _check_affine(
+    name: str, input: Any, weight: Any, bias: Any, shape: tuple[int, ...], wanted: str
+) -> None:
+    """Raise RuntimeFault unless ``weight`` and ``bias`` have a ``shape`` (E0301) and one dtype."""
+    for which, given in (("weight", weight), ("bias", bias)):
+        if given is None:
+            continue
+        if tuple(given.shape) != shape:
+            raise bad_shape(
+                f"{name}: Expected {which} to be {wanted}, {list(shape)}, but got {which} of shape "
+                f"{list(given.shape)}"
+            )
+        wide = input.dtype is float16 and given.dtype is float32
+        if given.dtype is not input.dtype and not wide:
+            raise bad_dtype(
+                f"expected scalar type {input.dtype.scalar_name} but found "
+                f"{given.dtype.scalar_name}",
+                torch=f"mixed dtype (CPU): {name} takes the input's, or Float with Half",
+            )
 
 
 def _last(input: Any, normalized_shape: Sequence[int]) -> tuple[int, ...]:
@@ -117,6 +172,11 @@ def rms_norm(
     eps = float(np.finfo(input.dtype.numpy).eps) if eps is None else eps
     own = input.to(float32) if input.dtype is float16 else input  # the squares are no halves
     out = own * _per_root(_O["mean"](own * own, dims, True), eps)
+    if weight is not None and tuple(weight.shape) != tuple(normalized_shape):
+        raise bad_shape(
+            "Expected weight to be of same shape as normalized_shape, but got weight of shape "
+            f"{list(weight.shape)} and normalized_shape = {list(normalized_shape)}"
+        )
     return _scaled(out.to(float16) if own is not input else out, weight, None)
 
 
@@ -133,6 +193,7 @@ def batch_norm(
     """Mean 0 and variance 1 for each channel: of the batch while training, else as they run."""
     axis, dims = _channel(input)
     shape = (1,) * axis + (input.shape[axis],) + (1,) * (len(input.shape) - 2)
+    _check_channels(input, input.shape[axis], running_mean, running_var, weight, bias)
     if training:
         if eps <= 0:
             raise bad_argument(f"batch_norm eps must be positive during training, but got {eps}")
@@ -149,13 +210,41 @@ def batch_norm(
                 spread = _O["reshape"](variance, (-1,)) * (count / max(1, count - 1))
                 running_mean.mul_(1 - momentum).add_(momentum * mean)
                 running_var.mul_(1 - momentum).add_(momentum * spread)
+    elif running_mean is None or running_var is None:
+        raise bad_value("Expected running_mean and running_var to be defined when training=False")
     else:
         mean, variance = (_O["reshape"](v, shape) for v in (running_mean, running_var))
         centred = input - mean
     out = centred * _per_root(variance, eps)
     return called(
-        _scaled(out, weight, bias, shape), "NativeBatchNormBackward0", input, weight, bias
-    )
+        _scaled(out, weight, bias, shape), "NativeBatchNormBackward0", input, weight, bias,
+        leads=(input, weight),
+    )  # fmt: skip
+
+
+def _check_channels(input: Any, count: int, *given: Any) -> None:
+    """Raise where a normalisation's vectors have not one number for each of ``count`` channels.
+
+    RuntimeFault: E0301 for sizes, E0304 for statistics that ask for a gradient. UnwrittenFault
+    (E0309) for an input that is not of real floating-point numbers.
+    """
+    if input.dtype.kind != 2:
+        check_floating(input, "batch_norm", True)
+    for i, value in enumerate(given):
+        if value is None:
+            continue
+        if tuple(value.shape) != (count,):
+            raise bad_shape(
+                f"{_VECTORS[i]} should contain {count} elements not {math.prod(value.shape)}"
+            )
+        if i < 2 and getattr(value, "requires_grad", False):
+            raise bad_value(
+                f"The function 'native_batch_norm' is not differentiable with respect to argument "
+                f"{_VECTORS[i]!r}. This input cannot have requires_grad True."
+            )
+
+
+_VECTORS = ("running_mean", "running_var", "weight", "bias")
 
 
 def instance_norm(
@@ -163,10 +252,14 @@ def instance_norm(
     bias: Any = None, use_input_stats: bool = True, momentum: Any = 0.1, eps: float = 1e-5,
 ) -> Any:  # fmt: skip
     """``batch_norm`` for each sample alone."""
+    if (running_mean is None) is not (running_var is None):
+        raise bad_argument("running_mean and running_var must either both be None or neither")
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     shape, dims = (1, -1) + (1,) * (len(input.shape) - 2), tuple(range(2, len(input.shape)))
     count = math.prod(input.shape[2:])
+    channels = input.shape[1] if len(input.shape) > 1 else 0
+    _check_channels(input, channels, running_mean, running_var, weight, bias)
     if count == 1:
         raise ValueFault(
             "E0301",
@@ -177,8 +270,8 @@ def instance_norm(
             mean, spread = _O["mean"](input, dims), _O["var"](input, dims, 1)
             running_mean.mul_(1 - momentum).add_(momentum * _O["mean"](mean, 0))
             running_var.mul_(1 - momentum).add_(momentum * _O["mean"](spread, 0))
-    out = _standard(input, dims, eps)
-    return _scaled(out, weight, bias, shape)
+    out = _scaled(_standard(input, dims, eps), weight, bias, shape)
+    return called(out, "ViewBackward0", leads=(input, weight))
 
 
 def group_norm(
@@ -189,6 +282,8 @@ def group_norm(
         raise bad_shape(
             f"Expected at least 2 dimensions for input tensor but received {len(input.shape)}"
         )
+    if num_groups < 1:
+        raise bad_value(f"Expected num groups to be greater than 0, got {num_groups}")
     if input.shape[1] % num_groups:
         raise bad_shape(
             "Expected number of channels in input to be divisible by num_groups, but got input of "
@@ -200,6 +295,10 @@ def group_norm(
             "E0301", "Expected more than 1 value per channel when training, got input size "
             f"{list(input.shape)}",
         )  # fmt: skip
+    if input.dtype.kind != 2:
+        check_floating(input, "GroupNormKernelImpl", True)
+    wanted = "a vector of size equal to the number of channels in input"
+    _check_affine("group_norm", input, weight, bias, tuple(input.shape[1:2]), wanted)
     groups = _O["reshape"](input, (input.shape[0], num_groups, each))
     out = _O["reshape"](_standard(groups, (2,), eps), tuple(input.shape))
     shape = (1, -1) + (1,) * (len(input.shape) - 2)
@@ -253,6 +352,8 @@ def local_response_norm(
             "E0301", "Expected 3D or higher dimensionality input (got "
             f"{len(input.shape)} dimensions)",
         )  # fmt: skip
+    if size < 1:
+        raise bad_value(f"kernel size should be greater than zero, but got {size}")
     _, c, *rest = input.shape
     before, after = (min(n, max(c - 1, 0)) for n in (size // 2, (size - 1) // 2))
     squares = pad(input * input, (0, 0) * len(rest) + (before, after))

@@ -257,4 +257,5 @@ def multilabel_soft_margin_loss(
     reduction = chosen(size_average, reduce, reduction)
     loss = -(target * _O["logsigmoid"](input) + (1.0 - target) * _O["logsigmoid"](-input))
     loss = loss if weight is None else loss * weight
-    return reduced(_O["mean"](loss, -1), reduction)
+    dim = len(input.shape) - 1  # of the input, whatever the target is broadcast to
+    return reduced(_O["sum"](loss, dim) / input.shape[dim], reduction)
