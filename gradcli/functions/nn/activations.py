@@ -230,6 +230,8 @@ def tanhshrink(input: Any) -> Any:
 def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
     """``input`` where it is above the threshold, else ``value``."""
     refuse_derivative("threshold", threshold=threshold, value=value)
+    if not input.dtype.kind:
+        check_floating(input, "threshold_cpu")
     number = int if input.dtype.kind < 2 else float
     out = called(
         _O["where"](input <= number(threshold), number(value), input),
@@ -247,6 +249,7 @@ def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any
 
 def glu(input: Any, dim: int = -1) -> Any:
     """The first half along a dimension times the sigmoid of the second."""
+    check_floating(input, "glu_cpu", True)
     if not input.ndim:
         raise bad_shape("glu does not support scalars because halving size must be even")
     if input.shape[dim] % 2:
@@ -292,6 +295,7 @@ def rrelu(
     inplace: bool = False,
 ) -> Any:  # fmt: skip
     """``leaky_relu`` with a slope drawn for each entry while training, else their mean."""
+    check_floating(input, "rrelu_with_noise_out_cpu")
     if lower > upper:
         raise bad_value("Lower bound should be less than or equal to the upper bound")
     slope: Any = (lower + upper) / 2

@@ -18,6 +18,7 @@ from gradcli.functions.nn.loss_checks import check_floating
 from gradcli.functions.nn.padding import pad
 from gradcli.ops.errors import (
     Fault,
+    IndexFault,
     RuntimeFault,
     TypeFault,
     ValueFault,
@@ -73,13 +74,16 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
             f"bilinear(): input sizes {list(sizes)} or the bias do not match weight size: got "
             f"{list(weight.shape)}"
         )
-    if not input1.dtype is input2.dtype is weight.dtype:
+    if not input1.dtype is input2.dtype is weight.dtype or (
+        bias is not None and bias.dtype is not weight.dtype
+    ):
         raise bad_dtype(
             f"All tensors must have the same dtype, got input1: {input1.dtype.c_name}, input2: "
             f"{input2.dtype.c_name}, weight: {weight.dtype.c_name}"
         )
     left = _O["matmul"](_O["unsqueeze"](_O["unsqueeze"](input1, -2), -2), weight)
     out = _O["sum"](_O["squeeze"](left, -2) * _O["unsqueeze"](input2, -2), -1)
+    out = out if out.dtype is weight.dtype else out.to(weight.dtype)  # of a sum of small integers
     return out if bias is None else out + bias
 
 
@@ -193,7 +197,6 @@ def batch_norm(
     """Mean 0 and variance 1 for each channel: of the batch while training, else as they run."""
     axis, dims = _channel(input)
     shape = (1,) * axis + (input.shape[axis],) + (1,) * (len(input.shape) - 2)
-    _check_channels(input, input.shape[axis], running_mean, running_var, weight, bias)
     if training:
         if eps <= 0:
             raise bad_argument(f"batch_norm eps must be positive during training, but got {eps}")
@@ -203,6 +206,9 @@ def batch_norm(
                 "E0301", "Expected more than 1 value per channel when training, got input size "
                 f"{input.shape}",
             )  # fmt: skip
+    if input.numel():
+        _check_channels(input, input.shape[axis], running_mean, running_var, weight, bias)
+    if training:
         variance, centred = _O["var"](input, dims, 0, True), _O["centred"](input, dims)
         if running_mean is not None and count:
             with no_grad():
@@ -258,12 +264,16 @@ def instance_norm(
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     shape, dims = (1, -1) + (1,) * (len(input.shape) - 2), tuple(range(2, len(input.shape)))
     count = math.prod(input.shape[2:])
-    channels = input.shape[1] if len(input.shape) > 1 else 0
-    _check_channels(input, channels, running_mean, running_var, weight, bias)
     if count == 1:
         raise ValueFault(
             "E0301",
             f"Expected more than 1 spatial element when training, got input size {input.shape}",
+        )
+    if input.numel():
+        _check_channels(input, input.shape[1], running_mean, running_var, weight, bias)
+    elif not input.shape[0]:
+        raise IndexFault(
+            "E0307", "select(): index 0 out of range for tensor of size [0] at dimension 0"
         )
     if running_mean is not None:  # they move towards the means over the samples
         with no_grad():
@@ -282,7 +292,7 @@ def group_norm(
         raise bad_shape(
             f"Expected at least 2 dimensions for input tensor but received {len(input.shape)}"
         )
-    if num_groups < 1:
+    if num_groups < 0:
         raise bad_value(f"Expected num groups to be greater than 0, got {num_groups}")
     if input.shape[1] % num_groups:
         raise bad_shape(
@@ -357,6 +367,8 @@ def local_response_norm(
     _, c, *rest = input.shape
     before, after = (min(n, max(c - 1, 0)) for n in (size // 2, (size - 1) // 2))
     squares = pad(input * input, (0, 0) * len(rest) + (before, after))
+    if input.dtype.is_complex:
+        check_floating(input, "avg_pool2d", True)
     total: Any = None
     for i in range(before + after + 1):
         part = _O["getitem"](squares, (slice(None), slice(i, i + c)))
