@@ -146,6 +146,11 @@ def bottom(value: Any) -> Any:
     return value
 
 
+def untracked(value: Any) -> Any:
+    """``value`` out of the graph but with its tangents: what PyTorch computes in ``no_grad``."""
+    return value.over(untracked) if hasattr(value, "over") else value.detach()
+
+
 def is_batch(value: Any) -> bool:
     """Whether whole numbers are a batch inside ``vmap``, which a function cannot look at at once.
 

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from gradcli.engine.dtypes import bool_
-from gradcli.engine.record.composite import bottom, called
+from gradcli.engine.record.composite import bottom, called, untracked
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions import arithmetic
@@ -256,8 +256,8 @@ def gaussian_nll_loss(
         m not in (1, n) for n, m in zip(input.shape, var.shape, strict=True)
     ):
         raise ValueFault("E0301", "var is of incorrect size")
-    # The floor under the variance lets no gradient through, as in PyTorch.
-    held = _O["where"](var < eps, var - var.detach() + eps, var)
+    # The floor under the variance is seen by no gradient, but by tangents, as in PyTorch.
+    held = _O["where"](var < eps, var - untracked(var) + eps, var)
     loss = 0.5 * (_O["log"](held) + (input - target) ** 2 / held)
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)

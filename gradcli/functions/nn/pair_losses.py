@@ -124,7 +124,7 @@ def pdist(input: Any, p: float = 2.0) -> Any:
     charge_shape((n * (n - 1) // 2, 2 * m + 2))
     first, second = np.triu_indices(n, 1)
     gaps = _O["getitem"](input, (first,)) - _O["getitem"](input, (second,))
-    return called(arithmetic.distances(gaps, p), "PdistBackward0", input)
+    return called(arithmetic.distances(gaps, p), "PdistBackward0", input, leads=input)
 
 
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:

@@ -28,6 +28,7 @@ __all__ = [
     "upsample_nearest",
 ]  # fmt: skip
 
+_LINEAR = ("linear", "bilinear", "trilinear")
 _RANKS = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}
 _NAMES = {
     "nearest": "UpsampleNearest{}DBackward0", "nearest-exact": "UpsampleNearestExact{}DBackward0",
@@ -95,11 +96,19 @@ def _cubic(x: np.ndarray, a: float) -> np.ndarray:
 
 
 def _places(
-    n: int, m: int, factor: float | None, mode: str, align: bool, antialias: bool
+    n: int, m: int, factor: float | None, mode: str, align: bool, antialias: bool, flat: bool
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """The taps of ``m`` new entries among ``n`` old ones, and their weights."""
+    """The taps of ``m`` new entries among ``n`` old ones, and their weights.
+
+    ``flat`` says whether this is a dimension of two.
+    """
     charge_shape((24, m))
     at = np.arange(m)
+    # Some kernels of PyTorch do not look at the factor where the sizes alone say what to do.
+    if n == m and (antialias or mode in _LINEAR):
+        return at[:, None], None
+    if mode == "nearest" and flat and m in (n, 2 * n):
+        return at[:, None] // (m // n), None
     if mode.startswith("nearest"):
         stride = np.float32(1.0 / factor if factor else n / m)  # PyTorch's kernels reckon so
         exact = np.float32(0.5) if mode == "nearest-exact" else np.float32(0)
@@ -115,7 +124,7 @@ def _places(
     if antialias:
         wide = max(step, 1.0)
         reach = (2.0 if cubic else 1.0) * wide
-        middle = centre + 0.5
+        middle = (at + 0.5) * step  # with align_corners too: that changes the step alone
         low = np.maximum((middle - reach + 0.5).astype(np.int64), 0)
         high = np.minimum((middle + reach + 0.5).astype(np.int64), n)
         charge_shape((4, m, int((high - low).max(initial=0))))
@@ -163,7 +172,9 @@ def interpolate(
         return called(averaged(input, new), _NAMES[mode].format(rank), leads=input)
     source, whole = input, input.dtype is uint8 and mode in _RANKS
     for i in range(rank)[:: -1 if whole else 1]:
-        places, weights = _places(old[i], new[i], factors[i], mode, bool(align_corners), antialias)
+        places, weights = _places(
+            old[i], new[i], factors[i], mode, bool(align_corners), antialias, rank == 2
+        )
         if whole:  # bytes are rounded along each dimension, the last one first
             found = taps(input.to(float32), 2 + i, places, weights)
             input = arithmetic.clamp(_O["floor"](found + 0.5), min=0.0, max=255.0).to(uint8)
@@ -375,7 +386,7 @@ def grid_sample(
         sizes = input.shape[2:]
         spots = [_within(s, n, padding_mode, align) for s, n in zip(spots, sizes, strict=True)]
         out = _nearest(input, spots) if mode == "nearest" else _linear(input, spots)
-    return called(out, f"GridSampler{rank}DBackward0", input, grid, leads=input)
+    return called(out, f"GridSampler{rank}DBackward0", input, grid, leads=(input, grid))
 
 
 def _nearest(input: Any, spots: list) -> Any:
