@@ -253,4 +253,5 @@ def test_pools_of_no_window():
     for pool in (nn.functional.adaptive_avg_pool1d, nn.functional.adaptive_max_pool1d):
         y = pool(x, 0)
         assert y.shape == (1, 2, 0)
-        assert torch.autograd.grad(y.sum(), x)[0].tolist() == [[[0.0] * 3] * 2]
+        with pytest.raises(RuntimeError, match="non-zero size"):
+            torch.autograd.grad(y.sum(), x)

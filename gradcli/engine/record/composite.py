@@ -29,8 +29,8 @@ def called(value: Any, name: str, *inputs: Any, leads: Any = None) -> Any:
     PyTorch has one node where gradcli composes several operators (``addcdiv`` is a sum of a
     quotient): the last of them carries the name, and points at the nodes of ``inputs`` where any
     are given. Numbers among them have no place in PyTorch's node; None holds a place. ``leads`` is
-    an input to which the gradient still leads where the slope does not change with it: see
-    ``piecewise_linear``.
+    an input to which the gradient still leads where the slope does not change with it, or several,
+    of which the first recorded one counts: see ``piecewise_linear``.
     """
     edge = value.edge if isinstance(value, Plain) else None
     if edge is not None and not edge.leaf:
@@ -38,8 +38,10 @@ def called(value: Any, name: str, *inputs: Any, leads: Any = None) -> Any:
         params["called"] = name
         if name in _HOLDS_PLACES:
             runs_once(value)
-        if isinstance(leads, Plain) and leads.edge is not None:
-            params["backward"] = f"{name[:-1]}Backward0", leads.edge
+        for lead in leads if leads.__class__ is tuple else (leads,):
+            if isinstance(lead, Plain) and lead.edge is not None:
+                params["backward"] = f"{name[:-1]}Backward0", lead.edge
+                break
         if inputs:
             params["called_on"] = tuple(
                 [None if i is None else i.edge for i in inputs if i is None or isinstance(i, Plain)]
@@ -150,6 +152,11 @@ def bottom(value: Any) -> Any:
     while not isinstance(value, Plain) and hasattr(value, "content"):
         value = value.content
     return value
+
+
+def untracked(value: Any) -> Any:
+    """``value`` out of the graph but with its tangents: what PyTorch computes in ``no_grad``."""
+    return value.over(untracked) if hasattr(value, "over") else value.detach()
 
 
 def is_batch(value: Any) -> bool:

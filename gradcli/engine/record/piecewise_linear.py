@@ -41,15 +41,17 @@ class PiecewiseLinearBackward(Node):
 
 
 def leading(pulled: tuple[Any, ...], title: str, end: Node | None) -> tuple[Any, ...]:
-    """``pulled`` with its first cotangent leading to ``end`` too: the edge of the input, or for
-    an operator of which PyTorch saves the result its own node."""
-    place = next((i for i, r in enumerate(pulled) if isinstance(r, Plain)), None)
-    if place is None or end is None:
+    """``pulled`` with its cotangents leading to ``end`` too: the edge of the input, or for an
+    operator of which PyTorch saves the result its own node."""
+    if end is None:
         return pulled
     PiecewiseLinearBackward.made = True
-    first = pulled[place]
-    led = wrap(first.array, first.dtype, PiecewiseLinearBackward(title, first, end))
-    return *pulled[:place], led, *pulled[place + 1 :]
+    return tuple(
+        wrap(r.array, r.dtype, PiecewiseLinearBackward(title, r, end))
+        if isinstance(r, Plain)
+        else r
+        for r in pulled
+    )
 
 
 class Zeros(frozenset[Node]):

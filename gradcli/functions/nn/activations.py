@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from gradcli.engine.creation.factories import empty, laid, ones_like, zeros_like
@@ -67,6 +68,22 @@ def _written(function: Callable[..., Any], input: Any, *args: Any) -> Any:
     return input.copy_(function(input.clone(), *args))
 
 
+def _written_below(function: Callable[..., Any], input: Any, slope: float) -> Any:
+    """``_written``, whose slope below 0 cannot be read from the result where it is negative."""
+    out = _written(function, input, slope)
+    if slope < 0 and out.requires_grad:
+        out.register_hook(partial(_refuse_below, function.__name__))
+    return out
+
+
+def _refuse_below(name: str, g: Any) -> None:
+    raise bad_value(
+        f"In-place {name} backward calculation is triggered with a negative slope which is not "
+        "supported.",
+        help=f"write {name}(x), out of place",
+    )
+
+
 def relu(input: Any, inplace: bool = False) -> Any:
     """The larger of ``input`` and 0."""
     return input.relu_() if inplace else _O["relu"](input)
@@ -74,13 +91,13 @@ def relu(input: Any, inplace: bool = False) -> Any:
 
 def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     """``input`` where it is positive, else alpha*(exp(x) - 1)."""
-    return _written(elu, input, alpha) if inplace else _O["elu"](input, alpha)
+    return _written_below(elu, input, alpha) if inplace else _O["elu"](input, alpha)
 
 
 def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
     """``input`` where it is positive, else ``negative_slope * input``."""
     if inplace:
-        return _written(leaky_relu, input, negative_slope)
+        return _written_below(leaky_relu, input, negative_slope)
     return _O["leaky_relu"](input, negative_slope)
 
 
@@ -174,7 +191,7 @@ def hardsigmoid(input: Any, inplace: bool = False) -> Any:
     check_floating(input, "hardsigmoid_cpu")
     held = arithmetic.or_nan(_O["sign"](input) * 0.5 + 0.5, input)  # NaN stays, without a slope
     out = _O["where"](_O["abs"](input) < 3, input / 6.0 + 0.5, held)
-    out = called(out, "HardsigmoidBackward0", input)
+    out = called(out, "HardsigmoidBackward0", input, leads=input)
     return input.copy_(out) if inplace else out
 
 
@@ -213,6 +230,8 @@ def tanhshrink(input: Any) -> Any:
 def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
     """``input`` where it is above the threshold, else ``value``."""
     refuse_derivative("threshold", threshold=threshold, value=value)
+    if not input.dtype.kind:
+        check_floating(input, "threshold_cpu")
     number = int if input.dtype.kind < 2 else float
     out = called(
         _O["where"](input <= number(threshold), number(value), input),
@@ -230,6 +249,7 @@ def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any
 
 def glu(input: Any, dim: int = -1) -> Any:
     """The first half along a dimension times the sigmoid of the second."""
+    check_floating(input, "glu_cpu", True)
     if not input.ndim:
         raise bad_shape("glu does not support scalars because halving size must be even")
     if input.shape[dim] % 2:
@@ -275,6 +295,7 @@ def rrelu(
     inplace: bool = False,
 ) -> Any:  # fmt: skip
     """``leaky_relu`` with a slope drawn for each entry while training, else their mean."""
+    check_floating(input, "rrelu_with_noise_out_cpu")
     if lower > upper:
         raise bad_value("Lower bound should be less than or equal to the upper bound")
     slope: Any = (lower + upper) / 2

@@ -104,6 +104,8 @@ def multi_head_attention_forward(
     mask = _added(attn_mask, key_padding_mask, q, k.shape[2])
     scores = _O["matmul"](q * (size // num_heads) ** -0.5, _O["mT"](k))
     weights = softmax(scores if mask is None else scores + mask, -1)
+    if mask is not None and not need_weights:  # what may look at nothing sees zeros
+        weights = _O["where"](_O["all"](mask == -math.inf, -1, True), 0.0, weights)
     if dropout_p:
         weights = dropout(weights, dropout_p, training)
     found = _O["permute"](_O["matmul"](weights, v), (2, 0, 1, 3))  # (L, N, heads, E / heads)

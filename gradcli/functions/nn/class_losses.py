@@ -13,10 +13,18 @@ from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions import products
 from gradcli.functions.nn.activations import log_softmax
-from gradcli.functions.nn.loss_checks import check_classes
+from gradcli.functions.nn.loss_checks import check_classes, check_floating
 from gradcli.functions.nn.losses import chosen, reduced
 from gradcli.functions.nn.padding import pad
-from gradcli.ops.errors import IndexFault, RuntimeFault, ValueFault, bad_dtype, bad_shape, bad_value
+from gradcli.ops.errors import (
+    IndexFault,
+    RuntimeFault,
+    ValueFault,
+    bad_dtype,
+    bad_shape,
+    bad_type,
+    bad_value,
+)
 from gradcli.ops.memory_budget import charge_shape
 
 __all__ = [
@@ -32,7 +40,7 @@ def nll_loss(
     """The negative logarithm of the probability of each row's class, for ``(N, C, ...)``."""
     reduction = chosen(size_average, reduce, reduction)
     if input.ndim < 1:
-        raise bad_shape("nll_loss takes log-probabilities of shape (C), (N, C), ...")
+        raise ValueFault("E0301", "Expected 1 or more dimensions (got 0)")
     check_classes(input, target)
     rows = input if input.ndim > 1 else _O["unsqueeze"](input, 0)
     classes = target if input.ndim > 1 else target.reshape(1)
@@ -126,7 +134,7 @@ def cross_entropy(
             wanted = target * (1 - label_smoothing) + label_smoothing / count
         loss = -_O["sum"](logs * wanted * _by_class(weight, input, dim), dim)
         if reduction == "mean":
-            return loss.sum() / (loss.numel() or 1)
+            return loss.sum() / loss.numel()
         return reduced(loss, reduction)
     main = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
     if not label_smoothing:
@@ -162,6 +170,9 @@ def multi_margin_loss(
     if p not in (1, 2):
         raise ValueFault("E0304", "only p == 1 and p == 2 supported")
     _check_rows(input)
+    _check_words(reduction)
+    if weight is not None and weight.ndim != 1:
+        raise ValueFault("E0301", "weight must be one-dimensional")
     count = input.shape[0] if input.ndim > 1 else 1
     if target.ndim > 1 or target.numel() != count:
         raise bad_shape(
@@ -171,8 +182,6 @@ def multi_margin_loss(
         )
     check_classes(input, target)
     classes_count = input.shape[-1] if input.ndim else 1
-    if weight is not None and weight.ndim != 1:
-        raise ValueFault("E0301", "weight must be one-dimensional")
     if weight is not None and weight.numel() != classes_count:
         raise bad_shape(
             f"inconsistent weight size, expected {classes_count} but got {list(weight.shape)}"
@@ -185,6 +194,11 @@ def multi_margin_loss(
     loss = _O["sum"](lack, 1) / rows.shape[1]
     loss = loss if target.ndim else _O["squeeze"](loss, 0)
     return reduced(loss, reduction, "MultiMarginLossBackward0", input, target)
+
+
+def _check_words(reduction: str) -> None:
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueFault("E0304", f"{reduction} is not a valid value for reduction")
 
 
 def _check_rows(input: Any) -> None:
@@ -207,7 +221,9 @@ def multilabel_margin_loss(
         args = (input, target, size_average, reduce, reduction)
         return target.each_of(multilabel_margin_loss, args, {})
     reduction = chosen(size_average, reduce, reduction)
+    _check_words(reduction)
     _check_rows(input)
+    check_floating(input, "multilabel_margin_loss_forward_out_frame", True)
     if target.dtype is not int64:
         raise bad_dtype(
             f"expected scalar type Long but found {target.dtype.scalar_name}",
@@ -252,6 +268,18 @@ def linear_cross_entropy(
 
     ``linear_weight`` is ``(C, in)``, or ``(C, d1, ..., in)`` for a loss of more dimensions.
     """
+    if not 1 <= input.ndim <= 2:
+        raise bad_shape(f"expected input with dimensionality 1 or 2, got {input.ndim}")
+    if linear_weight.ndim < 2:
+        raise bad_shape(
+            f"expected linear_weight with dimensionality at least 2, got {linear_weight.ndim}"
+        )
+    if input.ndim == 1 and linear_weight.ndim > 2:
+        raise bad_shape(
+            f"K-dimensional loss defined by linear_weight shape {tuple(linear_weight.shape)} "
+            f"requires batched input, (N, {input.shape[0]}), got unbatched input with shape "
+            f"{tuple(input.shape)}"
+        )
     logits = products.tensordot(input, linear_weight, ([-1], [-1]))
     logits = logits if linear_bias is None else logits + linear_bias
     ignored = -100 if ignore_index is None else ignore_index
@@ -287,6 +315,8 @@ def ctc_loss(
     single = len(log_probs.shape) == 2
     scores = _O["unsqueeze"](log_probs, 1) if single else log_probs
     steps, n, classes = scores.shape
+    if isinstance(input_lengths, Tensor) is not isinstance(target_lengths, Tensor):
+        raise bad_type("ctc_loss(): input_lengths and target_lengths are both tensors or tuples")
     for name, given in (("input_lengths", input_lengths), ("target_lengths", target_lengths)):
         if getattr(getattr(given, "dtype", None), "kind", 1) != 1:
             raise bad_dtype(f"{name} must be integral")

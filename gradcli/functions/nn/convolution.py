@@ -9,8 +9,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from gradcli.engine.record.composite import called
+import numpy as np
+
+from gradcli.engine.record.composite import called, of_its_own
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
+from gradcli.functions.nn.loss_checks import check_floating
 from gradcli.functions.nn.padding import pad
 from gradcli.functions.nn.windows import (
     Sizes,
@@ -21,7 +24,7 @@ from gradcli.functions.nn.windows import (
     places,
     windows,
 )
-from gradcli.ops.errors import bad_dtype, bad_shape, bad_value
+from gradcli.ops.errors import bad_dtype, bad_shape, bad_type, bad_value
 from gradcli.ops.memory_budget import charge_shape
 
 __all__ = [
@@ -35,6 +38,8 @@ def _conv(
     dilation: Sizes = 1, groups: int = 1, *, _rank: int,
 ) -> Any:  # fmt: skip
     """A convolution of ``(N, C, SIZES)`` with ``(O, C/groups, ...)``."""
+    if groups.__class__ is not int or groups < 1:
+        _check_groups(groups)
     single = len(input.shape) == _rank + 1
     if single:
         input = _O["unsqueeze"](input, 0)
@@ -42,6 +47,11 @@ def _conv(
         raise bad_shape(
             f"Expected {_rank + 1}D (unbatched) or {_rank + 2}D (batched) input to "
             f"conv{_rank}d, but got input of size: {list(input.shape)}"
+        )
+    if 0 in input.shape[2:]:
+        raise bad_shape(
+            "Only zero batch or zero channel inputs are supported, but got input shape: "
+            f"{list(input.shape)}"
         )
     channels, wanted = input.shape[1], weight.shape[1] * groups
     if channels != wanted or weight.shape[0] % groups:
@@ -69,11 +79,18 @@ def _conv(
     n, volume = input.shape[0], channels // groups * math.prod(kernel)
     patches = _O["reshape"](found, (n, groups, volume, math.prod(out)))
     rows = _O["reshape"](weight, (groups, weight.shape[0] // groups, volume))
-    made = _O["reshape"](_O["matmul"](rows, patches), (n, weight.shape[0], *out))
+    made = of_its_own(_O["reshape"](_O["matmul"](rows, patches), (n, weight.shape[0], *out)))
     if bias is not None:
         made = made + _O["reshape"](bias, (-1,) + (1,) * _rank)
-    made = called(made, "ConvolutionBackward0", source, weight, bias)
+    made = called(made, "ConvolutionBackward0", source, weight, bias, leads=(source, weight))
     return _O["squeeze"](made, 0) if single else made
+
+
+def _check_groups(groups: Any) -> None:
+    """Raise TypeFault (E0303) for what is no whole number, RuntimeFault (E0304) below 1."""
+    if isinstance(groups, bool) or not isinstance(groups, int | np.integer):
+        raise bad_type(f"groups must be a whole number, not {groups!r}")
+    check_positive(groups=(groups,))
 
 
 def _check_bias(input: Any, weight: Any, bias: Any, count: int) -> None:
@@ -127,6 +144,14 @@ def _conv_transpose(
 ) -> Any:  # fmt: skip
     """The transpose of ``conv1d``: ``weight`` is ``(C, O/groups, ...)``."""
     # A convolution of the spread input with the kernel turned about.
+    _check_groups(groups)
+    if len(weight.shape) < 3:
+        raise bad_shape("weight should have at least three dimensions")
+    if not 1 <= len(input.shape) - _rank <= 2 or len(weight.shape) != _rank + 2:
+        raise bad_shape(
+            f"Expected {_rank + 1}D (unbatched) or {_rank + 2}D (batched) input to "
+            f"conv_transpose{_rank}d, but got input of size: {list(input.shape)}"
+        )
     single = len(input.shape) == _rank + 1
     if single:
         input = _O["unsqueeze"](input, 0)
@@ -164,6 +189,8 @@ def unfold(
 ) -> Any:
     """The windows of ``(N, C, H, W)``, or of ``(C, H, W)``, as columns."""
     check_sizes("unfold", input, 2)
+    if input.dtype.kind == 1:
+        check_floating(input, "im2col_out_cpu")
     if len(input.shape) == 3:
         single = unfold(_O["unsqueeze"](input, 0), kernel_size, dilation, padding, stride)
         return _O["squeeze"](single, 0)
@@ -250,6 +277,11 @@ def fold(
     kernel, out = each(kernel_size, 2, "kernel_size"), each(output_size, 2, "output_size")
     spread, steps = each(dilation, 2, "dilation"), each(stride, 2, "stride")
     edges = each(padding, 2, "padding")
+    check_positive(kernel_size=kernel, output_size=out)
+    if min(edges) < 0:
+        raise bad_value("padding should be non-negative")
+    if input.dtype.kind == 1:
+        check_floating(input, "col2im_out_cpu")
     if len(input.shape) not in (2, 3):
         raise bad_shape(
             "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and "

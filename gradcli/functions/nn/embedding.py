@@ -8,8 +8,9 @@ import numpy as np
 
 from gradcli.engine.dtypes import bool_, int64
 from gradcli.engine.grad_mode import no_grad
-from gradcli.engine.record.composite import by_element, called
+from gradcli.engine.record.composite import by_element, called, untracked
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
+from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.ops.dims import whole_number
 from gradcli.ops.errors import (
@@ -67,7 +68,7 @@ def embedding(
     if padding_idx is not None:
         padding_idx = padding_row(padding_idx, weight.shape[0])
         padded = wrap(np.arange(weight.shape[0])[:, None] == padding_idx, bool_)
-        rows = _O["where"](padded, _constant(weight), weight)
+        rows = _O["where"](padded, untracked(weight), weight)  # forward mode pads nothing
     found = rows[input] if input.shape else _O["clone"](rows[input])  # one row is a view
     if scale_grad_by_freq and found.requires_grad:
         named = np.asarray(input.array)
@@ -86,11 +87,6 @@ def padding_row(index: Any, rows: int) -> int:
             "E0307", "Padding_idx must be within num_embeddings", help=f"the table has {rows} rows"
         )
     return index % rows
-
-
-def _constant(value: Any) -> Any:
-    """Out of the graph but with its tangents: in PyTorch forward mode pads nothing."""
-    return value.over(_constant) if hasattr(value, "over") else value.detach()
 
 
 def _renormalize(input: Any, weight: Any, max_norm: float, norm_type: float) -> None:
@@ -125,6 +121,13 @@ def embedding_bag(
         tensor([[11., 22.],
                 [20., 40.]])
     """
+    if weight.dtype is int64 and input.dtype.kind == 2:
+        warn(
+            "Argument order of nn.functional.embedding_bag was changed. Usage "
+            "`embedding_bag(weight, input, ...)` is deprecated, and should now be "
+            "`embedding_bag(input, weight, ...)`."
+        )
+        input, weight = weight, input
     if mode not in ("sum", "mean", "max"):
         raise bad_argument("mode has to be one of sum, mean or max", help=f"got {mode!r}")
     if scale_grad_by_freq and mode == "max":

@@ -14,8 +14,19 @@ from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.composite import called, rowwise
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions import arithmetic
+from gradcli.functions.nn.loss_checks import check_floating
 from gradcli.functions.nn.padding import pad
-from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, ValueFault, bad_argument, bad_shape
+from gradcli.ops.errors import (
+    Fault,
+    IndexFault,
+    RuntimeFault,
+    TypeFault,
+    ValueFault,
+    bad_argument,
+    bad_dtype,
+    bad_shape,
+    bad_value,
+)
 from gradcli.ops.torch_messages import not_a
 
 __all__ = [
@@ -50,8 +61,29 @@ def _misfit(fault: Fault, input: Any, weight: Any, bias: Any) -> Fault:
 
 def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     """``input1 @ W[k] @ input2`` for each output ``k``."""
+    if len(weight.shape) != 3 or input1.shape[:-1] != input2.shape[:-1]:
+        raise bad_shape(
+            f"bilinear(): input dimensions do not match: got {list(input1.shape)} and "
+            f"{list(input2.shape)}, for a weight of {list(weight.shape)}"
+        )
+    sizes = (*input1.shape[-1:], *input2.shape[-1:])
+    if tuple(weight.shape[1:]) != sizes or (
+        bias is not None and (not bias.shape or bias.shape[0] != weight.shape[0])
+    ):
+        raise bad_shape(
+            f"bilinear(): input sizes {list(sizes)} or the bias do not match weight size: got "
+            f"{list(weight.shape)}"
+        )
+    if not input1.dtype is input2.dtype is weight.dtype or (
+        bias is not None and bias.dtype is not weight.dtype
+    ):
+        raise bad_dtype(
+            f"All tensors must have the same dtype, got input1: {input1.dtype.c_name}, input2: "
+            f"{input2.dtype.c_name}, weight: {weight.dtype.c_name}"
+        )
     left = _O["matmul"](_O["unsqueeze"](_O["unsqueeze"](input1, -2), -2), weight)
     out = _O["sum"](_O["squeeze"](left, -2) * _O["unsqueeze"](input2, -2), -1)
+    out = out if out.dtype is weight.dtype else out.to(weight.dtype)  # of a sum of small integers
     return out if bias is None else out + bias
 
 
@@ -67,10 +99,34 @@ def layer_norm(
 ) -> Any:  # fmt: skip
     """Mean 0 and variance 1 over the last dimensions, then ``weight`` and ``bias``."""
     shape = _last(input, normalized_shape)
+    if input.dtype.kind != 2:
+        check_floating(input, "LayerNormKernelImpl", True)
+    _check_affine("layer_norm", input, weight, bias, shape, "of same shape as normalized_shape")
     dims = -1 if len(shape) == 1 else tuple(range(-len(shape), 0))
     out = _standard(input, dims, eps)
     out = rowwise(_scaled(out, weight, bias))
-    return called(out, "NativeLayerNormBackward0", input, weight, bias)
+    return called(out, "NativeLayerNormBackward0", input, weight, bias, leads=(input, weight))
+
+
+def _check_affine(
+    name: str, input: Any, weight: Any, bias: Any, shape: tuple[int, ...], wanted: str
+) -> None:
+    """Raise RuntimeFault unless ``weight`` and ``bias`` have a ``shape`` (E0301) and one dtype."""
+    for which, given in (("weight", weight), ("bias", bias)):
+        if given is None:
+            continue
+        if tuple(given.shape) != shape:
+            raise bad_shape(
+                f"{name}: Expected {which} to be {wanted}, {list(shape)}, but got {which} of shape "
+                f"{list(given.shape)}"
+            )
+        wide = input.dtype is float16 and given.dtype is float32
+        if given.dtype is not input.dtype and not wide:
+            raise bad_dtype(
+                f"expected scalar type {input.dtype.scalar_name} but found "
+                f"{given.dtype.scalar_name}",
+                torch=f"mixed dtype (CPU): {name} takes the input's, or Float with Half",
+            )
 
 
 def _last(input: Any, normalized_shape: Sequence[int]) -> tuple[int, ...]:
@@ -118,6 +174,11 @@ def rms_norm(
     eps = float(np.finfo(input.dtype.numpy).eps) if eps is None else eps
     own = input.to(float32) if input.dtype is float16 else input  # the squares are no halves
     out = own * _per_root(_O["mean"](own * own, dims, True), eps)
+    if weight is not None and tuple(weight.shape) != tuple(normalized_shape):
+        raise bad_shape(
+            "Expected weight to be of same shape as normalized_shape, but got weight of shape "
+            f"{list(weight.shape)} and normalized_shape = {list(normalized_shape)}"
+        )
     return _scaled(out.to(float16) if own is not input else out, weight, None)
 
 
@@ -143,6 +204,9 @@ def batch_norm(
                 "E0301", "Expected more than 1 value per channel when training, got input size "
                 f"{input.shape}",
             )  # fmt: skip
+    if input.numel():
+        _check_channels(input, input.shape[axis], running_mean, running_var, weight, bias)
+    if training:
         variance, centred = _O["var"](input, dims, 0, True), _O["centred"](input, dims)
         if running_mean is not None and count:
             with no_grad():
@@ -150,13 +214,41 @@ def batch_norm(
                 spread = _O["reshape"](variance, (-1,)) * (count / max(1, count - 1))
                 running_mean.mul_(1 - momentum).add_(momentum * mean)
                 running_var.mul_(1 - momentum).add_(momentum * spread)
+    elif running_mean is None or running_var is None:
+        raise bad_value("Expected running_mean and running_var to be defined when training=False")
     else:
         mean, variance = (_O["reshape"](v, shape) for v in (running_mean, running_var))
         centred = input - mean
     out = centred * _per_root(variance, eps)
     return called(
-        _scaled(out, weight, bias, shape), "NativeBatchNormBackward0", input, weight, bias
-    )
+        _scaled(out, weight, bias, shape), "NativeBatchNormBackward0", input, weight, bias,
+        leads=(input, weight),
+    )  # fmt: skip
+
+
+def _check_channels(input: Any, count: int, *given: Any) -> None:
+    """Raise where a normalisation's vectors have not one number for each of ``count`` channels.
+
+    RuntimeFault: E0301 for sizes, E0304 for statistics that ask for a gradient. UnwrittenFault
+    (E0309) for an input that is not of real floating-point numbers.
+    """
+    if input.dtype.kind != 2:
+        check_floating(input, "batch_norm", True)
+    for i, value in enumerate(given):
+        if value is None:
+            continue
+        if tuple(value.shape) != (count,):
+            raise bad_shape(
+                f"{_VECTORS[i]} should contain {count} elements not {math.prod(value.shape)}"
+            )
+        if i < 2 and getattr(value, "requires_grad", False):
+            raise bad_value(
+                f"The function 'native_batch_norm' is not differentiable with respect to argument "
+                f"{_VECTORS[i]!r}. This input cannot have requires_grad True."
+            )
+
+
+_VECTORS = ("running_mean", "running_var", "weight", "bias")
 
 
 def instance_norm(
@@ -164,6 +256,8 @@ def instance_norm(
     bias: Any = None, use_input_stats: bool = True, momentum: Any = 0.1, eps: float = 1e-5,
 ) -> Any:  # fmt: skip
     """``batch_norm`` for each sample alone."""
+    if (running_mean is None) is not (running_var is None):
+        raise bad_argument("running_mean and running_var must either both be None or neither")
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     shape, dims = (1, -1) + (1,) * (len(input.shape) - 2), tuple(range(2, len(input.shape)))
@@ -173,13 +267,19 @@ def instance_norm(
             "E0301",
             f"Expected more than 1 spatial element when training, got input size {input.shape}",
         )
+    if input.numel():
+        _check_channels(input, input.shape[1], running_mean, running_var, weight, bias)
+    elif not input.shape[0]:
+        raise IndexFault(
+            "E0307", "select(): index 0 out of range for tensor of size [0] at dimension 0"
+        )
     if running_mean is not None:  # they move towards the means over the samples
         with no_grad():
             mean, spread = _O["mean"](input, dims), _O["var"](input, dims, 1)
             running_mean.mul_(1 - momentum).add_(momentum * _O["mean"](mean, 0))
             running_var.mul_(1 - momentum).add_(momentum * _O["mean"](spread, 0))
-    out = _standard(input, dims, eps)
-    return _scaled(out, weight, bias, shape)
+    out = _scaled(_standard(input, dims, eps), weight, bias, shape)
+    return called(out, "ViewBackward0", leads=(input, weight))
 
 
 def group_norm(
@@ -190,6 +290,8 @@ def group_norm(
         raise bad_shape(
             f"Expected at least 2 dimensions for input tensor but received {len(input.shape)}"
         )
+    if num_groups < 0:
+        raise bad_value(f"Expected num groups to be greater than 0, got {num_groups}")
     if input.shape[1] % num_groups:
         raise bad_shape(
             "Expected number of channels in input to be divisible by num_groups, but got input of "
@@ -201,6 +303,10 @@ def group_norm(
             "E0301", "Expected more than 1 value per channel when training, got input size "
             f"{list(input.shape)}",
         )  # fmt: skip
+    if input.dtype.kind != 2:
+        check_floating(input, "GroupNormKernelImpl", True)
+    wanted = "a vector of size equal to the number of channels in input"
+    _check_affine("group_norm", input, weight, bias, tuple(input.shape[1:2]), wanted)
     groups = _O["reshape"](input, (input.shape[0], num_groups, each))
     out = _O["reshape"](_standard(groups, (2,), eps), tuple(input.shape))
     shape = (1, -1) + (1,) * (len(input.shape) - 2)
@@ -254,9 +360,13 @@ def local_response_norm(
             "E0301", "Expected 3D or higher dimensionality input (got "
             f"{len(input.shape)} dimensions)",
         )  # fmt: skip
+    if size < 1:
+        raise bad_value(f"kernel size should be greater than zero, but got {size}")
     _, c, *rest = input.shape
     before, after = (min(n, max(c - 1, 0)) for n in (size // 2, (size - 1) // 2))
     squares = pad(input * input, (0, 0) * len(rest) + (before, after))
+    if input.dtype.is_complex:
+        check_floating(input, "avg_pool2d", True)
     total: Any = None
     for i in range(before + after + 1):
         part = _O["getitem"](squares, (slice(None), slice(i, i + c)))

@@ -51,12 +51,16 @@ def check_classes(input: Any, target: Any) -> None:
         raise _not_for_whole(input, "log_softmax_lastdim_kernel_impl")
     if input.ndim <= 2 and target.ndim > 1:
         raise bad_shape("0D or 1D target tensor expected, multi-target not supported")
-    if input.ndim >= 2 and target.ndim and input.shape[0] != target.shape[0]:
+    rows = target.shape[0] if target.ndim else 0
+    if input.ndim >= 2 and input.shape[0] != rows:
         raise ValueFault(
             "E0301",
-            f"Expected input batch_size ({input.shape[0]}) to match target batch_size "
-            f"({target.shape[0]}).",
+            f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({rows}).",
             help="the target has a class number for each row",
+        )
+    if input.ndim == 1 and target.ndim and rows != 1:
+        raise ValueFault(
+            "E0301", f"For 1D input, 1D target must have size 1, but got target size: {rows}"
         )
     if target.dtype.name not in ("int64", "uint8"):
         raise bad_dtype(

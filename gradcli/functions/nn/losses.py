@@ -10,12 +10,17 @@ import math
 from typing import Any
 
 from gradcli.engine.dtypes import bool_
-from gradcli.engine.record.composite import bottom, called
+from gradcli.engine.record.composite import bottom, called, untracked
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions import arithmetic
-from gradcli.functions.nn.loss_checks import check_probabilities, check_weights, warn_of_sizes
-from gradcli.ops.errors import RuntimeFault, ValueFault, bad_argument, bad_value
+from gradcli.functions.nn.loss_checks import (
+    check_floating,
+    check_probabilities,
+    check_weights,
+    warn_of_sizes,
+)
+from gradcli.ops.errors import RuntimeFault, ValueFault, bad_argument, bad_dtype, bad_value
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "gaussian_nll_loss", "huber_loss",
@@ -51,6 +56,14 @@ def _weighted(loss: Any, weight: Any, reduction: str) -> Any:
     return _O["sum"](loss) / _O["sum"](weight) if reduction == "mean" else reduced(loss, reduction)
 
 
+def _difference(input: Any, target: Any, kernel: str) -> Any:
+    """``input - target``. Raises UnwrittenFault (E0309) for complex numbers."""
+    found = input - target
+    if found.dtype.kind > 2:
+        check_floating(found, kernel, True)
+    return found
+
+
 def mse_loss(
     input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     weight: Any = None,
@@ -58,7 +71,7 @@ def mse_loss(
     """The squares of the differences; with ``weight``, their weighted mean."""
     reduction = chosen(size_average, reduce, reduction)
     warn_of_sizes(input, target)
-    difference = input - target
+    difference = _difference(input, target, "mse_cpu")
     square = difference * difference
     check_weights(input, weight)
     if weight is None:
@@ -86,7 +99,7 @@ def huber_loss(
         raise bad_value("huber_loss does not support non-positive values for delta.")
     warn_of_sizes(input, target)
     check_weights(input, weight)
-    difference = input - target
+    difference = _difference(input, target, "huber_cpu")
     size = _O["abs"](difference)
     small = 0.5 * difference * difference
     loss = _O["where"](size < delta, small, delta * (arithmetic.nan_in_slope(size) - 0.5 * delta))
@@ -104,7 +117,7 @@ def smooth_l1_loss(
     if beta < 0:
         raise bad_value("smooth_l1_loss does not support negative values for beta.")
     warn_of_sizes(input, target)
-    difference = input - target
+    difference = _difference(input, target, "smooth_l1_cpu")
     size = _O["abs"](difference)
     if beta == 0:
         return reduced(size, reduction, "SmoothL1LossBackward0", input, target)
@@ -191,6 +204,8 @@ def kl_div(
 ) -> Any:  # fmt: skip
     """The divergence of ``target`` from ``exp(input)``; ``"batchmean"`` divides by N."""
     reduction = chosen(size_average, reduce, reduction)
+    if input.dtype.kind != 2:
+        raise bad_dtype(f"kl_div: {input.dtype.scalar_name} inputs not supported.")
     loss = (_O["exp"](target) * (target - input)) if log_target else (
         _O["xlogy"](target, target) - target * input
     )  # fmt: skip
@@ -241,8 +256,8 @@ def gaussian_nll_loss(
         m not in (1, n) for n, m in zip(input.shape, var.shape, strict=True)
     ):
         raise ValueFault("E0301", "var is of incorrect size")
-    # The floor under the variance lets no gradient through, as in PyTorch.
-    held = _O["where"](var < eps, var - var.detach() + eps, var)
+    # The floor under the variance is seen by no gradient, but by tangents, as in PyTorch.
+    held = _O["where"](var < eps, var - untracked(var) + eps, var)
     loss = 0.5 * (_O["log"](held) + (input - target) ** 2 / held)
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)
@@ -257,4 +272,5 @@ def multilabel_soft_margin_loss(
     reduction = chosen(size_average, reduce, reduction)
     loss = -(target * _O["logsigmoid"](input) + (1.0 - target) * _O["logsigmoid"](-input))
     loss = loss if weight is None else loss * weight
-    return reduced(_O["mean"](loss, -1), reduction)
+    dim = len(input.shape) - 1  # of the input, whatever the target is broadcast to
+    return reduced(_O["sum"](loss, dim) / input.shape[dim], reduction)

@@ -9,9 +9,11 @@ import numpy as np
 
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
+from gradcli.functions.nn.rows import in_rows
 from gradcli.ops.errors import UnwrittenFault, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import refuse_derivative
+from gradcli.ops.torch_messages import not_a
 
 __all__ = ["pad"]
 
@@ -22,6 +24,7 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: Any = Non
     ``mode`` is ``"constant"`` (``value``), ``"reflect"``, ``"replicate"`` or ``"circular"``.
     """
     refuse_derivative("pad", value=value)
+    source = input
     sides = list(pad)
     if len(sides) % 2:
         raise bad_value("Padding length must be divisible by 2")
@@ -30,10 +33,13 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: Any = Non
             "Padding length should be less than or equal to two times the input dimension but got "
             f"padding length {len(sides)} and input of dimension {len(input.shape)}"
         )
+    if not isinstance(mode, str):
+        raise not_a("str", "pad", "mode", 3, mode)
     if mode not in ("constant", "reflect", "replicate", "circular"):
         raise UnwrittenFault("E0304", f"Unrecognised padding mode {mode}")
     if mode != "constant":
         _check_repeated(input, sides, mode, value)
+        input = in_rows(input)
     if not any(sides):
         input = _O["clone"](input)
     for i in range(len(sides) // 2):
@@ -48,7 +54,7 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: Any = Non
     name = {"constant": "ConstantPadNdBackward0", "circular": "CopySlices"}.get(
         mode, f"{mode.capitalize()}ionPad1DBackward0"
     )
-    return called(input, name)
+    return called(input, name, leads=source if mode in ("reflect", "replicate") else None)
 
 
 def _check_repeated(input: Any, sides: list[int], mode: str, value: Any) -> None:
@@ -65,7 +71,8 @@ def _check_repeated(input: Any, sides: list[int], mode: str, value: Any) -> None
             "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
             "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)",
         )
-    if 0 in input.shape[1:] and mode != "circular":
+    full = 1 if rank - len(sides) // 2 == 2 else 0
+    if 0 in input.shape[full:] and mode != "circular":
         raise bad_shape(
             f"Expected {rank - 1}D or {rank}D (batch mode) tensor with possibly 0 batch size and "
             f"other non-zero dimensions for input, but got: {list(input.shape)}"

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine.dtypes import promote_types
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions import arithmetic
 from gradcli.functions.indexing import broadcast_tensors
 from gradcli.functions.nn.losses import chosen, reduced
-from gradcli.ops.errors import bad_argument, bad_shape, bad_value
+from gradcli.ops.errors import bad_argument, bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
 
 __all__ = [
@@ -115,17 +116,28 @@ def pdist(input: Any, p: float = 2.0) -> Any:
     """The p-norm distances between all pairs of rows of a matrix, in order."""
     if len(input.shape) != 2:
         raise bad_shape(f"pdist only supports 2D tensors, got: {len(input.shape)}D")
+    if input.dtype.kind != 2:
+        raise bad_dtype("pdist only supports floating-point dtypes")
     if p < 0:
         raise bad_value("pdist only supports non-negative p values")
     n, m = input.shape
     charge_shape((n * (n - 1) // 2, 2 * m + 2))
     first, second = np.triu_indices(n, 1)
     gaps = _O["getitem"](input, (first,)) - _O["getitem"](input, (second,))
-    return called(arithmetic.distances(gaps, p), "PdistBackward0", input)
+    return called(arithmetic.distances(gaps, p), "PdistBackward0", input, leads=input)
 
 
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """The cosine of the angle between vectors along a dimension."""
+    if eps < 0:
+        raise bad_value(f"eps must be non-negative, got: {eps}")
+    if x1.dtype is not x2.dtype:
+        x1, x2 = (x.to(promote_types(x1.dtype, x2.dtype)) for x in (x1, x2))
+    if x1.dtype.kind != 2:
+        raise bad_dtype(
+            "expected common dtype to be floating point, yet common dtype is "
+            f"{x1.dtype.scalar_name}"
+        )
     if tuple(x1.shape) != tuple(x2.shape):
         x1, x2 = broadcast_tensors(x1, x2)  # dim counts in the common shape
     sizes = [arithmetic.clamp(_O["norm"](x, 2, dim, True), min=eps) for x in (x1, x2)]

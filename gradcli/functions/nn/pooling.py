@@ -14,13 +14,14 @@ from gradcli.engine.dtypes import int64
 from gradcli.engine.named_tuples import Extremes
 from gradcli.engine.record.composite import by_element, called, is_batch, named
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
-from gradcli.engine.tensor.tensor import wrap
+from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions import arithmetic
 from gradcli.functions.indexing import scatter
+from gradcli.functions.nn.loss_checks import check_floating
 from gradcli.functions.nn.padding import pad
 from gradcli.functions.nn.resampling import adaptive, averaged
-from gradcli.functions.nn.windows import Sizes, check_sizes, each, in_ranks, windows
-from gradcli.ops.errors import bad_argument, bad_value
+from gradcli.functions.nn.windows import Sizes, check_positive, check_sizes, each, in_ranks, windows
+from gradcli.ops.errors import ValueFault, bad_argument, bad_dtype, bad_shape, bad_value
 from gradcli.ops.indexing import Apart
 from gradcli.ops.memory_budget import charge_shape
 
@@ -50,11 +51,24 @@ def _extra(
     return out
 
 
+def _check_kind(input: Any, kernel: str, whole: bool) -> None:
+    """Raise UnwrittenFault (E0309) for numbers that are not real, or whole unless they may be."""
+    kind = input.dtype.kind
+    if kind != 2 and not (whole and kind == 1):
+        check_floating(input, kernel, True)
+
+
+def _least(dtype: Any) -> float:
+    """What no entry is below."""
+    return -math.inf if dtype.kind > 1 else int(np.iinfo(dtype.numpy).min)
+
+
 def _pooled(name: str, input: Any, kernel: Any, stride: Any, padding: Any, rank: int) -> tuple:
     check_sizes(name, input, rank)
     sizes = each(kernel, rank, "kernel_size")
     steps = each(stride, rank, "stride") if isinstance(stride, int) or stride else sizes
     edges = each(padding, rank, "padding")
+    check_positive(kernel_size=sizes, stride=steps)
     if min(edges) < 0:
         raise bad_value(f"pad must be non-negative, but got pad: {min(edges)}")
     if any(edges) and any(2 * e > k for e, k in zip(edges, sizes, strict=True)):
@@ -73,11 +87,12 @@ def _max_pool(
     """The largest entry of each window of ``(N, C, SIZES)``."""
     sizes, steps, sides = _pooled("max_pool", input, kernel_size, stride, padding, _rank)
     spread = each(dilation, _rank, "dilation")
-    padded = input.detach()
-    padded = pad(padded, sides, value=-float("inf")) if any(sides) else padded
+    _check_kind(input, f"max_pool{_rank}d", _rank > 1)
+    padded, least = input.detach(), _least(input.dtype)
+    padded = pad(padded, sides, value=least) if any(sides) else padded
     if ceil_mode:
         more = _extra(padded.shape[-_rank:], sizes, steps, spread, sides)
-        padded = pad(padded, more, value=-float("inf")) if any(more) else padded
+        padded = pad(padded, more, value=least) if any(more) else padded
     found, _ = windows(padded, sizes, steps, spread)
     edges = tuple(sides[::2][::-1])
     apart = all(k * d <= s for k, d, s in zip(sizes, spread, steps, strict=True))
@@ -179,6 +194,7 @@ def _avg_pool(
     sizes, steps, sides = _pooled("avg_pool", input, kernel_size, stride, padding, _rank)
     if divisor_override == 0:
         raise bad_value("divisor must be not zero")
+    _check_kind(input, f"avg_pool{_rank}d", input.dtype is int64)
     one = (1,) * _rank
     padded = pad(input, sides) if any(sides) else input
     counted = _O["ones_like"](padded if count_include_pad else input).detach()
@@ -233,13 +249,15 @@ lp_pool1d, lp_pool2d, lp_pool3d = in_ranks(_lp_pool, 1, 2, 3)
 
 def _wanted(name: str, input: Any, output_size: Any, rank: int) -> tuple[int, ...]:
     """The sizes that are asked for; None keeps the input's."""
-    check_sizes(name, input, rank)
-    given = output_size if isinstance(output_size, int) else tuple(output_size)
-    sizes = (given,) * rank if isinstance(given, int) else given * (rank if len(given) == 1 else 1)
-    if len(sizes) != rank:
-        raise bad_value(f"output_size must be one number or {rank}, got {list(sizes)}")
-    old = input.shape[-rank:]
-    wanted = tuple(n if m is None else m for n, m in zip(old, sizes, strict=True))
+    old = tuple(input.shape[-rank:])
+    if not isinstance(output_size, int):
+        output_size = tuple(output_size)
+        if rank > 1 and len(output_size) >= len(input.shape):
+            raise ValueFault("E0301", f"Input dimension should be at least {len(output_size) + 1}")
+        if len(output_size) == rank == len(old):
+            output_size = [n if m is None else m for n, m in zip(old, output_size, strict=True)]
+    check_sizes(name, input, rank, 1)
+    wanted = each(output_size, rank, "output_size")
     if min(wanted) < 0:
         raise bad_value(
             f"{name}{rank}d: elements of output_size must be greater than or equal to 0 but "
@@ -249,15 +267,29 @@ def _wanted(name: str, input: Any, output_size: Any, rank: int) -> tuple[int, ..
 
 
 def _nothing(input: Any, wanted: tuple[int, ...]) -> Any:
-    """No window at all: none of the input's entries."""
-    return _O["getitem"](input, (Ellipsis, *np.ix_(*(np.zeros(n, int) for n in wanted))))
+    """No window at all: none of the input's entries, and as in PyTorch no way back."""
+    out = _O["getitem"](input, (Ellipsis, *np.ix_(*(np.zeros(n, int) for n in wanted))))
+    if isinstance(out, Tensor) and out.requires_grad:
+        out.register_hook(_no_way_back)
+    return out
+
+
+def _no_way_back(g: Any) -> None:
+    raise bad_shape(
+        "adaptive pooling: Expected grad_output to have non-zero size for non-batch dimensions, "
+        f"but grad_output has sizes {list(g.shape)}"
+    )
 
 
 def _adaptive_avg_pool(input: Any, output_size: Any, *, _rank: int) -> Any:
     """Means of so many windows of ``(N, C, SIZES)`` as are asked for."""
     wanted = _wanted("adaptive_avg_pool", input, output_size, _rank)
-    out = averaged(input, wanted) if all(wanted) else _nothing(input, wanted)
     name = f"AdaptiveAvgPool{_rank}DBackward0" if _rank > 1 else "SqueezeBackward1"
+    if max(wanted) == min(wanted) == 1:
+        name = "MeanBackward1" if _rank > 1 else name
+        return called(_O["mean"](input, tuple(range(-_rank, 0)), True), name)
+    check_floating(input, f"adaptive_avg_pool{_rank}d", True)
+    out = averaged(input, wanted) if all(wanted) else _nothing(input, wanted)
     return called(out, name, leads=input)
 
 
@@ -272,6 +304,7 @@ def _adaptive_max_pool(
     """The largest entries of so many windows of ``(N, C, SIZES)`` as are asked for."""
     wanted = _wanted("adaptive_max_pool", input, output_size, _rank)
     sizes = tuple(input.shape[-_rank:])
+    check_floating(input, f"adaptive_max_pool{_rank}d", True)
     if not all(wanted):
         none = _nothing(input, wanted)
         indices = none.detach().long()
@@ -309,6 +342,17 @@ def _max_unpool(
 ) -> Any:  # fmt: skip
     """Entries put back where ``max_pool1d`` took them, zeros elsewhere."""
     check_sizes("max_unpool", input, _rank)
+    check_floating(input, f"max_unpool{_rank}d", True)
+    if indices.dtype is not int64:
+        raise bad_dtype(
+            "elements in indices should be type int64 but got: "
+            f"{indices.dtype.scalar_name}", help="write indices.long()",
+        )  # fmt: skip
+    if tuple(indices.shape) != tuple(input.shape):
+        raise bad_shape(
+            "Expected shape of indices to be same as that of the input tensor "
+            f"({list(input.shape)}) but got indices tensor with shape: {list(indices.shape)}"
+        )
     sizes = each(kernel_size, _rank, "kernel_size")
     steps = each(stride, _rank, "stride") if isinstance(stride, int) or stride else sizes
     edges = each(padding, _rank, "padding")

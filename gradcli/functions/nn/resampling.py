@@ -17,6 +17,8 @@ from gradcli.engine.record.composite import by_element, called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions import arithmetic
+from gradcli.functions.nn.loss_checks import check_floating
+from gradcli.functions.nn.rows import in_rows
 from gradcli.functions.nn.windows import each
 from gradcli.ops.errors import UnwrittenFault, ValueFault, bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
@@ -26,6 +28,7 @@ __all__ = [
     "upsample_nearest",
 ]  # fmt: skip
 
+_LINEAR = ("linear", "bilinear", "trilinear")
 _RANKS = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}
 _NAMES = {
     "nearest": "UpsampleNearest{}DBackward0", "nearest-exact": "UpsampleNearestExact{}DBackward0",
@@ -76,6 +79,7 @@ def adaptive(n: int, m: int) -> tuple[np.ndarray, np.ndarray]:
 def averaged(input: Any, wanted: Sequence[int]) -> Any:
     """Means of the windows that cover the last dimensions, so many along each as are wanted."""
     first = len(input.shape) - len(wanted)
+    input = in_rows(input)
     for axis, m in enumerate(wanted, first):
         places, sizes = adaptive(input.shape[axis], m)
         there = np.arange(places.shape[1]) < sizes[:, None]
@@ -92,11 +96,19 @@ def _cubic(x: np.ndarray, a: float) -> np.ndarray:
 
 
 def _places(
-    n: int, m: int, factor: float | None, mode: str, align: bool, antialias: bool
+    n: int, m: int, factor: float | None, mode: str, align: bool, antialias: bool, flat: bool
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """The taps of ``m`` new entries among ``n`` old ones, and their weights."""
+    """The taps of ``m`` new entries among ``n`` old ones, and their weights.
+
+    ``flat`` says whether this is a dimension of two.
+    """
     charge_shape((24, m))
     at = np.arange(m)
+    # Some kernels of PyTorch do not look at the factor where the sizes alone say what to do.
+    if n == m and (antialias or mode in _LINEAR):
+        return at[:, None], None
+    if mode == "nearest" and flat and m in (n, 2 * n):
+        return at[:, None] // (m // n), None
     if mode.startswith("nearest"):
         stride = np.float32(1.0 / factor if factor else n / m)  # PyTorch's kernels reckon so
         exact = np.float32(0.5) if mode == "nearest-exact" else np.float32(0)
@@ -112,7 +124,7 @@ def _places(
     if antialias:
         wide = max(step, 1.0)
         reach = (2.0 if cubic else 1.0) * wide
-        middle = centre + 0.5
+        middle = (at + 0.5) * step  # with align_corners too: that changes the step alone
         low = np.maximum((middle - reach + 0.5).astype(np.int64), 0)
         high = np.minimum((middle + reach + 0.5).astype(np.int64), n)
         charge_shape((4, m, int((high - low).max(initial=0))))
@@ -149,14 +161,20 @@ def interpolate(
         >>> gradcli.nn.functional.interpolate(x, 4, mode="linear")
         tensor([[[1.0000, 1.5000, 2.5000, 3.0000]]])
     """
-    _check_options(input, size, scale_factor, mode, align_corners, antialias)
+    _check_options(
+        input, size, scale_factor, mode, align_corners, antialias, recompute_scale_factor
+    )
     rank = len(input.shape) - 2
     old, new, factors = _resized(input, size, scale_factor, recompute_scale_factor)
     if mode == "area":
-        return called(averaged(input, new), _NAMES[mode].format(rank))
+        if max(new) == 1:
+            return _O["mean"](input, tuple(range(2, rank + 2)), True)
+        return called(averaged(input, new), _NAMES[mode].format(rank), leads=input)
     source, whole = input, input.dtype is uint8 and mode in _RANKS
     for i in range(rank)[:: -1 if whole else 1]:
-        places, weights = _places(old[i], new[i], factors[i], mode, bool(align_corners), antialias)
+        places, weights = _places(
+            old[i], new[i], factors[i], mode, bool(align_corners), antialias, rank == 2
+        )
         if whole:  # bytes are rounded along each dimension, the last one first
             found = taps(input.to(float32), 2 + i, places, weights)
             input = arithmetic.clamp(_O["floor"](found + 0.5), min=0.0, max=255.0).to(uint8)
@@ -166,36 +184,45 @@ def interpolate(
 
 
 def _check_options(
-    input: Any, size: Any, scale_factor: Any, mode: str, align_corners: Any, antialias: bool
-) -> None:
+    input: Any, size: Any, scale_factor: Any, mode: str, align_corners: Any, antialias: bool,
+    recompute: bool | None,
+) -> None:  # fmt: skip
     """Raise where options of ``interpolate`` do not go with each other, or with the input."""
     rank = len(input.shape) - 2
+    if align_corners is not None and mode in ("nearest", "nearest-exact", "area"):
+        raise ValueFault(
+            "E0304",
+            "align_corners option can only be set with the interpolating modes: linear | bilinear "
+            "| bicubic | trilinear",
+        )
+    if (size is None) is (scale_factor is None):
+        raise ValueFault("E0304", "interpolate takes either size or scale_factor", help="size=8")
+    given = scale_factor if size is None else size
+    if isinstance(given, list | tuple) and len(given) != rank:
+        raise ValueFault(
+            "E0301", "Input and output must have the same number of spatial dimensions, but got "
+            f"input with spatial dimensions of {list(input.shape[2:])} and {list(given)}",
+        )  # fmt: skip
+    if recompute and size is not None:
+        raise ValueFault("E0304", "recompute_scale_factor goes with scale_factor, not with size")
+    if antialias and (mode not in ("bilinear", "bicubic") or rank != 2):
+        raise ValueFault(
+            "E0304",
+            "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D "
+            "tensor as input",
+        )
     if mode not in _NAMES or not 1 <= rank <= 3 or _RANKS.get(mode, rank) != rank:
         raise UnwrittenFault(
             "E0304",
             f"interpolate: mode {mode!r} does not go with an input of {len(input.shape)} "
             f"dimensions; modes are {', '.join(_NAMES)}",
         )
-    if align_corners is not None and mode not in _RANKS:
-        raise ValueFault(
-            "E0304",
-            "align_corners option can only be set with the interpolating modes: linear | bilinear "
-            "| bicubic | trilinear",
-        )
-    if antialias and mode not in ("bilinear", "bicubic"):
-        raise ValueFault(
-            "E0304",
-            "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D "
-            "tensor as input",
-        )
-    if (size is None) is (scale_factor is None):
-        raise ValueFault("E0304", "interpolate takes either size or scale_factor", help="size=8")
     if not input.shape[1]:
         raise bad_shape(
             f"Non-empty {rank + 2}D data tensor expected but got a tensor with sizes "
             f"{list(input.shape)}"
         )
-    if input.dtype.kind < 2 and input.dtype is not uint8:
+    if input.dtype.kind != 2 and (input.dtype is not uint8 or mode == "area"):
         raise UnwrittenFault(
             "E0309", "interpolate needs a floating point tensor or bytes",
             torch=f'"compute_indices_weights_{mode}" not implemented for '
@@ -339,6 +366,7 @@ def grid_sample(
         raise bad_dtype(
             f"expected scalar type {input.dtype.scalar_name} but found {grid.dtype.scalar_name}"
         )
+    check_floating(input, f"grid_sampler_{rank}d_cpu", True)
     if 0 in input.shape[2:]:
         at = input.shape.index(0, 2)
         raise bad_shape(
@@ -358,7 +386,7 @@ def grid_sample(
         sizes = input.shape[2:]
         spots = [_within(s, n, padding_mode, align) for s, n in zip(spots, sizes, strict=True)]
         out = _nearest(input, spots) if mode == "nearest" else _linear(input, spots)
-    return called(out, f"GridSampler{rank}DBackward0", input, grid)
+    return called(out, f"GridSampler{rank}DBackward0", input, grid, leads=(input, grid))
 
 
 def _nearest(input: Any, spots: list) -> Any:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
-from gradcli.ops.errors import bad_shape, bad_value
+from gradcli.functions.nn.rows import in_rows
+from gradcli.ops.errors import bad_shape, bad_type, bad_value
 from gradcli.ops.indexing import Apart
 from gradcli.ops.memory_budget import charge_shape
 
@@ -19,10 +20,12 @@ Sizes = int | Sequence[int]
 
 
 def each(value: Any, rank: int, name: str) -> tuple[int, ...]:
-    """A size for each spatial dimension."""
-    if isinstance(value, int):
+    """A size for each spatial dimension. Raises TypeFault (E0303) for what is no whole number."""
+    if value.__class__ is int:
         return (value,) * rank
-    sizes = tuple(value)
+    sizes = (value,) if isinstance(value, int) else tuple(value)
+    if not all(isinstance(n, int | np.integer) for n in sizes) or isinstance(value, bool):
+        raise bad_type(f"{name} must be a whole number or several, not {value!r}")
     if len(sizes) == 1:
         return sizes * rank
     if len(sizes) != rank:
@@ -30,13 +33,14 @@ def each(value: Any, rank: int, name: str) -> tuple[int, ...]:
     return sizes
 
 
-def check_sizes(name: str, input: Any, rank: int) -> None:
+def check_sizes(name: str, input: Any, rank: int, full: int | None = None) -> None:
     """Raise RuntimeFault (E0301) unless ``input`` is ``(N, C, sizes)`` or ``(C, sizes)``.
 
-    Of these, N alone may be 0.
+    Of these, N alone may be 0; with ``full``, whatever stands before that dimension.
     """
     shape = input.shape
-    if not 1 <= len(shape) - rank <= 2 or 0 in shape[-rank - 1 :]:
+    full = -rank - 1 if full is None else full
+    if not 1 <= len(shape) - rank <= 2 or 0 in shape[full:]:
         raise bad_shape(
             f"{name + '1d: ' if rank == 1 else ''}Expected {rank + 1}D or {rank + 2}D (batch mode) "
             f"tensor with optional 0 dim batch size for input, but got:{list(shape)}"
@@ -60,7 +64,7 @@ def windows(
     sizes = tuple(input.shape[-len(kernel) :])
     index, out = places(sizes, kernel, stride, dilation, first)
     charge_shape((*input.shape[: -len(kernel)], *out, *kernel))
-    return _O["getitem"](input, index), out
+    return _O["getitem"](in_rows(input), index), out
 
 
 @functools.lru_cache(maxsize=64)

@@ -16,6 +16,13 @@ from gradcli.nn.modules.normalization import Normed
 from gradcli.ops.errors import ValueFault
 
 
+def check_rank(input: Tensor, ranks: tuple[int, ...]) -> None:
+    """Raise ValueFault (E0301) unless ``input`` has one of these numbers of dimensions."""
+    if input.ndim not in ranks:
+        wanted = " or ".join(f"{n}D" for n in ranks)
+        raise ValueFault("E0301", f"expected {wanted} input (got {input.ndim}D input)")
+
+
 class _Norm(Normed):
     """What they share: options, parameters and running statistics; ``ranks`` the inputs' sizes."""
 
@@ -50,11 +57,6 @@ class _Norm(Normed):
         self.reset_running_stats()
         super().reset_parameters()
 
-    def _check(self, input: Tensor) -> None:
-        if input.ndim not in self.ranks:
-            wanted = " or ".join(f"{n}D" for n in self.ranks)
-            raise ValueFault("E0301", f"expected {wanted} input (got {input.ndim}D input)")
-
     def extra_repr(self) -> str:
         """The options."""
         return (
@@ -67,7 +69,7 @@ class _Norm(Normed):
 class _BatchNorm(_Norm):
     def forward(self, input: Tensor) -> Tensor:
         """``(N, C, ...)`` normalised over all but the channels."""
-        self._check(input)
+        check_rank(input, self.ranks)
         momentum = self.momentum
         if self.training and self.track_running_stats:
             self.num_batches_tracked.add_(1)
@@ -111,7 +113,7 @@ class _InstanceNorm(_Norm):
 
     def forward(self, input: Tensor) -> Tensor:
         """``(N, C, ...)`` or ``(C, ...)`` normalised for each sample and channel."""
-        self._check(input)
+        check_rank(input, self.ranks)
         if input.ndim == self.ranks[0]:
             return self.forward(input.unsqueeze(0)).squeeze(0)
         if self.affine and input.shape[1] != self.num_features:

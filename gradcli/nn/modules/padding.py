@@ -9,6 +9,7 @@ from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.nn import functional as F
+from gradcli.nn.modules.batchnorm import check_rank
 from gradcli.nn.modules.module import Module
 
 
@@ -35,6 +36,15 @@ class _Padding(Module):
         return f"{self.padding}"
 
 
+class _Circular(_Padding):
+    """Those that look at the input's dimensions first."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input with entries around its last dimensions."""
+        check_rank(input, (self.rank + 1, self.rank + 2))
+        return super().forward(input)
+
+
 class ConstantPad1d(_Padding):
     """One number put around the last dimension."""
 
@@ -59,11 +69,11 @@ class ConstantPad3d(ConstantPad1d):
     rank = 3
 
 
-def _row(name: str, mode: str, rank: int) -> type[_Padding]:
+def _row(name: str, mode: str, rank: int, base: type = _Padding) -> type[_Padding]:
     """A class that pads by a mode of ``functional.pad``."""
     doc = f"``functional.pad`` of the last {rank} dimension{'s' * (rank > 1)}, mode={mode!r}."
     body = {"mode": mode, "rank": rank, "__doc__": doc, "__module__": __name__}
-    return type(name, (_Padding,), body)
+    return type(name, (base,), body)
 
 
 ZeroPad1d, ZeroPad2d, ZeroPad3d = (_row(f"ZeroPad{n}d", "constant", n) for n in (1, 2, 3))
@@ -74,5 +84,5 @@ ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = (
     _row(f"ReplicationPad{n}d", "replicate", n) for n in (1, 2, 3)
 )
 CircularPad1d, CircularPad2d, CircularPad3d = (
-    _row(f"CircularPad{n}d", "circular", n) for n in (1, 2, 3)
+    _row(f"CircularPad{n}d", "circular", n, _Circular) for n in (1, 2, 3)
 )

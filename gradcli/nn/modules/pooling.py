@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradcli.engine import Tensor
+from gradcli.functions.nn.windows import each
 from gradcli.nn import functional as F
 from gradcli.nn.modules.made import module_of
 from gradcli.nn.modules.module import Module
@@ -22,6 +23,9 @@ def _row(name: str, function: Any, shown: str, /, **options: Any) -> type[Module
         plain(self, *args, **given)
         if self.stride is None:  # the windows lie side by side
             self.stride = self.kernel_size
+        if name == "AvgPool1d":  # a size for each dimension, as PyTorch keeps them
+            for key in ("kernel_size", "stride", "padding"):
+                setattr(self, key, each(getattr(self, key), 1, key))
 
     plain = made.__init__
     __init__.__signature__ = plain.__signature__  # type: ignore[attr-defined]

@@ -258,12 +258,12 @@ class _Layers(_Recurrent):
     def extra_repr(self) -> str:
         """The sizes, and what is not as usual."""
         unusual = self._unusual(
+            proj_size=0,
             num_layers=1,
             bias=True,
             batch_first=False,
             dropout=0.0,
             bidirectional=False,
-            proj_size=0,
         )
         return f"{self.input_size}, {self.hidden_size}{unusual}"
 
