@@ -260,19 +260,26 @@ def matrix_power(A: Any, n: int) -> Any:
 
 
 def pinv(
-    A: Any, rcond: float | None = None, *, atol: float | None = None, rtol: float | None = None,
-    hermitian: bool = False,
-) -> Any:  # fmt: skip
+    A: Any, rcond: Any = None, *, atol: Any = None, rtol: Any = None, hermitian: bool = False
+) -> Any:
     """The Moore-Penrose inverse.
 
     Singular values up to ``max(atol, rtol * the largest)`` count as zero; ``rtol`` is the larger
     size times the dtype's epsilon where neither is given. ``hermitian`` reads the lower triangle.
-    ``rcond`` is NumPy's name of ``rtol``.
+    Tolerances are numbers, or tensors of one for each matrix; ``rcond`` is NumPy's name of
+    ``rtol``. Raises RuntimeFault (E0405) for one that requires a gradient.
     """
     rtol = rcond if rtol is None else rtol
+    for name, given in (("rtol", rtol), ("atol", atol)):
+        if getattr(given, "requires_grad", False):
+            raise RuntimeFault(
+                "E0405",
+                f"The function 'linalg_pinv' is not differentiable with respect to argument '{name}'",
+                help=f"write {name}.detach()",
+            )
     if hermitian and A.numel():
         A = one_triangle(A, "L")
-    return _O["pinv"](A, None if rtol is None else float(rtol), float(atol or 0.0))
+    return _O["pinv"](A, rtol, 0.0 if atol is None else atol)
 
 
 @by_element
@@ -322,8 +329,8 @@ def cond(A: Any, p: Any = None) -> Any:
 def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """The X with the least ``norm(A X - B)``: ``(solution, residuals, rank, singular_values)``.
 
-    Residuals are there for full rank and more rows than columns, singular values for the drivers
-    ``"gelsd"`` and ``"gelss"``. Raises RuntimeFault (E0301) for sizes that differ.
+    Residuals are there for full rank, more rows than columns and a driver other than ``"gelsy"``,
+    the default; singular values, outside the graph, for ``"gelsd"`` and ``"gelss"``. Raises RuntimeFault (E0301) for sizes that differ.
     """
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise bad_value(
@@ -359,7 +366,7 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
     residuals = _O["getitem"](_O["reshape"](solution, (-1,)), slice(0, 0))
     residuals = _O["abs"](residuals) if residuals.is_complex() else residuals
     empty = residuals.detach()
-    if m > n and driver != "gelsy" and bool((rank.array == n).all()):
+    if m > n and driver not in (None, "gelsy") and bool((rank.array == n).all()):
         gap = _O["abs"](right - _O["matmul"](A, solution))
         residuals = _O["sum"](gap * gap, -2)
     return results(
@@ -367,7 +374,7 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
         solution=_O["squeeze"](solution, -1) if vector else solution,
         residuals=residuals,
         rank=wrap(np.zeros(0, np.int64), dtypes.int64) if driver == "gels" else rank,
-        singular_values=svdvals(A) if driver in ("gelsd", "gelss") else empty,
+        singular_values=svdvals(A.detach()) if driver in ("gelsd", "gelss") else empty,
     )
 
 
