@@ -234,6 +234,17 @@ def transforming(transform: Transform) -> Iterator[None]:
         transformed.by.pop()
 
 
+@contextlib.contextmanager
+def outside_transforms() -> Iterator[None]:
+    """Inside, nothing is recorded, and what a transformed function captures may be written to."""
+    before, transformed.by = transformed.by, []
+    try:
+        with no_grad():
+            yield
+    finally:
+        transformed.by = before
+
+
 def shown_inside(text: str, batch: dict[int, bool], tracked: bool = True) -> str:
     """The text of a tensor in that of the transforms around it, as PyTorch shows them.
 

@@ -12,7 +12,7 @@ from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.custom_function.function import without_derivative
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.arguments import Anything
-from gradcli.engine.record.composite import by_element, of_no_batch
+from gradcli.engine.record.composite import bottom, by_element, of_no_batch
 from gradcli.engine.record.out import may_be
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
@@ -291,7 +291,7 @@ def _weights(count: int, fweights: Any, aweights: Any) -> Any:
         if (given.dtype.kind < 2) is not whole:
             kind = "integral" if whole else "floating point"
             raise bad_dtype(f"cov(): expected {name} to have {kind} dtype")
-        if (given.array < 0).any():
+        if (bottom(given).array < 0).any():
             raise bad_value(f"cov(): {name} cannot be negative")
     if fweights is None or aweights is None:
         return aweights if fweights is None else fweights

@@ -271,13 +271,21 @@ def pinv(
 
     Singular values up to ``max(atol, rtol * the largest)`` count as zero; ``rtol`` is the larger
     size times the dtype's epsilon where neither is given. ``hermitian`` reads the lower triangle.
-    ``rcond`` is NumPy's name of ``rtol``.
+    Tolerances are numbers, or tensors of one for each matrix; ``rcond`` is NumPy's name of
+    ``rtol``. Raises RuntimeFault (E0405) for one that requires a gradient.
     """
     rtol = rcond if rtol is None else rtol
+    for name, given in (("rtol", rtol), ("atol", atol)):
+        if getattr(given, "requires_grad", False):
+            raise RuntimeFault(
+                "E0405",
+                f"The function 'linalg_pinv' is not differentiable with respect to argument '{name}'",
+                help=f"write {name}.detach()",
+            )
     if hermitian and A.numel():
         of_squares("linalg.eigh", A)
         A = one_triangle(A, "L")
-    return _O["pinv"](A, None if rtol is None else float(rtol), float(atol or 0.0))
+    return _O["pinv"](A, rtol, 0.0 if atol is None else atol)
 
 
 @by_element
@@ -331,8 +339,8 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
     """The X with the least ``norm(A X - B)``: ``(solution, residuals, rank, singular_values)``.
 
     Residuals are there for full rank and more rows than columns, from any driver but ``"gelsy"``,
-    which is the one if left out; singular values from ``"gelsd"`` and ``"gelss"``. Raises
-    RuntimeFault (E0301) for sizes that differ.
+    which is the one if left out; singular values, outside the graph, from ``"gelsd"`` and
+    ``"gelss"``. Raises RuntimeFault (E0301) for sizes that differ.
     """
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise bad_value(
@@ -379,7 +387,7 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
         solution=_O["squeeze"](solution, -1) if vector else solution,
         residuals=residuals,
         rank=wrap(np.zeros(0, np.int64), dtypes.int64) if driver == "gels" else rank,
-        singular_values=svdvals(A) if driver in ("gelsd", "gelss") else empty,
+        singular_values=svdvals(A.detach()) if driver in ("gelsd", "gelss") else empty,
     )
 
 

@@ -87,6 +87,8 @@ class Dual(Layer):
         _unshare(args, primals, tangents)
         with self.recorded(primals):
             tangent = push_forward(op, primals, tangents, out, params)
+            if tangent is None and op.recorded and op.kind == "constant":
+                tangent = OPERATORS["zeros_like"](out)  # a step has a tangent, as it has a gradient
         for arg in args:
             if tangent is not None and is_dual(arg, level) and arg.kin is not None:
                 # Not the memory of a tangent that may be written to.

@@ -13,6 +13,7 @@ from typing import Any
 from gradcli import engine
 from gradcli.engine import Tensor
 from gradcli.engine.grad_mode import enable_grad
+from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape, step
 from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.func import forward_jacobian, vectorized_jacobians
@@ -30,6 +31,7 @@ from gradcli.transforms.functional_checks import (
     strict_graph,
 )
 from gradcli.transforms.reverse import value_and_vjp
+from gradcli.transforms.tracer import operands_of
 
 
 def _leaves(values: Sequence[Tensor], create_graph: bool) -> tuple[Tensor, ...]:
@@ -143,6 +145,13 @@ def jacobian(
             check_forward("jacobian", strict, vectorize, create_graph)
         several, given = as_tuple(inputs, "inputs", "jacobian")
         if strategy == "forward-mode":
+            if any(v.batch for x in given for v in operands_of(x)):
+                raise RuntimeFault(
+                    "E0412",
+                    "Batching rule not implemented for aten::_make_dual; the fallback path doesn't "
+                    "work on out= or view ops.",
+                    help="write func.jacfwd(f)(x), which goes with vmap",
+                )
             return _forward(func, given, several)
         leaves = _leaves(given, create_graph)
         many, outputs = _called(func, leaves, "jacobian", strict and not vectorize)

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.dtypes import float16, float32
-from gradcli.engine.grad_mode import no_grad
+from gradcli.engine.grad_mode import outside_transforms
 from gradcli.engine.record.composite import called, rowwise
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions import arithmetic
@@ -209,10 +209,12 @@ def batch_norm(
     if training:
         variance, centred = _O["var"](input, dims, 0, True), _O["centred"](input, dims)
         if running_mean is not None and count:
-            with no_grad():
-                mean = _O["mean"](input, dims)
-                spread = _O["reshape"](variance, (-1,)) * (count / max(1, count - 1))
-                running_mean.mul_(1 - momentum).add_(momentum * mean)
+            with outside_transforms():
+                own = input.detach()
+                known = _known(own)
+                spread = variance.detach() if known is own else _O["var"](known, dims, 0, True)
+                spread = _O["reshape"](spread, (-1,)) * (count / max(1, count - 1))
+                running_mean.mul_(1 - momentum).add_(momentum * _O["mean"](known, dims))
                 running_var.mul_(1 - momentum).add_(momentum * spread)
     elif running_mean is None or running_var is None:
         raise bad_value("Expected running_mean and running_var to be defined when training=False")
@@ -251,6 +253,13 @@ def _check_channels(input: Any, count: int, *given: Any) -> None:
 _VECTORS = ("running_mean", "running_var", "weight", "bias")
 
 
+def _known(value: Any) -> Any:
+    """What running statistics move by: of a batch of equal values one."""
+    while getattr(value, "batch", False) and value.content.stride()[:1] == (0,):
+        value = value.content[0]
+    return value
+
+
 def instance_norm(
     input: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None,
     bias: Any = None, use_input_stats: bool = True, momentum: Any = 0.1, eps: float = 1e-5,
@@ -274,8 +283,9 @@ def instance_norm(
             "E0307", "select(): index 0 out of range for tensor of size [0] at dimension 0"
         )
     if running_mean is not None:  # they move towards the means over the samples
-        with no_grad():
-            mean, spread = _O["mean"](input, dims), _O["var"](input, dims, 1)
+        with outside_transforms():
+            known = _known(input.detach())
+            mean, spread = _O["mean"](known, dims), _O["var"](known, dims, 1)
             running_mean.mul_(1 - momentum).add_(momentum * _O["mean"](mean, 0))
             running_var.mul_(1 - momentum).add_(momentum * _O["mean"](spread, 0))
     out = _scaled(_standard(input, dims, eps), weight, bias, shape)
