@@ -154,12 +154,12 @@ def clamp(input: Any, min: Operand = None, max: Operand = None) -> Any:
 
 
 def _held(input: Any, bound: Any, past: Any) -> Any:
-    """``bound`` where ``input`` is past it; NaN, which has no slope, where either is NaN."""
+    """``bound`` where ``input`` is past it; NaN, which moves with neither, where either is NaN."""
     held = O["where"](past(input, bound), bound, input)
     if held.dtype.kind < 2:
         return held
     missing = O["logical_or"](O["ne"](input, input), O["ne"](bound, bound))
-    return O["where"](missing, 0.0 * (input + bound), held)
+    return O["where"](missing, float("nan"), held)
 
 
 def clamp_min(input: Any, min: Operand) -> Any:

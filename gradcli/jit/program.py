@@ -100,7 +100,8 @@ class Generated:
             forward = scalar and len(plain.inputs) <= FEW and any(
                 n.__class__ is Loop for n in walk(plain.block)
             )  # fmt: skip
-        self.forward = forward and self.what == "gradient"
+        # Along ones all at once: of a variable with entries that is a sum, and no gradient.
+        self.forward = forward and scalar and self.what == "gradient"
         # Nothing is simplified before it is differentiated: detached values look like the others.
         pairs: dict = {}
         if self.what == "value":

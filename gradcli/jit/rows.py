@@ -199,8 +199,14 @@ class _Emitted:
         group.instructions = program.instructions
         block = Block(emitter, group, self.results)
         lines = block.lines() if program.instructions else []
-        given = [v for whole in program.inputs for v in program.unpacked.get(whole, [whole])]
-        held = [v for whole in program.captures for v in program.unpacked.get(whole, [whole])]
+        # An array that is not unpacked is one that nothing reads.
+        entries = {
+            v: program.unpacked.get(v, [] if v.shape else [v])
+            for v in (*program.inputs, *program.captures)
+        }
+        self.arguments = [len(entries[v]) for v in program.inputs]
+        given = [v for whole in program.inputs for v in entries[whole]]
+        held = [v for whole in program.captures for v in entries[whole]]
         words = ", ".join(["t", *(emitter.names[v] for v in (*given, *held, *self.results))])
         self.text = "\n".join([f"def rows({words}):", *lines, "    return None\n"])
         exec(compile(self.text, "<gradcli rows>", "exec"), emitter.scope)
@@ -208,14 +214,16 @@ class _Emitted:
         self.buffers = max(block.most, 1)
         self.given = given
         self.own = set(self.results)
-        self.held = [x for array in captures for x in array.reshape(-1)]
+        self.held = [
+            x for whole, array in zip(program.captures, captures, strict=True)
+            for x in array.reshape(-1)[: len(entries[whole])]
+        ]  # fmt: skip
         self.fixed = dict(zip(held, self.held, strict=True))
 
     def __call__(self, columns: Sequence[np.ndarray], count: int) -> list[np.ndarray]:
         given = []
-        for whole, column in zip(self.program.inputs, columns, strict=True):
-            flat = np.ascontiguousarray(column).reshape(count, -1)
-            size = math.prod(whole.shape)
+        for size, column in zip(self.arguments, columns, strict=True):
+            flat = np.ascontiguousarray(column).reshape(count, -1) if size else column
             given += [np.ascontiguousarray(flat[:, i]) for i in range(size)]
         made = [np.empty(count, v.dtype.numpy) for v in self.results]
 

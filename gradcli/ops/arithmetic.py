@@ -306,10 +306,11 @@ def _power_by_base(t: Any, x: Any, y: Any) -> Any:
         if y in (1, 2) and getattr(x, "edge", None) is None:
             return t if y == 1 else t * (2.0 * x)
         # In a graph, as in PyTorch, a slope that is constant still leads to x: zeros, no error.
-        return t * (y * x ** (y - 1))
+        # On a number alone NumPy's sign gives C's powers of -0.0 and -inf, not those of a root.
+        return t * (y * (pow(x, y - 1) if y in (0.5, 1.5) else x ** (y - 1)))
     # x ** (y - 1) may be infinite where y is 0, and the slope there is 0.
     flat = y == 0
-    return t * where(flat, 0.0, y * x ** where(flat, 1.0, y - 1))
+    return where(flat, 0.0, t * (y * x ** where(flat, 1.0, y - 1)))
 
 
 def _flat_at_zero(y: Any) -> Any:

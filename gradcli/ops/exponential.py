@@ -12,7 +12,7 @@ import numpy as np
 from gradcli.ops.comparison import sign
 from gradcli.ops.declaration import cures
 from gradcli.ops.kinds import composite, elementwise
-from gradcli.ops.operator import Operator, is_complex
+from gradcli.ops.operator import OPERATORS, Operator, is_complex
 
 _HALF = np.dtype(np.float16)
 
@@ -176,7 +176,7 @@ softplus = elementwise(
 logit = elementwise(
     "logit",
     lambda x: np.log(x / (1.0 - x)),
-    lambda t, x: t / (x**0.5 * (1.0 - x) ** 0.5) ** 2,  # NaN where logit is
+    lambda t, x: t / (OPERATORS["sqrt"](x) * OPERATORS["sqrt"](1.0 - x)) ** 2,
     doc="The inverse of sigmoid: log(x/(1 - x)).",
     domain="0 < x < 1",
     example="logit(x) --x 0.3",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gradcli.ops.dims import unreduce
-from gradcli.ops.operator import OPERATORS, Operator, is_complex, parameters
+from gradcli.ops.operator import OPERATORS, Operator, is_complex, is_number, parameters
 
 
 def partial(op: Operator, index: int, given: Mapping[str, Any]) -> Any:
@@ -32,7 +32,10 @@ def push_forward(
     zeros = OPERATORS["zeros_like"]
     if op.kind == "linear":
         if any(t is None for t in tangents):
-            tangents = [zeros(a) if t is None else t for t, a in zip(tangents, args, strict=True)]
+            tangents = [
+                t if t is not None else zeros(a) if not is_number(a) else 0.0 if a.imag == 0 else 0j
+                for t, a in zip(tangents, args, strict=True)
+            ]  # a number, which widens no dtype, for a number
         return op(*tangents, **params)
     given = dict(op.params, **params)
     given.update(zip(op.inputs, args, strict=False))
