@@ -279,7 +279,8 @@ def pinv(
         if getattr(given, "requires_grad", False):
             raise RuntimeFault(
                 "E0405",
-                f"The function 'linalg_pinv' is not differentiable with respect to argument '{name}'",
+                "The function 'linalg_pinv' is not differentiable with respect to argument "
+                f"'{name}'",
                 help=f"write {name}.detach()",
             )
     if hermitian and A.numel():
