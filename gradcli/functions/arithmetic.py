@@ -429,3 +429,5 @@ may_be(
     add, sub, rsub, div, pow, addcdiv, lerp, clamp, clamp_min, clamp_max, deg2rad, rad2deg,
     copysign, mvlgamma, logit, angle, polygamma,
 )  # fmt: skip
+for _function, _operator in ((add, "add"), (sub, "sub"), (div, "div"), (pow, "pow")):
+    _function.short = O[_operator]  # type: ignore[attr-defined]

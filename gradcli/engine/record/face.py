@@ -83,7 +83,9 @@ def face(
     def later(*args: Any, **options: Any) -> Any:
         takes: Any = parameters_of(getattr(function, "declared", function), name, method)
         scope.update(_SCOPE, _function=function, _takes=takes, _looked_at=looked_at)
-        text = _text(name, takes, method, scope)
+        short = getattr(function, "short", None)
+        text = _text(name, takes, method, scope, short is not None)
+        scope["_short"] = short
         scope["__loader__"] = Source(text)  # tracebacks show the lines
         exec(compile(text, f"{_OWN_FILE}[{name}].py", "exec"), scope)
         written = scope[name]
@@ -113,8 +115,8 @@ def _of_operator(op: Operator, method: bool) -> Callable[..., Any]:
     return fast_path.FUNCTIONS[op.name] if alone else fast_path.method(op, checked=True)
 
 
-def _text(name: str, takes: Parameters, method: bool, scope: dict[str, Any]) -> str:
-    """The code of a face."""
+def _text(name: str, takes: Parameters, method: bool, scope: dict[str, Any], short: bool) -> str:
+    """The code of a face; ``short`` where ``_short`` does the same with all options left out."""
     names = (*takes.order, *takes.named)
     options = [] if method else ["out"]
     signature = ", ".join((*takes.order, "*", *takes.named, *options, "**more"))
@@ -125,11 +127,16 @@ def _text(name: str, takes: Parameters, method: bool, scope: dict[str, Any]) -> 
     values = ", ".join(f"{n!r}: {n}" for n in names)
     call = ", ".join((*takes.order, *(f"{n}={n}" for n in takes.named)))
     out = "None" if method else "out"
+    shortly = ""
+    if short:
+        scope.update({f"_{n}": takes.defaults[n] for n in takes.named})
+        left_out = " and ".join(f"{n} is _{n}" for n in takes.named) or "True"
+        shortly = f"    if {left_out}: return _short({', '.join(takes.order)})\n"
     return (
         f"def {name}({signature}):\n"
         f"    if {' or '.join(tests)}:\n"
         f"        return _looked_at(_function, _takes, {{{values}}}, {out}, more)\n"
-        f"    return _function({call})\n"
+        f"{shortly}    return _function({call})\n"
     )
 
 
