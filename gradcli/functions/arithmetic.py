@@ -429,5 +429,6 @@ may_be(
     add, sub, rsub, div, pow, addcdiv, lerp, clamp, clamp_min, clamp_max, deg2rad, rad2deg,
     copysign, mvlgamma, logit, angle, polygamma,
 )  # fmt: skip
-for _function, _operator in ((add, "add"), (sub, "sub"), (div, "div"), (pow, "pow")):
-    _function.short = O[_operator]  # type: ignore[attr-defined]
+_direct: dict[str, Any] = {"add": add, "sub": sub, "div": div, "pow": pow}
+for _name, _function in _direct.items():
+    _function.short = O[_name]  # see ``face``

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.record.arguments import Number
+from gradcli.engine.record.arguments import Order
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
@@ -26,7 +26,7 @@ def beside(value: Any, input: Any) -> Any:
 
 def matrix_norm(
     A: Any,
-    ord: Number | str = "fro",
+    ord: Order = "fro",
     dim: Sequence[int] = (-2, -1),
     keepdim: bool = False,
     *,

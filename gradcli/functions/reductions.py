@@ -85,7 +85,7 @@ def _spread(name: str) -> Any:
         keepdim: bool = False, *, correction: Any = None,
     ) -> Any:  # fmt: skip
         if isinstance(dim, bool):  # var(False) is var(unbiased=False)
-            dim, unbiased = None, dim
+            unbiased, dim = dim, None
         given = (1 if unbiased else 0) if correction is None else correction
         return O[name](input, dim, given, keepdim)
 
@@ -101,7 +101,7 @@ def _with_mean(spread: Any, what: str) -> Any:
         keepdim: bool = False, *, correction: Any = None,
     ) -> tuple:  # fmt: skip
         if isinstance(dim, bool):
-            dim, unbiased = None, dim
+            unbiased, dim = dim, None
         found = spread(input, dim, unbiased, keepdim, correction=correction)
         node = f"{spread.__name__.capitalize()}MeanBackward0"
         return joined(node, (found, mean(input, dim, keepdim)), input)

@@ -49,10 +49,17 @@ Number: TypeAlias = Any
 Operand: TypeAlias = Any
 """The annotation of a tensor or a plain number."""
 
+Order: TypeAlias = Any
+"""The annotation of the order of a norm: a number or a name."""
+
 Anything: TypeAlias = Any
 """The annotation of what the function looks at itself."""
 
-_ALIASES = {"Operand": ("Tensor", "Number"), "Sequence[Any]": ("Sequence[Tensor]",)}
+_ALIASES = {
+    "Operand": ("Tensor", "Number"),
+    "Order": ("Number", "str"),
+    "Sequence[Any]": ("Sequence[Tensor]",),
+}
 
 _BY_NAME: dict[str, str] = {
     name: kind

@@ -109,7 +109,7 @@ def _specialised(
             value.__class__ for value in inputs
         ):  # fmt: skip
             return later(*given, **named)
-        if checked:
+        if takes is not None:
             takes.check(dict(zip(names, given, strict=True)))
         params = dict(zip(op.params, given[op.arity :], strict=True))
         return op(*(reversed(inputs) if form.get("reverse") else inputs), **params)
@@ -180,7 +180,7 @@ def _text(
     symbol: bool = False,
     with_out: bool = False,
     takes: Parameters | None = None,
-    scope: dict[str, Any] | None = None,
+    scope: Any = None,
 ) -> str:
     """The text of an operator's function; ``takes`` where that looks at its arguments."""
     plain = _is_plain(op)
