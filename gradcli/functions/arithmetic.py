@@ -17,6 +17,7 @@ from gradcli.engine.record.apply import flipped_view, note_view
 from gradcli.engine.record.arguments import Anything, Operand
 from gradcli.engine.record.composite import bottom, called, multiple
 from gradcli.engine.record.dtype_checks import same_dtype
+from gradcli.engine.record.face import direct
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
@@ -429,6 +430,4 @@ may_be(
     add, sub, rsub, div, pow, addcdiv, lerp, clamp, clamp_min, clamp_max, deg2rad, rad2deg,
     copysign, mvlgamma, logit, angle, polygamma,
 )  # fmt: skip
-_direct: dict[str, Any] = {"add": add, "sub": sub, "div": div, "pow": pow}
-for _name, _function in _direct.items():
-    _function.short = O[_name]  # see ``face``
+direct(add, sub, div, pow)

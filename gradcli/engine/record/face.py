@@ -100,6 +100,12 @@ def face(
     return made  # type: ignore[no-any-return]
 
 
+def direct(*functions: Any) -> None:
+    """Declare that with all options left out these are the operators of their names."""
+    for function in functions:
+        function.short = fast_path.FUNCTIONS[function.__name__]
+
+
 def unchecked(function: Any) -> Any:
     """The function behind a face, which takes numbers for tensors."""
     if getattr(function, "checked", False):
