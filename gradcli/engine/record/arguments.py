@@ -67,7 +67,8 @@ _BY_NAME: dict[str, str] = {
         "Tensor": (
             "self input tensor other x x1 x2 y a b A B LU pivots mat mat1 mat2 vec vec1 vec2 "
             "batch1 batch2 tensor1 tensor2 mask index indices src source values condition "
-            "abs angle real imag tau LD input2 LU_data LU_pivots grid batch_mean"
+            "abs angle real imag tau LD input2 LU_data LU_pivots L grid input1 "
+            "target targets log_probs anchor positive negative"
         ),
         "Tensor | None": "sorter weights aweights fweights weight bias running_mean running_var "
         "window prepend append",

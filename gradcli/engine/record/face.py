@@ -55,7 +55,8 @@ def face(
     if op is not None and not op.variadic:
         return _of_operator(op, method)
     named: Any = function
-    code = getattr(inspect.unwrap(getattr(named, "declared", named)), "__code__", None)
+    inner = inspect.unwrap(getattr(named, "declared", named))
+    code = None if hasattr(inner, "operator") else getattr(inner, "__code__", None)
     if method and code is not None and code.co_flags & inspect.CO_VARARGS:
         return function
     own = getattr(named, "__name__", "") or named.name
