@@ -72,6 +72,7 @@ def face(
     made.__module__ = getattr(named, "__module__", None) or __name__
     made.__wrapped__ = getattr(named, "__wrapped__", named)
     made.unchecked = function
+    made.__kwdefaults__ = None if method else {"out": None}
 
     def first(*args: Any, **options: Any) -> Any:
         takes = parameters_of(getattr(function, "declared", function), name, method)
