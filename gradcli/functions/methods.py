@@ -139,7 +139,8 @@ def _like(make: Callable) -> Callable:
     def method(
         self: Tensor, *size: Any, dtype: Any = None, device: Any = None, **options: Any
     ) -> Tensor:
-        return make(*size, dtype=self.dtype if dtype is None else dtype, **options)
+        dtype = self.dtype if dtype is None else dtype
+        return make(*size, dtype=dtype, device=device, **options)
 
     return method
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
-from gradcli.engine.record.arguments import Number, is_whole
+from gradcli.engine.record.arguments import Number, Order, is_whole
 from gradcli.engine.record.composite import called, named
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import joined
@@ -113,7 +113,9 @@ var_mean = _with_mean(var, "variance")
 std_mean = _with_mean(std, "standard deviation")
 
 
-def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+def norm(
+    input: Any, p: Order | None = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None
+) -> Any:
     """The p-norm of all entries, or along dimensions; p may be "fro", or "nuc" for matrices."""
     if isinstance(p, str):
         if p == "nuc" or (p == "fro" and isinstance(dim, tuple | list) and len(dim) == 2):

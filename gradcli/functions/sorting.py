@@ -21,6 +21,7 @@ from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions.indexing import _along
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import IndexFault, RuntimeFault, UnwrittenFault, bad_dtype, bad_value
+from gradcli.ops.torch_messages import not_a
 
 
 def _ordered(input: Any, order: Any, dim: int, name: str) -> Any:
@@ -151,6 +152,8 @@ def extreme_method(name: str) -> Callable:
     along, full = f"{name}imum", f"a{name}"
 
     def method(self: Tensor, dim: Tensor | int | None = None, keepdim: bool = False) -> Any:
+        if keepdim and (dim is None or getattr(dim, "ndim", 0)):
+            raise not_a("int", name, "dim", 1, dim, "keepdim= is for an extreme along a dimension")
         if getattr(dim, "__gradcli_rank__", 0):
             return O[along](self, dim)
         try:
