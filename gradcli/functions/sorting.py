@@ -152,7 +152,7 @@ def extreme_method(name: str) -> Callable:
     along, full = f"{name}imum", f"a{name}"
 
     def method(self: Tensor, dim: Tensor | int | None = None, keepdim: bool = False) -> Any:
-        if keepdim and (dim is None or getattr(dim, "ndim", 0)):
+        if keepdim and (dim is None or getattr(dim, "shape", ()) != ()):
             raise not_a("int", name, "dim", 1, dim, "keepdim= is for an extreme along a dimension")
         if getattr(dim, "__gradcli_rank__", 0):
             return O[along](self, dim)

@@ -15,7 +15,6 @@ from gradcli.functions.methods import COMPOSED, public_operators
 from tests.support.oracles import save
 
 
-
 def main() -> None:
     import torch
 
@@ -34,13 +33,12 @@ def main() -> None:
 
     names = sorted({*public_operators(), *COMPOSED, *LATER})
     cases = {name: found for name in names if (found := signatures(name))}
-    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(found)}" for name, found in cases.items())
-    made = json.dumps({"torch": torch.__version__.partition("+")[0]})
-    save(
-        "arguments",
-        f'{{"made_with": {made}, "script": "tests/oracles/record_arguments.py", '
-        f'"cases": {{\n{lines}\n}}}}\n',
-    )
+    record = {
+        "made_with": {"torch": torch.__version__.partition("+")[0]},
+        "script": "tests/oracles/record_arguments.py",
+        "cases": cases,
+    }
+    save("arguments", json.dumps(record, indent=0) + "\n")
     print(f"{len(cases)} functions")
 
 

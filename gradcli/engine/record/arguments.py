@@ -3,9 +3,10 @@
 ``torch.maximum(x, 2)`` is refused: PyTorch declares a Tensor there. What is declared stands on the
 function: the annotation of a parameter, or of an operator ``numbers``, the inputs that may be plain
 numbers. Where an annotation is Any, the name of the parameter says it, which means the same in all
-of PyTorch's functions: ``input`` and ``index`` are tensors, ``keepdim`` is a truth.
+of PyTorch's functions: ``input`` and ``index`` are tensors, ``dim`` is a whole number or several. A
+form in place is declared by the function whose result it writes, its ``declared``.
 
-``face`` is the function with those checks, PyTorch's ``out=`` and NumPy's names. A call in order
+``face`` makes the function with those checks, PyTorch's ``out=`` and NumPy's names. A call in order
 costs one look at the class of each argument; what does not pass this is looked at more closely.
 Composed functions, rules and programs of the language call the functions themselves, which take
 numbers for tensors.
@@ -133,9 +134,11 @@ _TAKES: Mapping[str, Callable[[Any], bool]] = {
 """Whether a value is what is declared, looked at closely."""
 
 _NONE: Mapping[str, Any] = {}
-_SAID = {"Sequence[int]": "tuple of ints", "Sequence[Tensor]": "tuple of Tensors",
-         "DType": "torch.dtype",
-         "Layout": "torch.memory_format"}  # fmt: skip
+_SAID = {
+    "Sequence[int]": "tuple of ints", "Sequence[Tensor]": "tuple of Tensors",
+    "DType": "torch.dtype", "Layout": "torch.memory_format",
+}  # fmt: skip
+"""What PyTorch's errors call these."""
 _NUMPY = {
     "axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input", "x1": "input", "x2": "other",
 }  # fmt: skip
@@ -242,7 +245,7 @@ class Parameters:
         return test
 
 
-def _kinds(annotation: Any, name: str, default: Any) -> tuple[str, ...]:
+def _kinds(annotation: Any, name: str) -> tuple[str, ...]:
     """What an annotation declares; what the name does where it is Any."""
     if not isinstance(annotation, str) or annotation == "Any":
         annotation = _BY_NAME.get(name, "object")
@@ -269,7 +272,7 @@ def parameters_of(function: Any, name: str, method: bool = False) -> Parameters 
     found.defaults.update(inner.__kwdefaults__ or ())
     found.named = tuple(n for n in names[code.co_argcount :] if n != "out")
     hints = inner.__annotations__
-    found.kinds = {n: _kinds(hints.get(n), n, found.defaults.get(n)) for n in names}
+    found.kinds = {n: _kinds(hints.get(n), n) for n in names}
     return found
 
 
@@ -289,8 +292,7 @@ def _of_operator(op: Operator, name: str, method: bool) -> Parameters | None:
         for name, letter in zip(inputs, op.inputs, strict=True)
     }
     for name, default in op.params.items():
-        kind = "bool" if default.__class__ is bool else "Any"
-        found.kinds[name] = _kinds(kind, name, default)
+        found.kinds[name] = _kinds("bool" if default.__class__ is bool else "Any", name)
     return found
 
 

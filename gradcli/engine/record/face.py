@@ -22,8 +22,6 @@ def _stand_in(*args: Any, **options: Any) -> Any:
 
 _STAND_IN = _stand_in.__code__
 _OWN_FILE = __file__.removesuffix(".py")
-
-
 _RANK = "__gradcli_rank__"
 
 
@@ -55,7 +53,8 @@ def face(
     if op is not None and not op.variadic:
         return _of_operator(op, method)
     named: Any = function
-    inner = inspect.unwrap(getattr(named, "declared", named))
+    declared = getattr(function, "declared", function)
+    inner = inspect.unwrap(declared)
     code = None if hasattr(inner, "operator") else getattr(inner, "__code__", None)
     if method and code is not None and code.co_flags & inspect.CO_VARARGS:
         return function
@@ -75,7 +74,7 @@ def face(
     made.__kwdefaults__ = None if method else {"out": None}
 
     def first(*args: Any, **options: Any) -> Any:
-        takes = parameters_of(getattr(function, "declared", function), name, method)
+        takes = parameters_of(declared, name, method)
         scope["call"] = _loosely(function) if takes is None else later
         out = None if method else options.pop("out", None)
         if takes is None:
@@ -83,7 +82,7 @@ def face(
         return looked_at(function, takes, takes.bind(args, options), out)
 
     def later(*args: Any, **options: Any) -> Any:
-        takes: Any = parameters_of(getattr(function, "declared", function), name, method)
+        takes: Any = parameters_of(declared, name, method)
         scope.update(_SCOPE, _function=function, _takes=takes, _looked_at=looked_at)
         short = getattr(function, "short", None)
         text = _text(name, takes, method, scope, short is not None)
@@ -157,7 +156,7 @@ def _loosely(function: Callable[..., Any]) -> Callable[..., Any]:
         if several == ("tensors",):
             given = args[0] if len(args) == 1 and isinstance(args[0], list | tuple) else args
             for place, value in enumerate(given):
-                if not hasattr(value, "__gradcli_rank__"):
+                if not hasattr(value, _RANK):
                     raise not_a("Tensor", function.__name__, "tensors", place + 1, value)
         return function(*args, **options) if out is None else into(out, function, args, options)
 
