@@ -191,6 +191,8 @@ def _text(
     lines = [f"def {op.name}({_signature((*names, *op.params), strict, with_out)}):"]
     otherwise = f"return elsewhere(op, {given}, {params})"
     foreign = f"return of_numbers(op, {given})" if plain else otherwise
+    if reverse or symbol:
+        foreign = f"return of_others(op, {names[0]}, {given})"
     if takes is not None:
         out, named = "out" if with_out else "None", "" if strict else ", named, more"
         otherwise = foreign = (
@@ -449,6 +451,13 @@ def _of_numbers(op: Operator, args: tuple[Any, ...]) -> Any:
     return out
 
 
+def _of_others(op: Operator, self: Any, args: tuple[Any, ...]) -> Any:
+    """One of Python's operators, of what is no Tensor but stands for one."""
+    if not getattr(self, "__gradcli_rank__", 0):
+        raise not_a("Tensor", op.name, "self", 0, self)
+    return _of_numbers(op, args)
+
+
 def _elsewhere(op: Operator, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """The operator itself, on what the fast path does not take."""
     return op(*(a for a in args if a is not ABSENT), **params)
@@ -485,7 +494,8 @@ _NAMES: dict[str, Any] = {
     "finish": finish, "getframe": _getframe, "in_a_mode": _in_a_mode, "into": into,
     "looked_at": looked_at,
     "marked": _marked, "mode": mode, "new": object.__new__, "next_number": next_number,
-    "not_a": not_a, "note_view": note_view, "of_numbers": _of_numbers, "outside": outside,
+    "not_a": not_a, "note_view": note_view, "of_numbers": _of_numbers, "of_others": _of_others,
+    "outside": outside,
     "rebound": _rebound, "stamp": stamp, "stamp_index": stamp_index, "theirs": theirs, "wrap": wrap,
     "writes": writes, "__name__": __name__,
     # node classes, by what the inputs are: tensors or numbers
