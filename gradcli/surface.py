@@ -125,12 +125,12 @@ globals().update(_creation.TYPED)
 globals().update(
     (name, _filling(globals()[name]))
     for name in (
-        "empty", "normal", "ones", "rand", "randint", "randn", "zeros",
+        "empty", "normal", "ones", "rand", "randint", "randn", "range", "zeros",
     )
 )  # fmt: skip
 globals().update(
     (name, _filling(_face(globals()[name], name)))
-    for name in ("arange", "eye", "full", "linspace", "logspace", "randperm", "range")
+    for name in ("arange", "eye", "full", "linspace", "logspace", "randperm")
 )
 bernoulli, multinomial = _face(bernoulli), _face(multinomial)
 tril_indices, triu_indices = _face(tril_indices), _face(triu_indices)

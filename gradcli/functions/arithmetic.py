@@ -17,6 +17,7 @@ from gradcli.engine.record.apply import flipped_view, note_view
 from gradcli.engine.record.arguments import Anything, Operand
 from gradcli.engine.record.composite import bottom, called, multiple
 from gradcli.engine.record.dtype_checks import same_dtype
+from gradcli.engine.record.face import direct
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
@@ -446,3 +447,4 @@ may_be(
     copysign, mvlgamma, logit, angle, polygamma,
 )  # fmt: skip
 may_be("none", cdist, conj, resolve_conj, resolve_neg, rsub, fill, view_as_real)
+direct(add, sub, div, pow)

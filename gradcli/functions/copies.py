@@ -47,7 +47,9 @@ def _expand(input: Any, size: Any, *, implicit: bool = False) -> Any:
     return O["expand"](input, tuple(size))
 
 
-def _slice(input: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Any:
+def _slice(
+    input: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Any:
     return indexing._along(input, dim, slice(start, end, step))
 
 

@@ -126,18 +126,18 @@ def select(input: Any, dim: int, index: int) -> Any:
     return _along(input, dim, int(index))
 
 
-def narrow(input: Any, dim: int, start: int, length: int) -> Any:
+def narrow(input: Any, dim: int, start: Tensor | int, length: int) -> Any:
     """``length`` entries along a dimension from ``start`` on; a view."""
     if not input.shape:
         raise RuntimeFault("E0307", "narrow() cannot be applied to a 0-dim tensor.")
     size = input.shape[normal_dim(dim, len(input.shape))]
+    if isinstance(start, Plain) and (start.ndim or start.dtype.kind != 1):
+        raise RuntimeFault("E0303", "start must be an 0-dim integral Tensor.")
     if not -size <= start <= size:
         raise IndexFault(
             "E0307", f"start out of range (expected to be in range of [{-size}, {size}], but got "
             f"{start})",
         )  # fmt: skip
-    if isinstance(start, Plain) and (start.ndim or start.dtype.kind != 1):
-        raise RuntimeFault("E0303", "start must be an 0-dim integral Tensor.")
     start = int(start) + size * (start < 0)
     if length < 0 or not 0 <= start <= size or start + length > size:
         raise RuntimeFault(

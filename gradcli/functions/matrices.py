@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
-from gradcli.engine.record.arguments import Number
+from gradcli.engine.record.arguments import Order
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
@@ -51,7 +51,7 @@ def in_dtype(name: str, x: Any, dtype: Any) -> Any:
 
 def matrix_norm(
     A: Any,
-    ord: Number | str = "fro",
+    ord: Order = "fro",
     dim: Sequence[int] = (-2, -1),
     keepdim: bool = False,
     *,

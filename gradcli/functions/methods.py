@@ -139,7 +139,8 @@ def _like(make: Callable) -> Callable:
     def method(
         self: Tensor, *size: Any, dtype: Any = None, device: Any = None, **options: Any
     ) -> Tensor:
-        return make(*size, dtype=self.dtype if dtype is None else dtype, **options)
+        dtype = self.dtype if dtype is None else dtype
+        return make(*size, dtype=dtype, device=device, **options)
 
     return method
 
@@ -235,8 +236,13 @@ def _truth(value: Any) -> Tensor:
     return wrap(value, bool_)
 
 
-def _commuted(op: Callable) -> Callable:
-    return lambda self, other: op(other, self)
+def _commuted(op: Callable, word: str) -> Callable:
+    def method(self: Tensor, other: Any) -> Any:
+        if not hasattr(self, "__gradcli_rank__"):
+            raise not_a("Tensor", f"__r{word}__", "self", 0, self)
+        return op(other, self)
+
+    return method
 
 
 def _signs() -> dict[str, Callable]:
@@ -253,7 +259,7 @@ def _signs() -> dict[str, Callable]:
             continue
         steps = op.kind == "constant"
         found[f"__{word}__"] = FUNCTIONS[op.name] if steps else method(op, symbol=True)
-        found[f"__r{word}__"] = _commuted(op) if steps else method(op, reverse=True)
+        found[f"__r{word}__"] = _commuted(op, word) if steps else method(op, reverse=True)
         if op.entrywise:
             found[f"__i{word}__"] = in_place.augmented(op)
     for word, name in (("lshift", "left_shift"), ("rshift", "right_shift")):
@@ -264,7 +270,7 @@ def _signs() -> dict[str, Callable]:
 def _of_bits(word: str, bits: Callable) -> dict[str, Callable]:
     """``x & y``, ``True & x`` and ``x &= y``."""
     written = in_place.rewritten(bits)
-    return {f"__{word}__": bits, f"__r{word}__": _commuted(bits), f"__i{word}__": written}
+    return {f"__{word}__": bits, f"__r{word}__": _commuted(bits, word), f"__i{word}__": written}
 
 
 _Source = tuple[Callable, *tuple[Any, ...]]

@@ -14,7 +14,7 @@ from typing import Any
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.grad_mode import current
-from gradcli.engine.record.arguments import Number, is_whole
+from gradcli.engine.record.arguments import Number, Order, is_whole
 from gradcli.engine.record.composite import called, named
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import joined
@@ -99,7 +99,7 @@ def _spread(name: str) -> Any:
         keepdim: bool = False, *, correction: Any = None,
     ) -> Any:  # fmt: skip
         if isinstance(dim, bool):  # var(False) is var(unbiased=False)
-            dim, unbiased = None, dim
+            unbiased, dim = dim, None
         given = (1 if unbiased else 0) if correction is None else correction
         sizes = input.shape
         if dim is not None:
@@ -122,7 +122,7 @@ def _with_mean(spread: Any, what: str) -> Any:
         keepdim: bool = False, *, correction: Any = None,
     ) -> tuple:  # fmt: skip
         if isinstance(dim, bool):
-            dim, unbiased = None, dim
+            unbiased, dim = dim, None
         found = spread(input, dim, unbiased, keepdim, correction=correction)
         node = f"{spread.__name__.capitalize()}MeanBackward0"
         return joined(node, (found, mean(input, dim, keepdim)), input)
@@ -134,7 +134,9 @@ var_mean = _with_mean(var, "variance")
 std_mean = _with_mean(std, "standard deviation")
 
 
-def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+def norm(
+    input: Any, p: Order | None = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None
+) -> Any:
     """The p-norm of all entries, or along dimensions; p may be "fro", or "nuc" for matrices."""
     if isinstance(p, str):
         if p == "nuc" or (p == "fro" and isinstance(dim, tuple | list) and len(dim) == 2):

@@ -108,7 +108,9 @@ def unsafe_split(input: Any, split_size: int, dim: int = 0) -> tuple:
 
 def unsafe_split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> tuple:
     """``split_with_sizes`` into copies, which may be written to."""
-    return unsafe_split(input, split_sizes, dim)
+    return tuple(
+        called(O["clone"](v), "UnsafeSplitBackward0", input) for v in split(input, split_sizes, dim)
+    )
 
 
 def unsafe_chunk(input: Any, chunks: int, dim: int = 0) -> tuple:

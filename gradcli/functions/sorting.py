@@ -22,6 +22,7 @@ from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.functions.indexing import _along
 from gradcli.ops.dims import laid_as, normal_dim
 from gradcli.ops.errors import IndexFault, RuntimeFault, UnwrittenFault, bad_dtype, bad_value
+from gradcli.ops.torch_messages import not_a
 
 
 def _ordered(input: Any, order: Any, dim: int, name: str) -> Any:
@@ -154,6 +155,8 @@ def extreme_method(name: str) -> Callable:
     along, full = f"{name}imum", f"a{name}"
 
     def method(self: Tensor, dim: Tensor | int | None = None, keepdim: bool = False) -> Any:
+        if keepdim and (dim is None or getattr(dim, "shape", ()) != ()):
+            raise not_a("int", name, "dim", 1, dim, "keepdim= is for an extreme along a dimension")
         if getattr(dim, "__gradcli_rank__", 0):
             return O[along](self, dim)
         try:

@@ -257,7 +257,7 @@ def isin(
         dtype = getattr(value, "dtype", None)
         if getattr(dtype, "kind", 1) in (0, 3):
             raise bad_dtype(f"Unsupported input type encountered for isin(): {dtype.scalar_name}")
-    raw = [getattr(v, "array", v) for v in (elements, test_elements)]
+    raw: list[Any] = [getattr(v, "array", v) for v in (elements, test_elements)]
     return wrap(np.isin(raw[0], raw[1], invert=invert), dtypes.bool_)
 
 

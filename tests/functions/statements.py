@@ -458,6 +458,8 @@ torch.matmul(2,torch.ones(2,2))
 x=torch.ones(3); x.add_('a')
 x=torch.add(torch.ones(2),'a')
 x=torch.mul(torch.ones(2),[1])
+x=torch.cat([torch.ones(2),3])
+x=torch.stack([torch.ones(2),3])
 """.strip().split("\n")  # noqa: E501
 """What raises the same exception with the same words."""
 
@@ -470,8 +472,6 @@ x=torch.ones(2,3); x[:]=torch.ones(2)
 x=torch.ones(3); x['a']
 x=torch.ones(3); x[0:'a']
 x=torch.ones(3); x.expand(-1,3)
-x=torch.cat([torch.ones(2),3])
-x=torch.stack([torch.ones(2),3])
 x=torch.ones(2,requires_grad=True); torch.autograd.grad('a',x)
 x=torch.ones(2,requires_grad=True); torch.autograd.grad((x*2).sum(),'a')
 """.strip().split("\n"),

@@ -17,6 +17,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.creation import errors as words
 from gradcli.engine.dtypes import DType, dtype_of, to_dtype
+from gradcli.engine.record.arguments import Number
 from gradcli.engine.record.composite import by_element, named
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.attributes import Size
@@ -405,7 +406,8 @@ def frombuffer(
 
 @by_element
 def linspace(
-    start: Any, end: Any, steps: int, *, dtype: Any = None, requires_grad: bool = False,
+    start: Number | Tensor, end: Number | Tensor, steps: int, *, dtype: Any = None,
+    requires_grad: bool = False,
     device: Any = None, layout: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """``steps`` evenly spaced numbers from ``start`` to ``end``, both included."""
@@ -450,7 +452,8 @@ def _bounds(start: Any, end: Any, target: DType) -> tuple[Any, Any]:
 
 @by_element
 def logspace(
-    start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None,
+    start: Number | Tensor, end: Number | Tensor, steps: int, base: float = 10.0, *,
+    dtype: Any = None,
     requires_grad: bool = False, device: Any = None, layout: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """``steps`` numbers from ``base**start`` to ``base**end``, evenly spaced in their logarithm."""

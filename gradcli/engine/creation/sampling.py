@@ -32,6 +32,7 @@ from gradcli.engine.creation.generator import manual_seed as manual_seed
 from gradcli.engine.dtypes import DType, float32, float64, int64, to_dtype
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.composite import bottom, called, named
+from gradcli.engine.record.face import face
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_type, bad_value
 from gradcli.ops.memory_budget import charge_shape
@@ -542,4 +543,4 @@ METHODS = (
     bernoulli, multinomial,
 )  # fmt: skip
 for _method in METHODS:
-    setattr(Tensor, _method.__name__, _method)
+    setattr(Tensor, _method.__name__, face(_method, method=True))

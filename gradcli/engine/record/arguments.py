@@ -3,9 +3,10 @@
 ``torch.maximum(x, 2)`` is refused: PyTorch declares a Tensor there. What is declared stands on the
 function: the annotation of a parameter, or of an operator ``numbers``, the inputs that may be plain
 numbers. Where an annotation is Any, the name of the parameter says it, which means the same in all
-of PyTorch's functions: ``input`` and ``index`` are tensors, ``keepdim`` is a truth.
+of PyTorch's functions: ``input`` and ``index`` are tensors, ``dim`` is a whole number or several. A
+form in place is declared by the function whose result it writes, its ``declared``.
 
-``face`` is the function with those checks, PyTorch's ``out=`` and NumPy's names. A call in order
+``face`` makes the function with those checks, PyTorch's ``out=`` and NumPy's names. A call in order
 costs one look at the class of each argument; what does not pass this is looked at more closely.
 Composed functions, rules and programs of the language call the functions themselves, which take
 numbers for tensors.
@@ -49,10 +50,17 @@ Number: TypeAlias = Any
 Operand: TypeAlias = Any
 """The annotation of a tensor or a plain number."""
 
+Order: TypeAlias = Any
+"""The annotation of the order of a norm: a number or a name."""
+
 Anything: TypeAlias = Any
 """The annotation of what the function looks at itself."""
 
-_ALIASES = {"Operand": ("Tensor", "Number"), "Sequence[Any]": ("Sequence[Tensor]",)}
+_ALIASES = {
+    "Operand": ("Tensor", "Number"),
+    "Order": ("Number", "str"),
+    "Sequence[Any]": ("Sequence[Tensor]",),
+}
 
 _BY_NAME: dict[str, str] = {
     name: kind
@@ -60,7 +68,8 @@ _BY_NAME: dict[str, str] = {
         "Tensor": (
             "self input tensor other x x1 x2 y a b A B LU pivots mat mat1 mat2 vec vec1 vec2 "
             "batch1 batch2 tensor1 tensor2 mask index indices src source values condition "
-            "abs angle real imag tau LD input2 LU_data LU_pivots grid batch_mean"
+            "abs angle real imag tau LD input2 LU_data LU_pivots L grid input1 "
+            "target targets log_probs anchor positive negative"
         ),
         "Tensor | None": "sorter weights aweights fweights weight bias running_mean running_var "
         "window prepend append",
@@ -125,9 +134,11 @@ _TAKES: Mapping[str, Callable[[Any], bool]] = {
 """Whether a value is what is declared, looked at closely."""
 
 _NONE: Mapping[str, Any] = {}
-_SAID = {"Sequence[int]": "tuple of ints", "Sequence[Tensor]": "tuple of Tensors",
-         "DType": "torch.dtype",
-         "Layout": "torch.memory_format"}  # fmt: skip
+_SAID = {
+    "Sequence[int]": "tuple of ints", "Sequence[Tensor]": "tuple of Tensors",
+    "DType": "torch.dtype", "Layout": "torch.memory_format",
+}  # fmt: skip
+"""What PyTorch's errors call these."""
 _NUMPY = {
     "axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input", "x1": "input", "x2": "other",
 }  # fmt: skip
@@ -234,7 +245,7 @@ class Parameters:
         return test
 
 
-def _kinds(annotation: Any, name: str, default: Any) -> tuple[str, ...]:
+def _kinds(annotation: Any, name: str) -> tuple[str, ...]:
     """What an annotation declares; what the name does where it is Any."""
     if not isinstance(annotation, str) or annotation == "Any":
         annotation = _BY_NAME.get(name, "object")
@@ -261,7 +272,7 @@ def parameters_of(function: Any, name: str, method: bool = False) -> Parameters 
     found.defaults.update(inner.__kwdefaults__ or ())
     found.named = tuple(n for n in names[code.co_argcount :] if n != "out")
     hints = inner.__annotations__
-    found.kinds = {n: _kinds(hints.get(n), n, found.defaults.get(n)) for n in names}
+    found.kinds = {n: _kinds(hints.get(n), n) for n in names}
     return found
 
 
@@ -281,8 +292,7 @@ def _of_operator(op: Operator, name: str, method: bool) -> Parameters | None:
         for name, letter in zip(inputs, op.inputs, strict=True)
     }
     for name, default in op.params.items():
-        kind = "bool" if default.__class__ is bool else "Any"
-        found.kinds[name] = _kinds(kind, name, default)
+        found.kinds[name] = _kinds("bool" if default.__class__ is bool else "Any", name)
     return found
 
 

@@ -22,8 +22,6 @@ def _stand_in(*args: Any, **options: Any) -> Any:
 
 _STAND_IN = _stand_in.__code__
 _OWN_FILE = __file__.removesuffix(".py")
-
-
 _RANK = "__gradcli_rank__"
 
 
@@ -55,7 +53,9 @@ def face(
     if op is not None and not op.variadic:
         return _of_operator(op, method)
     named: Any = function
-    code = getattr(inspect.unwrap(getattr(named, "declared", named)), "__code__", None)
+    declared = getattr(function, "declared", function)
+    inner = inspect.unwrap(declared)
+    code = None if hasattr(inner, "operator") else getattr(inner, "__code__", None)
     if method and code is not None and code.co_flags & inspect.CO_VARARGS:
         return function
     own = getattr(named, "__name__", "") or named.name
@@ -71,9 +71,10 @@ def face(
     made.__module__ = getattr(named, "__module__", None) or __name__
     made.__wrapped__ = getattr(named, "__wrapped__", named)
     made.unchecked = function
+    made.__kwdefaults__ = None if method else {"out": None}
 
     def first(*args: Any, **options: Any) -> Any:
-        takes = parameters_of(getattr(function, "declared", function), name, method)
+        takes = parameters_of(declared, name, method)
         scope["call"] = _loosely(function) if takes is None else later
         out = None if method else options.pop("out", None)
         if takes is None:
@@ -81,9 +82,11 @@ def face(
         return looked_at(function, takes, takes.bind(args, options), out)
 
     def later(*args: Any, **options: Any) -> Any:
-        takes: Any = parameters_of(getattr(function, "declared", function), name, method)
+        takes: Any = parameters_of(declared, name, method)
         scope.update(_SCOPE, _function=function, _takes=takes, _looked_at=looked_at)
-        text = _text(name, takes, method, scope)
+        short = getattr(function, "short", None)
+        text = _text(name, takes, method, scope, short is not None)
+        scope["_short"] = short
         scope["__loader__"] = Source(text)  # tracebacks show the lines
         exec(compile(text, f"{_OWN_FILE}[{name}].py", "exec"), scope)
         written = scope[name]
@@ -96,6 +99,12 @@ def face(
 
     scope["call"] = first
     return made  # type: ignore[no-any-return]
+
+
+def direct(*functions: Any) -> None:
+    """Declare that with all options left out these are the operators of their names."""
+    for function in functions:
+        function.short = fast_path.FUNCTIONS[function.__name__]
 
 
 def unchecked(function: Any) -> Any:
@@ -113,8 +122,8 @@ def _of_operator(op: Operator, method: bool) -> Callable[..., Any]:
     return fast_path.FUNCTIONS[op.name] if alone else fast_path.method(op, checked=True)
 
 
-def _text(name: str, takes: Parameters, method: bool, scope: dict[str, Any]) -> str:
-    """The code of a face."""
+def _text(name: str, takes: Parameters, method: bool, scope: dict[str, Any], short: bool) -> str:
+    """The code of a face; ``short`` where ``_short`` does the same with all options left out."""
     names = (*takes.order, *takes.named)
     options = [] if method else ["out"]
     signature = ", ".join((*takes.order, "*", *takes.named, *options, "**more"))
@@ -125,11 +134,16 @@ def _text(name: str, takes: Parameters, method: bool, scope: dict[str, Any]) -> 
     values = ", ".join(f"{n!r}: {n}" for n in names)
     call = ", ".join((*takes.order, *(f"{n}={n}" for n in takes.named)))
     out = "None" if method else "out"
+    shortly = ""
+    if short:
+        scope.update({f"_{n}": takes.defaults[n] for n in takes.named})
+        left_out = " and ".join(f"{n} is _{n}" for n in takes.named) or "True"
+        shortly = f"    if {left_out}: return _short({', '.join(takes.order)})\n"
     return (
         f"def {name}({signature}):\n"
         f"    if {' or '.join(tests)}:\n"
         f"        return _looked_at(_function, _takes, {{{values}}}, {out}, more)\n"
-        f"    return _function({call})\n"
+        f"{shortly}    return _function({call})\n"
     )
 
 
@@ -142,7 +156,7 @@ def _loosely(function: Callable[..., Any]) -> Callable[..., Any]:
         if several == ("tensors",):
             given = args[0] if len(args) == 1 and isinstance(args[0], list | tuple) else args
             for place, value in enumerate(given):
-                if not hasattr(value, "__gradcli_rank__"):
+                if not hasattr(value, _RANK):
                     raise not_a("Tensor", function.__name__, "tensors", place + 1, value)
         return function(*args, **options) if out is None else into(out, function, args, options)
 

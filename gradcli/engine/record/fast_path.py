@@ -110,7 +110,7 @@ def _specialised(
             value.__class__ for value in inputs
         ):  # fmt: skip
             return later(*given, **named)
-        if checked:
+        if takes is not None:
             takes.check(dict(zip(names, given, strict=True)))
         params = dict(zip(op.params, given[op.arity :], strict=True))
         return op(*(reversed(inputs) if form.get("reverse") else inputs), **params)
@@ -181,7 +181,7 @@ def _text(
     symbol: bool = False,
     with_out: bool = False,
     takes: Parameters | None = None,
-    scope: dict[str, Any] | None = None,
+    scope: Any = None,
 ) -> str:
     """The text of an operator's function; ``takes`` where that looks at its arguments."""
     plain = _is_plain(op)
@@ -192,6 +192,8 @@ def _text(
     lines = [f"def {op.name}({_signature((*names, *op.params), strict, with_out)}):"]
     otherwise = f"return elsewhere(op, {given}, {params})"
     foreign = f"return of_numbers(op, {given})" if plain else otherwise
+    if reverse or symbol:
+        foreign = f"return of_others(op, {names[0]}, {given})"
     if takes is not None:
         out, named = "out" if with_out else "None", "" if strict else ", named, more"
         otherwise = foreign = (
@@ -458,6 +460,13 @@ def _of_numbers(op: Operator, args: tuple[Any, ...]) -> Any:
     return out
 
 
+def _of_others(op: Operator, self: Any, args: tuple[Any, ...]) -> Any:
+    """One of Python's operators, of what is no Tensor but stands for one."""
+    if not getattr(self, "__gradcli_rank__", 0):
+        raise not_a("Tensor", op.name, "self", 0, self)
+    return _of_numbers(op, args)
+
+
 def _elsewhere(op: Operator, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """The operator itself, on what the fast path does not take."""
     return op(*(a for a in args if a is not ABSENT), **params)
@@ -494,7 +503,7 @@ _NAMES: dict[str, Any] = {
     "finish": finish, "getframe": _getframe, "in_a_mode": _in_a_mode, "in_rows": in_rows,
     "into": into, "laid_as": laid_as, "looked_at": looked_at, "marked": _marked, "mode": mode,
     "new": object.__new__, "next_number": next_number, "not_a": not_a, "note_view": note_view,
-    "of_numbers": _of_numbers, "outside": outside, "rebound": _rebound, "stamp": stamp,
+    "of_numbers": _of_numbers, "of_others": _of_others, "outside": outside, "rebound": _rebound, "stamp": stamp,
     "stamp_index": stamp_index, "theirs": theirs, "wrap": wrap, "writes": writes,
     "__name__": __name__,
     # node classes, by what the inputs are: tensors or numbers

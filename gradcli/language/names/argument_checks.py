@@ -111,8 +111,9 @@ def with_checks(function: Any, count: int | None = None) -> Any:
     special = _special(function)
     if special is not None:
         return special
-    function = unchecked(function)
     module = getattr(function, "__module__", "") or ""
+    if module in _COMPOSED or getattr(function, "checked", False):
+        function = unchecked(function)  # programs may give numbers for tensors
     op = None if module in _COMPOSED else _operator(function)
     if op is not None:
         return _operator_with_checks(function, op, count)

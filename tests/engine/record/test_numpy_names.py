@@ -29,8 +29,8 @@ def test_they_stand_for_pytorchs(call, wanted):
     [
         (lambda: torch.narrow(X, axis=1, begin=0, length=1), "unexpected keyword argument 'begin'"),
         (lambda: torch.narrow(X, 0, axis=1, start=0, length=1), "multiple values for argument 'di"),
-        (lambda: torch.var(X, dim=0, axis=1), "unexpected keyword argument 'axis'"),
-        (lambda: X.var(dim=0, axis=1), "unexpected keyword argument 'axis'"),
+        (lambda: torch.var(X, dim=0, axis=1), "multiple values for argument 'dim'"),
+        (lambda: X.var(dim=0, axis=1), "multiple values for argument 'dim'"),
         (lambda: torch.mv(X, None), "argument 'vec' \\(position 2\\) must be Tensor, not NoneType"),
     ],
 )

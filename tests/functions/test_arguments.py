@@ -1,0 +1,195 @@
+"""What parameters take: Python functions refuse what PyTorch's refuse, the language takes numbers.
+
+Each declaration is compared with PyTorch's signatures, and each is held: a number, a text, a list
+or an array where a tensor is declared is a TypeError, of a function, a method and one in place.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pytest
+
+import gradcli
+from gradcli.engine.record.arguments import parameters_of
+from gradcli.engine.record.face import unchecked
+from gradcli.engine.record.fast_path import FUNCTIONS
+from gradcli.functions.methods import METHODS
+from gradcli.language.names.table import function as of_language
+from tests.support.oracles import load
+
+SIGNATURES = load("arguments")["cases"]
+NUMBERS_TOO = frozenset((
+    "add", "div", "divide", "floor_divide", "mul", "multiply", "sub", "subtract", "true_divide",
+))  # fmt: skip
+"""PyTorch takes a number for their first tensor as well, though no signature says so."""
+OTHERWISE = {
+    "embedding max_norm": "PyTorch's is another function of that name",
+    "embedding norm_type": "PyTorch's is another function of that name",
+    "pinv atol": "PyTorch has another order of signatures",
+    "ctc_loss input_lengths": "a list of lengths, too",
+    "ctc_loss target_lengths": "a list of lengths, too",
+    "binary_cross_entropy_with_logits size_average": "of PyTorch's function of that name",
+    "pinv rtol": "a tensor of a number counts as one",
+    "scatter value": "as src",
+    "tensor_split indices_or_sections": "looked at by the function itself",
+    "unflatten sizes": "a tensor is refused by the function itself, with its own error",
+    "gradient spacing": "looked at by the function itself",
+    "histogramdd bins": "looked at by the function itself",
+}
+WRONG = (2, 2.5, "a", [1.0], (1.0,), np.array([1.0, 2.0]), object())
+
+
+def declared(name):
+    """What the function of a name in Python takes."""
+    function = getattr(gradcli, name)
+    return parameters_of(getattr(function, "operator", None) or unchecked(function), name)
+
+
+NAMES = [name for name in SIGNATURES if declared(name) is not None]
+
+
+def of_torch(name, place, parameter, takes):
+    """The types that PyTorch's signatures have for a parameter."""
+    found = set()
+    for signature in SIGNATURES[name]:
+        placed = [kind for _, kind, named in signature if not named]
+        by_name = [kind for own, kind, _ in signature if own == parameter]
+        if parameter in takes.order:
+            found.update(placed[place : place + 1])
+        else:
+            found.update(by_name)
+    return {kind.removeprefix("Optional[").removesuffix("]") for kind in found}
+
+
+def test_tensors_and_truths_are_declared_as_pytorch_declares_them():
+    differ, count = [], 0
+    for name in NAMES:
+        takes = declared(name)
+        for place, parameter in enumerate((*takes.order, *takes.named)):
+            wanted = of_torch(name, place, parameter, takes)
+            ours = set(takes.kinds.get(parameter, ())) - {"None"}
+            if f"{name} {parameter}" in OTHERWISE or not wanted:
+                continue
+            count += 1
+            tensor, number = "Tensor" in wanted, bool(wanted & {"number", "float"})
+            number = number or (place == 0 and name in NUMBERS_TOO)
+            expected = {"Tensor", "Number"} if number else {"Tensor"}
+            agree = ours - {"int"} == expected if tensor else "Tensor" not in ours
+            if not agree or (wanted == {"bool"} and ours and "bool" not in ours):
+                differ.append(f"{name} {parameter}: PyTorch {wanted}, here {ours}")
+    assert not differ, "\n".join(differ)
+    assert len(NAMES) > 400 and count > 1000
+
+
+def given(takes, parameter):
+    """A value of the kind that is declared."""
+    kinds = takes.kinds.get(parameter, ())
+    if parameter in takes.defaults:
+        return takes.defaults[parameter]
+    for kind, value in (("Tensor", gradcli.ones(2, 2)), ("int", 0), ("bool", False),
+                        ("Sequence[int]", (0,)), ("Number", 1.0), ("float", 1.0), ("str", "a"),
+                        ("Sequence[Tensor]", [gradcli.ones(2, 2)])):  # fmt: skip
+        if kind in kinds:
+            return value
+    return 0
+
+
+def accepted(call, takes, values, shown):
+    """The calls that are not refused as an argument of the wrong kind."""
+    found = []
+    for parameter in (*takes.order, *takes.named):
+        if set(takes.kinds.get(parameter, ())) - {"None"} != {"Tensor"}:
+            continue
+        for wrong in WRONG:
+            these = {**values, parameter: wrong}
+            args = [these[p] for p in takes.order]
+            options = {p: these[p] for p in takes.named}
+            for _ in range(2):  # by the stand-in, then by what was written
+                try:
+                    call(*args, **options)
+                except TypeError as fault:
+                    if "must be Tensor" in str(fault):
+                        continue
+                    found.append(f"{shown}, {parameter}={wrong!r}: {fault}")
+                except Exception as fault:
+                    found.append(f"{shown}, {parameter}={wrong!r}: {type(fault).__name__} {fault}")
+                else:
+                    found.append(f"{shown}, {parameter}={wrong!r}")
+    return found
+
+
+@pytest.mark.parametrize("form", ["function", "method", "in place"])
+def test_what_is_no_tensor_is_refused_where_one_is_declared(form):
+    found, count = [], 0
+    for name in NAMES:
+        takes = declared(name)
+        own = f"{name}_" if form == "in place" else name
+        home = gradcli if form == "function" else gradcli.Tensor
+        if form != "function" and own not in METHODS:
+            continue
+        values = {p: given(takes, p) for p in (*takes.order, *takes.named)}
+        call = getattr(home, own)
+        if form == "function":
+            found += accepted(call, takes, values, name)
+        else:  # of a tensor, so its own first argument is one
+            takes = parameters_of(getattr(METHODS[own], "declared", METHODS[own]), own, True)
+            if takes is None or takes.order[1:] != declared(name).order[1:]:
+                continue
+            rest = type(takes)(own, True)
+            rest.order, rest.named, rest.defaults = takes.order[1:], takes.named, takes.defaults
+            rest.kinds = takes.kinds
+            bound = functools.partial(call, gradcli.ones(2, 2))
+            found += accepted(bound, rest, values, f"x.{own}")
+        count += 1
+    assert not found, "\n".join(found)
+    assert count > {"function": 400, "method": 150, "in place": 60}[form]
+
+
+def test_programs_of_the_language_take_numbers_for_tensors():
+    assert of_language("maximum")(gradcli.ones(2), 2).tolist() == [2.0, 2.0]
+    assert of_language("relu")(2) == 2
+    assert of_language("add")(2, 3) == 5
+    for name in ("atan2", "hypot", "fmod", "logaddexp", "minimum"):
+        assert of_language(name)(0.5, 0.25) == FUNCTIONS[name](0.5, 0.25)
+
+
+def test_pythons_signs_take_numbers():
+    x = gradcli.tensor([1.0, 4.0])
+    assert (2 + x).tolist() == [3.0, 6.0] and (x == 4).tolist() == [False, True]
+    assert (2**x).tolist() == [2.0, 16.0] and (x**2).tolist() == [1.0, 16.0]
+    assert (2 % x).tolist() == [0.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda x: gradcli.add(2, 3), "argument 'input' (position 1) must be Tensor, not int"),
+        (lambda x: gradcli.pow(2, 3), "argument 'input' (position 1) must be Tensor, not int"),
+        (lambda x: x.add("a"), "add(): argument 'other' (position 1) must be Tensor, not str"),
+        (lambda x: x.add_("a"), "add_(): argument 'other' (position 1) must be Tensor, not str"),
+        (lambda x: x.sum(keepdim=2), "argument 'keepdim' (position 2) must be bool, not int"),
+        (lambda x: x.narrow(0, 0, 1.5), "argument 'length' (position 3) must be int, not float"),
+        (lambda x: x.narrow(0, 0, True), "argument 'length' (position 3) must be int, not bool"),
+        (lambda x: gradcli.cat([x, 2]), "expected Tensor as element 1 in argument 0, but got int"),
+        (lambda x: gradcli.maximum(x), "missing 1 required positional argument: 'other'"),
+        (lambda x: gradcli.dot(x), "missing 1 required positional argument: 'tensor'"),
+        (lambda x: gradcli.lerp(x, x, 0.5, 1), "positional arguments but 4 were given"),
+        (lambda x: gradcli.lerp(x, x, wait=0.5), "unexpected keyword argument 'wait'"),
+    ],
+)
+def test_the_error_names_the_argument(call, words):
+    x = gradcli.ones(2)
+    for _ in range(2):
+        with pytest.raises(TypeError) as fault:
+            call(x)
+        assert words in str(fault.value)
+
+
+def test_numbers_count_where_numbers_are_declared():
+    x, two = gradcli.tensor([1.0, 4.0]), gradcli.tensor(2)
+    assert x.sum(two - 2).tolist() == 5.0  # a tensor of a whole number is a dimension
+    assert gradcli.mul(2, x).tolist() == gradcli.mul(x, np.float64(2)).tolist() == [2.0, 8.0]
+    assert gradcli.add(x, x, alpha=two).tolist() == [3.0, 12.0]
+    assert gradcli.sum(x, axis=0).tolist() == x.sum(axis=0).tolist() == 5.0
