@@ -123,6 +123,8 @@ def select_scatter(input: Any, src: Any, dim: int, index: int) -> Any:
 
 def _fills(src: Any, part: tuple) -> None:
     """Raise RuntimeFault (E0301) for a source of another shape than the part it is written to."""
+    if not hasattr(src, "shape"):
+        raise not_a("Tensor", "scatter", "src", 2, src)
     if tuple(src.shape) != part:
         raise bad_shape(
             "expected src to have a size equal to the slice of self. src size = "
