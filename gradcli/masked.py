@@ -49,19 +49,19 @@ def _filled(input: Any, mask: Any, value: Any, dtype: Any = None) -> Any:
 
 def _least(input: Any, dtype: Any) -> Any:
     """Below every number of the dtype."""
-    return _ends(input, dtype)[0]
+    return _ends(input, dtype, "amax")[0]
 
 
 def _greatest(input: Any, dtype: Any) -> Any:
-    return _ends(input, dtype)[1]
+    return _ends(input, dtype, "amin")[1]
 
 
-def _ends(input: Any, dtype: Any) -> tuple[Any, Any]:
+def _ends(input: Any, dtype: Any, name: str) -> tuple[Any, Any]:
     kind = input.dtype if dtype is None else dtypes.to_dtype(dtype)
     if kind.kind > 1:
         return -float("inf"), float("inf")
     if not kind.kind:
-        raise UnwrittenFault("E0309", f"identity of amax and amin on {kind!r} input")
+        raise UnwrittenFault("E0309", f"identity of {name} on {kind!r} input")
     limits = np.iinfo(kind.numpy)
     return int(limits.min), int(limits.max)
 

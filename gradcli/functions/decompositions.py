@@ -388,7 +388,7 @@ def lu_unpack(
         given = np.asarray(LU_pivots.array)
         if given.size and not 1 <= given.min() <= given.max() <= m:
             raise bad_value(
-                "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive. Did you "
+                "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you "
                 "properly pass the result of lu_factor?"
             )
         rows = np.eye(m, dtype=LU_data.dtype.numpy)[_order(LU_pivots, m)]

@@ -226,7 +226,7 @@ def _repeated(x: Any, shape: tuple[int, ...]) -> Any:
 
 def _expand(x: Any, shape: Sequence[int]) -> Any:
     shape = tuple(shape)
-    if isinstance(x, _NUMPY):
+    if isinstance(x, _NUMPY) and -1 not in shape:
         out = _repeated(x, shape)
         if out is not None:
             return out

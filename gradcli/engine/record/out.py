@@ -66,7 +66,7 @@ def into(
             help="leave out= away, or detach() the arguments",
         )
     op = getattr(function, "operator", function)
-    if not isinstance(op, Operator) or op.entrywise or op.moves:
+    if not isinstance(op, Operator) or op.entrywise or op.moves or name in _APART:
         for target in targets:
             overlap(target, *operands, apart=name in _APART)
     rule = _rule(function) if options.get("dtype") is None else "same"
