@@ -464,7 +464,8 @@ def by_triangle(part: Any, B: Any, upper: bool) -> Any:
     inner = bottom(part)
     if not isinstance(inner, Plain) or inner.ndim < 2 or not _first_zero(inner).any():
         return _O["solve"](part, B)
-    n, rows = part.shape[-1], {}
+    n = part.shape[-1]
+    rows: dict[int, Any] = {}
     for i in reversed(range(n)) if upper else range(n):
         row = B[..., i : i + 1, :]
         for j, above in rows.items():

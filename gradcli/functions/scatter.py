@@ -126,7 +126,7 @@ def fills(input: Any, src: Any, part: tuple) -> None:
     with a gradient that whole numbers have not (E0309).
     """
     if not hasattr(src, "shape"):
-        raise not_a("Tensor", "scatter", "src", 2, src)
+        raise not_a("Tensor", "select_scatter", "src", 2, src)
     if tuple(src.shape) != part:
         raise bad_shape(
             "expected src to have a size equal to the slice of self. src size = "
