@@ -19,7 +19,7 @@ from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions import reductions, statistics
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import IndexFault, UnwrittenFault, bad_argument, bad_dtype, bad_value
-from gradcli.ops.torch_messages import no_difference
+from gradcli.ops.torch_messages import NO_MASK
 
 __all__ = [
     "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp",
@@ -49,19 +49,19 @@ def _filled(input: Any, mask: Any, value: Any, dtype: Any = None) -> Any:
 
 def _least(input: Any, dtype: Any) -> Any:
     """Below every number of the dtype."""
-    return _ends(input, dtype)[0]
+    return _ends(input, dtype, "amax")[0]
 
 
 def _greatest(input: Any, dtype: Any) -> Any:
-    return _ends(input, dtype)[1]
+    return _ends(input, dtype, "amin")[1]
 
 
-def _ends(input: Any, dtype: Any) -> tuple[Any, Any]:
+def _ends(input: Any, dtype: Any, name: str) -> tuple[Any, Any]:
     kind = input.dtype if dtype is None else dtypes.to_dtype(dtype)
     if kind.kind > 1:
         return -float("inf"), float("inf")
     if not kind.kind:
-        raise UnwrittenFault("E0309", f"identity of amax and amin on {kind!r} input")
+        raise UnwrittenFault("E0309", f"identity of {name} on {kind!r} input")
     limits = np.iinfo(kind.numpy)
     return int(limits.min), int(limits.max)
 
@@ -189,7 +189,9 @@ def _spread(
     less = 1.0 if correction is None else float(correction)
     less = less if unbiased is None else float(unbiased)
     if not input.dtype.kind:
-        raise bad_dtype(no_difference([input.dtype], 2))
+        raise bad_dtype(
+            f"Subtraction, the `-` operator, with a bool tensor is not supported. {NO_MASK}"
+        )
     if dtype is not None or input.dtype.kind < 2:
         input = input.to(dtypes.float32 if dtype is None else dtype)
     centred = input - mean(input, dim, keepdim=True, mask=mask)

@@ -124,7 +124,10 @@ def lerp(input: Any, end: Tensor, weight: Operand) -> Any:
         same_dtype(input, end, "expected dtype {} for `end` but got dtype {}")
     if not is_number(weight):
         if getattr(weight, "shape", ()) != ():
-            same_dtype(input, weight, "expected dtype {} for `weight` but got dtype {}")
+            c_names = input.dtype.c_name, weight.dtype.c_name
+            same_dtype(
+                input, weight, "expected dtype {} for `weight` but got dtype {}".format(*c_names)
+            )
         refuse_kinds("bool int", "lerp_kernel_tensor", input.dtype)
         near, part = input, weight
         if hasattr(bottom(weight), "array"):  # from the nearer end, unless it is a symbol

@@ -389,7 +389,7 @@ def lu_unpack(
         given = np.asarray(LU_pivots.array)
         if given.size and not 1 <= given.min() <= given.max() <= m:
             raise bad_value(
-                "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive. Did you "
+                "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you "
                 "properly pass the result of lu_factor?"
             )
         rows = np.eye(m, dtype=LU_data.dtype.numpy)[_order(LU_pivots, m)]
@@ -465,7 +465,8 @@ def by_triangle(part: Any, B: Any, upper: bool) -> Any:
     inner = bottom(part)
     if not isinstance(inner, Plain) or inner.ndim < 2 or not _first_zero(inner).any():
         return _O["solve"](part, B)
-    n, rows = part.shape[-1], {}
+    n = part.shape[-1]
+    rows: dict[int, Any] = {}
     for i in reversed(range(n)) if upper else range(n):
         row = B[..., i : i + 1, :]
         for j, above in rows.items():

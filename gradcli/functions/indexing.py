@@ -23,7 +23,7 @@ from gradcli.engine.record.composite import (
 from gradcli.engine.record.dtype_checks import of_truths, one_filling, same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
-from gradcli.engine.tensor.tensor import Plain
+from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.functions.segments import joined
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import (
@@ -46,7 +46,8 @@ def _along(input: Any, dim: int, part: Any) -> Any:
     return O["getitem"](input, (*before, part))
 
 
-_WIDE = "(): Expected dtype int32/int64 for index but got: {}"
+_INT = "(): Expected dtype int32/int64 for index"
+_WIDE = f"{_INT} but got: {{}}"
 _LONG = "(): Expected a long tensor for index, but got {}"
 
 
@@ -254,7 +255,7 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> An
     if is_batch(index):
         return _batched(gather, input, dim, index)
     normal_dim(dim, len(input.shape))
-    return _gathered(input, dim, whole(index, f"gather{_WIDE}", empty=True))
+    return _gathered(input, dim, whole(index, f"gather{_INT}", empty=True))
 
 
 def _gathered(input: Any, dim: int, index: np.ndarray) -> Any:
@@ -286,7 +287,7 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
         return _batched(lambda x, d, i: take_along_dim(x, i, d), input, dim, indices)
     indices = whole(
         indices,
-        f"gather{_WIDE}" if dim is None else
+        f"gather{_INT}" if dim is None else
         "torch.take_along_dim(): dtype of indices should be Long but got {}",
     )  # fmt: skip
     charge_shape(indices.shape)
@@ -331,7 +332,7 @@ def scatter(
     if reduce not in ("add", "multiply"):
         raise bad_value("reduce argument must be either add or multiply.")
     if not hasattr(src, "shape"):
-        src = input.new_full(tuple(whole(index, f"scatter{_WIDE}").shape), src)
+        src = input.new_full(tuple(whole(index, f"scatter{_INT}").shape), src)
     name = "sum" if reduce == "add" else "prod"
     return called(scatter_reduce(input, dim, index, src, name), "ScatterBackward1")
 
@@ -356,7 +357,7 @@ def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
 
 def _places(input: Any, dim: int, index: Any, src: Any) -> tuple:
     same_dtype(input, src, "scatter(): Expected self.dtype to be equal to src.dtype")
-    index, src = _lined(whole(index, f"scatter{_WIDE}", empty=True)), _lined(src)
+    index, src = _lined(whole(index, f"scatter{_INT}", empty=True)), _lined(src)
     axis = normal_dim(dim, input.ndim)
     if not index.size:
         index = index.reshape((0,) * input.ndim)

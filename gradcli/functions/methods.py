@@ -30,7 +30,7 @@ from gradcli.functions.subscripts import delete_item, get_item, put_item
 from gradcli.ops.declaration.infix import METHODS as SIGN_METHODS
 from gradcli.ops.declaration.infix import MIRRORED, by_sign
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import AttributeFault, bad_dim, bad_dtype, bad_size
+from gradcli.ops.errors import AttributeFault, TypeFault, bad_dim, bad_dtype, bad_size
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.ops.torch_messages import not_a
 
@@ -39,6 +39,9 @@ def sizes_method(op: Callable, strict: bool = False) -> Callable:
     """view(2, 3) and view((2, 3)) alike; ``strict`` as Python calls it: of whole numbers alone."""
 
     def method(self: Tensor, *sizes: Any, **params: Any) -> Any:
+        if not sizes and not params:
+            said = f'{op.__name__}() missing 1 required positional arguments: "size"'
+            raise TypeFault("E0302", said, help="() is the size of a single number")
         if len(sizes) == 1 and isinstance(sizes[0], tuple | list):
             sizes = tuple(sizes[0])
         elif strict and not sizes and not params:

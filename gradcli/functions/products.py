@@ -20,9 +20,11 @@ from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_shape, bad_size, bad_value
 from gradcli.ops.operator import OPERATORS as O
 from gradcli.ops.operator import refuse_derivative
+from gradcli.ops.shape import expand_words
 from gradcli.ops.torch_messages import not_a, types_differ
 
 _PLACES = {"mm": ("self", "mat2"), "mv": ("self", "vec"), "bmm": ("batch1", "batch2")}
+_KERNELS = {"mm": "addmm_impl_cpu_", "mv": "addmv_impl_cpu", "bmm": "bmm"}
 _ADDED = {"addmm": ("mat1", "mat2"), "addmv": ("mat", "vec"), "baddbmm": ("batch1", "batch2")}
 
 
@@ -49,6 +51,7 @@ def _shapes(name: str, *checks: tuple[Any, int], within: str = "") -> None:
                 torch=said,
             )
     (x, _), (y, _) = checks
+    refuse_kinds("bool", _KERNELS[name], x.dtype)
     if x.dtype is not y.dtype:
         raise types_differ("matmul", x, y)
 
@@ -119,14 +122,9 @@ def mixed(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
 
 def expands(input: Any, room: tuple[int, ...]) -> None:
     """Raise RuntimeFault (E0301) for a tensor that does not expand to a shape."""
-    own = tuple(input.shape)
-    if len(own) > len(room) or any(
-        m not in (1, n) for m, n in zip(own[::-1], room[::-1], strict=False)
-    ):
-        raise bad_shape(
-            f"expand: the requested shape {list(room)} does not hold a tensor of shape {list(own)}",
-            help="the first argument broadcasts to the product",
-        )
+    said = expand_words(tuple(input.shape), room, input.dtype.name)
+    if said is not None:
+        raise bad_shape(said, help="the first argument broadcasts to the product")
 
 
 def vdot(input: Any, other: Any) -> Any:

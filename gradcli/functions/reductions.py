@@ -156,13 +156,13 @@ def dist(input: Any, other: Any, p: Number = 2) -> Any:
 def softmax(input: Any, dim: int = -1, dtype: Any = None) -> Any:
     """exp(x) over its sum along a dimension."""
     normal_dim(dim, input.ndim)
-    return O["softmax"](_typed(input, dtype), dim)
+    return O["softmax"](input if dtype is None else input.to(dtype), dim)
 
 
 def log_softmax(input: Any, dim: int = -1, dtype: Any = None) -> Any:
     """The logarithm of softmax, exact where it is small."""
     normal_dim(dim, input.ndim)
-    return O["log_softmax"](_typed(input, dtype), dim)
+    return O["log_softmax"](input if dtype is None else input.to(dtype), dim)
 
 
 def cumsum(input: Any, dim: int, *, dtype: Any = None) -> Any:
@@ -231,11 +231,13 @@ def _fits_end(input: Any, part: Any, dim: int) -> None:
     if own:
         axis = normal_dim(dim, len(own))
         own[axis] = wanted[axis]
-    if own != wanted:
-        raise bad_shape(
-            "diff expects the shape of tensor to prepend or append to match that of input except "
-            f"along the differencing dimension; input has {wanted}, the tensor {list(part.shape)}"
-        )
+    for d, (have, want) in enumerate(zip(own, wanted, strict=True)):
+        if have != want:
+            raise bad_shape(
+                "diff expects the shape of tensor to prepend or append to match that of input "
+                f"except along the differencing dimension; input.size({d}) = {want}, but got "
+                f"tensor.size({d}) = {have}"
+            )
 
 
 def trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:

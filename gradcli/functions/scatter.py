@@ -117,17 +117,23 @@ def _before(input: Any, dim: int) -> tuple:
 def select_scatter(input: Any, src: Any, dim: int, index: int) -> Any:
     """``input`` with ``src`` as the slice at ``index`` along a dimension."""
     axis = normal_dim(dim, len(input.shape))
-    _fills(src, (*input.shape[:axis], *input.shape[axis + 1 :]))
+    fills(input, src, (*input.shape[:axis], *input.shape[axis + 1 :]))
     return called(O["put"](input, src, (*_before(input, dim), index)), "SelectScatterBackward0")
 
 
-def _fills(src: Any, part: tuple) -> None:
-    """Raise RuntimeFault (E0301) for a source of another shape than the part it is written to."""
+def fills(input: Any, src: Any, part: tuple) -> None:
+    """Raise RuntimeFault for a source of another shape than the part it is written to (E0301), or
+    with a gradient that whole numbers have not (E0309).
+    """
+    if not hasattr(src, "shape"):
+        raise not_a("Tensor", "select_scatter", "src", 2, src)
     if tuple(src.shape) != part:
         raise bad_shape(
             "expected src to have a size equal to the slice of self. src size = "
             f"{list(src.shape)}, slice size = {list(part)}"
         )
+    if input.dtype.kind < 2 and getattr(src, "requires_grad", False):
+        raise bad_dtype(f"Autograd not support dtype: {input.dtype.scalar_name}")
 
 
 def slice_scatter(
@@ -149,7 +155,7 @@ def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2:
     axes = [normal_dim(d, rank) for d in (dim1, dim2)]
     moved = movedim(input, axes, (-2, -1))
     rows, columns = _diagonal(moved.shape[-2], moved.shape[-1], offset)
-    _fills(src, (*moved.shape[:-2], rows.size))
+    fills(input, src, (*moved.shape[:-2], rows.size))
     put = O["put"](moved, src, (Ellipsis, rows, columns))
     return called(of_its_own(movedim(put, (-2, -1), axes)), "DiagonalScatterBackward0")
 

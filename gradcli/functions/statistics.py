@@ -254,7 +254,7 @@ def isin(
 ) -> Tensor:
     """Whether each entry is one of ``test_elements``."""
     for value in (elements, test_elements):
-        dtype = getattr(value, "dtype", None)
+        dtype: Any = getattr(value, "dtype", None)
         if getattr(dtype, "kind", 1) in (0, 3):
             raise bad_dtype(f"Unsupported input type encountered for isin(): {dtype.scalar_name}")
     raw: list[Any] = [getattr(v, "array", v) for v in (elements, test_elements)]

@@ -22,6 +22,7 @@ from gradcli.engine.record.composite import called, of_its_own
 from gradcli.engine.record.inplace import addresses, written_twice
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
+from gradcli.functions.scatter import fills
 from gradcli.ops.dims import normal_dims
 from gradcli.ops.errors import (
     RuntimeFault,
@@ -35,6 +36,7 @@ from gradcli.ops.errors import (
 from gradcli.ops.indexing import Apart
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS as O
+from gradcli.ops.torch_messages import no_difference
 
 _FARTHEST = 2**40
 
@@ -76,11 +78,7 @@ def as_strided(
     need = storage_offset + last + 1 if 0 not in shape else 0
     flat = laid.reshape(-1).view(input.dtype.numpy)  # of a part of complex numbers, both parts
     if need > flat.size or storage_offset < 0:
-        raise bad_shape(
-            f"setStorage: sizes {list(shape)}, strides {list(steps)}, storage offset "
-            f"{storage_offset}, and itemsize {item} requiring a storage size of {need * item} are "
-            f"out of bounds for storage of size {whole.nbytes}"
-        )
+        raise _outside(shape, steps, storage_offset, item, whole.nbytes)
     charge_shape(shape, 8)
     flat = flat[storage_offset:]
     array = np.lib.stride_tricks.as_strided(flat, shape, tuple(s * item for s in steps))
@@ -89,6 +87,16 @@ def as_strided(
         _record(out, input)
     share_memory(out, input)  # wherever in memory it lies
     return out
+
+
+def _outside(shape: Any, steps: Any, offset: int, item: int, room: int) -> RuntimeFault:
+    """The error of a view that leads out of the ``room``, in bytes, that there is."""
+    need = offset + sum((n - 1) * s for n, s in zip(shape, steps, strict=True)) + 1
+    return bad_shape(
+        f"setStorage: sizes {list(shape)}, strides {list(steps)}, storage offset {offset}, and "
+        f"itemsize {item} requiring a storage size of {need * item} are out of bounds for storage "
+        f"of size {room}"
+    )
 
 
 def _laid_out(
@@ -125,6 +133,7 @@ def as_strided_scatter(
 ) -> Any:  # fmt: skip
     """``input`` with the entries of ``src`` where ``as_strided`` would see them."""
     shape, steps, offset = _laid_out(size, stride, storage_offset)
+    fills(input, src, shape)
     if isinstance(input, Plain):
         as_strided(input.detach(), shape, steps, offset)  # raises for what is out of bounds
     begin = input.storage_offset()
@@ -209,7 +218,8 @@ def gradient(
             f"each of {len(axes)} dimensions, but got a list of length {len(widths)}"
         )
     if input.dtype.name in ("bool", "uint8"):
-        raise bad_dtype(f"torch.gradient does not support {input.dtype.name} input.")
+        said = no_difference([input.dtype] * 2, 2)
+        raise bad_dtype(said or "torch.gradient does not support uint8 input.")
     if any(hasattr(w, "shape") and len(w.shape) != 1 for w in widths if several):
         raise bad_shape("gradient expected each element of spacing to have one dimension")
     if input.dtype.kind < 2:

@@ -235,7 +235,7 @@ def _expand(x: Any, shape: Sequence[int]) -> Any:
     if -1 in shape:
         lead = len(shape) - len(given)
         shape = tuple(given[i - lead] if n == -1 and i >= lead else n for i, n in enumerate(shape))
-    out = _repeated(x, shape) if isinstance(x, _NUMPY) else None
+    out = _repeated(x, shape) if isinstance(x, _NUMPY) and -1 not in shape else None
     if out is not None:
         return out
     try:

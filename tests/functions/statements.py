@@ -466,7 +466,6 @@ x=torch.stack([torch.ones(2),3])
 OWN_WORDS = {
     "the words here say more, or PyTorch says it of another operator of its own": """
 torch.ones(2,device='cuda:7')
-torch.addmm(torch.ones(3),torch.ones(2,2),torch.ones(2,2))
 torch.einsum('i,j')
 x=torch.ones(2,3); x[:]=torch.ones(2)
 x=torch.ones(3); x['a']
@@ -516,6 +515,10 @@ x=torch.ones(2); x.grad_fn=3
 """By the reason: what says something else than PyTorch, or is taken here."""
 
 RARE = """
+torch.zeros(2, device="moon")
+torch.stft(i, 2, return_complex=True)
+torch.polygamma(1, c)
+torch.linalg.pinv(q.half())
 torch.histc(m, -1)
 m.addmv(v, v)
 i.addmv(m, v)

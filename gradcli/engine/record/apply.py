@@ -128,10 +128,18 @@ def flipped_view(x: Tensor) -> Tensor:
     return _recorded(OPERATORS["conj" if x.dtype.is_complex else "neg"], (x,), {}, out, ())
 
 
-def _as_computed(value: Any, raw: Any) -> Any:
-    """An input in the element type it was computed with, where a rule could read it as wider."""
+def _as_computed(value: Any, raw: Any, whole: bool) -> Any:
+    """An input in the element type it was computed with, where a rule could read it as wider.
+
+    With ``whole`` so are whole numbers, whose squares would wrap around; a later write to them is
+    noticed as one to the input.
+    """
     if not isinstance(value, Plain) or raw is value.array:
         return value
+    if whole and value.dtype.kind < 2 and raw.dtype.kind in "fc":
+        out = wrap(raw, dtypes.dtype_of(raw))
+        out.meta = value._meta()
+        return out
     if np.result_type(value.array.dtype, raw.dtype) == raw.dtype:
         return value
     return wrap(raw, dtypes.dtype_of(raw), value.edge)
@@ -299,7 +307,8 @@ def _save(
 ) -> None:
     """Keep on ``node`` what its rules will read, and note where and in which version."""
     if raw and (op.dtypes == "promote" or op.dtypes == "float"):
-        inputs = [_as_computed(a, r) for a, r in zip(inputs, raw, strict=True)]
+        whole = op.kind != "bilinear"
+        inputs = [_as_computed(a, r, whole) for a, r in zip(inputs, raw, strict=True)]
     kept = [a if n in wanted else None for n, a in zip(op.inputs, inputs, strict=True)]
     node.saved = (*kept, array if "out" in wanted else None)
     for a in inputs:

@@ -503,8 +503,8 @@ _NAMES: dict[str, Any] = {
     "finish": finish, "getframe": _getframe, "in_a_mode": _in_a_mode, "in_rows": in_rows,
     "into": into, "laid_as": laid_as, "looked_at": looked_at, "marked": _marked, "mode": mode,
     "new": object.__new__, "next_number": next_number, "not_a": not_a, "note_view": note_view,
-    "of_numbers": _of_numbers, "of_others": _of_others, "outside": outside, "rebound": _rebound, "stamp": stamp,
-    "stamp_index": stamp_index, "theirs": theirs, "wrap": wrap, "writes": writes,
+    "of_numbers": _of_numbers, "of_others": _of_others, "outside": outside, "rebound": _rebound,
+    "stamp": stamp, "stamp_index": stamp_index, "theirs": theirs, "wrap": wrap, "writes": writes,
     "__name__": __name__,
     # node classes, by what the inputs are: tensors or numbers
     "node_t": None, "node_tt": None, "node_tn": None, "node_nt": None, "node_ttt": None,

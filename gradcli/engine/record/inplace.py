@@ -28,7 +28,7 @@ from gradcli.engine.tensor.stale_view import cut, place_of
 from gradcli.engine.tensor.storage import Meta
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.engine.undo_log import note_write, undo
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import RuntimeFault, bad_dtype
 from gradcli.ops.indexing import Apart, is_basic, write
 from gradcli.ops.memory_budget import LARGE, budget
 from gradcli.ops.operator import OPERATORS, Operator
@@ -61,6 +61,11 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
     if result.array.shape != target.array.shape:
         room = target.array.shape
         raise no_room(room, result.array.shape, operands=((0, f"shape {room}"),))
+    if op.arity == 1 and result.dtype.kind == 2 < target.dtype.kind:
+        raise bad_dtype(
+            f"In-place {op.name} is not supported for complex tensors.",
+            help=f"write x = x.{op.name}()",
+        )
     if result.dtype.kind > target.dtype.kind:
         cure = "write x = x * y, or make x a float tensor first"
         raise no_cast(result.dtype, target.dtype, cure)

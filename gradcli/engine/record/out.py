@@ -66,7 +66,7 @@ def into(
         name = getattr(function, "__name__", None) or getattr(function, "name", "this")
         raise TypeFault("E0302", f"{name}() got an unexpected keyword argument 'out'")
     op = getattr(function, "operator", function)
-    if not isinstance(op, Operator) or op.entrywise or op.moves:
+    if not isinstance(op, Operator) or op.entrywise or op.moves or name in _APART:
         for target in targets:
             overlap(target, *operands, apart=name in _APART)
     rule = rule if options.get("dtype") is None else "same"

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine import dtypes
 from gradcli.engine.dtypes import promote_types
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
@@ -140,6 +141,9 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
         )
     if tuple(x1.shape) != tuple(x2.shape):
         x1, x2 = broadcast_tensors(x1, x2)  # dim counts in the common shape
+    if x1.dtype is not x2.dtype:
+        wide = dtypes.promote_types(x1.dtype, x2.dtype)
+        x1, x2 = x1.to(wide), x2.to(wide)
     sizes = [arithmetic.clamp(_O["norm"](x, 2, dim, True), min=eps) for x in (x1, x2)]
     return _O["sum"]((x1 / sizes[0]) * (x2 / sizes[1]), dim)
 
