@@ -46,9 +46,9 @@ def chosen(size_average: Any, reduce: Any, reduction: str) -> str:
     """The reduction that PyTorch's two older arguments mean, where they are given."""
     if size_average is None and reduce is None:
         return reduction
-    if reduce is False:
+    if reduce is not None and not reduce:
         return "none"
-    return "sum" if size_average is False else "mean"
+    return "mean" if size_average is None or size_average else "sum"
 
 
 def _weighted(loss: Any, weight: Any, reduction: str) -> Any:

@@ -404,14 +404,31 @@ def _fractional_max_pool(
         )
     if output_size is None:
         ratios = output_ratio if isinstance(output_ratio, tuple | list) else (output_ratio,) * _rank
+        check_sizes("fractional_max_pool", input, _rank)
+        if len(ratios) != _rank:
+            raise bad_argument(f"output_ratio should have {_rank} numbers, got {len(ratios)}")
         wanted = tuple(int(n * r) for n, r in zip(old, ratios, strict=True))
     else:
         wanted = each(output_size, _rank, "output_size")
     check_sizes("fractional_max_pool", input, _rank)
+    check_floating(input, f"fractional_max_pool{_rank}d_out_frame", True)
+    for size, m, k in zip(old, wanted, sizes, strict=True):
+        if m < 1 or k < 1 or m + k - (_rank == 2) > size:
+            raise bad_shape(
+                f"fractional_max_pool{_rank}d(): a pool of {k} and an output of {m} are too large "
+                f"relative to an input of {size}, or below 1"
+            )
     n = 1 if len(input.shape) == _rank + 1 else input.shape[0]
     channels = input.shape[-_rank - 1]
     if _random_samples is None:
         _random_samples = rand((n, channels, _rank), dtype=input.dtype)
+    drawn = tuple(_random_samples.shape)
+    if _random_samples.dtype is not input.dtype:
+        raise bad_dtype("Expect _random_samples to have the same dtype as input")
+    if len(drawn) != 3 or drawn[0] < n or drawn[1:] != (channels, _rank):
+        raise bad_shape(
+            f"Expect _random_samples of shape {[n, channels, _rank]}, but got {list(drawn)}"
+        )
     shares = np.asarray(_random_samples.array)[:n].reshape(*input.shape[:-_rank], _rank)
     index: list[np.ndarray] = []
     for i, (size, m, k) in enumerate(zip(old, wanted, sizes, strict=True)):
