@@ -44,6 +44,11 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
         raise _misfit(fault, input, weight, bias) from None
     if bias is None:
         return out
+    if bias.dtype is not weight.dtype:
+        raise bad_dtype(
+            f"self and mat2 must have the same dtype, but got {bias.dtype.scalar_name} and "
+            f"{weight.dtype.scalar_name}"
+        )
     if input.ndim == 2:
         return called(out + bias, "AddmmBackward0", bias, input, turned)
     return called(out + bias, "ViewBackward0")
@@ -181,7 +186,8 @@ def rms_norm(
             "Expected weight to be of same shape as normalized_shape, but got weight of shape "
             f"{list(weight.shape)} and normalized_shape = {list(normalized_shape)}"
         )
-    return _scaled(out.to(float16) if own is not input else out, weight, None)
+    out = _scaled(out.to(float16) if own is not input else out, weight, None)
+    return out if out.dtype is input.dtype else out.to(input.dtype)
 
 
 def _channel(input: Any) -> tuple[int, tuple[int, ...]]:

@@ -104,6 +104,7 @@ def huber_loss(
     small = 0.5 * difference * difference
     loss = _O["where"](size < delta, small, delta * (arithmetic.nan_in_slope(size) - 0.5 * delta))
     if weight is None:
+        loss = loss if loss.dtype is input.dtype else loss.to(input.dtype)
         return reduced(loss, reduction, "HuberLossBackward0", input, target)
     return _weighted(loss, weight, reduction)
 

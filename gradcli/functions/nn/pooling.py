@@ -20,14 +20,7 @@ from gradcli.functions.indexing import scatter
 from gradcli.functions.nn.loss_checks import check_floating
 from gradcli.functions.nn.padding import pad
 from gradcli.functions.nn.resampling import adaptive, averaged
-from gradcli.functions.nn.windows import (
-    Sizes,
-    check_positive,
-    check_sizes,
-    each,
-    in_ranks,
-    windows,
-)
+from gradcli.functions.nn.windows import Sizes, check_positive, check_sizes, each, in_ranks, windows
 from gradcli.ops.errors import ValueFault, bad_argument, bad_dtype, bad_shape, bad_value
 from gradcli.ops.indexing import Apart
 from gradcli.ops.memory_budget import charge_shape

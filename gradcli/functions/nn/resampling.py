@@ -20,7 +20,7 @@ from gradcli.functions import arithmetic
 from gradcli.functions.nn.loss_checks import check_floating
 from gradcli.functions.nn.rows import in_rows
 from gradcli.functions.nn.windows import each
-from gradcli.ops.errors import UnwrittenFault, ValueFault, bad_dtype, bad_shape, bad_value
+from gradcli.ops.errors import UnwrittenFault, ValueFault, bad_dtype, bad_shape, bad_type, bad_value
 from gradcli.ops.memory_budget import charge_shape
 
 __all__ = [
@@ -195,6 +195,8 @@ def _check_options(
             "align_corners option can only be set with the interpolating modes: linear | bilinear "
             "| bicubic | trilinear",
         )
+    if align_corners is not None and not isinstance(align_corners, bool):
+        raise bad_type(f"interpolate: align_corners must be True or False, not {align_corners!r}")
     if (size is None) is (scale_factor is None):
         raise ValueFault("E0304", "interpolate takes either size or scale_factor", help="size=8")
     given = scale_factor if size is None else size

@@ -32,21 +32,24 @@ _KINDS = {
             "upscale_factor"
         ),
         "float": "dropout_p eps margin momentum norm_type",
-        "Number": "alpha beta lambd negative_slope",
+        "Number": "alpha beta lambd negative_slope threshold",
         "str": "approximate",
     }.items()
     for name in names.split()
 }
-_OWN_CHECKS = frozenset(
+_PYTHON = (
     "adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool2d adaptive_max_pool3d batch_norm "
     "binary_cross_entropy binary_cross_entropy_with_logits dropout1d dropout2d dropout3d "
     "fractional_max_pool2d fractional_max_pool3d gaussian_nll_loss glu group_norm huber_loss "
     "instance_norm interpolate l1_loss linear_cross_entropy local_response_norm "
     "margin_ranking_loss max_pool3d max_unpool1d max_unpool2d max_unpool3d mse_loss "
     "multi_head_attention_forward normalize smooth_l1_loss softsign tanhshrink "
-    "triplet_margin_with_distance_loss upsample upsample_bilinear upsample_nearest".split()
+    "triplet_margin_with_distance_loss upsample upsample_bilinear upsample_nearest"
 )
+_OWN_CHECKS = frozenset(_PYTHON.split())
 """Functions that are Python in PyTorch and ask their tensors first: an AttributeError there."""
+_LATE = ("training", "use_input_stats")
+"""Truths that these hand on to what is not Python."""
 _TAKEN: dict[str, tuple[type, ...]] = {
     "bool": (bool, np.bool_),
     "int": (int, np.integer),
@@ -75,9 +78,12 @@ def checked(function: Callable[..., Any]) -> Callable[..., Any]:
         kind = _KINDS.get(name)
         if kind is None or (kind == "Tensor" and lazy and not given):
             continue
+        if kind == "bool" and lazy and (name not in _LATE or "attention" in function.__name__):
+            continue
         kinds[name] = kind, position, given and one.default is None
-        if kind == "bool" and not lazy and name != "full":
-            flags.append(f"{name} is not True and {name} is not False")
+        if kind == "bool":
+            free = f" and {name} is not None" if given and one.default is None else ""
+            flags.append(f"{name} is not True and {name} is not False{free}")
     if not kinds:
         return function
     space["kinds"] = kinds
@@ -107,5 +113,5 @@ def _is(kind: str, value: Any) -> bool:
         return bool(getattr(value, "__gradcli_rank__", 0))
     if kind == "int" and isinstance(value, bool):
         return False
-    traced = kind != "str" and getattr(value, "__gradcli_rank__", 0)  # a number, of a symbol or 0-d
-    return bool(traced) or isinstance(value, _TAKEN[kind])
+    traced = getattr(value, "__gradcli_rank__", 0)  # a number in a 0-d tensor, or of a symbol
+    return isinstance(value, _TAKEN[kind]) or bool(traced and kind not in ("str", "bool"))
