@@ -516,6 +516,8 @@ x=torch.ones(2); x.grad_fn=3
 """By the reason: what says something else than PyTorch, or is taken here."""
 
 RARE = """
+torch.nn.functional.adaptive_avg_pool1d(torch.ones(1, 2, 4, requires_grad=True), 0).sum().backward()
+torch.nn.functional.leaky_relu_(torch.ones(2, requires_grad=True) * 1, -1.0).sum().backward()
 torch.histc(m, -1)
 m.addmv(v, v)
 i.addmv(m, v)

@@ -51,7 +51,7 @@ def _conv(
     if 0 in input.shape[2:]:
         raise bad_shape(
             "Only zero batch or zero channel inputs are supported, but got input shape: "
-            f"{list(input.shape)}"
+            f"{[*input.shape[:2], *[1] * (_rank < 2), *input.shape[2:]]}"
         )
     channels, wanted = input.shape[1], weight.shape[1] * groups
     if channels != wanted or weight.shape[0] % groups:

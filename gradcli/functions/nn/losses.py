@@ -206,7 +206,8 @@ def kl_div(
     """The divergence of ``target`` from ``exp(input)``; ``"batchmean"`` divides by N."""
     reduction = chosen(size_average, reduce, reduction)
     if input.dtype.kind != 2:
-        raise bad_dtype(f"kl_div: {input.dtype.scalar_name} inputs not supported.")
+        kind = "Complex" if input.dtype.is_complex else "Integral"
+        raise bad_dtype(f"kl_div: {kind} inputs not supported.")
     loss = (_O["exp"](target) * (target - input)) if log_target else (
         _O["xlogy"](target, target) - target * input
     )  # fmt: skip

@@ -95,7 +95,7 @@ def checked(function: Callable[..., Any]) -> Callable[..., Any]:
         f"        return function({', '.join(calls)})\n    except Exception:\n        {seen}\n"
         "        raise\n"
     )
-    exec(compile(text, __file__, "exec"), space)
+    exec(compile(text, f"{__file__[:-3]}[{function.__name__}].py", "exec"), space)
     return update_wrapper(space[function.__name__], function)
 
 
