@@ -287,7 +287,7 @@ def instance_norm(
         )
     if input.numel():
         _check_channels(input, input.shape[1], running_mean, running_var, weight, bias)
-    elif not input.shape[0]:
+    elif not input.shape[0] and any(v is not None for v in (running_mean, weight, bias)):
         raise IndexFault(
             "E0307", "select(): index 0 out of range for tensor of size [0] at dimension 0"
         )
