@@ -3,6 +3,7 @@
 functional  relu, linear, conv2d, cross_entropy ...: functions of tensors
 modules     Linear, Conv2d, ReLU, CrossEntropyLoss ...: the same, with what they learn
 init        first values of weights        utils   clipping gradients, parameters as one vector
+grad        the gradients of convolutions as functions
 
 All are loaded when they are first used.
 """
@@ -16,6 +17,7 @@ from gradcli.nn.modules import HOME
 
 if TYPE_CHECKING:  # what an editor completes
     from gradcli.nn import functional as functional
+    from gradcli.nn import grad as grad
     from gradcli.nn import init as init
     from gradcli.nn import utils as utils
     from gradcli.nn.modules.activation import *  # noqa: F403
@@ -38,7 +40,7 @@ if TYPE_CHECKING:  # what an editor completes
     from gradcli.nn.parameter import Buffer as Buffer
     from gradcli.nn.parameter import Parameter as Parameter
 
-_NAMESPACES = ("functional", "init", "modules", "parameter", "utils")
+_NAMESPACES = ("functional", "grad", "init", "modules", "parameter", "utils")
 
 __all__ = ["Buffer", "Parameter", *sorted(HOME), *_NAMESPACES]
 

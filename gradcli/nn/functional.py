@@ -18,5 +18,11 @@ from gradcli.functions.nn.padding import *  # noqa: F403
 from gradcli.functions.nn.pair_losses import *  # noqa: F403
 from gradcli.functions.nn.pooling import *  # noqa: F403
 from gradcli.functions.nn.resampling import *  # noqa: F403
+from gradcli.functions.nn.signatures import checked
 
-__all__ = [name for name in dir() if not name.startswith("_")]
+__all__ = [name for name in dir() if name[0] != "_" and name != "checked"]
+
+for _name in __all__:
+    _found = globals()[_name]
+    if getattr(_found, "__module__", "").startswith("gradcli.functions.nn."):
+        globals()[_name] = checked(_found)

@@ -176,6 +176,11 @@ CONVOLUTION = (
     call("F.pixel_shuffle(x, 2)", x=(1, 8, 2, 3)),
     call("F.interpolate(x, scale_factor=2)", x=(1, 2, 3)),
     call("F.interpolate(x, size=(5, 3))", x=(1, 2, 3, 4)),
+    call("F.interpolate(x, scale_factor=(1.2, 2.4), mode='bilinear')", x=(1, 2, 3, 4)),
+    call("F.interpolate(x, size=(2, 6), mode='bilinear', align_corners=True, antialias=True)",
+         x=(1, 2, 4, 4)),
+    call("F.interpolate(x, scale_factor=(1.3, 2.3))", x=(1, 2, 3, 4)),
+    call("F.interpolate(x, scale_factor=1.2, mode='trilinear')", x=(1, 2, 2, 3, 2)),
 )  # fmt: skip
 POSITIVE = ((3, 4), 0.3, 2.0)
 STATISTICS = (

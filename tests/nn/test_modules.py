@@ -255,3 +255,28 @@ def test_pools_of_no_window():
         assert y.shape == (1, 2, 0)
         with pytest.raises(RuntimeError, match="non-zero size"):
             torch.autograd.grad(y.sum(), x)
+
+
+def test_the_gradients_of_convolutions_are_functions():
+    x, w = (torch.randn(*s, dtype=torch.double, requires_grad=True) for s in ((1, 4, 7), (2, 2, 3)))
+    options = {"stride": 2, "padding": 1, "groups": 2}
+    out = nn.functional.conv1d(x, w, **options)
+    g = torch.randn(*out.shape, dtype=torch.double, requires_grad=True)
+    by_x, by_w = torch.autograd.grad(out, (x, w), g)
+    assert torch.allclose(nn.grad.conv1d_input(x.shape, w, g, **options), by_x)
+    assert torch.allclose(nn.grad.conv1d_weight(x, w.shape, g, **options), by_w)
+    assert torch.autograd.gradcheck(
+        lambda w, g: nn.grad.conv1d_input(x.shape, w, g, **options), (w, g)
+    )
+
+
+def test_parametrizations_go_over_to_another_module():
+    class Double(nn.Module):
+        def forward(self, x):
+            return 2 * x
+
+    one, other = nn.Linear(2, 3), nn.Linear(2, 3)
+    parametrize.register_parametrization(one, "weight", Double())
+    assert parametrize.transfer_parametrizations_and_params(one, other) is other
+    assert torch.equal(one.weight, other.weight)
+    assert one.parametrizations.weight.original is other.parametrizations.weight.original

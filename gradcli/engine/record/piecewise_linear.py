@@ -46,12 +46,13 @@ def leading(pulled: tuple[Any, ...], title: str, end: Node | None) -> tuple[Any,
     if end is None:
         return pulled
     PiecewiseLinearBackward.made = True
-    return tuple(
-        wrap(r.array, r.dtype, PiecewiseLinearBackward(title, r, end))
-        if isinstance(r, Plain)
-        else r
-        for r in pulled
-    )
+
+    def led(g: Any) -> Any:
+        if not isinstance(g, Plain):
+            return g
+        return wrap(g.array, g.dtype, PiecewiseLinearBackward(title, g, end))
+
+    return tuple(led(g) for g in pulled)
 
 
 class Zeros(frozenset[Node]):

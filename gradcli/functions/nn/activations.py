@@ -78,8 +78,10 @@ def _written_below(function: Callable[..., Any], input: Any, slope: float) -> An
 
 def _refuse_below(name: str, g: Any) -> None:
     raise bad_value(
-        f"In-place {name} backward calculation is triggered with a negative slope which is not "
-        "supported.",
+        f"In-place {'leakyReLu' if name == 'leaky_relu' else name} backward calculation is "
+        "triggered with a negative slope which is not supported. This is caused by calling "
+        "in-place forward function with a negative slope, please call out-of-place version "
+        "instead.",
         help=f"write {name}(x), out of place",
     )
 
@@ -295,7 +297,7 @@ def rrelu(
     inplace: bool = False,
 ) -> Any:  # fmt: skip
     """``leaky_relu`` with a slope drawn for each entry while training, else their mean."""
-    check_floating(input, "rrelu_with_noise_out_cpu")
+    check_floating(input, "rrelu_with_noise_out_cpu" if training else "leaky_relu_cpu")
     if lower > upper:
         raise bad_value("Lower bound should be less than or equal to the upper bound")
     slope: Any = (lower + upper) / 2

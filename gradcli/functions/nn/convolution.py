@@ -51,7 +51,7 @@ def _conv(
     if 0 in input.shape[2:]:
         raise bad_shape(
             "Only zero batch or zero channel inputs are supported, but got input shape: "
-            f"{list(input.shape)}"
+            f"{[*input.shape[:2], *[1] * (_rank < 2), *input.shape[2:]]}"
         )
     channels, wanted = input.shape[1], weight.shape[1] * groups
     if channels != wanted or weight.shape[0] % groups:
@@ -90,7 +90,7 @@ def _check_groups(groups: Any) -> None:
     """Raise TypeFault (E0303) for what is no whole number, RuntimeFault (E0304) below 1."""
     if isinstance(groups, bool) or not isinstance(groups, int | np.integer):
         raise bad_type(f"groups must be a whole number, not {groups!r}")
-    check_positive(groups=(groups,))
+    check_positive(groups=(int(groups),))
 
 
 def _check_bias(input: Any, weight: Any, bias: Any, count: int) -> None:

@@ -44,6 +44,11 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
         raise _misfit(fault, input, weight, bias) from None
     if bias is None:
         return out
+    if bias.dtype is not weight.dtype:
+        raise bad_dtype(
+            f"self and mat2 must have the same dtype, but got {bias.dtype.scalar_name} and "
+            f"{weight.dtype.scalar_name}"
+        )
     if input.ndim == 2:
         return called(out + bias, "AddmmBackward0", bias, input, turned)
     return called(out + bias, "ViewBackward0")
@@ -61,11 +66,16 @@ def _misfit(fault: Fault, input: Any, weight: Any, bias: Any) -> Fault:
 
 def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     """``input1 @ W[k] @ input2`` for each output ``k``."""
-    if len(weight.shape) != 3 or input1.shape[:-1] != input2.shape[:-1]:
+    if len(weight.shape) != 3 or len(input1.shape) != len(input2.shape):
         raise bad_shape(
-            f"bilinear(): input dimensions do not match: got {list(input1.shape)} and "
-            f"{list(input2.shape)}, for a weight of {list(weight.shape)}"
+            f"bilinear(): input dimensions do not match: got {len(input1.shape)} and "
+            f"{len(input2.shape)}"
         )
+    for at, (m, n) in enumerate(zip(input1.shape[:-1], input2.shape[:-1], strict=True)):
+        if m != n:
+            raise bad_shape(
+                f"bilinear(): input batch dimensions do not match at dim {at}: got {m} and {n}"
+            )
     sizes = (*input1.shape[-1:], *input2.shape[-1:])
     if tuple(weight.shape[1:]) != sizes or (
         bias is not None and (not bias.shape or bias.shape[0] != weight.shape[0])
@@ -101,7 +111,10 @@ def layer_norm(
     shape = _last(input, normalized_shape)
     if input.dtype.kind != 2:
         check_floating(input, "LayerNormKernelImpl", True)
-    _check_affine("layer_norm", input, weight, bias, shape, "of same shape as normalized_shape")
+    _check_affine(
+        input, weight, bias, shape, "of same shape as normalized_shape",
+        f"normalized_shape = {list(shape)}",
+    )  # fmt: skip
     dims = -1 if len(shape) == 1 else tuple(range(-len(shape), 0))
     out = _standard(input, dims, eps)
     out = rowwise(_scaled(out, weight, bias))
@@ -109,7 +122,7 @@ def layer_norm(
 
 
 def _check_affine(
-    name: str, input: Any, weight: Any, bias: Any, shape: tuple[int, ...], wanted: str
+    input: Any, weight: Any, bias: Any, shape: tuple[int, ...], wanted: str, beside: str
 ) -> None:
     """Raise RuntimeFault unless ``weight`` and ``bias`` have a ``shape`` (E0301) and one dtype."""
     for which, given in (("weight", weight), ("bias", bias)):
@@ -117,15 +130,14 @@ def _check_affine(
             continue
         if tuple(given.shape) != shape:
             raise bad_shape(
-                f"{name}: Expected {which} to be {wanted}, {list(shape)}, but got {which} of shape "
-                f"{list(given.shape)}"
+                f"Expected {which} to be {wanted}, but got {which} of shape {list(given.shape)} "
+                f"and {beside}"
             )
         wide = input.dtype is float16 and given.dtype is float32
         if given.dtype is not input.dtype and not wide:
             raise bad_dtype(
                 f"expected scalar type {input.dtype.scalar_name} but found "
-                f"{given.dtype.scalar_name}",
-                torch=f"mixed dtype (CPU): {name} takes the input's, or Float with Half",
+                f"{given.dtype.scalar_name}"
             )
 
 
@@ -179,7 +191,8 @@ def rms_norm(
             "Expected weight to be of same shape as normalized_shape, but got weight of shape "
             f"{list(weight.shape)} and normalized_shape = {list(normalized_shape)}"
         )
-    return _scaled(out.to(float16) if own is not input else out, weight, None)
+    out = _scaled(out.to(float16) if own is not input else out, weight, None)
+    return out if out.dtype is input.dtype else out.to(input.dtype)
 
 
 def _channel(input: Any) -> tuple[int, tuple[int, ...]]:
@@ -217,7 +230,8 @@ def batch_norm(
                 running_mean.mul_(1 - momentum).add_(momentum * _O["mean"](known, dims))
                 running_var.mul_(1 - momentum).add_(momentum * spread)
     elif running_mean is None or running_var is None:
-        raise bad_value("Expected running_mean and running_var to be defined when training=False")
+        missing = "running_mean" if running_mean is None else "running_var"
+        raise bad_value(f"{missing} must be defined in evaluation mode")
     else:
         mean, variance = (_O["reshape"](v, shape) for v in (running_mean, running_var))
         centred = input - mean
@@ -266,7 +280,9 @@ def instance_norm(
 ) -> Any:  # fmt: skip
     """``batch_norm`` for each sample alone."""
     if (running_mean is None) is not (running_var is None):
-        raise bad_argument("running_mean and running_var must either both be None or neither")
+        raise bad_argument(
+            "running_mean and running_var must either both be None or neither be None"
+        )
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     shape, dims = (1, -1) + (1,) * (len(input.shape) - 2), tuple(range(2, len(input.shape)))
@@ -278,7 +294,7 @@ def instance_norm(
         )
     if input.numel():
         _check_channels(input, input.shape[1], running_mean, running_var, weight, bias)
-    elif not input.shape[0]:
+    elif not input.shape[0] and any(v is not None for v in (running_mean, weight, bias)):
         raise IndexFault(
             "E0307", "select(): index 0 out of range for tensor of size [0] at dimension 0"
         )
@@ -316,7 +332,8 @@ def group_norm(
     if input.dtype.kind != 2:
         check_floating(input, "GroupNormKernelImpl", True)
     wanted = "a vector of size equal to the number of channels in input"
-    _check_affine("group_norm", input, weight, bias, tuple(input.shape[1:2]), wanted)
+    beside = f"input of shape {list(input.shape)}"
+    _check_affine(input, weight, bias, tuple(input.shape[1:2]), wanted, beside)
     groups = _O["reshape"](input, (input.shape[0], num_groups, each))
     out = _O["reshape"](_standard(groups, (2,), eps), tuple(input.shape))
     shape = (1, -1) + (1,) * (len(input.shape) - 2)
@@ -371,7 +388,7 @@ def local_response_norm(
             f"{len(input.shape)} dimensions)",
         )  # fmt: skip
     if size < 1:
-        raise bad_value(f"kernel size should be greater than zero, but got {size}")
+        raise bad_value(f"kernel size should be greater than zero, but got kH: {size} kW: 1")
     _, c, *rest = input.shape
     before, after = (min(n, max(c - 1, 0)) for n in (size // 2, (size - 1) // 2))
     squares = pad(input * input, (0, 0) * len(rest) + (before, after))

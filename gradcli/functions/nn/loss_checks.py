@@ -49,8 +49,6 @@ def check_classes(input: Any, target: Any) -> None:
     """
     if input.dtype.kind < 2:
         raise _not_for_whole(input, "log_softmax_lastdim_kernel_impl")
-    if input.ndim <= 2 and target.ndim > 1:
-        raise bad_shape("0D or 1D target tensor expected, multi-target not supported")
     rows = target.shape[0] if target.ndim else 0
     if input.ndim >= 2 and input.shape[0] != rows:
         raise ValueFault(
@@ -62,6 +60,8 @@ def check_classes(input: Any, target: Any) -> None:
         raise ValueFault(
             "E0301", f"For 1D input, 1D target must have size 1, but got target size: {rows}"
         )
+    if input.ndim <= 2 and target.ndim > 1:
+        raise bad_shape("0D or 1D target tensor expected, multi-target not supported")
     if target.dtype.name not in ("int64", "uint8"):
         raise bad_dtype(
             f"expected target dtype to be Long or Byte, but got {target.dtype.scalar_name}",

@@ -46,9 +46,9 @@ def chosen(size_average: Any, reduce: Any, reduction: str) -> str:
     """The reduction that PyTorch's two older arguments mean, where they are given."""
     if size_average is None and reduce is None:
         return reduction
-    if reduce is False:
+    if reduce is not None and not reduce:
         return "none"
-    return "sum" if size_average is False else "mean"
+    return "mean" if size_average is None or size_average else "sum"
 
 
 def _weighted(loss: Any, weight: Any, reduction: str) -> Any:
@@ -104,6 +104,7 @@ def huber_loss(
     small = 0.5 * difference * difference
     loss = _O["where"](size < delta, small, delta * (arithmetic.nan_in_slope(size) - 0.5 * delta))
     if weight is None:
+        loss = loss if loss.dtype is input.dtype else loss.to(input.dtype)
         return reduced(loss, reduction, "HuberLossBackward0", input, target)
     return _weighted(loss, weight, reduction)
 
@@ -205,7 +206,8 @@ def kl_div(
     """The divergence of ``target`` from ``exp(input)``; ``"batchmean"`` divides by N."""
     reduction = chosen(size_average, reduce, reduction)
     if input.dtype.kind != 2:
-        raise bad_dtype(f"kl_div: {input.dtype.scalar_name} inputs not supported.")
+        kind = "Complex" if input.dtype.is_complex else "Integral"
+        raise bad_dtype(f"kl_div: {kind} inputs not supported.")
     loss = (_O["exp"](target) * (target - input)) if log_target else (
         _O["xlogy"](target, target) - target * input
     )  # fmt: skip

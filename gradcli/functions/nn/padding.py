@@ -74,8 +74,8 @@ def _check_repeated(input: Any, sides: list[int], mode: str, value: Any) -> None
     full = 1 if rank - len(sides) // 2 == 2 else 0
     if 0 in input.shape[full:] and mode != "circular":
         raise bad_shape(
-            f"Expected {rank - 1}D or {rank}D (batch mode) tensor with possibly 0 batch size and "
-            f"other non-zero dimensions for input, but got: {list(input.shape)}"
+            f"Expected {rank - full}D or {rank - full + 1}D (batch mode) tensor with possibly 0 "
+            f"batch size and other non-zero dimensions for input, but got: {list(input.shape)}"
         )
 
 

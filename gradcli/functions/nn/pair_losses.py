@@ -131,7 +131,7 @@ def pdist(input: Any, p: float = 2.0) -> Any:
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """The cosine of the angle between vectors along a dimension."""
     if eps < 0:
-        raise bad_value(f"eps must be non-negative, got: {eps}")
+        raise bad_value(f"eps must be non-negative, got: {eps:g}")
     if x1.dtype is not x2.dtype:
         x1, x2 = (x.to(promote_types(x1.dtype, x2.dtype)) for x in (x1, x2))
     if x1.dtype.kind != 2:

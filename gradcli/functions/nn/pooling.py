@@ -68,6 +68,8 @@ def _pooled(name: str, input: Any, kernel: Any, stride: Any, padding: Any, rank:
     sizes = each(kernel, rank, "kernel_size")
     steps = each(stride, rank, "stride") if isinstance(stride, int) or stride else sizes
     edges = each(padding, rank, "padding")
+    if 0 in steps:
+        raise bad_value("stride should not be zero")
     check_positive(kernel_size=sizes, stride=steps)
     if min(edges) < 0:
         raise bad_value(f"pad must be non-negative, but got pad: {min(edges)}")
@@ -87,7 +89,7 @@ def _max_pool(
     """The largest entry of each window of ``(N, C, SIZES)``."""
     sizes, steps, sides = _pooled("max_pool", input, kernel_size, stride, padding, _rank)
     spread = each(dilation, _rank, "dilation")
-    _check_kind(input, f"max_pool{_rank}d", _rank > 1)
+    _check_kind(input, f"max_pool{_rank}d{'_impl' * (_rank < 2)}", _rank > 1)
     padded, least = input.detach(), _least(input.dtype)
     padded = pad(padded, sides, value=least) if any(sides) else padded
     if ceil_mode:
@@ -194,7 +196,7 @@ def _avg_pool(
     sizes, steps, sides = _pooled("avg_pool", input, kernel_size, stride, padding, _rank)
     if divisor_override == 0:
         raise bad_value("divisor must be not zero")
-    _check_kind(input, f"avg_pool{_rank}d", input.dtype is int64)
+    _check_kind(input, f"avg_pool{max(_rank, 2)}d", input.dtype is int64)
     one = (1,) * _rank
     padded = pad(input, sides) if any(sides) else input
     counted = _O["ones_like"](padded if count_include_pad else input).detach()
@@ -288,7 +290,7 @@ def _adaptive_avg_pool(input: Any, output_size: Any, *, _rank: int) -> Any:
     if max(wanted) == min(wanted) == 1:
         name = "MeanBackward1" if _rank > 1 else name
         return called(_O["mean"](input, tuple(range(-_rank, 0)), True), name)
-    check_floating(input, f"adaptive_avg_pool{_rank}d", True)
+    check_floating(input, f"adaptive_avg_pool{max(_rank, 2)}d", True)
     out = averaged(input, wanted) if all(wanted) else _nothing(input, wanted)
     return called(out, name, leads=input)
 
@@ -304,7 +306,7 @@ def _adaptive_max_pool(
     """The largest entries of so many windows of ``(N, C, SIZES)`` as are asked for."""
     wanted = _wanted("adaptive_max_pool", input, output_size, _rank)
     sizes = tuple(input.shape[-_rank:])
-    check_floating(input, f"adaptive_max_pool{_rank}d", True)
+    check_floating(input, f"adaptive_max_pool{max(_rank, 2)}d", True)
     if not all(wanted):
         none = _nothing(input, wanted)
         indices = none.detach().long()
@@ -349,9 +351,10 @@ def _max_unpool(
             f"{indices.dtype.scalar_name}", help="write indices.long()",
         )  # fmt: skip
     if tuple(indices.shape) != tuple(input.shape):
+        end = [1] * (_rank < 2)  # PyTorch has them of two dimensions
         raise bad_shape(
             "Expected shape of indices to be same as that of the input tensor "
-            f"({list(input.shape)}) but got indices tensor with shape: {list(indices.shape)}"
+            f"({[*input.shape, *end]}) but got indices tensor with shape: {[*indices.shape, *end]}"
         )
     sizes = each(kernel_size, _rank, "kernel_size")
     steps = each(stride, _rank, "stride") if isinstance(stride, int) or stride else sizes
@@ -384,6 +387,9 @@ def _max_unpool(
 max_unpool1d, max_unpool2d, max_unpool3d = in_ranks(_max_unpool, 1, 2, 3)
 
 
+_SIDES = ("time", "height", "width")
+
+
 def _fractional_max_pool(
     input: Any, kernel_size: Sizes, output_size: Any = None, output_ratio: Any = None,
     return_indices: bool = False, _random_samples: Any = None, *, _rank: int,
@@ -397,14 +403,32 @@ def _fractional_max_pool(
         )
     if output_size is None:
         ratios = output_ratio if isinstance(output_ratio, tuple | list) else (output_ratio,) * _rank
+        check_sizes("fractional_max_pool", input, _rank)
+        if len(ratios) != _rank:
+            raise bad_argument(f"output_ratio should have {_rank} numbers, got {len(ratios)}")
         wanted = tuple(int(n * r) for n, r in zip(old, ratios, strict=True))
     else:
         wanted = each(output_size, _rank, "output_size")
     check_sizes("fractional_max_pool", input, _rank)
+    check_floating(input, f"fractional_max_pool{_rank}d_out_frame", True)
+    for side, size, m, k in zip(_SIDES[-_rank:], old, wanted, sizes, strict=True):
+        if m < 1 or k < 1 or m + k - (_rank == 2) > size:
+            name = "fractional_max_pool2d()" if _rank == 2 else "fractional_max_pool3d_out()"
+            raise bad_shape(
+                f"{name}: pool {side} {k} too large relative to input {side} {size}",
+                help=f"the output has {m} here; neither may be below 1",
+            )
     n = 1 if len(input.shape) == _rank + 1 else input.shape[0]
     channels = input.shape[-_rank - 1]
     if _random_samples is None:
         _random_samples = rand((n, channels, _rank), dtype=input.dtype)
+    drawn = tuple(_random_samples.shape)
+    if _random_samples.dtype is not input.dtype:
+        raise bad_dtype("Expect _random_samples to have the same dtype as input")
+    if len(drawn) != 3 or drawn[0] < n or drawn[1:] != (channels, _rank):
+        raise bad_shape(
+            f"Expect _random_samples of shape {[n, channels, _rank]}, but got {list(drawn)}"
+        )
     shares = np.asarray(_random_samples.array)[:n].reshape(*input.shape[:-_rank], _rank)
     index: list[np.ndarray] = []
     for i, (size, m, k) in enumerate(zip(old, wanted, sizes, strict=True)):

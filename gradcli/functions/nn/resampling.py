@@ -20,7 +20,7 @@ from gradcli.functions import arithmetic
 from gradcli.functions.nn.loss_checks import check_floating
 from gradcli.functions.nn.rows import in_rows
 from gradcli.functions.nn.windows import each
-from gradcli.ops.errors import UnwrittenFault, ValueFault, bad_dtype, bad_shape, bad_value
+from gradcli.ops.errors import UnwrittenFault, ValueFault, bad_dtype, bad_shape, bad_type, bad_value
 from gradcli.ops.memory_budget import charge_shape
 
 __all__ = [
@@ -38,6 +38,7 @@ _NAMES = {
 }  # fmt: skip
 
 
+_GRID_KERNELS = {2: "grid_sampler_2d_cpu_kernel_impl", 3: "grid_sampler3d_cpu"}
 _FEW = 4
 """Taps up to which each is read by itself."""
 
@@ -195,16 +196,22 @@ def _check_options(
             "align_corners option can only be set with the interpolating modes: linear | bilinear "
             "| bicubic | trilinear",
         )
+    if align_corners is not None and not isinstance(align_corners, bool):
+        raise bad_type(f"interpolate: align_corners must be True or False, not {align_corners!r}")
     if (size is None) is (scale_factor is None):
         raise ValueFault("E0304", "interpolate takes either size or scale_factor", help="size=8")
     given = scale_factor if size is None else size
     if isinstance(given, list | tuple) and len(given) != rank:
+        named, letter = ("output size", "o") if scale_factor is None else ("scale_factor", "s")
         raise ValueFault(
-            "E0301", "Input and output must have the same number of spatial dimensions, but got "
-            f"input with spatial dimensions of {list(input.shape[2:])} and {list(given)}",
-        )  # fmt: skip
+            "E0301",
+            "Input and output must have the same number of spatial dimensions, but got input with "
+            f"spatial dimensions of {list(input.shape[2:])} and {named} of {given}. Please "
+            f"provide input tensor in (N, C, d1, d2, ...,dK) format and {named} in ({letter}1, "
+            f"{letter}2, ...,{letter}K) format.",
+        )
     if recompute and size is not None:
-        raise ValueFault("E0304", "recompute_scale_factor goes with scale_factor, not with size")
+        raise ValueFault("E0304", "recompute_scale_factor is not meaningful with an explicit size.")
     if antialias and (mode not in ("bilinear", "bicubic") or rank != 2):
         raise ValueFault(
             "E0304",
@@ -366,7 +373,7 @@ def grid_sample(
         raise bad_dtype(
             f"expected scalar type {input.dtype.scalar_name} but found {grid.dtype.scalar_name}"
         )
-    check_floating(input, f"grid_sampler_{rank}d_cpu", True)
+    check_floating(input, _GRID_KERNELS[rank], True)
     if 0 in input.shape[2:]:
         at = input.shape.index(0, 2)
         raise bad_shape(

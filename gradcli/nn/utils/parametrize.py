@@ -21,7 +21,8 @@ from gradcli.nn.parameter import Parameter
 from gradcli.ops.errors import RuntimeFault, bad_argument
 
 __all__ = ["ParametrizationList", "cached", "is_parametrized", "register_parametrization",
-           "remove_parametrizations", "type_before_parametrizations"]  # fmt: skip
+           "remove_parametrizations", "transfer_parametrizations_and_params",
+           "type_before_parametrizations"]  # fmt: skip
 
 
 class _Kept(threading.local):
@@ -208,6 +209,27 @@ def register_parametrization(
     setattr(type(module), tensor_name, _property(tensor_name))
     module.parametrizations[tensor_name] = wrapped
     return module
+
+
+def transfer_parametrizations_and_params(
+    from_module: Module, to_module: Module, tensor_name: str | None = None
+) -> Module:
+    """Let ``to_module`` compute what ``from_module`` does, from the same originals.
+
+    That is all that it computes, or ``tensor_name`` alone. Modules and parameters are shared.
+    """
+    if not is_parametrized(from_module):
+        return to_module
+    held = from_module._modules["parametrizations"]
+    for name in list(held) if tensor_name is None else [tensor_name]:
+        if not hasattr(to_module, name):
+            setattr(to_module, name, Parameter(getattr(from_module, name)))
+        for parametrization in held[name]:
+            register_parametrization(to_module, name, parametrization)
+        made = to_module._modules["parametrizations"][name]
+        for place, original in enumerate(held[name].originals()):
+            setattr(made, "original" if made.is_tensor else f"original{place}", original)
+    return to_module
 
 
 def remove_parametrizations(
