@@ -145,7 +145,7 @@ def turned(name: str, function: Callable) -> Callable:
         elif self.edge is not None:
             self.edge.shape = self.array.shape
         meta.version.bump()
-        overtake(self if meta.base is None else meta.base)
+        overtake(self)
         return self
 
     return method
