@@ -86,7 +86,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
         )
     if _whole(input) and _whole(other):
         return O["floor_divide"](input - O["fmod"](input, other), other)
-    return called(O["trunc"](O["div"](input, other)), "DivBackward2", *both)
+    return called(O["trunc_divide"](input, other), "DivBackward2", *both)
 
 
 def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
