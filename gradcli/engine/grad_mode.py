@@ -205,6 +205,7 @@ class _Transformed(threading.local):
 
     def __init__(self) -> None:
         self.by: list[Transform] = []
+        self.lent: list[Any] = []  # what ``functional_call`` has put into modules for now
 
 
 transformed = _Transformed()

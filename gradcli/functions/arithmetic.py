@@ -93,7 +93,7 @@ def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> 
         left = O["fmod"](input, other)
         input = input.to(left.dtype) if isinstance(input, Tensor) else input  # a truth has no minus
         return O["floor_divide"](input - left, other)
-    return called(O["trunc"](O["div"](input, other)), "DivBackward2", *both)
+    return called(O["trunc_divide"](input, other), "DivBackward2", *both)
 
 
 def pow(input: Operand, exponent: Operand) -> Any:

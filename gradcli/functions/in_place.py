@@ -150,7 +150,7 @@ def turned(name: str, function: Callable) -> Callable:
         elif self.edge is not None:
             self.edge.shape = self.array.shape
         meta.version.bump()
-        overtake(self if meta.base is None else meta.base)
+        overtake(self)
         return self
 
     method.declared = function  # type: ignore[attr-defined]

@@ -16,10 +16,9 @@ import numpy as np
 from gradcli.engine.creation import factories
 from gradcli.engine.dtypes import get_default_dtype
 from gradcli.engine.grad_mode import current, mode
-from gradcli.engine.graph.node import more
-from gradcli.engine.record.apply import flipped_view, record, share_memory
+from gradcli.engine.record.apply import flipped_view, share_memory
 from gradcli.engine.record.composite import called, of_its_own
-from gradcli.engine.record.inplace import addresses, written_twice
+from gradcli.engine.record.inplace import record_entries, written_twice
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions.scatter import fills
@@ -84,7 +83,8 @@ def as_strided(
     array = np.lib.stride_tricks.as_strided(flat, shape, tuple(s * item for s in steps))
     out = wrap(array, input.dtype)
     if mode.grad and input.edge is not None and input.dtype.differentiable:
-        _record(out, input)
+        record_entries(out, input)
+        called(out, "AsStridedBackward0", input)
     share_memory(out, input)  # wherever in memory it lies
     return out
 
@@ -157,36 +157,6 @@ def _steps_from(start: int, shape: Sequence[int], steps: Sequence[int]) -> np.nd
     """How far in memory each entry of a shape lies from a first one."""
     grids: Any = np.indices(tuple(shape), sparse=True)
     return np.asarray(sum((g * s for g, s in zip(grids, steps, strict=True)), np.int64(start)))
-
-
-def _record(out: Tensor, input: Tensor) -> None:
-    """Record ``out`` as entries picked from ``input``.
-
-    As in PyTorch it is a function of what ``input`` shows, and entries that lie elsewhere in memory
-    are none of it. Where several entries of ``input`` lie in one place, each has a share in it.
-    """
-    here, there = addresses(input.own_array()), addresses(out.array)
-    elsewhere = False
-    known, first, places, counts = np.unique(
-        here, return_index=True, return_inverse=True, return_counts=True
-    )
-    at = np.searchsorted(known, there)
-    if known.size == here.size and np.isin(there, known).all():
-        source = input if input.ndim else O["reshape"](input, (1,))
-        where = np.unravel_index(first[at], source.shape)
-    else:
-        charge_shape((4, *here.shape))
-        shares = counts[places.reshape(here.shape)].astype(input.dtype.numpy)
-        # A last place, of which nothing is known, stands for all that lies elsewhere.
-        shape, seen = (known.size + 1,), np.isin(there, known)
-        source = O["scatter"](input / wrap(shares, input.dtype), shape, places.reshape(here.shape))
-        where = (np.where(seen, at, known.size),)
-        elsewhere = not seen.all()
-    apart = np.unique(there).size == there.size and known.size == here.size
-    record(O["getitem"], [source], {"index": Apart(where) if apart else where}, out)
-    called(out, "AsStridedBackward0", input)
-    if elsewhere:
-        more(out.edge).params["elsewhere"] = True
 
 
 def gradient(

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gradcli.engine.grad_mode import transformed
 from gradcli.nn.modules.batchnorm import _BatchNorm
 from gradcli.nn.modules.module import Module
 from gradcli.ops.errors import ValueFault, bad_argument, bad_value
@@ -80,6 +81,8 @@ def functional_call(
         values = {**{n: shared[id(t)] for n, t in own.items() if id(t) in shared}, **values}
     args = () if args is None else args if isinstance(args, tuple) else (args,)
     before = []
+    lent = transformed.lent
+    transformed.lent = [*lent, *values.values()]
     try:
         for path, value in values.items():
             held, name = _place(module, path)
@@ -87,6 +90,7 @@ def functional_call(
             held[name] = value
         return module(*args, **(kwargs or {}))
     finally:
+        transformed.lent = lent
         for held, name, value in reversed(before):
             held[name] = value
 

@@ -204,6 +204,20 @@ floor_divide = step(
     refuses={"bool complex": "div_floor_cpu"},
     breaks="multiples",
 )
+trunc_divide = step(
+    "trunc_divide",
+    lambda x, y: np.trunc(x / y),
+    inputs=("x", "y"),
+    dtypes="float",
+    grad_name="DivBackward2",
+    edges="slope 0 at the jumps too",
+    doc="The quotient rounded towards 0.",
+    domain="y != 0",
+    example="trunc_divide(x, y) --x 7 --y 2",
+    refuses={"bool complex": "div_trunc_cpu"},
+    breaks="multiples",
+    public=False,
+)
 remainder = elementwise(
     "remainder",
     _remainder,

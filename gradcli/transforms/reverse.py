@@ -17,7 +17,7 @@ import numpy as np
 
 from gradcli import engine
 from gradcli.engine import Tensor
-from gradcli.engine.backward.api import grad_of_batches, no_graph, unused
+from gradcli.engine.backward.api import grad_of_batches, no_graph, no_history, unused
 from gradcli.engine.backward.traverse import collect
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import get_default_dtype
@@ -251,7 +251,9 @@ def gradients(
             raise no_graph(i)
         if end.edge not in reached and not (allow_unused or materialize):
             raise unused(i)
-    for out, weight in zip(outputs, weights, strict=True):
+    for i, (out, weight) in enumerate(zip(outputs, weights, strict=True)):
+        if isinstance(out, Layer) and not out.requires_grad:  # the graph is that of what is inside
+            raise no_history(i)
         if weight is None and out.numel() != 1:
             raise RuntimeFault(
                 "E0403",

@@ -32,7 +32,7 @@ from gradcli.engine.dtypes import Device, DType, contiguous_format
 from gradcli.engine.grad_mode import mode, shown_inside, transformed
 from gradcli.engine.graph.level_detach import recorded_inside
 from gradcli.engine.record.captures import refuse_captured
-from gradcli.engine.record.inplace import put_item
+from gradcli.engine.record.inplace import check_writable, put_item
 from gradcli.engine.tensor.attributes import Facts
 from gradcli.engine.tensor.conversion import Conversions, no_array
 from gradcli.engine.tensor.storage import Slots
@@ -586,7 +586,11 @@ class Layer(Slots, Operand):
         return shown_inside(repr(tensor.detach()), levels, tensor.edge is not None)
 
     def become_view(self, view: Any) -> Any:
-        """This object as a view of what it was: ``x.t_()``."""
+        """This object as a view of what it was: ``x.t_()``.
+
+        Raises RuntimeFault (E0408) for what a transform differentiates by.
+        """
+        check_writable(bottom(self), ())
         for slot in ("array", "edge", "meta"):
             part = getattr(Slots, slot)
             with contextlib.suppress(AttributeError):  # a batch has no tangent

@@ -254,6 +254,15 @@ def no_graph(i: int) -> RuntimeFault:
     )
 
 
+def no_history(i: int) -> RuntimeFault:
+    """The error of an output ``i`` that no graph leads to."""
+    return RuntimeFault(
+        "E0405",
+        f"element {i} of tensors does not require grad and does not have a grad_fn",
+        help="make a leaf with requires_grad=True, and compute outside no_grad()",
+    )
+
+
 def unused(i: int) -> RuntimeFault:
     """The error of an input ``i`` that nothing was computed from."""
     return RuntimeFault(
@@ -338,11 +347,7 @@ def start(
     for i, (t, g) in enumerate(zip(tensors, gradients, strict=True)):
         edge = edge_of(t)
         if edge is None or edge.__class__ is Severed:
-            raise RuntimeFault(
-                "E0405",
-                f"element {i} of tensors does not require grad and does not have a grad_fn",
-                help="make a leaf with requires_grad=True, and compute outside no_grad()",
-            )
+            raise no_history(i)
         g = _implicit(t, edge) if g is None else _given(g, i, edge, create_graph)
         if create_graph and not isinstance(g, Tensor):
             g = wrap(g, dtype_of(g))

@@ -57,10 +57,12 @@ def _same_memory(target: Any, other: Any, own: bool = False) -> bool:
 def captured(function: Any) -> Iterator[Any]:
     """The tensors, and what stands for one, that a function can reach by its names.
 
-    Not those in lists and dicts: the function may have put them there itself.
+    Not those in lists and dicts: the function may have put them there itself. What it lent to a
+    module is not captured for that, but where it has it from such a list or dict.
     """
     work: list[Any] = [function]
     seen: set[int] = set()
+    lent = {id(value) for value in transformed.lent}
     while work and len(seen) < _MOST:
         value = work.pop()
         if id(value) in seen or isinstance(value, type | ModuleType | str | int | float):
@@ -76,7 +78,11 @@ def captured(function: Any) -> Iterator[Any]:
             work += [value.func, *value.args, *value.keywords.values()]
         elif hasattr(value, "__dict__"):
             for held in vars(value).values():  # a module has dicts of parameters, buffers, modules
-                work += held.values() if isinstance(held, dict) else (held,)
+                parts = held.values() if isinstance(held, dict) else (held,)
+                work += [part for part in parts if id(part) not in lent]
+        elif lent and isinstance(value, dict | list | tuple):
+            parts = value.values() if isinstance(value, dict) else value
+            yield from (part for part in parts if id(part) in lent)
 
 
 def _names(function: FunctionType) -> Iterator[Any]:

@@ -30,7 +30,7 @@ from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.engine.undo_log import note_write, undo
 from gradcli.ops.errors import RuntimeFault, bad_dtype
 from gradcli.ops.indexing import Apart, is_basic, write
-from gradcli.ops.memory_budget import LARGE, budget
+from gradcli.ops.memory_budget import LARGE, budget, charge_shape
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.ops.torch_messages import no_cast, no_room
 
@@ -197,11 +197,15 @@ def put_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
     _after_write(target, twin, old.edge)
 
 
-def overtake(base: Tensor) -> None:
-    """After ``base`` came to be another view of its memory: views that cannot follow end here."""
+def overtake(target: Tensor) -> None:
+    """After ``target`` came to be another view of its memory: other views read the base anew, and
+    those that cannot follow end here."""
+    base = target if target.meta.base is None else target.meta.base
     for view in _views(base) if base.edge is not None else ():
         if view.meta.made is not None:
             cut(view)
+        elif view is not target and not _is_leaf(view) and not _is_leaf(base):
+            _read_again(view, base)
 
 
 def rewrite(target: Tensor) -> Tensor:
@@ -435,8 +439,12 @@ def _overtaken(base: Tensor) -> None:
     for view in _views(base):
         if view.meta.made is not None:
             cut(view)
-        elif view.edge is not None and view.edge.__class__ is not AccumulateGrad:
+        elif not _is_leaf(view):
             _read_again(view, base)
+
+
+def _is_leaf(tensor: Tensor) -> bool:
+    return tensor.edge is None or tensor.edge.__class__ is AccumulateGrad
 
 
 def _views(base: Tensor) -> list[Tensor]:
@@ -526,10 +534,44 @@ def entries_of_base(view: Tensor, base: Tensor) -> Tensor:
     if view.dtype.is_complex is base.dtype.is_complex:
         whole = _indexed(base if base._flips is view._flips else _flipped(base), view)
         found = wrap(view.own_array(), view.dtype)
-        record(OPERATORS["getitem"], [whole], {"index": places_in(view, whole)}, found)
+        try:
+            record(OPERATORS["getitem"], [whole], {"index": places_in(view, whole)}, found)
+        except RuntimeFault:
+            record_entries(found, whole)
         return found
     found = _parts_of_base(view, _held(base))
     return _flipped(found) if view._flips else found
+
+
+def record_entries(out: Tensor, input: Tensor) -> None:
+    """Record ``out`` as entries picked from ``input``.
+
+    As in PyTorch it is a function of what ``input`` shows, and entries that lie elsewhere in memory
+    are none of it. Where several entries of ``input`` lie in one place, each has a share in it.
+    """
+    here, there = addresses(input.own_array()), addresses(out.array)
+    elsewhere = False
+    known, first, places, counts = np.unique(
+        here, return_index=True, return_inverse=True, return_counts=True
+    )
+    at = np.searchsorted(known, there)
+    if known.size == here.size and np.isin(there, known).all():
+        source = input if input.ndim else OPERATORS["reshape"](input, (1,))
+        where = np.unravel_index(first[at], source.shape)
+    else:
+        charge_shape((4, *here.shape))
+        shares = counts[places.reshape(here.shape)].astype(input.dtype.numpy)
+        # A last place, of which nothing is known, stands for all that lies elsewhere.
+        shape, seen = (known.size + 1,), np.isin(there, known)
+        source = OPERATORS["scatter"](
+            input / wrap(shares, input.dtype), shape, places.reshape(here.shape)
+        )
+        where = (np.where(seen, at, known.size),)
+        elsewhere = not seen.all()
+    apart = np.unique(there).size == there.size and known.size == here.size
+    record(OPERATORS["getitem"], [source], {"index": Apart(where) if apart else where}, out)
+    if elsewhere and out.edge is not None:
+        more(out.edge).params["elsewhere"] = True
 
 
 def _indexed(base: Tensor, view: Tensor) -> Tensor:
@@ -589,13 +631,21 @@ def _of_parts(parts: Tensor) -> Tensor:
 
 
 def places_in(view: Tensor, base: Tensor) -> tuple[Any, ...]:
-    """The index that reads the entries of ``view`` from ``base``."""
+    """The index that reads the entries of ``view`` from ``base``.
+
+    Raises RuntimeFault (E0409) where ``base`` has come to show less: see ``as_strided_``.
+    """
     if not base.own_array().ndim:
         result: tuple[Any, ...] = (None,) * view.array.ndim
         return result
-    places = np.unravel_index(
-        _positions(view.own_array(), base.own_array()), base.own_array().shape
-    )
+    try:
+        found = _positions(view.own_array(), base.own_array())
+        places = np.unravel_index(found, base.own_array().shape)
+    except ValueError:
+        raise RuntimeFault(
+            "E0409", "a view shows entries of its base's memory that the base no longer shows",
+            help="clone() the view before as_strided_() of its base",
+        ) from None  # fmt: skip
     return places if _share_memory(view.own_array()) else Apart(places)
 
 
@@ -607,7 +657,10 @@ def _positions(view: np.ndarray, base: np.ndarray) -> np.ndarray:
         return result
     there = addresses(base).ravel()
     order = np.argsort(there)
-    return order[np.searchsorted(there, here, sorter=order)]
+    places = np.searchsorted(there, here, sorter=order).clip(max=there.size - 1)
+    if not np.array_equal(there[order[places]], here):
+        raise ValueError
+    return order[places]
 
 
 def addresses(array: np.ndarray) -> np.ndarray:
