@@ -24,7 +24,8 @@ def _copied(function: Callable) -> Callable:
         found = function(input, *args, **options)
         return tuple(map(O["clone"], found)) if isinstance(found, tuple) else O["clone"](found)
 
-    may_be("same", copied)  # the view itself has no out
+    copied.__dict__.pop("operator", None)  # which is a view, and has no out
+    may_be("same", copied)
     return named(copied, f"{name}_copy", f"What ``{name}`` gives, in memory of its own.")
 
 

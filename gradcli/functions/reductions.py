@@ -87,6 +87,7 @@ def _spread(name: str) -> Any:
         if isinstance(dim, bool):  # var(False) is var(unbiased=False)
             dim, unbiased = None, dim
         given = (1 if unbiased else 0) if correction is None else correction
+        found = O[name](input, dim, given, keepdim)
         sizes = input.shape
         if dim is not None:
             sizes = [sizes[d] for d in normal_dims(dim, len(sizes))]
@@ -94,7 +95,7 @@ def _spread(name: str) -> Any:
             warn(
                 f"{name}(): degrees of freedom is <= 0: as many entries as the correction, or fewer"
             )
-        return O[name](input, dim, given, keepdim)
+        return found
 
     return named(spread, name, f"{O[name].__doc__} ``unbiased=False`` divides by n.")
 

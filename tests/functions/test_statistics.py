@@ -120,3 +120,24 @@ def test_a_quantile_has_its_slope_by_q():
     assert torch.autograd.gradcheck(lambda q: torch.quantile(x, q, dim=1), q)
     slopes = func.vmap(func.grad(lambda q: torch.quantile(x[0], q)))(q.detach())
     assert torch.allclose(slopes, torch.full_like(slopes, 3.0))
+
+
+def test_ranks_are_counted_in_the_type_of_the_input():
+    x, tenth = torch.arange(6.0), torch.tensor([0.1])  # whose product with 5 is a half in float32
+    assert torch.quantile(x, tenth, interpolation="nearest").tolist() == [0.0]
+    assert torch.quantile(x.double(), tenth.double(), interpolation="nearest").tolist() == [1.0]
+
+
+@pytest.mark.parametrize("spread", [torch.var, torch.std, torch.var_mean, torch.std_mean])
+def test_too_few_entries_are_warned_of(spread):
+    with pytest.warns(UserWarning, match="degrees of freedom is <= 0"):
+        spread(torch.ones(2, 3), dim=1, correction=3)
+
+
+def test_rows_that_are_not_contiguous_are_warned_of():
+    torch.set_warn_always(True)
+    try:
+        with pytest.warns(UserWarning, match="not contiguous"):
+            torch.searchsorted(torch.ones(3, 3).t(), torch.ones(3, 1))
+    finally:
+        torch.set_warn_always(False)
