@@ -125,7 +125,7 @@ def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: 
     """The p-norm of all entries, or along dimensions; p may be "fro", or "nuc" for matrices."""
     if isinstance(p, str):
         if p == "nuc" or (p == "fro" and isinstance(dim, tuple | list) and len(dim) == 2):
-            dims = tuple(range(input.ndim)) if dim is None else dim
+            dims: Any = tuple(range(input.ndim)) if dim is None else dim
             return matrix_norm(input, p, dims, keepdim, dtype=dtype)
         if p != "fro":
             raise bad_value(f"norm has p='fro' and p='nuc', not {p!r}")

@@ -153,6 +153,11 @@ def tensor_split(
         sizes = [small + (i < more) for i in range(indices_or_sections)]
         cuts = list(itertools.accumulate(sizes))[:-1]
     else:
+        if getattr(indices_or_sections, "ndim", 1) > 1:
+            raise bad_dim(
+                "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or "
+                f"one-dimensional tensor, but got a tensor with {indices_or_sections.ndim} dims"
+            )
         listed = getattr(indices_or_sections, "tolist", None)
         cuts = list(listed() if listed else indices_or_sections)
     ends = zip([0, *cuts], [*cuts, size], strict=True)
@@ -371,6 +376,7 @@ def unravel_index(indices: Any, shape: Any) -> tuple:
     if any(n < 0 for n in sizes):
         raise ValueFault("E0301", f"'shape' cannot have negative values, but got {sizes}")
     steps = np.cumprod((1, *sizes[:0:-1]))[::-1].tolist() if sizes else []
+    indices = indices.to(dtypes.int64)
     return tuple(indices // step % n for step, n in zip(steps, sizes, strict=True))
 
 

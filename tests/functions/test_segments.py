@@ -108,3 +108,63 @@ def test_so_many_places_of_what_is_not_zero():
 
 def test_the_only_function_where_scipy_and_c_differ_in_sign():
     assert torch.lgamma(torch.tensor([-math.inf, math.inf])).tolist() == [math.inf, math.inf]
+
+
+def test_an_einsum_of_several_types():
+    x, y = torch.ones(2), torch.ones(2, dtype=torch.float64)
+    assert torch.einsum("i,->i", x, torch.tensor(2.0, dtype=torch.float64)).dtype is torch.float64
+    assert torch.einsum("i,j->ij", x, torch.ones(2, dtype=torch.int64)).dtype is torch.float32
+    for equation in ("i,i", "i,i->"):
+        with pytest.raises(RuntimeError, match="expected scalar type Float but found Double"):
+            torch.einsum(equation, x, y)
+
+
+def test_parts_of_complex_numbers_are_set_to_numbers():
+    z = torch.tensor([1 + 1j, 2])
+    z.real, z.imag = 3, torch.tensor([1.0, 5.0])
+    assert z.tolist() == [3 + 1j, 3 + 5j]
+
+
+def test_what_norms_and_shapes_do_not_take():
+    x = torch.ones(2, 2)
+    for wrong in (
+        lambda: torch.norm(x, 1j), lambda: torch.linalg.norm(x, dim=()),
+        lambda: torch.norm(torch.ones(2, 2, 2), "nuc"), lambda: torch.vander(x[0], N=-1),
+        lambda: torch.linalg.svdvals(x, driver="gesvd"),
+        lambda: torch.tensor_split(x, torch.tensor([[1]])),
+    ):  # fmt: skip
+        with pytest.raises(RuntimeError):
+            wrong()
+    with pytest.raises(ValueError, match="negative length"):
+        torch.broadcast_shapes((-1, 1), (3,))
+    with pytest.raises(IndexError):
+        torch.diag_embed(torch.tensor(1.0))
+    assert torch.unravel_index(torch.tensor([3], dtype=torch.int8), (2, 2))[0].dtype is torch.int64
+
+
+def test_least_squares_say_what_their_driver_does():
+    tall, right = torch.tensor([[1.0, 0], [0, 2], [1, 1]]), torch.ones(3, 1)
+    assert torch.linalg.lstsq(tall, right).residuals.shape == (0,)
+    assert torch.linalg.lstsq(tall, right, driver="gels").residuals.shape == (1,)
+    exact = torch.linalg.lstsq(tall, right).solution
+    for driver in ("gels", "gelsd"):  # for which a tolerance of one is none
+        found = torch.linalg.lstsq(tall, right, rcond=1.0, driver=driver).solution
+        assert torch.allclose(found, exact)
+
+
+def test_a_default_by_a_type_of_tensors():
+    torch.set_warn_always(True)
+    try:
+        with pytest.warns(UserWarning, match="deprecated"):
+            torch.set_default_tensor_type("torch.DoubleTensor")
+        assert torch.ones(1).dtype is torch.float64
+        with pytest.warns(UserWarning), pytest.raises(TypeError, match="floating-point"):
+            torch.set_default_tensor_type(torch.LongTensor)
+    finally:
+        torch.set_warn_always(False)
+        torch.set_default_dtype(torch.float32)
+
+
+def test_the_same_part_of_the_same_memory():
+    x = torch.arange(4.0)
+    assert x.is_set_to(x.view(4)) and not x.is_set_to(x[:2]) and not x.is_set_to(x.clone())

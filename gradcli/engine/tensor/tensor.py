@@ -330,7 +330,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
 
     @real.setter
     def real(self, value: Any) -> None:
-        self.real.copy_(value)
+        self.real[...] = value
 
     @property
     def imag(self) -> Tensor:
@@ -340,7 +340,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
 
     @imag.setter
     def imag(self, value: Any) -> None:
-        self.imag.copy_(value)
+        self.imag[...] = value
 
     @property
     def _version(self) -> int:
