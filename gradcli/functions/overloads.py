@@ -43,7 +43,7 @@ def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
         empty = list(sized[0].shape)
         empty[normal_dim(dim, len(empty))] = 0
         given = [t.reshape(empty) if tuple(t.shape) == (0,) else t for t in given]
-    return FUNCTIONS["cat"](*given, dim=dim)
+    return FUNCTIONS["cat"](*given, dim=dim if sized else 0)  # of nothing, along any dimension
 
 
 def stack(tensors: Sequence[Any], dim: int = 0) -> Any:

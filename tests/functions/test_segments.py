@@ -168,3 +168,7 @@ def test_a_default_by_a_type_of_tensors():
 def test_the_same_part_of_the_same_memory():
     x = torch.arange(4.0)
     assert x.is_set_to(x.view(4)) and not x.is_set_to(x[:2]) and not x.is_set_to(x.clone())
+
+
+def test_nothing_is_joined_along_any_dimension():
+    assert torch.cat([torch.ones(0), torch.ones(0)], 1).shape == (0,)
