@@ -98,6 +98,7 @@ from gradcli.engine.grad_mode import (
 )
 from gradcli.engine.record.face import face as _face
 from gradcli.engine.source_location import is_warn_always_enabled, set_warn_always
+from gradcli.engine.source_location import warn_once as _warn_once
 from gradcli.functions.index import LATER as _FUNCTIONS_LATER
 from gradcli.functions.methods import COMPOSED as _COMPOSED
 from gradcli.functions.methods import later as _later
@@ -106,6 +107,7 @@ from gradcli.functions.overloads import broadcast_shapes, is_tensor, numel
 from gradcli.functions.overloads import torch_max as _torch_max
 from gradcli.functions.overloads import torch_min as _torch_min
 from gradcli.ops.errors import RuntimeFault as _RuntimeFault
+from gradcli.ops.errors import TypeFault as _TypeFault
 from gradcli.ops.torch_messages import not_a as _not_a
 
 Tensor = _engine.Tensor
@@ -166,6 +168,20 @@ def set_default_device(device: object) -> None:
 def get_default_device() -> device:
     """Where tensors are made: the CPU."""
     return _dtypes.CPU
+
+
+def set_default_tensor_type(t: _Any) -> None:
+    """``set_default_dtype`` by a type of tensors, or its name: ``DoubleTensor``.
+
+    Raises TypeFault (E0309) for one of whole numbers.
+    """
+    _warn_once("set_default_tensor_type() is deprecated: write set_default_dtype(float64)")
+    name = t if isinstance(t, str) else getattr(t, "__name__", "")
+    if not _dtypes.is_name(name):
+        raise _TypeFault("E0309", f"invalid type object: {t!r}", help="DoubleTensor")
+    if not _dtypes.to_dtype(name).is_floating_point:
+        raise _TypeFault("E0309", "only floating-point types are supported as the default type")
+    set_default_dtype(name)
 
 
 def is_nonzero(input: Tensor) -> _builtins.bool:
@@ -265,7 +281,7 @@ __all__ = [
     "multinomial", "nan", "no_grad", "normal", "numel", "ones", "ones_like", "pi", "poisson",
     "preserve_format", "promote_types", "rand", "rand_like", "randint", "randint_like", "randn",
     "randn_like", "randperm", "range", "result_type", "scalar_tensor", "seed", "set_default_device",
-    "set_default_dtype", "set_grad_enabled", "set_printoptions", "set_rng_state", "set_warn_always",
-    "short", "strided", "tensor", "tril_indices", "triu_indices", "typename", "uint8", "zeros",
-    "zeros_like",
+    "set_default_dtype", "set_default_tensor_type", "set_grad_enabled", "set_printoptions",
+    "set_rng_state", "set_warn_always", "short", "strided", "tensor", "tril_indices",
+    "triu_indices", "typename", "uint8", "zeros", "zeros_like",
 ]  # fmt: skip

@@ -27,7 +27,8 @@ def _copied(function: Callable) -> Callable:
         copies = [O["clone"](v, contiguous_format) for v in (found if several else (found,))]
         return tuple(copies) if several else copies[0]
 
-    may_be("same", copied)  # the view itself has no out
+    copied.__dict__.pop("operator", None)  # which is a view, and has no out
+    may_be("same", copied)
     return named(copied, f"{name}_copy", f"What ``{name}`` gives, in memory of its own.")
 
 

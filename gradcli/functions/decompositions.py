@@ -105,6 +105,7 @@ def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any
 
     ``full_matrices`` fills U and Vh up to square matrices; no gradient flows to what is filled in.
     """
+    _one_driver(driver)
     u, s, vh = _svd(A)
     m, n = A.shape[-2:]
     if full_matrices and m != n:
@@ -142,7 +143,13 @@ def torch_svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
 
 def svdvals(A: Any, *, driver: str | None = None) -> Any:
     """The singular values in descending order."""
+    _one_driver(driver)
     return _O["svdvals"](A)
+
+
+def _one_driver(driver: str | None) -> None:
+    if driver is not None:
+        raise bad_value("torch.linalg.svd: keyword argument `driver=` is only supported on CUDA")
 
 
 def qr(A: Any, mode: str = "reduced") -> Any:

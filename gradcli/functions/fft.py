@@ -244,6 +244,8 @@ def ifftshift(input: Any, dim: Any = None) -> Any:
 
 def _frequencies(steps: np.ndarray, n: int, d: float, dtype: Any) -> Tensor:
     target = dtypes.get_default_dtype() if dtype is None else dtypes.to_dtype(dtype)
+    if target.kind < 2:
+        raise bad_dtype("fftfreq requires a floating point or complex dtype")
     return wrap((steps / (n * d)).astype(target.numpy), target)
 
 

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import reduce
 from string import ascii_letters, ascii_lowercase, ascii_uppercase
 from typing import Any
 
 import numpy as np
 
 from gradcli.engine.creation.factories import as_tensor
+from gradcli.engine.dtypes import promote
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import reshaped
 from gradcli.engine.record.fast_path import FUNCTIONS
@@ -22,7 +24,7 @@ from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.einsum import einsum as by_letters
-from gradcli.ops.errors import ValueFault, bad_argument, bad_dim, bad_shape
+from gradcli.ops.errors import ValueFault, bad_argument, bad_dim, bad_dtype, bad_shape
 from gradcli.ops.torch_messages import not_a
 
 
@@ -41,7 +43,7 @@ def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
         empty = list(sized[0].shape)
         empty[normal_dim(dim, len(empty))] = 0
         given = [t.reshape(empty) if tuple(t.shape) == (0,) else t for t in given]
-    return FUNCTIONS["cat"](*given, dim=dim)
+    return FUNCTIONS["cat"](*given, dim=dim if sized else 0)  # of nothing, along any dimension
 
 
 def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
@@ -98,7 +100,25 @@ def einsum(equation: Any = "", *operands: Any) -> Any:
         operands = tuple(operands[0])
     if not operands:
         raise ValueFault("E0302", "einsum() takes an equation and at least one tensor")
-    return by_letters(equation, *(as_value(x) for x in operands))
+    values = [as_value(x) for x in operands]
+    if len({x.dtype for x in values}) > 1:
+        values = _in_one_type(equation, values)
+    return by_letters(equation, *values)
+
+
+def _in_one_type(equation: Any, values: list) -> list:
+    """Operands of several types in the one they meet in, 0-d or not.
+
+    Raises RuntimeFault (E0309) where products of them are summed, as PyTorch's kernels do.
+    """
+    left, arrow, out = str(equation).replace(".", "").partition("->")
+    parts = left.split(",")
+    shared = {c for c in left if c.isalpha() and sum(c in part for part in parts) > 1}
+    if shared - set(out if arrow else ()):
+        first, other, *_ = dict.fromkeys(v.dtype.scalar_name for v in values)
+        raise bad_dtype(f"expected scalar type {first} but found {other}")
+    met = reduce(promote, (v.dtype for v in values))
+    return [v.to(met) for v in values]
 
 
 def _lettered(*given: Any) -> tuple[str, tuple]:
@@ -140,6 +160,8 @@ def is_tensor(obj: Any) -> bool:
 def broadcast_shapes(*shapes: Any) -> Size:
     """The shape that those shapes broadcast to. Raises RuntimeFault (E0301) where they do not."""
     sizes = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
+    if any(n < 0 for size in sizes for n in size):
+        raise bad_argument("Attempting to broadcast a dimension with negative length!")
     try:
         return Size(np.broadcast_shapes(*sizes))
     except ValueError:

@@ -101,6 +101,7 @@ def _spread(name: str) -> Any:
         if isinstance(dim, bool):  # var(False) is var(unbiased=False)
             unbiased, dim = dim, None
         given = (1 if unbiased else 0) if correction is None else correction
+        found = O[name](input, dim, given, keepdim)
         sizes = input.shape
         if dim is not None:
             sizes = [sizes[d] for d in normal_dims(dim, len(sizes))]
@@ -108,7 +109,7 @@ def _spread(name: str) -> Any:
             warn(
                 f"{name}(): degrees of freedom is <= 0: as many entries as the correction, or fewer"
             )
-        return O[name](input, dim, given, keepdim)
+        return found
 
     return named(spread, name, f"{O[name].__doc__} ``unbiased=False`` divides by n.")
 
@@ -140,7 +141,7 @@ def norm(
     """The p-norm of all entries, or along dimensions; p may be "fro", or "nuc" for matrices."""
     if isinstance(p, str):
         if p == "nuc" or (p == "fro" and isinstance(dim, tuple | list) and len(dim) == 2):
-            dims = tuple(range(input.ndim)) if dim is None else dim
+            dims: Any = tuple(range(input.ndim)) if dim is None else dim
             return matrix_norm(input, p, dims, keepdim, dtype=dtype)
         if p != "fro":
             raise bad_value(f"norm has p='fro' and p='nuc', not {p!r}")

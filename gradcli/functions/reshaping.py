@@ -156,6 +156,11 @@ def tensor_split(
         sizes = [small + (i < more) for i in range(indices_or_sections)]
         cuts = list(itertools.accumulate(sizes))[:-1]
     else:
+        if getattr(indices_or_sections, "ndim", 1) > 1:
+            raise bad_dim(
+                "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or "
+                f"one-dimensional tensor, but got a tensor with {indices_or_sections.ndim} dims"
+            )
         listed = getattr(indices_or_sections, "tolist", None)
         cuts = list(listed() if listed else indices_or_sections)
     ends = zip([0, *cuts], [*cuts, size], strict=True)

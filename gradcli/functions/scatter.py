@@ -199,8 +199,10 @@ def diag(input: Any, diagonal: int = 0) -> Any:
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     """Matrices with the last dimension of ``input`` on a diagonal."""
     shape = tuple(input.shape)
-    if not shape:
-        raise bad_dim("diag_embed expects at least a 1-dimensional tensor")
+    rank = len(shape) + 1
+    axes = [normal_dim(d, rank) for d in (dim1, dim2)]
+    if axes[0] == axes[1]:
+        raise bad_dim(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     size = shape[-1] + abs(offset)
     if offset:
         charge_shape((*shape[:-1], size, size))
@@ -209,8 +211,6 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
         )
     else:
         made = O["undiagonal"](input, (*shape, size))
-    rank = len(shape) + 1
-    axes = [normal_dim(d, rank) for d in (dim1, dim2)]
     if axes != [rank - 2, rank - 1]:
         made = rowwise(of_its_own(movedim(made, (-2, -1), axes)))
     return called(made, "DiagEmbedBackward0")
@@ -228,6 +228,8 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     if x.dtype.kind < 2:
         x = x.to("int64")
     count = x.shape[0] if N is None else N
+    if count < 0:
+        raise bad_value("N must be non-negative.")
     powers = range(count) if increasing else range(count - 1, -1, -1)
     charge_shape((x.shape[0], count))
     columns = [x**p if p else O["ones_like"](x) for p in powers]

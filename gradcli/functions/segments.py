@@ -86,8 +86,9 @@ def _extreme(values: Any, groups: np.ndarray, count: int, reduce: str) -> Any:
     return found + O["scatter"](gaps / share, (count,), (groups,))
 
 
-_OF_NOTHING = {"sum": 0.0, "mean": np.nan, "max": -np.inf, "min": np.inf, "prod": 1.0}
-"""What the reductions of ``segment_reduce`` make of a segment without entries."""
+_REDUCTIONS = "sum mean max min prod"
+_OF_NOTHING = (0.0, np.nan, -np.inf, np.inf, 1.0)
+"""What each of them makes of a segment without entries."""
 
 
 @by_element
@@ -109,8 +110,9 @@ def segment_reduce(
             else "segment_reduce(): indices based reduction is not supported yet."
         )
     axis = normal_dim(axis, data.ndim)
-    if reduce not in _OF_NOTHING:
-        raise bad_value(f"segment_reduce(): {reduce!r} is none of {', '.join(_OF_NOTHING)}")
+    known = _REDUCTIONS.split()
+    if reduce not in known:
+        raise bad_value(f"segment_reduce(): {reduce!r} is none of {_REDUCTIONS}")
     refuse_kinds("bool int complex", "_segment_reduce_cpu", data.dtype)
     named = lengths if offsets is None else offsets
     refuse_kinds("bool float complex", "_segment_reduce_lengths_cpu_kernel1", named.dtype)
@@ -128,13 +130,13 @@ def segment_reduce(
         starts, ends = sizes[..., :-1], sizes[..., 1:]
     if (ends < starts).any():
         raise bad_value("lengths contains negative value!")
-    if starts.size and (starts.min() < 0 or ends.max() > length):
-        raise bad_shape(f"segment_reduce(): segments leave the {length} entries along axis {axis}")
     if offsets is None and not unsafe and (sizes.sum(-1) != length).any():
         raise bad_shape(
             "segment_reduce(): Expected all rows of lengths along axis to sum to "
             "data.size(lengths.dim()-1) when !unsafe."
         )
+    if starts.size and (starts.min() < 0 or ends.max() > length):
+        raise bad_shape(f"segment_reduce(): segments leave the {length} entries along axis {axis}")
     # Each row of segments has its own groups, and so has each entry behind the axis.
     out_shape = (*starts.shape, *data.shape[axis + 1 :])
     rest = int(np.prod(data.shape[axis + 1 :], dtype=np.int64))
@@ -148,7 +150,7 @@ def segment_reduce(
     behind = np.arange(rest)
     places = (place[:, None] * rest + behind).reshape(-1)
     groups = (segment[:, None] * rest + behind).reshape(-1)
-    start = _OF_NOTHING[reduce] if initial is None else float(initial)
+    start = _OF_NOTHING[known.index(reduce)] if initial is None else float(initial)
     out = data.new_full((counts.size * rest,), start)
     full = np.flatnonzero(np.repeat(counts, rest))
     if full.size:

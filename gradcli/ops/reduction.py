@@ -329,6 +329,8 @@ def _norm(x: Any, p: Any, dim: Dims, keepdim: bool) -> Any:
     size = np.abs(x)
     if p in (2, "fro", None):
         return _length(size, axes, keepdim)
+    if p.__class__ is complex:
+        raise bad_value("linalg.vector_norm: Expected a non-complex scalar as the order of norm.")
     if not size.size and p < 0 and not count(size.shape, dim):
         raise bad_value(
             f"linalg.vector_norm cannot compute the {p} norm on an empty tensor because the "

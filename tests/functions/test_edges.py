@@ -30,6 +30,7 @@ def read(name: str) -> dict[str, dict[str, np.ndarray]]:
     return found
 
 
+@pytest.mark.filterwarnings("ignore:.*degrees of freedom")
 def test_values_and_gradients_are_pytorchs_but_for_what_is_said():
     recorded = read("edges")
     assert list(recorded) == list(CALLS)

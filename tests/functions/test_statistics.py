@@ -131,3 +131,18 @@ def test_ranks_and_bins_are_those_of_the_entries_own_dtype():
     assert torch.quantile(torch.arange(6.0), tenth, interpolation="nearest").item() == 0.0
     entries = torch.tensor([-0.9, -0.6, -0.3, 0.3, 0.6, 0.9])
     assert torch.histc(entries, 10, -1.0, 1.0).tolist() == [1, 1, 0, 1, 0, 0, 1, 0, 1, 1]
+
+
+@pytest.mark.parametrize("spread", [torch.var, torch.std, torch.var_mean, torch.std_mean])
+def test_too_few_entries_are_warned_of(spread):
+    with pytest.warns(UserWarning, match="degrees of freedom is <= 0"):
+        spread(torch.ones(2, 3), dim=1, correction=3)
+
+
+def test_rows_that_are_not_contiguous_are_warned_of():
+    torch.set_warn_always(True)
+    try:
+        with pytest.warns(UserWarning, match="not contiguous"):
+            torch.searchsorted(torch.ones(3, 3).t(), torch.ones(3, 1))
+    finally:
+        torch.set_warn_always(False)

@@ -136,6 +136,14 @@ class Facts:
         """Bytes of all entries."""
         return self.array.size * self.dtype.itemsize
 
+    def is_set_to(self, tensor: Any) -> bool:
+        """Whether ``tensor`` is the same part of the same memory, in the same order."""
+        mine, other = self.own_array(), tensor.own_array()
+        return self.data_ptr() == tensor.data_ptr() and (mine.shape, mine.strides) == (
+            other.shape,
+            other.strides,
+        )
+
     def data_ptr(self) -> int:
         """The address of the first entry."""
         return int(self.own_array().__array_interface__["data"][0])

@@ -221,3 +221,36 @@ def test_evenly_spaced_numbers_of_a_batch():
     assert found.tolist() == [[0, 0.5, 1], [0, 2, 4]]
     powers = torch.func.vmap(lambda end: torch.logspace(start=0, end=end, steps=2, base=2))(ends)
     assert powers.tolist() == [[1, 2], [1, 16]]
+
+
+def test_entries_with_a_type_of_their_own_decide():
+    single, double = np.float32(1), np.float64(1)
+    for data, want in (
+        ([single, double], torch.float64), ((double,), torch.float64), ([2, single], torch.float32),
+        ([2, double], torch.float64), ([torch.tensor(1, dtype=torch.int32)], torch.int32),
+        ([np.ones(2), np.ones(2, np.float32)], torch.float64), ([True, 2.0], torch.float32),
+        ([np.complex128(1)], torch.complex128),
+    ):  # fmt: skip
+        assert torch.tensor(data).dtype is want, data
+
+
+def test_lines_of_complex_numbers_are_no_real_ones():
+    for line in (torch.linspace, torch.logspace):
+        with pytest.raises(RuntimeError, match="can't be safely cast"):
+            line(0, 1j, 3, dtype=torch.float32)
+        with pytest.raises(RuntimeError, match="0-dimensional"):
+            line(torch.ones(1), 1, 3)
+    assert torch.scalar_tensor(2).dtype is torch.float32
+
+
+def test_a_size_is_a_size_for_out_too():
+    out = torch.empty(2)
+    assert torch.ones(torch.Size([2]), out=out).tolist() == [1, 1]
+    sizes = [1]
+    sizes += torch.Size([2])
+    assert sizes == [1, 2]
+
+
+def test_range_says_that_it_ends():
+    with pytest.warns(UserWarning, match="deprecated"):
+        assert torch.range(0, 2).tolist() == [0, 1, 2]

@@ -416,3 +416,13 @@ def test_an_index_written_to_before_its_use_gives_the_gradient_of_its_use():
     index[0] = 2
     (x[index] * torch.tensor([5.0, 7.0])).sum().backward()
     assert x.grad.tolist() == [7.0, 0.0, 5.0]
+
+
+def test_what_does_not_fit_half_is_inf_where_it_is_assigned():
+    x = torch.zeros(2, dtype=torch.float16)
+    x[0] = 1e6
+    assert x.tolist() == [float("inf"), 0]
+    with pytest.raises(RuntimeError, match="overflow"):
+        x.fill_(1e6)
+    with pytest.raises(RuntimeError, match="overflow"):
+        torch.zeros(1, dtype=torch.complex64)[0] = 1e39

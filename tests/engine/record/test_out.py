@@ -61,3 +61,16 @@ def test_nothing_may_require_a_gradient(where):
 def test_out_is_a_tensor():
     with pytest.raises(TypeError, match="out must be a tensor"):
         torch.sin(torch.ones(1), out=[1.0])
+
+
+def test_out_is_where_pytorch_has_one():
+    x = torch.ones(2)
+    for function, *more in (
+        (torch.isnan,), (torch.flip, (0,)), (torch.roll, 1), (torch.clone,), (torch.chunk, 2),
+        (torch.reshape, (2,)), (torch.t,), (torch.rsub, 1), (torch.argsort,), (torch.meshgrid,),
+    ):  # fmt: skip
+        with pytest.raises(TypeError, match="unexpected keyword argument 'out'"):
+            function(x, *more, out=torch.empty(0))
+    with pytest.raises(TypeError, match="must be Tensor, not tuple"):
+        torch.sin(x, out=(torch.empty(2),))
+    assert torch.squeeze_copy(x, out=torch.empty(0)).tolist() == [1, 1]
