@@ -274,7 +274,8 @@ def pinv(
         if getattr(given, "requires_grad", False):
             raise RuntimeFault(
                 "E0405",
-                f"The function 'linalg_pinv' is not differentiable with respect to argument '{name}'",
+                "The function 'linalg_pinv' is not differentiable with respect to argument "
+                f"'{name}'. This input cannot have requires_grad True.",
                 help=f"write {name}.detach()",
             )
     if hermitian and A.numel():
@@ -330,7 +331,8 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
     """The X with the least ``norm(A X - B)``: ``(solution, residuals, rank, singular_values)``.
 
     Residuals are there for full rank, more rows than columns and a driver other than ``"gelsy"``,
-    the default; singular values, outside the graph, for ``"gelsd"`` and ``"gelss"``. Raises RuntimeFault (E0301) for sizes that differ.
+    the default; singular values, outside the graph, for ``"gelsd"`` and ``"gelss"``. Raises
+    RuntimeFault (E0301) for sizes that differ.
     """
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise bad_value(
