@@ -874,3 +874,17 @@ def test_tolerances_and_weights_that_differ_along_a_batch():
     x = torch.tensor([[1.0, 2, 4], [0, 3, 1]], dtype=torch.double)
     want = torch.stack([torch.cov(x, aweights=row) for row in w])
     near(vmap(lambda w: torch.cov(x, aweights=w))(w), want)
+
+
+@pytest.mark.parametrize("kind", ["register_hook", "register_prehook"])
+def test_hooks_of_nodes_inside_transforms(kind):
+    def f(x):
+        y = x * 2
+        getattr(y.grad_fn, kind)(lambda g, *_: (g[0] * 3, *g[1:]))
+        return (y * y).sum()
+
+    near(grad(f)(X), 24 * X)
+    for transform in (vmap(grad(f)), hessian(f), grad(lambda x: grad(f)(x).sum())):
+        with pytest.raises(RuntimeError, match="hook on a node"):
+            transform(torch.stack([X, X]))
+    near(jacrev(lambda x: f(x) * X)(X)[0], 24 * X)
