@@ -268,6 +268,19 @@ def refuse_in_transform(message: str, instead: str) -> None:
         raise RuntimeFault("E0412", message, help=instead)
 
 
+def refuse_node_hook() -> None:
+    """Raise RuntimeFault (E0412) where transforms share the nodes of one graph.
+
+    A hook of one node would be called for each of them, and for batches and tangents as they lie.
+    """
+    by = transformed.by
+    if len(by) > 1 or (by and by[0].level is not None):
+        refuse_in_transform(
+            "a hook on a node of the graph is not supported inside nested transforms, vmap or jvp",
+            "register it on the tensor: y.register_hook(hook)",
+        )
+
+
 def is_grad_enabled() -> bool:
     """Whether operations are recorded now."""
     return mode.grad

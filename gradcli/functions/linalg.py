@@ -280,7 +280,7 @@ def pinv(
             raise RuntimeFault(
                 "E0405",
                 "The function 'linalg_pinv' is not differentiable with respect to argument "
-                f"'{name}'",
+                f"'{name}'. This input cannot have requires_grad True.",
                 help=f"write {name}.detach()",
             )
     if hermitian and A.numel():
@@ -339,9 +339,9 @@ def cond(A: Any, p: Any = None) -> Any:
 def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """The X with the least ``norm(A X - B)``: ``(solution, residuals, rank, singular_values)``.
 
-    Residuals are there for full rank and more rows than columns, from any driver but ``"gelsy"``,
-    which is the one if left out; singular values, outside the graph, from ``"gelsd"`` and
-    ``"gelss"``. Raises RuntimeFault (E0301) for sizes that differ.
+    Residuals are there for full rank, more rows than columns and a driver other than ``"gelsy"``,
+    the default; singular values, outside the graph, for ``"gelsd"`` and ``"gelss"``. Raises
+    RuntimeFault (E0301) for sizes that differ.
     """
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise bad_value(

@@ -17,8 +17,10 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
+import numpy as np
+
 from gradcli.engine.custom_function.context import Context
-from gradcli.engine.custom_function.node import call
+from gradcli.engine.custom_function.node import FunctionNode, call
 from gradcli.engine.grad_mode import current, enable_grad, mode, transformed
 from gradcli.engine.graph.level_detach import made_by
 from gradcli.engine.graph.node import RemovableHandle
@@ -30,7 +32,15 @@ from gradcli.ops.read import push_forward
 from gradcli.transforms.levels import running
 from gradcli.transforms.memory import copy_slots, movable, moved, note_promoted, zeros_beside
 from gradcli.transforms.reverse import gradients
-from gradcli.transforms.tracer import Layer, bottom, shares, snapshot, store, tensors_of
+from gradcli.transforms.tracer import (
+    Layer,
+    bottom,
+    operands_of,
+    shares,
+    snapshot,
+    store,
+    tensors_of,
+)
 
 
 class Dual(Layer):
@@ -98,7 +108,13 @@ class Dual(Layer):
     def __gradcli_function__(self, definition: Any, args: tuple) -> Any:
         """A custom function, by its own jvp."""
         level = self.__gradcli_rank__
-        primals, _ = _split(args, level)
+        primals, tangents = _split(args, level)
+        if _each_has_a_node(definition, primals):
+            apart = tuple(  # a later write to a tangent is none to what an element's jvp saves
+                Dual(a.primal, snapshot(a.tangent), level) if is_dual(a, level) and a.kin else a
+                for a in args
+            )
+            return self.each_of(lambda *each: call(definition, each), apart, {})
         ctx = Context()
         result = call(definition, tuple(primals), ctx=ctx)
         several = isinstance(result, tuple)
@@ -115,6 +131,14 @@ class Dual(Layer):
             if source is not None:
                 source.own()  # what shares its memory has a tangent that shares the tangent's
         pushed = _by_jvp(definition, ctx, args, primals, outputs, level)
+        node = next((bottom(out).edge for out in outputs if isinstance(out, Tensor)), None)
+        node = getattr(node, "node", node)
+        if node.__class__ is FunctionNode and not _batches(primals):
+            if level in running.linear:  # at each push, with tangents by which to check
+                running.linear[level] = True
+            calls = running.calls.setdefault(level, [])
+            node.definition = _Checked(node.definition, level, len(calls))
+            calls.append((_numbers(tangents), _numbers(pushed)))
         joined = [
             _placed(out, t, source, args, primals, level)
             for out, t, source in zip(outputs, pushed, sources, strict=True)
@@ -478,6 +502,82 @@ def _by_jvp(
             if is_dual(arg, level) and p is out and t is not given:
                 raise _refused(f"{_IN_PLACE} returning the forward mode gradients as-is. {_THEN}")
     return pushed
+
+
+def _each_has_a_node(definition: Any, primals: Sequence[Any]) -> bool:
+    """Whether a custom function is recorded, once for each element of batches."""
+    if not mode.grad or getattr(definition, "vmap", None) is not None:
+        return False
+    batches = _batches(primals)
+    ruled = getattr(definition, "generate_vmap_rule", False) or all(map(running.internal, batches))
+    return (
+        bool(batches) and ruled and all(v.batch for p in primals for v in operands_of(p))
+        and any(t.edge is not None for p in primals for t in tensors_of(p))
+    )  # fmt: skip
+
+
+def _batches(primals: Sequence[Any]) -> set[int]:
+    return {v.__gradcli_rank__ for p in primals for v in operands_of(p) if v.batch}
+
+
+class _Checked:
+    """A custom function at a node inside a level of tangents.
+
+    A gradient there has its tangent from the transpose of the function's jvp, in the place of its
+    backward's derivative: these are one only where the backward is that transpose. Of the tangents
+    that the function was called with that is checked: <backward(g), t> is <g, jvp(t)>.
+    """
+
+    def __init__(self, definition: Any, level: int, number: int) -> None:
+        self.definition, self.level, self.number = definition, level, number
+        self.__name__ = definition.__name__
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.definition, name)
+
+    def backward(self, ctx: Any, *given: Any) -> Any:
+        """The user's. Raises RuntimeFault (E0412) where the numbers differ."""
+        found = self.definition.backward(ctx, *given)
+        calls = running.calls.get(self.level, ()) if self.level in running.turned else ()
+        if calls:
+            along, pushed = calls[self.number]
+            returned = found if isinstance(found, tuple) else (found,)
+            one, most = _product(returned, along)
+            other, size = _product(given, pushed)
+            size = size + most  # of all terms, which may cancel
+            if np.any(np.isfinite(size) & (np.abs(one - other) > 1e-3 * size)):
+                raise RuntimeFault(
+                    "E0412",
+                    f"the backward of {self.__name__} is not the transpose of its jvp, so that a "
+                    "tangent of its gradient is not known",
+                    help="take the derivative of the gradient in reverse mode: jacrev, vjp, grad",
+                )
+        return found
+
+
+def _numbers(tangents: Sequence[Any]) -> list:
+    """Tangents, out of any graph and without tangents of their own, as they are now."""
+
+    def known(t: Any) -> Any:
+        while isinstance(t, Dual):
+            t = t.primal
+        return None if t is None else OPERATORS["clone"](t.detach())
+
+    return [known(t) for t in tangents]
+
+
+def _product(cotangents: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    """The real part of the sum of all products, and of their sizes, for each element of batches."""
+    total: Any = 0.0
+    size: Any = 0.0
+    for g, t in zip(cotangents, tangents, strict=False):
+        if isinstance(g, Tensor) and t is not None:
+            while isinstance(g, Dual):
+                g = g.primal
+            parts = OPERATORS["conj"](g.detach()) * t
+            total = total + bottom(OPERATORS["sum"](parts)).array.real
+            size = size + bottom(OPERATORS["sum"](OPERATORS["abs"](parts))).array
+    return total, size
 
 
 _IN_PLACE = "An inplace custom Function is not"

@@ -787,3 +787,104 @@ def test_a_hook_inside_grad_inside_vmap_gets_the_gradient_of_each_element():
     assert per_element(x, False).tolist() == [[2, 2], [2, 2]]
     with pytest.raises(RuntimeError, match="doesn't require gradient"):
         torch.func.vmap(f, in_dims=(0, None))(x, True)
+
+
+def custom(backward, tangent=lambda ctx, t: t * 2):
+    """A custom function that doubles, with such a backward and such a jvp."""
+    places = {"forward": lambda x: x * 2, "setup_context": lambda ctx, inputs, output: None}
+    places |= {"backward": backward, "jvp": tangent}
+    body = {name: staticmethod(function) for name, function in places.items()}
+    return type("Doubled", (torch.autograd.Function,), body | {"generate_vmap_rule": True}).apply
+
+
+@pytest.mark.parametrize(
+    "backward", [lambda ctx, g: g.clamp(-1, 1), lambda ctx, g: g * 5, lambda ctx, g: g * 2 + 3]
+)
+def test_a_tangent_of_a_gradient_asks_for_a_backward_that_is_the_transpose_of_jvp(backward):
+    def cube_of(double):
+        return lambda x: (double(x * x) ** 3).sum()
+
+    f, good = cube_of(custom(backward)), cube_of(custom(lambda ctx, g: g * 2))
+
+    def pushed(f):
+        return jvp(grad(f), (X,), (T,))[1]
+
+    def by_forward_ad(f):
+        with torch.autograd.forward_ad.dual_level():
+            x = torch.autograd.forward_ad.make_dual(X.clone().requires_grad_(), T)
+            (g,) = torch.autograd.grad(f(x), x)
+            return torch.autograd.forward_ad.unpack_dual(g).tangent
+
+    ways = [
+        pushed, by_forward_ad, lambda f: hessian(f)(X) @ T,
+        lambda f: torch.func.linearize(grad(f), X)[1](T),
+        lambda f: vmap(lambda x: jvp(grad(f), (x,), (T,))[1])(torch.stack([X, X]))[0],
+        lambda f: vmap(hessian(f))(torch.stack([X, X]))[0] @ T,
+    ]  # fmt: skip
+    want = jacrev(grad(good))(X) @ T
+    for way in ways:
+        near(way(good), want)
+        with pytest.raises(RuntimeError, match="not the transpose of its jvp"):
+            way(f)
+    jacrev(grad(f))(X)  # in reverse mode it is what the user's backward does
+
+
+@pytest.mark.parametrize("step", [torch.floor, torch.round, torch.sign, torch.trunc, torch.ceil])
+def test_a_step_has_a_tangent_of_zeros(step):
+    forward_ad = torch.autograd.forward_ad
+    with forward_ad.dual_level():
+        out = step(forward_ad.make_dual(X, T))
+        assert forward_ad.unpack_dual(out).tangent.tolist() == [0.0, 0.0, 0.0]
+        assert forward_ad.unpack_dual(out == 1).tangent is None
+
+
+def test_running_statistics_that_a_function_captures():
+    x = torch.tensor([[1.0, 2.0], [3.0, 5.0], [0.0, 1.0]])
+
+    def f(x, w=1.0, norm=torch.nn.functional.batch_norm):
+        return (norm(x, mean, spread, training=True) ** 3 * w).sum()
+
+    want = grad(lambda x: (((x - x.mean(0)) / (x.var(0, False) + 1e-5).sqrt()) ** 3).sum())(x)
+    for transform in (
+        grad(f),
+        jacrev(f),
+        jacfwd(f),
+        lambda x: vmap(grad(f, 1), (None, 0))(x, ONES),
+    ):
+        mean, spread = torch.zeros(2), torch.ones(2)
+        found = transform(x)
+        assert found.shape == (4,) or torch.allclose(found, want, atol=1e-5)
+        assert torch.allclose(mean, x.mean(0) * 0.1)
+        assert torch.allclose(spread, 0.9 + 0.1 * x.var(0))
+    with pytest.raises(RuntimeError, match="not possible"):
+        vmap(f)(torch.stack([x, x]))
+
+
+ONES = torch.ones(4)
+
+
+def test_tolerances_and_weights_that_differ_along_a_batch():
+    a = torch.tensor([[1.0, 0.0], [0.0, 0.1]], dtype=torch.double)
+    rtol = torch.tensor([0.05, 0.5])
+    each = torch.stack([torch.linalg.pinv(a, rtol=r.item()) for r in rtol])
+    near(vmap(lambda r: torch.linalg.pinv(a, rtol=r))(rtol), each)
+    near(torch.linalg.pinv(torch.stack([a, a]), rtol=rtol), each)
+    near(torch.linalg.pinv(torch.stack([a, a]), atol=rtol), each)
+    w = torch.tensor([[0.2, 0.3, 0.5], [1.0, 1.0, 2.0]], dtype=torch.double)
+    x = torch.tensor([[1.0, 2, 4], [0, 3, 1]], dtype=torch.double)
+    want = torch.stack([torch.cov(x, aweights=row) for row in w])
+    near(vmap(lambda w: torch.cov(x, aweights=w))(w), want)
+
+
+@pytest.mark.parametrize("kind", ["register_hook", "register_prehook"])
+def test_hooks_of_nodes_inside_transforms(kind):
+    def f(x):
+        y = x * 2
+        getattr(y.grad_fn, kind)(lambda g, *_: (g[0] * 3, *g[1:]))
+        return (y * y).sum()
+
+    near(grad(f)(X), 24 * X)
+    for transform in (vmap(grad(f)), hessian(f), grad(lambda x: grad(f)(x).sum())):
+        with pytest.raises(RuntimeError, match="hook on a node"):
+            transform(torch.stack([X, X]))
+    near(jacrev(lambda x: f(x) * X)(X)[0], 24 * X)

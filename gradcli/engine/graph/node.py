@@ -25,7 +25,7 @@ from types import CodeType
 from typing import Any
 
 from gradcli.engine.dtypes import CPU, DType
-from gradcli.engine.grad_mode import mode
+from gradcli.engine.grad_mode import mode, refuse_node_hook
 from gradcli.engine.graph.torch_names import dressed, shown_edges, shown_name
 from gradcli.engine.source_location import Placed, here, noted, of, outside, told
 from gradcli.ops.errors import RuntimeFault
@@ -171,10 +171,12 @@ class Node:
 
         The hook may replace grad_inputs.
         """
+        refuse_node_hook()
         return hooked(self, "post_hooks", hook)
 
     def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(grad_outputs)`` before this node runs; it may replace them."""
+        refuse_node_hook()
         return hooked(self, "pre_hooks", hook)
 
     def __repr__(self) -> str:
@@ -223,6 +225,7 @@ class AccumulateGrad(Node):
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook((), grad_outputs)`` after the gradient was added."""
+        refuse_node_hook()
         return hooked(self, "node_hooks", hook)
 
     @property
