@@ -103,3 +103,19 @@ def test_the_slopes_of_an_angle_neither_overflow_nor_underflow():
         wanted = 0.16 / size, -0.12 / size
         for slope, want in zip(slopes, wanted, strict=True):
             assert float(slope) == pytest.approx(want, rel=1e-12, abs=1e-322)
+
+
+def test_what_does_not_move_the_result_has_slope_0_whatever_arrives():
+    """Where a bound or x is NaN clamp gives NaN, which moves with neither; x**0 is 1."""
+    x = torch.tensor([1.0, NAN, 3.0], requires_grad=True)
+    bound = torch.tensor([2.0, 2.0, NAN], requires_grad=True)
+    nothing = torch.tensor([0.0, 0.0, 0.0])
+    for arrives in (1.0, INF, NAN):
+        weights = torch.full((3,), arrives)
+        for out in (torch.clamp(x, min=bound), torch.clamp(x, max=4 - bound)):
+            np.testing.assert_array_equal(out.isnan(), [False, True, True])
+            slopes = torch.autograd.grad(out, (x, bound), weights)
+            np.testing.assert_array_equal(slopes[0][1:], [0, 0])
+            np.testing.assert_array_equal(slopes[1][1:], [0, 0])
+        (slope,) = torch.autograd.grad(x**nothing, x, weights)
+        np.testing.assert_array_equal(slope, [0, 0, 0])
