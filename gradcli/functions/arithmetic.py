@@ -182,6 +182,9 @@ def round(input: Any, *, decimals: int | None = None) -> Any:
     refuse_derivative("round", decimals=decimals)
     if decimals is None:
         return O["round"](input)
+    if input.dtype is dtypes.float16:  # a half times a power of ten overflows
+        wide = round(input.float(), decimals=decimals)
+        return called(wide.to(input.dtype), "RoundBackward1", input)
     # By a whole power of ten both ways: 10.0**-3 is none in float32.
     power = 10.0 ** abs(decimals)
     if decimals < 0:

@@ -8,7 +8,7 @@ from typing import Any
 
 from gradcli.engine.creation.factories import empty, laid, ones_like, zeros_like
 from gradcli.engine.creation.sampling import bernoulli, rand
-from gradcli.engine.dtypes import float64
+from gradcli.engine.dtypes import float16, float64
 from gradcli.engine.record.composite import called, named
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.source_location import warn
@@ -65,6 +65,11 @@ def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype:
 def _written(function: Callable[..., Any], input: Any, *args: Any) -> Any:
     """``function`` written into ``input``: of a copy, which a rule that reads it may save."""
     return input.copy_(function(input.clone(), *args))
+
+
+def _by_float32(function: Callable[..., Any], name: str, input: Any, *args: Any) -> Any:
+    """``function`` of halves as PyTorch's kernels compute it: nothing overflows on the way."""
+    return called(function(input.float(), *args).to(input.dtype), name, input)
 
 
 def relu(input: Any, inplace: bool = False) -> Any:
@@ -126,6 +131,8 @@ def silu(input: Any, inplace: bool = False) -> Any:
     check_floating(input, "silu_cpu")
     if inplace:
         return _written(silu, input)
+    if input.dtype is float16:
+        return _by_float32(silu, "SiluBackward0", input)
     return called(input * _O["logistic"](input), "SiluBackward0", input)
 
 
@@ -133,12 +140,16 @@ def mish(input: Any, inplace: bool = False) -> Any:
     """x * tanh(softplus(x))."""
     if inplace:
         return _written(mish, input)
+    if input.dtype is float16:
+        return _by_float32(mish, "MishBackward0", input)
     return called(input * _O["tanh"](_O["softplus"](input)), "MishBackward0", input)
 
 
 def gelu(input: Any, approximate: str = "none") -> Any:
     """x times the normal distribution function; ``approximate="tanh"`` for the older formula."""
     check_floating(input, "GeluKernelImpl")
+    if input.dtype is float16:
+        return _by_float32(gelu, "GeluBackward0", input, approximate)
     if approximate == "tanh":
         inner = math.sqrt(2.0 / math.pi) * (input + 0.044715 * input * input * input)
         # 0.5*(1 + tanh(u)) is the logistic function of 2*u, which does not cancel below 0.
