@@ -197,6 +197,9 @@ def round(input: Any, *, decimals: int | None = None) -> Any:
     if decimals is None:
         return O["round"](input)
     refuse_kinds("bool int", "round_cpu", input.dtype)
+    if input.dtype is dtypes.float16:  # a half times a power of ten overflows
+        wide = round(input.float(), decimals=decimals)
+        return called(wide.to(input.dtype), "RoundBackward1", input)
     # By a whole power of ten both ways: 10.0**-3 is none in float32.
     power = 10.0 ** abs(decimals)
     if decimals < 0:

@@ -280,7 +280,8 @@ class Emitter:
             return f"np.negative({words[0]}, {target})" if target else f"-{words[0]}"
         if op.name == "pow" and ins.args[1].__class__ in (int, float):
             y = ins.args[1]
-            return _POWERS[y].format(words[0]) if y in (2, 3, -1, -2) else None
+            simple = y in (2, 3, -1) or (y == -2 and x.dtype is not dtypes.float16)
+            return _POWERS[y].format(words[0]) if simple else None
         if op.name == "where" and out.dtype is dtypes.float64 and out.shape:
             return f"np.where({', '.join(words)})"
         if op.name == "relu":

@@ -289,7 +289,7 @@ def _power(x: Any, y: Any) -> Any:
             return np.positive(x)
         if y == -1:
             return 1.0 / x
-        if y == -2:
+        if y == -2 and x.dtype.itemsize > 2:  # the square of a half overflows from 256 on
             return 1.0 / (x * x)
         if x.dtype.kind == "c" and y in range(-99, -2):
             return np.power(1.0 / x, -y)  # the power of x itself may overflow
@@ -302,6 +302,8 @@ def _power(x: Any, y: Any) -> Any:
         )
     if y.__class__ is bool and getattr(x, "dtype", None) == np.bool_:
         return np.logical_or(x, not y)  # NumPy makes bytes of it
+    if is_number(x) and x == 1 and is_complex(y):
+        return np.ones_like(y)[()]  # also of infinities and NaN, as of real ones
     try:
         return np.power(x, y)
     except ValueError:

@@ -610,6 +610,8 @@ def _sinc_slope(x: Any, n: int) -> Any:
     recurrence of (z f)^(n) = z f^(n) + n f^(n - 1) = sin(z + n pi/2), which loses digits only below
     n/2.
     """
+    if getattr(x, "dtype", None) == np.float16:  # pi*x would be rounded to a half
+        return _sinc_slope(np.float32(x), n).astype(np.float16)
     z = np.pi * x
     near = np.abs(z) < 1.0 + 0.5 * n
     safe = np.where(near, 1.0, z)

@@ -72,6 +72,7 @@ TEXTS = [
 VECTORS = [
     "sum(x*w)", "dot(x, w)", "x @ A @ w", "norm(x)", "sum(softmax(x)*w)", "logsumexp(y)",
     "mean(y)*sum(x)", "x[0]*x[1] - sum(x[2:])", "sum(inv(A))", "max(x)", "std(y)",
+    "c = tensor([1.0, 2.0])\nv = a*c\nb if b > 0 else sum(v)",  # an array that one path reads
     "sum(cumsum(y, 0)**2)", "sum(x if x[0] > 0 else w)", "sum(sort(x)[0]*w)", "trace(A @ A.T)",
 ]  # fmt: skip
 

@@ -295,8 +295,6 @@ APART: tuple[tuple[str, str, Mask, str], ...] = (
      "its 1/6 is rounded to float32; 1/6 here"),
     (r"celu\(x, 0.7|elu|selu", "slope", lambda g, w, x: x <= 0, "its 1/0.7 is rounded to float32"),
     (r"softsign", "slope", lambda g, w, x: np.abs(x) > 500, "digits lost to 1 + abs(x)"),
-    (r"x \*\* ", "value|slope", lambda g, w, x: (x == -np.inf) | (np.abs(x) > 1e150),
-     "C's pow of -inf; a subnormal"),
     (r"copysign", "slope", lambda g, w, x, y=0: np.isinf(x), "inf/inf: the slope is a sign"),
     (r"hardswish", "value", lambda g, w, x: x == -np.inf, "-inf*0 is NaN; 0 is the limit"),
     (r"zeta", "value", lambda g, w, x, y: (np.abs(y) > 1e16) | np.isinf(x), "the limit, 0"),

@@ -10,7 +10,7 @@ import pytest
 
 import gradcli
 from tests.functions import edge_calls
-from tests.functions.edge_table import APART, compared, evaluate, situations
+from tests.functions.edge_table import APART, compared, evaluate, function, situations
 from tests.support.families import family
 from tests.support.oracles import ORACLES
 
@@ -82,8 +82,30 @@ def test_a_number_alone_is_an_entry_of_many(key):
         pytest.skip("along a dimension, or one weight for all")
     with np.errstate(all="ignore"):
         whole = evaluate(gradcli, text, arrays, slopes)
-        for i in range(0, len(arrays[0]), 7):
+        for i in range(0, len(arrays[0]), 7 if len(arrays) > 1 else 1):
             alone = evaluate(gradcli, text, tuple(np.asarray(a[i]) for a in arrays), slopes)
             for part, value in alone.items():
                 assert value.shape == ()
                 np.testing.assert_allclose(value, whole[part][i], rtol=1e-12, err_msg=f"{text} {i}")
+
+
+@family("key", [k for k in CALLS if k.endswith("float32") and len(CALLS[k][1]) == 1])
+def test_the_tangent_of_a_number_alone_is_that_of_an_entry(key):
+    """And has its dtype: zeros beside a number are no float64."""
+    text, (array,), _ = CALLS[key]
+    if array.ndim != 1:
+        pytest.skip("along a dimension")
+    call = function(gradcli, text, "x")
+
+    def tangent(x):
+        try:
+            return gradcli.func.jvp(call, (x,), (gradcli.ones_like(x),))[1].numpy()
+        except NotImplementedError:
+            pytest.skip("no forward derivative")
+
+    with np.errstate(all="ignore"):
+        whole = tangent(gradcli.tensor(array))
+        for i in range(0, len(array), 3):
+            alone = tangent(gradcli.tensor(array[i]))
+            assert alone.shape == () and alone.dtype == whole.dtype
+            np.testing.assert_allclose(alone, whole[i], rtol=1e-5, err_msg=f"{text} {array[i]}")

@@ -129,6 +129,16 @@ def test_domain_errors_are_the_engines_answer():
     assert gradcli.compile(lambda x: gradcli.exp(x))(1e3) == np.inf
 
 
+def test_powers_that_are_roots_are_the_engines():
+    for power in (0.5, -0.5, 1.5):
+        c = gradcli.compile(lambda x, power=power: x**power)
+        for x in (-0.0, -np.inf, np.inf, 4.0):
+            np.testing.assert_equal(c(x), eager.value(c.function, [x], False))
+            found, wanted = c.value_and_grad(x), eager.gradient(c.function, [x], False)
+            np.testing.assert_equal(found, wanted)
+    assert gradcli.compile(lambda x: x**0.5).value_and_grad(-0.0) == (0.0, (-np.inf,))
+
+
 def test_numpy_says_nothing_of_generated_code():
     x = np.array([-np.inf, -np.inf])
     with warnings.catch_warnings():

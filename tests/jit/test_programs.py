@@ -204,6 +204,12 @@ def test_forward_mode_agrees(name):
     same(found, want)
 
 
+def test_forward_mode_gives_every_entry_its_slope():
+    made, found, want = both("(w * w).sum() * y0", True, w=np.array([1.0, 2.0, -3.0]), y0=2.0)
+    assert not made.forward
+    same(found, want)
+
+
 def compared(seeds: range, forward: bool | None) -> int:
     """How many random programs ran as generated code; each has to agree."""
     ran = 0

@@ -103,3 +103,50 @@ def test_the_slopes_of_an_angle_neither_overflow_nor_underflow():
         wanted = 0.16 / size, -0.12 / size
         for slope, want in zip(slopes, wanted, strict=True):
             assert float(slope) == pytest.approx(want, rel=1e-12, abs=1e-322)
+
+
+def test_what_does_not_move_the_result_has_slope_0_whatever_arrives():
+    """Where a bound or x is NaN clamp gives NaN, which moves with neither; x**0 is 1."""
+    x = torch.tensor([1.0, NAN, 3.0], requires_grad=True)
+    bound = torch.tensor([2.0, 2.0, NAN], requires_grad=True)
+    nothing = torch.tensor([0.0, 0.0, 0.0])
+    for arrives in (1.0, INF, NAN):
+        weights = torch.full((3,), arrives)
+        for out in (torch.clamp(x, min=bound), torch.clamp(x, max=4 - bound)):
+            np.testing.assert_array_equal(out.isnan(), [False, True, True])
+            slopes = torch.autograd.grad(out, (x, bound), weights)
+            np.testing.assert_array_equal(slopes[0][1:], [0, 0])
+            np.testing.assert_array_equal(slopes[1][1:], [0, 0])
+        (slope,) = torch.autograd.grad(x**nothing, x, weights)
+        np.testing.assert_array_equal(slope, [0, 0, 0])
+
+
+def test_halves_do_not_overflow_on_the_way():
+    """PyTorch's numbers: its kernels compute these in float32."""
+
+    def halves(*values):
+        return torch.tensor(values, dtype=torch.float16, requires_grad=True)
+
+    for out, values in (
+        (torch.round(halves(7.0, 700.0), decimals=4), (7.0, 700.0)),
+        (torch.round(halves(65504.0), decimals=-1), (65504.0,)),
+        (halves(300.0, -2.0) ** -2, (1 / 300**2, 0.25)),
+        (torch.sinc(halves(1.0, 1.5)), (0.0, -2 / (3 * math.pi))),
+        (F.rms_norm(halves(1e-4, 2e-4, 0.0), (3,)), (0.2713, 0.5426, 0.0)),
+    ):
+        assert out.dtype is torch.float16
+        np.testing.assert_allclose(out.detach(), values, rtol=5e-3, atol=1e-7)
+    for function in (F.silu, F.mish, F.gelu, lambda x: F.gelu(x, approximate="tanh")):
+        x = halves(700.0, -700.0, 65504.0)
+        (slope,) = torch.autograd.grad(function(x), x, torch.ones_like(x), create_graph=True)
+        assert slope.dtype is torch.float16 and slope.tolist() == [1.0, 0.0, 1.0]
+        _, tangent = torch.func.jvp(function, (x.detach(),), (torch.ones_like(x.detach()),))
+        assert tangent.dtype is torch.float16 and tangent.tolist() == [1.0, 0.0, 1.0]
+    c = torch.compile(lambda x: x**-2)
+    assert c(np.array([300.0], np.float16)) == np.float16(300.0) ** -2 > 0
+
+
+def test_one_to_any_power_is_one():
+    x = torch.tensor([complex(INF, 0), complex(0, NAN), 2 - 1j], requires_grad=True)
+    (slope,) = torch.autograd.grad((1.0**x).real.sum(), x)
+    assert (1**x).tolist() == [1, 1, 1] and slope.tolist() == [0, 0, 0]

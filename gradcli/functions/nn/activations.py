@@ -9,7 +9,7 @@ from typing import Any
 
 from gradcli.engine.creation.factories import empty, laid, ones_like, zeros_like
 from gradcli.engine.creation.sampling import bernoulli, rand
-from gradcli.engine.dtypes import float64
+from gradcli.engine.dtypes import float16, float64
 from gradcli.engine.record.composite import called, named
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.source_location import warn
@@ -86,6 +86,11 @@ def _refuse_below(name: str, g: Any) -> None:
     )
 
 
+def _by_float32(function: Callable[..., Any], name: str, input: Any, *args: Any) -> Any:
+    """``function`` of halves as PyTorch's kernels compute it: nothing overflows on the way."""
+    return called(function(input.float(), *args).to(input.dtype), name, input)
+
+
 def relu(input: Any, inplace: bool = False) -> Any:
     """The larger of ``input`` and 0."""
     return input.relu_() if inplace else _O["relu"](input)
@@ -145,6 +150,8 @@ def silu(input: Any, inplace: bool = False) -> Any:
     check_floating(input, "silu_cpu")
     if inplace:
         return _written(silu, input)
+    if input.dtype is float16:
+        return _by_float32(silu, "SiluBackward0", input)
     return called(input * _O["logistic"](input), "SiluBackward0", input)
 
 
@@ -152,12 +159,16 @@ def mish(input: Any, inplace: bool = False) -> Any:
     """x * tanh(softplus(x))."""
     if inplace:
         return _written(mish, input)
+    if input.dtype is float16:
+        return _by_float32(mish, "MishBackward0", input)
     return called(input * _O["tanh"](_O["softplus"](input)), "MishBackward0", input)
 
 
 def gelu(input: Any, approximate: str = "none") -> Any:
     """x times the normal distribution function; ``approximate="tanh"`` for the older formula."""
     check_floating(input, "GeluKernelImpl")
+    if input.dtype is float16:
+        return _by_float32(gelu, "GeluBackward0", input, approximate)
     if approximate == "tanh":
         inner = math.sqrt(2.0 / math.pi) * (input + 0.044715 * input * input * input)
         # 0.5*(1 + tanh(u)) is the logistic function of 2*u, which does not cancel below 0.

@@ -183,8 +183,8 @@ def rms_norm(
     """``input`` over the root of the mean of its squares over the last dimensions."""
     refuse_kinds("bool int", "rms_norm", input.dtype)
     dims = tuple(range(-len(_last(input, normalized_shape)), 0))
-    eps = float(np.finfo(input.dtype.numpy).eps) if eps is None else eps
     own = input.to(float32) if input.dtype is float16 else input  # the squares are no halves
+    eps = float(np.finfo(own.dtype.numpy).eps) if eps is None else eps
     out = own * _per_root(_O["mean"](own * own, dims, True), eps)
     if weight is not None and tuple(weight.shape) != tuple(normalized_shape):
         raise bad_shape(
