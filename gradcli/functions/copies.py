@@ -9,6 +9,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from gradcli.engine.dtypes import contiguous_format
 from gradcli.engine.record.composite import named
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.functions import arithmetic, indexing, reshaping, scatter, strided
@@ -21,7 +22,9 @@ def _copied(function: Callable) -> Callable:
     @functools.wraps(function)
     def copied(input: Any, *args: Any, **options: Any) -> Any:
         found = function(input, *args, **options)
-        return tuple(map(O["clone"], found)) if isinstance(found, tuple) else O["clone"](found)
+        several = isinstance(found, tuple)
+        copies = [O["clone"](v, contiguous_format) for v in (found if several else (found,))]
+        return tuple(copies) if several else copies[0]
 
     return named(copied, f"{name}_copy", f"What ``{name}`` gives, in memory of its own.")
 

@@ -17,6 +17,7 @@ from gradcli.engine.record.composite import (
     dynamic_shape,
     is_batch,
     of_numbers_too,
+    rowwise,
 )
 from gradcli.engine.record.dtype_checks import of_truths, one_filling, same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as O
@@ -166,7 +167,7 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
             torch="index out of range in self",
         )
     charge_shape((index.size, input.numel() // max(1, size)))
-    return called(_along(input, dim, index), "IndexSelectBackward0")
+    return called(rowwise(_along(input, dim, index)), "IndexSelectBackward0")
 
 
 def masked_select(input: Any, mask: Any) -> Any:
@@ -190,7 +191,7 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     of_truths("masked_fill_", mask, mask.dtype.c_name)
     _meet(mask, input)
     value = _filling(input, value, "masked_fill_")
-    return called(O["where"](mask, value, input), "MaskedFillBackward0")
+    return called(rowwise(O["where"](mask, value, input)), "MaskedFillBackward0")
 
 
 def _filling(input: Any, value: Any, name: str) -> Any:
@@ -307,7 +308,7 @@ def scatter(
     if is_number(src):
         src = input.dtype.entry(src)
     if reduce is None:
-        return _written(input, dim, index, src)
+        return rowwise(_written(input, dim, index, src))
     if reduce not in ("add", "multiply"):
         raise bad_value("reduce argument must be either add or multiply.")
     if not hasattr(src, "shape"):
@@ -331,7 +332,7 @@ def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
         return _batched(scatter_add, input, dim, index, src)
     places, values = _places(input, dim, index, src)
     added = O["scatter"](values, tuple(input.shape), places)
-    return called(input + added, "ScatterAddBackward0", input, src)
+    return called(rowwise(input + added), "ScatterAddBackward0", input, src)
 
 
 def _places(input: Any, dim: int, index: Any, src: Any) -> tuple:
@@ -384,9 +385,8 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
             f"Got self.shape = {list(input.shape)} source.shape = {list(source.shape)}"
         )
     added = O["scatter"](source, tuple(input.shape), (*before, index))
-    return called(
-        input + (added if alpha == 1 else alpha * added), "IndexAddBackward0", input, source
-    )
+    total = rowwise(input + (added if alpha == 1 else alpha * added))
+    return called(total, "IndexAddBackward0", input, source)
 
 
 @of_numbers_too
@@ -417,7 +417,7 @@ def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
         )
     _within(index, input.shape[axis], axis, IndexFault)
     before = (slice(None),) * axis
-    return called(O["put"](input, source, (*before, index)), "IndexCopyBackward0")
+    return called(rowwise(O["put"](input, source, (*before, index))), "IndexCopyBackward0")
 
 
 @of_numbers_too

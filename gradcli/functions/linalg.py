@@ -33,7 +33,7 @@ from gradcli.functions.decompositions import (
     triangle,
 )
 from gradcli.functions.ldl import ldl_factor, ldl_factor_ex, ldl_solve
-from gradcli.functions.matrices import adjoint, beside, matrix_norm, one_triangle
+from gradcli.functions.matrices import adjoint, beside, in_dtype, matrix_norm, one_triangle
 from gradcli.functions.matrices import cholesky as cholesky_factor
 from gradcli.functions.matrices import matrix_power as _matrix_power
 from gradcli.functions.methods import public_operators
@@ -184,31 +184,11 @@ def solve_triangular(
     return called(found, "LinalgSolveTriangularBackward0", A, B)
 
 
-def _check_norm_dtype(x: Any, dtype: dtypes.DType) -> None:
-    """Raise RuntimeFault (E0309) for a dtype that narrows ``x``, or is complex where it is not."""
-    name = "linalg.vector_norm"
-    if x.dtype.kind < 2:
-        said = f"Expected a floating point or complex tensor as input. Got {x.dtype.scalar_name}"
-    elif x.dtype.is_complex is not dtype.is_complex:
-        kind = "complex" if x.dtype.is_complex else "real"
-        said = f"dtype should be {kind} for {kind} inputs, but got {dtype.scalar_name}"
-    elif dtype.itemsize < x.dtype.itemsize:
-        said = (
-            f"the dtype of the input ({x.dtype.scalar_name}) should be convertible without "
-            f"narrowing to the specified dtype ({dtype.scalar_name})"
-        )
-    else:
-        return
-    raise bad_dtype(f"{name}: {said}")
-
-
 def vector_norm(
     x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Any:
     """The ``ord``-norm of all entries, or along dimensions."""
-    if dtype is not None:
-        _check_norm_dtype(x, dtypes.to_dtype(dtype))
-    return _O["norm"](x if dtype is None else x.to(dtype), ord, dim, keepdim)
+    return _O["norm"](in_dtype("vector_norm", x, dtype), ord, dim, keepdim)
 
 
 def norm(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine import dtypes
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
@@ -20,6 +21,29 @@ def beside(value: Any, input: Any) -> Any:
     """``value``, recorded as a function of ``input`` that does not change with it."""
     nothing = O["getitem"](O["reshape"](input, (-1,)), slice(0, 0))
     return value + O["sum"](nothing)
+
+
+def in_dtype(name: str, x: Any, dtype: Any) -> Any:
+    """``x`` in the dtype that a norm of it is asked for in.
+
+    Raises RuntimeFault (E0309) for one that narrows it, or is complex where ``x`` is not.
+    """
+    if dtype is None:
+        return x
+    wanted = dtypes.to_dtype(dtype)
+    if x.dtype.kind < 2:
+        said = f"Expected a floating point or complex tensor as input. Got {x.dtype.scalar_name}"
+    elif x.dtype.is_complex is not wanted.is_complex:
+        kind = "complex" if x.dtype.is_complex else "real"
+        said = f"dtype should be {kind} for {kind} inputs, but got {wanted.scalar_name}"
+    elif wanted.itemsize < x.dtype.itemsize:
+        said = (
+            f"the dtype of the input ({x.dtype.scalar_name}) should be convertible without "
+            f"narrowing to the specified dtype ({wanted.scalar_name})"
+        )
+    else:
+        return x.to(wanted)
+    raise bad_dtype(f"linalg.{name}: {said}")
 
 
 def matrix_norm(
@@ -37,12 +61,7 @@ def matrix_norm(
     """
     if A.ndim < 2:
         raise bad_shape("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
-    if A.dtype.kind < 2:
-        raise bad_dtype(
-            "linalg.matrix_norm: Expected a floating point or complex tensor as input. Got "
-            f"{A.dtype.scalar_name}"
-        )
-    A = A if dtype is None else A.to(dtype)
+    A = in_dtype("matrix_norm", A, A.dtype if dtype is None else dtype)
     dim = dim if isinstance(dim, tuple | list) else (dim,)
     if len(dim) != 2:
         raise bad_dim(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")

@@ -15,7 +15,7 @@ from gradcli.engine.record.composite import called, named
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import joined
 from gradcli.engine.record.out import may_be
-from gradcli.functions.matrices import matrix_norm
+from gradcli.functions.matrices import in_dtype, matrix_norm
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import bad_dtype, bad_shape, bad_size, bad_value
 from gradcli.ops.operator import is_complex
@@ -119,7 +119,7 @@ def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: 
         if p != "fro":
             raise bad_value(f"norm has p='fro' and p='nuc', not {p!r}")
         p = 2
-    return O["norm"](_typed(input, dtype), 2 if p is None else p, dim, keepdim)
+    return O["norm"](in_dtype("vector_norm", input, dtype), 2 if p is None else p, dim, keepdim)
 
 
 def dist(input: Any, other: Any, p: Any = 2) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.record.composite import by_element, called, of_no_batch, reshaped
+from gradcli.engine.record.composite import by_element, called, of_its_own, of_no_batch, reshaped
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import together
 from gradcli.engine.record.out import may_be
@@ -347,10 +347,10 @@ def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
             f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
         )
     k %= 4
-    if k in (1, 3):
-        input = O["transpose"](input, *dims)
-    sides = {0: (), 1: (dims[0],), 2: tuple(dims), 3: (dims[1],)}[k]
-    return O["flip"](input, sides) if sides else input.clone()
+    if not k:
+        return input.clone()
+    turned = O["flip"](input, {1: (dims[1],), 2: tuple(dims), 3: (dims[0],)}[k])
+    return turned if k == 2 else of_its_own(O["transpose"](turned, *dims))
 
 
 @by_element
@@ -380,7 +380,7 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     found = np.nonzero(np.atleast_1d(input.array))
     if as_tuple:
         return tuple(wrap(f, dtypes.int64) for f in found)
-    return wrap(np.stack(found, axis=-1)[:, : input.ndim], dtypes.int64)
+    return wrap(np.stack(found)[: input.ndim].T, dtypes.int64)  # a column behind the other
 
 
 @by_element

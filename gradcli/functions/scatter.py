@@ -11,7 +11,7 @@ import numpy as np
 
 from gradcli.engine.dtypes import uint8
 from gradcli.engine.record.apply import note_view
-from gradcli.engine.record.composite import called, is_batch, named, of_its_own
+from gradcli.engine.record.composite import called, is_batch, named, of_its_own, rowwise
 from gradcli.engine.record.dtype_checks import of_truths, one_type, same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
@@ -175,7 +175,7 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
     rank = len(shape) + 1
     axes = [normal_dim(d, rank) for d in (dim1, dim2)]
     if axes != [rank - 2, rank - 1]:
-        made = of_its_own(movedim(made, (-2, -1), axes))
+        made = rowwise(of_its_own(movedim(made, (-2, -1), axes)))
     return called(made, "DiagEmbedBackward0")
 
 
@@ -325,7 +325,7 @@ def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
     others = tuple(d for d in range(len(input.shape)) if d != normal_dim(dim, len(input.shape)))
     size = O["norm"](input, p, others, True)
     scale = O["where"](size > maxnorm, maxnorm / (size + 1e-7), 1.0)
-    return called(input * scale, "RenormBackward0", input)
+    return called(rowwise(input * scale), "RenormBackward0", input)
 
 
 may_be("wider", addr)

@@ -17,14 +17,16 @@ from gradcli.engine.named_tuples import Extremes, Range
 from gradcli.engine.record.composite import by_element, called, of_its_own, of_numbers_too
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import joined
-from gradcli.engine.tensor.tensor import Tensor
+from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.functions.indexing import _along
-from gradcli.ops.dims import normal_dim
+from gradcli.ops.dims import laid_as, normal_dim
 from gradcli.ops.errors import IndexFault, RuntimeFault, UnwrittenFault, bad_dtype, bad_value
 
 
 def _ordered(input: Any, order: Any, dim: int, name: str) -> Any:
     values = O["gather"](input, order.array, dim, True)
+    if name == "sort" and isinstance(values, Plain):
+        values.array = laid_as(values.array, input.array)
     values = called(values, f"{name.capitalize()}Backward0", input)
     return Extremes((values, order), name)
 

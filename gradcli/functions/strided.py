@@ -19,7 +19,7 @@ from gradcli.engine.grad_mode import current, mode
 from gradcli.engine.graph.node import more
 from gradcli.engine.record.apply import flipped_view, record, share_memory
 from gradcli.engine.record.composite import called, of_its_own
-from gradcli.engine.record.inplace import addresses, entries_of_base, places_in
+from gradcli.engine.record.inplace import addresses, written_twice
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.dims import normal_dims
 from gradcli.ops.errors import RuntimeFault, TypeFault, bad_dim, bad_shape, bad_type, bad_value
@@ -76,8 +76,8 @@ def as_strided(
     flat = flat[storage_offset:]
     array = np.lib.stride_tricks.as_strided(flat, shape, tuple(s * item for s in steps))
     out = wrap(array, input.dtype)
-    if mode.grad and base.edge is not None and input.dtype.differentiable:
-        _record(out, input, base, (laid.shape, order, steps, storage_offset))
+    if mode.grad and input.edge is not None and input.dtype.differentiable:
+        _record(out, input)
     share_memory(out, input)  # wherever in memory it lies
     return out
 
@@ -110,53 +110,65 @@ def _laid_out(
     return shape, steps, storage_offset
 
 
-def _index(
-    input: Any, shape: tuple[int, ...], steps: tuple[int, ...], offset: int
-) -> tuple[np.ndarray, ...]:
-    """Where the entries of ``as_strided`` stand in a tensor that fills its memory."""
-    order = tuple(np.argsort([-s for s in input.stride()], kind="stable"))
-    laid = tuple(input.shape[axis] for axis in order)
-    return _found(shape, steps, offset, laid, order, len(input.shape))
-
-
-def _found(
-    shape: Sequence[int], steps: Sequence[int], offset: int, laid: Sequence[int],
-    order: Sequence[int], rank: int,
-) -> tuple[np.ndarray, ...]:  # fmt: skip
-    charge_shape((3, *shape))
-    grids: Any = np.indices(shape, sparse=True)
-    places = np.asarray(sum((g * s for g, s in zip(grids, steps, strict=True)), np.int64(offset)))
-    found = dict(zip(order or (0,), np.unravel_index(places, laid or (1,)), strict=True))
-    where = tuple(found[axis] for axis in range(rank or 1))
-    return Apart(where) if np.unique(places).size == places.size else where
-
-
 def as_strided_scatter(
     input: Any, src: Any, size: Sequence[int], stride: Sequence[int],
     storage_offset: int | None = None,
 ) -> Any:  # fmt: skip
     """``input`` with the entries of ``src`` where ``as_strided`` would see them."""
     shape, steps, offset = _laid_out(size, stride, storage_offset)
+    if isinstance(input, Plain):
+        as_strided(input.detach(), shape, steps, offset)  # raises for what is out of bounds
+    begin = input.storage_offset()
+    charge_shape((3, *shape, *input.shape))
+    here = _steps_from(0, input.shape, input.stride())
+    there = _steps_from(0 if offset is None else offset - begin, shape, steps)
+    known, first = np.unique(here, return_index=True)
+    seen = np.isin(there, known)
+    if not seen.all():  # what lies elsewhere in memory is written, but not seen
+        there, src = there[seen], O["getitem"](O["expand"](src, shape), seen)
     source = input if input.ndim else O["reshape"](input, (1,))
-    put = O["put"](source, src, _index(source, shape, steps, offset or 0))
+    where = np.unravel_index(first[np.searchsorted(known, there)], tuple(source.shape))
+    apart = np.unique(there).size == there.size
+    if any(n > 1 and not s for n, s in zip(shape, steps, strict=True)):
+        raise written_twice()
+    put = O["put"](source, src, Apart(where) if apart else where)
     return called(O["reshape"](put, tuple(input.shape)), "AsStridedScatterBackward0")
 
 
-def _record(out: Tensor, input: Tensor, base: Tensor, layout: tuple[Any, ...]) -> None:
-    """Record ``out`` as entries picked from ``input``, or from its base where they lie outside."""
-    source = base if base.ndim else O["reshape"](base, (1,))
-    inside = np.isin(addresses(out.array), addresses(input.own_array()))
-    if input is not base and inside.all():
+def _steps_from(start: int, shape: Sequence[int], steps: Sequence[int]) -> np.ndarray:
+    """How far in memory each entry of a shape lies from a first one."""
+    grids: Any = np.indices(tuple(shape), sparse=True)
+    return np.asarray(sum((g * s for g, s in zip(grids, steps, strict=True)), np.int64(start)))
+
+
+def _record(out: Tensor, input: Tensor) -> None:
+    """Record ``out`` as entries picked from ``input``.
+
+    As in PyTorch it is a function of what ``input`` shows, and entries that lie elsewhere in memory
+    are none of it. Where several entries of ``input`` lie in one place, each has a share in it.
+    """
+    here, there = addresses(input.own_array()), addresses(out.array)
+    elsewhere = False
+    known, first, places, counts = np.unique(
+        here, return_index=True, return_inverse=True, return_counts=True
+    )
+    at = np.searchsorted(known, there)
+    if known.size == here.size and np.isin(there, known).all():
         source = input if input.ndim else O["reshape"](input, (1,))
-        where = places_in(out, source)
-    elif input.dtype is not base.dtype or base._flips:
-        out.edge = entries_of_base(out, base).edge
-        return
+        where = np.unravel_index(first[at], source.shape)
     else:
-        laid, order, steps, offset = layout
-        where = _found(out.shape, steps, offset, laid, order, base.ndim)
-    record(O["getitem"], [source], {"index": where}, out)
-    more(out.edge).params["called"] = "AsStridedBackward0"
+        charge_shape((4, *here.shape))
+        shares = counts[places.reshape(here.shape)].astype(input.dtype.numpy)
+        # A last place, of which nothing is known, stands for all that lies elsewhere.
+        shape, seen = (known.size + 1,), np.isin(there, known)
+        source = O["scatter"](input / wrap(shares, input.dtype), shape, places.reshape(here.shape))
+        where = (np.where(seen, at, known.size),)
+        elsewhere = not seen.all()
+    apart = np.unique(there).size == there.size and known.size == here.size
+    record(O["getitem"], [source], {"index": Apart(where) if apart else where}, out)
+    called(out, "AsStridedBackward0", input)
+    if elsewhere:
+        more(out.edge).params["elsewhere"] = True
 
 
 def gradient(

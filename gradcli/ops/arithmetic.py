@@ -246,10 +246,11 @@ fmod = elementwise(
 nextafter = elementwise(
     "nextafter",
     np.nextafter,
-    lambda t: t,
+    lambda t, x, y: where(x == y, zeros_like(t), t),
     lambda t: 0.0 * t,
     dtypes="promote",
     doc="The number next to x, towards y.",
+    edges="slope 0 where x = y",
     example="nextafter(x, y) --x 1 --y 2",
     refuses={"bool int complex": "nextafter_cpu"},
 )

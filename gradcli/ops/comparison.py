@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.declaration.batching import reduced
-from gradcli.ops.dims import Dims, normal_dim, normal_dims
+from gradcli.ops.dims import Dims, copy_order, normal_dim, normal_dims
 from gradcli.ops.errors import UnwrittenFault, bad_dtype, bad_value
 from gradcli.ops.kinds import constant, elementwise, step
 from gradcli.ops.torch_messages import not_one_dtype, nothing_largest
@@ -149,6 +149,7 @@ _REDUCE = {"dim": None, "keepdim": False}
 all = constant(
     "all",
     _truth(np.all),
+    rows=True,
     params=_REDUCE,
     out="bytes",
     dtypes="keep",
@@ -158,6 +159,7 @@ all = constant(
 any = constant(
     "any",
     _truth(np.any),
+    rows=True,
     params=_REDUCE,
     out="bytes",
     dtypes="keep",
@@ -198,6 +200,10 @@ def _argsort(x: Any, dim: int, descending: bool) -> Any:
     dim = normal_dim(dim, x.ndim)
     if not x.ndim:
         return np.zeros_like(x, dtype=np.int64)
+    if not x.flags.c_contiguous:  # laid out as x is
+        found = np.empty_like(x, np.int64, copy_order(x))
+        np.copyto(found, _argsort(x.copy("C"), dim, descending))
+        return found
     if descending:
         # Stable in descending order too: sort the mirror image, then mirror the indices.
         mirror = (slice(None),) * dim + (slice(None, None, -1),)  # np.flip takes ten times as long

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.dims import copy_order
 from gradcli.ops.errors import bad_dtype
 from gradcli.ops.kinds import linear, step
 from gradcli.ops.memory_budget import LARGE, charge
@@ -17,17 +18,12 @@ def _cast(x: Any, dtype: np.dtype) -> Any:
         x = x.real
     if x.size > LARGE:
         charge(x.size * dtype.itemsize)
-    return x.astype(dtype, _order(x))
+    return x.astype(dtype, copy_order(x))
 
 
 def _clone(x: Any, memory_format: Any) -> Any:
     rows = getattr(memory_format, "name", "") == "contiguous_format"
-    return x.copy("C" if rows else _order(x))
-
-
-def _order(x: Any) -> Any:
-    """How a copy lies in memory: that of x.T as x.T does, that of an expanded x in rows."""
-    return "C" if 0 in x.strides else "K"
+    return x.copy("C" if rows else copy_order(x))
 
 
 def _imag(x: Any) -> Any:

@@ -19,6 +19,62 @@ def in_rows(x: Any) -> Any:
     return x if x.flags.c_contiguous else x.copy()
 
 
+def copy_order(x: Any) -> str:
+    """How a copy lies in memory: that of x.T as x.T does, that of an expanded x in rows."""
+    return "C" if 0 in x.strides else "K"
+
+
+def laid_as(found: Any, *operands: Any) -> Any:
+    """``found``, computed entry by entry, as PyTorch lays it out: in the order of its operands.
+
+    Where they differ the first decides that tells two dimensions apart; NumPy takes rows then.
+    """
+    shape = found.shape
+    rank = len(shape)
+    steps = []
+    for x in operands:
+        given = zip(x.shape, x.strides, strict=True)
+        steps.append((0,) * (rank - x.ndim) + tuple(
+            0 if n == 1 != wanted else step
+            for (n, step), wanted in zip(given, shape[rank - x.ndim :], strict=True)
+        ))  # fmt: skip
+    order = list(range(rank))[::-1]  # from the innermost
+    for i in range(1, rank):
+        here = i
+        for k in range(i - 1, -1, -1):
+            inside = _inside(order[here], order[k], steps, shape)
+            if inside:
+                order[here], order[k] = order[k], order[here]
+                here = k
+            elif inside is False:
+                break
+    return _in_order(found, order[::-1])
+
+
+def _inside(a: int, b: int, steps: Sequence[Sequence[int]], shape: Sequence[int]) -> bool | None:
+    """Whether dimension ``a`` lies inside ``b`` in memory; None where nothing tells."""
+    for strides in steps:
+        if not strides[a] or not strides[b]:
+            continue
+        if strides[a] != strides[b]:
+            return strides[a] < strides[b]
+        if shape[a] < shape[b]:
+            return True
+    return None
+
+
+def _in_order(found: Any, order: Sequence[int]) -> Any:
+    """``found`` with the dimensions in memory in such an order, outermost first."""
+    step, steps = found.itemsize, [0] * len(order)
+    for d in reversed(order):
+        steps[d] = step
+        step *= max(found.shape[d], 1)
+    if all(s == t or n == 1 for s, t, n in zip(steps, found.strides, found.shape, strict=True)):
+        return found
+    places = sorted(range(len(order)), key=order.__getitem__)
+    return found.transpose(order).copy("C").transpose(places)
+
+
 def normal_dim(dim: int, ndim: int) -> int:
     """``dim`` counted from 0. Raises IndexFault (E0305) when a tensor of ``ndim`` has no such
     one.

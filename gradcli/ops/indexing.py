@@ -16,7 +16,7 @@ from gradcli.ops.comparison import zeros_like
 from gradcli.ops.cupy_compat import add_at, beside, grid, writable_copy, zeros
 from gradcli.ops.declaration.batching import Batch
 from gradcli.ops.declaration.node_names import of_index, of_write
-from gradcli.ops.dims import in_rows, normal_dim
+from gradcli.ops.dims import copy_order, in_rows, normal_dim
 from gradcli.ops.errors import IndexFault, bad_shape
 from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import budget, charge_copies, charge_shape
@@ -264,7 +264,7 @@ unfold: Operator = linear(
 
 
 def _put(x: Any, value: Any, index: Any, onward: bool) -> Any:
-    out = writable_copy(x)
+    out = x.copy(copy_order(x)) if x.__class__ is np.ndarray else writable_copy(x)
     write(out, index, value)
     return out
 
@@ -386,6 +386,7 @@ gather = linear(
     doc="Along a dimension, the entries that integer indices name (same rank as x); `once` tells "
     "that no entry is named twice.",
     example="sum(gather(x, tensor([2, 0]), 0)**2) --x 1,2,3",
+    rows=True,
     batching=gathered,
     moves="copy",
 )

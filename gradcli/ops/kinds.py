@@ -84,7 +84,7 @@ def reduction(
     taken = ", ".join(dict.fromkeys(taken.split(", ")))
     body = f"slope({given})" if scaled else f"{back.format('g')} * slope({given})"
     rule = eval(f"lambda {taken}: {body}", {"slope": slope, "unreduce": unreduce})
-    return Operator("reduction", name, compute, (rule,), slope=slope, **info)
+    return Operator("reduction", name, compute, (rule,), slope=slope, rows=True, **info)
 
 
 class _Formula(Operator):

@@ -102,6 +102,8 @@ class Operator:
     """The last dimension of the result is in ascending (1) or descending (-1) order."""
     sizes: str = ""
     """The parameter that methods take as separate arguments: x.reshape(2, 3)."""
+    rows: bool = False
+    """The result lies in rows, in whatever order the dimensions of the operands lie in memory."""
     moves: str = ""
     """Each entry of the result is one of the inputs' ("copy"), in the same memory where it can be
     ("view")."""

@@ -192,6 +192,7 @@ matmul = bilinear(
     doc="The matrix product; `x @ y`. Vectors are 1-d, leading dimensions broadcast.",
     example='sum(A @ x) --A "1,2;3,4" --x 1,2',
     infix="@",
+    rows=True,
     batching=multiplied,
     one_dtype=True,
     node={"name": of_product, "operands": OF_PRODUCT},

@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from gradcli.ops.comparison import all_finite, isinf, isnan, ones_like, zeros_like
 from gradcli.ops.declaration import cures
-from gradcli.ops.declaration.batching import Batch, along, vectors
+from gradcli.ops.declaration.batching import Batch, along, reduced, vectors
 from gradcli.ops.declaration.node_names import by_dim
 from gradcli.ops.dims import Dims, in_rows, normal_dim, normal_dims, unreduce
 from gradcli.ops.errors import bad_value
@@ -47,6 +48,7 @@ sum = linear(
     lambda g, shape, dim, keepdim: expand(unreduce(g, shape, dim, keepdim), shape),
     params=_REDUCE,
     dtypes="keep",
+    rows=True,
     doc="The sum of all entries, or along dimensions.",
     example="sum(x**2) --x 1,2,3",
     node={"name": by_dim("SumBackward0", "SumBackward1"), "dims": True},
@@ -72,6 +74,7 @@ mean = linear(
     ),
     params=_REDUCE,
     dtypes="inexact",
+    rows=True,
     doc="The mean of all entries, or along dimensions.",
     example="mean(x**2) --x 1,2,3",
     node={"name": by_dim("MeanBackward0", "MeanBackward1"), "dims": True},
@@ -213,6 +216,8 @@ def _var(x: Any, dim: Dims, correction: float, keepdim: bool) -> Any:
         out = total / total.dtype.type(n - correction)
         if not small and _is_far(mean, np.sqrt(out)):
             return _var(d, dim, correction, keepdim)
+    elif is_complex(d):  # each part by itself: a part without spread makes it NaN
+        return _var(d.real, dim, correction, keepdim) + _var(d.imag, dim, correction, keepdim)
     else:
         with np.errstate(all="ignore"):  # of too few it is inf, or NaN where they are equal
             out = total / total.dtype.type(max(n - correction, 0))
@@ -220,8 +225,19 @@ def _var(x: Any, dim: Dims, correction: float, keepdim: bool) -> Any:
 
 
 def _spread(x: Any, dim: Dims, correction: float) -> Any:
-    """The gradient of half the variance: each entry less the mean, over n - correction."""
-    return centred(x, dim) / (count(x.shape, dim) - correction)
+    """The gradient of half the variance: each entry less the mean, over n - correction.
+
+    Of all entries, where they are too few, it is inf as the value is, and NaN at the mean.
+    """
+    away, share = centred(x, dim), count(x.shape, dim) - correction
+    if share.__class__ in (int, float) and share <= 0 and (dim is None or not x.shape):
+        return where(away == 0, math.nan * ones_like(away), math.inf)
+    return away / share
+
+
+def _batched_spread(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    few = params["dim"] is None and math.prod(batch.args[0].shape) <= params["correction"]
+    return NotImplemented if few else reduced(op, batch, params)
 
 
 _SPREAD = {"dim": None, "correction": 1, "keepdim": False}
@@ -230,6 +246,7 @@ var = reduction(
     _var,
     lambda x, dim, correction: 2.0 * _spread(x, dim, correction),
     params=_SPREAD,
+    batching=_batched_spread,
     dtypes="inexact",
     doc="The variance, with n - correction below the line.",
     example="var(x) --x 1,2,4",
@@ -262,6 +279,7 @@ std = reduction(
     _std,
     _std_slope,
     params=_SPREAD,
+    batching=_batched_spread,
     dtypes="inexact",
     doc="The standard deviation: the root of the variance.",
     edges="slope 0 for a constant",

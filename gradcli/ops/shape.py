@@ -16,7 +16,7 @@ import numpy as np
 from gradcli.ops.cupy_compat import zeros
 from gradcli.ops.declaration.batching import Batch, matrices
 from gradcli.ops.declaration.node_names import by_dim
-from gradcli.ops.dims import Dims, in_rows, named_dims, normal_dim, normal_dims
+from gradcli.ops.dims import Dims, copy_order, in_rows, named_dims, normal_dim, normal_dims
 from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault, bad_shape, bad_value
 from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import charge_shape
@@ -219,9 +219,9 @@ def _repeated(x: Any, shape: tuple[int, ...]) -> Any:
         if n != wanted and n != 1:
             return None
         strides.append(stride if n == wanted else 0)
-    for i in range(min(lead, len(shape) - 1) - 1, -1, -1):
+    for i in reversed(range(lead)):  # PyTorch steps over all that lies behind a size of 1
         if shape[i] == 1:
-            strides[i] = shape[i + 1] * strides[i + 1]
+            strides[i] = shape[i + 1] * strides[i + 1] if i + 1 < len(shape) else x.itemsize
     if not x.flags.c_contiguous:
         return np.lib.stride_tricks.as_strided(x, shape, strides, writeable=False)
     out = np.ndarray(shape, x.dtype, x, 0, strides)
@@ -411,7 +411,13 @@ def _squeeze(x: Any, dim: Dims) -> Any:
 
 def _unsqueeze(x: Any, dim: int) -> Any:
     shape = list(np.shape(x))
-    shape.insert(normal_dim(dim, len(shape) + 1), 1)
+    place = normal_dim(dim, len(shape) + 1)
+    if x.__class__ is np.ndarray and not x.flags.c_contiguous:  # with the stride that PyTorch gives
+        steps = list(x.strides)
+        steps.insert(place, shape[place] * steps[place] if place < x.ndim else x.itemsize)
+        shape.insert(place, 1)
+        return np.lib.stride_tricks.as_strided(x, shape, steps)
+    shape.insert(place, 1)
     return np.reshape(x, shape) if isinstance(x, _PYTHON) else x.reshape(shape)
 
 
@@ -448,7 +454,7 @@ def _flip(x: Any, dims: Dims) -> Any:
     for d in named_dims(dims, len(index)):
         index[d] = slice(None, None, -1)
     # A copy: a write to the result must not show in x, as it would in NumPy's view.
-    return x[(*index, ...)].copy()
+    return x[(*index, ...)].copy(copy_order(x))
 
 
 flip: Operator = linear(

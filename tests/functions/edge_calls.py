@@ -691,7 +691,6 @@ APART: tuple[tuple[str, str, str], ...] = (
         "curve",
         "0*inf in its second derivative",
     ),
-    (r"torch.var", "curve", "the slope is NaN already; 0 there"),
     (r"log_ndtr|logit|ldexp", "slope", "the limit, the formula's slope, a power of whole numbers"),
     (r"log_ndtr", "curve", "-1 far below 0, where its quotient is 0 over 0"),
     (

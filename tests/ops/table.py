@@ -353,7 +353,8 @@ ARITHMETIC = (
         saves=("x", "y"), kinks=(
         Kink(([4.0, -4.0], [2.0, 2.0]), [0.0, -0.0], ([1.0, 1.0], [-2.0, 2.0])),
     )),
-    binary("nextafter", "torch.nextafter(x, y)", 1.0, 1.3, second=(0.7, 0.9), numbers=""),
+    binary("nextafter", "torch.nextafter(x, y)", 1.0, 1.3, second=(0.7, 0.9), numbers="",
+        saves=("x", "y")),
     binary("pow", "torch.pow(x, y)", 0.5, 2, second=(-2, 2), complex=True, saves=("x", "y", "out"),
         extra=[Case((Draw((2,), -2, -0.5), Number(3))),
         *(Case((Draw((3,), 0.5, 2), Number(n))) for n in POW_NUMBERS),

@@ -23,6 +23,7 @@ from gradcli.engine.tensor.conj_view import ConjView, flipped
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops import memory_budget
+from gradcli.ops.dims import in_rows, laid_as
 from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, UnwrittenFault, ValueFault, bad_shape
 from gradcli.ops.operator import OPERATORS, Operator, is_number
 from gradcli.ops.torch_messages import needs_floats, not_a, sizes_differ, types_differ
@@ -73,6 +74,12 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
         raise explained(op, raw, fault) from None
     if held:
         return _of_memory(op, first, params, array)
+    if op.rows and np.ndim(array) > 1:
+        array = in_rows(array)
+    elif op.entrywise and len(inputs) > 1 and np.ndim(array) > 1:
+        given = [a.array for a in inputs if a.__class__ not in NUMBERS]
+        if not all(x.flags.c_contiguous for x in given[:-1]):
+            array = laid_as(array, *given)
     return finish(op, inputs, params, array, raw)
 
 

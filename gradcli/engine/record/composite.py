@@ -7,6 +7,7 @@ from typing import Any
 
 from gradcli.engine.graph.node import Lasting, more
 from gradcli.engine.tensor.tensor import Plain, Tensor
+from gradcli.ops.dims import in_rows
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.operator import is_number
 
@@ -60,6 +61,13 @@ def reshaped(out: Any, input: Any) -> Any:
     if out.meta is None:
         return called(out, "UnsafeViewBackward0")
     return out if input.array.flags.c_contiguous else called(out, "ReshapeAliasBackward0")
+
+
+def rowwise(value: Any) -> Any:
+    """``value``, a new result, laid out in rows."""
+    if isinstance(value, Plain) and not value.array.flags.c_contiguous:
+        value.array, value.meta = in_rows(value.array), None
+    return value
 
 
 def runs_once(value: Tensor) -> Tensor:

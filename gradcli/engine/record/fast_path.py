@@ -39,6 +39,7 @@ from gradcli.engine.source_location import outside, theirs
 from gradcli.engine.tensor.storage import InferenceMeta
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops import memory_budget
+from gradcli.ops.dims import in_rows, laid_as
 from gradcli.ops.errors import Fault
 from gradcli.ops.indexing import Apart
 from gradcli.ops.operator import OPERATORS, Operator
@@ -281,6 +282,14 @@ def _operation(
         lines.append(
             f"except MISFITS as fault: raise explained(op, {_tuple(raw)}, fault) from None"
         )
+    if op.rows:
+        lines.append("if array.ndim > 1: array = in_rows(array)")
+    elif op.entrywise and len(tensors) > 1:  # where the last alone has an order NumPy takes that
+        turned = " or ".join(f"not x{i}.flags.c_contiguous" for i in tensors[:-1])
+        operands = ", ".join(f"x{i}" for i in tensors)
+        lines.append(
+            f"if x{tensors[0]}.ndim > 1 and ({turned}): array = laid_as(array, {operands})"
+        )
     return ["    " + line for line in (*lines, *_recording(op, values, numbers, tensors))]
 
 
@@ -467,11 +476,11 @@ _NAMES: dict[str, Any] = {
     "LARGE": memory_budget.LARGE, "PARAMETERS": _PARAMETERS, "Tensor": Tensor, "absent": _ABSENT,
     "apply": apply, "budget": memory_budget.budget, "class_of": _class_of, "current": current,
     "Plain": Plain, "dtype_of": dtypes.dtype_of, "elsewhere": _elsewhere, "explained": explained,
-    "finish": finish, "getframe": _getframe, "in_a_mode": _in_a_mode, "into": into,
-    "marked": _marked, "mode": mode, "new": object.__new__, "next_number": next_number,
-    "not_a": not_a, "note_view": note_view, "of_numbers": _of_numbers, "outside": outside,
-    "rebound": _rebound, "stamp": stamp, "stamp_index": stamp_index, "theirs": theirs, "wrap": wrap,
-    "writes": writes, "__name__": __name__,
+    "finish": finish, "getframe": _getframe, "in_a_mode": _in_a_mode, "in_rows": in_rows,
+    "into": into, "laid_as": laid_as, "marked": _marked, "mode": mode, "new": object.__new__,
+    "next_number": next_number, "not_a": not_a, "note_view": note_view, "of_numbers": _of_numbers,
+    "outside": outside, "rebound": _rebound, "stamp": stamp, "stamp_index": stamp_index,
+    "theirs": theirs, "wrap": wrap, "writes": writes, "__name__": __name__,
     # node classes, by what the inputs are: tensors or numbers
     "node_t": None, "node_tt": None, "node_tn": None, "node_nt": None, "node_ttt": None,
     "node_ttn": None, "node_tnt": None,

@@ -255,7 +255,7 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
             help="write to a clone() of the leaf, or change it inside no_grad()",
         )
     if base is not None and _share_memory(base.own_array()) and _in_graph(base, target, *others):
-        raise _written_twice()  # the graph follows a write to all of such a base alone
+        raise written_twice()  # the graph follows a write to all of such a base alone
 
 
 def overlap(target: Tensor, *others: Any, apart: bool = False) -> None:
@@ -320,7 +320,8 @@ def _in_graph(*values: Any) -> bool:
     return any(isinstance(t, Plain) and t.edge is not None for t in values)
 
 
-def _written_twice() -> RuntimeFault:
+def written_twice() -> RuntimeFault:
+    """The error of a write where several entries lie in one place."""
     said = (
         "unsupported operation: more than one element of the written-to tensor refers to a "
         "single memory location"
@@ -343,7 +344,7 @@ def _before_write(target: Tensor, one_number: bool = False, index: Any = None) -
         with contextlib.suppress(ValueError):
             array.setflags(write=True)
     if not array.flags.writeable or (shared and not one_number):
-        raise _written_twice()
+        raise written_twice()
     if undo.on:
         note_write(array, index)
     old = target._alias(edge_before_write(target))
@@ -354,16 +355,27 @@ def _before_write(target: Tensor, one_number: bool = False, index: Any = None) -
 def edge_before_write(target: Tensor) -> Any:
     """Where in the graph comes from what ``target`` holds, which is about to be written to.
 
-    A write to a view passes by hooks of the view, and by the function that gave a pure one.
+    A write to a view passes by hooks of the view, by the function that gave a pure one, and by what
+    ``as_strided`` was given, which need not show all that it shows.
     """
     edge = target.edge
     base = target.meta.base if target.meta is not None else None
-    passes = mode.watching or (edge is not None and edge.foreign)
-    if passes and current().grad and base is not None and None not in (base.edge, edge):
+    if base is None or base.edge is None or edge is None or not current().grad:
+        return edge
+    if mode.watching or edge.foreign or _leads_elsewhere(edge, base.edge):
         old = target._alias(edge)
         _read_again(old, base)
         return old.edge
     return edge
+
+
+def _leads_elsewhere(edge: Any, end: Any) -> bool:
+    """Whether between a view and its base there is an ``as_strided`` of other entries."""
+    while edge is not None and edge is not end and edge.edges:
+        if edge.extra is not None and "elsewhere" in edge.extra.params:
+            return True
+        edge = edge.edges[0]
+    return False
 
 
 def _share_memory(array: Any) -> bool:

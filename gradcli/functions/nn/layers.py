@@ -11,7 +11,7 @@ import numpy as np
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.dtypes import float16, float32
 from gradcli.engine.grad_mode import no_grad
-from gradcli.engine.record.composite import called
+from gradcli.engine.record.composite import called, rowwise
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions import arithmetic
 from gradcli.functions.nn.padding import pad
@@ -69,7 +69,8 @@ def layer_norm(
     shape = _last(input, normalized_shape)
     dims = -1 if len(shape) == 1 else tuple(range(-len(shape), 0))
     out = _standard(input, dims, eps)
-    return called(_scaled(out, weight, bias), "NativeLayerNormBackward0", input, weight, bias)
+    out = rowwise(_scaled(out, weight, bias))
+    return called(out, "NativeLayerNormBackward0", input, weight, bias)
 
 
 def _last(input: Any, normalized_shape: Sequence[int]) -> tuple[int, ...]:
