@@ -21,7 +21,7 @@ from gradcli.engine.record.apply import flipped_view, record, share_memory
 from gradcli.engine.record.composite import called, of_its_own
 from gradcli.engine.record.inplace import addresses, written_twice
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
-from gradcli.ops.dims import normal_dims
+from gradcli.ops.dims import format_order, normal_dims
 from gradcli.ops.errors import RuntimeFault, TypeFault, bad_dim, bad_shape, bad_type, bad_value
 from gradcli.ops.indexing import Apart
 from gradcli.ops.memory_budget import charge_shape
@@ -325,8 +325,10 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
             raise bad_shape(f"Storage size calculation overflowed with sizes={list(shape)}")
         charge_shape(shape, input.dtype.itemsize)
         flat = np.concatenate([flat, np.zeros(count - flat.size, flat.dtype)])
-    if shape != tuple(input.shape):
-        input.array = flat[:count].reshape(shape)
+    if shape != tuple(input.shape) or memory_format is not None:
+        order = format_order(memory_format or "contiguous_format", len(shape))
+        rows = flat[:count].reshape([shape[d] for d in order])
+        input.array = rows.transpose(sorted(range(len(shape)), key=order.__getitem__))
         if not input.is_inference():
             meta.version.bump()
     return input

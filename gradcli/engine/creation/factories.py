@@ -20,6 +20,7 @@ from gradcli.engine.record.composite import by_element, named
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
+from gradcli.ops.dims import format_order, in_format
 from gradcli.ops.errors import (
     RuntimeFault,
     TypeFault,
@@ -436,9 +437,12 @@ def memory_order(x: Any) -> list[int]:
     return sorted(range(len(steps)), key=lambda d: -steps[d])
 
 
-def laid(draw: Callable[[tuple[int, ...]], Tensor], x: Any) -> Tensor:
-    """What ``draw`` gives for the shape of ``x``, drawn in the order of its memory."""
-    order = memory_order(x)
+def laid(
+    draw: Callable[[tuple[int, ...]], Tensor], x: Any, memory_format: Any = None
+) -> Tensor:
+    """What ``draw`` gives for the shape of ``x``, drawn in the order of its memory, or as asked."""
+    kept = memory_format in (None, dtypes.preserve_format)
+    order = memory_order(x) if kept else list(format_order(memory_format, len(x.shape)))
     if order == sorted(order):
         return draw(tuple(x.shape))
     numbers = draw(tuple(x.shape[d] for d in order))
@@ -471,17 +475,24 @@ def like(make: Any, drawn: bool = False) -> Any:
         def of(shape: tuple[int, ...]) -> Tensor:
             return make(shape, *value, **named)  # type: ignore[no-any-return]
 
-        rows = getattr(memory_format, "name", "") == "contiguous_format"
-        made = of(tuple(input.shape)) if rows else laid(of, input)
+        made = laid(of, input, memory_format)
         return requiring(made, True) if requires_grad else made
 
     doc = f"``{make.__name__}`` with the shape and the dtype of ``input``."
     return named(create, f"{make.__name__}_like", doc)
 
 
-empty = _filled(
-    "empty", "A tensor to be written to: zeros, so that nothing uninitialised is ever read.", 0
-)
+def empty(
+    *sizes: Any, size: Any = None, dtype: Any = None, requires_grad: bool = False,
+    device: Any = None, layout: Any = None, pin_memory: bool = False, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    """A tensor to be written to: zeros, so that nothing uninitialised is ever read."""
+    made: Tensor = zeros(*sizes, size=size, dtype=dtype, device=device)
+    if memory_format is not None:
+        made.array = in_format(made.array, memory_format)
+    return made.requires_grad_() if requires_grad else made
+
+
 full_like, empty_like, zeros_like, ones_like = map(like, (full, empty, zeros, ones))
 
 

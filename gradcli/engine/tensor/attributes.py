@@ -10,6 +10,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.undo_log import owner_of
 from gradcli.ops.dims import normal_dim
+from gradcli.ops.torch_messages import not_a
 
 
 class Size(tuple[Any, ...]):
@@ -167,6 +168,8 @@ class Facts:
         """
         array = self.array
         rank = {dtypes.channels_last: 4, dtypes.channels_last_3d: 5}.get(memory_format, 0)
+        if not rank and not isinstance(memory_format, dtypes.Layout | None):
+            raise not_a("torch.memory_format", "is_contiguous", "memory_format", 1, memory_format)
         if rank:
             inner = (0, *range(2, rank), 1)
             return bool(array.ndim == rank and array.transpose(inner).flags.c_contiguous)

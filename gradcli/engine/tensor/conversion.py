@@ -14,6 +14,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import mode, shown_inside, transformed
 from gradcli.ops import OPERATORS
+from gradcli.ops.dims import format_order, suggested_format
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
 
 
@@ -28,7 +29,7 @@ def no_array() -> RuntimeFault:
 
 def _as(name: str, dtype: Any) -> Any:
     def method(self: Any, memory_format: Any = None) -> Any:
-        return self.to(dtype)
+        return self.to(dtype, memory_format=memory_format)
 
     method.__name__, method.__qualname__ = name, f"Tensor.{name}"
     method.__doc__ = f"As {dtype.name}."
@@ -74,9 +75,12 @@ class Conversions:
         if isinstance(dtype, str) and not dtypes.is_name(dtype):
             raise dtypes.no_device_name(dtype)
         target = self.dtype if dtype is None else dtypes.to_dtype(dtype)
-        if target is self.dtype:
-            return OPERATORS["clone"](self) if copy else self
-        return OPERATORS["cast"](self, target.numpy)
+        found = self if target is self.dtype else OPERATORS["cast"](self, target.numpy)
+        if memory_format not in (None, dtypes.preserve_format):
+            format_order(memory_format, len(self.shape))
+            if copy or suggested_format(found.own_array()) != memory_format.name:
+                return OPERATORS["clone"](found, memory_format)
+        return OPERATORS["clone"](self) if copy and found is self else found
 
     def type(self, dtype: Any = None) -> Any:
         """The same as ``to``; without a dtype, the name of this tensor's type."""

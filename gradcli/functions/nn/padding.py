@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.record.composite import called
+from gradcli.engine.record.composite import called, formatted, rowwise
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.ops.errors import UnwrittenFault, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
@@ -34,6 +34,7 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: Any = Non
         raise UnwrittenFault("E0304", f"Unrecognised padding mode {mode}")
     if mode != "constant":
         _check_repeated(input, sides, mode, value)
+    source = input
     if not any(sides):
         input = _O["clone"](input)
     for i in range(len(sides) // 2):
@@ -48,7 +49,7 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: Any = Non
     name = {"constant": "ConstantPadNdBackward0", "circular": "CopySlices"}.get(
         mode, f"{mode.capitalize()}ionPad1DBackward0"
     )
-    return called(input, name)
+    return called(rowwise(input) if mode == "circular" else formatted(input, source), name)
 
 
 def _check_repeated(input: Any, sides: list[int], mode: str, value: Any) -> None:

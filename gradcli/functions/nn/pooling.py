@@ -12,7 +12,7 @@ import numpy as np
 from gradcli.engine.creation.sampling import rand
 from gradcli.engine.dtypes import int64
 from gradcli.engine.named_tuples import Extremes
-from gradcli.engine.record.composite import by_element, called, is_batch, named
+from gradcli.engine.record.composite import by_element, called, formatted, is_batch, named, rowwise
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions import arithmetic
@@ -92,7 +92,8 @@ def _max_pool(
         return along
 
     name = f"MaxPool{_rank}DWithIndicesBackward0" if _rank > 1 else "SqueezeBackward1"
-    values, places = _largest(input, found, at, _rank, return_indices, name, apart)
+    found = _largest(input, found, at, _rank, return_indices, name, apart)
+    values, places = (formatted(v, input) for v in found)
     return Extremes((values, places), f"max_pool{_rank}d") if return_indices else values
 
 
@@ -197,7 +198,9 @@ def _avg_pool(
         share = math.prod(sizes)
     name = f"AvgPool{_rank}DBackward0" if _rank > 1 else "SqueezeBackward1"
     whole = "trunc" if input.dtype.kind < 2 else None
-    return called(arithmetic.div(total, share, rounding_mode=whole), name, leads=input)
+    out = arithmetic.div(total, share, rounding_mode=whole)
+    out = rowwise(out) if _rank == 3 else formatted(out, input)
+    return called(out, name, leads=input)
 
 
 def avg_pool1d(
@@ -257,6 +260,7 @@ def _adaptive_avg_pool(input: Any, output_size: Any, *, _rank: int) -> Any:
     """Means of so many windows of ``(N, C, SIZES)`` as are asked for."""
     wanted = _wanted("adaptive_avg_pool", input, output_size, _rank)
     out = averaged(input, wanted) if all(wanted) else _nothing(input, wanted)
+    out = rowwise(out) if _rank == 3 and max(wanted) > 1 else formatted(out, input)
     name = f"AdaptiveAvgPool{_rank}DBackward0" if _rank > 1 else "SqueezeBackward1"
     return called(out, name, leads=input)
 
@@ -294,7 +298,8 @@ def _adaptive_max_pool(
         ]
 
     name = f"AdaptiveMaxPool{_rank}DBackward0" if _rank > 1 else "SqueezeBackward1"
-    values, places = _largest(input, found, at, _rank, return_indices, name)
+    found = _largest(input, found, at, _rank, return_indices, name)
+    values, places = (rowwise(v) if _rank == 3 else formatted(v, input) for v in found)
     return Extremes((values, places), f"adaptive_max_pool{_rank}d") if return_indices else values
 
 
