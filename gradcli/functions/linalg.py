@@ -15,7 +15,7 @@ from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import by_element, called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.record.out import may_be, with_out
-from gradcli.engine.tensor.tensor import wrap
+from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.functions import overloads, products, scatter
 from gradcli.functions.decompositions import (
     eig,
@@ -240,19 +240,19 @@ def matrix_power(A: Any, n: int) -> Any:
 
 
 def pinv(
-    A: Any, rcond: float | None = None, *, atol: float | None = None, rtol: float | None = None,
-    hermitian: bool = False,
+    A: Any, rcond: Any = None, *, atol: Any = None, rtol: Any = None, hermitian: bool = False,
 ) -> Any:  # fmt: skip
     """The Moore-Penrose inverse.
 
     Singular values up to ``max(atol, rtol * the largest)`` count as zero; ``rtol`` is the larger
     size times the dtype's epsilon where neither is given. ``hermitian`` reads the lower triangle.
-    ``rcond`` is NumPy's name of ``rtol``.
+    ``rcond`` is NumPy's name of ``rtol``. Each is a number, or a tensor of one for each matrix.
     """
     rtol = rcond if rtol is None else rtol
     if hermitian and A.numel():
         A = one_triangle(A, "L")
-    return _O["pinv"](A, None if rtol is None else float(rtol), float(atol or 0.0))
+    rtol, atol = (t.array if isinstance(t, Plain) else t for t in (rtol, atol))
+    return _O["pinv"](A, rtol, 0.0 if atol is None else atol)
 
 
 @by_element
@@ -268,7 +268,7 @@ def matrix_rank(
             "torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions."
         )
     A = A.detach()
-    values = _O["abs"](eigvalsh(A)).array if hermitian else svdvals(A).array
+    values = _O["abs"](eigvalsh(A)).array if hermitian and A.numel() else svdvals(A).array
     if tol is not None:
         atol, rtol = tol, 0.0
     least = np.asarray(getattr(atol, "array", 0.0 if atol is None else atol))
@@ -284,7 +284,11 @@ def matrix_rank(
 @by_element
 def cond(A: Any, p: Any = None) -> Any:
     """The condition number: the norm of A times that of its inverse; of singular values for 2."""
-    if A.ndim > 1 and 0 in A.shape[-2:]:
+    if isinstance(p, str) and A.ndim > 1 and A.shape[-1] != A.shape[-2]:
+        from gradcli.ops.decompositions.matrix_errors import not_square
+
+        raise not_square(f"linalg.cond(ord={p})", tuple(A.shape))
+    if A.ndim > 1 and not A.numel():
         return _O["sum"](_O["abs"](A), (-2, -1))  # of nothing 0
     if p in (None, 2, -2):
         values = svdvals(A)
@@ -339,7 +343,7 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
     residuals = _O["getitem"](_O["reshape"](solution, (-1,)), slice(0, 0))
     residuals = _O["abs"](residuals) if residuals.is_complex() else residuals
     empty = residuals.detach()
-    if m > n and driver != "gelsy" and bool((rank.array == n).all()):
+    if m > n and (driver or A.numel()) and driver != "gelsy" and bool((rank.array == n).all()):
         gap = _O["abs"](right - _O["matmul"](A, solution))
         residuals = _O["sum"](gap * gap, -2)
     return results(

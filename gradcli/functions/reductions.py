@@ -115,7 +115,8 @@ def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: 
     """The p-norm of all entries, or along dimensions; p may be "fro", or "nuc" for matrices."""
     if isinstance(p, str):
         if p == "nuc" or (p == "fro" and isinstance(dim, tuple | list) and len(dim) == 2):
-            return matrix_norm(input, p, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
+            dim = tuple(range(input.ndim)) if dim is None else dim
+            return matrix_norm(input, p, dim, keepdim, dtype=dtype)
         if p != "fro":
             raise bad_value(f"norm has p='fro' and p='nuc', not {p!r}")
         p = 2

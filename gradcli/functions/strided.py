@@ -53,24 +53,17 @@ def as_strided(
         raise bad_type(f"as_strided needs a tensor, got {type(input).__name__}")
     if input._flips:
         return flipped_view(as_strided(flipped_view(input), shape, steps, storage_offset))
-    base = input if input.meta is None or input.meta.base is None else input.meta.base
-    whole = base.own_array()
-    order = tuple(np.argsort([-s for s in whole.strides], kind="stable"))
-    laid = whole.transpose(order)
-    if not laid.flags.c_contiguous:
-        raise bad_shape("as_strided needs a tensor that fills its memory", help="clone() it first")
-    start, item = whole.__array_interface__["data"][0], input.dtype.itemsize
+    storage, item = input.untyped_storage(), input.dtype.itemsize
     if storage_offset is None:
-        here = input.own_array().__array_interface__["data"][0]
-        storage_offset = (here - start) // item
+        storage_offset = input.storage_offset()
     last = sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
     need = storage_offset + last + 1 if 0 not in shape else 0
-    flat = laid.reshape(-1).view(input.dtype.numpy)  # of a part of complex numbers, both parts
+    flat = storage.entries(input.dtype)  # of a part of complex numbers, both parts
     if need > flat.size or storage_offset < 0:
         raise bad_shape(
             f"setStorage: sizes {list(shape)}, strides {list(steps)}, storage offset "
             f"{storage_offset}, and itemsize {item} requiring a storage size of {need * item} are "
-            f"out of bounds for storage of size {whole.nbytes}"
+            f"out of bounds for storage of size {storage.nbytes()}"
         )
     charge_shape(shape, 8)
     flat = flat[storage_offset:]

@@ -219,9 +219,9 @@ def _repeated(x: Any, shape: tuple[int, ...]) -> Any:
         if n != wanted and n != 1:
             return None
         strides.append(stride if n == wanted else 0)
-    for i in reversed(range(lead)):  # PyTorch steps over all that lies behind a size of 1
+    for i in reversed(range(min(lead, len(shape) - 1))):  # PyTorch steps over all behind a size of 1
         if shape[i] == 1:
-            strides[i] = shape[i + 1] * strides[i + 1] if i + 1 < len(shape) else x.itemsize
+            strides[i] = shape[i + 1] * strides[i + 1]
     if not x.flags.c_contiguous:
         return np.lib.stride_tricks.as_strided(x, shape, strides, writeable=False)
     out = np.ndarray(shape, x.dtype, x, 0, strides)

@@ -191,6 +191,8 @@ def shape_of(sizes: tuple[Any, ...], size: Any, name: str) -> tuple[int, ...]:
     """
     if size is not None and sizes:
         raise TypeFault("E0302", f"{name}() got multiple values for argument 'size'")
+    if size is None and not sizes:
+        raise TypeFault("E0302", f'{name}() missing 1 required positional arguments: "size"')
     if size is not None and not isinstance(size, list | tuple):
         raise TypeFault(
             "E0302", f"{name}(): argument 'size' must be tuple of ints, not {type(size).__name__}"
@@ -243,6 +245,14 @@ def full(
     charge_shape(shape, target.itemsize)
     fill_value = target.entry(fill_value)
     return finish(np.full(shape, fill_value, target.numpy)[()], target, requires_grad, device)
+
+
+def scalar_tensor(s: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """A number as a 0-d tensor, of the default dtype unless another is given."""
+    if not isinstance(s, int | float | complex | np.generic | Tensor):
+        raise not_a("Number", "scalar_tensor", "s", 1, s)
+    target = dtypes.get_default_dtype() if dtype is None else dtype
+    return full((), s, dtype=target, requires_grad=requires_grad)
 
 
 def _filled(name: str, doc: str, value: int) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
+from gradcli.engine.source_location import warn
 from gradcli.engine.undo_log import owner_of
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.torch_messages import not_a
@@ -145,13 +146,27 @@ class Facts:
         """The memory that this tensor shares with its views."""
         return Storage(self.own_array())
 
+    def is_set_to(self, tensor: Any) -> bool:
+        """Whether another tensor shows the same entries of the same memory, in the same shape."""
+        if not isinstance(tensor, Facts):
+            raise not_a("Tensor", "is_set_to", "tensor", 1, tensor)
+        one, other = self.own_array(), tensor.own_array()
+        here = (a.__array_interface__["data"][0] for a in (one, other))
+        return one.shape == other.shape and one.strides == other.strides and len({*here}) == 1
+
+    @property
+    def volatile(self) -> bool:
+        """False: how graphs were turned off before ``no_grad``."""
+        warn("volatile was removed (Variable.volatile is always False)")
+        return False
+
     def is_complex(self) -> bool:
         """Whether entries are complex numbers."""
         return self.dtype.is_complex
 
     def is_signed(self) -> bool:
         """Whether entries may be negative."""
-        return self.dtype.numpy.kind not in "ub"
+        return self.dtype.is_signed
 
     def element_size(self) -> int:
         """Bytes per entry."""

@@ -30,13 +30,16 @@ from gradcli.ops.products import matmul
 from gradcli.ops.shape import expand, mT
 
 
-def _pinv(x: Any, rtol: float | None, atol: float) -> Any:
+def _pinv(x: Any, rtol: Any, atol: Any) -> Any:
     shape = matrix_shape("pinv", x)
     found = decompose("pinv", lambda a: Together(np.linalg.svd(a, full_matrices=False)), x)
     u, s, vh = found
+    atol = np.asarray(atol, s.dtype)[..., None]  # of each matrix, or of all
     if rtol is None:
-        rtol = 0.0 if atol else max(shape[-2:]) * float(np.finfo(x.dtype).eps)
-    least = np.maximum(rtol * s[..., :1], atol) if s.shape[-1] else s
+        rtol = np.where(atol > 0, 0.0, max(shape[-2:]) * float(np.finfo(x.dtype).eps))
+    else:
+        rtol = np.asarray(rtol)[..., None]
+    least = np.maximum(rtol.astype(s.dtype) * s[..., :1], atol) if s.shape[-1] else s
     inverse = np.where(s > least, 1.0 / np.where(s == 0, 1.0, s), 0.0).astype(s.dtype)
     turned = np.conj(np.swapaxes(vh, -1, -2)) * inverse[..., None, :]
     return (turned @ np.conj(np.swapaxes(u, -1, -2))).astype(x.dtype)
