@@ -259,8 +259,8 @@ __all__ = [
     "is_warn_always_enabled", "linspace", "logspace", "long", "manual_seed", "max", "min",
     "multinomial", "nan", "no_grad", "normal", "numel", "ones", "ones_like", "pi", "poisson",
     "preserve_format", "promote_types", "rand", "rand_like", "randint", "randint_like", "randn",
-    "randn_like", "randperm", "range", "result_type", "scalar_tensor", "seed",
-    "set_default_device", "set_default_dtype", "set_default_tensor_type", "set_grad_enabled",
-    "set_printoptions", "set_rng_state", "set_warn_always", "short", "strided", "tensor", "tril_indices", "triu_indices", "typename", "uint8", "zeros",
-    "zeros_like",
+    "randn_like", "randperm", "range", "result_type", "scalar_tensor", "seed", "set_default_device",
+    "set_default_dtype", "set_default_tensor_type", "set_grad_enabled", "set_printoptions",
+    "set_rng_state", "set_warn_always", "short", "strided", "tensor", "tril_indices",
+    "triu_indices", "typename", "uint8", "zeros", "zeros_like",
 ]  # fmt: skip

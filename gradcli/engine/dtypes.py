@@ -205,7 +205,7 @@ def set_default_dtype(dtype: Any) -> None:
 def set_default_tensor_type(t: Any) -> None:
     """``set_default_dtype`` under its older name, by a typed tensor: ``"torch.DoubleTensor"``."""
     kind = BY_TENSOR.get(t.rpartition(".")[2]) if isinstance(t, str) else getattr(t, "dtype", None)
-    if kind is None or not callable(t) and not isinstance(t, str) or not kind.is_floating_point:
+    if kind is None or (not callable(t) and not isinstance(t, str)) or not kind.is_floating_point:
         raise TypeFault("E0309", "only floating-point types are supported as the default type")
     warn(
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "

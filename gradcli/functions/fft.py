@@ -20,6 +20,7 @@ from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.dims import normal_dim, normal_dims
 from gradcli.ops.errors import IndexFault, bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.torch_messages import not_a
 
 __all__ = [
     "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2",
@@ -132,12 +133,13 @@ def ihfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = No
     return called(of_its_own(_half(ifft(input, n, dim, norm), dim)), "FftR2CBackward0")
 
 
-Sizes = Sequence[int] | None
+Sizes = int | Sequence[int] | None
 
 
 def _places(input: Any, s: Sizes, dim: Any, half: str = "") -> list[tuple[int | None, int]]:
     """Each dimension to transform with its size."""
     rank = len(input.shape)
+    s = (s,) if isinstance(s, int) else s
     if dim is None:
         dims = tuple(range(rank)) if s is None else tuple(range(rank - len(s), rank))
     else:
@@ -208,6 +210,8 @@ def ihfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None
 
 def _in_two(function: Callable[..., Any], doc: str) -> Any:
     def of_two(input: Any, s: Sizes = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
+        if dim is None:
+            raise not_a("tuple of ints", of_two.__name__, "dim", 3, dim)
         return function(input, s, dim, norm)
 
     return named(of_two, f"{function.__name__[:-1]}2", doc)

@@ -306,8 +306,8 @@ def cond(A: Any, p: Any = None) -> Any:
 def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """The X with the least ``norm(A X - B)``: ``(solution, residuals, rank, singular_values)``.
 
-    Residuals are there for full rank and more rows than columns, singular values for the drivers
-    ``"gelsd"`` and ``"gelss"``. Raises RuntimeFault (E0301) for sizes that differ.
+    Residuals are there for full rank and more rows than columns, unless the driver is ``"gelsy"``,
+    as it is where none is named; singular values for ``"gelsd"`` and ``"gelss"``. Raises RuntimeFault (E0301) for sizes that differ.
     """
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise bad_value(
@@ -343,7 +343,7 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
     residuals = _O["getitem"](_O["reshape"](solution, (-1,)), slice(0, 0))
     residuals = _O["abs"](residuals) if residuals.is_complex() else residuals
     empty = residuals.detach()
-    if m > n and (driver or A.numel()) and driver != "gelsy" and bool((rank.array == n).all()):
+    if m > n and driver not in (None, "gelsy") and bool((rank.array == n).all()):
         gap = _O["abs"](right - _O["matmul"](A, solution))
         residuals = _O["sum"](gap * gap, -2)
     return results(

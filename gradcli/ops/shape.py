@@ -16,7 +16,16 @@ import numpy as np
 from gradcli.ops.cupy_compat import zeros
 from gradcli.ops.declaration.batching import Batch, matrices
 from gradcli.ops.declaration.node_names import by_dim
-from gradcli.ops.dims import Dims, copy_order, in_format, in_rows, named_dims, normal_dim, normal_dims, suggested_format
+from gradcli.ops.dims import (
+    Dims,
+    copy_order,
+    in_format,
+    in_rows,
+    named_dims,
+    normal_dim,
+    normal_dims,
+    suggested_format,
+)
 from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault, bad_shape, bad_value
 from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import charge_shape
@@ -219,7 +228,7 @@ def _repeated(x: Any, shape: tuple[int, ...]) -> Any:
         if n != wanted and n != 1:
             return None
         strides.append(stride if n == wanted else 0)
-    for i in reversed(range(min(lead, len(shape) - 1))):  # PyTorch steps over all behind a size of 1
+    for i in reversed(range(min(lead, len(shape) - 1))):  # over all that lies behind a size of 1
         if shape[i] == 1:
             strides[i] = shape[i + 1] * strides[i + 1]
     if not x.flags.c_contiguous:

@@ -447,9 +447,7 @@ def memory_order(x: Any) -> list[int]:
     return sorted(range(len(steps)), key=lambda d: -steps[d])
 
 
-def laid(
-    draw: Callable[[tuple[int, ...]], Tensor], x: Any, memory_format: Any = None
-) -> Tensor:
+def laid(draw: Callable[[tuple[int, ...]], Tensor], x: Any, memory_format: Any = None) -> Tensor:
     """What ``draw`` gives for the shape of ``x``, drawn in the order of its memory, or as asked."""
     kept = memory_format in (None, dtypes.preserve_format)
     order = memory_order(x) if kept else list(format_order(memory_format, len(x.shape)))

@@ -58,18 +58,22 @@ class Conversions:
 
         Takes a dtype, a device, both, or another tensor to be like.
         """
-        first = True  # of two flags the second is ``copy``
-        for given in wanted:
-            if isinstance(given, Conversions):
-                dtype = given.dtype
-            elif isinstance(given, dtypes.Device) or (
-                isinstance(given, str) and given.partition(":")[0] in ("cpu", "cuda")
-            ):
-                device = given
-            elif not isinstance(given, bool):
-                dtype = given
+        if wanted:
+            first, *flags = wanted
+            if first is None or _is_device(first):
+                device = device if first is None else first
+                if flags:  # ``to(device, dtype, non_blocking, copy)``
+                    second = flags.pop(0)
+                    if isinstance(second, bool | Conversions) or None is not dtype is not second:
+                        raise _no_overload(wanted)
+                    dtype = dtype if second is None else second
+            elif dtype is not None:
+                raise _no_overload(wanted)
             else:
-                copy, first = copy if first else given, False
+                dtype = first.dtype if isinstance(first, Conversions) else first
+            if len(flags) > 2 or any(not isinstance(flag, bool) for flag in flags):
+                raise _no_overload(wanted)
+            copy = flags[1] if len(flags) == 2 else copy
         if device is not None and str(device) != str(self.device):
             return _no_device(str(device))
         if isinstance(dtype, str) and not dtypes.is_name(dtype):
@@ -116,6 +120,21 @@ class Conversions:
     def to_dense(self, dtype: Any = None, *, masked_grad: Any = None) -> Any:
         """This tensor, which is dense."""
         return self if dtype is None else self.to(dtype)
+
+
+def _is_device(value: Any) -> bool:
+    return isinstance(value, dtypes.Device) or (
+        isinstance(value, str) and value.partition(":")[0] in ("cpu", "cuda")
+    )
+
+
+def _no_overload(given: tuple[Any, ...]) -> TypeFault:
+    shown = ", ".join(type(g).__name__ for g in given)
+    return TypeFault(
+        "E0302",
+        f"to() received an invalid combination of arguments - got ({shown})",
+        help="x.to(dtype), x.to(device, dtype) or x.to(other), then non_blocking and copy",
+    )
 
 
 def _no_device(name: str) -> Any:

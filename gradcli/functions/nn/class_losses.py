@@ -32,7 +32,7 @@ def nll_loss(
     """The negative logarithm of the probability of each row's class, for ``(N, C, ...)``."""
     reduction = chosen(size_average, reduce, reduction)
     if input.ndim < 1:
-        raise bad_shape("nll_loss takes log-probabilities of shape (C), (N, C), ...")
+        raise ValueFault("E0301", f"Expected 1 or more dimensions (got {input.ndim})")
     check_classes(input, target)
     rows = input if input.ndim > 1 else _O["unsqueeze"](input, 0)
     classes = target if input.ndim > 1 else target.reshape(1)
