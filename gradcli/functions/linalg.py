@@ -307,7 +307,8 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
     """The X with the least ``norm(A X - B)``: ``(solution, residuals, rank, singular_values)``.
 
     Residuals are there for full rank and more rows than columns, unless the driver is ``"gelsy"``,
-    as it is where none is named; singular values for ``"gelsd"`` and ``"gelss"``. Raises RuntimeFault (E0301) for sizes that differ.
+    as it is where none is named; singular values for ``"gelsd"`` and ``"gelss"``. Raises
+    RuntimeFault (E0301) for sizes that differ.
     """
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise bad_value(

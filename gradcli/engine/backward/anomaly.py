@@ -8,7 +8,6 @@ rest of the time recording pays nothing for this.
 from __future__ import annotations
 
 import traceback
-import warnings
 from typing import Any
 
 import numpy as np
@@ -104,9 +103,7 @@ def _tell(fault: Exception, said: str, what: str, place: tuple[Any, int] | None)
         warn(said)
     except Warning as raised:
         fault.add_note(str(raised))
-        with warnings.catch_warnings():
-            warnings.simplefilter("always")
-            warn(said)
+        traceback.print_exception(type(raised), raised, None)
 
 
 def _switch(looker: _Anomaly | None) -> None:
