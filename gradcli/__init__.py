@@ -17,7 +17,7 @@ __version__ = "0.1.0"
 
 _PACKAGES = frozenset((
     "autograd", "batch", "cuda", "engine", "fft", "func", "functions", "jit", "language",
-    "linalg", "masked", "nn", "ops", "optim", "special", "surface", "symbolic", "testing",
+    "linalg", "masked", "nn", "ops", "optim", "random", "special", "surface", "symbolic", "testing",
     "transforms", "utils",
 ))  # fmt: skip
 

@@ -34,6 +34,7 @@ from gradcli import linalg as linalg
 from gradcli import masked as masked
 from gradcli import nn as nn
 from gradcli import optim as optim
+from gradcli import random as random
 from gradcli import special as special
 from gradcli import symbolic as symbolic
 from gradcli import testing as testing
@@ -51,9 +52,10 @@ from gradcli.engine.creation.generator import Generator as Generator
 __version__: str
 '''
 _GIVEN = frozenset((
-    "autograd", "cuda", "fft", "func", "linalg", "masked", "nn", "optim", "special", "symbolic",
-    "transforms", "utils", "dtype", "device", "Generator", "Size", "Tensor", "enable_grad",
-    "inference_mode", "no_grad", "set_grad_enabled", "annotations", "public_operators",
+    "autograd", "cuda", "fft", "func", "linalg", "masked", "nn", "optim", "random", "special",
+    "symbolic", "transforms", "utils", "dtype", "device", "Generator", "Size", "Tensor",
+    "enable_grad", "inference_mode", "no_grad", "set_grad_enabled", "annotations",
+    "public_operators",
 ))  # fmt: skip
 _NUMBER = "Tensor | _float"
 _KINDS = {

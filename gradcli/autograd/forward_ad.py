@@ -127,6 +127,13 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             f"given forward gradient is of size {list(tangent.shape)}."
         )
     primal = tensor.view(tensor.shape) if isinstance(tensor, Plain) else tensor
+    if isinstance(tensor, Plain) and isinstance(tangent, Plain) and tensor.array.base is not None:
+        size = tensor.untyped_storage().nbytes() // tensor.element_size()
+        if size * tangent.element_size() != tangent.untyped_storage().nbytes():
+            # In memory like the primal's: as_strided may see more of that than the primal shows.
+            room = tangent.new_zeros(size)
+            room = room.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
+            tangent = room.copy_(tangent)
     made = Dual(primal, lifted(tangent, running.vmaps), max(running.dual))
     made.take_tangent()
     return made

@@ -59,14 +59,14 @@ class DType:
         return self.kind == 2
 
     @property
+    def is_signed(self) -> bool:
+        """Whether entries may be negative."""
+        return self.numpy.kind not in "ub"
+
+    @property
     def is_complex(self) -> bool:
         """Whether entries are complex numbers."""
         return self.kind == 3
-
-    @property
-    def is_signed(self) -> bool:
-        """Whether entries may be below 0."""
-        return self.numpy.kind not in "bu"
 
     @property
     def differentiable(self) -> bool:

@@ -21,6 +21,7 @@ from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.dims import normal_dim, normal_dims
 from gradcli.ops.errors import IndexFault, bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.torch_messages import not_a
 
 __all__ = [
     "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2",
@@ -217,6 +218,8 @@ def ihfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None
 
 def _in_two(function: Callable[..., Any], doc: str) -> Any:
     def of_two(input: Any, s: Sizes = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
+        if dim is None:
+            raise not_a("tuple of ints", of_two.__name__, "dim", 3, dim)
         return function(input, s, dim, norm)
 
     return named(of_two, f"{function.__name__[:-1]}2", doc)

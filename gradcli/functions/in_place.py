@@ -33,7 +33,7 @@ from gradcli.functions.index import found
 from gradcli.functions.subscripts import plain_index, written
 from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault, bad_dtype, bad_shape
 from gradcli.ops.operator import OPERATORS, Operator, is_number
-from gradcli.ops.torch_messages import no_cast, no_room
+from gradcli.ops.torch_messages import no_cast, no_room, not_a
 
 
 def writes(op: Operator) -> bool:
@@ -243,10 +243,44 @@ def _float_power(self: Tensor, exponent: Operand) -> Tensor:
     return by_power(self, exponent)
 
 
+def _mapped(name: str, self: Tensor, others: tuple, function: Callable) -> Tensor:
+    for other in others:
+        if not isinstance(other, Plain):
+            raise not_a("Tensor", name, "other", 1, other)
+    if any(t.requires_grad for t in (self, *others)):
+        raise RuntimeFault(
+            "E0404",
+            f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() "
+            "instead.",
+        )
+    for other in others:
+        if other.dtype is not self.dtype:
+            kinds = (f"torch.{t.dtype.scalar_name}Tensor" for t in (self, other))
+            raise TypeFault("E0309", "{}: expected {} for 'other' (got {})".format(name, *kinds))
+    given = [t.expand(self.shape).reshape(-1).tolist() for t in (self, *others)]
+    found = [function(*entries) for entries in zip(*given, strict=True)]
+    for value in found:
+        if not is_number(value):
+            raise TypeFault("E0303", f"must be a number, not {type(value).__name__}")
+    numbers = np.array(found, self.dtype.numpy).reshape(self.shape)
+    return self.copy_(wrap(numbers, self.dtype))
+
+
+def _map(self: Tensor, other: Tensor, function: Callable) -> Tensor:
+    """Each entry as ``function`` makes it of the two Python numbers that lie there."""
+    return _mapped("map_", self, (other,), function)
+
+
+def _map2(self: Tensor, x: Tensor, y: Tensor, function: Callable) -> Tensor:
+    """Each entry as ``function`` makes it of the three Python numbers that lie there."""
+    return _mapped("map2_", self, (x, y), function)
+
+
 METHODS: dict[str, Callable] = {
     "add_": _with_alpha("add"), "sub_": _with_alpha("sub"), "subtract_": _with_alpha("sub"),
     "div_": _div, "divide_": _div, "true_divide_": _div, "addcdiv_": _addcdiv, "lerp_": _lerp,
     "float_power_": _float_power,
     "zero_": _zero, "fill_": _fill, "copy_": _copy, "masked_fill_": _masked_fill,
+    "map_": _map, "map2_": _map2,
 }  # fmt: skip
 """Writes of which none is what the function of the name gives, written."""

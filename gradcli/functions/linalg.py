@@ -18,7 +18,7 @@ from gradcli.engine.record.composite import by_element, called
 from gradcli.engine.record.face import face
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.record.out import may_be
-from gradcli.engine.tensor.tensor import wrap
+from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.functions import overloads, products, scatter
 from gradcli.functions.decompositions import (
     by_triangle,
@@ -286,6 +286,7 @@ def pinv(
     if hermitian and A.numel():
         of_squares("linalg.eigh", A)
         A = one_triangle(A, "L")
+    rtol, atol = (t.array if isinstance(t, Plain) else t for t in (rtol, atol))
     return _O["pinv"](A, rtol, 0.0 if atol is None else atol)
 
 
@@ -305,7 +306,7 @@ def matrix_rank(
     if A.dtype.family == "half":
         raise bad_dtype("This function doesn't handle types other than float and double")
     A = A.detach()
-    values = _O["abs"](eigvalsh(A)).array if hermitian else svdvals(A).array
+    values = _O["abs"](eigvalsh(A)).array if hermitian and A.numel() else svdvals(A).array
     if tol is not None:
         atol, rtol = tol, 0.0
     least = np.asarray(getattr(atol, "array", 0.0 if atol is None else atol))
@@ -321,7 +322,11 @@ def matrix_rank(
 @by_element
 def cond(A: Any, p: Any = None) -> Any:
     """The condition number: the norm of A times that of its inverse; of singular values for 2."""
-    if A.ndim > 1 and 0 in A.shape[-2:]:
+    if isinstance(p, str) and A.ndim > 1 and A.shape[-1] != A.shape[-2]:
+        from gradcli.ops.decompositions.matrix_errors import not_square
+
+        raise not_square(f"linalg.cond(ord={p})", tuple(A.shape))
+    if A.ndim > 1 and not A.numel():
         return _O["sum"](_O["abs"](A), (-2, -1))  # of nothing 0
     if p in (None, 2, -2):
         values = svdvals(A)

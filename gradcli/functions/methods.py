@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.creation import factories
-from gradcli.engine.dtypes import DType, contiguous_format
+from gradcli.engine.dtypes import DType, contiguous_format, preserve_format
 from gradcli.engine.record.apply import apply, flipped_view, note_view
 from gradcli.engine.record.arguments import Operand, is_whole
 from gradcli.engine.record.composite import reshaped
@@ -29,8 +29,8 @@ from gradcli.functions.lazy_table import LazyTable
 from gradcli.functions.subscripts import delete_item, get_item, put_item
 from gradcli.ops.declaration.infix import METHODS as SIGN_METHODS
 from gradcli.ops.declaration.infix import MIRRORED, by_sign
-from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import AttributeFault, TypeFault, bad_dim, bad_dtype, bad_size
+from gradcli.ops.dims import normal_dim, suggested_format
+from gradcli.ops.errors import AttributeFault, RuntimeFault, TypeFault, bad_dim, bad_dtype, bad_size
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.ops.torch_messages import not_a
 
@@ -186,9 +186,13 @@ def _set(
 
 
 def _contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
+    if memory_format is preserve_format:
+        raise RuntimeFault(
+            "E0304", "preserve memory format is unsupported by the contiguous operator"
+        )
     if self.is_contiguous(memory_format):
         return self
-    return self.clone(memory_format=contiguous_format)
+    return self.clone(memory_format=memory_format or contiguous_format)
 
 
 def _conjugate_transpose(self: Any) -> Any:
@@ -214,7 +218,9 @@ def _storage_offset(self: Tensor) -> int:
 
 
 def _resize_as(self: Tensor, other: Tensor, *, memory_format: Any = None) -> Tensor:
-    return found("strided.resize_")(self, tuple(other.shape))
+    if memory_format is preserve_format:
+        memory_format = suggested_format(other.own_array())
+    return found("strided.resize_")(self, tuple(other.shape), memory_format=memory_format)
 
 
 def _compare(op: Operator) -> Callable:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.dtypes import uint8
-from gradcli.engine.record.apply import note_view
+from gradcli.engine.record.apply import note_view, share_memory
 from gradcli.engine.record.composite import called, is_batch, named, of_its_own, rowwise
 from gradcli.engine.record.dtype_checks import of_truths, one_type, same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as O
@@ -335,7 +335,9 @@ def view_as_complex(input: Any) -> Any:
         return input.viewed(view_as_complex)
     parts = [O["getitem"](input, (Ellipsis, i)) for i in (0, 1)]
     out = called(O["of_parts"](*parts), "ViewAsComplexBackward0", input)
-    if isinstance(input, Plain) and input.numel():  # of none NumPy keeps no steps
+    if isinstance(input, Plain) and not input.numel():  # of none NumPy keeps no steps
+        share_memory(out, input)
+    elif isinstance(input, Plain):
         if input.storage_offset() % 2:
             raise bad_size("Tensor must have a storage_offset divisible by 2")
         *steps, step = (s // input.dtype.itemsize for s in input.own_array().strides)

@@ -22,7 +22,7 @@ from gradcli.engine.record.inplace import record_entries, written_twice
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions.scatter import fills
-from gradcli.ops.dims import normal_dims
+from gradcli.ops.dims import format_order, normal_dims
 from gradcli.ops.errors import (
     RuntimeFault,
     TypeFault,
@@ -63,21 +63,14 @@ def as_strided(
         raise bad_type(f"as_strided needs a tensor, got {type(input).__name__}")
     if input._flips:
         return flipped_view(as_strided(flipped_view(input), shape, steps, storage_offset))
-    base = input if input.meta is None or input.meta.base is None else input.meta.base
-    whole = base.own_array()
-    order = tuple(np.argsort([-s for s in whole.strides], kind="stable"))
-    laid = whole.transpose(order)
-    if not laid.flags.c_contiguous:
-        raise bad_shape("as_strided needs a tensor that fills its memory", help="clone() it first")
-    start, item = whole.__array_interface__["data"][0], input.dtype.itemsize
+    storage, item = input.untyped_storage(), input.dtype.itemsize
     if storage_offset is None:
-        here = input.own_array().__array_interface__["data"][0]
-        storage_offset = (here - start) // item
+        storage_offset = input.storage_offset()
     last = sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
     need = storage_offset + last + 1 if 0 not in shape else 0
-    flat = laid.reshape(-1).view(input.dtype.numpy)  # of a part of complex numbers, both parts
+    flat = storage.entries(input.dtype)  # of a part of complex numbers, both parts
     if need > flat.size or storage_offset < 0:
-        raise _outside(shape, steps, storage_offset, item, whole.nbytes)
+        raise _outside(shape, steps, storage_offset, item, storage.nbytes())
     charge_shape(shape, 8)
     flat = flat[storage_offset:]
     array = np.lib.stride_tricks.as_strided(flat, shape, tuple(s * item for s in steps))
@@ -318,8 +311,10 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
             raise bad_shape(f"Storage size calculation overflowed with sizes={list(shape)}")
         charge_shape(shape, input.dtype.itemsize)
         flat = np.concatenate([flat, np.zeros(count - flat.size, flat.dtype)])
-    if shape != tuple(input.shape):
-        input.array = flat[:count].reshape(shape)
+    if shape != tuple(input.shape) or memory_format is not None:
+        order = format_order(memory_format or "contiguous_format", len(shape))
+        rows = flat[:count].reshape([shape[d] for d in order])
+        input.array = rows.transpose(sorted(range(len(shape)), key=order.__getitem__))
         if not input.is_inference():
             meta.version.bump()
     return input

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.dims import copy_order
+from gradcli.ops.dims import copy_order, format_order
 from gradcli.ops.errors import bad_dtype
 from gradcli.ops.kinds import linear, step
 from gradcli.ops.memory_budget import LARGE, charge
@@ -22,8 +22,10 @@ def _cast(x: Any, dtype: np.dtype) -> Any:
 
 
 def _clone(x: Any, memory_format: Any) -> Any:
-    rows = getattr(memory_format, "name", "") == "contiguous_format"
-    return x.copy("C" if rows else copy_order(x))
+    if memory_format is None or getattr(memory_format, "name", "") == "preserve_format":
+        return x.copy(copy_order(x))
+    order = format_order(memory_format, x.ndim)
+    return x.transpose(order).copy("C").transpose(sorted(range(x.ndim), key=order.__getitem__))
 
 
 def _imag(x: Any) -> Any:

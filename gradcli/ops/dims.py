@@ -75,6 +75,48 @@ def _in_order(found: Any, order: Sequence[int]) -> Any:
     return found.transpose(order).copy("C").transpose(places)
 
 
+def format_order(memory_format: Any, rank: int) -> Sequence[int]:
+    """The dimensions of a memory format as they lie in memory, the outermost first.
+
+    Raises TypeFault (E0304) for what is none, RuntimeFault (E0301) for channels last of another
+    rank.
+    """
+    name = getattr(memory_format, "name", memory_format)
+    if name not in ("contiguous_format", "channels_last", "channels_last_3d"):
+        if name == "preserve_format":
+            raise RuntimeFault("E0304", "preserve_format names no order of its own here")
+        raise TypeFault("E0304", f"a memory format is wanted, not {type(memory_format).__name__}")
+    wanted = {"channels_last": 4, "channels_last_3d": 5}.get(name, rank)
+    if wanted != rank:
+        raise RuntimeFault("E0301", f"required rank {wanted} tensor to use {name} format")
+    return (0, *range(2, rank), 1) if name.startswith("channels") else range(rank)
+
+
+def suggested_format(x: Any) -> str:
+    """The memory format in which PyTorch's layers take ``x`` to lie, by its strides."""
+    rank, steps = x.ndim, x.strides
+    if not 4 <= rank <= 5 or steps[1] > steps[-1] or not steps[1]:
+        return "contiguous_format"
+    least = 0
+    for d in (1, *range(rank - 1, 1, -1), 0):
+        if not x.shape[d] or steps[d] < least or (d == 0 and least == steps[1]):
+            return "contiguous_format"
+        least = steps[d] * x.shape[d]
+    return "channels_last" if rank == 4 else "channels_last_3d"
+
+
+def in_format(x: Any, memory_format: Any) -> Any:
+    """``x`` in a memory format, to the last stride; a copy where it is not so."""
+    order = format_order(memory_format, x.ndim)
+    step = x.itemsize
+    for d in reversed(order):
+        if x.strides[d] != step:
+            places = sorted(range(x.ndim), key=order.__getitem__)
+            return x.transpose(order).copy("C").transpose(places)
+        step *= max(x.shape[d], 1)
+    return x
+
+
 def normal_dim(dim: int, ndim: int) -> int:
     """``dim`` counted from 0. Raises IndexFault (E0305) when a tensor of ``ndim`` has no such
     one.

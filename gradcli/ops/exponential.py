@@ -156,6 +156,7 @@ logsigmoid = elementwise(
     lambda x: logistic(-x),
     doc="log(sigmoid(x)), without underflow.",
     grad_name="LogSigmoidBackward0",
+    rows=True,
     numpy="(-np.logaddexp(-({0}), 0.0))",
     pytorch="torch.nn.functional.logsigmoid",
     latex=r"\log\sigma",

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcli.ops.cupy_compat import zeros
 from gradcli.ops.declaration.batching import Batch
-from gradcli.ops.dims import in_rows, normal_dim
+from gradcli.ops.dims import in_format, in_rows, normal_dim, suggested_format
 from gradcli.ops.errors import RuntimeFault, ValueFault, bad_shape
 from gradcli.ops.indexing import getitem
 from gradcli.ops.kinds import linear
@@ -28,7 +28,7 @@ def _join(*xs: Any, dim: int) -> Any:
         )
     axis = normal_dim(dim, np.ndim(xs[0]))
     try:
-        return in_rows(np.concatenate(xs, axis=axis))
+        return _formatted(np.concatenate(xs, axis=axis), xs)
     except ValueError:
         shapes = ", ".join(str(tuple(np.shape(x))) for x in xs[:6])
         raise bad_shape(
@@ -37,6 +37,15 @@ def _join(*xs: Any, dim: int) -> Any:
             operands=_sizes(xs),
             torch=_odd_one(xs, axis),
         ) from None
+
+
+def _formatted(found: Any, xs: Sequence[Any]) -> Any:
+    """``found``, joined of ``xs``: with the channels innermost where all of them have them so."""
+    if found.ndim in (4, 5):
+        format, *others = {suggested_format(x) for x in xs}
+        if not others:
+            return in_format(found, format)
+    return in_rows(found)
 
 
 def _odd_one(xs: Sequence[Any], axis: int) -> str | None:
@@ -147,7 +156,12 @@ def _stack(*xs: Any, dim: int) -> Any:
                 None,
             ),
         )
-    return in_rows(np.stack(xs, axis=normal_dim(dim, len(shapes.pop()) + 1)))
+    shape = shapes.pop()
+    axis = normal_dim(dim, len(shape) + 1)
+    if 4 <= len(shape) <= 5 and axis < len(shape):  # joined, then split: the channels stay inside
+        joined = _formatted(np.concatenate(xs, axis=axis), xs)
+        return joined.reshape(*shape[:axis], len(xs), *shape[axis:])
+    return in_rows(np.stack(xs, axis=axis))
 
 
 def _slot(g: Any, shapes: Sequence[Any], index: int, dim: int) -> Any:

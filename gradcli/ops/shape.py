@@ -16,7 +16,16 @@ import numpy as np
 from gradcli.ops.cupy_compat import zeros
 from gradcli.ops.declaration.batching import Batch, matrices
 from gradcli.ops.declaration.node_names import by_dim
-from gradcli.ops.dims import Dims, copy_order, in_rows, named_dims, normal_dim, normal_dims
+from gradcli.ops.dims import (
+    Dims,
+    copy_order,
+    in_format,
+    in_rows,
+    named_dims,
+    normal_dim,
+    normal_dims,
+    suggested_format,
+)
 from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault, bad_shape, bad_value
 from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import charge_shape
@@ -488,7 +497,9 @@ def _roll(x: Any, shifts: Any, dims: Dims) -> Any:
     if dims is not None and not np.ndim(x):
         dim = dims if isinstance(dims, int) else dims[0]
         raise IndexFault("E0305", f"Dimension specified as {dim} but tensor has no dimensions")
-    return in_rows(np.roll(x, shifts, dims if dims is None else _in_turn(dims, np.ndim(x))))
+    if dims is None:
+        return in_rows(np.roll(x, shifts))
+    return in_format(np.roll(x, shifts, _in_turn(dims, np.ndim(x))), suggested_format(x))
 
 
 def _in_turn(dims: Any, ndim: int) -> tuple[int, ...]:

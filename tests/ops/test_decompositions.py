@@ -96,6 +96,7 @@ def test_rank_condition_and_least_squares():
         torch.cholesky_inverse(torch.tensor([[1.0, 2, 3], [4, 0, 6], [7, 8, 9]]))
     tall, right = torch.tensor(RNG.normal(size=(5, 2))), torch.tensor(RNG.normal(size=(5, 3)))
     found = torch.linalg.lstsq(tall, right, driver="gelsd")
+    assert torch.linalg.lstsq(tall, right).residuals.shape == (0,)  # the default is gelsy
     want = np.linalg.lstsq(tall.numpy(), right.numpy())
     np.testing.assert_allclose(found.solution.numpy(), want[0], rtol=1e-12)
     np.testing.assert_allclose(found.residuals.numpy(), want[1], rtol=1e-12)

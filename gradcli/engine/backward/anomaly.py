@@ -85,7 +85,8 @@ class _Anomaly:
 def _tell(fault: Exception, said: str, what: str, place: tuple[Any, int] | None) -> None:
     """Warn of a node, with the line of its forward call; a program's errors show that in theirs.
 
-    Where the caller made warnings errors, ``fault`` takes it as a note: it is what has to be seen.
+    Where the caller made warnings errors, it is shown all the same, and ``fault`` takes it as a
+    note: it is what has to be seen.
     """
     if place is None:
         said += (
@@ -102,6 +103,7 @@ def _tell(fault: Exception, said: str, what: str, place: tuple[Any, int] | None)
         warn(said)
     except Warning as raised:
         fault.add_note(str(raised))
+        traceback.print_exception(type(raised), raised, None)
 
 
 def _switch(looker: _Anomaly | None) -> None:

@@ -22,6 +22,7 @@ from gradcli.engine.record.composite import by_element, named
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
+from gradcli.ops.dims import format_order, in_format
 from gradcli.ops.errors import (
     RuntimeFault,
     TypeFault,
@@ -209,6 +210,8 @@ def shape_of(sizes: tuple[Any, ...], size: Any, name: str) -> tuple[int, ...]:
     """
     if size is not None and sizes:
         raise TypeFault("E0302", f"{name}() got multiple values for argument 'size'")
+    if size is None and not sizes:
+        raise TypeFault("E0302", f'{name}() missing 1 required positional arguments: "size"')
     if size is not None and not isinstance(size, list | tuple):
         raise TypeFault(
             "E0302", f"{name}(): argument 'size' must be tuple of ints, not {type(size).__name__}"
@@ -262,6 +265,8 @@ def full(
 
 def scalar_tensor(s: Any, **options: Any) -> Tensor:
     """A number as a tensor without dimensions, of the default dtype unless another is given."""
+    if not isinstance(s, int | float | complex | np.generic | Tensor):
+        raise not_a("Number", "scalar_tensor", "s", 1, s)
     options["dtype"] = options.get("dtype") or dtypes.get_default_dtype()
     return full((), s, **options)
 
@@ -472,9 +477,10 @@ def memory_order(x: Any) -> list[int]:
     return sorted(range(len(steps)), key=lambda d: -steps[d])
 
 
-def laid(draw: Callable[[tuple[int, ...]], Tensor], x: Any) -> Tensor:
-    """What ``draw`` gives for the shape of ``x``, drawn in the order of its memory."""
-    order = memory_order(x)
+def laid(draw: Callable[[tuple[int, ...]], Tensor], x: Any, memory_format: Any = None) -> Tensor:
+    """What ``draw`` gives for the shape of ``x``, drawn in the order of its memory, or as asked."""
+    kept = memory_format in (None, dtypes.preserve_format)
+    order = memory_order(x) if kept else list(format_order(memory_format, len(x.shape)))
     if order == sorted(order):
         return draw(tuple(x.shape))
     numbers = draw(tuple(x.shape[d] for d in order))
@@ -507,17 +513,24 @@ def like(make: Any, drawn: bool = False) -> Any:
         def of(shape: tuple[int, ...]) -> Tensor:
             return make(shape, *value, **named)  # type: ignore[no-any-return]
 
-        rows = getattr(memory_format, "name", "") == "contiguous_format"
-        made = of(tuple(input.shape)) if rows else laid(of, input)
+        made = laid(of, input, memory_format)
         return requiring(made, True) if requires_grad else made
 
     doc = f"``{make.__name__}`` with the shape and the dtype of ``input``."
     return named(create, f"{make.__name__}_like", doc)
 
 
-empty = _filled(
-    "empty", "A tensor to be written to: zeros, so that nothing uninitialised is ever read.", 0
-)
+def empty(
+    *sizes: Any, size: Any = None, dtype: Any = None, requires_grad: bool = False,
+    device: Any = None, layout: Any = None, pin_memory: bool = False, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    """A tensor to be written to: zeros, so that nothing uninitialised is ever read."""
+    made: Tensor = zeros(*sizes, size=size, dtype=dtype, device=device)
+    if memory_format is not None:
+        made.array = in_format(made.array, memory_format)
+    return made.requires_grad_() if requires_grad else made
+
+
 full_like, empty_like, zeros_like, ones_like = map(like, (full, empty, zeros, ones))
 
 

@@ -236,7 +236,7 @@ def randint_like(
     def draw(shape: tuple[int, ...]) -> Tensor:
         return randint(low, high, shape, dtype=kept, requires_grad=requires_grad, device=device)
 
-    return laid(draw, input)
+    return laid(draw, input, memory_format)
 
 
 # ---- Choices -------------------------------------------------------------------------------------

@@ -33,7 +33,9 @@ _NO_DTYPE: Any = None
 class FunctionNode(Node):
     """The node of one call of a custom function. Its edges are those of the tensor arguments."""
 
-    __slots__ = ("arguments", "ctx", "definition", "fixed", "outputs", "ports", "shown")
+    __slots__ = (
+        "arguments", "ctx", "definition", "fixed", "generated", "outputs", "ports", "shown",
+    )  # fmt: skip
     op = _OPERATION
     only = None
     foreign = True
@@ -43,6 +45,7 @@ class FunctionNode(Node):
     ) -> None:
         mode.foreign = True
         self.definition = definition
+        self.generated = bool(transformed.by)
         self.ctx = ctx
         self.edges = edges
         self.arguments = arguments  # for each argument of the call whether it is a tensor
@@ -57,8 +60,9 @@ class FunctionNode(Node):
         self.extra = None
 
     def name(self) -> str:
-        """The function's name and Backward."""
-        return getattr(self.definition, "node_name", f"{self.definition.__name__}Backward")
+        """The function's name and Backward; inside a transform that of one generated from it."""
+        made = "Generated" if self.generated else ""
+        return getattr(self.definition, "node_name", f"{self.definition.__name__}{made}Backward")
 
     def dressed(self) -> ShownNode:
         """What the user sees of it: the same as long as someone holds it."""

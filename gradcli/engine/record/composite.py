@@ -7,7 +7,7 @@ from typing import Any
 
 from gradcli.engine.graph.node import Lasting, more
 from gradcli.engine.tensor.tensor import Plain, Tensor
-from gradcli.ops.dims import in_rows
+from gradcli.ops.dims import in_format, in_rows, suggested_format
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.operator import is_number
 
@@ -70,6 +70,21 @@ def rowwise(value: Any) -> Any:
     if isinstance(value, Plain) and not value.array.flags.c_contiguous:
         value.array, value.meta = in_rows(value.array), None
     return value
+
+
+def formatted(value: Any, *inputs: Any) -> Any:
+    """``value``, a new result of a layer, laid out as PyTorch's are: as the images in ``inputs``.
+
+    The channels lie innermost where they do so in an input, else the result lies in rows.
+    """
+    if not isinstance(value, Plain):
+        return value
+    for x in inputs:
+        format = suggested_format(x.array) if isinstance(x, Plain) else ""
+        if format.startswith("channels") and value.array.ndim == x.array.ndim:
+            value.array, value.meta = in_format(value.array, format), None
+            return value
+    return rowwise(value)
 
 
 def runs_once(value: Tensor) -> Tensor:

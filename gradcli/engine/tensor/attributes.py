@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
+from gradcli.engine.source_location import warn
 from gradcli.engine.undo_log import owner_of
 from gradcli.ops.dims import normal_dim
+from gradcli.ops.torch_messages import not_a
 
 
 class Size(tuple[Any, ...]):
@@ -136,6 +138,89 @@ class Facts:
         """Bytes of all entries."""
         return self.array.size * self.dtype.itemsize
 
+    def data_ptr(self) -> int:
+        """The address of its first byte."""
+        return int(self.array.__array_interface__["data"][0])
+
+    def nbytes(self) -> int:
+        """How many bytes it has."""
+        return self.array.nbytes
+
+    size = __len__ = nbytes
+
+    def entries(self, dtype: dtypes.DType) -> np.ndarray:
+        """All of it as entries of a type, in the order in which they lie there."""
+        return self.array.ravel(order="K").view(dtype.numpy)
+
+
+class Facts:
+    """The part of Tensor that answers such questions."""
+
+    __slots__ = ()
+    array: np.ndarray
+    own_array: Callable[[], np.ndarray]
+    dtype: dtypes.DType
+
+    @property
+    def shape(self) -> Size:
+        """The size of each dimension."""
+        return Size(self.array.shape)
+
+    def size(self, dim: int | None = None) -> Size | int:
+        """The shape, or the size of one dimension."""
+        if dim is None:
+            return self.shape
+        return int(self.array.shape[normal_dim(dim, self.array.ndim)])
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return self.array.ndim
+
+    @property
+    def device(self) -> Any:
+        """Where the numbers are: ``cpu`` or ``cuda:0``; equal to its name."""
+        if isinstance(self.array, np.ndarray | np.generic):
+            return dtypes.CPU
+        return dtypes.Device(f"cuda:{self.array.device.id}")
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return self.array.ndim
+
+    def numel(self) -> int:
+        """The number of entries."""
+        return self.array.size
+
+    nelement = numel
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the numbers are in the memory of a GPU."""
+        return not isinstance(self.array, np.ndarray | np.generic)
+
+    is_sparse = property(lambda self: False, doc="Whether entries are stored sparsely: never.")
+
+    def get_device(self) -> int:
+        """The number of the GPU, -1 for the CPU."""
+        array: Any = self.array
+        return int(array.device.id) if self.is_cuda else -1
+
+    @property
+    def layout(self) -> Any:
+        """How entries lie in memory: always with strides."""
+        return dtypes.strided
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes per entry."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all entries."""
+        return self.array.size * self.dtype.itemsize
+
     def is_set_to(self, tensor: Any) -> bool:
         """Whether ``tensor`` is the same part of the same memory, in the same order."""
         mine, other = self.own_array(), tensor.own_array()
@@ -152,13 +237,27 @@ class Facts:
         """The memory that this tensor shares with its views."""
         return Storage(self.own_array())
 
+    def is_set_to(self, tensor: Any) -> bool:
+        """Whether another tensor shows the same entries of the same memory, in the same shape."""
+        if not isinstance(tensor, Facts):
+            raise not_a("Tensor", "is_set_to", "tensor", 1, tensor)
+        one, other = self.own_array(), tensor.own_array()
+        here = (a.__array_interface__["data"][0] for a in (one, other))
+        return one.shape == other.shape and one.strides == other.strides and len({*here}) == 1
+
+    @property
+    def volatile(self) -> bool:
+        """False: how graphs were turned off before ``no_grad``."""
+        warn("volatile was removed (Variable.volatile is always False)")
+        return False
+
     def is_complex(self) -> bool:
         """Whether entries are complex numbers."""
         return self.dtype.is_complex
 
     def is_signed(self) -> bool:
         """Whether entries may be negative."""
-        return self.dtype.numpy.kind not in "ub"
+        return self.dtype.is_signed
 
     def element_size(self) -> int:
         """Bytes per entry."""
@@ -175,6 +274,8 @@ class Facts:
         """
         array = self.array
         rank = {dtypes.channels_last: 4, dtypes.channels_last_3d: 5}.get(memory_format, 0)
+        if not rank and not isinstance(memory_format, dtypes.Layout | None):
+            raise not_a("torch.memory_format", "is_contiguous", "memory_format", 1, memory_format)
         if rank:
             inner = (0, *range(2, rank), 1)
             return bool(array.ndim == rank and array.transpose(inner).flags.c_contiguous)

@@ -14,6 +14,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import mode, shown_inside, transformed
 from gradcli.ops import OPERATORS
+from gradcli.ops.dims import format_order, suggested_format
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
 from gradcli.ops.torch_messages import not_a
 
@@ -60,18 +61,22 @@ class Conversions:
         """
         if memory_format is not None and memory_format.__class__ is not dtypes.Layout:
             raise not_a("torch.memory_format", "to", "memory_format", 1, memory_format)
-        first = True  # of two flags the second is ``copy``
-        for given in wanted:
-            if isinstance(given, Conversions):
-                dtype = given.dtype
-            elif isinstance(given, dtypes.Device) or (
-                isinstance(given, str) and given.partition(":")[0] in ("cpu", "cuda")
-            ):
-                device = given
-            elif not isinstance(given, bool):
-                dtype = given
+        if wanted:
+            first, *flags = wanted
+            if first is None or _is_device(first):
+                device = device if first is None else first
+                if flags:  # ``to(device, dtype, non_blocking, copy)``
+                    second = flags.pop(0)
+                    if isinstance(second, bool | Conversions) or None is not dtype is not second:
+                        raise _no_overload(wanted)
+                    dtype = dtype if second is None else second
+            elif dtype is not None:
+                raise _no_overload(wanted)
             else:
-                copy, first = copy if first else given, False
+                dtype = first.dtype if isinstance(first, Conversions) else first
+            if len(flags) > 2 or any(not isinstance(flag, bool) for flag in flags):
+                raise _no_overload(wanted)
+            copy = flags[1] if len(flags) == 2 else copy
         if device is not None and str(device) != str(self.device):
             if not isinstance(device, str | int | dtypes.Device) or device is True:
                 raise not_a("torch.device", "to", "device", 1, device)
@@ -79,9 +84,12 @@ class Conversions:
         if isinstance(dtype, str) and not dtypes.is_name(dtype):
             raise dtypes.no_device_name(dtype)
         target = self.dtype if dtype is None else dtypes.to_dtype(dtype)
-        if target is self.dtype:
-            return OPERATORS["clone"](self) if copy else self
-        return OPERATORS["cast"](self, target.numpy)
+        found = self if target is self.dtype else OPERATORS["cast"](self, target.numpy)
+        if memory_format not in (None, dtypes.preserve_format):
+            format_order(memory_format, len(self.shape))
+            if copy or suggested_format(found.own_array()) != memory_format.name:
+                return OPERATORS["clone"](found, memory_format)
+        return OPERATORS["clone"](self) if copy and found is self else found
 
     def type(self, dtype: Any = None) -> Any:
         """The same as ``to``; without a dtype, the name of this tensor's type."""
@@ -117,6 +125,21 @@ class Conversions:
     def to_dense(self, dtype: Any = None, *, masked_grad: Any = None) -> Any:
         """This tensor, which is dense."""
         return self if dtype is None else self.to(dtype)
+
+
+def _is_device(value: Any) -> bool:
+    return isinstance(value, dtypes.Device) or (
+        isinstance(value, str) and value.partition(":")[0] in ("cpu", "cuda")
+    )
+
+
+def _no_overload(given: tuple[Any, ...]) -> TypeFault:
+    shown = ", ".join(type(g).__name__ for g in given)
+    return TypeFault(
+        "E0302",
+        f"to() received an invalid combination of arguments - got ({shown})",
+        help="x.to(dtype), x.to(device, dtype) or x.to(other), then non_blocking and copy",
+    )
 
 
 def _no_device(name: str) -> Any:

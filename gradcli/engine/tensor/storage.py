@@ -42,8 +42,11 @@ class Version:
 class Meta:
     """What few tensors have."""
 
-    __slots__ = ("base", "grad", "kept", "made", "resting", "room", "twin", "version", "views")
+    __slots__ = (
+        "base", "former", "grad", "kept", "made", "resting", "room", "twin", "version", "views",
+    )  # fmt: skip
     inference = False
+    former: Any  # of a view whose base, or which itself, was given other memory: the base it had
     resting: Any  # of a leaf that was turned off: the end of the graph that it was
     room: int
 

@@ -309,13 +309,16 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
             self.edge.shape, self.edge.dtype = self.array.shape, self.grad_dtype
 
     def _part(self) -> None:
-        """With other memory: no view of its base any more, nor the base of its views."""
-        base = self._base
+        """With other memory: no view of its base any more, nor the base of its views.
+
+        Asked for its base, a view goes on to name the one that it had.
+        """
+        base = self.meta.base
         for view in [self] if base is not None else [v() for v in self.meta.views]:
             root = None if view is None else view.meta.base
             if root is not None and not np.may_share_memory(view.own_array(), root.own_array()):
                 root.meta.views = [v for v in root.meta.views if v() is not view]
-                view.meta.base = None
+                view.meta.base, view.meta.former = None, root
 
     @property
     def mH(self) -> Tensor:
@@ -387,7 +390,11 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
 
     @property
     def _base(self) -> Tensor | None:
-        return None if self.meta is None or self.meta.inference else self.meta.base
+        meta = self.meta
+        if meta is None or meta.inference:
+            return None
+        base: Tensor | None = getattr(meta, "former", None) if meta.base is None else meta.base
+        return base
 
     def _is_view(self) -> bool:
         return self._base is not None

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.record.composite import called, of_its_own
+from gradcli.engine.record.composite import called, formatted, of_its_own, rowwise
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions.nn.loss_checks import check_floating
 from gradcli.functions.nn.padding import pad
@@ -83,6 +83,7 @@ def _conv(
     if bias is not None:
         made = made + _O["reshape"](bias, (-1,) + (1,) * _rank)
     made = called(made, "ConvolutionBackward0", source, weight, bias, leads=(source, weight))
+    made = formatted(made, source, weight)
     return _O["squeeze"](made, 0) if single else made
 
 
@@ -178,6 +179,7 @@ def _conv_transpose(
     padded = _spread(input, steps)
     padded = pad(padded, sides) if any(sides) else padded
     made = _conv(padded, swapped, bias, 1, 0, spread, groups, _rank=_rank)
+    made = formatted(made, input, weight)
     return _O["squeeze"](made, 0) if single else made
 
 
@@ -203,7 +205,7 @@ def unfold(
     found, out = windows(input, kernel, steps, spread)
     columns = _O["permute"](found, (0, 1, 4, 5, 2, 3))
     shape = (input.shape[0], input.shape[1] * math.prod(kernel), math.prod(out))
-    return called(_O["reshape"](columns, shape), "Im2ColBackward0")
+    return called(rowwise(_O["reshape"](columns, shape)), "Im2ColBackward0")
 
 
 def _check_shuffled(name: str, input: Any, **factor: int) -> None:
@@ -232,7 +234,7 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
     n = len(lead)
     split = _O["reshape"](input, (*lead, c // (r * r), r, r, h, w))
     turned = _O["permute"](split, (*range(n), n, n + 3, n + 1, n + 4, n + 2))
-    return _O["reshape"](turned, (*lead, c // (r * r), h * r, w * r))
+    return formatted(_O["reshape"](turned, (*lead, c // (r * r), h * r, w * r)), input)
 
 
 def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
@@ -250,7 +252,7 @@ def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
     n = len(lead)
     split = _O["reshape"](input, (*lead, c, h // r, r, w // r, r))
     turned = _O["permute"](split, (*range(n), n, n + 2, n + 4, n + 1, n + 3))
-    return _O["reshape"](turned, (*lead, c * r * r, h // r, w // r))
+    return formatted(_O["reshape"](turned, (*lead, c * r * r, h // r, w // r)), input)
 
 
 def channel_shuffle(input: Any, groups: int) -> Any:
@@ -264,9 +266,8 @@ def channel_shuffle(input: Any, groups: int) -> Any:
     shape = tuple(input.shape)
     source = _O["clone"](input) if groups in (1, c) else input  # nothing moves: a view is left
     split = _O["reshape"](source, (n, groups, c // groups, *rest))
-    return called(
-        _O["reshape"](_O["transpose"](split, 1, 2), shape), "NativeChannelShuffleBackward0"
-    )
+    dealt = formatted(_O["reshape"](_O["transpose"](split, 1, 2), shape), input)
+    return called(dealt, "NativeChannelShuffleBackward0")
 
 
 def fold(

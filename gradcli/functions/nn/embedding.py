@@ -20,6 +20,7 @@ from gradcli.ops.errors import (
     UnwrittenFault,
     ValueFault,
     bad_argument,
+    bad_dtype,
     bad_shape,
     bad_value,
 )
@@ -143,8 +144,19 @@ def embedding_bag(
                 f"{tuple(per_sample_weights.shape)}"
             )
         per_sample_weights = _O["reshape"](per_sample_weights, (-1,))
+        if per_sample_weights.dtype is not weight.dtype:
+            raise bad_dtype(
+                "Expected tensor for argument #1 'weight' to have the same type as tensor for "
+                "argument #1 'per_sample_weights'"
+            )
     starts = _bags(input, offsets, include_last_offset)
     flat = np.asarray(input.array).reshape(-1)
+    wrong = np.flatnonzero((flat < 0) | (flat >= weight.shape[0]))
+    if wrong.size:
+        raise bad_value(
+            f"Index {wrong[0]} of input takes value {flat[wrong[0]]} which is not in the valid "
+            f"range [0, {weight.shape[0]})"
+        )
     count = starts.size
     bag = np.searchsorted(starts, np.arange(flat.size), side="right") - 1
     kept = bag >= 0

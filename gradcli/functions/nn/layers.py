@@ -11,7 +11,7 @@ import numpy as np
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.dtypes import float16, float32
 from gradcli.engine.grad_mode import outside_transforms
-from gradcli.engine.record.composite import called, rowwise
+from gradcli.engine.record.composite import called, formatted, rowwise
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions import arithmetic
 from gradcli.functions.nn.loss_checks import check_floating
@@ -236,10 +236,8 @@ def batch_norm(
         mean, variance = (_O["reshape"](v, shape) for v in (running_mean, running_var))
         centred = input - mean
     out = centred * _per_root(variance, eps)
-    return called(
-        _scaled(out, weight, bias, shape), "NativeBatchNormBackward0", input, weight, bias,
-        leads=(input, weight),
-    )  # fmt: skip
+    out = formatted(_scaled(out, weight, bias, shape), input)
+    return called(out, "NativeBatchNormBackward0", input, weight, bias, leads=(input, weight))
 
 
 def _check_channels(input: Any, count: int, *given: Any) -> None:
@@ -304,7 +302,7 @@ def instance_norm(
             mean, spread = _O["mean"](known, dims), _O["var"](known, dims, 1)
             running_mean.mul_(1 - momentum).add_(momentum * _O["mean"](mean, 0))
             running_var.mul_(1 - momentum).add_(momentum * _O["mean"](spread, 0))
-    out = _scaled(_standard(input, dims, eps), weight, bias, shape)
+    out = rowwise(_scaled(_standard(input, dims, eps), weight, bias, shape))
     return called(out, "ViewBackward0", leads=(input, weight))
 
 
@@ -337,9 +335,8 @@ def group_norm(
     groups = _O["reshape"](input, (input.shape[0], num_groups, each))
     out = _O["reshape"](_standard(groups, (2,), eps), tuple(input.shape))
     shape = (1, -1) + (1,) * (len(input.shape) - 2)
-    return called(
-        _scaled(out, weight, bias, shape), "NativeGroupNormBackward0", input, weight, bias
-    )
+    out = formatted(_scaled(out, weight, bias, shape), input)
+    return called(out, "NativeGroupNormBackward0", input, weight, bias)
 
 
 def native_layer_norm(

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.record.composite import called
+from gradcli.engine.record.composite import called, formatted, rowwise
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
-from gradcli.functions.nn.rows import in_rows
 from gradcli.ops.errors import UnwrittenFault, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import refuse_derivative
@@ -39,7 +38,6 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: Any = Non
         raise UnwrittenFault("E0304", f"Unrecognised padding mode {mode}")
     if mode != "constant":
         _check_repeated(input, sides, mode, value)
-        input = in_rows(input)
     if not any(sides):
         input = _O["clone"](input)
     for i in range(len(sides) // 2):
@@ -54,7 +52,8 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: Any = Non
     name = {"constant": "ConstantPadNdBackward0", "circular": "CopySlices"}.get(
         mode, f"{mode.capitalize()}ionPad1DBackward0"
     )
-    return called(input, name, leads=source if mode in ("reflect", "replicate") else None)
+    out = rowwise(input) if mode == "circular" else formatted(input, source)
+    return called(out, name, leads=source if mode in ("reflect", "replicate") else None)
 
 
 def _check_repeated(input: Any, sides: list[int], mode: str, value: Any) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from gradcli.engine.creation.sampling import rand
 from gradcli.engine.dtypes import int64
 from gradcli.engine.named_tuples import Extremes
-from gradcli.engine.record.composite import by_element, called, is_batch, named
+from gradcli.engine.record.composite import by_element, called, formatted, is_batch, named, rowwise
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions import arithmetic
@@ -109,7 +109,8 @@ def _max_pool(
         return along
 
     name = f"MaxPool{_rank}DWithIndicesBackward0" if _rank > 1 else "SqueezeBackward1"
-    values, places = _largest(input, found, at, _rank, return_indices, name, apart)
+    found = _largest(input, found, at, _rank, return_indices, name, apart)
+    values, places = (formatted(v, input) for v in found)
     return Extremes((values, places), f"max_pool{_rank}d") if return_indices else values
 
 
@@ -215,7 +216,9 @@ def _avg_pool(
         share = math.prod(sizes)
     name = f"AvgPool{_rank}DBackward0" if _rank > 1 else "SqueezeBackward1"
     whole = "trunc" if input.dtype.kind < 2 else None
-    return called(arithmetic.div(total, share, rounding_mode=whole), name, leads=input)
+    out = arithmetic.div(total, share, rounding_mode=whole)
+    out = rowwise(out) if _rank == 3 else formatted(out, input)
+    return called(out, name, leads=input)
 
 
 def avg_pool1d(
@@ -292,6 +295,7 @@ def _adaptive_avg_pool(input: Any, output_size: Any, *, _rank: int) -> Any:
         return called(_O["mean"](input, tuple(range(-_rank, 0)), True), name)
     check_floating(input, f"adaptive_avg_pool{max(_rank, 2)}d", True)
     out = averaged(input, wanted) if all(wanted) else _nothing(input, wanted)
+    out = rowwise(out) if _rank == 3 else formatted(out, input)
     return called(out, name, leads=input)
 
 
@@ -329,7 +333,8 @@ def _adaptive_max_pool(
         ]
 
     name = f"AdaptiveMaxPool{_rank}DBackward0" if _rank > 1 else "SqueezeBackward1"
-    values, places = _largest(input, found, at, _rank, return_indices, name)
+    found = _largest(input, found, at, _rank, return_indices, name)
+    values, places = (rowwise(v) if _rank == 3 else formatted(v, input) for v in found)
     return Extremes((values, places), f"adaptive_max_pool{_rank}d") if return_indices else values
 
 

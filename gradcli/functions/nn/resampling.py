@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.dtypes import bool_, float32, uint8
-from gradcli.engine.record.composite import by_element, called
+from gradcli.engine.record.composite import by_element, called, formatted, rowwise
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions import arithmetic
@@ -170,7 +170,9 @@ def interpolate(
     if mode == "area":
         if max(new) == 1:
             return _O["mean"](input, tuple(range(2, rank + 2)), True)
-        return called(averaged(input, new), _NAMES[mode].format(rank), leads=input)
+        means = averaged(input, new)
+        means = rowwise(means) if rank == 3 else formatted(means, input)
+        return called(means, _NAMES[mode].format(rank), leads=input)
     source, whole = input, input.dtype is uint8 and mode in _RANKS
     for i in range(rank)[:: -1 if whole else 1]:
         places, weights = _places(
@@ -181,7 +183,7 @@ def interpolate(
             input = arithmetic.clamp(_O["floor"](found + 0.5), min=0.0, max=255.0).to(uint8)
         else:
             input = taps(input, 2 + i, places, weights)
-    return called(input, _NAMES[mode].format(rank), source)
+    return called(formatted(input, source), _NAMES[mode].format(rank), source)
 
 
 def _check_options(
@@ -393,7 +395,7 @@ def grid_sample(
         sizes = input.shape[2:]
         spots = [_within(s, n, padding_mode, align) for s, n in zip(spots, sizes, strict=True)]
         out = _nearest(input, spots) if mode == "nearest" else _linear(input, spots)
-    return called(out, f"GridSampler{rank}DBackward0", input, grid, leads=(input, grid))
+    return called(rowwise(out), f"GridSampler{rank}DBackward0", input, grid, leads=(input, grid))
 
 
 def _nearest(input: Any, spots: list) -> Any:

@@ -10,7 +10,7 @@ from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import tensor
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.graph.node import RemovableHandle
-from gradcli.ops.errors import TypeFault, bad_type, bad_value
+from gradcli.ops.errors import RuntimeFault, TypeFault, bad_type, bad_value
 
 
 class LoadedKeys(NamedTuple):
@@ -149,9 +149,14 @@ class State:
                     module._buffers[name] = convert(value)
         return self
 
-    def to(self, *args: Any, **options: Any) -> Any:
-        """Move and convert; whole numbers keep their type, as ``num_batches_tracked`` must."""
+    def to(self, *args: Any, memory_format: Any = None, **options: Any) -> Any:
+        """Move and convert; whole numbers keep their type, as ``num_batches_tracked`` must.
+
+        A ``memory_format`` is that of images: of what has 4 or 5 dimensions.
+        """
         probe = tensor(0.0).to(*args, **options).dtype
+        if "copy" in options or (len(args) > 2 and isinstance(args[-2], bool)):
+            raise RuntimeFault("E0302", ".to() does not accept copy argument")
         if probe.kind < 2:
             raise TypeFault(
                 "E0309",
@@ -162,7 +167,8 @@ class State:
         def convert(value: Tensor) -> Tensor:
             if value.dtype.kind < 2 and probe is not value.dtype:
                 return value
-            return value.to(*args, **options)
+            images = memory_format if value.ndim in (4, 5) else None
+            return value.to(*args, memory_format=images, **options)
 
         return self._converted(convert)
 
