@@ -280,3 +280,16 @@ def test_parametrizations_go_over_to_another_module():
     assert parametrize.transfer_parametrizations_and_params(one, other) is other
     assert torch.equal(one.weight, other.weight)
     assert one.parametrizations.weight.original is other.parametrizations.weight.original
+
+
+@pytest.mark.parametrize(("dim", "sizes"), [(0, (3, 1)), (1, (1, 2)), (None, ())])
+def test_a_weight_is_its_norm_and_its_direction(dim, sizes):
+    layer = nn.Linear(2, 3)
+    start = layer.weight.detach().clone()
+    nn.utils.parametrizations.weight_norm(layer, dim=dim)
+    held = layer.parametrizations.weight
+    assert held.original0.shape == sizes
+    assert torch.allclose(layer.weight, start)
+    with torch.no_grad():
+        held.original1.mul_(5.0)
+    assert torch.allclose(layer.weight, start)

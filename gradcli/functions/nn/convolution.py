@@ -48,11 +48,7 @@ def _conv(
             f"Expected {_rank + 1}D (unbatched) or {_rank + 2}D (batched) input to "
             f"conv{_rank}d, but got input of size: {list(input.shape)}"
         )
-    if 0 in input.shape[2:]:
-        raise bad_shape(
-            "Only zero batch or zero channel inputs are supported, but got input shape: "
-            f"{[*input.shape[:2], *[1] * (_rank < 2), *input.shape[2:]]}"
-        )
+    _check_extent(input, _rank)
     channels, wanted = input.shape[1], weight.shape[1] * groups
     if channels != wanted or weight.shape[0] % groups:
         raise bad_shape(
@@ -92,6 +88,16 @@ def _check_groups(groups: Any) -> None:
     if isinstance(groups, bool) or not isinstance(groups, int | np.integer):
         raise bad_type(f"groups must be a whole number, not {groups!r}")
     check_positive(groups=(int(groups),))
+
+
+def _check_extent(input: Any, rank: int) -> None:
+    """Raise RuntimeFault (E0301) where one of the last dimensions is empty."""
+    if 0 in input.shape[-rank:]:
+        lead = [1] * (rank < 2)  # PyTorch has it of two dimensions
+        raise bad_shape(
+            "Only zero batch or zero channel inputs are supported, but got input shape: "
+            f"{[*input.shape[:-rank], *lead, *input.shape[-rank:]]}"
+        )
 
 
 def _check_bias(input: Any, weight: Any, bias: Any, count: int) -> None:
@@ -153,6 +159,7 @@ def _conv_transpose(
             f"Expected {_rank + 1}D (unbatched) or {_rank + 2}D (batched) input to "
             f"conv_transpose{_rank}d, but got input of size: {list(input.shape)}"
         )
+    _check_extent(input, _rank)
     single = len(input.shape) == _rank + 1
     if single:
         input = _O["unsqueeze"](input, 0)

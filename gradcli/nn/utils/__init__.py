@@ -98,8 +98,8 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
 
 def __getattr__(name: str) -> Any:
     """Load the namespaces when they are first used."""
-    if name == "parametrize":
+    if name in ("parametrizations", "parametrize"):
         import importlib
 
-        return importlib.import_module("gradcli.nn.utils.parametrize")
+        return importlib.import_module(f"gradcli.nn.utils.{name}")
     raise AttributeError(f"module 'gradcli.nn.utils' has no attribute {name!r}")
