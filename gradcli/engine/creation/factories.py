@@ -15,6 +15,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.creation import errors as words
+from gradcli.engine.creation import generator as random
 from gradcli.engine.dtypes import DType, dtype_of, to_dtype
 from gradcli.engine.record.composite import by_element, named
 from gradcli.engine.source_location import warn
@@ -429,8 +430,20 @@ def memory_order(x: Any) -> list[int]:
     return sorted(range(len(steps)), key=lambda d: -steps[d])
 
 
-def laid(draw: Callable[[tuple[int, ...]], Tensor], x: Any) -> Tensor:
-    """What ``draw`` gives for the shape of ``x``, drawn in the order of its memory."""
+def laid(draw: Callable[[tuple[int, ...]], Tensor], x: Any, whole: bool = True) -> Tensor:
+    """What ``draw`` gives for the shape of ``x``, drawn in the order of its memory.
+
+    That of a batch with numbers of their own counts as a ``whole``.
+    """
+    inside = random.drawing.get() if whole else None
+    level = inside.level if inside is not None and inside.randomness == "different" else 0
+    if level and x.__gradcli_rank__ == level and isinstance(x.content, Plain):
+        before = random.drawing.set(None)
+        try:
+            batch: Tensor = x.around(laid(draw, x.content))
+        finally:
+            random.drawing.reset(before)
+        return batch
     order = memory_order(x)
     if order == sorted(order):
         return draw(tuple(x.shape))
