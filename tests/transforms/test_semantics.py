@@ -901,3 +901,13 @@ def test_numbers_of_a_batch_come_in_the_order_of_its_memory(draw):
         want = draw(torch.ones(shape).movedim(dim, 0))
         torch.manual_seed(0)
         assert torch.equal(vmap(draw, dim, randomness="different")(torch.ones(shape)), want)
+
+
+def test_the_name_of_a_custom_node_inside_a_transform():
+    names = []
+    double = custom(lambda ctx, g: g * 2)
+    grad(lambda x: (names.append(type(double(x).grad_fn).__name__), (x * x).sum())[1])(X)
+    names.append(type(double(X.clone().requires_grad_()).grad_fn).__name__)
+    assert names == ["DoubledGeneratedBackward", "DoubledBackward"]
+    handle = X.clone().requires_grad_().register_hook(names.append)
+    assert handle.hooks_dict_ref()[handle.id] == names.append
