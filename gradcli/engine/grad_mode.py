@@ -206,6 +206,7 @@ class _Transformed(threading.local):
     def __init__(self) -> None:
         self.by: list[Transform] = []
         self.lent: list[Any] = []  # what ``functional_call`` has put into modules for now
+        self.dual: dict[int, int] = {}  # the levels of ``forward_ad`` that are on
 
 
 transformed = _Transformed()
@@ -274,10 +275,11 @@ def refuse_node_hook() -> None:
     A hook of one node would be called for each of them, and for batches and tangents as they lie.
     """
     by = transformed.by
-    if len(by) > 1 or (by and by[0].level is not None):
-        refuse_in_transform(
+    if len(by) > 1 or (by and by[0].level is not None) or transformed.dual:
+        raise RuntimeFault(
+            "E0412",
             "a hook on a node of the graph is not supported inside nested transforms, vmap or jvp",
-            "register it on the tensor: y.register_hook(hook)",
+            help="register it on the tensor: y.register_hook(hook)",
         )
 
 

@@ -30,7 +30,7 @@ class _Running(threading.local):
         self.vmaps: list[Vmap] = []  # outermost first
         self.randomness: dict[int, str] = {}  # what each vmap says of random numbers
         # Levels of dual numbers that are no transform, and how many transforms were around each.
-        self.dual: dict[int, int] = {}
+        self.dual = transformed.dual
         # Levels whose tangents are recorded, whatever the mode, and whether it mattered.
         self.linear: dict[int, bool] = {}
         # What writes made part of a level (weak references), and what it was before.

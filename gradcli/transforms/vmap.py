@@ -140,7 +140,7 @@ def _drawing(randomness: str, level: int, count: int) -> random.Drawing:
         drawn = make(full) if outer is None else outer.of(make, full)
         return Batched(drawn, level) if randomness == "different" else drawn
 
-    return random.Drawing(draw, randomness)
+    return random.Drawing(draw, randomness, level if outer is None else 0)
 
 
 def _by_chunks(

@@ -888,3 +888,26 @@ def test_hooks_of_nodes_inside_transforms(kind):
         with pytest.raises(RuntimeError, match="hook on a node"):
             transform(torch.stack([X, X]))
     near(jacrev(lambda x: f(x) * X)(X)[0], 24 * X)
+
+
+@pytest.mark.parametrize("draw", [
+    torch.rand_like, torch.randn_like, lambda x: torch.randint_like(x, 9),
+    lambda x: x.normal_(), lambda x: x.uniform_(), lambda x: x.bernoulli_(0.5),
+    lambda x: x.exponential_(), lambda x: x.random_(100),
+])  # fmt: skip
+def test_numbers_of_a_batch_come_in_the_order_of_its_memory(draw):
+    for shape, dim in (((4, 3), 0), ((4, 3), 1), ((2, 3, 20), 2)):
+        torch.manual_seed(0)
+        want = draw(torch.ones(shape).movedim(dim, 0))
+        torch.manual_seed(0)
+        assert torch.equal(vmap(draw, dim, randomness="different")(torch.ones(shape)), want)
+
+
+def test_the_name_of_a_custom_node_inside_a_transform():
+    names = []
+    double = custom(lambda ctx, g: g * 2)
+    grad(lambda x: (names.append(type(double(x).grad_fn).__name__), (x * x).sum())[1])(X)
+    names.append(type(double(X.clone().requires_grad_()).grad_fn).__name__)
+    assert names == ["DoubledGeneratedBackward", "DoubledBackward"]
+    handle = X.clone().requires_grad_().register_hook(names.append)
+    assert handle.hooks_dict_ref()[handle.id] == names.append

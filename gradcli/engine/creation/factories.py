@@ -16,6 +16,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.creation import errors as words
+from gradcli.engine.creation import generator as random
 from gradcli.engine.dtypes import DType, dtype_of, to_dtype
 from gradcli.engine.record.arguments import Number
 from gradcli.engine.record.composite import by_element, named
@@ -477,8 +478,23 @@ def memory_order(x: Any) -> list[int]:
     return sorted(range(len(steps)), key=lambda d: -steps[d])
 
 
-def laid(draw: Callable[[tuple[int, ...]], Tensor], x: Any, memory_format: Any = None) -> Tensor:
-    """What ``draw`` gives for the shape of ``x``, drawn in the order of its memory, or as asked."""
+def laid(
+    draw: Callable[[tuple[int, ...]], Tensor], x: Any, memory_format: Any = None,
+    whole: bool = True,
+) -> Tensor:  # fmt: skip
+    """What ``draw`` gives for the shape of ``x``, drawn in the order of its memory, or as asked.
+
+    That of a batch with numbers of their own counts as a ``whole``.
+    """
+    inside = random.drawing.get() if whole else None
+    level = inside.level if inside is not None and inside.randomness == "different" else 0
+    if level and x.__gradcli_rank__ == level and isinstance(x.content, Plain):
+        before = random.drawing.set(None)
+        try:
+            batch: Tensor = x.around(laid(draw, x.content, memory_format))
+        finally:
+            random.drawing.reset(before)
+        return batch
     kept = memory_format in (None, dtypes.preserve_format)
     order = memory_order(x) if kept else list(format_order(memory_format, len(x.shape)))
     if order == sorted(order):

@@ -134,6 +134,7 @@ class Drawing(NamedTuple):
 
     of: Callable[[Callable[[tuple[int, ...]], Any], tuple[int, ...]], Any]
     randomness: str  # "error", "same" or "different"
+    level: int = 0  # of the vmap, where it is the only one
 
 
 drawing: ContextVar[Drawing | None] = ContextVar("drawing", default=None)

@@ -437,7 +437,9 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any
     _numbers("normal_", mean, std)
     if std < 0:
         raise bad_value(f"normal expects std >= 0.0, but found std {std}")
-    together = not isinstance(self, Plain) or self.own_array().flags.c_contiguous
+    inside = random.drawing.get()
+    alike = inside is not None and inside.randomness != "different"
+    together = alike or bottom(self).own_array().flags.c_contiguous
     draw = "normal" if together else "normals_in_pairs"
     return self.copy_(
         laid(lambda shape: drawn(draw, shape, self.dtype, generator, mean, std), self)
@@ -450,7 +452,13 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     order = memory_order(self)
     if isinstance(p, Tensor) and order != sorted(order):
         p = p.expand(self.shape).permute(*order)
-    return self.copy_(laid(lambda shape: _bernoulli(self.new_empty(shape), p, generator), self))
+    own = bottom(self)
+    return self.copy_(
+        laid(
+            lambda shape: _bernoulli(own.new_empty(shape), p, generator), self,
+            whole=not isinstance(p, Tensor),
+        )
+    )  # fmt: skip
 
 
 def _uniform(self: Tensor, generator: Any) -> Tensor:

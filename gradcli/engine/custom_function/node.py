@@ -33,9 +33,7 @@ _NO_DTYPE: Any = None
 class FunctionNode(Node):
     """The node of one call of a custom function. Its edges are those of the tensor arguments."""
 
-    __slots__ = (
-        "arguments", "ctx", "definition", "fixed", "generated", "outputs", "ports", "shown",
-    )  # fmt: skip
+    __slots__ = ("arguments", "ctx", "definition", "fixed", "inside", "outputs", "ports", "shown")
     op = _OPERATION
     only = None
     foreign = True
@@ -45,12 +43,12 @@ class FunctionNode(Node):
     ) -> None:
         mode.foreign = True
         self.definition = definition
-        self.generated = bool(transformed.by)
         self.ctx = ctx
         self.edges = edges
         self.arguments = arguments  # for each argument of the call whether it is a tensor
         self.outputs: list[Any] = []  # shape and dtype of each, None for what is no tensor
         self.ports: Any = None
+        self.inside = bool(transformed.by)  # of a transform: PyTorch has another class there
         self.fixed: frozenset[int] = frozenset()  # outputs that have no derivative and no zeros
         self.shown: Any = None  # a weak reference to the ShownNode that a user holds
         self.saved = EMPTY
@@ -60,9 +58,9 @@ class FunctionNode(Node):
         self.extra = None
 
     def name(self) -> str:
-        """The function's name and Backward; inside a transform that of one generated from it."""
-        made = "Generated" if self.generated else ""
-        return getattr(self.definition, "node_name", f"{self.definition.__name__}{made}Backward")
+        """The function's name and Backward."""
+        named = getattr(self.definition, "node_name", None)
+        return named or f"{self.definition.__name__}{'Generated' * self.inside}Backward"
 
     def dressed(self) -> ShownNode:
         """What the user sees of it: the same as long as someone holds it."""

@@ -301,6 +301,10 @@ class RemovableHandle:
         self.id = next(self._numbers)
         hooks[self.id] = hook
 
+    def hooks_dict_ref(self) -> dict[int, Callable[..., Any]]:
+        """The hooks that this one is among."""
+        return self.hooks
+
     def remove(self) -> None:
         """Take the hook away; a second call does nothing."""
         self.hooks.pop(self.id, None)

@@ -34,10 +34,10 @@ def _pinv(x: Any, rtol: Any, atol: Any) -> Any:
     shape = matrix_shape("pinv", x)
     found = decompose("pinv", lambda a: Together(np.linalg.svd(a, full_matrices=False)), x)
     u, s, vh = found
-    # A tolerance for each matrix, or one.
-    rtol, atol = (t[..., None] if getattr(t, "ndim", 0) else t for t in (rtol, atol))
     if rtol is None:
-        rtol = (atol <= 0) * (max(shape[-2:]) * float(np.finfo(x.dtype).eps))
+        rtol = (atol <= 0) * max(shape[-2:]) * float(np.finfo(x.dtype).eps)
+    # A tolerance for each matrix, or one.
+    rtol, atol = (t[..., None] if np.ndim(t) else t for t in (rtol, atol))
     least = np.maximum(rtol * s[..., :1], atol) if s.shape[-1] else s
     inverse = np.where(s > least, 1.0 / np.where(s == 0, 1.0, s), 0.0).astype(s.dtype)
     turned = np.conj(np.swapaxes(vh, -1, -2)) * inverse[..., None, :]
