@@ -21,7 +21,7 @@ from gradcli.engine.record.composite import (
 )
 from gradcli.engine.record.dtype_checks import of_truths, one_filling, same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as O
-from gradcli.engine.tensor.tensor import Plain
+from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.functions.segments import joined
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import (
