@@ -79,7 +79,7 @@ class Conversions:
         if isinstance(dtype, str) and not dtypes.is_name(dtype):
             raise dtypes.no_device_name(dtype)
         target = self.dtype if dtype is None else dtypes.to_dtype(dtype)
-        found = self if target is self.dtype else OPERATORS["cast"](self, target.numpy)
+        found: Any = self if target is self.dtype else OPERATORS["cast"](self, target.numpy)
         if memory_format not in (None, dtypes.preserve_format):
             format_order(memory_format, len(self.shape))
             if copy or suggested_format(found.own_array()) != memory_format.name:

@@ -221,3 +221,46 @@ def test_evenly_spaced_numbers_of_a_batch():
     assert found.tolist() == [[0, 0.5, 1], [0, 2, 4]]
     powers = torch.func.vmap(lambda end: torch.logspace(start=0, end=end, steps=2, base=2))(ends)
     assert powers.tolist() == [[1, 2], [1, 16]]
+
+
+def test_names_of_older_programs():
+    assert torch.scalar_tensor(3).dtype is torch.float32
+    assert torch.scalar_tensor(True, dtype=torch.bool).item() is True
+    with pytest.raises(TypeError):
+        torch.scalar_tensor([1])
+    with pytest.raises(TypeError, match="missing 1 required"):
+        torch.zeros()
+    with pytest.warns(UserWarning, match="deprecated as of PyTorch 2.1"):
+        torch.set_default_tensor_type("torch.DoubleTensor")
+    try:
+        assert torch.tensor(1.5).dtype is torch.float64
+        with pytest.raises(TypeError, match="only floating-point types"):
+            torch.set_default_tensor_type(torch.IntTensor)
+    finally:
+        torch.set_default_dtype(torch.float32)
+    with pytest.warns(UserWarning, match="volatile was removed"):
+        assert torch.zeros(1).volatile is False
+    assert torch.int8.is_signed and not torch.uint8.is_signed and not torch.bool.is_signed
+
+
+def test_random_numbers_in_a_fork():
+    torch.random.manual_seed(7)
+    with torch.random.fork_rng():
+        inside = torch.rand(3)
+    assert torch.random.initial_seed() == 7 and torch.equal(torch.rand(3), inside)
+    with torch.random.fork_rng(enabled=False):
+        first = torch.rand(3)
+    assert not torch.equal(torch.rand(3), first)
+
+
+def test_arguments_of_to():
+    x = torch.zeros(2)
+    assert x.to("cpu", torch.float64, True, True).dtype is torch.float64
+    assert x.to(None) is x and x.to(torch.float32, False, True) is not x
+    for given in (("cpu", True), (None, True), (torch.float64, 3), ("cpu", torch.float64, 3)):
+        with pytest.raises(TypeError):
+            x.to(*given)
+        with pytest.raises(TypeError):
+            torch.nn.Linear(1, 1).to(*given)
+    with pytest.raises(RuntimeError, match="copy"):
+        torch.nn.Linear(1, 1).to(torch.float64, False, True)
