@@ -58,7 +58,9 @@ class Conversions:
 
         Takes a dtype, a device, both, or another tensor to be like.
         """
-        if wanted:
+        if dtype is None and len(wanted) == 1 and wanted[0].__class__ is DType:
+            dtype = wanted[0]
+        elif wanted:
             first, *flags = wanted
             if first is None or _is_device(first):
                 device = device if first is None else first
@@ -80,7 +82,7 @@ class Conversions:
             raise dtypes.no_device_name(dtype)
         target = self.dtype if dtype is None else dtypes.to_dtype(dtype)
         found: Any = self if target is self.dtype else OPERATORS["cast"](self, target.numpy)
-        if memory_format not in (None, dtypes.preserve_format):
+        if memory_format is not None and memory_format is not dtypes.preserve_format:
             format_order(memory_format, len(self.shape))
             if copy or suggested_format(found.own_array()) != memory_format.name:
                 return OPERATORS["clone"](found, memory_format)
