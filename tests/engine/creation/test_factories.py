@@ -228,8 +228,6 @@ def test_names_of_older_programs():
     assert torch.scalar_tensor(True, dtype=torch.bool).item() is True
     with pytest.raises(TypeError):
         torch.scalar_tensor([1])
-    with pytest.raises(TypeError, match="missing 1 required"):
-        torch.zeros()
     with pytest.warns(UserWarning, match="deprecated as of PyTorch 2.1"):
         torch.set_default_tensor_type("torch.DoubleTensor")
     try:
