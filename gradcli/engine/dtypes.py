@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.source_location import warn
 from gradcli.ops.errors import RuntimeFault, TypeFault, bad_dtype
 from gradcli.ops.torch_messages import SCALARS
 
@@ -200,18 +199,6 @@ def set_default_dtype(dtype: Any) -> None:
             help="use float32 or float64",
         )
     _default.set(dtype)
-
-
-def set_default_tensor_type(t: Any) -> None:
-    """``set_default_dtype`` under its older name, by a typed tensor: ``"torch.DoubleTensor"``."""
-    kind = BY_TENSOR.get(t.rpartition(".")[2]) if isinstance(t, str) else getattr(t, "dtype", None)
-    if kind is None or (not callable(t) and not isinstance(t, str)) or not kind.is_floating_point:
-        raise TypeFault("E0309", "only floating-point types are supported as the default type")
-    warn(
-        "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "
-        "torch.set_default_dtype() and torch.set_default_device() as alternatives."
-    )
-    set_default_dtype(kind)
 
 
 def is_name(text: str) -> bool:

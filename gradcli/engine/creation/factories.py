@@ -245,6 +245,22 @@ def full(
     return finish(np.full(shape, fill_value, target.numpy)[()], target, requires_grad, device)
 
 
+def set_default_tensor_type(t: Any) -> None:
+    """``set_default_dtype`` under its older name, by a typed tensor: ``"torch.DoubleTensor"``."""
+    kind = (
+        dtypes.BY_TENSOR.get(t.rpartition(".")[2])
+        if isinstance(t, str)
+        else getattr(t, "dtype", None)
+    )
+    if kind is None or (not callable(t) and not isinstance(t, str)) or not kind.is_floating_point:
+        raise TypeFault("E0309", "only floating-point types are supported as the default type")
+    warn(
+        "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "
+        "torch.set_default_dtype() and torch.set_default_device() as alternatives."
+    )
+    dtypes.set_default_dtype(kind)
+
+
 def scalar_tensor(s: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     """A number as a 0-d tensor, of the default dtype unless another is given."""
     if not isinstance(s, int | float | complex | np.generic | Tensor):
