@@ -28,6 +28,7 @@ from gradcli.engine.creation.factories import (
     ones,
     ones_like,
     scalar_tensor,
+    set_default_tensor_type,
     tensor,
     tril_indices,
     triu_indices,

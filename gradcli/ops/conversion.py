@@ -22,8 +22,11 @@ def _cast(x: Any, dtype: np.dtype) -> Any:
 
 
 def _clone(x: Any, memory_format: Any) -> Any:
-    if memory_format is None or getattr(memory_format, "name", "") == "preserve_format":
+    name = None if memory_format is None else getattr(memory_format, "name", memory_format)
+    if name is None or name == "preserve_format":
         return x.copy(copy_order(x))
+    if name == "contiguous_format":
+        return x.copy("C")
     order = format_order(memory_format, x.ndim)
     return x.transpose(order).copy("C").transpose(sorted(range(x.ndim), key=order.__getitem__))
 

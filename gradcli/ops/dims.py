@@ -19,7 +19,7 @@ def in_rows(x: Any) -> Any:
     return x if x.flags.c_contiguous else x.copy()
 
 
-def copy_order(x: Any) -> str:
+def copy_order(x: Any) -> Any:
     """How a copy lies in memory: that of x.T as x.T does, that of an expanded x in rows."""
     return "C" if 0 in x.strides else "K"
 
@@ -75,7 +75,7 @@ def _in_order(found: Any, order: Sequence[int]) -> Any:
     return found.transpose(order).copy("C").transpose(places)
 
 
-def format_order(memory_format: Any, rank: int) -> Sequence[int]:
+def format_order(memory_format: Any, rank: int) -> Any:
     """The dimensions of a memory format as they lie in memory, the outermost first.
 
     Raises TypeFault (E0304) for what is none, RuntimeFault (E0301) for channels last of another

@@ -41,10 +41,9 @@ def _join(*xs: Any, dim: int) -> Any:
 
 def _formatted(found: Any, xs: Sequence[Any]) -> Any:
     """``found``, joined of ``xs``: with the channels innermost where all of them have them so."""
-    if found.ndim in (4, 5):
-        format, *others = {suggested_format(x) for x in xs}
-        if not others:
-            return in_format(found, format)
+    if found.ndim in (4, 5) and (wanted := suggested_format(xs[0])) != "contiguous_format":
+        same = all(suggested_format(x) == wanted for x in xs)
+        return in_format(found, wanted if same else "contiguous_format")
     return in_rows(found)
 
 

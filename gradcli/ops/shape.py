@@ -232,7 +232,7 @@ def _repeated(x: Any, shape: tuple[int, ...]) -> Any:
         if shape[i] == 1:
             strides[i] = shape[i + 1] * strides[i + 1]
     if not x.flags.c_contiguous:
-        return np.lib.stride_tricks.as_strided(x, shape, strides, writeable=False)
+        return np.lib.stride_tricks.as_strided(x, shape, strides)  # else it would stay protected
     out = np.ndarray(shape, x.dtype, x, 0, strides)
     out.flags.writeable = False
     return out

@@ -293,3 +293,16 @@ def test_a_weight_is_its_norm_and_its_direction(dim, sizes):
     with torch.no_grad():
         held.original1.mul_(5.0)
     assert torch.allclose(layer.weight, start)
+
+
+def test_a_module_put_at_a_name():
+    net = nn.Sequential(nn.Linear(2, 3), nn.Sequential(nn.ReLU()))
+    net.set_submodule("1.0", nn.Tanh(), strict=True)
+    net.set_submodule("1.more", nn.Sigmoid())
+    assert isinstance(net[1][0], nn.Tanh) and isinstance(net[1].more, nn.Sigmoid)
+    for target, module, strict, kind in (
+        ("", nn.Tanh(), False, ValueError), ("0", 3, False, ValueError),
+        ("1.none", nn.Tanh(), True, AttributeError), ("0.weight", nn.Tanh(), False, AttributeError),
+    ):  # fmt: skip
+        with pytest.raises(kind):
+            net.set_submodule(target, module, strict)

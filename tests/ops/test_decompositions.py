@@ -143,3 +143,41 @@ def test_principal_roots_and_logarithms(name):
     if name == "sqrtm":
         with pytest.raises(torch.linalg.LinAlgError, match="a singular matrix has none"):
             function(singular).sum().backward()
+
+
+@pytest.mark.parametrize("shape", [(0, 2), (2, 0), (2, 1, 0), (3, 0, 2), (0, 3, 2)])
+def test_empty_matrices(shape):
+    empty = torch.zeros(shape, dtype=torch.float64)
+    (*batch, rows, columns), few = shape, min(shape[-2:])
+    found = torch.svd(empty, compute_uv=False)
+    assert [tuple(v.shape) for v in found] == [
+        (*batch, rows, rows), (*batch, few), (*batch, columns, columns),
+    ]  # fmt: skip
+    assert torch.linalg.matrix_rank(empty, hermitian=True).shape == tuple(batch)
+    assert torch.linalg.pinv(empty, atol=torch.zeros(batch)).shape == (*batch, columns, rows)
+    for p in ("fro", "nuc"):
+        with pytest.raises(RuntimeError, match="must be batches of square matrices"):
+            torch.linalg.cond(empty, p)
+
+
+def test_a_tolerance_for_each_matrix():
+    diagonal = torch.diag(torch.tensor([2.0, 0.5]).double())
+    pair = torch.stack([diagonal, diagonal]).requires_grad_()
+    for tolerance in ({"atol": torch.tensor([0.0, 1.0])}, {"rtol": torch.tensor([0.0, 0.3])}):
+        found = torch.linalg.pinv(pair, **tolerance)
+        assert found.diagonal(dim1=-2, dim2=-1).tolist() == [[0.5, 2.0], [0.5, 0.0]]
+        (slope,) = torch.autograd.grad(found.sum(), pair)
+        alone = [torch.linalg.pinv(m, atol=a) for m, a in zip(pair, (0.0, 1.0), strict=True)]
+        (want,) = torch.autograd.grad(torch.stack(alone).sum(), pair)
+        assert torch.allclose(slope, want)
+    with pytest.raises(RuntimeError, match="2-tuple"):
+        torch.norm(pair, "nuc")
+
+
+def test_one_size_for_transforms_of_several_dimensions():
+    x = torch.arange(12.0).view(3, 4)
+    for name in ("fftn", "ifftn", "rfftn", "irfftn", "hfftn", "ihfftn"):
+        transform = getattr(torch.fft, name)
+        assert torch.equal(transform(x, 3), transform(x, (3,), (-1,)))
+    with pytest.raises(RuntimeError, match="same length"):
+        torch.fft.fft2(x, 3)

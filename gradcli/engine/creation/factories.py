@@ -211,8 +211,6 @@ def shape_of(sizes: tuple[Any, ...], size: Any, name: str) -> tuple[int, ...]:
     """
     if size is not None and sizes:
         raise TypeFault("E0302", f"{name}() got multiple values for argument 'size'")
-    if size is None and not sizes:
-        raise TypeFault("E0302", f'{name}() missing 1 required positional arguments: "size"')
     if size is not None and not isinstance(size, list | tuple):
         raise TypeFault(
             "E0302", f"{name}(): argument 'size' must be tuple of ints, not {type(size).__name__}"

@@ -182,8 +182,10 @@ class Facts:
         With ``channels_last`` for images, the channels innermost.
         """
         array = self.array
+        if memory_format is None:
+            return bool(array.flags.c_contiguous)
         rank = {dtypes.channels_last: 4, dtypes.channels_last_3d: 5}.get(memory_format, 0)
-        if not rank and not isinstance(memory_format, dtypes.Layout | None):
+        if not rank and not isinstance(memory_format, dtypes.Layout):
             raise not_a("torch.memory_format", "is_contiguous", "memory_format", 1, memory_format)
         if rank:
             inner = (0, *range(2, rank), 1)

@@ -61,7 +61,9 @@ class Conversions:
         """
         if memory_format is not None and memory_format.__class__ is not dtypes.Layout:
             raise not_a("torch.memory_format", "to", "memory_format", 1, memory_format)
-        if wanted:
+        if dtype is None and len(wanted) == 1 and wanted[0].__class__ is DType:
+            dtype = wanted[0]
+        elif wanted:
             first, *flags = wanted
             if first is None or _is_device(first):
                 device = device if first is None else first
@@ -84,8 +86,8 @@ class Conversions:
         if isinstance(dtype, str) and not dtypes.is_name(dtype):
             raise dtypes.no_device_name(dtype)
         target = self.dtype if dtype is None else dtypes.to_dtype(dtype)
-        found = self if target is self.dtype else OPERATORS["cast"](self, target.numpy)
-        if memory_format not in (None, dtypes.preserve_format):
+        found: Any = self if target is self.dtype else OPERATORS["cast"](self, target.numpy)
+        if memory_format is not None and memory_format is not dtypes.preserve_format:
             format_order(memory_format, len(self.shape))
             if copy or suggested_format(found.own_array()) != memory_format.name:
                 return OPERATORS["clone"](found, memory_format)

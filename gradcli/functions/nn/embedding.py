@@ -153,9 +153,10 @@ def embedding_bag(
     flat = np.asarray(input.array).reshape(-1)
     wrong = np.flatnonzero((flat < 0) | (flat >= weight.shape[0]))
     if wrong.size:
-        raise bad_value(
+        raise RuntimeFault(
+            "E0307",
             f"Index {wrong[0]} of input takes value {flat[wrong[0]]} which is not in the valid "
-            f"range [0, {weight.shape[0]})"
+            f"range [0, {weight.shape[0]})",
         )
     count = starts.size
     bag = np.searchsorted(starts, np.arange(flat.size), side="right") - 1

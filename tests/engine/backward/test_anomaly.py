@@ -218,3 +218,14 @@ def test_places_reach_the_findings():
         y = torch.log(x)
     assert first_nonfinite(y).place == place_of(y.grad_fn)
     assert first_nonfinite_gradient(y).place == place_of(y.grad_fn)
+
+
+def test_where_warnings_are_errors_the_operation_is_named_on_stderr(capsys):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with detect_anomaly():
+            warnings.simplefilter("error")
+            x = torch.zeros(1, requires_grad=True)
+            with pytest.raises(RuntimeError, match="nan values"):
+                (x**0.5 * 0).backward()
+    assert "UserWarning: Error detected in PowBackward0" in capsys.readouterr().err

@@ -254,3 +254,44 @@ def test_a_size_is_a_size_for_out_too():
 def test_range_says_that_it_ends():
     with pytest.warns(UserWarning, match="deprecated"):
         assert torch.range(0, 2).tolist() == [0, 1, 2]
+
+
+def test_names_of_older_programs():
+    assert torch.scalar_tensor(3).dtype is torch.float32
+    assert torch.scalar_tensor(True, dtype=torch.bool).item() is True
+    with pytest.raises(TypeError):
+        torch.scalar_tensor([1])
+    with pytest.warns(UserWarning, match="deprecated"):
+        torch.set_default_tensor_type("torch.DoubleTensor")
+    try:
+        assert torch.tensor(1.5).dtype is torch.float64
+        with pytest.raises(TypeError, match="only floating-point types"):
+            torch.set_default_tensor_type(torch.IntTensor)
+    finally:
+        torch.set_default_dtype(torch.float32)
+    with pytest.warns(UserWarning, match="volatile was removed"):
+        assert torch.zeros(1).volatile is False
+    assert torch.int8.is_signed and not torch.uint8.is_signed and not torch.bool.is_signed
+
+
+def test_random_numbers_in_a_fork():
+    torch.random.manual_seed(7)
+    with torch.random.fork_rng():
+        inside = torch.rand(3)
+    assert torch.random.initial_seed() == 7 and torch.equal(torch.rand(3), inside)
+    with torch.random.fork_rng(enabled=False):
+        first = torch.rand(3)
+    assert not torch.equal(torch.rand(3), first)
+
+
+def test_arguments_of_to():
+    x = torch.zeros(2)
+    assert x.to("cpu", torch.float64, True, True).dtype is torch.float64
+    assert x.to(None) is x and x.to(torch.float32, False, True) is not x
+    for given in (("cpu", True), (None, True), (torch.float64, 3), ("cpu", torch.float64, 3)):
+        with pytest.raises(TypeError):
+            x.to(*given)
+        with pytest.raises(TypeError):
+            torch.nn.Linear(1, 1).to(*given)
+    with pytest.raises(RuntimeError, match="copy"):
+        torch.nn.Linear(1, 1).to(torch.float64, False, True)

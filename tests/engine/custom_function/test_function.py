@@ -620,3 +620,29 @@ def test_a_dirty_view_passes_by_the_hooks_it_had():
     Twice.apply(view)
     y.sum().backward()
     assert not seen and x.grad.tolist() == [6, 6, 3]
+
+
+def test_inside_a_transform_the_node_is_one_generated():
+    class Same(Function):
+        @staticmethod
+        def forward(x):
+            return x.clone()
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    names = []
+
+    def f(x):
+        y = Same.apply(x)
+        names.append(type(y.grad_fn).__name__)
+        return y.sum()
+
+    torch.func.grad(f)(torch.ones(2))
+    f(torch.ones(2, requires_grad=True))
+    assert names == ["SameGeneratedBackward", "SameBackward"]

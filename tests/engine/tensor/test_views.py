@@ -91,3 +91,44 @@ def test_a_mask_of_more_dimensions_than_the_tensor():
         x[mask]
     with pytest.raises(IndexError, match="too many indices"):
         x[mask] = 1
+
+
+def test_a_view_names_the_base_it_had():
+    x = gradcli.zeros(3, requires_grad=True)
+    view = x[:]
+    x.data = gradcli.ones(3)
+    assert view._base is x and view.tolist() == [0, 0, 0]  # but its memory is its own
+    with gradcli.no_grad():
+        view[0] = 5
+    assert x.tolist() == [1, 1, 1]
+
+
+def test_views_without_entries_and_of_memory_beyond():
+    source = gradcli.zeros(0, 2)
+    assert gradcli.view_as_complex(source)._base is source
+    part = gradcli.arange(5.0)[1:4].detach()
+    assert part.as_strided((5,), (1,), 0).tolist() == [0, 1, 2, 3, 4]
+    forward_ad = gradcli.autograd.forward_ad
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(part, gradcli.tensor([7.0, 8.0, 9.0]))
+        whole = dual.as_strided((5,), (1,), 0)
+        assert forward_ad.unpack_dual(whole).tangent.tolist() == [0, 7, 8, 9, 0]
+    turned = gradcli.zeros(3, 5).t().expand(1, 5, 3)
+    assert turned.add_(1).sum() == 15  # where no two entries lie in one place
+
+
+def test_whether_two_tensors_show_the_same_memory():
+    x = gradcli.arange(6.0)
+    assert x.is_set_to(x[:]) and not x.is_set_to(x.view(2, 3)) and not x[1:].is_set_to(x[:5])
+    with pytest.raises(TypeError):
+        x.is_set_to(2)
+
+
+def test_entries_mapped_by_a_function():
+    x = gradcli.zeros(2, 3)
+    assert x.map_(gradcli.arange(3.0), lambda a, b: a + 2 * b).tolist() == [[0, 2, 4]] * 2
+    assert x.map2_(x, gradcli.ones(1), lambda a, b, c: a * b + c).tolist() == [[1, 5, 17]] * 2
+    for wrong, kind in ((gradcli.arange(3), TypeError), (gradcli.zeros(4), RuntimeError),
+                        (gradcli.zeros(3, requires_grad=True), RuntimeError)):  # fmt: skip
+        with pytest.raises(kind):
+            x.map_(wrong, lambda a, b: a)

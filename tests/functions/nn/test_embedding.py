@@ -87,3 +87,15 @@ def test_the_greatest_of_many_bags_is_what_each_gives():
     (b,) = torch.autograd.grad((want * weights).sum(), w)
     assert torch.equal(a, b)
     assert torch.autograd.gradcheck(lambda w: F.embedding_bag(flat, w, offsets), w)
+
+
+def test_bags_refuse_rows_that_the_table_lacks():
+    table = torch.zeros(3, 2)
+    for row in (3, -1):
+        with pytest.raises(RuntimeError, match=f"Index 1 of input takes value {row}"):
+            F.embedding_bag(torch.tensor([0, row]), table, torch.tensor([0]))
+    with pytest.raises(RuntimeError, match="to have the same type"):
+        F.embedding_bag(
+            torch.tensor([0]), table, torch.tensor([0]), mode="sum",
+            per_sample_weights=torch.ones(1, dtype=torch.float64),
+        )  # fmt: skip
