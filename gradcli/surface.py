@@ -28,7 +28,6 @@ from gradcli.engine.creation.factories import (
     ones,
     ones_like,
     scalar_tensor,
-    set_default_tensor_type,
     tensor,
     tril_indices,
     triu_indices,
