@@ -152,6 +152,8 @@ def _unknown(name: str, known: Iterable[str] = COMMANDS, before: str = "") -> Fa
 
 def _own_warnings() -> None:
     warnings.showwarning = _warned
+    # Commands name the step that gives NaN themselves, and where it stands.
+    warnings.filterwarnings("ignore", message=r"\w+\(\): degrees of freedom")
     silence_numpy()
 
 

@@ -460,7 +460,7 @@ def cartesian_prod(*tensors: Any) -> Any:
         _check_vector(value)
     if len(tensors) == 1:
         return tensors[0]
-    return overloads.stack([O["reshape"](g, (-1,)) for g in meshgrid(*tensors)], 1)
+    return overloads.stack([O["reshape"](g, (-1,)) for g in meshgrid(*tensors, indexing="ij")], 1)
 
 
 def _check_vector(value: Any) -> None:

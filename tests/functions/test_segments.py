@@ -172,3 +172,14 @@ def test_the_same_part_of_the_same_memory():
 
 def test_nothing_is_joined_along_any_dimension():
     assert torch.cat([torch.ones(0), torch.ones(0)], 1).shape == (0,)
+
+
+def test_a_meshgrid_asks_for_its_indexing_once():
+    x = torch.arange(2)
+    torch.set_warn_always(True)
+    try:
+        with pytest.warns(UserWarning, match="indexing"):
+            torch.meshgrid(x, x)
+        assert torch.cartesian_prod(x, x).tolist() == [[0, 0], [0, 1], [1, 0], [1, 1]]
+    finally:
+        torch.set_warn_always(False)
