@@ -86,7 +86,9 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
         )
     if _whole(input) and _whole(other):
         return O["floor_divide"](input - O["fmod"](input, other), other)
-    return called(O["trunc_divide"](input, other), "DivBackward2", *both)
+    if all(isinstance(v, Plain) or is_number(v) for v in (input, other)):
+        return called(O["trunc_divide"](input, other), "DivBackward2", *both)
+    return O["trunc"](O["div"](input, other))  # by which symbols have a closed form
 
 
 def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:

@@ -380,7 +380,7 @@ sqrt = elementwise(
 rsqrt = elementwise(
     "rsqrt",
     lambda x: 1.0 / np.sqrt(x),
-    lambda x, out: -0.5 * out / x,
+    lambda out: -0.5 * out * out * out,
     doc="One over the square root.",
     domain="x > 0",
     example="rsqrt(x) --x 4",
