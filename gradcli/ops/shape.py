@@ -219,12 +219,17 @@ def _repeated(x: Any, shape: tuple[int, ...]) -> Any:
         if n != wanted and n != 1:
             return None
         strides.append(stride if n == wanted else 0)
-    for i in reversed(range(lead)):  # PyTorch steps over all that lies behind a size of 1
-        if shape[i] == 1:
-            strides[i] = shape[i + 1] * strides[i + 1] if i + 1 < len(shape) else x.itemsize
-    out = np.ndarray(shape, x.dtype, x, 0, strides)
+    out = np.ndarray(shape, x.dtype, x, 0, _stepped(shape, strides, lead, x.itemsize))
     out.flags.writeable = False
     return out
+
+
+def _stepped(shape: Sequence[int], strides: list[int], lead: int, item: int) -> list[int]:
+    """The strides with those of new dimensions of size 1 as PyTorch has them: over all behind."""
+    for i in reversed(range(lead)):
+        if shape[i] == 1:
+            strides[i] = shape[i + 1] * strides[i + 1] if i + 1 < len(shape) else item
+    return strides
 
 
 def _expand(x: Any, shape: Sequence[int]) -> Any:
@@ -237,7 +242,11 @@ def _expand(x: Any, shape: Sequence[int]) -> Any:
     lead = len(shape) - len(given)
     full = tuple(given[i - lead] if n == -1 and i >= lead else n for i, n in enumerate(shape))
     try:
-        return np.broadcast_to(x, full)
+        found = np.broadcast_to(x, full)
+        if x.__class__ is np.ndarray and 1 in full[:lead]:
+            steps = _stepped(full, list(found.strides), lead, x.itemsize)
+            return np.lib.stride_tricks.as_strided(found, full, steps, writeable=False)
+        return found
     except ValueError:
         raise RuntimeFault(
             "E0306",
