@@ -19,7 +19,7 @@ def in_rows(x: Any) -> Any:
     return x if x.flags.c_contiguous else x.copy()
 
 
-def copy_order(x: Any) -> str:
+def copy_order(x: Any) -> Any:
     """How a copy lies in memory: that of x.T as x.T does, that of an expanded x in rows."""
     return "C" if 0 in x.strides else "K"
 

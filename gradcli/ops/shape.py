@@ -243,8 +243,11 @@ def _expand(x: Any, shape: Sequence[int]) -> Any:
     full = tuple(given[i - lead] if n == -1 and i >= lead else n for i, n in enumerate(shape))
     try:
         found = np.broadcast_to(x, full)
-        if x.__class__ is np.ndarray and 1 in full[:lead]:
-            steps = _stepped(full, list(found.strides), lead, x.itemsize)
+        if x.__class__ is np.ndarray and 1 in full:
+            kept = (
+                s if n == m else 0 for n, m, s in zip(x.shape, full[lead:], x.strides, strict=True)
+            )
+            steps = _stepped(full, [0] * lead + [*kept], lead, x.itemsize)
             return np.lib.stride_tricks.as_strided(found, full, steps, writeable=False)
         return found
     except ValueError:
