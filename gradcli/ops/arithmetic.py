@@ -211,7 +211,6 @@ trunc_divide = step(
     edges="slope 0 at the jumps too",
     doc="The quotient rounded towards 0.",
     domain="y != 0",
-    example="trunc_divide(x, y) --x 7 --y 2",
     refuses={"bool complex": "div_trunc_cpu"},
     breaks="multiples",
     public=False,
