@@ -93,7 +93,9 @@ def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> 
         left = O["fmod"](input, other)
         input = input.to(left.dtype) if isinstance(input, Tensor) else input  # a truth has no minus
         return O["floor_divide"](input - left, other)
-    return called(O["trunc_divide"](input, other), "DivBackward2", *both)
+    if all(isinstance(v, Plain) or is_number(v) for v in (input, other)):
+        return called(O["trunc_divide"](input, other), "DivBackward2", *both)
+    return O["trunc"](O["div"](input, other))  # by which symbols have a closed form
 
 
 def pow(input: Operand, exponent: Operand) -> Any:

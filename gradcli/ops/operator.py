@@ -72,6 +72,8 @@ class Operator:
     refuses: Mapping[str, Any] | Callable[[Sequence[Any], int], str | None] | None = None
     """Element types that it is not for ("bool int half complex") with PyTorch's words: the name of
     its kernel, or a sentence; or a function of the element types. {} is the element type."""
+    by_result: str = ""
+    """The input in whose place a node reads the result, and saves that: relu's have one sign."""
     node: Mapping[str, Any] = _NOTHING
     """What PyTorch shows of a node, where the rest does not say it: see ``node_names``."""
     numbers: str = ""
@@ -216,8 +218,12 @@ class Operator:
     def saves(self) -> tuple[tuple[str, ...], ...]:
         """The inputs, and the result as "out", that a node keeps for each rule."""
         return tuple(
-            tuple(n for n in names if n == "out" or n in self.inputs) for names in self.reads
-        )
+            tuple(
+                "out" if n == self.by_result else n
+                for n in names if n == "out" or n in self.inputs
+            )
+            for names in self.reads
+        )  # fmt: skip
 
     def __repr__(self) -> str:
         return f"<operator {self.name}>"

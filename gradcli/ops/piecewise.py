@@ -196,6 +196,7 @@ relu = elementwise(
     lambda t, x: where(logical_not(x <= 0), t, 0.0),  # NaN has slope 1
     dtypes="keep",
     node={"backward": "ThresholdBackwardBackward0", "saves_result": True},
+    by_result="x",
     doc="x where positive, else 0.",
     edges="slope 0 at 0",
     example="relu(x) --x 2",

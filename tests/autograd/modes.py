@@ -246,3 +246,78 @@ for primal in (
         seen = fwAD.unpack_dual(fwAD.make_dual(primal, tangent)).tangent
         seen *= 2
     print(tangent, seen)
+
+# %% the spread of too few entries is inf, or NaN, and so is its slope
+for shape in ((2, 3), (1, 1)):
+    for spread in (torch.var, torch.std, lambda *a, **k: torch.var_mean(*a, **k)[0]):
+        for dim, correction in ((None, 6), (None, 7.5), (0, 2), ((0, 1), 6), (None, 1)):
+            x = torch.arange(6.0)[: shape[0] * shape[1]].reshape(shape).requires_grad_()
+            y = spread(x, dim, correction=correction)
+            print(y.detach(), *torch.autograd.grad(y.sum(), x))
+            batch = torch.stack([x, 2 * x]).detach()
+            slopes = torch.func.vmap(
+                torch.func.grad(lambda v: spread(v, dim, correction=correction).sum())  # noqa: B023
+            )(batch)
+            print(slopes)
+
+# %% writes to what relu and rsqrt were given, and to what they gave
+for f in (torch.relu, torch.rsqrt):
+    for of_result in (False, True):
+        x = torch.tensor([1.0, 4.0], requires_grad=True)
+        y = x * 1
+        z = f(y)
+        (z if of_result else y).add_(1)
+        try:
+            print(torch.autograd.grad(z.sum(), x))
+        except RuntimeError as fault:
+            print(type(fault).__name__)
+
+# %% what PyTorch refuses inside vmap, and what it does not: own arguments turned, graphs below
+square = [[1.0, 2.0], [3.0, 4.0]]
+for turn in ("t_", "squeeze_", "unsqueeze_", "mul_"):
+
+    def turned(v, turn=turn):
+        getattr(v, turn)(*{"unsqueeze_": (0,), "mul_": (2,)}.get(turn, ()))
+        return (v**3).sum()
+
+    for run in (
+        torch.func.vmap(torch.func.grad(turned)), torch.func.hessian(turned),
+        torch.func.vmap(torch.func.jacrev(turned)), torch.func.vmap(turned), turned,
+        torch.func.grad(lambda b: torch.func.vmap(turned)(b).sum()),
+    ):  # fmt: skip
+        try:
+            print(
+                run(torch.tensor([square, square]) if run is not turned else torch.tensor(square))
+            )
+        except RuntimeError as fault:
+            print(type(fault).__name__)
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+for asked in (
+    lambda r: torch.autograd.grad((w * r).sum(), w)[0],
+    lambda g: torch.autograd.grad(w * w, w, g)[0],
+    lambda r: torch.autograd.grad((r * r).sum(), r)[0],
+):  # fmt: skip
+    try:
+        print(torch.func.vmap(asked)(torch.tensor(square, requires_grad=True)))
+    except RuntimeError as fault:
+        print(type(fault).__name__)
+
+# %% buffers that a function lends to a module are its own, unless it captures them
+square = [[1.0, 2.0], [3.0, 4.0]]
+norm = torch.nn.BatchNorm1d(2)
+held = dict(norm.named_buffers())
+for buffers in (lambda: {k: v.clone() for k, v in held.items()}, lambda: held):
+
+    def normed(v, buffers=buffers):
+        return (torch.func.functional_call(norm, buffers(), (v,)) * v).sum()
+
+    try:
+        print(torch.func.grad(normed)(torch.tensor(square)))
+    except RuntimeError as fault:
+        print(type(fault).__name__)
+
+# %% a quotient rounded towards 0 has a slope of 0 wherever it is
+x = torch.tensor([1.0, 0.0, 3.0, -2.0], requires_grad=True, dtype=torch.float64)
+y = torch.tensor([1e-200, 0.0, 2.0, 1e-310], requires_grad=True, dtype=torch.float64)
+print(torch.autograd.grad(torch.div(x, y, rounding_mode="trunc").sum(), (x, y)))
+print(torch.autograd.grad(torch.nextafter(x, torch.tensor(3.0).double()).sum(), x))

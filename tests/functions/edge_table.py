@@ -306,9 +306,6 @@ APART: tuple[tuple[str, str, Mask, str], ...] = (
     (r"torch.atan2", "slope", lambda g, w, x, y: np.hypot(x, y) < 1e-19, "its squares underflow"),
     (r"hypot", "slope", _nan, "0/0 at the origin; 0 here, as norm has it"),
     (r"logaddexp2", "value", lambda g, w, x, y: np.abs(g - w) < 1e-15, "a rounded 0"),
-    (r"rounding_mode='trunc'", "slope", lambda g, w, x, y=1.0: ~np.isfinite(x / y)
-     | ~np.isfinite(x / y / y) | ~np.isfinite(1 / y),
-     "the slope of a quotient that is not finite"),
     (r"addcdiv", "slope1", _nan, "0 over the square of a subnormal"),
     (r"with_logits", "slope", lambda g, w, x, y: x < -1e16, "1 - y rounds"),
     (r"F.binary_cross_entropy\(", "slope1", lambda g, w, x, y: (x < 1e-29) | (x > 1 - 1e-12),

@@ -301,7 +301,7 @@ PIECEWISE = (
         Kink(([-1.0, 1.0, 0.0, 3.0],), [-1.0, 1.0, 0.0, 1.0], ([1.0, 1.0, 1.0, 0.0],),
         {"min": -1.0, "max": 1.0}),
     )),
-    unary("relu", "torch.relu(x)", saves=("x",), avoid=(0.0,), kinks=(
+    unary("relu", "torch.relu(x)", saves=("out",), avoid=(0.0,), kinks=(
         Kink(([0.0, -0.0],), [0.0, 0.0], ([0.0, 0.0],)),
     )),
     binary("heaviside", "torch.heaviside(x, y)", 0.3, 2, saves=("x",), order=0, numbers=""),
@@ -342,6 +342,9 @@ ARITHMETIC = (
         Case((Draw((0,)), Draw((0,))), {"weight": 0.5}),
     ), "torch.lerp(x, y, weight)", wrt=(0, 1)),
     unary("neg", "torch.neg(x)", complex=True),
+    test_of("trunc_divide", "torch.div(x, y, rounding_mode='trunc')",
+        ([7.0, -7.0, 1.0], [2.0, 2.0, 3.0]), (7.0, -2.0),
+        ([], []), ([7.5, 2.0], Number(2)), (Number(7), [2.0, -3.0])),
     test_of("floor_divide", "torch.floor_divide(x, y)", ([7.0, -7.0, 1.0], [2.0, 2.0, 3.0]),
         (7.0, -2.0),
         ([], []), ([7, -7], [2, 2]), ([7.5, 2.0], Number(2)), (Number(7), [2.0, -3.0])),
@@ -372,7 +375,7 @@ ARITHMETIC = (
     unary("sqrt", "torch.sqrt(x)", 0.3, 3, saves=("out",), complex=True, kinks=(
         Kink(([0.0, -1.0],), [0.0, nan], ([inf, nan],)),
     )),
-    unary("rsqrt", "torch.rsqrt(x)", 0.3, 3, saves=("x", "out"), complex=True),
+    unary("rsqrt", "torch.rsqrt(x)", 0.3, 3, saves=("out",), complex=True),
     unary("cbrt", "torch.sign(x) * torch.abs(x) ** (1 / 3)", saves=("out",), avoid=(0.0,), kinks=(
         Kink(([0.0],), [0.0], ([inf],), torch="has no cbrt; the stand-in's slope at 0 is NaN"),
     )),

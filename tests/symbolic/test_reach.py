@@ -185,6 +185,7 @@ ELSEWHERE = {
     "centred": "in the rules of var and std",
     "gather": "takes an array of numbers", "ungather": "the transpose of gather",
     "recurrence": "in the rules of scans", "cast": "a change of type, in programs",
+    "trunc_divide": "by div with a rounding_mode",
     "adjugate_along": "in the rule of adjugate", "adjugate_along_two": "in the rule of adjugate",
     **dict.fromkeys(("eig_parts", "eigvals", "lu_compact"), "by gradcli.functions.linalg"),
 }  # fmt: skip

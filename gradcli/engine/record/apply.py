@@ -77,8 +77,7 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
     if op.rows and np.ndim(array) > 1:
         array = in_rows(array)
     elif op.entrywise and len(inputs) > 1 and np.ndim(array) > 1:
-        given: Any = [a for a in inputs if a.__class__ not in NUMBERS]
-        given = [a.array for a in given]
+        given: list[Any] = [getattr(a, "array", a) for a in inputs if a.__class__ not in NUMBERS]
         if not all(x.flags.c_contiguous for x in given[:-1]):
             array = laid_as(array, *given)
     return finish(op, inputs, params, array, raw)

@@ -78,7 +78,7 @@ def captured(function: Any) -> Iterator[Any]:
             work += [value.func, *value.args, *value.keywords.values()]
         elif hasattr(value, "__dict__"):
             for held in vars(value).values():  # a module has dicts of parameters, buffers, modules
-                parts = held.values() if isinstance(held, dict) else (held,)
+                parts: Any = held.values() if isinstance(held, dict) else (held,)
                 work += [part for part in parts if id(part) not in lent]
         elif lent and isinstance(value, dict | list | tuple):
             parts = value.values() if isinstance(value, dict) else value

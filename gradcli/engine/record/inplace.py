@@ -658,9 +658,10 @@ def _positions(view: np.ndarray, base: np.ndarray) -> np.ndarray:
     there = addresses(base).ravel()
     order = np.argsort(there)
     places = np.searchsorted(there, here, sorter=order).clip(max=there.size - 1)
-    if not np.array_equal(there[order[places]], here):
+    found: np.ndarray = order[places]
+    if not np.array_equal(there[found], here):
         raise ValueError
-    return order[places]
+    return found
 
 
 def addresses(array: np.ndarray) -> np.ndarray:

@@ -218,7 +218,7 @@ def _term(op: Operator, i: int, numbers: tuple[bool, ...], is_complex: bool, ten
     for n in op.reads[i]:
         if n in ("g", "t"):
             words.append("conj(g)" if turned else "g")
-        elif n == "out":
+        elif n == "out" or n == op.by_result:
             words.append("out" if tensors else "v_out")
         elif n == "shape":
             words.append(f"e{i}.shape")

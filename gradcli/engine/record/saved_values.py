@@ -92,7 +92,7 @@ def saved_names(node: Node) -> list[str]:
     op = node.op
     if not op.inputs:
         return []
-    read = {n for names in op.reads for n in names}
+    read = {"out" if n == op.by_result else n for names in op.reads for n in names}
     words = {w for w, n in zip(_operands(node), op.inputs, strict=False) if n in read}
     if "out" in read:
         words.add(_result(op))

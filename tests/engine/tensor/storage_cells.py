@@ -604,3 +604,91 @@ for make in (
         print(make())
     except (RuntimeError, TypeError, ValueError) as fault:
         print(type(fault).__name__)
+
+# %% how results of mixed layouts lie in memory, and what view and reshape make of that
+import itertools
+
+
+def laid(order, shape=(2, 3, 4)):
+    """Whole numbers of a shape whose dimensions lie in memory in an order."""
+    inner = torch.arange(24.0).reshape([shape[d] for d in order])
+    return inner.permute([order.index(d) for d in range(3)])
+
+
+orders = list(itertools.permutations(range(3)))
+for one, other in itertools.product(orders, orders):
+    x, y = laid(one), laid(other)
+    print([f(x, y).stride() for f in (
+        torch.add, torch.maximum, torch.eq, torch.atan2, lambda x, y: torch.where(x > y, y, x),
+        lambda x, y: torch.lerp(x, y, 0.5), lambda x, y: x[:1] * y, lambda x, y: y - x[:, 1:2],
+        lambda x, y: x.expand(2, 2, 3, 4)[1] + y, lambda x, y: x[..., ::2] ** y[..., 1::2],
+    )])  # fmt: skip
+for order in orders:
+    x = laid(order)
+    for f in (
+        lambda x: x.sum(1), lambda x: x.mean(2, True), lambda x: x.amax(0), lambda x: x.var(1),
+        lambda x: x.norm(dim=2), lambda x: x.logsumexp(0), lambda x: x.bool().any(1),
+        lambda x: x.prod(2), lambda x: x.flip(0), lambda x: x.sort(1)[0], lambda x: x.argsort(0),
+        lambda x: x.gather(0, torch.zeros(1, 3, 4, dtype=torch.int64)), lambda x: x.rot90(),
+        lambda x: x.index_select(1, torch.tensor([2, 0])), lambda x: x.masked_fill(x > 3, 0.0),
+        lambda x: x.scatter(1, torch.zeros(1, 1, 1, dtype=torch.int64), 1.0), lambda x: x @ x.mT,
+        lambda x: x.index_add(0, torch.tensor([1]), x[:1]), lambda x: x.renorm(2, 0, 1.0),
+        lambda x: torch.permute_copy(x, (1, 0, 2)), lambda x: x.unsqueeze(3).expand(2, 3, 4, 5),
+        lambda x: torch.nn.functional.layer_norm(x, (4,)), lambda x: x.diag_embed(dim1=0, dim2=2),
+        lambda x: x.nonzero(), lambda x: x[0, :, 1].unsqueeze(0).expand(1, 1, 3),
+    ):  # fmt: skip
+        y = f(x)
+        print(y.stride(), y.is_contiguous(), y.reshape(-1).data_ptr() == y.data_ptr())
+a = torch.arange(6.0).reshape(2, 3)
+b = a.t() * torch.ones(3, 2)
+b.reshape(-1).zero_()
+print(b)
+try:
+    b.view(-1)
+except RuntimeError as fault:
+    print(type(fault).__name__)
+
+# %% as_strided is a function of what its input shows
+for pick in (
+    lambda b: b[:2], lambda b: b[1], lambda b: b.t(), lambda b: b[0].expand(3, 4), lambda b: b,
+    lambda b: b[:, 1:3].t(), lambda b: b.view(12)[::3], lambda b: b[1:, 2].unsqueeze(0),
+):  # fmt: skip
+    for size, stride, offset in (
+        ((2, 2), (4, 1), None), ((6,), (2,), 0), ((2, 2), (1, 1), 3), ((3, 2), (0, 4), 1),
+        ((), (), 5),
+    ):  # fmt: skip
+        x = torch.arange(12.0, dtype=torch.float64).add(0.5).requires_grad_()
+        b = (x * x).view(3, 4)
+        v = pick(b)
+        y = v.as_strided(size, stride, offset)
+        g, h = torch.autograd.grad((y**3).sum(), [x, v], create_graph=True)
+        print(g.detach(), h.detach(), torch.autograd.grad((g * g).sum(), x)[0])
+x = torch.arange(6.0, dtype=torch.float64).requires_grad_()
+b = x * 1
+part = b[4:].as_strided((2, 2), (2, 1), 0)
+part.mul_(3)
+part[1].mul_(2)
+print(b.detach(), torch.autograd.grad((b * b).sum(), x))
+for start, size, stride, offset in (
+    (2, (2,), (2,), None),
+    (2, (2,), (2,), 1),
+    (0, (2, 2), (3, 1), 0),
+):
+    print(
+        torch.as_strided_scatter(torch.arange(6.0)[start:], torch.ones(size), size, stride, offset)
+    )
+
+# %% siblings of a tensor that is turned in place read its base
+for turn in (
+    lambda t: t.unsqueeze_(0), lambda t: t.t_(), lambda t: t.transpose_(0, 1),
+    lambda t: t.squeeze_(), lambda t: t.swapaxes_(0, 1),
+):  # fmt: skip
+    for which in range(3):
+        x = torch.arange(6.0).reshape(2, 3).requires_grad_()
+        b = x * 1.5
+        v = b[:, :2]
+        w = v[1:]
+        w.retain_grad()
+        turn((b, v, w)[which])
+        ((v * v).sum() + (w * w * w).sum() + b.sum()).backward()
+        print(x.grad, w.grad)
