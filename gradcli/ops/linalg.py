@@ -82,14 +82,14 @@ def _not_lost(x: Any, of_none: Any, *found: Any) -> tuple[Any, ...]:
 
 def _det(x: Any) -> Any:
     _square("det", x)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(all="ignore"):
         found = _solved("det", np.linalg.det, x)
     return _not_lost(x, found == 0, found)[0]
 
 
 def _slogdet(x: Any) -> tuple[Any, Any]:
     wide = x.astype(np.float32) if x.dtype == np.float16 else x
-    with np.errstate(invalid="ignore"):
+    with np.errstate(all="ignore"):
         sign, size = np.linalg.slogdet(wide)
     return _not_lost(wide, sign == 0, sign, size)
 
