@@ -43,10 +43,19 @@ def _sum(x: Any, dim: Dims, keepdim: bool) -> Any:
             return x.sum(axis=dim, keepdims=keepdim)
         except (ValueError, TypeError, AttributeError):
             pass  # a number, or a wrong dimension
-    axes = _axes(x, dim)
-    if x.__class__ is not np.ndarray and hasattr(x, "sum"):
-        return x.sum(axis=axes, keepdims=keepdim)
-    return _add(x, axis=axes, keepdims=keepdim)
+    return _total(x if hasattr(x, "sum") else np.asarray(x), _axes(x, dim), keepdim)
+
+
+def _total(x: Any, axes: tuple[int, ...] | None, keepdim: bool) -> Any:
+    """The sum over ``axes``; arrays of other libraries have the method."""
+    if x.__class__ is np.ndarray:
+        return _add(x, axis=axes, keepdims=keepdim)
+    return x.sum(axis=axes, keepdims=keepdim)
+
+
+def _product(x: Any, dim: Dims, keepdim: bool) -> Any:
+    found: Any = np.multiply.reduce if x.__class__ is np.ndarray else np.prod
+    return found(x, axis=_axes(x, dim), keepdims=keepdim)
 
 
 sum = linear(
@@ -70,7 +79,7 @@ def _mean(x: Any, dim: Dims, keepdim: bool) -> Any:
     char = getattr(getattr(x, "dtype", None), "char", "")
     if char in "dfDF" and char:
         return _sum(x, dim, keepdim) / n  # np.mean in less time
-    if char == "e":
+    if char == "e" and x.__class__ is np.ndarray:
         total = _add(x, _axes(x, dim), np.float32, None, keepdim)
         return (total / n).astype(np.float16)
     return np.mean(x, axis=_axes(x, dim), keepdims=keepdim)
@@ -193,7 +202,7 @@ def _prod_slope(x: Any, dim: int | None) -> Any:
 
 prod = reduction(
     "prod",
-    lambda x, dim, keepdim: np.multiply.reduce(x, axis=_axes(x, dim), keepdims=keepdim),
+    _product,
     # The result is not read but saved, as in PyTorch: a write to it is an error of backward.
     lambda x, out, dim: _prod_slope(x, dim),
     params=_REDUCE,
@@ -292,7 +301,7 @@ def _length(
 ) -> Any:
     """The p-norm of sizes over ``share ** (1/p)``; scaled where powers would leave the floats."""
     powers = size * size if p == 2 else size**p
-    total = _add(powers, axis=axes, keepdims=keepdim)
+    total = _total(powers, axes, keepdim)
     out = np.sqrt(total / share) if p == 2 else (total / share) ** (1.0 / p)
     info = np.finfo(total.dtype)
     if ((total > info.tiny / info.eps) & (total < info.max)).all() or not size.size:
@@ -300,7 +309,7 @@ def _length(
     most = (np.max if p > 0 else np.min)(size, axis=axes, keepdims=True)
     safe = np.where((most > 0) & (most < np.inf), most, most.dtype.type(1))
     powers = (size / safe) ** p
-    total = _add(powers, axis=axes, keepdims=keepdim) / share
+    total = _total(powers, axes, keepdim) / share
     return (np.reshape(safe, np.shape(total)) * total ** (1.0 / p))[()]
 
 
@@ -331,7 +340,7 @@ def _norm(x: Any, p: Any, dim: Dims, keepdim: bool) -> Any:
             "operation does not have an identity"
         )
     if p == 1:
-        return _add(size, axis=axes, keepdims=keepdim)
+        return _total(size, axes, keepdim)
     if p == 0:
         return np.sum(size != 0, axis=axes, keepdims=keepdim).astype(size.dtype)
     if p in (np.inf, -np.inf):
