@@ -19,7 +19,8 @@ _OTHER = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 
 
 def _fourier(x: Any, dim: int, inverse: bool, norm: Any) -> Any:
-    return (np.fft.ifft if inverse else np.fft.fft)(x, axis=dim, norm=norm)
+    with np.errstate(all="ignore"):  # the warnings are those of a module of NumPy
+        return (np.fft.ifft if inverse else np.fft.fft)(x, axis=dim, norm=norm)
 
 
 # ---- Under vmap: the batch is the first dimension ---------------------------------------------

@@ -81,15 +81,16 @@ def _not_lost(x: Any, of_none: Any, *found: Any) -> tuple[Any, ...]:
 
 def _det(x: Any) -> Any:
     _square("det", x)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(all="ignore"):
         found = _solved("det", np.linalg.det, x)
     return _not_lost(x, found == 0, found)[0]
 
 
 def _slogdet(x: Any) -> tuple[Any, Any]:
-    with np.errstate(invalid="ignore"):
-        sign, size = np.linalg.slogdet(x)
-    return _not_lost(x, sign == 0, sign, size)
+    wide = x.astype(np.float32) if x.dtype == np.float16 else x
+    with np.errstate(all="ignore"):
+        sign, size = np.linalg.slogdet(wide)
+    return _not_lost(wide, sign == 0, sign, size)
 
 
 def _decomposed(x: Any) -> tuple[Any, Any, Any, Any]:

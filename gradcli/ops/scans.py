@@ -47,11 +47,24 @@ def _in_single(scan: Any) -> Any:
     return compute
 
 
+def _scan(ufunc: Any, function: Any) -> Any:
+    """``ufunc`` along a dimension, whose warnings are not NumPy's own; ``function`` for arrays of
+    other libraries."""
+
+    def scan(x: Any, axis: int) -> Any:
+        return (ufunc.accumulate if x.__class__ is np.ndarray else function)(x, axis=axis)
+
+    return scan
+
+
+_sums = _in_single(_scan(np.add, np.cumsum))
+
+
 def _cumsum(x: Any, dim: int) -> Any:
     axis = normal_dim(dim, np.ndim(x))
     if not np.ndim(x):
         return np.cumsum(x)[0]
-    out = _in_single(np.cumsum)(x, axis=axis)
+    out = _sums(x, axis=axis)
     if not isinstance(out, np.ndarray):
         return out + 0
     out += 0  # PyTorch begins with 0, which a first entry of -0.0 does not change
@@ -178,7 +191,7 @@ def _lined(scan: Any) -> Any:
 
 cumprod = general(
     "cumprod",
-    _lined(_in_single(np.cumprod)),
+    _lined(_in_single(_scan(np.multiply, np.cumprod))),
     lambda g, x, out, dim: _product_vjp(g, x, out, dim),
     jvp=lambda tx, x, out, dim: (
         recurrence(x, tx * _before(out, dim, ones_like), dim) if len(out.shape) else tx

@@ -4,6 +4,9 @@ numbers.
 
 from __future__ import annotations
 
+import math
+import warnings
+
 import numpy as np
 import pytest
 
@@ -208,3 +211,24 @@ def test_where_a_value_is_nan_so_is_its_gradient():
     at = torch.tensor([0, 0, 1])
     torch.zeros(2).scatter_reduce(0, at, x, "amax").sum().backward()
     np.testing.assert_array_equal(x.grad.numpy(), [nan, nan, 1.0])
+
+
+def test_numpy_says_nothing_of_infinities_that_meet():
+    """A sum that overflows or is none, as in PyTorch: inf or NaN, and no warning."""
+    calls = (
+        "x.sum()", "x.sum(0)", "x.mean()", "x.prod(0)", "x.var()", "x.std(0)", "x.cumsum(0)",
+        "x.cumprod(0)", "x.nansum()", "x.norm(1)", "x.norm(3)", "torch.fft.fft(x)",
+        "torch.outer(x, x).det()", "x.dot(x)", "torch.nn.functional.layer_norm(x, (4,))",
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"gradcli\.")  # as in ops
+        for dtype in (torch.float64, torch.float32, torch.float16):
+            most = torch.finfo(dtype).max
+            for values in ((math.inf, -math.inf, 1.0, 0.0), (most, most, -most, most)):
+                x = torch.tensor(values, dtype=dtype, requires_grad=True)
+                for text in calls:
+                    out = eval(text, {"torch": torch, "x": x})
+                    out.backward(torch.ones_like(out))
+        c = torch.compile(lambda x: x.sum() * x.mean())
+        assert np.isnan(c(np.array([math.inf, -math.inf])))
