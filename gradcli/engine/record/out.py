@@ -16,7 +16,7 @@ from gradcli.engine.record.numpy_names import renamed
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, UnwrittenFault, bad_dtype
-from gradcli.ops.operator import Operator
+from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.ops.torch_messages import no_cast, no_room, not_a
 
 
@@ -82,7 +82,8 @@ def into(
         for target, part in zip(targets, parts, strict=True):
             if not _FITS[rule](part.dtype, target.dtype):
                 raise _misfit(rule, part.dtype, target.dtype)
-            if target.shape != part.shape and any(target is v for v in operands):
+            grows = target.shape != part.shape and getattr(OPERATORS.get(name), "entrywise", False)
+            if grows and any(target is v for v in operands):
                 raise no_room(target.shape, part.shape)
         for target, part in zip(targets, parts, strict=True):
             _write(target, part)
