@@ -403,8 +403,8 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
 def _slices(name: str, input: Any, dim: int, index: Any, source: Any) -> tuple[int, Any, Any]:
     """The dimension counted from 0, the indices along it, and the slices that go there.
 
-    Raises IndexFault (E0307) for an index that is none, RuntimeFault (E0301, E0309) where dtypes,
-    sizes or the count of slices differ.
+    Raises IndexFault (E0307) for an index that is none (RuntimeFault in index_add of matrices),
+    RuntimeFault (E0301, E0309) where dtypes, sizes or the count of slices differ.
     """
     index = _vector(index, name, _WIDE)
     same_dtype(input, source, _ONE_TYPE.format(name))
@@ -426,7 +426,8 @@ def _slices(name: str, input: Any, dim: int, index: Any, source: Any) -> tuple[i
             f"Got self.shape = {list(input.shape)} source.shape = {list(own)}"
         )
     if input.numel():
-        _within(index, input.shape[axis], axis, IndexFault)
+        added = name == "index_add_" and input.ndim > 1
+        _within(index, input.shape[axis], axis, RuntimeFault if added else IndexFault)
     return axis, index, _lined(source)
 
 

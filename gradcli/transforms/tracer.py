@@ -254,7 +254,7 @@ class Operand(Conversions):
                 raise RuntimeFault("E0306", "a view in a transform has as many bytes an entry")
             part = self.content.view(shape[0])  # type: ignore[attr-defined]
             return self.around(part) if self.batch else part  # type: ignore[attr-defined]
-        out = self.reshape(tuple(shape))
+        out = self.reshape(*shape)
         if self.ndim and self.numel() and not shares(out, self):
             raise RuntimeFault(
                 "E0306",

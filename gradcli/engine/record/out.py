@@ -12,7 +12,7 @@ from gradcli.engine.record.inplace import overlap
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, UnwrittenFault, bad_dtype
-from gradcli.ops.operator import Operator
+from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.ops.torch_messages import no_cast, no_room
 
 
@@ -28,8 +28,6 @@ def into(
     to grow, TypeFault (E0303) where ``out`` is no tensor, (E0302) where the function takes none.
     """
     name = getattr(function, "__name__", None) or getattr(function, "name", "this")
-    if name in _WITHOUT:
-        raise TypeFault("E0302", f"{name}() got an unexpected keyword argument 'out'")
     targets = out if isinstance(out, tuple | list) else (out,)
     followed = [
         v for v in (*args, *options.values(), *targets) if getattr(v, "__gradcli_rank__", 0) > 1
@@ -63,7 +61,6 @@ def into(
         )
     rule = _rule(function)
     if rule == "none":
-        name = getattr(function, "__name__", None) or getattr(function, "name", "this")
         raise TypeFault("E0302", f"{name}() got an unexpected keyword argument 'out'")
     op = getattr(function, "operator", function)
     if not isinstance(op, Operator) or op.entrywise or op.moves or name in _APART:
@@ -85,27 +82,18 @@ def into(
         for target, part in zip(targets, parts, strict=True):
             if not _FITS[rule](part.dtype, target.dtype):
                 raise _misfit(rule, part.dtype, target.dtype)
-            if target.shape != part.shape and any(target is v for v in operands):
+            grows = target.shape != part.shape and getattr(OPERATORS.get(name), "entrywise", False)
+            if grows and any(target is v for v in operands):
                 raise no_room(target.shape, part.shape)
         for target, part in zip(targets, parts, strict=True):
             _write(target, part)
     return type(result)(targets, result.name) if isinstance(result, Results) else out
 
 
-_NONE = (
-    "argwhere as_strided as_strided_scatter atleast_1d atleast_2d atleast_3d bincount block_diag "
-    "broadcast_tensors broadcast_to cartesian_prod cdist chunk clone combinations conj corrcoef "
-    "count_nonzero cov cumulative_trapezoid diag_embed diagflat diagonal diagonal_scatter dist "
-    "dsplit fill flatten flip fliplr flipud gradient hsplit imag index_fill index_put isclose "
-    "isfinite isinf isnan isreal logdet masked_fill masked_scatter matrix_exp meshgrid movedim "
-    "narrow permute pinverse positive put ravel real reshape resolve_conj resolve_neg roll rot90 "
-    "rsub select select_scatter split squeeze std_mean t tensor_split tile trace transpose "
-    "trapezoid trapz unbind unflatten unique unique_consecutive unravel_index unsafe_chunk "
-    "unsafe_split unsqueeze vander var_mean view_as_complex view_as_real vsplit"
+_APART = frozenset(
+    ["cross", "gather", "index_select", "masked_select", "outer", "take", "take_along_dim"]
 )
-_SEPARATE = "cross gather index_select masked_select outer take take_along_dim"
-_WITHOUT, _APART = (frozenset(names.split()) for names in (_NONE, _SEPARATE))
-"""What PyTorch has without ``out=``; what does not write where it reads, even in one place."""
+"""What does not write where it reads, even in one place."""
 _FITS: dict[str, Callable[[DType, DType], bool]] = {
     "same": lambda made, given: made is given,
     "kind": lambda made, given: made.kind == given.kind,
