@@ -165,7 +165,9 @@ def _held(input: Any, bound: Any, past: Any) -> Any:
     if held.dtype.kind < 2:
         return held
     missing = O["logical_or"](O["ne"](input, input), O["ne"](bound, bound))
-    return O["where"](missing, float("nan"), held)
+    # A symbol is no NaN: what stands there has to vanish from its closed forms.
+    known = hasattr(bottom(missing), "array")
+    return O["where"](missing, np.nan if known else 0.0 * (input + bound), held)
 
 
 def clamp_min(input: Any, min: Operand) -> Any:
