@@ -31,7 +31,7 @@ def into(
     (E0409) where ``out`` and an argument share some entries or views share memory that would have
     to grow, TypeFault (E0303) where ``out`` is no tensor, (E0302) where the function takes none.
     """
-    name = getattr(function, "__name__", None) or getattr(function, "name", "this")
+    name = str(getattr(function, "__name__", None) or getattr(function, "name", "this"))
     if name in _WITHOUT:
         raise TypeFault("E0302", f"{name}() got an unexpected keyword argument 'out'")
     targets = out if isinstance(out, tuple | list) else (out,)
