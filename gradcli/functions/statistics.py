@@ -275,9 +275,8 @@ def searchsorted(
     if side == "left" and right:
         raise bad_value("side and right can't be set to opposites, got side of left and right")
     rows = np.asarray(as_tensor(sorted_sequence).array)
-    for value in (sorted_sequence, input):
-        if hasattr(value, "dtype"):
-            refuse_kinds("bool complex", "searchsorted_out_cpu", value.dtype)
+    met = dtypes.promote_types(as_tensor(sorted_sequence).dtype, as_tensor(input).dtype)
+    refuse_kinds("bool complex", "searchsorted_out_cpu", met)
     if sorter is not None:
         if sorter.dtype is not dtypes.int64 or tuple(sorter.shape) != rows.shape:
             raise bad_value("sorter must be a tensor of long dtype and of the sequence's shape")

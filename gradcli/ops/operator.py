@@ -78,6 +78,8 @@ class Operator:
     """What PyTorch shows of a node, where the rest does not say it: see ``node_names``."""
     numbers: str = ""
     """The inputs that may be plain numbers where PyTorch's functions are called: "y", "xy"."""
+    alone: bool = False
+    """Whether these functions take numbers alone, of which they make a tensor."""
     grad_name: str
     by_index: str = ""
     """The parameter that holds indices, arrays among them: a later write to these is noticed."""

@@ -22,9 +22,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from gradcli.engine.dtypes import DType, Layout
+from gradcli.engine.dtypes import DType, Layout, number_dtype
 from gradcli.engine.record.out import into
-from gradcli.engine.tensor.tensor import Tensor
+from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import TypeFault
 from gradcli.ops.operator import PARAM_ALIASES, Operator
 from gradcli.ops.torch_messages import kind_of, not_a
@@ -148,7 +148,9 @@ _NUMPY = {
 class Parameters:
     """The parameters of a function, and what each takes."""
 
-    __slots__ = ("aliases", "defaults", "kinds", "method", "name", "named", "order", "shown")
+    __slots__ = (
+        "aliases", "alone", "defaults", "kinds", "method", "name", "named", "order", "shown",
+    )  # fmt: skip
 
     order: tuple[str, ...]
     named: tuple[str, ...]
@@ -158,6 +160,8 @@ class Parameters:
     """Further names of some."""
     kinds: dict[str, tuple[str, ...]]
     """What is declared for each; nothing of those that take anything."""
+    alone: bool
+    """Whether of numbers alone there is a tensor."""
 
     def __init__(self, name: str, method: bool) -> None:
         self.name = name
@@ -273,6 +277,7 @@ def parameters_of(function: Any, name: str, method: bool = False) -> Parameters 
     found.named = tuple(n for n in names[code.co_argcount :] if n != "out")
     hints = inner.__annotations__
     found.kinds = {n: _kinds(hints.get(n), n) for n in names}
+    found.alone = getattr(getattr(getattr(inner, "short", None), "operator", None), "alone", False)
     return found
 
 
@@ -287,6 +292,7 @@ def _of_operator(op: Operator, name: str, method: bool) -> Parameters | None:
     found.aliases.update(zip(op.torch, inputs, strict=False))
     found.shown = dict(zip(inputs, op.torch, strict=False))
     found.defaults = dict(op.params)
+    found.alone = op.alone
     found.kinds = {
         name: ("Tensor", "Number") if letter in op.numbers else ("Tensor",)
         for name, letter in zip(inputs, op.inputs, strict=True)
@@ -311,6 +317,10 @@ def looked_at(
     if named or more:
         given = {n: v for n, v in values.items() if v is not takes.defaults.get(n, ABSENT)}
         values = takes.bind((*values.values(), *more) if more else (), {**given, **named})
+    if takes.alone and all(values[n].__class__ in _CLASSES["Number"] for n in takes.order[:2]):
+        first, value = takes.order[0], values[takes.order[0]]
+        dtype = number_dtype(value)
+        values = {**values, first: wrap(dtype.numpy.type(value), dtype)}
     takes.check(values)
     args = tuple([values[n] for n in takes.order])
     options = {n: values[n] for n in takes.named}

@@ -24,7 +24,7 @@ def refused(op: Operator, inputs: Sequence[Any]) -> Fault | None:
         given = [*dtypes, *(bool_ for v in inputs if v.__class__ is bool)]
         said = op.refuses(given, len(inputs))
         return None if said is None else _fault(RuntimeFault, op, dtypes, said)
-    highest = max(dtypes, key=lambda d: d.kind, default=None)
+    highest = max(dtypes, key=lambda d: (d.kind, d.itemsize), default=None)
     if highest is not None and any(v.__class__ is complex for v in inputs):
         highest = complex128 if highest.name in ("float64", "complex128") else complex64
     if highest is None or op.refuses is None:

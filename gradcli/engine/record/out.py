@@ -27,7 +27,7 @@ def into(
     (E0409) where ``out`` and an argument share some entries or views share memory that would have
     to grow, TypeFault (E0303) where ``out`` is no tensor, (E0302) where the function takes none.
     """
-    name = getattr(function, "__name__", None) or getattr(function, "name", "this")
+    name = str(getattr(function, "__name__", None) or getattr(function, "name", "this"))
     targets = out if isinstance(out, tuple | list) else (out,)
     followed = [
         v for v in (*args, *options.values(), *targets) if getattr(v, "__gradcli_rank__", 0) > 1

@@ -95,6 +95,10 @@ def _max_pool(
     if ceil_mode:
         more = _extra(padded.shape[-_rank:], sizes, steps, spread, sides)
         padded = pad(padded, more, value=least) if any(more) else padded
+        sides = [a + b for a, b in zip(sides, more, strict=True)]
+    source = input
+    if any(sides) and max(spread) > 1:  # a window may lie in the padding alone: it is read there
+        source = pad(input, [n if i % 2 else 0 for i, n in enumerate(sides)], value=least)
     found, _ = windows(padded, sizes, steps, spread)
     edges = tuple(sides[::2][::-1])
     apart = all(k * d <= s for k, d, s in zip(sizes, spread, steps, strict=True))
@@ -109,7 +113,7 @@ def _max_pool(
         return along
 
     name = f"MaxPool{_rank}DWithIndicesBackward0" if _rank > 1 else "SqueezeBackward1"
-    found = _largest(input, found, at, _rank, return_indices, name, apart)
+    found = _largest(input, found, at, _rank, return_indices, name, apart, source)
     values, places = (formatted(v, input) for v in found)
     return Extremes((values, places), f"max_pool{_rank}d") if return_indices else values
 
@@ -128,17 +132,20 @@ def _starts(counts: tuple, steps: tuple, edges: tuple) -> list[np.ndarray]:
 
 
 def _largest(
-    input: Any, found: Any, at: Callable, rank: int, indices: bool, name: str, apart: bool = False
-) -> tuple[Any, Any]:
+    input: Any, found: Any, at: Callable, rank: int, indices: bool, name: str, apart: bool = False,
+    source: Any = None,
+) -> tuple[Any, Any]:  # fmt: skip
     """The largest entry of each window, and its place in the last ``rank`` dimensions if asked.
 
     found    the windows, ``(N, C, out..., kernel...)``; they only say which entry it is: the values
              are read from ``input`` itself, so that a gradient has no entry for each of a window's
     at       the indices along each dimension of the entries at given places in their windows
     apart    whether no two windows share an entry
+    source   the input with what of its padding is read, if any is
     """
     found = _O["reshape"](found, (*found.shape[:-rank], math.prod(found.shape[-rank:])))
-    values = called(_read(input, found, at, rank, apart), name, *(input,) * (rank > 1), leads=input)
+    read = _read(input if source is None else source, found, at, rank, apart)
+    values = called(read, name, *(input,) * (rank > 1), leads=input)
     return values, _flat_places(found, at, tuple(input.shape[-rank:])) if indices else None
 
 
@@ -292,7 +299,8 @@ def _adaptive_avg_pool(input: Any, output_size: Any, *, _rank: int) -> Any:
     name = f"AdaptiveAvgPool{_rank}DBackward0" if _rank > 1 else "SqueezeBackward1"
     if max(wanted) == min(wanted) == 1:
         name = "MeanBackward1" if _rank > 1 else name
-        return called(_O["mean"](input, tuple(range(-_rank, 0)), True), name)
+        mean = _O["mean"](input, tuple(range(-_rank, 0)), True)
+        return called(mean if _rank == 3 else formatted(mean, input), name)
     check_floating(input, f"adaptive_avg_pool{max(_rank, 2)}d", True)
     out = averaged(input, wanted) if all(wanted) else _nothing(input, wanted)
     out = rowwise(out) if _rank == 3 else formatted(out, input)
@@ -417,12 +425,15 @@ def _fractional_max_pool(
     check_sizes("fractional_max_pool", input, _rank)
     check_floating(input, f"fractional_max_pool{_rank}d_out_frame", True)
     for side, size, m, k in zip(_SIDES[-_rank:], old, wanted, sizes, strict=True):
-        if m < 1 or k < 1 or m + k - (_rank == 2) > size:
+        if m < 0 or k < 1 or m + k - (_rank == 2) > size:
             name = "fractional_max_pool2d()" if _rank == 2 else "fractional_max_pool3d_out()"
             raise bad_shape(
                 f"{name}: pool {side} {k} too large relative to input {side} {size}",
                 help=f"the output has {m} here; neither may be below 1",
             )
+    if not all(wanted):
+        none = _nothing(input, wanted)
+        return (none, none.detach().long()) if return_indices else none
     n = 1 if len(input.shape) == _rank + 1 else input.shape[0]
     channels = input.shape[-_rank - 1]
     if _random_samples is None:

@@ -17,6 +17,7 @@ from gradcli.engine.record.composite import by_element, called, formatted, rowwi
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions import arithmetic
+from gradcli.functions.matrices import beside
 from gradcli.functions.nn.loss_checks import check_floating
 from gradcli.functions.nn.rows import in_rows
 from gradcli.functions.nn.windows import each
@@ -311,22 +312,29 @@ def _within(x: Any, size: int, padding: str, align: bool) -> Any:
     return x if padding == "zeros" else _held(x, size)
 
 
-def _picked(input: Any, places: Sequence[np.ndarray]) -> Any:
-    """Entries ``(N, C, ...)`` at whole places along the last dimensions; 0 where there is none."""
+def _picked(input: Any, places: Sequence[np.ndarray], weight: Any = None) -> Any:
+    """Entries ``(N, C, ...)`` at whole places along the last dimensions; 0 where there is none.
+
+    Times a ``weight``: what is infinitely far away has none, in 3-d as in PyTorch.
+    """
     rank = len(places)
     sizes = input.shape[2:]
     inside = np.ones(places[0].shape, bool)
     for place, n in zip(places, sizes, strict=True):
         inside &= (place >= 0) & (place < n)
-    held = [np.clip(p, 0, n - 1).astype(np.int64) for p, n in zip(places, sizes, strict=True)]
+    held = [np.where(inside, p, 0).astype(np.int64) for p in places]  # NaN is nowhere
     charge_shape((*places[0].shape, input.shape[1]))
     rows = np.arange(input.shape[0]).reshape((-1,) + (1,) * rank)
     found = _O["getitem"](input, (rows, slice(None), *held))  # channels come last
     order = (0, len(found.shape) - 1, *range(1, len(found.shape) - 1))
     found = _O["permute"](found, order)
+    share = 1.0 if weight is None else _O["unsqueeze"](weight, 1)
     if inside.all():
-        return found
-    return _O["where"](wrap(inside[:, None], bool_), found, 0.0)
+        return found * share
+    there = wrap(inside[:, None], bool_)
+    if rank == 3:
+        return _O["where"](there, found * share, 0.0)
+    return _O["where"](there, found, 0.0) * share
 
 
 def _cubic_weights(t: Any) -> list:
@@ -400,7 +408,9 @@ def grid_sample(
 
 def _nearest(input: Any, spots: list) -> Any:
     found = _picked(input, [np.rint(np.asarray(s.array)) for s in spots])
-    return found + sum(0.0 * _O["unsqueeze"](s, 1) for s in spots)  # recorded, its slope 0
+    for spot in spots:
+        found = beside(found, spot)  # recorded, its slope 0
+    return found
 
 
 def _linear(input: Any, spots: list) -> Any:
@@ -430,7 +440,7 @@ def _corners(input: Any, first: list, weights: list, inside: Callable) -> Any:
         weight = weights[0][steps[0]]
         for w, k in zip(weights[1:], steps[1:], strict=True):
             weight = weight * w[k]
-        part = _picked(input, places) * _O["unsqueeze"](weight, 1)
+        part = _picked(input, places, weight)
         total = part if total is None else total + part
     return total
 
