@@ -15,6 +15,7 @@ import numpy as np
 
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import promote
+from gradcli.engine.grad_mode import current
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import reshaped
 from gradcli.engine.record.fast_path import FUNCTIONS
@@ -109,14 +110,17 @@ def einsum(equation: Any = "", *operands: Any) -> Any:
 def _in_one_type(equation: Any, values: list) -> list:
     """Operands of several types in the one they meet in, 0-d or not.
 
-    Raises RuntimeFault (E0309) where products of them are summed, as PyTorch's kernels do.
+    Raises RuntimeFault (E0309) where products of two of them are summed, as PyTorch's kernels do.
     """
     left, arrow, out = str(equation).replace(".", "").partition("->")
     parts = left.split(",")
-    shared = {c for c in left if c.isalpha() and sum(c in part for part in parts) > 1}
-    if shared - set(out if arrow else ()):
-        first, other, *_ = dict.fromkeys(v.dtype.scalar_name for v in values)
-        raise bad_dtype(f"expected scalar type {first} but found {other}")
+    for letter in set() if current().mixes else set(left) - set(out if arrow else ""):
+        met = dict.fromkeys(
+            v.dtype for v, part in zip(values, parts, strict=False) if letter in part
+        )
+        if letter.isalpha() and len(met) > 1:
+            first, other, *_ = (dtype.scalar_name for dtype in met)
+            raise bad_dtype(f"expected scalar type {first} but found {other}")
     met = reduce(promote, (v.dtype for v in values))
     return [v.to(met) for v in values]
 

@@ -166,7 +166,10 @@ def test_pythons_signs_take_numbers():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda x: gradcli.add(2, 3), "argument 'input' (position 1) must be Tensor, not int"),
+        (
+            lambda x: gradcli.remainder(2, 3),
+            "argument 'input' (position 1) must be Tensor, not int",
+        ),
         (lambda x: gradcli.pow(2, 3), "argument 'input' (position 1) must be Tensor, not int"),
         (lambda x: x.add("a"), "add(): argument 'other' (position 1) must be Tensor, not str"),
         (lambda x: x.add_("a"), "add_(): argument 'other' (position 1) must be Tensor, not str"),

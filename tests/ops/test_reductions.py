@@ -228,6 +228,8 @@ def test_numpy_says_nothing_of_infinities_that_meet():
             for values in ((math.inf, -math.inf, 1.0, 0.0), (most, most, -most, most)):
                 x = torch.tensor(values, dtype=dtype, requires_grad=True)
                 for text in calls:
+                    if dtype is torch.float16 and ("fft" in text or "det" in text):
+                        continue  # which halves have not
                     out = eval(text, {"torch": torch, "x": x})
                     out.backward(torch.ones_like(out))
         c = torch.compile(lambda x: x.sum() * x.mean())

@@ -431,12 +431,12 @@ def linspace(
 
 def _line(name: str, start: Any, end: Any, more: Any, dtype: Any) -> tuple[Any, Any, DType]:
     """Both ends of a line as numbers, and its type: it holds them, and ``more``."""
-    for what, value in (("start", start), ("end", end)):
-        if getattr(value, "ndim", 0):
-            raise bad_shape(
-                f"{name} only supports 0-dimensional start and end tensors, but got {what} with "
-                f"{value.ndim} dimension(s)."
-            )
+    ranks = [getattr(v, "ndim", 0) for v in (start, end)]
+    if any(ranks):
+        raise bad_shape(
+            f"{name} only supports 0-dimensional start and end tensors, but got start with "
+            f"{ranks[0]} dimension(s) and end with {ranks[1]} dimension(s)."
+        )
     start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
     inferred = dtypes.number_dtype(start + end + more)
     target = inferred if dtype is None else to_dtype(dtype)
