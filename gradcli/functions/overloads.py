@@ -115,11 +115,10 @@ def _in_one_type(equation: Any, values: list) -> list:
     left, arrow, out = str(equation).replace(".", "").partition("->")
     parts = left.split(",")
     for letter in set() if current().mixes else set(left) - set(out if arrow else ""):
-        met = dict.fromkeys(
-            v.dtype for v, part in zip(values, parts, strict=False) if letter in part
-        )
-        if letter.isalpha() and len(met) > 1:
-            first, other, *_ = (dtype.scalar_name for dtype in met)
+        held = [v for v, part in zip(values, parts, strict=False) if letter in part]
+        kinds = dict.fromkeys(v.dtype.scalar_name for v in held)
+        if letter.isalpha() and len(kinds) > 1:
+            first, other, *_ = kinds
             raise bad_dtype(f"expected scalar type {first} but found {other}")
     met = reduce(promote, (v.dtype for v in values))
     return [v.to(met) for v in values]
