@@ -365,10 +365,10 @@ def ldexp(input: Any, other: Any) -> Any:
     """``input * 2**other``."""
     other = as_tensor(other) if is_number(other) else other
     whole = hasattr(other, "dtype") and other.dtype.kind < 2
-    if whole:
-        refuse_kinds("bool", "ldexp_cpu_exp", other.dtype)
     if not whole:
         return called(input * O["exp2"](other), "LdexpBackward0", input, other)
+    if input.dtype.kind == 2:
+        refuse_kinds("bool", "ldexp_cpu_exp", other.dtype)
     dtype = input.dtype if input.dtype.kind > 1 else dtypes.get_default_dtype()
     far = np.finfo(dtype.numpy).maxexp - 2  # what is beyond is no power of 2 in this dtype
     out, power = input, other.long()
