@@ -355,6 +355,8 @@ def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
         raise bad_shape(f"expected total dims >= 2, but got total dims = {input.ndim}")
     if len(dims) != 2:
         raise bad_dim(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    for d in dims:
+        normal_dim(d, input.ndim)
     if dims[0] == dims[1] or abs(dims[0] - dims[1]) == input.ndim:
         raise bad_dim(
             f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"

@@ -414,7 +414,8 @@ def _after_write(target: Tensor, result: Tensor, before: Any) -> Tensor:
         target.edge = edge
         if keeps_result(edge):
             extra = more(edge)
-            extra.out_meta = meta
+            # Of a view the count alone: through its base the node would hold itself.
+            extra.out_meta = meta if meta.base is None else Meta(meta.version)
             extra.versions = (*(extra.versions or (0,) * len(edge.saved))[:-1], meta.version.number)
     if current().grad:
         take_into_base(target, onward=before is not None and before in target.edge.edges)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from functools import partial
 
 import numpy as np
@@ -426,3 +428,23 @@ def test_what_does_not_fit_half_is_inf_where_it_is_assigned():
         x.fill_(1e6)
     with pytest.raises(RuntimeError, match="overflow"):
         torch.zeros(1, dtype=torch.complex64)[0] = 1e39
+
+
+@pytest.mark.parametrize("write", ["relu_", "exp_", "sqrt_", "tanh_", "reciprocal_", "sigmoid_"])
+def test_a_saved_result_on_a_view_holds_no_cycle(write):
+    class Noted:
+        def __call__(self, grads, outs):
+            pass
+
+    noted = Noted()
+    gone = weakref.ref(noted)
+    gc.disable()
+    try:
+        c = torch.ones(3, 3, requires_grad=True).clone()
+        c.grad_fn.register_hook(noted)
+        v = c.view(9)
+        getattr(v, write)()
+        del c, v, noted
+        assert gone() is None
+    finally:
+        gc.enable()
