@@ -54,6 +54,7 @@ from gradcli.functions.reductions import cumprod
 from gradcli.ops.errors import LinAlgFault as LinAlgError
 from gradcli.ops.errors import RuntimeFault, bad_dim, bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.operator import is_complex
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh",
@@ -283,6 +284,8 @@ def pinv(
                 f"'{name}'. This input cannot have requires_grad True.",
                 help=f"write {name}.detach()",
             )
+        if given is not None and is_complex(given):
+            raise bad_dtype(f"linalg.pinv: {name} tensor of complex type is not supported.")
     if hermitian and A.numel():
         of_squares("linalg.eigh", A)
         A = one_triangle(A, "L")

@@ -80,7 +80,7 @@ def mean(
     return O["mean"](_typed(input, dtype), dim if axis is None else axis, keepdim)
 
 
-def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def prod(input: Any, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The product of all entries, or along a dimension."""
     return _narrowed(O["prod"](_typed(input, dtype), dim, keepdim), dtype)
 

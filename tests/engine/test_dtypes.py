@@ -174,3 +174,11 @@ def test_a_size_joins_as_a_tuple_does():
 def test_another_device_is_a_runtime_error():
     with pytest.raises(RuntimeError, match="no device 'foo'"):
         torch.zeros(2, device="foo")
+
+
+def test_a_number_that_scales_halves_is_not_rounded_to_one():
+    half = torch.tensor([100.0, 2.0], dtype=torch.float16)
+    assert half.div(1e5).tolist() == [0.0010004043579101562, 2.002716064453125e-05]
+    assert (half // 0.1).tolist() == [999.0, 19.0]
+    assert (half * 2j).dtype is torch.complex64 and (half * 0.1).dtype is torch.float16
+    assert (2 * half).dtype is torch.float16 and (3 // half).tolist() == [0.0, 1.0]

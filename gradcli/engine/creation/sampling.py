@@ -165,12 +165,15 @@ def _from(chances: Tensor, numbers: Tensor, name: str) -> Tensor:
 
 
 def randint(
-    low: int, high: Any = None, size: Any = None, *, dtype: Any = None, requires_grad: bool = False,
-    device: Any = None, generator: Any = None,
+    low: Any = None, high: Any = None, size: Any = None, *, dtype: Any = None,
+    requires_grad: bool = False, device: Any = None, generator: Any = None,
 ) -> Tensor:  # fmt: skip
     """Random whole numbers from ``low`` (0 if left out) up to but without ``high``."""
     if size is None:
-        low, high, size = 0, low, high
+        low, high, size = None, low, high
+    if high is None:
+        low, high = None, low
+    low = 0 if low is None else low
     if not isinstance(size, tuple | list):
         raise not_a("tuple of ints", "randint", "size", 2, size, "write randint(0, 10, (2, 3))")
     target = dtypes.int64 if dtype is None else to_dtype(dtype)

@@ -74,6 +74,9 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
         raise explained(op, raw, fault) from None
     if held:
         return _of_memory(op, first, params, array)
+    halves = op.scales and first.__class__ is Tensor and first.dtype is dtypes.float16
+    if halves and inputs[1].__class__ in NUMBERS and array.dtype == np.float32:
+        array = array.astype(np.float16)
     if op.rows and np.ndim(array) > 1:
         array = in_rows(array)
     elif op.entrywise and len(inputs) > 1 and np.ndim(array) > 1:
@@ -244,6 +247,8 @@ def _promoted(op: Operator, inputs: list[Any]) -> list[Any]:
             raw.append(a.array)
         else:
             raw.append(a.array.astype(target.numpy))
+    if op.scales and target is dtypes.float16 and is_number(inputs[1]):
+        raw[0] = raw[0].astype(np.float32)  # 1e5 is no half, but what is divided by it is one
     return raw
 
 

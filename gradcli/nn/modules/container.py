@@ -165,6 +165,9 @@ class _Named:
     def __iter__(self) -> Iterator[str]:
         return iter(self._held)
 
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(self._held)
+
     def __contains__(self, key: str) -> bool:
         return key in self._held
 
