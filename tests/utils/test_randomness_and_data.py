@@ -225,3 +225,11 @@ def test_a_state_whose_place_is_outside_is_refused(place):
     with pytest.raises(RuntimeError, match="get_state"):
         generator.set_state(generator.get_state()[None])
     assert torch.equal(torch.rand(2, generator=generator), before)
+
+
+def test_expanded_weights_are_drawn_as_rows():
+    for weights in (torch.ones(20).expand(4, 20), torch.ones(1, 20).expand(4, 20)):
+        torch.manual_seed(0)
+        rows = torch.multinomial(torch.ones(4, 20), 3)
+        torch.manual_seed(0)
+        assert torch.equal(torch.multinomial(weights, 3), rows)

@@ -381,7 +381,9 @@ def multinomial(
             chosen = [np.searchsorted(h, u) for h, u in zip(heights, numbers, strict=True)]
             return np.reshape(np.array(chosen, np.int64), (*rows, num_samples))
         waits = (-np.log1p(-source.uniform(weights.size, True))).astype(weights.dtype)
-        order = np.argsort([-step for step in weights.strides], kind="stable")  # as it lies
+        steps = weights.strides  # drawn as the weights lie, in rows where they are expanded
+        keys = range(weights.ndim) if 0 in steps else [-step for step in steps]
+        order = np.argsort(keys, kind="stable")
         waits = waits.reshape([weights.shape[d] for d in order]).transpose(np.argsort(order))
         with np.errstate(divide="ignore", invalid="ignore"):
             np.divide(weights, waits, out=waits)
