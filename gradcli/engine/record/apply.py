@@ -15,6 +15,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.grad_mode import current
 from gradcli.engine.graph.node import EMPTY, Extra, Node, more, next_number, placed_number
 from gradcli.engine.graph.view_edges import Severed
+from gradcli.engine.record.composite import called
 from gradcli.engine.record.dtype_checks import refused
 from gradcli.engine.record.index_writes import stamp_index, writes
 from gradcli.engine.record.rule_compiler import node_class
@@ -54,6 +55,9 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
                     return result
                 params[name] = value.array
     first: Any = inputs[0] if inputs else None
+    if op.scales and first.__class__ is Tensor and first.dtype is dtypes.float16:
+        if inputs[1].__class__ in NUMBERS and inputs[1].__class__ is not complex:
+            return _of_halves(op, first, inputs[1])
     held = False
     if op.kind == "linear":
         if isinstance(first, ConjView):
@@ -74,9 +78,6 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
         raise explained(op, raw, fault) from None
     if held:
         return _of_memory(op, first, params, array)
-    halves = op.scales and first.__class__ is Tensor and first.dtype is dtypes.float16
-    if halves and inputs[1].__class__ in NUMBERS and array.dtype == np.float32:
-        array = array.astype(np.float16)
     if op.rows and np.ndim(array) > 1:
         array = in_rows(array)
     elif op.entrywise and len(inputs) > 1 and np.ndim(array) > 1:
@@ -84,6 +85,14 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
         if not all(x.flags.c_contiguous for x in given[:-1]):
             array = laid_as(array, *given)
     return finish(op, inputs, params, array, raw)
+
+
+def _of_halves(op: Operator, x: Tensor, factor: Any) -> Tensor:
+    """Halves scaled by a number, which need not be a half: in float32, as PyTorch's kernels do."""
+    cast = OPERATORS["cast"]
+    wide = apply(op, (apply(cast, (x,), {"dtype": np.float32}), factor), {})
+    out: Tensor = called(apply(cast, (wide,), {"dtype": np.float16}), op.grad_name, x)
+    return out
 
 
 def finish(
@@ -247,8 +256,6 @@ def _promoted(op: Operator, inputs: list[Any]) -> list[Any]:
             raw.append(a.array)
         else:
             raw.append(a.array.astype(target.numpy))
-    if op.scales and target is dtypes.float16 and is_number(inputs[1]):
-        raw[0] = raw[0].astype(np.float32)  # 1e5 is no half, but what is divided by it is one
     return raw
 
 
