@@ -181,4 +181,9 @@ def test_a_number_that_scales_halves_is_not_rounded_to_one():
     assert half.div(1e5).tolist() == [0.0010004043579101562, 2.002716064453125e-05]
     assert (half // 0.1).tolist() == [999.0, 19.0]
     assert (half * 2j).dtype is torch.complex64 and (half * 0.1).dtype is torch.float16
+    x = half.clone().requires_grad_()
+    (by_x,) = torch.autograd.grad(x.div(1e5).sum(), x)
+    assert by_x.tolist() == [1.0013580322265625e-05] * 2  # 1e-5 as a half
+    below = torch.nn.functional.leaky_relu(torch.tensor([-1000.0], dtype=torch.float16), 1e-8)
+    assert below.tolist() == [-1.0013580322265625e-05]
     assert (2 * half).dtype is torch.float16 and (3 // half).tolist() == [0.0, 1.0]

@@ -55,9 +55,9 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
                     return result
                 params[name] = value.array
     first: Any = inputs[0] if inputs else None
-    if op.scales and first.__class__ is Tensor and first.dtype is dtypes.float16:
-        if inputs[1].__class__ in NUMBERS and inputs[1].__class__ is not complex:
-            return _of_halves(op, first, inputs[1])
+    halves = op.scales and first.__class__ is Tensor and first.dtype is dtypes.float16
+    if halves and inputs[1].__class__ in NUMBERS and inputs[1].__class__ is not complex:
+        return _of_halves(op, first, inputs[1])
     held = False
     if op.kind == "linear":
         if isinstance(first, ConjView):

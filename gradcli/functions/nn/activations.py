@@ -98,13 +98,19 @@ def relu(input: Any, inplace: bool = False) -> Any:
 
 def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     """``input`` where it is positive, else alpha*(exp(x) - 1)."""
-    return _written_below(elu, input, alpha) if inplace else _O["elu"](input, alpha)
+    if inplace:
+        return _written_below(elu, input, alpha)
+    if getattr(input, "dtype", None) is float16:
+        return _by_float32(elu, "EluBackward0", input, alpha)
+    return _O["elu"](input, alpha)
 
 
 def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
     """``input`` where it is positive, else ``negative_slope * input``."""
     if inplace:
         return _written_below(leaky_relu, input, negative_slope)
+    if getattr(input, "dtype", None) is float16:
+        return _by_float32(leaky_relu, "LeakyReluBackward0", input, negative_slope)
     return _O["leaky_relu"](input, negative_slope)
 
 
@@ -142,6 +148,8 @@ def _whole_bounds(input: Any, *bounds: float) -> tuple[int, ...]:
 def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
     """log(1 + exp(beta*x)) / beta, and x itself where beta*x is above the threshold."""
     refuse_derivative("softplus", beta=beta, threshold=threshold)
+    if getattr(input, "dtype", None) is float16:
+        return _by_float32(softplus, "SoftplusBackward0", input, beta, threshold)
     return _O["softplus_beta"](input, beta, threshold)
 
 
@@ -193,6 +201,8 @@ def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
 
 def _elu(input: Any, alpha: float, scale: float, inner: float, inplace: bool) -> Any:
     check_floating(input, "elu_cpu")
+    if input.dtype is float16 and not inplace:
+        return _by_float32(_elu, "EluBackward0", input, alpha, scale, inner, False)
     grows = _O["elu" if inner > 0 else "expm1"]  # elu: PyTorch's second derivative at 0
     below = grows(_O["where"](input > 0, 0.0, input) * inner) * (alpha * scale)
     out = called(_O["where"](input <= 0, below, input * scale), "EluBackward0", input)
