@@ -421,7 +421,8 @@ def _squeeze(x: Any, dim: Dims) -> Any:
 def _unsqueeze(x: Any, dim: int) -> Any:
     shape = list(np.shape(x))
     place = normal_dim(dim, len(shape) + 1)
-    if x.__class__ is np.ndarray and not x.flags.c_contiguous:  # with the stride that PyTorch gives
+    # With the stride that PyTorch gives; what NumPy protects it would protect for good.
+    if x.__class__ is np.ndarray and not x.flags.c_contiguous and x.flags.writeable:
         steps = list(x.strides)
         steps.insert(place, shape[place] * steps[place] if place < x.ndim else x.itemsize)
         shape.insert(place, 1)

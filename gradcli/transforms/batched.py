@@ -17,7 +17,7 @@ import numpy as np
 from gradcli.engine.custom_function.node import call
 from gradcli.engine.grad_mode import enable_grad, refuse_in_transform, transformed
 from gradcli.engine.named_tuples import Extremes, Results
-from gradcli.engine.record.composite import dynamic_shape
+from gradcli.engine.record.composite import dynamic_shape, parts_of
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain
@@ -55,6 +55,17 @@ class VmapInfo(NamedTuple):
     randomness: str
 
 
+def _led_by_batches(value: Batched) -> Batched:
+    """A new result with its batches outermost in memory: each element lies as it would alone."""
+    for part, batches in parts_of(value):
+        array, steps = part.array, part.array.strides
+        if array.ndim > batches and not array.flags.c_contiguous and part.meta is None:
+            inner = sorted(range(batches, array.ndim), key=lambda d: -steps[d])
+            order = [*range(batches), *inner]
+            part.array = array.transpose(order).copy().transpose(np.argsort(order))
+    return value
+
+
 class Batched(Layer):
     """``count`` values side by side."""
 
@@ -89,7 +100,8 @@ class Batched(Layer):
             if rule is not None:
                 found = rule(op, _Split(args, level), {**op.params, **params})
                 if found is not NotImplemented:
-                    return self._noted(Batched(found, level), op, args)
+                    made = Batched(found, level)
+                    return self._noted(made if op.moves else _led_by_batches(made), op, args)
         return self._each(lambda i: op(*pick(args, level, i), **pick(params, level, i)))
 
     def alive(self) -> int:

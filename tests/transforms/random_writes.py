@@ -721,4 +721,5 @@ def differs(found: Any, want: np.ndarray) -> bool:
     if not want.size:
         return False
     big = np.abs(want) > 1e8  # writes that square their target over and over
-    return not np.allclose(np.where(big, 0, array), np.where(big, 0, want), rtol=1e-7, atol=1e-9)
+    found, want = np.where(big, 0, array), np.where(big, 0, want)
+    return not np.allclose(found, want, rtol=1e-7, atol=1e-9, equal_nan=True)

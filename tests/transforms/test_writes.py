@@ -455,3 +455,26 @@ def test_a_new_result_lies_as_that_of_one_element(dim):
     assert steps[0].tolist() == [*one.stride(), *(one * 1).stride()]
     kept = vmap(lambda x: torch.tensor(x.contiguous() is x), in_dims=dim)(x)
     assert kept[0].item() == one.is_contiguous()
+
+
+def test_elements_of_a_batch_lie_as_they_do_alone():
+    """A view of one is a view of the other: what a later write shows in hangs on it."""
+
+    def turned(x):
+        y = x.index_select(1, torch.tensor([1, 0]))
+        y.fill_(2.0)
+        flat, parts = y.flatten(), y.unfold(-1, 2, 2)
+        flat[...] = 1.5
+        return torch.cat([flat, parts.reshape(-1)])
+
+    def written(x):
+        line = (x * (1 + 2j)).conj().imag.diagonal()
+        row = line.unsqueeze(0)
+        row[...] = row.sin()
+        return row
+
+    batch = torch.arange(12.0, dtype=torch.float64).reshape(3, 2, 2)
+    for function in (turned, written):
+        alone = torch.stack([function(x) for x in batch])
+        assert torch.equal(torch.vmap(function)(batch), alone)
+        assert torch.equal(torch.vmap(function, in_dims=-1)(batch.movedim(0, -1)), alone)

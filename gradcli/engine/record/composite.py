@@ -66,10 +66,26 @@ def reshaped(out: Any, input: Any) -> Any:
 
 
 def rowwise(value: Any) -> Any:
-    """``value``, a new result, laid out in rows."""
-    if isinstance(value, Plain) and not value.array.flags.c_contiguous:
-        value.array, value.meta = in_rows(value.array), None
+    """``value``, a new result, laid out in rows, inside tangents and batches too."""
+    if isinstance(value, Plain) and value.array.flags.c_contiguous:
+        return value
+    for part, _ in parts_of(value):
+        if not part.array.flags.c_contiguous:
+            part.array, part.meta = in_rows(part.array), None
     return value
+
+
+def parts_of(value: Any) -> list[tuple[Any, int]]:
+    """The Tensors that a value is made of, primals and tangents, and how many batches each has."""
+    found, work = [], [(value, 0)]
+    while work:
+        value, batches = work.pop()
+        if isinstance(value, Plain):
+            found.append((value, batches))
+        elif hasattr(value, "content"):
+            work.append((value.content, batches + value.batch))
+            work.append((getattr(value, "tangent", None), batches))
+    return found
 
 
 def formatted(value: Any, *inputs: Any) -> Any:
