@@ -179,6 +179,7 @@ def test_another_device_is_a_runtime_error():
 def test_a_number_that_scales_halves_is_not_rounded_to_one():
     half = torch.tensor([100.0, 2.0], dtype=torch.float16)
     assert half.div(1e5).tolist() == [0.0010004043579101562, 2.002716064453125e-05]
+    assert (1e5 * (half * 1e-7)).tolist() == [1.0009765625, 0.01788330078125]
     assert (half // 0.1).tolist() == [999.0, 19.0]
     assert (half * 2j).dtype is torch.complex64 and (half * 0.1).dtype is torch.float16
     x = half.clone().requires_grad_()

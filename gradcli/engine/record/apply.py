@@ -55,9 +55,12 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
                     return result
                 params[name] = value.array
     first: Any = inputs[0] if inputs else None
-    halves = op.scales and first.__class__ is Tensor and first.dtype is dtypes.float16
-    if halves and inputs[1].__class__ in NUMBERS and inputs[1].__class__ is not complex:
-        return _of_halves(op, first, inputs[1])
+    if op.scales:
+        turned = op.kind == "bilinear" and first.__class__ in NUMBERS
+        x, factor = reversed(inputs) if turned else inputs
+        plain = factor.__class__ in NUMBERS and factor.__class__ is not complex
+        if plain and isinstance(x, Tensor) and x.dtype is dtypes.float16:
+            return _of_halves(op, x, factor)
     held = False
     if op.kind == "linear":
         if isinstance(first, ConjView):
