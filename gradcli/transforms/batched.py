@@ -233,11 +233,13 @@ class Batched(Layer):
 
     def write(self, value: Any) -> None:
         """Write to all values of the batch, each its own or all the same."""
+        target = self.value
         if is_batched(value, self.alive()):
-            value = value.value
+            same = None if self._across() or self.count < 2 else value.alike()
+            target, value = (target, value.value) if same is None else (target[0], same)
         elif hasattr(value, "shape"):
             value = OPERATORS["expand"](value, (self.count, *self.shape))
-        store(self.value, value)
+        store(target, value)
 
     def admit(self, target: Any) -> None:
         """Make batches of ``target`` and of what shares its memory, in a vmap that nobody wrote.

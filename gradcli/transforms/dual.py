@@ -12,6 +12,7 @@ that is written to with a dual becomes a dual too: see ``Dual.admit``.
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -21,26 +22,18 @@ import numpy as np
 
 from gradcli.engine.custom_function.context import Context
 from gradcli.engine.custom_function.node import FunctionNode, call
-from gradcli.engine.grad_mode import current, enable_grad, mode, transformed
+from gradcli.engine.grad_mode import current, enable_grad, mode, no_grad, transformed
 from gradcli.engine.graph.level_detach import made_by
-from gradcli.engine.graph.node import RemovableHandle
+from gradcli.engine.graph.node import RemovableHandle, next_number
 from gradcli.engine.tensor.storage import Slots
-from gradcli.engine.tensor.tensor import Plain, Tensor
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault
 from gradcli.ops.operator import OPERATORS
 from gradcli.ops.read import push_forward
 from gradcli.transforms.levels import running
 from gradcli.transforms.memory import copy_slots, movable, moved, note_promoted, zeros_beside
 from gradcli.transforms.reverse import gradients
-from gradcli.transforms.tracer import (
-    Layer,
-    bottom,
-    operands_of,
-    shares,
-    snapshot,
-    store,
-    tensors_of,
-)
+from gradcli.transforms.tracer import Layer, bottom, shares, snapshot, store, tensors_of
 
 
 class Dual(Layer):
@@ -108,13 +101,10 @@ class Dual(Layer):
     def __gradcli_function__(self, definition: Any, args: tuple) -> Any:
         """A custom function, by its own jvp."""
         level = self.__gradcli_rank__
-        primals, tangents = _split(args, level)
-        if _each_has_a_node(definition, primals):
-            apart = tuple(  # a later write to a tangent is none to what an element's jvp saves
-                Dual(a.primal, snapshot(a.tangent), level) if is_dual(a, level) and a.kin else a
-                for a in args
-            )
-            return self.each_of(lambda *each: call(definition, each), apart, {})
+        primals, _ = _split(args, level)
+        if level in running.linear:  # what jvp gives need not be linear: at each push
+            running.linear[level] = True
+        start = next_number()
         ctx = Context()
         result = call(definition, tuple(primals), ctx=ctx)
         several = isinstance(result, tuple)
@@ -130,15 +120,8 @@ class Dual(Layer):
         for source in sources:
             if source is not None:
                 source.own()  # what shares its memory has a tangent that shares the tangent's
+        _check_later(outputs, start, level)
         pushed = _by_jvp(definition, ctx, args, primals, outputs, level)
-        node = next((bottom(out).edge for out in outputs if isinstance(out, Tensor)), None)
-        node = getattr(node, "node", node)
-        if node.__class__ is FunctionNode and not _batches(primals):
-            if level in running.linear:  # at each push, with tangents by which to check
-                running.linear[level] = True
-            calls = running.calls.setdefault(level, [])
-            node.definition = _Checked(node.definition, level, len(calls))
-            calls.append((_numbers(tangents), _numbers(pushed)))
         joined = [
             _placed(out, t, source, args, primals, level)
             for out, t, source in zip(outputs, pushed, sources, strict=True)
@@ -474,7 +457,7 @@ def _by_jvp(
         pushed = definition.jvp(ctx, *tangents)
     finally:
         ctx._gradcli_pushing = False
-        ctx._gradcli_for_forward = ()
+        ctx._gradcli_pushed(True)
     pushed = pushed if isinstance(pushed, tuple) else (pushed,)
     name, fixed = definition.__name__, {id(t) for t in ctx._gradcli_fixed}
     if len(pushed) != len(outputs):
@@ -504,33 +487,33 @@ def _by_jvp(
     return pushed
 
 
-def _each_has_a_node(definition: Any, primals: Sequence[Any]) -> bool:
-    """Whether a custom function is recorded, once for each element of batches."""
-    if not mode.grad or getattr(definition, "vmap", None) is not None:
-        return False
-    batches = _batches(primals)
-    ruled = getattr(definition, "generate_vmap_rule", False) or all(map(running.internal, batches))
-    return (
-        bool(batches) and ruled and all(v.batch for p in primals for v in operands_of(p))
-        and any(t.edge is not None for p in primals for t in tensors_of(p))
-    )  # fmt: skip
-
-
-def _batches(primals: Sequence[Any]) -> set[int]:
-    return {v.__gradcli_rank__ for p in primals for v in operands_of(p) if v.batch}
+def _check_later(outputs: Sequence[Any], start: int, level: int) -> None:
+    """Have the nodes of custom functions behind ``outputs``, made since ``start``, checked."""
+    found = [t.edge for out in outputs if isinstance(out, Tensor) for t in tensors_of(out)]
+    seen = set()
+    while found:
+        edge = found.pop()
+        node = getattr(edge, "node", edge)  # one output of several
+        if node is None or node in seen or node.seq < start:
+            continue
+        seen.add(node)
+        found += node.edges
+        if node.__class__ is FunctionNode:
+            node.definition = _Checked(node, level)
 
 
 class _Checked:
     """A custom function at a node inside a level of tangents.
 
     A gradient there has its tangent from the transpose of the function's jvp, in the place of its
-    backward's derivative: these are one only where the backward is that transpose. Of the tangents
-    that the function was called with that is checked: <backward(g), t> is <g, jvp(t)>.
+    backward's derivative: these are one only where the backward is that transpose. In a direction v
+    that is checked: <backward(g), v> is <g, jvp(v)>.
     """
 
-    def __init__(self, definition: Any, level: int, number: int) -> None:
-        self.definition, self.level, self.number = definition, level, number
-        self.__name__ = definition.__name__
+    def __init__(self, node: FunctionNode, level: int) -> None:
+        self.definition, self.level = node.definition, level
+        self.arguments, self.edges = node.arguments, node.edges
+        self.__name__ = node.definition.__name__
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.definition, name)
@@ -538,14 +521,15 @@ class _Checked:
     def backward(self, ctx: Any, *given: Any) -> Any:
         """The user's. Raises RuntimeFault (E0412) where the numbers differ."""
         found = self.definition.backward(ctx, *given)
-        calls = running.calls.get(self.level, ()) if self.level in running.turned else ()
-        if calls:
-            along, pushed = calls[self.number]
+        if self.level in running.turned:
+            along, edges = [], iter(self.edges)
+            for argument in self.arguments:
+                along.append(None if argument is None else _direction(*argument, next(edges)))
             returned = found if isinstance(found, tuple) else (found,)
             one, most = _product(returned, along)
-            other, size = _product(given, pushed)
-            size = size + most  # of all terms, which may cancel
-            if np.any(np.isfinite(size) & (np.abs(one - other) > 1e-3 * size)):
+            other, size = _product(given, self.pushed(ctx, along))
+            most = (size + most) * np.finfo(np.asarray(other).dtype).eps ** 0.6
+            if np.isfinite(most) and abs(one - other) > most:
                 raise RuntimeFault(
                     "E0412",
                     f"the backward of {self.__name__} is not the transpose of its jvp, so that a "
@@ -554,29 +538,34 @@ class _Checked:
                 )
         return found
 
+    def pushed(self, ctx: Any, along: list) -> tuple:
+        """What the user's jvp makes of a direction."""
+        ctx._gradcli_pushing = True
+        try:
+            with no_grad():
+                found = self.definition.jvp(ctx, *along)
+        finally:
+            ctx._gradcli_pushing = False
+        return found if isinstance(found, tuple) else (found,)
 
-def _numbers(tangents: Sequence[Any]) -> list:
-    """Tangents, out of any graph and without tangents of their own, as they are now."""
 
-    def known(t: Any) -> Any:
-        while isinstance(t, Dual):
-            t = t.primal
-        return None if t is None else OPERATORS["clone"](t.detach())
+def _direction(shape: tuple, dtype: Any, edge: Any) -> Any:
+    """A tangent in no special direction; zeros for what nothing is differentiated by."""
+    if not dtype.differentiable:
+        return None
+    places = np.arange(1, 1 + math.prod(shape), dtype=np.float64).reshape(shape)
+    if edge is None:
+        places *= 0
+    return wrap((np.sin(places) * (1 - 0.5j if dtype.is_complex else 1)).astype(dtype.numpy), dtype)
 
-    return [known(t) for t in tangents]
 
-
-def _product(cotangents: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-    """The real part of the sum of all products, and of their sizes, for each element of batches."""
-    total: Any = 0.0
-    size: Any = 0.0
+def _product(cotangents: Sequence[Any], tangents: Sequence[Any]) -> tuple[float, float]:
+    """The real part of the sum of all products, and the sum of their sizes."""
+    total = size = 0.0
     for g, t in zip(cotangents, tangents, strict=False):
         if isinstance(g, Tensor) and t is not None:
-            while isinstance(g, Dual):
-                g = g.primal
-            parts = OPERATORS["conj"](g.detach()) * t
-            total = total + bottom(OPERATORS["sum"](parts)).array.real
-            size = size + bottom(OPERATORS["sum"](OPERATORS["abs"](parts))).array
+            parts = np.conj(bottom(g).array) * bottom(t).array
+            total, size = total + parts.real.sum(), size + np.abs(parts).sum()
     return total, size
 
 

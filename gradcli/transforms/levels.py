@@ -38,8 +38,6 @@ class _Running(threading.local):
 
         # Of a level, the primals that have hooks, and what these have seen and given back.
         self.hooked: dict[int, list[tuple[Any, dict]]] = {}
-        # Of a level, the tangents that calls of custom functions were given and gave.
-        self.calls: dict[int, list[tuple]] = {}
         # Of which part of a gradient the pass under way is, by level: the tangent's, or not.
         self.turned: dict[int, bool] = {}
 

@@ -159,7 +159,6 @@ def demote(level: int) -> None:
     the first, for only batches whose values are all the same are written to what is none.
     """
     running.hooked.pop(level, None)
-    running.calls.pop(level, None)
     alive = []
     for reference, was in running.promoted.pop(level, ()):
         value = reference()

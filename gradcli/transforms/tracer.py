@@ -480,6 +480,11 @@ class Layer(Slots, Operand):
         levels = sum(v.batch for v in chain_of(self))
         return tuple(s // array.itemsize for s in array.strides[levels:])
 
+    def _across(self) -> int:
+        """Steps in memory from one element of a batch to the next, in entries."""
+        levels = sum(v.batch for v in chain_of(self.content))
+        return int(bottom(self).own_array().strides[levels]) // self.dtype.itemsize
+
     def stride(self, dim: int | None = None) -> Any:
         """Steps between neighbours, in entries: of one element, as it lies among the others."""
         steps = self._steps()
@@ -516,15 +521,21 @@ class Layer(Slots, Operand):
         Raises RuntimeFault (E0301) where a view of one element reaches into others.
         """
         if self.batch:
-            if not np.isin(_places(shape, steps) + ahead, _places(self.shape, self._steps())).all():
+            own, wanted = _places(self.shape, self._steps()), _places(shape, steps) + ahead
+            if not np.isin(wanted, own).all():
                 raise bad_shape(
                     f"as_strided(sizes={list(shape)}, strides={list(steps)}, "
                     f"storage_offset={self.storage_offset() + ahead}) would access memory out of "
                     "bounds of an element. This is not supported inside of vmap",
                     help="an element has these strides: x.stride()",
                 )
-            levels = sum(v.batch for v in chain_of(self.content))
-            across = bottom(self).own_array().strides[levels] // self.dtype.itemsize
+            across = self._across()
+            if not across and bottom(self).edge is not None:
+                # The elements are in one memory, and have gradients of their own.
+                where, first, counts = np.unique(own, return_index=True, return_counts=True)
+                if counts.max(initial=0) < 2:
+                    return self.reshape(-1)[first[np.searchsorted(where, wanted)]]
+                raise RuntimeFault("E0412", "as_strided of an expanded value in a transform")
             shape, steps = (self.content.shape[0], *shape), (across, *steps)
 
         def part(value: Any) -> Any:

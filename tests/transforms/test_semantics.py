@@ -789,22 +789,26 @@ def test_a_hook_inside_grad_inside_vmap_gets_the_gradient_of_each_element():
         torch.func.vmap(f, in_dims=(0, None))(x, True)
 
 
-def custom(backward, tangent=lambda ctx, t: t * 2):
-    """A custom function that doubles, with such a backward and such a jvp."""
+def custom(backward, tangent=lambda ctx, t: t * 2, mapped=False):
+    """A custom function that doubles, with such a backward, such a jvp and perhaps a vmap."""
     places = {"forward": lambda x: x * 2, "setup_context": lambda ctx, inputs, output: None}
     places |= {"backward": backward, "jvp": tangent}
-    body = {name: staticmethod(function) for name, function in places.items()}
-    return type("Doubled", (torch.autograd.Function,), body | {"generate_vmap_rule": True}).apply
+    if mapped:
+        places["vmap"] = lambda info, dims, x: (kind.apply(x.movedim(dims[0], -1)), -1)
+    body: dict = {name: staticmethod(function) for name, function in places.items()}
+    kind = type("Doubled", (torch.autograd.Function,), body | {"generate_vmap_rule": not mapped})
+    return kind.apply
 
 
+@pytest.mark.parametrize("mapped", [False, True])
 @pytest.mark.parametrize(
     "backward", [lambda ctx, g: g.clamp(-1, 1), lambda ctx, g: g * 5, lambda ctx, g: g * 2 + 3]
 )
-def test_a_tangent_of_a_gradient_asks_for_a_backward_that_is_the_transpose_of_jvp(backward):
+def test_a_tangent_of_a_gradient_asks_for_a_backward_that_is_the_transpose_of_jvp(backward, mapped):
     def cube_of(double):
         return lambda x: (double(x * x) ** 3).sum()
 
-    f, good = cube_of(custom(backward)), cube_of(custom(lambda ctx, g: g * 2))
+    f, good = (cube_of(custom(b, mapped=mapped)) for b in (backward, lambda ctx, g: g * 2))
 
     def pushed(f):
         return jvp(grad(f), (X,), (T,))[1]

@@ -360,6 +360,31 @@ def test_strided_views_share_memory_in_every_transform():
     same(vmap(jacfwd(strided))(rows), torch.stack([jacrev(strided)(row) for row in rows]))
 
 
+def test_elements_in_one_memory_have_gradients_of_their_own():
+    def f(x):
+        return (x.as_strided((2,), (1,), 1) ** 2).sum() * x.sum()
+
+    want = jacrev(jacrev(f))(point())
+    same(hessian(f)(point()), want)
+    same(vmap(lambda t: jvp(grad(f), (point(),), (t,))[1])(torch.eye(3)), want)
+
+
+@pytest.mark.parametrize("write", [
+    lambda y: y.mul_(2), lambda y: y.mul_(y), lambda y: y.masked_fill_(y > 2, 5.0),
+    lambda y: torch.Tensor.__setitem__(y, torch.tensor([0, 1]), 5.0),
+])  # fmt: skip
+def test_a_hessian_writes_once_to_what_was_detached(write):
+    def f(x):
+        y = x.detach()
+        write(y)
+        return (y * x * x).sum()
+
+    x, z = point(), point()
+    write(z)
+    same(hessian(f)(x), torch.diag(2 * z))
+    same(x, z)
+
+
 def test_a_strided_view_of_a_number_that_is_a_view():
     x = torch.tensor(3.0, requires_grad=True)
     for number in (x.view(()), torch.stack([x, x])[1]):

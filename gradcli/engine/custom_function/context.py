@@ -63,6 +63,14 @@ class Context:
         """Keep tensors (or None) for jvp, where ``saved_tensors`` gives them back."""
         self._gradcli_for_forward = _saveable("save_for_forward", tensors)
 
+    def _gradcli_pushed(self, again: bool) -> None:
+        """Let go of what was saved for jvp, whose outputs point at the node that holds this.
+
+        Their values stay where jvp may be asked ``again``.
+        """
+        kept = self._gradcli_for_forward if again else ()
+        self._gradcli_for_forward = tuple([None if t is None else t.detach() for t in kept])
+
     def mark_dirty(self, *tensors: Tensor) -> None:
         """Say that forward wrote to these inputs in place; they must be returned."""
         self._only_tensors(tensors, "mark_dirty can only accept variables, but argument")

@@ -45,7 +45,8 @@ class FunctionNode(Node):
         self.definition = definition
         self.ctx = ctx
         self.edges = edges
-        self.arguments = arguments  # for each argument of the call whether it is a tensor
+        # For each argument of the call its shape and dtype, something false for what is no tensor.
+        self.arguments = arguments
         self.outputs: list[Any] = []  # shape and dtype of each, None for what is no tensor
         self.ports: Any = None
         self.inside = bool(transformed.by)  # of a transform: PyTorch has another class there
@@ -239,10 +240,7 @@ def call(
     edges = tuple([t.edge for t in tensors])
     pushing = ctx is not None  # whoever gave ctx runs jvp next
     ctx = Context() if ctx is None else ctx
-    is_tensor = tuple([isinstance(a, Tensor) for a in args])
-    ctx.needs_input_grad = tuple(
-        [known and a.edge is not None for known, a in zip(is_tensor, args, strict=True)]
-    )
+    ctx.needs_input_grad = tuple([isinstance(a, Tensor) and a.edge is not None for a in args])
     before = mode.grad
     recording = before and any(ctx.needs_input_grad)
     mode.grad = False
@@ -263,11 +261,12 @@ def call(
                 edge_before_write(t) if id(t) in dirty else e
                 for e, t in zip(edges, tensors, strict=True)
             )
-        node = FunctionNode(definition, ctx, edges, is_tensor)
+        arguments = [(a.array.shape, a.dtype) if isinstance(a, Tensor) else None for a in args]
+        node = FunctionNode(definition, ctx, edges, tuple(arguments))
         ctx._gradcli_node = weakref.ref(node)
     outputs = _wrapped(node, ctx, outputs, tensors, definition)
     if not pushing:
-        ctx._gradcli_for_forward = ()  # an output there would be a cycle: it points at the node
+        ctx._gradcli_pushed(bool(transformed.by or transformed.dual))
     return tuple(outputs) if isinstance(result, tuple) else outputs[0]
 
 
