@@ -7,6 +7,7 @@ pooling       max_pool2d, avg_pool2d ...          class_losses  cross_entropy, n
 resampling    interpolate, grid_sample ...        pair_losses   triplet_margin_loss ...
 """
 
+from gradcli.engine.record.face import face as _face
 from gradcli.functions.nn.activations import *  # noqa: F403
 from gradcli.functions.nn.attention import *  # noqa: F403
 from gradcli.functions.nn.class_losses import *  # noqa: F403
@@ -18,11 +19,10 @@ from gradcli.functions.nn.padding import *  # noqa: F403
 from gradcli.functions.nn.pair_losses import *  # noqa: F403
 from gradcli.functions.nn.pooling import *  # noqa: F403
 from gradcli.functions.nn.resampling import *  # noqa: F403
-from gradcli.functions.nn.signatures import checked
 
-__all__ = [name for name in dir() if name[0] != "_" and name != "checked"]
+__all__ = [name for name in dir() if name[0] != "_"]
 
 for _name in __all__:
     _found = globals()[_name]
     if getattr(_found, "__module__", "").startswith("gradcli.functions.nn."):
-        globals()[_name] = checked(_found)
+        globals()[_name] = _face(_found, strict=True)

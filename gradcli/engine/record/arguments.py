@@ -60,6 +60,7 @@ _ALIASES = {
     "Operand": ("Tensor", "Number"),
     "Order": ("Number", "str"),
     "Sequence[Any]": ("Sequence[Tensor]",),
+    "Sizes": ("int", "Sequence[int]"),
 }
 
 _BY_NAME: dict[str, str] = {
@@ -69,10 +70,10 @@ _BY_NAME: dict[str, str] = {
             "self input tensor other x x1 x2 y a b A B LU pivots mat mat1 mat2 vec vec1 vec2 "
             "batch1 batch2 tensor1 tensor2 mask index indices src source values condition "
             "abs angle real imag tau LD input2 LU_data LU_pivots L grid input1 "
-            "target targets log_probs anchor positive negative"
+            "target targets log_probs anchor positive negative query key theta logits"
         ),
         "Tensor | None": "sorter weights aweights fweights weight bias running_mean running_var "
-        "window prepend append",
+        "window prepend append bias_k bias_v attn_mask pos_weight offsets per_sample_weights",
         "Sequence[Tensor]": "tensors matrices",
         "Number": "alpha beta value min max nan posinf neginf correction negative_slope start step "
         "base end fill_value dx",
@@ -249,10 +250,14 @@ class Parameters:
         return test
 
 
-def _kinds(annotation: Any, name: str) -> tuple[str, ...]:
-    """What an annotation declares; what the name does where it is Any."""
+def _kinds(annotation: Any, name: str, optional: bool = True) -> tuple[str, ...]:
+    """What an annotation declares; what the name does where it is Any.
+
+    By its name alone nothing that has to be given is None.
+    """
     if not isinstance(annotation, str) or annotation == "Any":
         annotation = _BY_NAME.get(name, "object")
+        annotation = annotation if optional else annotation.removesuffix(" | None")
     kinds = tuple(k for part in annotation.split(" | ") for k in _ALIASES.get(part, (part,)))
     return kinds if all(kind in _TAKES for kind in kinds) else ()
 
@@ -274,9 +279,9 @@ def parameters_of(function: Any, name: str, method: bool = False) -> Parameters 
     optional = found.order[len(found.order) - len(defaults) :]
     found.defaults = dict(zip(optional, defaults, strict=True))
     found.defaults.update(inner.__kwdefaults__ or ())
-    found.named = tuple(n for n in names[code.co_argcount :] if n != "out")
+    found.named = tuple(n for n in names[code.co_argcount :] if n != "out" and n[0] != "_")
     hints = inner.__annotations__
-    found.kinds = {n: _kinds(hints.get(n), n) for n in names}
+    found.kinds = {n: _kinds(hints.get(n), n, n in found.defaults) for n in names}
     found.alone = getattr(getattr(getattr(inner, "short", None), "operator", None), "alone", False)
     return found
 

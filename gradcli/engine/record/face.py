@@ -42,11 +42,12 @@ _SCOPE = {
 
 @cache
 def face(
-    function: Callable[..., Any], name: str = "", *, method: bool = False
+    function: Callable[..., Any], name: str = "", *, method: bool = False, strict: bool = False
 ) -> Callable[..., Any]:
     """``function`` as Python calls it: what is not declared is refused, NumPy's names are known.
 
-    Unless it is a ``method`` it takes ``out=``. Its code is written out by the second call, with
+    Unless it is a ``method`` it takes ``out=``; a ``strict`` one has the names of its parameters
+    alone, as what is written in Python in PyTorch. Its code is written out by the second call, with
     one look at the class of each argument; the first goes the long way.
     """
     op = function if isinstance(function, Operator) else getattr(function, "operator", None)
@@ -56,11 +57,11 @@ def face(
     declared = getattr(function, "declared", function)
     inner = inspect.unwrap(declared)
     code = None if hasattr(inner, "operator") else getattr(inner, "__code__", None)
-    if method and code is not None and code.co_flags & inspect.CO_VARARGS:
+    if (method or strict) and code is not None and code.co_flags & inspect.CO_VARARGS:
         return function
     own = getattr(named, "__name__", "") or named.name
     if name == own:
-        return face(function, method=method)  # one for both names
+        return face(function, method=method, strict=strict)  # one for both names
     name = name or own
     scope: dict[str, Any] = {"__name__": __name__}
     made: Any = FunctionType(_STAND_IN, scope, name)
@@ -71,21 +72,22 @@ def face(
     made.__module__ = getattr(named, "__module__", None) or __name__
     made.__wrapped__ = getattr(named, "__wrapped__", named)
     made.unchecked = function
-    made.__kwdefaults__ = None if method else {"out": None}
+    into_out = not (method or strict)
+    made.__kwdefaults__ = no_out = {"out": None} if into_out else {}
 
     def first(*args: Any, **options: Any) -> Any:
         takes = parameters_of(declared, name, method)
         scope["call"] = _loosely(function) if takes is None else later
-        out = None if method else options.pop("out", None)
-        if takes is None:
-            return scope["call"](*args, out=out, **options)
+        if takes is None or (strict and options):
+            return scope["call"](*args, **options)
+        out = options.pop("out", None) if into_out else None
         return looked_at(function, takes, takes.bind(args, options), out)
 
     def later(*args: Any, **options: Any) -> Any:
         takes: Any = parameters_of(declared, name, method)
         scope.update(_SCOPE, _function=function, _takes=takes, _looked_at=looked_at)
         short = getattr(function, "short", None)
-        text = _text(name, takes, method, scope, short is not None)
+        text = _text(name, takes, scope, short is not None, into_out, not strict)
         scope["_short"] = short
         scope["__loader__"] = Source(text)  # tracebacks show the lines
         exec(compile(text, f"{_OWN_FILE}[{name}].py", "exec"), scope)
@@ -93,7 +95,7 @@ def face(
         missing = (ABSENT,) * len([n for n in takes.order if n not in takes.defaults])
         made.__defaults__ = (*missing, *(takes.defaults[n] for n in takes.order[len(missing) :]))
         named_only = {n: takes.defaults.get(n, ABSENT) for n in takes.named}
-        made.__kwdefaults__ = named_only if method else {"out": None, **named_only}
+        made.__kwdefaults__ = {**no_out, **named_only}
         made.__code__ = written.__code__
         return made(*args, **options)
 
@@ -122,27 +124,27 @@ def _of_operator(op: Operator, method: bool) -> Callable[..., Any]:
     return fast_path.FUNCTIONS[op.name] if alone else fast_path.method(op, checked=True)
 
 
-def _text(name: str, takes: Parameters, method: bool, scope: dict[str, Any], short: bool) -> str:
+def _text(
+    name: str, takes: Parameters, scope: dict[str, Any], short: bool, out: bool, more: bool
+) -> str:
     """The code of a face; ``short`` where ``_short`` does the same with all options left out."""
     names = (*takes.order, *takes.named)
-    options = [] if method else ["out"]
-    signature = ", ".join((*takes.order, "*", *takes.named, *options, "**more"))
-    if not takes.named and not options:
-        signature = ", ".join((*takes.order, "**more"))
+    options = (*takes.named, *["out"] * out)
+    signature = (*takes.order, *["*"] * bool(options), *options, *["**more"] * more)
     tests = [t for t in (takes.test(n, scope) for n in names) if t]
-    tests += ["more", *("out is not None" for _ in options)]
+    tests += [*["more"] * more, *["out is not None"] * out]
     values = ", ".join(f"{n!r}: {n}" for n in names)
     call = ", ".join((*takes.order, *(f"{n}={n}" for n in takes.named)))
-    out = "None" if method else "out"
     shortly = ""
     if short:
         scope.update({f"_{n}": takes.defaults[n] for n in takes.named})
         left_out = " and ".join(f"{n} is _{n}" for n in takes.named) or "True"
         shortly = f"    if {left_out}: return _short({', '.join(takes.order)})\n"
+    given = f"{{{values}}}{', out' * out}{', named=more' * more}"
     return (
-        f"def {name}({signature}):\n"
-        f"    if {' or '.join(tests)}:\n"
-        f"        return _looked_at(_function, _takes, {{{values}}}, {out}, more)\n"
+        f"def {name}({', '.join(signature)}):\n"
+        f"    if {' or '.join(tests) or False}:\n"
+        f"        return _looked_at(_function, _takes, {given})\n"
         f"{shortly}    return _function({call})\n"
     )
 

@@ -10,6 +10,7 @@ from typing import Any
 from gradcli.engine.creation.factories import empty, laid, ones_like, zeros_like
 from gradcli.engine.creation.sampling import bernoulli, rand
 from gradcli.engine.dtypes import float16, float64
+from gradcli.engine.record.arguments import Anything, Number
 from gradcli.engine.record.composite import called, named
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.source_location import warn
@@ -35,7 +36,7 @@ sigmoid, tanh = _names["sigmoid"], _names["tanh"]
 logsigmoid = _names["logsigmoid"]
 
 
-def softsign(input: Any) -> Any:
+def softsign(input: Anything) -> Any:
     """``input / (1 + abs(input))``."""
     if is_complex(input):  # no function of z alone: the derivative is that of its parts
         return input / (1 + _O["abs"](input))
@@ -96,7 +97,7 @@ def relu(input: Any, inplace: bool = False) -> Any:
     return input.relu_() if inplace else _O["relu"](input)
 
 
-def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
+def elu(input: Any, alpha: Number = 1.0, inplace: bool = False) -> Any:
     """``input`` where it is positive, else alpha*(exp(x) - 1)."""
     if inplace:
         return _written_below(elu, input, alpha)
@@ -105,7 +106,7 @@ def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     return _O["elu"](input, alpha)
 
 
-def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
+def leaky_relu(input: Any, negative_slope: Number = 0.01, inplace: bool = False) -> Any:
     """``input`` where it is positive, else ``negative_slope * input``."""
     if inplace:
         return _written_below(leaky_relu, input, negative_slope)
@@ -145,7 +146,7 @@ def _whole_bounds(input: Any, *bounds: float) -> tuple[int, ...]:
     return tuple(map(int, bounds))
 
 
-def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
+def softplus(input: Any, beta: Number = 1.0, threshold: Number = 20.0) -> Any:
     """log(1 + exp(beta*x)) / beta, and x itself where beta*x is above the threshold."""
     refuse_derivative("softplus", beta=beta, threshold=threshold)
     if getattr(input, "dtype", None) is float16:
@@ -192,7 +193,7 @@ def selu(input: Any, inplace: bool = False) -> Any:
     return _elu(input, alpha, scale, 1.0, inplace)
 
 
-def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
+def celu(input: Any, alpha: Number = 1.0, inplace: bool = False) -> Any:
     """max(0, x) + min(0, alpha*(exp(x/alpha) - 1))."""
     if alpha == 0:
         raise bad_value("ZeroDivisionError: alpha cannot be 0 for CELU")
@@ -228,14 +229,14 @@ def hardswish(input: Any, inplace: bool = False) -> Any:
     return called(out, "HardswishBackward0", input)
 
 
-def hardshrink(input: Any, lambd: float = 0.5) -> Any:
+def hardshrink(input: Any, lambd: Number = 0.5) -> Any:
     """``input`` where it is further from 0 than ``lambd``, else 0."""
     check_floating(input, "hardshrink_cpu", True)
     held = _O["where"](_O["abs"](input) <= lambd, 0.0, input)
     return called(held, "HardshrinkBackward0", input, leads=input)
 
 
-def softshrink(input: Any, lambd: float = 0.5) -> Any:
+def softshrink(input: Any, lambd: Number = 0.5) -> Any:
     """``input`` moved towards 0 by ``lambd``, 0 where it is nearer."""
     check_floating(input, "softshrink_check")
     if lambd < 0:
@@ -245,12 +246,12 @@ def softshrink(input: Any, lambd: float = 0.5) -> Any:
     return called(out, "SoftshrinkBackward0", input, leads=input)
 
 
-def tanhshrink(input: Any) -> Any:
+def tanhshrink(input: Anything) -> Any:
     """x - tanh(x)."""
     return input - _O["tanh"](input)
 
 
-def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
+def threshold(input: Any, threshold: Number, value: float, inplace: bool = False) -> Any:
     """``input`` where it is above the threshold, else ``value``."""
     refuse_derivative("threshold", threshold=threshold, value=value)
     if not input.dtype.kind:
@@ -270,7 +271,7 @@ def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any
     return reductions.softmax(-input, _implicit("softmin", input, dim), dtype=dtype)
 
 
-def glu(input: Any, dim: int = -1) -> Any:
+def glu(input: Anything, dim: int = -1) -> Any:
     """The first half along a dimension times the sigmoid of the second."""
     check_floating(input, "glu_cpu", True)
     if not input.ndim:
@@ -358,17 +359,17 @@ def _channels(input: Any, kept: int | None, p: float) -> tuple:
     return tuple(input.shape[:kept]) + (1,) * (len(input.shape) - kept)
 
 
-def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+def dropout1d(input: Anything, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """``dropout`` of whole channels of ``(N, C, L)``."""
     return _dropped(input, p, training, inplace, len(input.shape) - 1)
 
 
-def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+def dropout2d(input: Anything, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """``dropout`` of whole channels of ``(N, C, H, W)``."""
     return _dropped(input, p, training, inplace, 2)
 
 
-def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+def dropout3d(input: Anything, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """``dropout`` of whole channels of ``(N, C, D, H, W)``."""
     return _dropped(input, p, training, inplace, 2)
 

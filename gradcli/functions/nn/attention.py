@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.dtypes import bool_
+from gradcli.engine.record.arguments import Anything
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
-from gradcli.engine.tensor.tensor import wrap
+from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions.nn.activations import dropout, softmax
 from gradcli.functions.nn.layers import linear
 from gradcli.functions.nn.padding import pad
@@ -23,7 +24,7 @@ __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
 
 
 def scaled_dot_product_attention(
-    query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
+    query: Any, key: Any, value: Tensor, attn_mask: Any = None, dropout_p: float = 0.0,
     is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,
 ) -> Any:  # fmt: skip
     """softmax(query @ key.T * scale) @ value; a mask's True takes part, its numbers are added.
@@ -58,13 +59,13 @@ def scaled_dot_product_attention(
 
 
 def multi_head_attention_forward(
-    query: Any, key: Any, value: Any, embed_dim_to_check: int, num_heads: int, in_proj_weight: Any,
-    in_proj_bias: Any, bias_k: Any, bias_v: Any, add_zero_attn: bool, dropout_p: float,
-    out_proj_weight: Any, out_proj_bias: Any, training: bool = True, key_padding_mask: Any = None,
-    need_weights: bool = True, attn_mask: Any = None, use_separate_proj_weight: bool = False,
-    q_proj_weight: Any = None, k_proj_weight: Any = None, v_proj_weight: Any = None,
-    static_k: Any = None, static_v: Any = None, average_attn_weights: bool = True,
-    is_causal: bool = False,
+    query: Anything, key: Anything, value: Anything, embed_dim_to_check: int, num_heads: int,
+    in_proj_weight: Any, in_proj_bias: Any, bias_k: Anything, bias_v: Anything, add_zero_attn: bool,
+    dropout_p: float, out_proj_weight: Any, out_proj_bias: Any, training: bool = True,
+    key_padding_mask: Any = None, need_weights: bool = True, attn_mask: Any = None,
+    use_separate_proj_weight: bool = False, q_proj_weight: Any = None, k_proj_weight: Any = None,
+    v_proj_weight: Any = None, static_k: Any = None, static_v: Any = None,
+    average_attn_weights: bool = True, is_causal: bool = False,
 ) -> tuple[Any, Any]:  # fmt: skip
     """``(output, weights)`` of attention in ``num_heads`` parts of the features side by side.
 

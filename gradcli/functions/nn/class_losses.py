@@ -8,6 +8,7 @@ import numpy as np
 
 from gradcli.engine.creation.factories import ones, zeros
 from gradcli.engine.dtypes import bool_, int64
+from gradcli.engine.record.arguments import Anything
 from gradcli.engine.record.composite import called, is_batch
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import Tensor, wrap
@@ -35,7 +36,7 @@ __all__ = [
 
 def nll_loss(
     input: Any, target: Any, weight: Any = None, size_average: Any = None, ignore_index: int = -100,
-    reduce: Any = None, reduction: str = "mean",
+    reduce: Any = None, reduction: Any = "mean",
 ) -> Any:  # fmt: skip
     """The negative logarithm of the probability of each row's class, for ``(N, C, ...)``."""
     reduction = chosen(size_average, reduce, reduction)
@@ -113,7 +114,7 @@ def _kept(classes: Any, ignored: int) -> tuple[Any, Any]:
 
 def cross_entropy(
     input: Any, target: Any, weight: Any = None, size_average: Any = None, ignore_index: int = -100,
-    reduce: Any = None, reduction: str = "mean", label_smoothing: float = 0.0,
+    reduce: Any = None, reduction: Any = "mean", label_smoothing: float = 0.0,
 ) -> Any:  # fmt: skip
     """The cross entropy of softmax(x) and a class for each row, or probabilities of classes."""
     reduction = chosen(size_average, reduce, reduction)
@@ -163,7 +164,7 @@ def _by_class(weight: Any, input: Any, dim: int) -> Any:
 
 def multi_margin_loss(
     input: Any, target: Any, p: int = 1, margin: float = 1.0, weight: Any = None,
-    size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+    size_average: Any = None, reduce: Any = None, reduction: Any = "mean",
 ) -> Any:  # fmt: skip
     """What each wrong class lacks to a margin below the right one."""
     reduction = chosen(size_average, reduce, reduction)
@@ -210,7 +211,7 @@ def _check_rows(input: Any) -> None:
 
 
 def multilabel_margin_loss(
-    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: Any = "mean"
 ) -> Any:
     """What each class that is none of a row's lacks to 1 below each of the row's classes.
 
@@ -253,13 +254,13 @@ def multilabel_margin_loss(
 
 
 def linear_cross_entropy(
-    input: Any,
+    input: Anything,
     linear_weight: Any,
-    target: Any,
+    target: Anything,
     *,
     linear_bias: Any = None,
     weight: Any = None,
-    reduction: str = "mean",
+    reduction: Any = "mean",
     ignore_index: int | None = None,
     label_smoothing: float = 0.0,
     options: Any = None,
@@ -299,7 +300,7 @@ def ctc_loss(
     input_lengths: Any,
     target_lengths: Any,
     blank: int = 0,
-    reduction: str = "mean",
+    reduction: Any = "mean",
     zero_infinity: bool = False,
 ) -> Any:
     """The negative log-likelihood of label sequences, over all their alignments with time steps.

@@ -104,7 +104,7 @@ def _renormalize(input: Any, weight: Any, max_norm: float, norm_type: float) -> 
 @by_element
 def embedding_bag(
     input: Any, weight: Any, offsets: Any = None, max_norm: float | None = None,
-    norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = "mean",
+    norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: Any = "mean",
     sparse: bool = False, per_sample_weights: Any = None, include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Any:  # fmt: skip

@@ -10,6 +10,7 @@ import math
 from typing import Any
 
 from gradcli.engine.dtypes import bool_
+from gradcli.engine.record.arguments import Anything
 from gradcli.engine.record.composite import bottom, called, untracked
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import Tensor, wrap
@@ -65,8 +66,8 @@ def _difference(input: Any, target: Any, kernel: str) -> Any:
 
 
 def mse_loss(
-    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
-    weight: Any = None,
+    input: Anything, target: Anything, size_average: Any = None, reduce: Any = None,
+    reduction: Any = "mean", weight: Any = None,
 ) -> Any:  # fmt: skip
     """The squares of the differences; with ``weight``, their weighted mean."""
     reduction = chosen(size_average, reduce, reduction)
@@ -80,8 +81,8 @@ def mse_loss(
 
 
 def l1_loss(
-    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
-    weight: Any = None,
+    input: Anything, target: Anything, size_average: Any = None, reduce: Any = None,
+    reduction: Any = "mean", weight: Any = None,
 ) -> Any:  # fmt: skip
     """The sizes of the differences; with ``weight``, their weighted mean."""
     reduction = chosen(size_average, reduce, reduction)
@@ -92,8 +93,9 @@ def l1_loss(
 
 
 def huber_loss(
-    input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None
-) -> Any:
+    input: Anything, target: Anything, reduction: Any = "mean", delta: float = 1.0,
+    weight: Any = None,
+) -> Any:  # fmt: skip
     """Half the square of a small difference, ``delta`` times a large one less delta/2."""
     if delta <= 0:
         raise bad_value("huber_loss does not support non-positive values for delta.")
@@ -110,8 +112,8 @@ def huber_loss(
 
 
 def smooth_l1_loss(
-    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
-    beta: float = 1.0,
+    input: Anything, target: Anything, size_average: Any = None, reduce: Any = None,
+    reduction: Any = "mean", beta: float = 1.0,
 ) -> Any:  # fmt: skip
     """The Huber loss over ``beta``."""
     reduction = chosen(size_average, reduce, reduction)
@@ -128,8 +130,8 @@ def smooth_l1_loss(
 
 
 def binary_cross_entropy(
-    input: Any, target: Any, weight: Any = None, size_average: Any = None, reduce: Any = None,
-    reduction: str = "mean",
+    input: Anything, target: Anything, weight: Any = None, size_average: Any = None,
+    reduce: Any = None, reduction: Any = "mean",
 ) -> Any:  # fmt: skip
     """The cross entropy of probabilities and 0 or 1; logarithms are held above -100.
 
@@ -173,8 +175,8 @@ def _ends(p: Any) -> Any:
 
 
 def binary_cross_entropy_with_logits(
-    input: Any, target: Any, weight: Any = None, size_average: Any = None, reduce: Any = None,
-    reduction: str = "mean", pos_weight: Any = None,
+    input: Anything, target: Anything, weight: Any = None, size_average: Any = None,
+    reduce: Any = None, reduction: Any = "mean", pos_weight: Any = None,
 ) -> Any:  # fmt: skip
     """The cross entropy of sigmoid(x) and 0 or 1, without overflow."""
     reduction = chosen(size_average, reduce, reduction)
@@ -200,7 +202,7 @@ def binary_cross_entropy_with_logits(
 
 
 def kl_div(
-    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: Any = "mean",
     log_target: bool = False,
 ) -> Any:  # fmt: skip
     """The divergence of ``target`` from ``exp(input)``; ``"batchmean"`` divides by N."""
@@ -217,7 +219,7 @@ def kl_div(
 
 
 def soft_margin_loss(
-    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: Any = "mean"
 ) -> Any:
     """log(1 + exp(-target*input))."""
     reduction = chosen(size_average, reduce, reduction)
@@ -228,7 +230,7 @@ def soft_margin_loss(
 
 def poisson_nll_loss(
     input: Any, target: Any, log_input: bool = True, full: bool = False, size_average: Any = None,
-    eps: float = 1e-8, reduce: Any = None, reduction: str = "mean",
+    eps: float = 1e-8, reduce: Any = None, reduction: Any = "mean",
 ) -> Any:  # fmt: skip
     """The negative log-likelihood of counts; ``input`` is the logarithm of the rate."""
     reduction = chosen(size_average, reduce, reduction)
@@ -243,8 +245,8 @@ def poisson_nll_loss(
 
 
 def gaussian_nll_loss(
-    input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6,
-    reduction: str = "mean",
+    input: Anything, target: Anything, var: Any, full: bool = False, eps: float = 1e-6,
+    reduction: Any = "mean",
 ) -> Any:  # fmt: skip
     """The negative log-likelihood of normal numbers of mean ``input`` and variance ``var``."""
     if isinstance(var, float):
@@ -268,7 +270,7 @@ def gaussian_nll_loss(
 
 def multilabel_soft_margin_loss(
     input: Any, target: Any, weight: Any = None, size_average: Any = None, reduce: Any = None,
-    reduction: str = "mean",
+    reduction: Any = "mean",
 ) -> Any:  # fmt: skip
     """The mean over classes of the cross entropy of each class alone."""
     reduction = chosen(size_average, reduce, reduction)

@@ -17,7 +17,7 @@ from gradcli.ops.torch_messages import not_a
 __all__ = ["pad"]
 
 
-def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: Any = None) -> Any:
+def pad(input: Any, pad: Sequence[int], mode: Any = "constant", value: Any = None) -> Any:
     """Entries added at the ends of the last dimensions, the last one first; negative numbers cut.
 
     ``mode`` is ``"constant"`` (``value``), ``"reflect"``, ``"replicate"`` or ``"circular"``.

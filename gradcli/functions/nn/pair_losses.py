@@ -8,6 +8,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.dtypes import promote_types
+from gradcli.engine.record.arguments import Anything
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions import arithmetic
@@ -35,7 +36,7 @@ def _by_target(target: Any, alike: Any, apart: Any) -> Any:
 
 def hinge_embedding_loss(
     input: Any, target: Any, margin: float = 1.0, size_average: Any = None, reduce: Any = None,
-    reduction: str = "mean",
+    reduction: Any = "mean",
 ) -> Any:  # fmt: skip
     """``input`` where the target is 1, and what lacks to the margin where it is -1."""
     reduction = chosen(size_average, reduce, reduction)
@@ -46,8 +47,8 @@ def hinge_embedding_loss(
 
 
 def margin_ranking_loss(
-    input1: Any, input2: Any, target: Any, margin: float = 0.0, size_average: Any = None,
-    reduce: Any = None, reduction: str = "mean",
+    input1: Anything, input2: Anything, target: Anything, margin: float = 0.0,
+    size_average: Any = None, reduce: Any = None, reduction: Any = "mean",
 ) -> Any:  # fmt: skip
     """What lacks to ``target * (input1 - input2)`` above the margin."""
     reduction = chosen(size_average, reduce, reduction)
@@ -80,7 +81,7 @@ def _check_triplet(anchor: Any, positive: Any, negative: Any, margin: float) -> 
 def triplet_margin_loss(
     anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: float = 2.0,
     eps: float = 1e-6, swap: bool = False, size_average: Any = None, reduce: Any = None,
-    reduction: str = "mean",
+    reduction: Any = "mean",
 ) -> Any:  # fmt: skip
     """How much nearer the anchor is to ``negative`` than to ``positive`` and a margin."""
     reduction = chosen(size_average, reduce, reduction)
@@ -92,14 +93,14 @@ def triplet_margin_loss(
 
 
 def triplet_margin_with_distance_loss(
-    anchor: Any,
-    positive: Any,
-    negative: Any,
+    anchor: Anything,
+    positive: Anything,
+    negative: Anything,
     *,
     distance_function: Any = None,
     margin: float = 1.0,
     swap: bool = False,
-    reduction: str = "mean",
+    reduction: Any = "mean",
 ) -> Any:
     """``triplet_margin_loss`` by a distance of one's own, ``pairwise_distance`` if none is given.
 
@@ -150,7 +151,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
 
 def cosine_embedding_loss(
     input1: Any, input2: Any, target: Any, margin: float = 0.0, size_average: Any = None,
-    reduce: Any = None, reduction: str = "mean",
+    reduce: Any = None, reduction: Any = "mean",
 ) -> Any:  # fmt: skip
     """1 - cosine where the target is 1, and the cosine above a margin where it is -1."""
     reduction = chosen(size_average, reduce, reduction)

@@ -83,8 +83,8 @@ def _pooled(name: str, input: Any, kernel: Any, stride: Any, padding: Any, rank:
 
 
 def _max_pool(
-    input: Any, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0, dilation: Sizes = 1,
-    ceil_mode: bool = False, return_indices: bool = False, *, _rank: int,
+    input: Any, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
+    dilation: Sizes = 1, ceil_mode: bool = False, return_indices: bool = False, *, _rank: int,
 ) -> Any:  # fmt: skip
     """The largest entry of each window of ``(N, C, SIZES)``."""
     sizes, steps, sides = _pooled("max_pool", input, kernel_size, stride, padding, _rank)
@@ -196,7 +196,7 @@ max_pool3d_with_indices = _with_indices(max_pool3d)
 
 
 def _avg_pool(
-    input: Any, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0,
+    input: Any, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
     ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
     *, _rank: int,
 ) -> Any:  # fmt: skip
@@ -229,7 +229,7 @@ def _avg_pool(
 
 
 def avg_pool1d(
-    input: Any, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0,
+    input: Any, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
     ceil_mode: bool = False, count_include_pad: bool = True,
 ) -> Any:  # fmt: skip
     """The mean of each window of ``(N, C, L)``."""
@@ -240,8 +240,8 @@ avg_pool2d, avg_pool3d = in_ranks(_avg_pool, 2, 3)
 
 
 def _lp_pool(
-    input: Any, norm_type: float, kernel_size: Sizes, stride: Any = None, ceil_mode: bool = False,
-    *, _rank: int,
+    input: Any, norm_type: float, kernel_size: Sizes, stride: Sizes | None = None,
+    ceil_mode: bool = False, *, _rank: int,
 ) -> Any:  # fmt: skip
     """The ``norm_type``-norm of each window of ``(N, C, SIZES)``."""
     if abs(norm_type) == math.inf:
@@ -352,7 +352,7 @@ adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = in_ranks(
 
 
 def _max_unpool(
-    input: Any, indices: Any, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0,
+    input: Any, indices: Any, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
     output_size: Any = None, *, _rank: int,
 ) -> Any:  # fmt: skip
     """Entries put back where ``max_pool1d`` took them, zeros elsewhere."""

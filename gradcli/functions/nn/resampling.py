@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.dtypes import bool_, float32, uint8
+from gradcli.engine.record.arguments import Anything
 from gradcli.engine.record.composite import by_element, called, formatted, rowwise
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import wrap
@@ -147,7 +148,7 @@ def _places(
 
 
 def interpolate(
-    input: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
+    input: Anything, size: Any = None, scale_factor: Any = None, mode: Any = "nearest",
     align_corners: bool | None = None, recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Any:  # fmt: skip
@@ -264,19 +265,19 @@ def _resized(
 
 
 def upsample(
-    input: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
+    input: Anything, size: Any = None, scale_factor: Any = None, mode: Any = "nearest",
     align_corners: bool | None = None,
 ) -> Any:  # fmt: skip
     """``interpolate`` under its older name."""
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
-def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
+def upsample_nearest(input: Anything, size: Any = None, scale_factor: Any = None) -> Any:
     """``interpolate`` by the nearest entries."""
     return interpolate(input, size, scale_factor)
 
 
-def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
+def upsample_bilinear(input: Anything, size: Any = None, scale_factor: Any = None) -> Any:
     """``interpolate`` of matrices between four neighbours, corners kept."""
     return interpolate(input, size, scale_factor, "bilinear", True)
 
@@ -351,7 +352,7 @@ def _cubic_weights(t: Any) -> list:
 
 @by_element
 def grid_sample(
-    input: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros",
+    input: Any, grid: Any, mode: Any = "bilinear", padding_mode: Any = "zeros",
     align_corners: bool | None = None,
 ) -> Any:  # fmt: skip
     """Entries of ``(N, C, H, W)`` or ``(N, C, D, H, W)`` at the places that ``grid`` names.
