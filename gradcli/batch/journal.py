@@ -53,9 +53,7 @@ class Journal:
         self.rows = 0
         self.seal = ""
         text = json.dumps(deciding, sort_keys=True)
-        head = {
-            **what, "deciding": deciding, "hash": hashlib.sha256(text.encode()).hexdigest(),
-        }  # fmt: skip
+        head = {**what, "deciding": deciding, "hash": hashlib.sha256(text.encode()).hexdigest()}
         try:
             self.file = open(path, "a+b")  # noqa: SIM115
         except OSError as problem:

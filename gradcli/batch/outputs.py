@@ -279,9 +279,7 @@ def _groups(result: Result) -> tuple[list[tuple[np.ndarray, dict]], dict[str, np
 
 
 def _npy_head(file: Any, shape: tuple[int, ...], dtype: np.dtype) -> None:
-    head = {
-        "descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape,
-    }  # fmt: skip
+    head = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_2_0(file, head)
 
 

@@ -218,9 +218,8 @@ class RowWorker:
         if not block.kept.all():
             places = np.flatnonzero(block.kept).tolist()
         return encode(
-            chunk, self.task.output, self.names, self.task.id is not None, places, ids,
-            block.found,
-        )  # fmt: skip
+            chunk, self.task.output, self.names, self.task.id is not None, places, ids, block.found
+        )
 
     def answers(self, columns: Mapping[str, np.ndarray], count: int) -> tuple[np.ndarray, Answers]:
         """Which rows of arrays are kept, and what becomes of those."""

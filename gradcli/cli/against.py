@@ -280,9 +280,7 @@ class _Point:
     def numbers(self) -> dict[str, Any]:
         """The values of all variables that a gradient could be taken by."""
         known = {**self.job.leaves, **self.leaves}
-        return {
-            k: np.array(v.detach().array) for k, v in known.items() if v.dtype.differentiable
-        }  # fmt: skip
+        return {k: np.array(v.detach().array) for k, v in known.items() if v.dtype.differentiable}
 
     def tensor(self, program: Program) -> Tensor:
         """A program's value here, recorded."""

@@ -108,9 +108,7 @@ def examine(
     return said
 
 
-def _healthy(
-    program: Program, given: Mapping[str, Any], limits: Limits, of: str | None
-) -> bool:  # fmt: skip
+def _healthy(program: Program, given: Mapping[str, Any], limits: Limits, of: str | None) -> bool:
     """Whether a text is healthy where its long sums are computed by their different terms."""
     outcome = program.run(given, limits=limits)
     value = program.result(outcome, of)

@@ -205,9 +205,7 @@ def _number(value: float) -> str:
 
 def _exchanged(name: str, samples: Sequence[Sample], parts: Parts, enough: float) -> Mistake | None:
     for other in samples[0].right:
-        if other != name and all(
-            close(s.given[name], s.right[other], enough) for s in samples
-        ):  # fmt: skip
+        if other != name and all(close(s.given[name], s.right[other], enough) for s in samples):
             return Mistake("exchanged", f"two variables exchanged: it is the gradient by {other}")
     return None
 

@@ -179,9 +179,8 @@ class ControlEmitter(Emitter):
                 elif node.__class__ is Loop and node.backward is None:
                     stack += [(b, node) for b in node.blocks()]
         backward = {
-            n.backward for n in self.nodes
-            if n.__class__ is Loop and n.backward is not None
-        }  # fmt: skip
+            n.backward for n in self.nodes if n.__class__ is Loop and n.backward is not None
+        }
         number = 0
         for block, loop in reversed(order):  # inner loops first
             mine = self.stacks[block] = []

@@ -96,8 +96,7 @@ def by_turn(values: Any, over: Any) -> ByTurn | None:
         ):  # fmt: skip
             return None
         vector = values.trace.constant(np.array(over))
-        return ByTurn(len(over), lambda turn: values.note(
-            scalars.PICK, (vector, turn.value), kind))  # fmt: skip
+        return ByTurn(len(over), lambda turn: values.note(scalars.PICK, (vector, turn.value), kind))
     return None
 
 

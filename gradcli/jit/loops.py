@@ -215,8 +215,7 @@ class Reverse:
         buffer = owner.buffers.get(vector)
         if buffer is None:
             grows = vector.source is not None and vector.source.op is scalars.LIST
-            op, size = (scalars.COTANGENTS, vector) if grows else (
-                scalars.BUFFER, vector.shape[0])  # fmt: skip
+            op, size = (scalars.COTANGENTS, vector) if grows else (scalars.BUFFER, vector.shape[0])
             buffer = owner.buffers[vector] = self.trace.note(op, (size,), like(vector))
             self.trace.tape.pop()
         return buffer
@@ -419,8 +418,7 @@ class Forward:
             nodes = self.nodes(block.nodes, inner)
             results = list(block.results)
             for tangents in inner:
-                results += [self._tangent(block.results[i], node.outs[i], tangents)
-                            for i in chosen]  # fmt: skip
+                results += [self._tangent(block.results[i], node.outs[i], tangents) for i in chosen]
             sides.append(Block(nodes, results))
         outs = list(node.outs)
         for tangents in found:

@@ -125,8 +125,7 @@ def _entries(ins: Instruction, args: list, trace: Trace) -> Any:
     if op.entrywise:
         if not shape:
             return trace.apply(op, args, ins.params)
-        full = [np.broadcast_to(a, shape).ravel() if isinstance(a, np.ndarray) else a
-                for a in args]  # fmt: skip
+        full = [np.broadcast_to(a, shape).ravel() if isinstance(a, np.ndarray) else a for a in args]
         out = [
             trace.apply(op, [a[i] if isinstance(a, np.ndarray) else a for a in full], ins.params)
             for i in range(math.prod(shape))

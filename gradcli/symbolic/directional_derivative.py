@@ -239,9 +239,7 @@ def _both(
         return job.confirmed(t, dims, known, name)
     on_diagonal = v.distribute(v.delta(a, b), t if k else v.as_factor(t))
     if k:
-        return job.confirmed(
-            v.add(t, turned, v.scale(on_diagonal, -1)), dims, known, name
-        )  # fmt: skip
+        return job.confirmed(v.add(t, turned, v.scale(on_diagonal, -1)), dims, known, name)
     even = all(np.allclose(g, g.T, 1e-12, 1e-12) for _, g in job.points.at((name,)))
     twice = v.scale(t, 2) if even or t == turned else v.add(t, turned)
     return job.textbook(twice, on_diagonal, dims, known, name)

@@ -32,9 +32,7 @@ def kinks(steps: Sequence[Step], wrt: Container[str], answers: Iterable[str]) ->
     squared = _squared_only(steps)
     rough = any(_ROUGH.search(answer) for answer in answers)
     for place, s in enumerate(steps):
-        moving.append(
-            s.value in wrt if s.op == "name" else any(moving[i] for i in s.inputs)
-        )  # fmt: skip
+        moving.append(s.value in wrt if s.op == "name" else any(moving[i] for i in s.inputs))
         smooth = _is_length(s.op) and (not rough or place in squared)
         words = _words(s) if moving[-1] and not smooth else None
         if words is not None and not (" tie:" in words and _sorted(steps[s.inputs[0]])):
@@ -65,9 +63,7 @@ def _squared_only(steps: Sequence[Step]) -> set[int]:
     users: dict[int, list[bool]] = {}
     for s in steps:
         power = steps[s.inputs[1]] if s.op == "pow" else None
-        high = s.op == "square" or (
-            power is not None and power.op == "number" and power.value > 1
-        )  # fmt: skip
+        high = s.op == "square" or (power is not None and power.op == "number" and power.value > 1)
         for k, i in enumerate(s.inputs):
             users.setdefault(i, []).append(high and k == 0)
     return {

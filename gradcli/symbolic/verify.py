@@ -268,9 +268,8 @@ class Points:
             ]  # fmt: skip
 
     def _steady(
-        self, point: Mapping[str, np.ndarray], exact: np.ndarray, path: tuple[str, ...],
-        by: float,
-    ) -> bool:  # fmt: skip
+        self, point: Mapping[str, np.ndarray], exact: np.ndarray, path: tuple[str, ...], by: float
+    ) -> bool:
         """Whether a point is away from singular matrices: a little further, little has changed."""
         again = self._numeric({k: a * (1 + by) for k, a in point.items()}, path)
         if again is None or not exact.size:

@@ -20,22 +20,13 @@ def bad_target(at: Where, target: n.Expr, augmented: bool = False) -> SyntaxFaul
     """Something that cannot be assigned to."""
     source, start, end = at
     shown = {
-        n.Call: "a call",
-        n.Number: "a number",
-        n.String: "a string",
-        n.FString: "a string",
-        n.Literal: f"`{source.text[start:end]}`",
-        n.Compare: "a comparison",
-        n.Conditional: "a conditional expression",
-        n.Lambda: "a function",
-        n.ListComp: "a list comprehension",
-        n.GeneratorExp: "a generator",
-        n.Dict: "a dictionary",
-        n.Set: "a set",
-        n.Starred: "a starred value",
-        n.Tuple: "a tuple",
+        n.Call: "a call", n.Number: "a number", n.String: "a string", n.FString: "a string",
+        n.Literal: f"`{source.text[start:end]}`", n.Compare: "a comparison",
+        n.Conditional: "a conditional expression", n.Lambda: "a function",
+        n.ListComp: "a list comprehension", n.GeneratorExp: "a generator",
+        n.Dict: "a dictionary", n.Set: "a set", n.Starred: "a starred value", n.Tuple: "a tuple",
         n.List: "a list",
-    }.get(type(target), "an expression")
+    }.get(type(target), "an expression")  # fmt: skip
     help = "on the left of `=` stands a name, x[i], or several with commas; to compare, write `==`"
     if type(target) is n.Call:
         called = source.text[target.func.start : target.func.end]
@@ -64,55 +55,41 @@ def duplicate_name(at: Where, what: str, name: str, first: int) -> SyntaxFault:
     source, start, _ = at
     size = len(name) + (len("def ") if what == "method" else 0)
     return SyntaxFault(
-        "E0146",
-        f"the {what} `{name}` stands here twice",
-        source,
-        start,
-        start + size,
-        "again",
-        others=[(first, first + size, "first")],
-        help="remove or rename one of them",
-    )
+        "E0146", f"the {what} `{name}` stands here twice", source, start, start + size, "again",
+        others=[(first, first + size, "first")], help="remove or rename one of them",
+    )  # fmt: skip
 
 
 def default_order(at: Where, parameter: n.Param, last: n.Param) -> SyntaxFault:
     """A parameter without a default after one that has a default."""
-    return SyntaxFault(
-        "E0146",
-        f"`{parameter.name}` needs a default, since `{last.name}` before it has one",
-        *at,
-        others=[(last.start, last.end, "has a default")],
-        help=f"put `{parameter.name}` before `{last.name}`, or give it a default",
-    )
+    said = f"`{parameter.name}` needs a default, since `{last.name}` before it has one"
+    help = f"put `{parameter.name}` before `{last.name}`, or give it a default"
+    others = [(last.start, last.end, "has a default")]
+    return SyntaxFault("E0146", said, *at, others=others, help=help)
 
 
 def argument_order(at: Where, last: n.Keyword) -> SyntaxFault:
     """A plain argument after a named one."""
     return SyntaxFault(
-        "E0146",
-        "a plain argument stands after a named one",
-        *at,
-        others=[(last.start, last.end, "named")],
-        help="put the plain arguments first",
-    )
+        "E0146", "a plain argument stands after a named one", *at,
+        others=[(last.start, last.end, "named")], help="put the plain arguments first",
+    )  # fmt: skip
 
 
 def class_member(at: Where, member: n.Statement, function: bool) -> SyntaxFault:
     """Something else than methods and values in a class, or than its methods in a Function."""
     source, start, end = at
     what = f"the method `{member.name}`" if type(member) is n.Def else "this"
-    last = source.line_bounds(start)[1]
-    return SyntaxFault(
-        "E0130",
-        f"{what} cannot stand in a {'Function' if function else 'class'}",
-        source,
-        start,
-        min(end, last),
-        help="a Function holds forward(ctx, ...) and backward(ctx, ...), also setup_context, jvp "
-        "and vmap; put the rest outside"
-        if function
-        else "a class holds methods, and values as name = value; put the rest into __init__",
-    )
+    where = "class"
+    help = "a class holds methods, and values as name = value; put the rest into __init__"
+    if function:
+        where = "Function"
+        help = (
+            "a Function holds forward(ctx, ...) and backward(ctx, ...), also setup_context, jvp "
+            "and vmap; put the rest outside"
+        )
+    said, end = f"{what} cannot stand in a {where}", min(end, source.line_bounds(start)[1])
+    return SyntaxFault("E0130", said, source, start, end, help=help)
 
 
 def special_name(at: Where) -> SyntaxFault:
@@ -130,34 +107,23 @@ def special_name(at: Where) -> SyntaxFault:
 def incomplete_class(at: Where, name: str, methods: Collection[str]) -> SyntaxFault:
     """A Function without forward."""
     source, start, _ = at
-    last = source.line_bounds(start)[1]
-    return SyntaxFault(
-        "E0130",
-        f"the Function `{name}` has no forward",
-        source,
-        start,
-        last,
-        help="add a static method forward(ctx, ...)",
-    )
+    said, last = f"the Function `{name}` has no forward", source.line_bounds(start)[1]
+    help = "add a static method forward(ctx, ...)"
+    return SyntaxFault("E0130", said, source, start, last, help=help)
 
 
 def not_an_expression(at: Where, body: tuple[n.Statement, ...]) -> SyntaxFault:
     """A statement, several, or nothing, where one expression is wanted."""
     source, _, _ = at
     if not body:
-        return SyntaxFault(
-            "E0108", "the expression is empty", source, 0, 1, help="write a value, for example 2*x"
-        )
+        help = "write a value, for example 2*x"
+        return SyntaxFault("E0108", "the expression is empty", source, 0, 1, help=help)
     wrong = next((one for one in body if type(one) is not n.ExprStmt), body[-1])
-    last = source.line_bounds(wrong.start)[1]
+    end = max(min(wrong.end, source.line_bounds(wrong.start)[1]), wrong.start + 1)
+    label = "this is a statement" if type(wrong) is not n.ExprStmt else "a second expression"
+    help = "write a single value, for example 2*x"
     return SyntaxFault(
-        "E0108",
-        "expected one expression",
-        source,
-        wrong.start,
-        max(min(wrong.end, last), wrong.start + 1),
-        "this is a statement" if type(wrong) is not n.ExprStmt else "a second expression",
-        help="write a single value, for example 2*x",
+        "E0108", "expected one expression", source, wrong.start, end, label, help=help
     )
 
 

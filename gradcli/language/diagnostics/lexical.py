@@ -96,24 +96,16 @@ def character(at: Where) -> SyntaxFault:
     if char in SIGNS:
         return sign(at)
     if char == "\\":
-        return SyntaxFault(
-            "E0124",
-            "a backslash must be the last character of its line",
-            *at,
-            help="remove it; inside brackets a line goes on by itself",
-        )
+        said = "a backslash must be the last character of its line"
+        help = "remove it; inside brackets a line goes on by itself"
+        return SyntaxFault("E0124", said, *at, help=help)
     if char in ELSEWHERE:
         help = f"write {ELSEWHERE[char]}"
         if ELSEWHERE[char].startswith("**") and text[end : end + 1] == "(":
             low = _word(text, max(0, start - 1))[0]
             help = f"write {text[low:start]}(x){ELSEWHERE[char]}"
-        return SyntaxFault(
-            "E0113",
-            f"`{char}` is not part of the language" if char > "\u3000" or char.isprintable()
-            else "a special space is not part of the language",
-            *at,
-            help=help,
-        )  # fmt: skip
+        shown = f"`{char}`" if char > "\u3000" or char.isprintable() else "a special space"
+        return SyntaxFault("E0113", f"{shown} is not part of the language", *at, help=help)
     low, high = _word(text, start)
     word = text[low:high]
     if char == "_":
@@ -131,14 +123,9 @@ def character(at: Where) -> SyntaxFault:
     if char.isalnum() or char.isidentifier():
         plain = "".join(GREEK.get(one, one) for one in word)
         ascii_word = plain if plain.isascii() else _folded(word)
-        return SyntaxFault(
-            "E0113",
-            f"the name `{word}` is not ASCII",
-            source,
-            low,
-            high,
-            help=f"write {ascii_word}" if ascii_word else "names are made of a-z, A-Z, 0-9 and _",
-        )
+        help = f"write {ascii_word}" if ascii_word else "names are made of a-z, A-Z, 0-9 and _"
+        said = f"the name `{word}` is not ASCII"
+        return SyntaxFault("E0113", said, source, low, high, help=help)
     shown = f"`{char}`" if char.isprintable() else f"the character U+{ord(char):04X}"
     return SyntaxFault("E0114", f"{shown} is not part of the language", *at, help="remove it")
 
@@ -181,14 +168,8 @@ def number(at: Where) -> SyntaxFault:
                 help += f", or an exponent: {digits}e3"
             elif rest in ("f", "F", "L", "l", "u", "d"):
                 help = f"write {digits}"
-        return SyntaxFault(
-            "E0111",
-            f"`{digits}{rest}`: a number and a name without an operator",
-            source,
-            start,
-            high,
-            help=help,
-        )
+        said = f"`{digits}{rest}`: a number and a name without an operator"
+        return SyntaxFault("E0111", said, source, start, high, help=help)
     while high < len(text) and (text[high].isalnum() or text[high] in "._"):
         high += 1
     return bad_number((source, start, high))
@@ -230,13 +211,8 @@ def unclosed(at: Where) -> SyntaxFault:
     """A bracket that the text never closes."""
     source, start, _ = at
     opener = source.text[start]
-    return SyntaxFault(
-        "E0105",
-        f"`{opener}` is never closed",
-        *at,
-        help=f"add `{OPENERS[opener]}`",
-        incomplete=True,
-    )
+    said, help = f"`{opener}` is never closed", f"add `{OPENERS[opener]}`"
+    return SyntaxFault("E0105", said, *at, help=help, incomplete=True)
 
 
 def closer(at: Where, opener: int | None) -> SyntaxFault:
@@ -244,22 +220,14 @@ def closer(at: Where, opener: int | None) -> SyntaxFault:
     source, start, _ = at
     sign = source.text[start]
     if opener is None:
-        return SyntaxFault(
-            "E0106",
-            f"`{sign}` closes nothing",
-            *at,
-            help=f"remove it, or add `{CLOSERS[sign]}` before it",
-        )
+        help = f"remove it, or add `{CLOSERS[sign]}` before it"
+        return SyntaxFault("E0106", f"`{sign}` closes nothing", *at, help=help)
     opened = source.text[opener]
     wanted = OPENERS[opened]
     return SyntaxFault(
-        "E0106",
-        f"`{sign}` cannot close `{opened}`",
-        *at,
-        f"expected `{wanted}`",
-        others=[(opener, opener + 1, "opened here")],
-        help=f"write `{wanted}` here",
-    )
+        "E0106", f"`{sign}` cannot close `{opened}`", *at, f"expected `{wanted}`",
+        others=[(opener, opener + 1, "opened here")], help=f"write `{wanted}` here",
+    )  # fmt: skip
 
 
 def _nested(what: str, limit: int) -> Explanation:
@@ -277,14 +245,9 @@ def _nested(what: str, limit: int) -> Explanation:
 def dedent(at: Where) -> SyntaxFault:
     """A line that is indented like none of the blocks around it."""
     source, start, end = at
-    return SyntaxFault(
-        "E0123",
-        "this line is indented like no line above it",
-        source,
-        start,
-        max(end, start + 1),
-        help="line it up with the block that it belongs to",
-    )
+    said = "this line is indented like no line above it"
+    help = "line it up with the block that it belongs to"
+    return SyntaxFault("E0123", said, source, start, max(end, start + 1), help=help)
 
 
 # ---- Strings -------------------------------------------------------------------------------------
@@ -295,25 +258,19 @@ def unterminated(at: Where) -> SyntaxFault:
     source, start, end = at
     text = source.text
     quote = text[start:end].lstrip("rRuUfFbB")
-    help = (
-        f"add {quote} at its end" if len(quote) == 3 else f"add {quote} before the end of the line"
-    )
+    lines = len(quote) == 3  # it may go on
+    help = f"add {quote} at its end" if lines else f"add {quote} before the end of the line"
     if quote == "'":
         help = primed(text[: end - 1], text[end:]) or help
-    return SyntaxFault(
-        "E0119", "the string is never closed", *at, help=help, incomplete=len(quote) == 3
-    )
+    return SyntaxFault("E0119", "the string is never closed", *at, help=help, incomplete=lines)
 
 
 def escape(at: Where) -> SyntaxFault:
     """A backslash sequence that stands for nothing."""
     source, start, end = at
-    return SyntaxFault(
-        "E0120",
-        f"`{source.text[start:end]}` stands for no character",
-        *at,
-        help="write \\\\ for a backslash, or put r before the string",
-    )
+    said = f"`{source.text[start:end]}` stands for no character"
+    help = "write \\\\ for a backslash, or put r before the string"
+    return SyntaxFault("E0120", said, *at, help=help)
 
 
 EXPLANATIONS: dict[str, Explanation] = {

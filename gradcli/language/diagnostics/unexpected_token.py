@@ -120,12 +120,15 @@ class Place:
             return "the end of the field"
         return f"`{self.word}`"
 
-    def fault(self, code: str, message: str, label: str = "", **more: Any) -> SyntaxFault:
-        """A fault at the token found; an empty place is marked one column wide."""
-        end = self.end
-        if self.name in ("_NEWLINE", "$END", "_DEDENT"):
-            end = self.start + 1
-        return SyntaxFault(code, message, self.source, self.start, end, label, **more)
+    def fault(
+        self, code: str, message: str, label: str = "", *, token: int | None = None, **more: Any
+    ) -> SyntaxFault:
+        """A fault at a token, the one found unless another is given; of layout, one column."""
+        token = self.at if token is None else token
+        start, end = self.tokens.starts[token], self.tokens.ends[token]
+        if self.kind_of(token) in ("_NEWLINE", "$END", "_DEDENT"):
+            end = start + 1
+        return SyntaxFault(code, message, self.source, start, end, label, **more)
 
 
 def line_end(p: Place) -> int:
@@ -193,7 +196,8 @@ def _lost_words(p: Place) -> SyntaxFault | None:
         return p.fault("E0130", f"did not expect {p.found()} in the head of a class",
                        help="write class Net(nn.Module):")  # fmt: skip
     if p.word == "if" and p.before == "else":
-        return _marked(p, "E0125", "`else if` is written `elif`", "write `elif`", p.at - 1, p.end)
+        said, start = "`else if` is written `elif`", p.tokens.starts[p.at - 1]
+        return SyntaxFault("E0125", said, p.source, start, p.end, help="write `elif`")
     return None
 
 
@@ -201,26 +205,20 @@ def _foreign_words(p: Place) -> SyntaxFault | None:
     """A word at the start of a line, and another after it: ``elsif x``, ``print x``, ``let x``."""
     if not (p.starts_operand and p.kind_of(p.at - 1) == "NAME" and p.at - 1 == p.first):
         return None
-    stop = p.tokens.ends[p.first]
     if p.head in LATE_WORDS:
         wanted = LATE_WORDS[p.head]
         said = f"`{p.head}` is written `{wanted}`"
-        return _marked(p, "E0125", said, f"write `{wanted}`", p.first, stop)
+        return p.fault("E0125", said, token=p.first, help=f"write `{wanted}`")
     if p.head in ("match", "switch", "case"):
         said = f"`{p.head}` is not part of the language"
-        return _marked(p, "E0136", said, "write if ... elif ... else", p.first, stop)
+        return p.fault("E0136", said, token=p.first, help="write if ... elif ... else")
     if p.head == "print":
         mend = f"write print({p.source.text[p.start : line_end(p)]})"
-        return _marked(p, "E0102", "`print` is a function", mend, p.first, stop)
+        return p.fault("E0102", "`print` is a function", token=p.first, help=mend)
     if p.head in DECLARATIONS and p.name == "NAME":
         mend = f"leave out `{p.head}`: {p.word} = ..."
-        return _marked(p, "E0102", "variables are not declared", mend, p.first, stop)
+        return p.fault("E0102", "variables are not declared", token=p.first, help=mend)
     return None
-
-
-def _marked(p: Place, code: str, said: str, mend: str, token: int, stop: int) -> SyntaxFault:
-    """A fault whose mark begins at a token before the place."""
-    return SyntaxFault(code, said, p.source, p.tokens.starts[token], stop, help=mend)
 
 
 def _braces(p: Place) -> SyntaxFault | None:
@@ -250,7 +248,7 @@ def loops(p: Place) -> SyntaxFault | None:
         within = ", ".join(part.strip() for part in bounds[2].split(":"))
         said = "a range is not written with `:`"
         mend = f"write {bounds[1]} in range({within}):"
-        return _marked(p, "E0125", said, mend, colon, p.tokens.ends[colon])
+        return p.fault("E0125", said, token=colon, help=mend)
     return None
 
 
@@ -265,11 +263,8 @@ def choices(p: Place) -> SyntaxFault | None:
             "E0108", "`if` cannot begin a value", help="a choice is written `a if test else b`"
         )
     if p.word == "else" and p.opener >= 0 and not p.wants_operand:
-        return p.fault(
-            "E0108",
-            "a test at the end of a list has no `else`",
-            help="put the choice first: [a if test else b for x in items]",
-        )
+        mend = "put the choice first: [a if test else b for x in items]"
+        return p.fault("E0108", "a test at the end of a list has no `else`", help=mend)
     if p.word == "else" and p.head in ("if", "elif") and not p.wants_operand:
         return p.fault(
             "E0123", "`else` stands on a line of its own", help="or write y = a if test else b"
@@ -283,10 +278,8 @@ def choices(p: Place) -> SyntaxFault | None:
             )  # fmt: skip
             return p.fault("E0108", "a lambda holds one expression", help=mend)
         if p.at_line_end:
-            return p.fault(
-                "E0108", "a lambda holds one expression, on its line",
-                help="a function of several lines is written with def",
-            )  # fmt: skip
+            mend = "a function of several lines is written with def"
+            return p.fault("E0108", "a lambda holds one expression, on its line", help=mend)
     return None
 
 
@@ -317,41 +310,28 @@ def misspelled(p: Place) -> SyntaxFault | None:
         near = closest(p.word, JOINING)
     if near is None:
         return None
-    return SyntaxFault(
-        "E0125",
-        f"`{p.text_of(token)}` is no word of the language",
-        p.source,
-        p.tokens.starts[token],
-        p.tokens.ends[token],
-        help=f"did you mean `{near}`?",
-    )
+    said = f"`{p.text_of(token)}` is no word of the language"
+    return p.fault("E0125", said, token=token, help=f"did you mean `{near}`?")
 
 
 def stars(p: Place) -> SyntaxFault | None:
     """``import *``, and a star where nothing is taken apart."""
     if p.head == "*" and p.first < p.at and not p.wants_operand and p.opener < 0:
         mend = "remove `*`, or put a value before it"
-        stop = p.tokens.ends[p.first]
-        return _marked(p, "E0107", "nothing stands to the left of `*`", mend, p.first, stop)
+        return p.fault("E0107", "nothing stands to the left of `*`", token=p.first, help=mend)
     if p.word not in ("*", "**") or p.before in SIGN_OPERATORS - {"="}:
         return None
     if p.before == "import":
-        return p.fault(
-            "E0137",
-            "`import *` is not part of the language",
-            help="import the module and write its prefix: import torch",
-        )
+        mend = "import the module and write its prefix: import torch"
+        return p.fault("E0137", "`import *` is not part of the language", help=mend)
     if p.before in ("", "(", "[", ",", "=", "lambda") and (p.wants_operand or p.accepts("NAME")):
         after = p.kind_of(p.at + 1) in ("NAME", "`[`", "`(`")
         first_of_all = (
             p.at == p.first and p.opener < 0 and "," not in p.source.text[p.start : line_end(p)]
         )
         if after and not first_of_all:
-            return p.fault(
-                "E0137",
-                "a starred value cannot stand here",
-                help="it stands in a call, a list or a tuple: f(*values), [*values]",
-            )
+            mend = "it stands in a call, a list or a tuple: f(*values), [*values]"
+            return p.fault("E0137", "a starred value cannot stand here", help=mend)
     return None
 
 
@@ -380,25 +360,18 @@ def _layout(p: Place) -> SyntaxFault | None:
         while header and p.kind_of(header - 1) not in ("_NEWLINE", "_INDENT", "_DEDENT"):
             header -= 1
         word = p.text_of(header)
-        others = (
-            [(p.tokens.starts[header], p.tokens.ends[header], "the block begins here")]
-            if word
-            else []
-        )
+        said = f"the block after `{word}` is empty"
+        mend = "indent the lines of the block, or write `pass`"
+        if p.name == "$END":
+            return p.fault("E0123", said, token=header, help=mend, incomplete=True)
+        begins = (p.tokens.starts[header], p.tokens.ends[header], "the block begins here")
         start = p.start
         if p.name == "_DEDENT" and not p.text_of(p.at + 1):
             start = max(0, min(start, len(p.source.text) - 1))
         return SyntaxFault(
-            "E0123",
-            f"the block after `{word}` is empty",
-            p.source,
-            p.tokens.starts[header] if p.name == "$END" else start,
-            p.tokens.ends[header] if p.name == "$END" else max(p.end, start + 1),
-            "" if p.name == "$END" else "expected an indented line",
-            others=() if p.name == "$END" else others,
-            help="indent the lines of the block, or write `pass`",
-            incomplete=p.name == "$END",
-        )
+            "E0123", said, p.source, start, max(p.end, start + 1), "expected an indented line",
+            others=[begins] if word else [], help=mend,
+        )  # fmt: skip
     if p.name == "_INDENT":
         return p.fault(
             "E0123", "this line is indented for no reason", help="line it up with the line above"
@@ -433,15 +406,9 @@ def _missing_colon(p: Place) -> SyntaxFault | None:
     last = p.tokens.ends[p.at - 1]
     if p.word in ("then", "do"):
         return p.fault("E0103", f"`{p.word}` is written `:`", help="write `:`")
-    return SyntaxFault(
-        "E0103",
-        f"a colon is missing after `{p.head}`",
-        p.source,
-        last,
-        last + 1,
-        'expected ":"',
-        help=f"write {p.source.text[p.tokens.starts[p.first] : last]}:",
-    )
+    said = f"a colon is missing after `{p.head}`"
+    mend = f"write {p.source.text[p.tokens.starts[p.first] : last]}:"
+    return SyntaxFault("E0103", said, p.source, last, last + 1, 'expected ":"', help=mend)
 
 
 def _keywords(p: Place) -> SyntaxFault | None:
@@ -458,14 +425,9 @@ def _keywords(p: Place) -> SyntaxFault | None:
 def _reserved(p: Place, token: int) -> SyntaxFault:
     word = p.text_of(token)
     better = {"lambda": "lam", "in": "inputs", "is": "index", "as": "a", "pass": "passed"}
-    return SyntaxFault(
-        "E0145",
-        f"`{word}` is a word of the language and cannot be a name",
-        p.source,
-        p.tokens.starts[token],
-        p.tokens.ends[token],
-        help=f"choose another name, for example `{better.get(word, word + '_')}`",
-    )
+    said = f"`{word}` is a word of the language and cannot be a name"
+    mend = f"choose another name, for example `{better.get(word, word + '_')}`"
+    return p.fault("E0145", said, token=token, help=mend)
 
 
 def _missing_operand(p: Place) -> SyntaxFault | None:
@@ -488,26 +450,14 @@ def _missing_operand(p: Place) -> SyntaxFault | None:
             first = p.source.line_bounds(p.start)[0]
             before = p.source.text[first : p.start].strip()
             bars = between_bars("|", before, p.source.text[p.end :])
-        return p.fault(
-            "E0107",
-            f"nothing stands to the left of `{p.word}`",
-            OPERAND,
-            help=bars or f"remove `{p.word}`, or put a value before it",
-        )
+        mend = bars or f"remove `{p.word}`, or put a value before it"
+        return p.fault("E0107", f"nothing stands to the left of `{p.word}`", OPERAND, help=mend)
     if p.before in OPERATORS or p.before in ("return", "assert", "if", "while", "elif", "lambda"):
-        start, end = p.tokens.starts[p.at - 1], p.tokens.ends[p.at - 1]
-        twin = p.at > 1 and p.before in "+-" and p.tokens.word(p.at - 2) == p.before
-        return SyntaxFault(
-            "E0107",
-            f"the expression stops after `{p.before}`",
-            p.source,
-            start,
-            end,
-            OPERAND + " on its right",
-            help=f"to count up or down, write x {p.before}= 1"
-            if twin
-            else f"add a value after `{p.before}`",
-        )
+        said, wanted = f"the expression stops after `{p.before}`", OPERAND + " on its right"
+        mend = f"add a value after `{p.before}`"
+        if p.at > 1 and p.before in "+-" and p.tokens.word(p.at - 2) == p.before:
+            mend = f"to count up or down, write x {p.before}= 1"
+        return p.fault("E0107", said, wanted, token=p.at - 1, help=mend)
     return p.fault("E0108", f"did not expect {p.found()}", OPERAND, help=_written(p))
 
 
@@ -515,32 +465,20 @@ def _missing_operator(p: Place) -> SyntaxFault | None:
     """Two values side by side."""
     if not p.starts_operand or not p.accepts("`*`") or p.at == p.first:
         return None
-    begin = p.tokens.starts[p.at - 1]
+    mark = [(p.tokens.starts[p.at - 1], p.tokens.ends[p.at - 1], "")]
+    said, wanted = f"an operator is missing before {p.found()}", "expected an operator"
     left = p.before if len(p.before) < 30 else "..."
     if p.name == "NUMBER" and p.kind_of(p.at - 1) == "NUMBER" and p.word.isdigit():
-        return p.fault(
-            "E0102", f"an operator is missing before {p.found()}", "expected an operator",
-            others=[(begin, p.tokens.ends[p.at - 1], "")],
-            help=f"write {p.before}{p.word} as one number, or put a comma between them",
-        )  # fmt: skip
+        mend = f"write {p.before}{p.word} as one number, or put a comma between them"
+        return p.fault("E0102", said, wanted, others=mark, help=mend)
     if p.opener < 0 and p.head != "lambda" and _new_statement(p):
-        return p.fault(
-            "E0102", f"an operator or a line end is missing before {p.found()}",
-            help=f"begin a new line before {p.found()}",
-        )  # fmt: skip
+        said = f"an operator or a line end is missing before {p.found()}"
+        return p.fault("E0102", said, help=f"begin a new line before {p.found()}")
     if p.kind_of(p.at - 1) == "NAME" and p.name in ("NAME", "NUMBER") and is_function(p.before):
-        return p.fault(
-            "E0102", f"the argument of `{p.before}` stands in brackets", "expected an operator",
-            others=[(begin, p.tokens.ends[p.at - 1], "")], help=f"write {p.before}({p.word})",
-        )  # fmt: skip
-    simple = p.name in ("NAME", "NUMBER") and p.kind_of(p.at - 1) in (
-        "NAME",
-        "NUMBER",
-        "`)`",
-        "`]`",
-    )
-    if p.text_of(p.at + 1) == "(":
-        simple = False
+        said = f"the argument of `{p.before}` stands in brackets"
+        return p.fault("E0102", said, wanted, others=mark, help=f"write {p.before}({p.word})")
+    simple = p.name in ("NAME", "NUMBER") and p.text_of(p.at + 1) != "("
+    simple = simple and p.kind_of(p.at - 1) in ("NAME", "NUMBER", "`)`", "`]`")
     around = (p.text_of(p.at + k) for k in (-3, -2, -1, 0, 1))
     notation = side_by_side(*around)
     if p.name == "STRING" and p.word[:1] == "'" and p.start == p.tokens.ends[p.at - 1]:
@@ -555,13 +493,7 @@ def _missing_operator(p: Place) -> SyntaxFault | None:
         help = f"write {left}*{p.word}"
     else:
         help = "put an operator or a comma between them"
-    return p.fault(
-        "E0102",
-        f"an operator is missing before {p.found()}",
-        "expected an operator",
-        others=[(begin, p.tokens.ends[p.at - 1], "")] if p.before else [],
-        help=help,
-    )
+    return p.fault("E0102", said, wanted, others=mark if p.before else [], help=help)
 
 
 def _new_statement(p: Place) -> bool:
@@ -601,12 +533,8 @@ def _written(p: Place) -> str | None:
 def _other(p: Place) -> SyntaxFault:
     """Anything else: what was found, and what could have stood there."""
     if p.at_line_end and p.accepts("`else`") and not p.accepts("NUMBER") and not p.accepts("`:`"):
-        return p.fault(
-            "E0108",
-            "a conditional expression needs an `else`",
-            'expected "else"',
-            help="write a if test else b",
-        )
+        said = "a conditional expression needs an `else`"
+        return p.fault("E0108", said, 'expected "else"', help="write a if test else b")
     wanted = []
     if p.wants_operand:
         wanted.append('a number, a name or "("')

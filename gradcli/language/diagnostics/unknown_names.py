@@ -51,15 +51,12 @@ def unknown(
             help=f"write `{IMPORTS[name]}` first, or the bare name: {shown}",
         )  # fmt: skip
     if name in ELSEWHERE and (bare := _bare(source, node)) is not None:
-        return fault(
-            "E0202", f"`{name}` is not imported", help=f"write the bare name: {bare}"
-        )  # fmt: skip
+        return fault("E0202", f"`{name}` is not imported", help=f"write the bare name: {bare}")
     if called:
         if name in WITHHELD or name in FUNCTIONS:
             return fault(
-                "E0201", f"programs cannot use `{name}`",
-                help=WITHHELD.get(name) or FUNCTIONS[name],
-            )  # fmt: skip
+                "E0201", f"programs cannot use `{name}`", help=WITHHELD.get(name) or FUNCTIONS[name]
+            )
         near = closest(name, [k for k in (*NAMES, *CALLED) if k not in CONSTANTS] + [*known])
         return fault(
             "E0201", f"unknown function `{name}`",

@@ -275,9 +275,8 @@ def _extreme(name: str, python: Callable) -> Callable:
     pairwise, full = OPERATORS[f"{name}imum"], f"a{name}"
 
     def extreme(
-        *values: Any, dim: Any = None, keepdim: bool = False, key: Any = None,
-        default: Any = _NONE,
-    ) -> Any:  # fmt: skip
+        *values: Any, dim: Any = None, keepdim: bool = False, key: Any = None, default: Any = _NONE
+    ) -> Any:
         """The elementwise extreme of several values; of one tensor, over all or along ``dim``.
 
         With a ``key`` the item for which that is most, as Python's.

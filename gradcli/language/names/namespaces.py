@@ -426,9 +426,7 @@ def _counting(function: Callable) -> Callable:
     return named(call, name)
 
 
-STANDARD = (
-    "collections", "copy", "functools", "itertools", "random", "time", "typing", "warnings",
-)  # fmt: skip
+STANDARD = ("collections", "copy", "functools", "itertools", "random", "time", "typing", "warnings")
 """Python's modules of which programs have a few names."""
 
 

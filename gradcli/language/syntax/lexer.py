@@ -324,9 +324,7 @@ class _Scan:
                 found += [([term], []) for term in terms]
                 continue
             offsets = [m.start() for m in literal.finditer(texts[terms[0]])]
-            columns = [
-                [numbers[ends[term] - count + i] for term in terms] for i in range(count)
-            ]  # fmt: skip
+            columns = [[numbers[ends[term] - count + i] for term in terms] for i in range(count)]
             found.append((terms, [*zip(offsets, columns, strict=True)]))
         return found
 

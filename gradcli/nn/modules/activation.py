@@ -61,8 +61,7 @@ class RReLU(Module):
 
     def extra_repr(self) -> str:
         """The bounds of the slope."""
-        text = f"lower={self.lower}, upper={self.upper}"
-        return text + ", inplace=True" if self.inplace else text
+        return f"lower={self.lower}, upper={self.upper}{self._unusual(inplace=False)}"
 
 
 class Softmax2d(Module):
@@ -80,6 +79,8 @@ class Softmax2d(Module):
 class PReLU(Module):
     """``x`` where it is positive, else ``weight * x``; the weight is learnt."""
 
+    _shown = "num_parameters={0.num_parameters}"
+
     def __init__(
         self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None
     ) -> None:
@@ -90,7 +91,3 @@ class PReLU(Module):
     def forward(self, input: Tensor) -> Tensor:
         """The input with its negative part scaled."""
         return F.prelu(input, self.weight)
-
-    def extra_repr(self) -> str:
-        """How many slopes there are."""
-        return f"num_parameters={self.num_parameters}"

@@ -12,6 +12,7 @@ from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import ones, tensor, zeros
 from gradcli.nn import functional as F
 from gradcli.nn import init
+from gradcli.nn.modules.made import in_ranks
 from gradcli.nn.modules.normalization import Normed
 from gradcli.ops.errors import ValueFault
 
@@ -24,9 +25,12 @@ def check_rank(input: Tensor, ranks: tuple[int, ...]) -> None:
 
 
 class _Norm(Normed):
-    """What they share: options, parameters and running statistics; ``ranks`` the inputs' sizes."""
+    """What they share: options, parameters and running statistics."""
 
-    ranks: tuple[int, ...] = ()
+    _shown = (
+        "{0.num_features}, eps={0.eps}, momentum={0.momentum}, affine={0.affine}, bias={bias}, "
+        "track_running_stats={0.track_running_stats}"
+    )
 
     def __init__(
         self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1,
@@ -57,16 +61,10 @@ class _Norm(Normed):
         self.reset_running_stats()
         super().reset_parameters()
 
-    def extra_repr(self) -> str:
-        """The options."""
-        return (
-            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, "
-            f"affine={self.affine}, bias={self.bias is not None}, "
-            f"track_running_stats={self.track_running_stats}"
-        )
-
 
 class _BatchNorm(_Norm):
+    ranks: tuple[int, ...] = ()
+
     def forward(self, input: Tensor) -> Tensor:
         """``(N, C, ...)`` normalised over all but the channels."""
         check_rank(input, self.ranks)
@@ -102,6 +100,8 @@ class BatchNorm3d(_BatchNorm):
 
 
 class _InstanceNorm(_Norm):
+    rank = 1
+
     def __init__(
         self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = False,
         track_running_stats: bool = False, device: Any = None, dtype: Any = None, *,
@@ -113,8 +113,8 @@ class _InstanceNorm(_Norm):
 
     def forward(self, input: Tensor) -> Tensor:
         """``(N, C, ...)`` or ``(C, ...)`` normalised for each sample and channel."""
-        check_rank(input, self.ranks)
-        if input.ndim == self.ranks[0]:
+        check_rank(input, (self.rank + 1, self.rank + 2))
+        if input.ndim == self.rank + 1:
             return self.forward(input.unsqueeze(0)).squeeze(0)
         if self.affine and input.shape[1] != self.num_features:
             raise ValueFault(
@@ -127,19 +127,7 @@ class _InstanceNorm(_Norm):
         )  # fmt: skip
 
 
-class InstanceNorm1d(_InstanceNorm):
-    """Normalisation of ``(N, C, L)`` for each sample and channel."""
-
-    ranks = (2, 3)
-
-
-class InstanceNorm2d(_InstanceNorm):
-    """Normalisation of ``(N, C, H, W)`` for each sample and channel."""
-
-    ranks = (3, 4)
-
-
-class InstanceNorm3d(_InstanceNorm):
-    """The normalisation of each channel of each sample of ``(N, C, D, H, W)``."""
-
-    ranks = (4, 5)
+InstanceNorm1d, InstanceNorm2d, InstanceNorm3d = in_ranks(
+    _InstanceNorm, "InstanceNorm",
+    "Normalisation over the last {rank} dimensions of ``(N, C, ...)`` for each sample and channel.",
+)  # fmt: skip

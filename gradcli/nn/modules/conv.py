@@ -10,12 +10,13 @@ from gradcli.engine.creation.factories import empty
 from gradcli.functions.nn.convolution import sides_of
 from gradcli.nn import functional as F
 from gradcli.nn import init
+from gradcli.nn.modules.made import in_ranks
 from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter
 from gradcli.ops.errors import ValueFault, bad_argument
 
 
-def _each(value: Any, rank: int) -> tuple[int, ...]:
+def each_side(value: Any, rank: int) -> tuple[int, ...]:
     return tuple(value) if isinstance(value, tuple | list) else (value,) * rank
 
 
@@ -38,7 +39,7 @@ class _Convolution(Module):
             (groups and out_channels % groups, "out_channels must be divisible by groups"),
             (isinstance(padding, str) and padding not in ("same", "valid"),
              f"Invalid padding string {padding!r}, should be one of {{'valid', 'same'}}"),
-            (padding == "same" and max(_each(stride, self.rank)) > 1,
+            (padding == "same" and max(each_side(stride, self.rank)) > 1,
              "padding='same' is not supported for strided convolutions"),
             (padding_mode not in ("zeros", "reflect", "replicate", "circular"),
              "padding_mode must be one of {'zeros', 'reflect', 'replicate', 'circular'}, but got "
@@ -48,10 +49,10 @@ class _Convolution(Module):
                 raise bad_argument(said)
         rank = self.rank
         self.in_channels, self.out_channels = in_channels, out_channels
-        self.kernel_size, self.stride = _each(kernel_size, rank), _each(stride, rank)
-        self.padding = padding if isinstance(padding, str) else _each(padding, rank)
-        self.dilation, self.groups = _each(dilation, rank), groups
-        self.output_padding = _each(output_padding, rank)
+        self.kernel_size, self.stride = each_side(kernel_size, rank), each_side(stride, rank)
+        self.padding = padding if isinstance(padding, str) else each_side(padding, rank)
+        self.dilation, self.groups = each_side(dilation, rank), groups
+        self.output_padding = each_side(output_padding, rank)
         self.padding_mode = padding_mode
         ends = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
         self.weight = Parameter(empty(ends[0], ends[1] // groups, *self.kernel_size, dtype=dtype))
@@ -167,19 +168,6 @@ class _Transposed(_Convolution):
         return tuple(n - low for n, low in zip(size, least, strict=True))
 
 
-class ConvTranspose1d(_Transposed):
-    """The transpose of ``Conv1d``."""
-
-    rank = 1
-
-
-class ConvTranspose2d(_Transposed):
-    """The transpose of ``Conv2d``."""
-
-    rank = 2
-
-
-class ConvTranspose3d(_Transposed):
-    """The transpose of ``Conv3d``."""
-
-    rank = 3
+ConvTranspose1d, ConvTranspose2d, ConvTranspose3d = in_ranks(
+    _Transposed, "ConvTranspose", "The transpose of ``Conv{rank}d``."
+)

@@ -15,6 +15,7 @@ class Dropout(Module):
     """Entries set to 0 with probability ``p`` while training, the others scaled up."""
 
     _function: ClassVar[Callable[..., Any]] = staticmethod(F.dropout)
+    _shown = "p={0.p}, inplace={0.inplace}"
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
@@ -26,36 +27,20 @@ class Dropout(Module):
         """The input, thinned out while training."""
         return self._function(input, self.p, self.training, self.inplace)
 
-    def extra_repr(self) -> str:
-        """The options."""
-        return f"p={self.p}, inplace={self.inplace}"
+
+def _row(name: str, function: Callable[..., Any], doc: str) -> type[Dropout]:
+    body = {"_function": staticmethod(function), "__doc__": doc, "__module__": __name__}
+    return type(name, (Dropout,), body)
 
 
-class Dropout1d(Dropout):
-    """``Dropout`` of whole channels of ``(N, C, L)``."""
-
-    _function = staticmethod(F.dropout1d)
-
-
-class Dropout2d(Dropout):
-    """``Dropout`` of whole channels of ``(N, C, H, W)``."""
-
-    _function = staticmethod(F.dropout2d)
-
-
-class Dropout3d(Dropout):
-    """``Dropout`` of whole channels of ``(N, C, D, H, W)``."""
-
-    _function = staticmethod(F.dropout3d)
-
-
-class AlphaDropout(Dropout):
-    """``Dropout`` for ``SELU``: entries get its least value; mean and variance stay."""
-
-    _function = staticmethod(F.alpha_dropout)
-
-
-class FeatureAlphaDropout(Dropout):
-    """``AlphaDropout`` of whole channels."""
-
-    _function = staticmethod(F.feature_alpha_dropout)
+_CHANNELS = "``Dropout`` of whole channels of ``(N, C, ...)``."
+Dropout1d = _row("Dropout1d", F.dropout1d, _CHANNELS)
+Dropout2d = _row("Dropout2d", F.dropout2d, _CHANNELS)
+Dropout3d = _row("Dropout3d", F.dropout3d, _CHANNELS)
+AlphaDropout = _row(
+    "AlphaDropout", F.alpha_dropout,
+    "``Dropout`` for ``SELU``: entries get its least value; mean and variance stay.",
+)  # fmt: skip
+FeatureAlphaDropout = _row(
+    "FeatureAlphaDropout", F.feature_alpha_dropout, "``AlphaDropout`` of whole channels."
+)

@@ -11,6 +11,8 @@ from gradcli.nn.modules.module import Module
 class Flatten(Module):
     """Dimensions ``start_dim`` to ``end_dim`` as one; the first, the batch, stays."""
 
+    _shown = "start_dim={0.start_dim}, end_dim={0.end_dim}"
+
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
         self.start_dim, self.end_dim = start_dim, end_dim
@@ -19,13 +21,11 @@ class Flatten(Module):
         """The input flattened."""
         return input.flatten(self.start_dim, self.end_dim)
 
-    def extra_repr(self) -> str:
-        """The dimensions."""
-        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
-
 
 class Unflatten(Module):
     """One dimension as several."""
+
+    _shown = "dim={0.dim}, unflattened_size={0.unflattened_size}"
 
     def __init__(self, dim: int, unflattened_size: Sequence[int]) -> None:
         super().__init__()
@@ -34,7 +34,3 @@ class Unflatten(Module):
     def forward(self, input: Tensor) -> Tensor:
         """The input with dimension ``dim`` split."""
         return input.unflatten(self.dim, tuple(self.unflattened_size))
-
-    def extra_repr(self) -> str:
-        """The dimension and its sizes."""
-        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

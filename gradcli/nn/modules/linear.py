@@ -36,6 +36,8 @@ class Linear(Module):
         gradcli.Size([4, 2])
     """
 
+    _shown = "in_features={0.in_features}, out_features={0.out_features}, bias={bias}"
+
     def __init__(
         self, in_features: int, out_features: int, bias: bool = True, device: Any = None,
         dtype: Any = None,
@@ -58,16 +60,14 @@ class Linear(Module):
         """``(..., in_features)`` to ``(..., out_features)``."""
         return layers.linear(input, self.weight, self.bias)
 
-    def extra_repr(self) -> str:
-        """The sizes."""
-        return (
-            f"in_features={self.in_features}, out_features={self.out_features}, "
-            f"bias={self.bias is not None}"
-        )
-
 
 class Bilinear(Module):
     """``x1 @ W[k] @ x2 + bias[k]`` for each output ``k``."""
+
+    _shown = (
+        "in1_features={0.in1_features}, in2_features={0.in2_features}, "
+        "out_features={0.out_features}, bias={bias}"
+    )
 
     def __init__(
         self, in1_features: int, in2_features: int, out_features: int, bias: bool = True,
@@ -93,10 +93,3 @@ class Bilinear(Module):
     def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
         """``(..., in1)`` and ``(..., in2)`` to ``(..., out_features)``."""
         return layers.bilinear(input1, input2, self.weight, self.bias)
-
-    def extra_repr(self) -> str:
-        """The sizes."""
-        return (
-            f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
-            f"out_features={self.out_features}, bias={self.bias is not None}"
-        )

@@ -14,6 +14,15 @@ from gradcli.engine import Tensor
 from gradcli.nn.modules.module import Module
 
 
+def in_ranks(base: type[Module], name: str, doc: str, **facts: Any) -> list[Any]:
+    """The classes ``name1d``, ``name2d`` and ``name3d``: ``base`` with ``rank`` and ``facts``."""
+    body = {"__module__": base.__module__, **facts}
+    return [
+        type(f"{name}{n}d", (base,), {**body, "rank": n, "__doc__": doc.format(rank=n, **facts)})
+        for n in (1, 2, 3)
+    ]
+
+
 def module_of(
     home: str, name: str, function: Callable, shown: str = "", inputs: int = 1, /, **options: Any
 ) -> type[Module]:

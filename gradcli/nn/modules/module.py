@@ -203,8 +203,7 @@ class Module(State):
 
     def modules(self) -> Iterator[Module]:
         """Every module inside, itself first."""
-        for _, module in self.named_modules():
-            yield module
+        return (module for _, module in self.named_modules())
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
         """The modules directly inside."""
@@ -216,8 +215,7 @@ class Module(State):
 
     def children(self) -> Iterator[Module]:
         """The modules directly inside, without names."""
-        for _, module in self.named_children():
-            yield module
+        return (module for _, module in self.named_children())
 
     def _named(
         self, kind: str, prefix: str, recurse: bool, remove_duplicate: bool
@@ -239,8 +237,7 @@ class Module(State):
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """Every parameter: what an optimizer takes."""
-        for _, value in self.named_parameters(recurse=recurse):
-            yield value
+        return (value for _, value in self.named_parameters(recurse=recurse))
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
@@ -250,8 +247,7 @@ class Module(State):
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """Every buffer."""
-        for _, value in self.named_buffers(recurse=recurse):
-            yield value
+        return (value for _, value in self.named_buffers(recurse=recurse))
 
     def get_submodule(self, target: str) -> Module:
         """The module at a dotted name."""
@@ -381,9 +377,12 @@ class Module(State):
 
     # -- how it looks ------------------------------------------------------------------------------
 
+    _shown = ""
+    """The repr between the parentheses: ``{0.p}`` is an attribute, ``{bias}`` whether one is."""
+
     def extra_repr(self) -> str:
         """What stands between the parentheses before the modules inside."""
-        return ""
+        return self._shown.format(self, bias=getattr(self, "bias", None) is not None)
 
     def _unusual(self, **usual: Any) -> str:
         """``, name=value`` for each attribute that is not as usual."""

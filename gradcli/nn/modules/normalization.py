@@ -36,6 +36,10 @@ class Normed(Module):
 class LayerNorm(Normed):
     """Mean 0 and variance 1 over the last dimensions, then ``weight`` and ``bias``."""
 
+    _shown = (
+        "{0.normalized_shape}, eps={0.eps}, elementwise_affine={0.elementwise_affine}, bias={bias}"
+    )
+
     def __init__(
         self, normalized_shape: int | Sequence[int], eps: float = 1e-5,
         elementwise_affine: bool = True, bias: bool = True, device: Any = None, dtype: Any = None,
@@ -43,24 +47,18 @@ class LayerNorm(Normed):
         super().__init__()
         shape = (normalized_shape,) if isinstance(normalized_shape, int) else normalized_shape
         self.normalized_shape, self.eps = tuple(shape), eps
-        self.elementwise_affine = elementwise_affine
-        affine = elementwise_affine
+        self.elementwise_affine = affine = elementwise_affine
         self._learnt(self.normalized_shape, affine, affine and bias, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
         """The input normalised."""
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
-    def extra_repr(self) -> str:
-        """The options."""
-        return (
-            f"{self.normalized_shape}, eps={self.eps}, "
-            f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
-        )
-
 
 class RMSNorm(Module):
     """Entries over the root of the mean of their squares over the last dimensions."""
+
+    _shown = "{0.normalized_shape}, eps={0.eps}, elementwise_affine={0.elementwise_affine}"
 
     def __init__(
         self, normalized_shape: int | Sequence[int], eps: float | None = None,
@@ -79,15 +77,11 @@ class RMSNorm(Module):
         """The input normalised."""
         return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
 
-    def extra_repr(self) -> str:
-        """The options."""
-        return (
-            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
-        )
-
 
 class GroupNorm(Normed):
     """Mean 0 and variance 1 for each group of channels of each sample."""
+
+    _shown = "{0.num_groups}, {0.num_channels}, eps={0.eps}, affine={0.affine}, bias={bias}"
 
     def __init__(
         self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True,
@@ -103,13 +97,6 @@ class GroupNorm(Normed):
     def forward(self, input: Tensor) -> Tensor:
         """The input normalised."""
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
-
-    def extra_repr(self) -> str:
-        """The options."""
-        return (
-            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
-            f"bias={self.bias is not None}"
-        )
 
 
 LocalResponseNorm = module_of(

@@ -10,6 +10,7 @@ from typing import Any
 from gradcli.engine import Tensor
 from gradcli.nn import functional as F
 from gradcli.nn.modules.batchnorm import check_rank
+from gradcli.nn.modules.made import in_ranks
 from gradcli.nn.modules.module import Module
 
 
@@ -19,6 +20,7 @@ class _Padding(Module):
     rank = 1
     mode = "constant"
     value: float = 0.0
+    _shown = "{0.padding}"
 
     def __init__(self, padding: Any) -> None:
         super().__init__()
@@ -31,10 +33,6 @@ class _Padding(Module):
             return F.pad(input, self.padding, "constant", self.value)
         return F.pad(input, self.padding, self.mode)
 
-    def extra_repr(self) -> str:
-        """The sides."""
-        return f"{self.padding}"
-
 
 class _Circular(_Padding):
     """Those that look at the input's dimensions first."""
@@ -45,44 +43,27 @@ class _Circular(_Padding):
         return super().forward(input)
 
 
-class ConstantPad1d(_Padding):
-    """One number put around the last dimension."""
+class _Constant(_Padding):
+    """Those that are given the number."""
+
+    _shown = "padding={0.padding}, value={0.value}"
 
     def __init__(self, padding: Any, value: float) -> None:
         super().__init__(padding)
         self.value = value
 
-    def extra_repr(self) -> str:
-        """The sides and the number."""
-        return f"padding={self.padding}, value={self.value}"
 
-
-class ConstantPad2d(ConstantPad1d):
-    """One number put around the last two dimensions."""
-
-    rank = 2
-
-
-class ConstantPad3d(ConstantPad1d):
-    """One number put around the last three dimensions."""
-
-    rank = 3
-
-
-def _row(name: str, mode: str, rank: int, base: type = _Padding) -> type[_Padding]:
-    """A class that pads by a mode of ``functional.pad``."""
-    doc = f"``functional.pad`` of the last {rank} dimension{'s' * (rank > 1)}, mode={mode!r}."
-    body = {"mode": mode, "rank": rank, "__doc__": doc, "__module__": __name__}
-    return type(name, (base,), body)
-
-
-ZeroPad1d, ZeroPad2d, ZeroPad3d = (_row(f"ZeroPad{n}d", "constant", n) for n in (1, 2, 3))
-ReflectionPad1d, ReflectionPad2d, ReflectionPad3d = (
-    _row(f"ReflectionPad{n}d", "reflect", n) for n in (1, 2, 3)
+_DOC = "``functional.pad`` of the last dimensions, {rank} of them, mode={mode!r}."
+ConstantPad1d, ConstantPad2d, ConstantPad3d = in_ranks(
+    _Constant, "ConstantPad", "One number put around the last dimensions, {rank} of them."
 )
-ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = (
-    _row(f"ReplicationPad{n}d", "replicate", n) for n in (1, 2, 3)
+ZeroPad1d, ZeroPad2d, ZeroPad3d = in_ranks(_Padding, "ZeroPad", _DOC, mode="constant")
+ReflectionPad1d, ReflectionPad2d, ReflectionPad3d = in_ranks(
+    _Padding, "ReflectionPad", _DOC, mode="reflect"
 )
-CircularPad1d, CircularPad2d, CircularPad3d = (
-    _row(f"CircularPad{n}d", "circular", n, _Circular) for n in (1, 2, 3)
+ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = in_ranks(
+    _Padding, "ReplicationPad", _DOC, mode="replicate"
+)
+CircularPad1d, CircularPad2d, CircularPad3d = in_ranks(
+    _Circular, "CircularPad", _DOC, mode="circular"
 )

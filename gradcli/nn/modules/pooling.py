@@ -7,7 +7,8 @@ from typing import Any
 from gradcli.engine import Tensor
 from gradcli.functions.nn.windows import each
 from gradcli.nn import functional as F
-from gradcli.nn.modules.made import module_of
+from gradcli.nn.modules.conv import each_side
+from gradcli.nn.modules.made import in_ranks, module_of
 from gradcli.nn.modules.module import Module
 
 _MAX = "kernel_size={kernel_size}, stride={stride}, padding={padding}, dilation={dilation}, "
@@ -73,35 +74,19 @@ class _MaxUnpool(Module):
     """The entries that ``MaxPool`` took back in their places, zeros around them."""
 
     rank = 1
+    _shown = "kernel_size={0.kernel_size}, stride={0.stride}, padding={0.padding}"
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__()
         sides = (kernel_size, kernel_size if stride is None else stride, padding)
-        self.kernel_size, self.stride, self.padding = (
-            tuple(v) if isinstance(v, tuple | list) else (v,) * self.rank for v in sides
-        )
+        self.kernel_size, self.stride, self.padding = (each_side(v, self.rank) for v in sides)
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
         """The input at ``indices``, which ``return_indices=True`` gave."""
         unpool = getattr(F, f"max_unpool{self.rank}d")
         return unpool(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
-    def extra_repr(self) -> str:
-        """The windows."""
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
-
-class MaxUnpool1d(_MaxUnpool):
-    """``MaxPool1d`` undone."""
-
-
-class MaxUnpool2d(_MaxUnpool):
-    """``MaxPool2d`` undone."""
-
-    rank = 2
-
-
-class MaxUnpool3d(_MaxUnpool):
-    """``MaxPool3d`` undone."""
-
-    rank = 3
+MaxUnpool1d, MaxUnpool2d, MaxUnpool3d = in_ranks(
+    _MaxUnpool, "MaxUnpool", "``MaxPool{rank}d`` undone."
+)

@@ -38,13 +38,10 @@ class Upsample(Module):
     ) -> None:  # fmt: skip
         super().__init__()
         self.size, self.mode, self.align_corners = size, mode, align_corners
-        self.scale_factor = (
-            tuple(float(f) for f in scale_factor)
-            if isinstance(scale_factor, tuple | list)
-            else float(scale_factor)
-            if scale_factor
-            else None
-        )
+        if isinstance(scale_factor, tuple | list):
+            self.scale_factor: Any = tuple(map(float, scale_factor))
+        else:
+            self.scale_factor = float(scale_factor) if scale_factor else None
         self.recompute_scale_factor = recompute_scale_factor
 
     def forward(self, input: Tensor) -> Tensor:

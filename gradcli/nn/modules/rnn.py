@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from gradcli.engine import Tensor
@@ -18,16 +19,10 @@ from gradcli.ops.errors import TypeFault, ValueFault, bad_argument, bad_shape
 from gradcli.ops.memory_budget import step as turn
 
 
-def _tanh(x: Tensor, h: Tensor, weights: tuple) -> Tensor:
-    """h' = tanh(W x + b + U h + c)"""
+def _plain(bend: Callable, x: Tensor, h: Tensor, weights: tuple) -> Any:
+    """h' = bend(W x + b + U h + c)"""
     w, u, b, c = weights
-    return _O["tanh"](F.linear(x, w, b) + F.linear(h, u, c))
-
-
-def _relu(x: Tensor, h: Tensor, weights: tuple) -> Tensor:
-    """h' = relu(W x + b + U h + c)"""
-    w, u, b, c = weights
-    return _O["relu"](F.linear(x, w, b) + F.linear(h, u, c))
+    return bend(F.linear(x, w, b) + F.linear(h, u, c))
 
 
 def _lstm(x: Tensor, state: tuple, weights: tuple) -> tuple[Tensor, Tensor]:
@@ -50,7 +45,9 @@ def _gru(x: Tensor, h: Tensor, weights: tuple) -> Tensor:
     return n + z * (h - n)
 
 
-_STEPS: dict[str, Callable[..., Any]] = {"tanh": _tanh, "relu": _relu, "lstm": _lstm, "gru": _gru}
+_STEPS: dict[str, Callable[..., Any]] = {
+    **{name: partial(_plain, _O[name]) for name in ("tanh", "relu")}, "lstm": _lstm, "gru": _gru,
+}  # fmt: skip
 _GATES = {"tanh": 1, "relu": 1, "lstm": 4, "gru": 3}
 
 
@@ -58,7 +55,6 @@ class _Recurrent(Module):
     """Weights under PyTorch's names, all uniform within 1/sqrt(hidden_size)."""
 
     kind = "tanh"
-
     proj_size = 0
 
     def _weights(self, inputs: int, bias: bool, end: str, dtype: Any) -> None:
@@ -257,14 +253,8 @@ class _Layers(_Recurrent):
 
     def extra_repr(self) -> str:
         """The sizes, and what is not as usual."""
-        unusual = self._unusual(
-            proj_size=0,
-            num_layers=1,
-            bias=True,
-            batch_first=False,
-            dropout=0.0,
-            bidirectional=False,
-        )
+        usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False}
+        unusual = self._unusual(**usual, dropout=0.0, bidirectional=False)
         return f"{self.input_size}, {self.hidden_size}{unusual}"
 
 

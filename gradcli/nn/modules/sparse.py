@@ -17,9 +17,10 @@ class _Table(Module):
     """A table of vectors, drawn where it is not given; the row of ``padding_idx`` is then 0."""
 
     def __init__(
-        self, num_embeddings: int, embedding_dim: int, padding_idx: int | None,
-        max_norm: float | None, norm_type: float, scale_grad_by_freq: bool, sparse: bool,
-        weight: Tensor | None, freeze: bool, dtype: Any,
+        self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
+        max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
+        sparse: bool = False, _weight: Tensor | None = None, _freeze: bool = False,
+        device: Any = None, dtype: Any = None,
     ) -> None:  # fmt: skip
         super().__init__()
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
@@ -28,11 +29,11 @@ class _Table(Module):
         self.padding_idx = padding_idx
         self.max_norm, self.norm_type = max_norm, norm_type
         self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
-        if weight is None:
+        if _weight is None:
             self.weight = Parameter(empty(num_embeddings, embedding_dim, dtype=dtype))
             self.reset_parameters()
         else:
-            self.weight = Parameter(weight, requires_grad=not freeze)
+            self.weight = Parameter(_weight, requires_grad=not _freeze)
 
     def reset_parameters(self) -> None:
         """Draw the table again."""
@@ -51,17 +52,6 @@ class Embedding(_Table):
 
     The row of ``padding_idx`` is 0 and learns nothing.
     """
-
-    def __init__(
-        self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
-        max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
-        sparse: bool = False, _weight: Tensor | None = None, _freeze: bool = False,
-        device: Any = None, dtype: Any = None,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            num_embeddings, embedding_dim, padding_idx, max_norm, norm_type, scale_grad_by_freq,
-            sparse, _weight, _freeze, dtype,
-        )  # fmt: skip
 
     @classmethod
     def from_pretrained(
@@ -104,7 +94,7 @@ class EmbeddingBag(_Table):
     ) -> None:  # fmt: skip
         super().__init__(
             num_embeddings, embedding_dim, padding_idx, max_norm, norm_type, scale_grad_by_freq,
-            sparse, _weight, _freeze, dtype,
+            sparse, _weight, _freeze, device, dtype,
         )  # fmt: skip
         self.mode, self.include_last_offset = mode, include_last_offset
 

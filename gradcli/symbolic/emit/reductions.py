@@ -33,9 +33,8 @@ def reached(writer: Any, b: v.Base, labels: tuple[v.Label, ...]) -> Text | None:
         if len(gone) == len(labels):
             size = w.inside(u, "abs") if r.name == "amax" else None
             most_text = (
-                w.called(r.name, u) if size is None
-                else w.called("norm", size, w.name("inf"))
-            )  # fmt: skip
+                w.called(r.name, u) if size is None else w.called("norm", size, w.name("inf"))
+            )
         else:
             axis = w.numeral(labels.index(gone[0]))
             keep = [Text(w.n.Literal(True), 0)] if axis.key == "1" else []

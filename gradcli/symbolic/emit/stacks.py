@@ -51,9 +51,8 @@ def _of_rows(
 ) -> Text:
     """A stack of rows with a number in front, and what is added to it."""
     parts = [
-        writer.sum(v.Tensor({m: x / c for m, x in row.items()}), labels[1:], True)
-        for row in rows
-    ]  # fmt: skip
+        writer.sum(v.Tensor({m: x / c for m, x in row.items()}), labels[1:], True) for row in rows
+    ]
     if writer.inside and all(isinstance(p.node, w.n.Number) for p in parts):
         parts = [w.numeral(float(p.node.value)) for p in parts]  # whole numbers have no norm
     items = w.n.List(tuple(p.node for p in parts))

@@ -39,9 +39,7 @@ def powers_merged(
                 exponent = writer.sum(v.add(b.args[1], v.number(e * other[2])), labels, False)
                 base = writer.sum(b.args[0], labels, True)
                 factors.remove(other)
-                factors[factors.index((b, idx, e))] = (
-                    w.binary("**", base, exponent), idx, e,
-                )  # fmt: skip
+                factors[factors.index((b, idx, e))] = (w.binary("**", base, exponent), idx, e)
                 break
     return factors, number
 

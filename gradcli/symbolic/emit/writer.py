@@ -374,9 +374,7 @@ class Writer:
         plain: dict[v.Monomial, Fraction] = {}
         choices: dict[Any, list[dict]] = {}
         ordered = t.sorted()
-        first = outer_first([
-            [f for f in m if self.chooses(f, labels, m)] for m, _ in ordered
-        ])  # fmt: skip
+        first = outer_first([[f for f in m if self.chooses(f, labels, m)] for m, _ in ordered])
         for (m, c), found in zip(ordered, first, strict=True):
             if found is None:
                 plain[m] = c

@@ -10,9 +10,7 @@ from gradcli.ops.operator import OPERATORS
 ODD = frozenset(op.name for op in OPERATORS.values() if op.parity == "odd")
 EVEN = frozenset(op.name for op in OPERATORS.values() if op.parity == "even")
 POSITIVE = frozenset(op.name for op in OPERATORS.values() if op.positive)
-PIECEWISE = frozenset(
-    op.name for op in OPERATORS.values() if op.breaks and op.parity != "even"
-)  # fmt: skip
+PIECEWISE = frozenset(op.name for op in OPERATORS.values() if op.breaks and op.parity != "even")
 """Functions of pieces, of which two may be equal on a whole interval; abs alone may not."""
 SQUARES = {op.name: op.square for op in OPERATORS.values() if op.square is not None}
 """f -> (g, a, b) where f**2 is a + b*g**2: sin, cos, sinh and cosh."""

@@ -12,9 +12,7 @@ from gradcli.symbolic.unsupported import at, no_closed_form
 
 KINDS = {"scalar": 0, "vector": 1, "matrix": 2, "tensor": 3}
 MOST_RANK = 4
-TRAITS = {
-    "symmetric": ("symmetric",), "spd": ("symmetric", "spd"), "positive": ("positive",),
-}  # fmt: skip
+TRAITS = {"symmetric": ("symmetric",), "spd": ("symmetric", "spd"), "positive": ("positive",)}
 
 
 class Declaration:

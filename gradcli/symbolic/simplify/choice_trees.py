@@ -89,17 +89,14 @@ def _as_tree(terms: Sequence[tuple], bound: bool, plainly: bool) -> v.Tensor | N
         names = dict(zip(labels, at, strict=True)) if bound else {}
         conditions = [f for f in m if is_call(f[0], "where")]
         factors = [
-            (b, tuple(names.get(x, x) for x in i), e) for b, i, e in m
-            if not is_call(b, "where")
-        ]  # fmt: skip
+            (b, tuple(names.get(x, x) for x in i), e) for b, i, e in m if not is_call(b, "where")
+        ]
         left = v.bound_of(m) - set(labels) if bound else v.bound_of(m)
         parts.append((conditions, factors, c, left))
     # A diagonal matrix of choices is one factor.
     shared = [f for f in parts[0][1] if f[0].kind == "delta"]
     shared = [f for f in shared if all(f in p[1] for p in parts)]
-    split = [
-        (p[0], v.product([f for f in p[1] if f not in shared], p[2], p[3])) for p in parts
-    ]  # fmt: skip
+    split = [(p[0], v.product([f for f in p[1] if f not in shared], p[2], p[3])) for p in parts]
     try:
         made = _Tree(cells, split, at).made()
     except (TooMany, Fault):
@@ -180,9 +177,8 @@ class _Tree:
                         name = "lt" if all(starmap(_is_strict, sides)) else "le"
                         test = applied(name, (applied("abs", (u,)), c))
                         yes = {
-                            k for k, path in enumerate(whole)
-                            if path[i] == up and path[j] == same
-                        }  # fmt: skip
+                            k for k, path in enumerate(whole) if path[i] == up and path[j] == same
+                        }
                         found.append((indicator(test, True), _weight(test), yes))
         return found
 

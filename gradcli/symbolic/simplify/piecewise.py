@@ -253,12 +253,8 @@ class Cells:
         """Only the first signs, as they were."""
         del self.signs[size:]
         self.places = {k: x for k, x in self.places.items() if x[0] < size}
-        self.impossible = {
-            k: x for k, x in self.impossible.items() if all(i < size for i, _ in k)
-        }  # fmt: skip
-        self.split_up = {
-            k: x for k, x in self.split_up.items() if all(i < size for i, _ in x[0])
-        }  # fmt: skip
+        self.impossible = {k: x for k, x in self.impossible.items() if all(i < size for i, _ in k)}
+        self.split_up = {k: x for k, x in self.split_up.items() if all(i < size for i, _ in x[0])}
 
     def put(self, t: v.Tensor, forms: Mapping[v.Base, v.Tensor], at: tuple) -> v.Tensor:
         """A tensor with forms in place of bases that stand at these labels or are scalars."""
