@@ -45,6 +45,10 @@ def test_values_and_gradients_are_pytorchs_but_for_what_is_said():
                     continue  # no derivative, where PyTorch has one of zeros
                 apart, reasons = compared(key, part, got[part], want, arrays)
                 used |= reasons
+                if apart.any() and text.startswith("torch.inner"):
+                    # BLAS adds in any order: what is known is bounded by the terms' absolute sum.
+                    terms = evaluate(gradcli, text, tuple(map(np.abs, arrays)), slopes)[part]
+                    apart &= ~(np.abs(got[part] - want) <= 4 * np.finfo(want.dtype).eps * terms)
                 if apart.any():
                     faults.append(f"{key} {part}: {np.argwhere(apart)[:4].tolist()}")
     assert not faults, "\n".join(faults)
