@@ -233,10 +233,13 @@ class Batched(Layer):
 
     def write(self, value: Any) -> None:
         """Write to all values of the batch, each its own or all the same."""
-        target = self.value
-        if is_batched(value, self.alive()):
-            same = None if self._across() or self.count < 2 else value.alike()
-            target, value = (target, value.value) if same is None else (target[0], same)
+        own, target = is_batched(value, self.alive()), self.value
+        in_one = self.count and not self._across()  # memory for all
+        same = None if not in_one else value.alike() if own else value
+        if same is not None:
+            target, value = target[0], same
+        elif own:
+            value = value.value
         elif hasattr(value, "shape"):
             value = OPERATORS["expand"](value, (self.count, *self.shape))
         store(target, value)

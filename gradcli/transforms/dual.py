@@ -237,9 +237,10 @@ class Dual(Layer):
         """The primal alone, in the same memory; inside another transform, out of its graph."""
         if self._innermost():
             return self.primal if self.__gradcli_rank__ not in running.dual else self.primal.data
-        tangent = self.tangent  # that of an argument is in the graph of ``linearize`` alone
-        inside = any(t.edge is not None and made_by(t.edge) for t in tensors_of(tangent))
-        return Dual(self.primal.data, tangent.data if inside else tangent, self.__gradcli_rank__)
+        self.own()  # that of an argument is in the graph of ``linearize`` alone
+        inside = any(t.edge is not None and made_by(t.edge) for t in tensors_of(self.tangent))
+        tangent = self.tangent.data if inside else self.tangent
+        return self.note_view(Dual(self.primal.data, tangent, self.__gradcli_rank__))
 
     @data.setter
     def data(self, value: Any) -> None:
@@ -524,7 +525,7 @@ class _Checked:
         if self.level in running.turned:
             along, edges = [], iter(self.edges)
             for argument in self.arguments:
-                along.append(None if argument is None else _direction(*argument, next(edges)))
+                along.append(_direction(argument, next(edges)) if argument else None)
             returned = found if isinstance(found, tuple) else (found,)
             one, most = _product(returned, along)
             other, size = _product(given, self.pushed(ctx, along))
@@ -549,8 +550,9 @@ class _Checked:
         return found if isinstance(found, tuple) else (found,)
 
 
-def _direction(shape: tuple, dtype: Any, edge: Any) -> Any:
+def _direction(argument: Any, edge: Any) -> Any:
     """A tangent in no special direction; zeros for what nothing is differentiated by."""
+    shape, dtype = argument
     if not dtype.differentiable:
         return None
     places = np.arange(1, 1 + math.prod(shape), dtype=np.float64).reshape(shape)

@@ -142,6 +142,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     at, shape = flatten(tuple(primals))
     floating("primal", at)
     along = [leaf_of(OPERATORS["zeros_like"](p)) for p in at]
+    versions = [p._version for p in at]
     with _dual_level() as level, outside_inference():
         running.linear[level] = False
         try:
@@ -178,6 +179,13 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
             )
         like(at, given)
         if again:
+            if versions != [p._version for p in at]:
+                raise RuntimeFault(
+                    "E0402",
+                    "linearize has to run the function again for these tangents, and its argument "
+                    "was written to since",
+                    help="have the function write to x.clone()",
+                )
             return tangents_of(lambda *leaves: func(*unflatten(list(leaves), shape)), at, given)
         tracked = any(t.edge is not None for v in given for t in tensors_of(v))
         create = recording() and (further or tracked)

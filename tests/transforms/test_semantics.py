@@ -377,6 +377,34 @@ def made_inside_and_detached(y):
     return (y * 3).detach_()
 
 
+@pytest.mark.parametrize("data", [lambda y: y.data, lambda y: y[:].data, lambda y: y.data[:]])
+@pytest.mark.parametrize(("write", "want"), [
+    (lambda z: z.mul_(3), [120.0, 240.0, 360.0]),
+    (lambda z: z.copy_(torch.tensor([4.0, 5.0, 6.0])), [16.0, 20.0, 24.0]),
+])  # fmt: skip
+def test_a_write_to_data_is_constant_to_the_innermost_transform_alone(data, write, want):
+    def f(x):
+        y = x * 2
+        write(data(y))
+        return (y * y * x).sum()
+
+    near(hessian(f)(X), torch.diag(torch.tensor(want)))
+    near(jacrev(jacrev(f))(X), torch.diag(torch.tensor(want)))
+    near(jvp(grad(f), (X,), (T,))[1], torch.tensor(want) * T)
+
+
+def test_a_write_to_the_data_of_an_argument():
+    def f(x, part):
+        part(x).mul_(2)
+        return (x * x).sum()
+
+    x = X.clone()
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        grad(lambda x: grad(lambda x: f(x, lambda x: x.data))(x).sum())(x)
+    grad(lambda x: grad(lambda x: f(x, lambda x: x.detach()))(x).sum())(x)
+    near(x, 2 * X)
+
+
 @pytest.mark.parametrize("constant", [lambda a: a.clone().data, made_inside_and_detached])
 def test_what_an_inner_transform_makes_of_outer_values_is_in_the_outer_graph(constant):
     def outer(a):
