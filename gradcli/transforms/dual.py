@@ -26,14 +26,14 @@ from gradcli.engine.grad_mode import current, enable_grad, mode, no_grad, transf
 from gradcli.engine.graph.level_detach import made_by
 from gradcli.engine.graph.node import RemovableHandle, next_number
 from gradcli.engine.tensor.storage import Slots
-from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
+from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault
 from gradcli.ops.operator import OPERATORS
 from gradcli.ops.read import push_forward
 from gradcli.transforms.levels import running
 from gradcli.transforms.memory import copy_slots, movable, moved, note_promoted, zeros_beside
 from gradcli.transforms.reverse import gradients
-from gradcli.transforms.tracer import Layer, bottom, shares, snapshot, store, tensors_of
+from gradcli.transforms.tracer import Layer, bottom, chain_of, shares, snapshot, store, tensors_of
 
 
 class Dual(Layer):
@@ -145,10 +145,12 @@ class Dual(Layer):
 
         A leaf of a graph stays as it is until a write needs a copy.
         """
-        primal, tangent = self.primal, self.tangent
-        if isinstance(primal, Plain) and isinstance(tangent, Plain):
-            if tangent.requires_grad and tangent.is_leaf:
-                return
+        primal, tangent = bottom(self.primal), bottom(self.tangent)
+        around, batches = list(chain_of(self.primal)), list(chain_of(self.tangent))
+        if tangent.requires_grad and tangent.is_leaf:
+            return
+        levels = [v.__gradcli_rank__ for v in batches if v.batch]
+        if len(levels) == len(batches) and levels == [v.__gradcli_rank__ for v in around]:
             if _alike(primal, tangent):
                 self.kin = [weakref.ref(self)]
             else:

@@ -63,6 +63,8 @@ def jvp(
     duals = [Dual(p, lifted(t, around), level) for p, t in zip(at, along, strict=True)]
     try:
         with transforming(Transform(func, duals, level, next_number())):
+            for dual in duals:
+                dual.take_tangent()
             return _pushed(func, unflatten(duals, shape), level, strict, has_aux)
     finally:
         demote(level)
