@@ -279,6 +279,34 @@ def test_a_dual_of_a_level_is_a_tensor_like_others():
     near(w.grad, 2 * X)
 
 
+def test_linearize_of_a_checkpoint_inside_vmap():
+    def f(x):
+        return torch.utils.checkpoint.checkpoint(lambda a: a.sin() * a, x, use_reentrant=False)
+
+    x = torch.stack([X, X + 1])
+    near(torch.func.linearize(vmap(f), x)[1](x), jvp(vmap(f), (x,), (x,))[1])
+
+
+def test_linearize_that_has_to_run_its_function_again_does_so_at_the_same_point():
+    def f(x):
+        x.mul_(2)
+        return custom(lambda ctx, g: g * 2)(x)
+
+    _, push = torch.func.linearize(f, X.clone())
+    with pytest.raises(RuntimeError, match="its argument was written to"):
+        push(T)
+
+
+def test_views_inside():
+    def f(x):
+        seen.append((x * 1)._base is None and x[1:]._is_view() is (x[1:]._base is not None))
+        return (x * x).sum()
+
+    seen: list = []
+    jvp(f, (X,), (T,)), vmap(f)(torch.stack([X, X])), hessian(f)(X)
+    assert all(seen)
+
+
 def test_linearize_runs_its_function_once():
     calls = []
 
