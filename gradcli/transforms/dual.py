@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import numpy as np
@@ -326,7 +326,7 @@ class Dual(Layer):
             return seen.get(_place(level), (None, None))[1] if running.turned.get(level) else None
 
         self.primal.register_hook(of_primal)
-        if self.tangent.requires_grad:
+        with suppress(RuntimeFault):  # not in the graph, or in that of linearize alone
             self.tangent.register_hook(of_tangent)
         running.hooked.setdefault(level, []).append((self.primal, seen))
         return handle

@@ -287,6 +287,15 @@ def test_linearize_of_a_checkpoint_inside_vmap():
     near(torch.func.linearize(vmap(f), x)[1](x), jvp(vmap(f), (x,), (x,))[1])
 
 
+def test_a_hook_inside_linearize():
+    def f(x):
+        y = x * 0.5
+        y.register_hook(lambda g: g * 2)
+        return (y**3).sum()
+
+    near(torch.func.linearize(grad(f), X)[1](T), jvp(grad(f), (X,), (T,))[1])
+
+
 def test_linearize_that_has_to_run_its_function_again_does_so_at_the_same_point():
     def f(x):
         x.mul_(2)
