@@ -72,7 +72,7 @@ class Batched(Layer):
     __slots__ = ()
     batch = True
     value = Layer.content
-    # Of an argument that is mapped over along a later dimension: what it is, and that dimension.
+    # Of an argument that is mapped over: what it is, and the dimension.
     given: Any = Slots.edge  # type: ignore[attr-defined]
 
     def __init__(self, value: Any, level: int, given: Any = None) -> None:
@@ -233,10 +233,13 @@ class Batched(Layer):
 
     def write(self, value: Any) -> None:
         """Write to all values of the batch, each its own or all the same."""
-        target = self.value
-        if is_batched(value, self.alive()):
-            same = None if self._across() or self.count < 2 else value.alike()
-            target, value = (target, value.value) if same is None else (target[0], same)
+        own, target = is_batched(value, self.alive()), self.value
+        in_one = self.count and not self._across()  # memory for all
+        same = None if not in_one else value.alike() if own else value
+        if same is not None:
+            target, value = target[0], same
+        elif own:
+            value = value.value
         elif hasattr(value, "shape"):
             value = OPERATORS["expand"](value, (self.count, *self.shape))
         store(target, value)
@@ -327,6 +330,27 @@ class Batched(Layer):
     def detach(self) -> Any:
         """The same values outside the graph, still a batch."""
         return Batched(self.value.detach(), self.alive())
+
+    def become_view(self, view: Any) -> Any:
+        """As Layer's; what the caller mapped over is turned with it.
+
+        Raises RuntimeFault (E0412) for an argument that is mapped over along a later dimension.
+        """
+        source, dim = self.given or (None, 0)
+        if dim:
+            raise RuntimeFault(
+                "E0412",
+                "an argument that vmap maps over along a later dimension cannot be turned in place",
+                help="write y = x.t(), and the like",
+            )
+        if source is None:
+            return super().become_view(view)
+        if isinstance(source, Layer):
+            source.become_view(view.content)
+        else:
+            part = view.content
+            source.as_strided_(part.shape, part.stride(), part.storage_offset())
+        return self
 
     def max(self, dim: Any = None, keepdim: bool = False) -> Any:
         """As Tensor's: of all entries, along a dimension, or of two values entry by entry."""
@@ -454,9 +478,7 @@ def _placed(result: Any, dim: int | None, level: int) -> Any:
 def batch_of(value: Any, dim: int, level: int) -> Batched:
     """The batch of what is along a dimension of ``value``."""
     dim = normal_dim(dim, len(value.shape))
-    if not dim:
-        return Batched(value, level)
-    return Batched(moveaxis(value, dim, 0), level, (value, dim))
+    return Batched(moveaxis(value, dim, 0) if dim else value, level, (value, dim))
 
 
 def _side_by_side(stack: Any, level: int, dim: int = 0) -> Any:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import numpy as np
@@ -26,14 +26,14 @@ from gradcli.engine.grad_mode import current, enable_grad, mode, no_grad, transf
 from gradcli.engine.graph.level_detach import made_by
 from gradcli.engine.graph.node import RemovableHandle, next_number
 from gradcli.engine.tensor.storage import Slots
-from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
+from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault
 from gradcli.ops.operator import OPERATORS
 from gradcli.ops.read import push_forward
 from gradcli.transforms.levels import running
 from gradcli.transforms.memory import copy_slots, movable, moved, note_promoted, zeros_beside
 from gradcli.transforms.reverse import gradients
-from gradcli.transforms.tracer import Layer, bottom, shares, snapshot, store, tensors_of
+from gradcli.transforms.tracer import Layer, bottom, chain_of, shares, snapshot, store, tensors_of
 
 
 class Dual(Layer):
@@ -145,10 +145,12 @@ class Dual(Layer):
 
         A leaf of a graph stays as it is until a write needs a copy.
         """
-        primal, tangent = self.primal, self.tangent
-        if isinstance(primal, Plain) and isinstance(tangent, Plain):
-            if tangent.requires_grad and tangent.is_leaf:
-                return
+        primal, tangent = bottom(self.primal), bottom(self.tangent)
+        around, batches = list(chain_of(self.primal)), list(chain_of(self.tangent))
+        if tangent.requires_grad and tangent.is_leaf:
+            return
+        levels = [v.__gradcli_rank__ for v in batches if v.batch]
+        if len(levels) == len(batches) and levels == [v.__gradcli_rank__ for v in around]:
             if _alike(primal, tangent):
                 self.kin = [weakref.ref(self)]
             else:
@@ -237,9 +239,10 @@ class Dual(Layer):
         """The primal alone, in the same memory; inside another transform, out of its graph."""
         if self._innermost():
             return self.primal if self.__gradcli_rank__ not in running.dual else self.primal.data
-        tangent = self.tangent  # that of an argument is in the graph of ``linearize`` alone
-        inside = any(t.edge is not None and made_by(t.edge) for t in tensors_of(tangent))
-        return Dual(self.primal.data, tangent.data if inside else tangent, self.__gradcli_rank__)
+        self.own()  # that of an argument is in the graph of ``linearize`` alone
+        inside = any(t.edge is not None and made_by(t.edge) for t in tensors_of(self.tangent))
+        tangent = self.tangent.data if inside else self.tangent
+        return self.note_view(Dual(self.primal.data, tangent, self.__gradcli_rank__))
 
     @data.setter
     def data(self, value: Any) -> None:
@@ -323,7 +326,7 @@ class Dual(Layer):
             return seen.get(_place(level), (None, None))[1] if running.turned.get(level) else None
 
         self.primal.register_hook(of_primal)
-        if self.tangent.requires_grad:
+        with suppress(RuntimeFault):  # not in the graph, or in that of linearize alone
             self.tangent.register_hook(of_tangent)
         running.hooked.setdefault(level, []).append((self.primal, seen))
         return handle
@@ -524,7 +527,7 @@ class _Checked:
         if self.level in running.turned:
             along, edges = [], iter(self.edges)
             for argument in self.arguments:
-                along.append(None if argument is None else _direction(*argument, next(edges)))
+                along.append(_direction(argument, next(edges)) if argument else None)
             returned = found if isinstance(found, tuple) else (found,)
             one, most = _product(returned, along)
             other, size = _product(given, self.pushed(ctx, along))
@@ -549,8 +552,9 @@ class _Checked:
         return found if isinstance(found, tuple) else (found,)
 
 
-def _direction(shape: tuple, dtype: Any, edge: Any) -> Any:
+def _direction(argument: Any, edge: Any) -> Any:
     """A tangent in no special direction; zeros for what nothing is differentiated by."""
+    shape, dtype = argument
     if not dtype.differentiable:
         return None
     places = np.arange(1, 1 + math.prod(shape), dtype=np.float64).reshape(shape)

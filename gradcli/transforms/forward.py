@@ -63,6 +63,8 @@ def jvp(
     duals = [Dual(p, lifted(t, around), level) for p, t in zip(at, along, strict=True)]
     try:
         with transforming(Transform(func, duals, level, next_number())):
+            for dual in duals:
+                dual.take_tangent()
             return _pushed(func, unflatten(duals, shape), level, strict, has_aux)
     finally:
         demote(level)
@@ -142,6 +144,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     at, shape = flatten(tuple(primals))
     floating("primal", at)
     along = [leaf_of(OPERATORS["zeros_like"](p)) for p in at]
+    versions = [p._version for p in at]
     with _dual_level() as level, outside_inference():
         running.linear[level] = False
         try:
@@ -158,7 +161,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         try:
             back = pull_back(ends, along, weights, True)
         except RuntimeFault as fault:
-            if fault.code != "E0402":
+            if fault.code not in ("E0402", "E0414"):  # a checkpoint runs again, without its vmap
                 raise
     own = [*along, *weights]
     further = outer and reaches_further(back, own)
@@ -178,6 +181,13 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
             )
         like(at, given)
         if again:
+            if versions != [p._version for p in at]:
+                raise RuntimeFault(
+                    "E0402",
+                    "linearize has to run the function again for these tangents, and its argument "
+                    "was written to since",
+                    help="have the function write to x.clone()",
+                )
             return tangents_of(lambda *leaves: func(*unflatten(list(leaves), shape)), at, given)
         tracked = any(t.edge is not None for v in given for t in tensors_of(v))
         create = recording() and (further or tracked)

@@ -23,8 +23,10 @@ from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import get_default_dtype
 from gradcli.engine.grad_mode import enable_grad, mode
 from gradcli.engine.graph.node import AccumulateGrad, more
+from gradcli.engine.record.apply import record
 from gradcli.engine.record.captures import captured
 from gradcli.engine.record.inplace import ARGUMENT
+from gradcli.engine.tensor.storage import Meta
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape, step
@@ -89,9 +91,11 @@ def leaf_of(value: Any, link: bool = True, around: Sequence[Vmap] | None = None)
         if t.is_inference():
             t = OPERATORS["clone"](t)
         if link and t.edge is not None:
-            t = OPERATORS["clone"](t)
-            t._meta().made = ARGUMENT
-            return t
+            argument = t._alias()
+            record(OPERATORS["clone"], [t], {}, argument)
+            argument.meta = Meta(t._meta().version)
+            argument.meta.made = ARGUMENT
+            return argument
         return t.detach()._require(True)
 
     return rebuilt(lifted(as_value(value), running.vmaps if around is None else around), leaf)

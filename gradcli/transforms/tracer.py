@@ -291,8 +291,12 @@ class Operand(Conversions):
     def _version(self) -> int:
         return int(self.content._version)
 
+    @property
+    def _base(self) -> Any:
+        return None if self.batch else self.content._base
+
     def _is_view(self) -> bool:
-        return bool(self.content._is_view())
+        return self._base is not None
 
     def data_ptr(self) -> int:
         """Raises RuntimeFault (E0412): the value has no memory of its own."""

@@ -279,6 +279,43 @@ def test_a_dual_of_a_level_is_a_tensor_like_others():
     near(w.grad, 2 * X)
 
 
+def test_linearize_of_a_checkpoint_inside_vmap():
+    def f(x):
+        return torch.utils.checkpoint.checkpoint(lambda a: a.sin() * a, x, use_reentrant=False)
+
+    x = torch.stack([X, X + 1])
+    near(torch.func.linearize(vmap(f), x)[1](x), jvp(vmap(f), (x,), (x,))[1])
+
+
+def test_a_hook_inside_linearize():
+    def f(x):
+        y = x * 0.5
+        y.register_hook(lambda g: g * 2)
+        return (y**3).sum()
+
+    near(torch.func.linearize(grad(f), X)[1](T), jvp(grad(f), (X,), (T,))[1])
+
+
+def test_linearize_that_has_to_run_its_function_again_does_so_at_the_same_point():
+    def f(x):
+        x.mul_(2)
+        return custom(lambda ctx, g: g * 2)(x)
+
+    _, push = torch.func.linearize(f, X.clone())
+    with pytest.raises(RuntimeError, match="its argument was written to"):
+        push(T)
+
+
+def test_views_inside():
+    def f(x):
+        seen.append((x * 1)._base is None and x[1:]._is_view() is (x[1:]._base is not None))
+        return (x * x).sum()
+
+    seen: list = []
+    jvp(f, (X,), (T,)), vmap(f)(torch.stack([X, X])), hessian(f)(X)
+    assert all(seen)
+
+
 def test_linearize_runs_its_function_once():
     calls = []
 
@@ -375,6 +412,34 @@ def test_data_is_constant_to_the_innermost_transform_alone(constant):
 
 def made_inside_and_detached(y):
     return (y * 3).detach_()
+
+
+@pytest.mark.parametrize("data", [lambda y: y.data, lambda y: y[:].data, lambda y: y.data[:]])
+@pytest.mark.parametrize(("write", "want"), [
+    (lambda z: z.mul_(3), [120.0, 240.0, 360.0]),
+    (lambda z: z.copy_(torch.tensor([4.0, 5.0, 6.0])), [16.0, 20.0, 24.0]),
+])  # fmt: skip
+def test_a_write_to_data_is_constant_to_the_innermost_transform_alone(data, write, want):
+    def f(x):
+        y = x * 2
+        write(data(y))
+        return (y * y * x).sum()
+
+    near(hessian(f)(X), torch.diag(torch.tensor(want)))
+    near(jacrev(jacrev(f))(X), torch.diag(torch.tensor(want)))
+    near(jvp(grad(f), (X,), (T,))[1], torch.tensor(want) * T)
+
+
+def test_a_write_to_the_data_of_an_argument():
+    def f(x, part):
+        part(x).mul_(2)
+        return (x * x).sum()
+
+    x = X.clone()
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        grad(lambda x: grad(lambda x: f(x, lambda x: x.data))(x).sum())(x)
+    grad(lambda x: grad(lambda x: f(x, lambda x: x.detach()))(x).sum())(x)
+    near(x, 2 * X)
 
 
 @pytest.mark.parametrize("constant", [lambda a: a.clone().data, made_inside_and_detached])

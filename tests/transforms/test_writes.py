@@ -107,11 +107,18 @@ def test_what_is_differentiated_by_in_reverse_is_not_written_to(run):
 
 
 def test_forward_mode_and_vmap_write_to_the_caller_s_tensor():
-    x = point()
-    value, tangent = jvp(into_part, (x,), (T,))
+    x, t = point(), T.clone()
+    value, tangent = jvp(into_part, (x,), (t,))
     same(value, [4, 4, 9])
     same(tangent, [8, 2, 1.5])
     same(x, [2, 2, 3])
+    same(t, [2, 0.5, 0.25])  # laid out like x: the tangent itself; else a copy
+    x, t = torch.stack([point(), point()]), torch.stack([T, T])
+    vmap(lambda x, t: jvp(into_part, (x,), (t,)))(x, t)
+    same(t, [[2, 0.5, 0.25]] * 2)
+    t = T[:1].expand(3)
+    jvp(into_part, (point(),), (t,))
+    same(t, [1, 1, 1])
     for transform in (jacfwd(into_part), lambda x: functional.jacobian(
             into_part, x, vectorize=True, strategy="forward-mode")):  # fmt: skip
         x = point()
@@ -128,6 +135,19 @@ def test_forward_mode_and_vmap_write_to_the_caller_s_tensor():
     x = torch.arange(6.0).reshape(2, 3)
     vmap(lambda column: column.zero_(), in_dims=1)(x[:, 1:])
     same(x, [[0, 0, 0], [3, 0, 0]])
+
+
+def test_what_is_mapped_over_is_turned_in_place():
+    x = torch.arange(6.0).reshape(2, 3)
+    assert vmap(lambda a: a.unsqueeze_(0) * 2)(x).shape == (2, 1, 3) == x.shape
+    x = torch.arange(12.0).reshape(2, 3, 2)
+    vmap(vmap(lambda a: a.unsqueeze_(-1)))(x)
+    assert x.shape == (2, 3, 2, 1)
+    x = torch.arange(6.0).reshape(2, 3, 1)
+    same(vmap(lambda a: (a * 1).t_() + a.t_())(x), 2 * torch.arange(6.0).reshape(2, 1, 3))
+    assert x.shape == (2, 1, 3)
+    with pytest.raises(RuntimeError, match="cannot be turned in place"):
+        vmap(lambda a: a.t_(), in_dims=1)(x)
 
 
 # ---- Values with and without a level on either side ----------------------------------------------

@@ -237,6 +237,10 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
         return
     base = target.meta.base if target.meta is not None else None
     argument = target.meta is not None and target.meta.made == ARGUMENT
+    root = target if base is None else base
+    if mode.watching and root.meta is not None:
+        outer = getattr(root.meta, "outer", None)  # what the target is the data of
+        argument = argument or (outer is not None and outer._meta().made == ARGUMENT)
     if argument or (base is None and target.edge.__class__ is AccumulateGrad):
         raise RuntimeFault(
             "E0408",
@@ -406,6 +410,7 @@ def _after_write(target: Tensor, result: Tensor, before: Any) -> Tensor:
     """``target`` takes the place in the graph of ``result``; ``before`` is that of what it was."""
     meta = target._meta()
     meta.version.bump()
+    before_root = before if meta.base is None else meta.base.edge
     if target.dtype.kind < 2:
         count_write(target.array)
     edge = result.edge
@@ -422,9 +427,21 @@ def _after_write(target: Tensor, result: Tensor, before: Any) -> Tensor:
     elif meta.base is not None or meta.views:
         _overtaken(target if meta.base is None else meta.base)
     root = meta if meta.base is None else meta.base.meta
+    if mode.watching and (outer := getattr(root, "outer", None)) is not None:
+        _follow(outer, target if meta.base is None else meta.base, before_root)
     if root.twin is not None and (original := _original(root)) is not None:
         _overtaken(original)
     return target
+
+
+def _follow(tensor: Tensor, data: Tensor, before: Any) -> None:
+    """After a write to ``tensor.data`` inside nested transforms: for those around the innermost the
+    tensor is what was written, for that one what it was. ``before`` is the data's edge then."""
+    own, new = tensor._alias(), tensor._alias()
+    record(OPERATORS["sub"], [tensor, data._alias(before)], {}, own)
+    record(OPERATORS["add"], [data, own], {}, new)
+    tensor.edge = new.edge
+    take_into_base(tensor)
 
 
 def _original(meta: Meta) -> Tensor | None:

@@ -274,6 +274,8 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         """
         out = self._alias(detached(self.edge))
         out.meta = InferenceMeta() if self.is_inference() else None
+        if out.edge is not None:
+            out._meta().outer = self
         return out
 
     @data.setter
