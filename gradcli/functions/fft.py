@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.record.composite import called, named, of_its_own
+from gradcli.engine.record.composite import called, named
 from gradcli.engine.record.face import face
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.record.out import may_be
-from gradcli.engine.tensor.tensor import Tensor, wrap
-from gradcli.ops.dims import normal_dim, normal_dims
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
+from gradcli.ops.dims import in_order, normal_dim, normal_dims
 from gradcli.ops.errors import IndexFault, bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.torch_messages import not_a
@@ -68,9 +68,21 @@ def _floating(input: Any) -> Any:
 
 
 def _transform(input: Any, n: int | None, dim: int, norm: str | None, inverse: bool) -> Any:
-    input = _floating(input)
-    out = _O["fourier"](_complex(_sized(input, n, dim)), dim, inverse, _norm(norm))
+    input = _sized(_floating(input), n, dim)
+    out = _laid(_O["fourier"](_complex(input), dim, inverse, _norm(norm)), input, dim)
     return out if input.dtype.is_complex else called(out, "FftR2CBackward0")
+
+
+def _laid(out: Any, input: Any, dim: int | Sequence[int], last: int | None = None) -> Any:
+    """``out``, a new result, in memory as PyTorch has it: the transformed dimensions innermost.
+
+    Else they lie there as those of ``input`` do; ``last`` is the innermost in any case.
+    """
+    if isinstance(out, Plain) and out.ndim:
+        inner, steps = normal_dims(dim, out.ndim), input.stride()
+        order = sorted(range(out.ndim), key=lambda d: (d == last, d in inner, -steps[d]))
+        out.array, out.meta = in_order(out.array, order), None
+    return out
 
 
 def _complex(input: Any) -> Any:
@@ -101,7 +113,7 @@ def rfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = Non
     """``fft`` of real numbers: the first half, which says all."""
     if input.dtype.is_complex:
         raise bad_dtype(f"rfft expects a real input tensor, but got {input.dtype}", help="use fft")
-    return called(of_its_own(_half(fft(input, n, dim, norm), dim)), "FftR2CBackward0")
+    return called(_laid(_half(fft(input, n, dim, norm), dim), input, dim), "FftR2CBackward0")
 
 
 def _half(full: Any, dim: int) -> Any:
@@ -114,7 +126,8 @@ def irfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = No
     """The inverse of ``rfft``: real numbers, ``n`` of them (an even number if left out)."""
     axis = _axis(input, dim)
     n = 2 * (input.shape[axis] - 1) if n is None else n
-    return called(_O["real"](ifft(_mirrored(input, n, axis), n, axis, norm)), "FftC2RBackward0")
+    found = _O["real"](ifft(_mirrored(input, n, axis), n, axis, norm))
+    return called(_laid(found, input, axis), "FftC2RBackward0")
 
 
 def _mirrored(input: Any, n: int, axis: int) -> Any:
@@ -131,14 +144,15 @@ def hfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = Non
     """The transform of a signal whose other half is its mirror image: real numbers."""
     axis = _axis(input, dim)
     n = 2 * (input.shape[axis] - 1) if n is None else n
-    return called(_O["real"](fft(_mirrored(input, n, axis), n, axis, norm)), "FftC2RBackward0")
+    found = _O["real"](fft(_mirrored(input, n, axis), n, axis, norm))
+    return called(_laid(found, input, axis), "FftC2RBackward0")
 
 
 def ihfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
     """The inverse of ``hfft``."""
     if input.dtype.is_complex:
         raise bad_dtype(f"ihfft expects a real input tensor, but got {input.dtype.scalar_name}")
-    return called(of_its_own(_half(ifft(input, n, dim, norm), dim)), "FftR2CBackward0")
+    return called(_laid(_half(ifft(input, n, dim, norm), dim), input, dim), "FftR2CBackward0")
 
 
 Sizes = int | Sequence[int] | None
@@ -170,16 +184,18 @@ def _places(input: Any, s: Sizes, dim: Any, half: str = "") -> list[tuple[int | 
 
 def fftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
     """``fft`` along several dimensions, all if none are named."""
-    for n, d in _places(input, s, dim):
-        input = fft(input, n, d, norm)
-    return _complex(input)
+    out, places = input, _places(input, s, dim)
+    for n, d in places:
+        out = fft(out, n, d, norm)
+    return _laid(out, input, [d for _, d in places]) if places else _complex(out)
 
 
 def ifftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
     """The inverse of ``fftn``."""
-    for n, d in _places(input, s, dim):
-        input = ifft(input, n, d, norm)
-    return _complex(input)
+    out, places = input, _places(input, s, dim)
+    for n, d in places:
+        out = ifft(out, n, d, norm)
+    return _laid(out, input, [d for _, d in places]) if places else _complex(out)
 
 
 def rfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
@@ -188,32 +204,34 @@ def rfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None)
     out = rfft(input, last, axis, norm)
     for n, d in others:
         out = fft(out, n, d, norm)
-    return out
+    return _laid(out, input, [axis, *(d for _, d in others)], axis)
 
 
 def irfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
     """The inverse of ``rfftn``."""
     *others, (last, axis) = _places(input, s, dim, "irfftn")
+    out = input
     for n, d in others:
-        input = ifft(input, n, d, norm)
-    return irfft(input, last, axis, norm)
+        out = ifft(out, n, d, norm)
+    return _laid(irfft(out, last, axis, norm), input, [axis, *(d for _, d in others)], axis)
 
 
 def hfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
     """``hfft`` along the last of several dimensions, ``fft`` along the others."""
     *others, (last, axis) = _places(input, s, dim, "hfftn")
+    out = input
     for n, d in others:
-        input = fft(input, n, d, norm)
-    return hfft(input, last, axis, norm)
+        out = fft(out, n, d, norm)
+    return _laid(hfft(out, last, axis, norm), input, [axis, *(d for _, d in others)], axis)
 
 
 def ihfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
     """The inverse of ``hfftn``."""
     *others, (last, axis) = _places(input, s, dim, "ihfftn")
-    out = ihfft(input, last, axis, norm)
+    half = out = ihfft(input, last, axis, norm)
     for n, d in others:
         out = ifft(out, n, d, norm)
-    return out
+    return _laid(out, half, [d for _, d in others]) if others else out
 
 
 def _in_two(function: Callable[..., Any], doc: str) -> Any:

@@ -7,8 +7,10 @@ gradient     the slope along each dimension, by differences of neighbours
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from operator import index
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -18,9 +20,10 @@ from gradcli.engine.dtypes import get_default_dtype
 from gradcli.engine.grad_mode import current, mode
 from gradcli.engine.record.apply import flipped_view, share_memory
 from gradcli.engine.record.composite import called, of_its_own
-from gradcli.engine.record.inplace import record_entries, written_twice
+from gradcli.engine.record.inplace import record_entries, views_of, written_twice
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
+from gradcli.engine.undo_log import current_log
 from gradcli.functions.scatter import fills
 from gradcli.ops.dims import format_order, normal_dims
 from gradcli.ops.errors import (
@@ -289,9 +292,10 @@ def dim_order(input: Tensor) -> tuple[int, ...]:
 def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     """Another shape in place: the entries of its memory in order, and zeros where it has no more.
 
-    Raises RuntimeFault (E0404) for a tensor that requires a gradient, but in inference mode,
-    (E0409) where memory that views share would have to grow, and for a view without entries, of
-    which NumPy does not keep where it begins.
+    Views of memory that grows see it where it is then. Raises RuntimeFault (E0404) for a tensor
+    that requires a gradient, but in inference mode, (E0409) where an array or a detached twin
+    shares memory that would have to grow, and for a view without entries, of which NumPy does not
+    keep where it begins.
     """
     if input.requires_grad and not current().inference:
         raise RuntimeFault(
@@ -300,17 +304,16 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     shape = factories.sizes_of(sizes, "resize_")
     meta, count = input._meta(), math.prod(shape)
     flat = input.untyped_storage().entries(input.dtype)[input.storage_offset() :]
-    lost = meta.base is not None and count > 0 and not input.numel()
-    if count > flat.size or lost:
-        if lost or meta.base is not None or meta.views or meta.twin is not None:
-            raise RuntimeFault(
-                "E0409", "Trying to resize storage that is not resizable: other tensors share it",
-                help="resize a clone()",
-            )  # fmt: skip
+    if count > 0 and not input.numel() and meta.base is not None:
+        raise _shared()
+    if count > flat.size:
         if count * input.dtype.itemsize >= 2**63:
             raise bad_shape(f"Storage size calculation overflowed with sizes={list(shape)}")
         charge_shape(shape, input.dtype.itemsize)
-        flat = np.concatenate([flat, np.zeros(count - flat.size, flat.dtype)])
+        more = (count - flat.size) * input.dtype.itemsize
+        del flat
+        _grow(input if meta.base is None else meta.base, more)
+        flat = input.untyped_storage().entries(input.dtype)[input.storage_offset() :]
     if shape != tuple(input.shape) or memory_format is not None:
         order = format_order(memory_format or "contiguous_format", len(shape))
         rows = flat[:count].reshape([shape[d] for d in order])
@@ -318,6 +321,32 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
         if not input.is_inference():
             meta.version.bump()
     return input
+
+
+def _grow(base: Tensor, more: int) -> None:
+    """``more`` bytes, which are 0, at the end of the memory of ``base`` and its views."""
+    owner, known = base.untyped_storage().array, [base, *views_of(base)]
+    # As in NumPy's own resize: who else refers to the memory would be left with the old one. A
+    # session that can take statements back refers to all.
+    uses = Counter(id(t.array) for t in known)
+    uses[id(owner)] += 1 + len(uses.keys() - {id(owner)})
+    arrays = (getrefcount(t.array) - uses[id(t.array)] for t in known)
+    if current_log() is None and max(getrefcount(owner) - uses[id(owner)], *arrays) > 1:
+        raise _shared()
+    if base.meta is not None and base.meta.twin is not None:
+        raise _shared()
+    start = owner.__array_interface__["data"][0]
+    data = np.concatenate([owner.ravel(order="K").view(np.uint8), np.zeros(more, np.uint8)])
+    for t in known:
+        old = t.array
+        t.array = np.ndarray(old.shape, old.dtype, data, t.data_ptr() - start, old.strides)
+
+
+def _shared() -> RuntimeFault:
+    return RuntimeFault(
+        "E0409", "Trying to resize storage that is not resizable: other tensors share it",
+        help="resize a clone()",
+    )  # fmt: skip
 
 
 may_be("none", gradient, as_strided, as_strided_scatter, empty_strided, empty_permuted)

@@ -48,7 +48,7 @@ def laid_as(found: Any, *operands: Any) -> Any:
                 here = k
             elif inside is False:
                 break
-    return _in_order(found, order[::-1])
+    return in_order(found, order[::-1])
 
 
 def _inside(a: int, b: int, steps: Sequence[Sequence[int]], shape: Sequence[int]) -> bool | None:
@@ -63,7 +63,7 @@ def _inside(a: int, b: int, steps: Sequence[Sequence[int]], shape: Sequence[int]
     return None
 
 
-def _in_order(found: Any, order: Sequence[int]) -> Any:
+def in_order(found: Any, order: Sequence[int]) -> Any:
     """``found`` with the dimensions in memory in such an order, outermost first."""
     step, steps = found.itemsize, [0] * len(order)
     for d in reversed(order):

@@ -45,9 +45,24 @@ def _getitem(x: Any, index: Any) -> Any:
             return in_rows(found) if x.strides[-1:] == (x.itemsize,) else found
         # The trailing Ellipsis keeps a 0-d result a view of x instead of a copied scalar.
         parts = index if isinstance(index, tuple) else (index,)
-        return x[parts] if Ellipsis in parts else x[(*parts, Ellipsis)]
+        found = x[parts] if Ellipsis in parts else x[(*parts, Ellipsis)]
     except IndexError as fault:
         raise _explained(fault, np.shape(x), index) from None
+    return _stepped(found) if None in parts else found
+
+
+def _stepped(x: Any) -> Any:
+    """``x`` with PyTorch's strides along new dimensions, where NumPy has 0."""
+    flags = x.flags
+    if flags.c_contiguous and x.ndim > 1:
+        return x.reshape(-1).reshape(x.shape)
+    if x.__class__ is not np.ndarray or not flags.writeable:  # it would be protected for good
+        return x
+    steps = list(x.strides)
+    for d in range(x.ndim - 1, -1, -1):
+        if x.shape[d] == 1 and not steps[d]:
+            steps[d] = x.itemsize if d == x.ndim - 1 else x.shape[d + 1] * steps[d + 1]
+    return np.lib.stride_tricks.as_strided(x, x.shape, steps)
 
 
 def _charge_picked(x: Any, index: Any) -> None:

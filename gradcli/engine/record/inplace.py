@@ -201,7 +201,7 @@ def overtake(target: Tensor) -> None:
     """After ``target`` came to be another view of its memory: other views read the base anew, and
     those that cannot follow end here."""
     base = target if target.meta.base is None else target.meta.base
-    for view in _views(base) if base.edge is not None else ():
+    for view in views_of(base) if base.edge is not None else ():
         if view.meta.made is not None:
             cut(view)
         elif view is not target and not _is_leaf(view) and not _is_leaf(base):
@@ -452,11 +452,17 @@ def _original(meta: Meta) -> Tensor | None:
 
 def _overtaken(base: Tensor) -> None:
     """After a write that was not recorded, the views of ``base`` read it anew, or cannot."""
-    if base.edge is None:
+    off, views = base.edge is None, views_of(base)
+    if off and (base._flips or all(map(_is_leaf, views))):
         return
-    for view in _views(base):
+    if off:  # taken out of the graph since: gradients end here, or at the leaf that it may become
+        meta = base._meta()
+        meta.resting = getattr(meta, "resting", None) or AccumulateGrad(base)
+        base = base._alias(meta.resting)
+    for view in views:
         if view.meta.made is not None:
-            cut(view)
+            if not off:
+                cut(view)
         elif not _is_leaf(view):
             _read_again(view, base)
 
@@ -465,8 +471,9 @@ def _is_leaf(tensor: Tensor) -> bool:
     return tensor.edge is None or tensor.edge.__class__ is AccumulateGrad
 
 
-def _views(base: Tensor) -> list[Tensor]:
-    found = [reference() for reference in base.meta.views or ()]
+def views_of(base: Tensor) -> list[Tensor]:
+    """The views of ``base`` that are still referred to."""
+    found = [reference() for reference in getattr(base.meta, "views", None) or ()]
     return [view for view in found if view is not None]
 
 
@@ -507,7 +514,10 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
             view --> getitem --> A                    `---> mul --> getitem --> A
             view.mul_(2)                   view --> getitem --> put
     """
-    if (base.edge is None and target.edge is None) or not target.array.size:
+    if base.edge is None and target.edge is None:
+        _overtaken(base)
+        return
+    if not target.array.size:
         return
     old = base._alias(base.edge)
     if target is not base:
@@ -528,7 +538,7 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
         old = _flipped(old) if base._flips else old
         keep_on(base, old.edge)
         base.edge = old.edge
-    for view in _views(base):
+    for view in views_of(base):
         if view.meta.made is not None:
             cut(view)
         else:
@@ -548,7 +558,16 @@ def _flipped(x: Tensor) -> Tensor:
 
 
 def entries_of_base(view: Tensor, base: Tensor) -> Tensor:
-    """The entries of ``view`` as recorded from ``base``."""
+    """The entries of ``view`` as recorded from ``base``, also where nothing else is."""
+    before = current()
+    restore(before.recording(True, False))
+    try:
+        return _entries_of_base(view, base)
+    finally:
+        restore(before)
+
+
+def _entries_of_base(view: Tensor, base: Tensor) -> Tensor:
     if view.dtype.is_complex is base.dtype.is_complex:
         whole = _indexed(base if base._flips is view._flips else _flipped(base), view)
         found = wrap(view.own_array(), view.dtype)
@@ -605,18 +624,11 @@ def _reshaped(x: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 def _parts_of_base(view: Tensor, base: Tensor) -> Tensor:
-    """The entries of ``view``, one of the two complex and one real, as recorded from ``base``: also
-    where nothing else is."""
-    before = current()
-    restore(before.recording(True, False))
-    try:
-        whole = _as_parts(base)
-        found = OPERATORS["getitem"](
-            whole, places_in(_as_parts(wrap(view.own_array(), view.dtype)), whole)
-        )
-        return _of_parts(found) if view.dtype.is_complex else found
-    finally:
-        restore(before)
+    """The entries of ``view``, one of the two complex and one real, as recorded from ``base``."""
+    whole = _as_parts(base)
+    places = places_in(_as_parts(wrap(view.own_array(), view.dtype)), whole)
+    found = OPERATORS["getitem"](whole, places)
+    return _of_parts(found) if view.dtype.is_complex else found
 
 
 def _put_parts(before: Tensor, written: Tensor, out: Tensor) -> None:

@@ -692,3 +692,80 @@ for turn in (
         turn((b, v, w)[which])
         ((v * v).sum() + (w * w * w).sum() + b.sum()).backward()
         print(x.grad, w.grad)
+
+# %% memory that grows
+import numpy as np
+
+
+def told(write, *tensors):
+    try:
+        write()
+    except RuntimeError as fault:
+        print(str(fault)[:45])
+    print([t.tolist() for t in tensors])
+
+
+a = np.zeros(3, dtype=np.float32)
+x = torch.from_numpy(a)
+told(lambda: torch.add(torch.ones(5), 1, out=x), a)
+x = torch.from_numpy(a)
+told(lambda: x.resize_(5), a)
+x = torch.from_numpy(a)
+told(lambda: x.resize_(2).fill_(3), x, a)
+x = torch.zeros(2)
+a = x.numpy()
+told(lambda: x.resize_(4), a)
+for pick in (lambda x: x[:2], lambda x: x[4:], lambda x: x.view(3, 2).t(), lambda x: x[::2]):
+    x = torch.zeros(6)
+    y, z = pick(x), x.as_strided((2, 2), (1, 2), 1)
+    for write in (
+        lambda x, y, z: torch.add(torch.ones(8), 1, out=y), lambda x, y, z: x.add_(1),
+        lambda x, y, z: torch.add(torch.ones(4, 3), 1, out=x), lambda x, y, z: z[0].mul_(3),
+    ):  # fmt: skip
+        write(x, y, z)
+        print(x, y, z)
+
+# %% views of what has left the graph, and of a base that shows less
+for leave in (
+    lambda x, y: y.detach_(), lambda x, y: x.requires_grad_(False),
+    lambda x, y: y.as_strided_((2,), (1,)), lambda x, y: x,
+):  # fmt: skip
+    for mode in (torch.enable_grad, torch.no_grad):
+        for again in (False, True):
+            x = torch.ones(3, requires_grad=True)
+            y = x * 2
+            v, w = x[:2], y[:2]
+            b = leave(x, y)
+            try:
+                with mode():
+                    b.mul_(3)
+            except RuntimeError as fault:
+                print(str(fault)[:45])
+            if again and not b.requires_grad:
+                b.requires_grad_()
+            print(v.requires_grad, v.grad_fn.name(), w.requires_grad, w.grad_fn.name())
+            ((v * v).sum() + (w * w).sum()).backward()
+            print(x.grad, b.grad if b.is_leaf else None)
+x = torch.arange(1.0, 9.0).requires_grad_()
+y = x * 2
+v = y.view(8)
+y.as_strided_((2, 2), (2, 1))
+with torch.no_grad():
+    v.square_()
+(y * y).sum().backward(retain_graph=True)
+v.sum().backward()
+print(x.grad)
+
+# %% strides of new dimensions and of transforms
+x = torch.arange(12.0).reshape(3, 4)
+for f in (
+    lambda x: x[None], lambda x: x[:, None], lambda x: x[..., None], lambda x: x[0, None],
+    lambda x: x[:, 1][None, :, None], lambda x: x.t()[None], lambda x: x.t()[..., None, None],
+    lambda x: x.expand(2, *x.shape)[None], lambda x: x[0, 0][None], lambda x: x[::2][:, None],
+    torch.fft.fft, torch.fft.rfft, torch.fft.irfft, torch.fft.hfft, torch.fft.ihfft,
+    torch.fft.rfft2, torch.fft.irfft2, torch.fft.fftn, torch.fft.ihfftn,
+    lambda x: torch.fft.fft(x, dim=0), lambda x: torch.fft.fft(x, 5, 0),
+    lambda x: torch.fft.irfftn(x[None] * x[:, None], dim=(2, 0)),
+    lambda x: torch.fft.rfftn(x[None] * x[:, None], dim=(0, 1)),
+):  # fmt: skip
+    print(f(x).stride(), f(x.t()).stride(), f(x).is_contiguous())
