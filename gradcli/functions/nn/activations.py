@@ -10,7 +10,7 @@ from typing import Any
 from gradcli.engine.creation.factories import empty, laid, ones_like, zeros_like
 from gradcli.engine.creation.sampling import bernoulli, rand
 from gradcli.engine.dtypes import float16, float64
-from gradcli.engine.record.composite import called, named
+from gradcli.engine.record.composite import called, in_float32, named
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.source_location import warn
 from gradcli.functions import arithmetic, reductions
@@ -86,11 +86,6 @@ def _refuse_below(name: str, g: Any) -> None:
     )
 
 
-def _by_float32(function: Callable[..., Any], name: str, input: Any, *args: Any) -> Any:
-    """``function`` of halves as PyTorch's kernels compute it: nothing overflows on the way."""
-    return called(function(input.float(), *args).to(input.dtype), name, input)
-
-
 def relu(input: Any, inplace: bool = False) -> Any:
     """The larger of ``input`` and 0."""
     return input.relu_() if inplace else _O["relu"](input)
@@ -101,7 +96,7 @@ def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     if inplace:
         return _written_below(elu, input, alpha)
     if getattr(input, "dtype", None) is float16:
-        return _by_float32(elu, "EluBackward0", input, alpha)
+        return in_float32(elu, "EluBackward0", input, alpha)
     return _O["elu"](input, alpha)
 
 
@@ -110,7 +105,7 @@ def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) 
     if inplace:
         return _written_below(leaky_relu, input, negative_slope)
     if getattr(input, "dtype", None) is float16:
-        return _by_float32(leaky_relu, "LeakyReluBackward0", input, negative_slope)
+        return in_float32(leaky_relu, "LeakyReluBackward0", input, negative_slope)
     return _O["leaky_relu"](input, negative_slope)
 
 
@@ -149,7 +144,7 @@ def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
     """log(1 + exp(beta*x)) / beta, and x itself where beta*x is above the threshold."""
     refuse_derivative("softplus", beta=beta, threshold=threshold)
     if getattr(input, "dtype", None) is float16:
-        return _by_float32(softplus, "SoftplusBackward0", input, beta, threshold)
+        return in_float32(softplus, "SoftplusBackward0", input, beta, threshold)
     return _O["softplus_beta"](input, beta, threshold)
 
 
@@ -159,7 +154,7 @@ def silu(input: Any, inplace: bool = False) -> Any:
     if inplace:
         return _written(silu, input)
     if input.dtype is float16:
-        return _by_float32(silu, "SiluBackward0", input)
+        return in_float32(silu, "SiluBackward0", input)
     return called(input * _O["logistic"](input), "SiluBackward0", input)
 
 
@@ -168,7 +163,7 @@ def mish(input: Any, inplace: bool = False) -> Any:
     if inplace:
         return _written(mish, input)
     if input.dtype is float16:
-        return _by_float32(mish, "MishBackward0", input)
+        return in_float32(mish, "MishBackward0", input)
     return called(input * _O["tanh"](_O["softplus"](input)), "MishBackward0", input)
 
 
@@ -176,7 +171,7 @@ def gelu(input: Any, approximate: str = "none") -> Any:
     """x times the normal distribution function; ``approximate="tanh"`` for the older formula."""
     check_floating(input, "GeluKernelImpl")
     if input.dtype is float16:
-        return _by_float32(gelu, "GeluBackward0", input, approximate)
+        return in_float32(gelu, "GeluBackward0", input, approximate)
     if approximate == "tanh":
         inner = math.sqrt(2.0 / math.pi) * (input + 0.044715 * input * input * input)
         # 0.5*(1 + tanh(u)) is the logistic function of 2*u, which does not cancel below 0.
@@ -202,7 +197,7 @@ def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
 def _elu(input: Any, alpha: float, scale: float, inner: float, inplace: bool) -> Any:
     check_floating(input, "elu_cpu")
     if input.dtype is float16 and not inplace:
-        return _by_float32(_elu, "EluBackward0", input, alpha, scale, inner, False)
+        return in_float32(_elu, "EluBackward0", input, alpha, scale, inner, False)
     grows = _O["elu" if inner > 0 else "expm1"]  # elu: PyTorch's second derivative at 0
     below = grows(_O["where"](input > 0, 0.0, input) * inner) * (alpha * scale)
     out = called(_O["where"](input <= 0, below, input * scale), "EluBackward0", input)
@@ -240,6 +235,8 @@ def softshrink(input: Any, lambd: float = 0.5) -> Any:
     check_floating(input, "softshrink_check")
     if lambd < 0:
         raise bad_value(f"lambda must be greater or equal to 0, but found to be {lambd}.")
+    if input.dtype is float16:
+        return in_float32(softshrink, "SoftshrinkBackward0", input, lambd)
     moved = _O["where"](input > 0, input - lambd, input + lambd)
     out = _O["where"](_O["abs"](input) <= lambd, 0.0, moved)
     return called(out, "SoftshrinkBackward0", input, leads=input)
@@ -256,8 +253,9 @@ def threshold(input: Any, threshold: float, value: float, inplace: bool = False)
     if not input.dtype.kind:
         check_floating(input, "threshold_cpu")
     number = int if input.dtype.kind < 2 else float
+    wide = input.to(input.dtype.computed)
     out = called(
-        _O["where"](input <= number(threshold), number(value), input),
+        _O["where"](wide <= number(threshold), number(value), input),
         "ThresholdBackward0",
         input,
         leads=input,

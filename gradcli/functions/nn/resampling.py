@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.dtypes import bool_, float32, uint8
+from gradcli.engine.dtypes import bool_, float64, uint8
 from gradcli.engine.record.composite import by_element, called, formatted, rowwise
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import wrap
@@ -146,6 +146,18 @@ def _places(
     return (np.stack([first, np.minimum(first + 1, n - 1)], 1), np.stack([1 - share, share], 1))
 
 
+def _in_16_bits(places: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The weights of bytes, as PyTorch has them after Pillow: whole multiples of a power of 2."""
+    weights = weights.copy()
+    for k in range(1, weights.shape[1]):  # those of one place together
+        same = places[:, k] == places[:, k - 1]
+        weights[:, k] += np.where(same, weights[:, k - 1], 0.0)
+        weights[same, k - 1] = 0.0
+    most = float(weights.max())
+    unit = 2.0 ** next((b for b in range(22) if int(0.5 + most * 2 ** (b + 1)) >= 2**15), 22)
+    return np.trunc(weights * unit + np.copysign(0.5, weights)) / unit
+
+
 def interpolate(
     input: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
     align_corners: bool | None = None, recompute_scale_factor: bool | None = None,
@@ -180,7 +192,8 @@ def interpolate(
             old[i], new[i], factors[i], mode, bool(align_corners), antialias, rank == 2
         )
         if whole:  # bytes are rounded along each dimension, the last one first
-            found = taps(input.to(float32), 2 + i, places, weights)
+            weights = None if weights is None else _in_16_bits(places, weights)
+            found = taps(input.to(float64), 2 + i, places, weights)
             input = arithmetic.clamp(_O["floor"](found + 0.5), min=0.0, max=255.0).to(uint8)
         else:
             input = taps(input, 2 + i, places, weights)
