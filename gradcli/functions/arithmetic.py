@@ -333,7 +333,7 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: Anything = _MODES[0]) 
     """
     if not isinstance(compute_mode, str) or compute_mode not in _MODES:
         raise bad_argument(f"{compute_mode} is not a valid value for compute_mode")
-    if p < 0:
+    if not p >= 0:
         raise bad_value("cdist only supports non-negative p values")
     for i, x in enumerate((x1, x2), 1):
         if len(x.shape) < 2:

@@ -366,9 +366,9 @@ def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
         raise bad_shape(
             f"renorm: input needs at least 2 dimensions, got {len(input.shape)} dimensions"
         )
-    if p <= 0:
+    if not p > 0:
         raise bad_value("renorm: non-positive-norm not supported")
-    if maxnorm < 0:
+    if not maxnorm >= 0:
         raise bad_value(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
     others = tuple(d for d in range(len(input.shape)) if d != normal_dim(dim, len(input.shape)))
     size = O["norm"](input, p, others, True)

@@ -601,6 +601,8 @@ CALLS: tuple[tuple[np.ndarray | None, tuple[str, ...]], ...] = (
         "torch.special.scaled_modified_bessel_k0(torch.tensor([0.,1.,2.,float('inf')]))",
         "torch.special.scaled_modified_bessel_k1(torch.tensor([0.,1.,2.,float('inf')]))",
         "torch.special.airy_ai(torch.tensor([0.,1.,2.]))",
+        "F.gaussian_nll_loss(torch.ones(2),torch.zeros(2),torch.ones(2),eps=float('nan'))",
+        "F.hardtanh(torch.ones(2),0.0,float('nan'))",
         "torch.addr(torch.zeros(1,1),torch.tensor([float('nan')]),torch.ones(1),beta=0,alpha=0)",
         "torch.linalg.pinv(torch.tensor([[1+2j,9.],[1j,2+1j]]),hermitian=True)",
         *(f"F.interpolate(torch.arange(16,dtype=torch.uint8).reshape(1,1,4,4)*17,{to},mode='{mode}',"

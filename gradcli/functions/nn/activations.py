@@ -9,7 +9,7 @@ from typing import Any
 
 from gradcli.engine.creation.factories import empty, laid, ones_like, zeros_like
 from gradcli.engine.creation.sampling import bernoulli, rand
-from gradcli.engine.dtypes import float16, float64
+from gradcli.engine.dtypes import bounds, float16, float64
 from gradcli.engine.record.composite import called, in_float32, named
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.source_location import warn
@@ -125,6 +125,8 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: b
         min_val, max_val = _whole_bounds(input, min_val, max_val)
     elif (min_val, max_val) == (-1.0, 1.0):
         return _O["hardtanh"](input)
+    elif not min_val <= max_val:  # one of them is NaN, and so is all
+        return called(_O["clamp"](input, min_val, max_val), "HardtanhBackward0", input)
     held = _O["where"](input >= max_val, max_val, input)
     return called(
         _O["where"](input <= min_val, min_val, held), "HardtanhBackward0", input, leads=input
@@ -233,8 +235,12 @@ def hardshrink(input: Any, lambd: float = 0.5) -> Any:
 def softshrink(input: Any, lambd: float = 0.5) -> Any:
     """``input`` moved towards 0 by ``lambd``, 0 where it is nearer."""
     check_floating(input, "softshrink_check")
-    if lambd < 0:
-        raise bad_value(f"lambda must be greater or equal to 0, but found to be {lambd}.")
+    most = bounds(input.dtype)[1]
+    if not 0 <= lambd <= most:
+        raise bad_value(
+            f"lambda must be in range [0, {most:g}] for input dtype "
+            f"{input.dtype.scalar_name}, but found {lambd:g}"
+        )
     if input.dtype is float16:
         return in_float32(softshrink, "SoftshrinkBackward0", input, lambd)
     moved = _O["where"](input > 0, input - lambd, input + lambd)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gradcli.engine.dtypes import bool_, float64, uint8
-from gradcli.engine.record.composite import by_element, called, formatted, rowwise
+from gradcli.engine.dtypes import bool_, float16, float64, uint8
+from gradcli.engine.record.composite import by_element, called, formatted, in_float32, rowwise
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions import arithmetic
@@ -405,6 +406,11 @@ def grid_sample(
         )
     if mode == "bicubic" and rank != 2:
         raise bad_value("grid_sampler(): bicubic interpolation only supports 4D input")
+    if input.dtype is float16:
+        of_floats = partial(
+            grid_sample, mode=mode, padding_mode=padding_mode, align_corners=align_corners
+        )
+        return in_float32(of_floats, f"GridSampler{rank}DBackward0", input, grid)
     align = bool(align_corners)
     spots = []
     for i, n in enumerate(input.shape[2:]):  # x is the last dimension
