@@ -44,6 +44,11 @@ class DType:
         return ("bool", "int", "half" if self.itemsize == 2 else "float", "complex")[self.kind]
 
     @property
+    def computed(self) -> DType:
+        """The type in which PyTorch's kernels compute and hold numbers: float32 for halves."""
+        return float32 if self is float16 else self
+
+    @property
     def scalar_name(self) -> str:
         """What PyTorch's messages call it: ``"Float"``, ``"Long"``."""
         return SCALARS[self.name]
@@ -96,7 +101,9 @@ class DType:
                 f"value cannot be converted to type {self.c_name} without overflow",
                 help="write a number that the element type can hold",
             )
-        return self.wrapped(int(value)) if self.kind == 1 else value
+        if self.kind == 1:
+            return self.wrapped(int(value))
+        return float(np.float16(value)) if self is float16 else value
 
     def wrapped(self, value: int) -> int:
         """A whole number as its last bits in a type of whole numbers."""

@@ -7,6 +7,7 @@ be given.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.record.apply import flipped_view, note_view
 from gradcli.engine.record.arguments import Anything, Operand
-from gradcli.engine.record.composite import bottom, called, multiple
+from gradcli.engine.record.composite import bottom, called, in_float32, multiple
 from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.face import direct
 from gradcli.engine.record.fast_path import FUNCTIONS as O
@@ -61,7 +62,8 @@ def factor(name: str, value: Any, *operands: Any) -> Any:
     refuse_derivative("add", **{name: value})
     if not any(isinstance(v, Tensor) for v in operands):
         return value
-    met, kind = dtypes.meeting(*operands).kind, dtypes.meeting(value).kind
+    dtype = dtypes.meeting(*operands)
+    met, kind = dtype.kind, dtypes.meeting(value).kind
     said = f"For integral input tensors, argument {name} must not be a floating point number."
     if kind > met > 1:
         said = f"For non-complex input tensors, argument {name} must not be a complex number."
@@ -69,7 +71,7 @@ def factor(name: str, value: Any, *operands: Any) -> Any:
         said = f"Boolean {name} only supported for Boolean results."
     if (kind > met and kind > 1) or kind == 0 < met:
         raise bad_dtype(said, help=f"give {name} in the type of the tensors")
-    return value if met else bool(value)
+    return dtype.entry(value)
 
 
 def rsub(input: Any, other: Operand, *, alpha: Any = 1) -> Any:
@@ -115,9 +117,12 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
             "E0309", "addcdiv divides floats", help="write tensor1.float()",
             torch="Integer division with addcdiv is no longer supported",
         )  # fmt: skip
+    operands = input, tensor1, tensor2
+    if dtypes.meeting(*operands) is dtypes.float16:
+        return in_float32(partial(addcdiv, value=value), "AddcdivBackward0", *operands)
     wide = tensor1.to(tensor2.dtype) if _whole(tensor1) else tensor1  # no overflow
     first = tensor1 if value == 1 else dtypes.meeting(tensor1, tensor2).entry(value) * wide
-    return called(input + first / tensor2, "AddcdivBackward0", input, tensor1, tensor2)
+    return called(input + first / tensor2, "AddcdivBackward0", *operands)
 
 
 def lerp(input: Any, end: Tensor, weight: Operand) -> Any:
@@ -131,6 +136,8 @@ def lerp(input: Any, end: Tensor, weight: Operand) -> Any:
                 input, weight, "expected dtype {} for `weight` but got dtype {}".format(*c_names)
             )
         refuse_kinds("bool int", "lerp_kernel_tensor", input.dtype)
+        if input.dtype is dtypes.float16:
+            return in_float32(lerp, "LerpBackward1", input, end, weight)
         near, part = input, weight
         if hasattr(bottom(weight), "array"):  # from the nearer end, unless it is a symbol
             far = O["ge"](O["abs"](weight.detach()), 0.5)
@@ -138,7 +145,7 @@ def lerp(input: Any, end: Tensor, weight: Operand) -> Any:
         out = O["addcmul"](near, end - input, part)
         return called(out, "LerpBackward1", input, end, weight)
     if isinstance(input, Plain):
-        return O["lerp_number"](input, end, input.dtype.entry(weight))
+        return O["lerp_number"](input, end, input.dtype.computed.entry(weight))
     near, part = (input, weight) if abs(weight) < 0.5 else (end, weight - 1)
     return near + part * (end - input)
 
@@ -202,8 +209,7 @@ def round(input: Any, *, decimals: int | None = None) -> Any:
         return O["round"](input)
     refuse_kinds("bool int", "round_cpu", input.dtype)
     if input.dtype is dtypes.float16:  # a half times a power of ten overflows
-        wide = round(input.float(), decimals=decimals)
-        return called(wide.to(input.dtype), "RoundBackward1", input)
+        return in_float32(partial(round, decimals=decimals), "RoundBackward1", input)
     # By a whole power of ten both ways: 10.0**-3 is none in float32.
     power = 10.0 ** abs(decimals)
     if decimals < 0:
@@ -327,7 +333,7 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: Anything = _MODES[0]) 
     """
     if not isinstance(compute_mode, str) or compute_mode not in _MODES:
         raise bad_argument(f"{compute_mode} is not a valid value for compute_mode")
-    if p < 0:
+    if not p >= 0:
         raise bad_value("cdist only supports non-negative p values")
     for i, x in enumerate((x1, x2), 1):
         if len(x.shape) < 2:

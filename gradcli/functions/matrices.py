@@ -146,6 +146,8 @@ def one_triangle(A: Any, UPLO: str) -> Any:
     raw = A.detach()
     part, beyond = ("tril", -1) if UPLO.upper() == "L" else ("triu", 1)
     both = O[part](raw, 0) + adjoint(O[part](raw, beyond))
+    if A.dtype.is_complex:  # LAPACK reads the real part of the diagonal alone
+        both = 0.5 * (both + adjoint(both))
     return both + O["where"](O["lt"](O["abs"](raw), math.inf), A - raw, 0.0)
 
 

@@ -7,13 +7,15 @@ and the sums with a product (``addmm``) are composed of operators.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gradcli.engine.creation.factories import refuse_kinds
+from gradcli.engine.dtypes import float16
 from gradcli.engine.record.arguments import Anything
-from gradcli.engine.record.composite import called, of_its_own
+from gradcli.engine.record.composite import called, in_float32, of_its_own
 from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.functions.matrices import beside
 from gradcli.ops.dims import normal_dim
@@ -87,24 +89,28 @@ def bmm(input: Any, mat2: Any) -> Any:
 
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """``beta * input + alpha * mat1 @ mat2``."""
-    total = mixed(input, _mm(mat1, mat2, "addmm"), beta, alpha)
+    total = mixed(partial(_mm, within="addmm"), input, mat1, mat2, beta, alpha)
     return called(total, "AddmmBackward0", input, mat1, mat2)
 
 
 def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """``beta * input + alpha * mat @ vec``."""
-    return called(mixed(input, mv(mat, vec), beta, alpha), "AddmvBackward0", input, mat, vec)
+    return called(mixed(mv, input, mat, vec, beta, alpha), "AddmvBackward0", input, mat, vec)
 
 
 def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """``beta * input + alpha * batch1 @ batch2``, for stacks of matrices."""
-    total = mixed(input, bmm(batch1, batch2), beta, alpha)
+    total = mixed(bmm, input, batch1, batch2, beta, alpha)
     return called(total, "BaddbmmBackward0", input, batch1, batch2)
 
 
-def mixed(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
-    """``beta * input + alpha * product``, the factors in the one dtype that both have."""
+def mixed(multiply: Any, input: Any, x: Any, y: Any, beta: Any, alpha: Any) -> Any:
+    """``beta * input + alpha * multiply(x, y)``, the factors in the one dtype that all have."""
     refuse_derivative("addmm", beta=beta, alpha=alpha)
+    if getattr(x, "dtype", None) is getattr(y, "dtype", None) is input.dtype is float16:
+        in_floats = partial(mixed, multiply, beta=beta, alpha=alpha)
+        return in_float32(in_floats, "ToCopyBackward0", input, x, y)
+    product = multiply(x, y)
     if input.dtype is not product.dtype:
         raise bad_dtype(
             f"self and mat2 must have the same dtype, but got {input.dtype.scalar_name} and "
@@ -114,8 +120,13 @@ def mixed(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
     refuse_kinds("bool", "addmm_impl_cpu_", input.dtype)
     expands(input, tuple(product.shape))
     beta, alpha = input.dtype.entry(beta), input.dtype.entry(alpha)
+    return plus(input, product, beta, alpha)
+
+
+def plus(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
+    """``beta * input + alpha * product``; NaN in an input that ``beta=0`` leaves out is none."""
     product = product if alpha == 1 else alpha * product
-    if beta == 0:  # NaN in the input does not count
+    if beta == 0:
         return beside(product + O["zeros_like"](input), input)
     return (input if beta == 1 else beta * input) + product
 

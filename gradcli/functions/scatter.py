@@ -18,7 +18,7 @@ from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions.arithmetic import factor
 from gradcli.functions.indexing import meeting_shape, whole, within_flat
-from gradcli.functions.products import bmm, expands, mixed
+from gradcli.functions.products import bmm, expands, mixed, plus
 from gradcli.functions.reshaping import at_least, movedim, tensor_split
 from gradcli.functions.subscripts import byte_mask
 from gradcli.ops.dims import normal_dim
@@ -243,21 +243,17 @@ def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> 
     )
     product = O["outer"](vec1, vec2)
     expands(input, tuple(product.shape))
-    total = _scaled(input, beta) + _scaled(product, alpha)
-    return called(total, "AddrBackward0", input, vec1, vec2)
+    return called(plus(input, product, beta, alpha), "AddrBackward0", input, vec1, vec2)
+
+
+def _summed(batch1: Any, batch2: Any) -> Any:
+    return O["sum"](bmm(batch1, batch2), 0).to(batch1.dtype)
 
 
 def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """``beta * input + alpha *`` the sum of the products of two stacks of matrices."""
-    product = O["sum"](bmm(batch1, batch2), 0).to(batch1.dtype)
-    total = mixed(input, product, beta, alpha)
+    total = mixed(_summed, input, batch1, batch2, beta, alpha)
     return called(total, "AddbmmBackward0", input, batch1, batch2)
-
-
-def _scaled(value: Any, by: Any) -> Any:
-    if by == 0:  # NaN does not count
-        return O["zeros_like"](value)
-    return value if by == 1 else by * value
 
 
 def _raised(rank: int) -> Any:
@@ -370,9 +366,9 @@ def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
         raise bad_shape(
             f"renorm: input needs at least 2 dimensions, got {len(input.shape)} dimensions"
         )
-    if p <= 0:
+    if not p > 0:
         raise bad_value("renorm: non-positive-norm not supported")
-    if maxnorm < 0:
+    if not maxnorm >= 0:
         raise bad_value(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
     others = tuple(d for d in range(len(input.shape)) if d != normal_dim(dim, len(input.shape)))
     size = O["norm"](input, p, others, True)

@@ -78,8 +78,8 @@ class Operator:
     """What PyTorch shows of a node, where the rest does not say it: see ``node_names``."""
     numbers: str = ""
     """The inputs that may be plain numbers where PyTorch's functions are called: "y", "xy"."""
-    scales: bool = False
-    """Whether a plain number as the second input is not rounded to the halves that it scales."""
+    halves: str = ""
+    """What is computed in float32 and then rounded: halves with a plain "number", or "all"."""
     alone: bool = False
     """Whether these functions take numbers alone, of which they make a tensor."""
     grad_name: str

@@ -187,4 +187,5 @@ def test_a_number_that_scales_halves_is_not_rounded_to_one():
     assert by_x.tolist() == [1.0013580322265625e-05] * 2  # 1e-5 as a half
     below = torch.nn.functional.leaky_relu(torch.tensor([-1000.0], dtype=torch.float16), 1e-8)
     assert below.tolist() == [-1.0013580322265625e-05]
+    assert (torch.ones(200_000, dtype=torch.float16) * 0.3)[-1].item() == 0.300048828125
     assert (2 * half).dtype is torch.float16 and (3 // half).tolist() == [0.0, 1.0]

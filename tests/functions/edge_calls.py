@@ -601,6 +601,13 @@ CALLS: tuple[tuple[np.ndarray | None, tuple[str, ...]], ...] = (
         "torch.special.scaled_modified_bessel_k0(torch.tensor([0.,1.,2.,float('inf')]))",
         "torch.special.scaled_modified_bessel_k1(torch.tensor([0.,1.,2.,float('inf')]))",
         "torch.special.airy_ai(torch.tensor([0.,1.,2.]))",
+        "F.gaussian_nll_loss(torch.ones(2),torch.zeros(2),torch.ones(2),eps=float('nan'))",
+        "F.hardtanh(torch.ones(2),0.0,float('nan'))",
+        "torch.addr(torch.zeros(1,1),torch.tensor([float('nan')]),torch.ones(1),beta=0,alpha=0)",
+        "torch.linalg.pinv(torch.tensor([[1+2j,9.],[1j,2+1j]]),hermitian=True)",
+        *(f"F.interpolate(torch.arange(16,dtype=torch.uint8).reshape(1,1,4,4)*17,{to},mode='{mode}',"
+          f"antialias={anti})" for to in (3, 5, 7) for mode in ("bilinear", "bicubic")
+          for anti in (False, True)),
     )),
     (np.eye(3), (
         "torch.linalg.eigh(x)[0]", "torch.linalg.eig(x)[0].real", "torch.linalg.svd(x)[1]",
@@ -674,6 +681,18 @@ CALLS: tuple[tuple[np.ndarray | None, tuple[str, ...]], ...] = (
     (np.array([[1e12, 1.0], [-3.0, 1e12]], np.float32), ("torch.linalg.det(x)",)),
     (np.array([[3.0, 1.0, 0.5], [1.0, 2.0, -1.0], [0.5, -1.0, 4.0]]), (
         "torch.linalg.pinv(x,hermitian=True)",
+    )),
+    (np.array([1.3, -0.4, 300.0, 5e-5, -7.0], np.float16), (
+        "torch.add(x,x.flip(0),alpha=3)", "torch.add(x,-x,alpha=1/3)", "torch.sub(x,x,alpha=3.3)",
+        "torch.lerp(x,x.flip(0),1/3)", "torch.lerp(x,x.flip(0),1e5)", "0.1/x", "1e5/x",
+        "torch.lerp(x,x.flip(0),torch.tensor(0.3,dtype=torch.float16))", "F.softshrink(x,0.1)",
+        "torch.addcmul(x,x,x.flip(0),value=0.1)", "torch.addcmul(-x,x,x,value=1e5)",
+        "torch.addcdiv(x,x.detach(),x.flip(0).detach(),value=0.1)",
+        "torch.addcdiv(x,x*1e-4,x.detach(),value=1e5)",
+        "F.threshold(x,1.3,1)", "torch.where(x>0,x,1e5)", "torch.nan_to_num(x*300,posinf=1e5)",
+        "x/torch.tensor(1e5)", "x*1e-4*torch.tensor(1e5)", "x*torch.tensor(70000)",
+        "torch.addmm(x[:1,None],x[None],x[:,None].detach()*1e-2,beta=0.1,alpha=1e5)",
+        "F.scaled_dot_product_attention(x.reshape(1,1,5),x.reshape(1,1,5)*1e-3,x.reshape(1,1,5))",
     )),
 )
 # fmt: on

@@ -15,7 +15,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.grad_mode import current
 from gradcli.engine.graph.node import EMPTY, Extra, Node, more, next_number, placed_number
 from gradcli.engine.graph.view_edges import Severed
-from gradcli.engine.record.composite import called
+from gradcli.engine.record.composite import in_float32
 from gradcli.engine.record.dtype_checks import refused
 from gradcli.engine.record.index_writes import stamp_index, writes
 from gradcli.engine.record.rule_compiler import node_class
@@ -43,7 +43,7 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
     Raises RuntimeFault or TypeFault for shapes and types that do not fit (E03xx), LimitFault where
     the result would be too large.
     """
-    inputs = [
+    inputs: list[Any] = [
         a if a.__class__ is Tensor or a.__class__ in NUMBERS else as_input(op, a) for a in args
     ]
     if params:
@@ -55,12 +55,13 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
                     return result
                 params[name] = value.array
     first: Any = inputs[0] if inputs else None
-    if op.scales:
-        turned = op.kind == "bilinear" and first.__class__ in NUMBERS
-        x, factor = reversed(inputs) if turned else inputs
-        plain = factor.__class__ in NUMBERS and factor.__class__ is not complex
-        if plain and isinstance(x, Tensor) and x.dtype is dtypes.float16:
-            return _of_halves(op, x, factor)
+    if op.halves and dtypes.float16 in [getattr(a, "dtype", None) for a in inputs]:
+        some = op.halves == "all" or any(
+            a.__class__ in NUMBERS or not (a.dtype is dtypes.float16 or a.ndim) for a in inputs
+        )
+        if some and dtypes.meeting(*inputs) is dtypes.float16:
+            found: Tensor = in_float32(lambda *w: apply(op, w, params), op.grad_name, *inputs)
+            return found
     held = False
     if op.kind == "linear":
         if isinstance(first, ConjView):
@@ -88,14 +89,6 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
         if not all(x.flags.c_contiguous for x in given[:-1]):
             array = laid_as(array, *given)
     return finish(op, inputs, params, array, raw)
-
-
-def _of_halves(op: Operator, x: Tensor, factor: Any) -> Tensor:
-    """Halves scaled by a number, which need not be a half: in float32, as PyTorch's kernels do."""
-    cast = OPERATORS["cast"]
-    wide = apply(op, (apply(cast, (x,), {"dtype": np.float32}), factor), {})
-    out: Tensor = called(apply(cast, (wide,), {"dtype": np.float16}), op.grad_name, x)
-    return out
 
 
 def finish(
@@ -251,7 +244,7 @@ def _promoted(op: Operator, inputs: list[Any]) -> list[Any]:
     for a in inputs:
         if is_number(a):
             if policy == "where" and raw:
-                a = target.numpy.type(target.entry(a))
+                a = target.numpy.type(target.computed.entry(a))
             elif a.__class__ is int and target.kind == 1 and op.wraps and -(2**63) <= a < 2**63:
                 a = target.wrapped(a)
             raw.append(a)

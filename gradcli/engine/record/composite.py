@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from gradcli.engine.dtypes import float16, float32
 from gradcli.engine.graph.node import Lasting, more
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.dims import in_format, in_rows, suggested_format
@@ -47,6 +48,12 @@ def called(value: Any, name: str, *inputs: Any, leads: Any = None) -> Any:
                 [None if i is None else i.edge for i in inputs if i is None or isinstance(i, Plain)]
             )
     return value
+
+
+def in_float32(function: Any, name: str, *operands: Any) -> Any:
+    """``function`` of halves as PyTorch's kernels compute it: rounded once, nothing overflows."""
+    wide = [v.to(float32) if getattr(v, "dtype", None) is float16 else v for v in operands]
+    return called(function(*wide).to(float16), name, *operands)
 
 
 def named(function: Any, name: str, doc: str | None) -> Any:

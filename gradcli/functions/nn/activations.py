@@ -9,9 +9,9 @@ from typing import Any
 
 from gradcli.engine.creation.factories import empty, laid, ones_like, zeros_like
 from gradcli.engine.creation.sampling import bernoulli, rand
-from gradcli.engine.dtypes import float16, float64
+from gradcli.engine.dtypes import bounds, float16, float64
 from gradcli.engine.record.arguments import Anything, Number
-from gradcli.engine.record.composite import called, named
+from gradcli.engine.record.composite import called, in_float32, named
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.source_location import warn
 from gradcli.functions import arithmetic, reductions
@@ -87,11 +87,6 @@ def _refuse_below(name: str, g: Any) -> None:
     )
 
 
-def _by_float32(function: Callable[..., Any], name: str, input: Any, *args: Any) -> Any:
-    """``function`` of halves as PyTorch's kernels compute it: nothing overflows on the way."""
-    return called(function(input.float(), *args).to(input.dtype), name, input)
-
-
 def relu(input: Any, inplace: bool = False) -> Any:
     """The larger of ``input`` and 0."""
     return input.relu_() if inplace else _O["relu"](input)
@@ -102,7 +97,7 @@ def elu(input: Any, alpha: Number = 1.0, inplace: bool = False) -> Any:
     if inplace:
         return _written_below(elu, input, alpha)
     if getattr(input, "dtype", None) is float16:
-        return _by_float32(elu, "EluBackward0", input, alpha)
+        return in_float32(elu, "EluBackward0", input, alpha)
     return _O["elu"](input, alpha)
 
 
@@ -111,7 +106,7 @@ def leaky_relu(input: Any, negative_slope: Number = 0.01, inplace: bool = False)
     if inplace:
         return _written_below(leaky_relu, input, negative_slope)
     if getattr(input, "dtype", None) is float16:
-        return _by_float32(leaky_relu, "LeakyReluBackward0", input, negative_slope)
+        return in_float32(leaky_relu, "LeakyReluBackward0", input, negative_slope)
     return _O["leaky_relu"](input, negative_slope)
 
 
@@ -131,6 +126,8 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: b
         min_val, max_val = _whole_bounds(input, min_val, max_val)
     elif (min_val, max_val) == (-1.0, 1.0):
         return _O["hardtanh"](input)
+    elif not min_val <= max_val:  # one of them is NaN, and so is all
+        return called(_O["clamp"](input, min_val, max_val), "HardtanhBackward0", input)
     held = _O["where"](input >= max_val, max_val, input)
     return called(
         _O["where"](input <= min_val, min_val, held), "HardtanhBackward0", input, leads=input
@@ -150,7 +147,7 @@ def softplus(input: Any, beta: Number = 1.0, threshold: Number = 20.0) -> Any:
     """log(1 + exp(beta*x)) / beta, and x itself where beta*x is above the threshold."""
     refuse_derivative("softplus", beta=beta, threshold=threshold)
     if getattr(input, "dtype", None) is float16:
-        return _by_float32(softplus, "SoftplusBackward0", input, beta, threshold)
+        return in_float32(softplus, "SoftplusBackward0", input, beta, threshold)
     return _O["softplus_beta"](input, beta, threshold)
 
 
@@ -160,7 +157,7 @@ def silu(input: Any, inplace: bool = False) -> Any:
     if inplace:
         return _written(silu, input)
     if input.dtype is float16:
-        return _by_float32(silu, "SiluBackward0", input)
+        return in_float32(silu, "SiluBackward0", input)
     return called(input * _O["logistic"](input), "SiluBackward0", input)
 
 
@@ -169,7 +166,7 @@ def mish(input: Any, inplace: bool = False) -> Any:
     if inplace:
         return _written(mish, input)
     if input.dtype is float16:
-        return _by_float32(mish, "MishBackward0", input)
+        return in_float32(mish, "MishBackward0", input)
     return called(input * _O["tanh"](_O["softplus"](input)), "MishBackward0", input)
 
 
@@ -177,7 +174,7 @@ def gelu(input: Any, approximate: str = "none") -> Any:
     """x times the normal distribution function; ``approximate="tanh"`` for the older formula."""
     check_floating(input, "GeluKernelImpl")
     if input.dtype is float16:
-        return _by_float32(gelu, "GeluBackward0", input, approximate)
+        return in_float32(gelu, "GeluBackward0", input, approximate)
     if approximate == "tanh":
         inner = math.sqrt(2.0 / math.pi) * (input + 0.044715 * input * input * input)
         # 0.5*(1 + tanh(u)) is the logistic function of 2*u, which does not cancel below 0.
@@ -203,7 +200,7 @@ def celu(input: Any, alpha: Number = 1.0, inplace: bool = False) -> Any:
 def _elu(input: Any, alpha: float, scale: float, inner: float, inplace: bool) -> Any:
     check_floating(input, "elu_cpu")
     if input.dtype is float16 and not inplace:
-        return _by_float32(_elu, "EluBackward0", input, alpha, scale, inner, False)
+        return in_float32(_elu, "EluBackward0", input, alpha, scale, inner, False)
     grows = _O["elu" if inner > 0 else "expm1"]  # elu: PyTorch's second derivative at 0
     below = grows(_O["where"](input > 0, 0.0, input) * inner) * (alpha * scale)
     out = called(_O["where"](input <= 0, below, input * scale), "EluBackward0", input)
@@ -239,8 +236,14 @@ def hardshrink(input: Any, lambd: Number = 0.5) -> Any:
 def softshrink(input: Any, lambd: Number = 0.5) -> Any:
     """``input`` moved towards 0 by ``lambd``, 0 where it is nearer."""
     check_floating(input, "softshrink_check")
-    if lambd < 0:
-        raise bad_value(f"lambda must be greater or equal to 0, but found to be {lambd}.")
+    most = bounds(input.dtype)[1]
+    if not 0 <= lambd <= most:
+        raise bad_value(
+            f"lambda must be in range [0, {most:g}] for input dtype "
+            f"{input.dtype.scalar_name}, but found {lambd:g}"
+        )
+    if input.dtype is float16:
+        return in_float32(softshrink, "SoftshrinkBackward0", input, lambd)
     moved = _O["where"](input > 0, input - lambd, input + lambd)
     out = _O["where"](_O["abs"](input) <= lambd, 0.0, moved)
     return called(out, "SoftshrinkBackward0", input, leads=input)
@@ -257,8 +260,9 @@ def threshold(input: Any, threshold: Number, value: float, inplace: bool = False
     if not input.dtype.kind:
         check_floating(input, "threshold_cpu")
     number = int if input.dtype.kind < 2 else float
+    wide = input.to(input.dtype.computed)
     out = called(
-        _O["where"](input <= number(threshold), number(value), input),
+        _O["where"](wide <= number(threshold), number(value), input),
         "ThresholdBackward0",
         input,
         leads=input,

@@ -6,12 +6,14 @@ Vaswani and others, Attention is all you need, 2017.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gradcli.engine.dtypes import bool_
+from gradcli.engine.dtypes import bool_, float16
 from gradcli.engine.record.arguments import Anything
+from gradcli.engine.record.composite import in_float32
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions.nn.activations import dropout, softmax
@@ -31,6 +33,12 @@ def scaled_dot_product_attention(
 
     With ``enable_gqa`` each head of keys and values serves several heads of queries.
     """
+    if query.dtype is float16:
+        of_floats = partial(
+            scaled_dot_product_attention, attn_mask=attn_mask, dropout_p=dropout_p,
+            is_causal=is_causal, scale=scale, enable_gqa=enable_gqa,
+        )  # fmt: skip
+        return in_float32(of_floats, "ToCopyBackward0", query, key, value)
     if enable_gqa:
         heads = query.shape[-3]
         key, value = (repeat_interleave(x, heads // x.shape[-3], -3) for x in (key, value))

@@ -390,6 +390,8 @@ def local_response_norm(
         )  # fmt: skip
     if size < 1:
         raise bad_value(f"kernel size should be greater than zero, but got kH: {size} kW: 1")
+    if not input.numel():
+        return input
     _, c, *rest = input.shape
     before, after = (min(n, max(c - 1, 0)) for n in (size // 2, (size - 1) // 2))
     squares = pad(input * input, (0, 0) * len(rest) + (before, after))

@@ -97,7 +97,7 @@ def huber_loss(
     weight: Any = None,
 ) -> Any:  # fmt: skip
     """Half the square of a small difference, ``delta`` times a large one less delta/2."""
-    if delta <= 0:
+    if not delta > 0:
         raise bad_value("huber_loss does not support non-positive values for delta.")
     warn_of_sizes(input, target)
     check_weights(input, weight)
@@ -117,7 +117,7 @@ def smooth_l1_loss(
 ) -> Any:  # fmt: skip
     """The Huber loss over ``beta``."""
     reduction = chosen(size_average, reduce, reduction)
-    if beta < 0:
+    if not beta >= 0:
         raise bad_value("smooth_l1_loss does not support negative values for beta.")
     warn_of_sizes(input, target)
     difference = _difference(input, target, "smooth_l1_cpu")
@@ -261,7 +261,7 @@ def gaussian_nll_loss(
     ):
         raise ValueFault("E0301", "var is of incorrect size")
     # The floor under the variance is seen by no gradient, but by tangents, as in PyTorch.
-    held = _O["where"](var < eps, var - untracked(var) + eps, var)
+    held = _O["where"](var >= eps, var, var - untracked(var) + eps)
     loss = 0.5 * (_O["log"](held) + (input - target) ** 2 / held)
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)

@@ -120,7 +120,7 @@ def pdist(input: Any, p: float = 2.0) -> Any:
         raise bad_shape(f"pdist only supports 2D tensors, got: {len(input.shape)}D")
     if input.dtype.kind != 2:
         raise bad_dtype("pdist only supports floating-point dtypes")
-    if p < 0:
+    if not p >= 0:
         raise bad_value("pdist only supports non-negative p values")
     n, m = input.shape
     charge_shape((n * (n - 1) // 2, 2 * m + 2))
@@ -131,7 +131,7 @@ def pdist(input: Any, p: float = 2.0) -> Any:
 
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """The cosine of the angle between vectors along a dimension."""
-    if eps < 0:
+    if not eps >= 0:
         raise bad_value(f"eps must be non-negative, got: {eps:g}")
     if x1.dtype is not x2.dtype:
         x1, x2 = (x.to(promote_types(x1.dtype, x2.dtype)) for x in (x1, x2))

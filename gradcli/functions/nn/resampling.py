@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gradcli.engine.dtypes import bool_, float32, uint8
+from gradcli.engine.dtypes import bool_, float16, float32, float64, uint8
 from gradcli.engine.record.arguments import Anything
-from gradcli.engine.record.composite import by_element, called, formatted, rowwise
+from gradcli.engine.record.composite import by_element, called, formatted, in_float32, rowwise
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions import arithmetic
@@ -147,6 +148,18 @@ def _places(
     return (np.stack([first, np.minimum(first + 1, n - 1)], 1), np.stack([1 - share, share], 1))
 
 
+def _in_16_bits(places: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The weights of bytes, as PyTorch has them after Pillow: whole multiples of a power of 2."""
+    weights = weights.copy()
+    for k in range(1, weights.shape[1]):  # those of one place together
+        same = places[:, k] == places[:, k - 1]
+        weights[:, k] += np.where(same, weights[:, k - 1], 0.0)
+        weights[same, k - 1] = 0.0
+    most = float(weights.max())
+    unit = 2.0 ** next((b for b in range(22) if int(0.5 + most * 2 ** (b + 1)) >= 2**15), 22)
+    return np.trunc(weights * unit + np.copysign(0.5, weights)) / unit
+
+
 def interpolate(
     input: Anything, size: Any = None, scale_factor: Any = None, mode: Any = "nearest",
     align_corners: bool | None = None, recompute_scale_factor: bool | None = None,
@@ -181,7 +194,8 @@ def interpolate(
             old[i], new[i], factors[i], mode, bool(align_corners), antialias, rank == 2
         )
         if whole:  # bytes are rounded along each dimension, the last one first
-            found = taps(input.to(float32), 2 + i, places, weights)
+            weights = None if weights is None else _in_16_bits(places, weights)
+            found = taps(input.to(float64), 2 + i, places, weights)
             input = arithmetic.clamp(_O["floor"](found + 0.5), min=0.0, max=255.0).to(uint8)
         else:
             input = taps(input, 2 + i, places, weights)
@@ -393,6 +407,11 @@ def grid_sample(
         )
     if mode == "bicubic" and rank != 2:
         raise bad_value("grid_sampler(): bicubic interpolation only supports 4D input")
+    if input.dtype is float16:
+        of_floats = partial(
+            grid_sample, mode=mode, padding_mode=padding_mode, align_corners=align_corners
+        )
+        return in_float32(of_floats, f"GridSampler{rank}DBackward0", input, grid)
     align = bool(align_corners)
     spots = []
     for i, n in enumerate(input.shape[2:]):  # x is the last dimension
