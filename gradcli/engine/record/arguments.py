@@ -81,7 +81,7 @@ _BY_NAME: dict[str, str] = {
         "int": "diagonal offset dim0 dim1 decimals n",
         "float": "rtol atol eps",
         "DType": "dtype",
-        "Layout": "memory_format",
+        "Layout": "memory_format layout",
     }.items()
     for name in names.split()
 }
@@ -142,8 +142,9 @@ _SAID = {
 """What PyTorch's errors call these."""
 _NUMPY = {
     "axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input", "x1": "input", "x2": "other",
+    "split_size": "split_size_or_sections",
 }  # fmt: skip
-"""NumPy's names of parameters, which PyTorch takes too, and its own."""
+"""NumPy's names of parameters, which PyTorch takes too, and its own; what a method calls one."""
 
 
 class Parameters:
@@ -326,6 +327,7 @@ def looked_at(
         first, value = takes.order[0], values[takes.order[0]]
         dtype = number_dtype(value)
         values = {**values, first: wrap(dtype.numpy.type(value), dtype)}
+    values = {n: v.item() if isinstance(v, np.generic) else v for n, v in values.items()}
     takes.check(values)
     args = tuple([values[n] for n in takes.order])
     options = {n: values[n] for n in takes.named}

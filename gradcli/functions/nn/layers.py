@@ -223,7 +223,7 @@ def batch_norm(
         _check_channels(input, input.shape[axis], running_mean, running_var, weight, bias)
     if training:
         variance, centred = _O["var"](input, dims, 0, True), _O["centred"](input, dims)
-        if running_mean is not None and count:
+        if count and running_mean is not None and running_var is not None:
             with outside_transforms():
                 own = input.detach()
                 known = _known(own)
@@ -342,8 +342,9 @@ def group_norm(
 
 
 def native_layer_norm(
-    input: Any, normalized_shape: Sequence[int], weight: Any, bias: Any, eps: float
-) -> tuple:
+    input: Any, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None,
+    eps: float,
+) -> tuple:  # fmt: skip
     """``layer_norm``, and the mean and the inverse standard deviation that it used."""
     dims = tuple(range(-len(tuple(normalized_shape)), 0))
     out = layer_norm(input, normalized_shape, weight, bias, eps)
@@ -356,8 +357,9 @@ def _statistics(input: Any, dims: tuple, eps: float) -> tuple:
 
 
 def native_group_norm(
-    input: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float
-) -> tuple:
+    input: Any, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int,
+    eps: float,
+) -> tuple:  # fmt: skip
     """``group_norm``, and the mean and the inverse standard deviation of each group."""
     groups = _O["reshape"](input, (N, group, C * HxW // max(1, group)))
     mean, spread = (_O["squeeze"](v, -1) for v in _statistics(groups, (-1,), eps))
@@ -365,8 +367,8 @@ def native_group_norm(
 
 
 def native_batch_norm(
-    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool,
-    momentum: float, eps: float,
+    input: Any, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
+    running_var: Tensor | None, training: bool, momentum: float, eps: float,
 ) -> tuple:  # fmt: skip
     """``batch_norm``, and the mean and the inverse standard deviation of the batch if training."""
     out = batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)

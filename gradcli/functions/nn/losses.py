@@ -58,11 +58,11 @@ def _weighted(loss: Any, weight: Any, reduction: str) -> Any:
 
 
 def _difference(input: Any, target: Any, kernel: str) -> Any:
-    """``input - target``. Raises UnwrittenFault (E0309) for complex numbers."""
-    found = input - target
-    if found.dtype.kind > 2:
-        check_floating(found, kernel, True)
-    return found
+    """``input - target``. Raises UnwrittenFault (E0309) where neither is real floating point."""
+    wide = target if target.dtype.kind > input.dtype.kind else input
+    check_floating(wide, kernel, True)
+    input, target = (v if v.dtype.kind else v.to(wide.dtype) for v in (input, target))
+    return input - target
 
 
 def mse_loss(
@@ -207,8 +207,8 @@ def kl_div(
 ) -> Any:  # fmt: skip
     """The divergence of ``target`` from ``exp(input)``; ``"batchmean"`` divides by N."""
     reduction = chosen(size_average, reduce, reduction)
-    if input.dtype.kind != 2:
-        kind = "Complex" if input.dtype.is_complex else "Integral"
+    if input.dtype.kind != 2 or target.dtype.kind != 2:
+        kind = "Complex" if 3 in (input.dtype.kind, target.dtype.kind) else "Integral"
         raise bad_dtype(f"kl_div: {kind} inputs not supported.")
     loss = (_O["exp"](target) * (target - input)) if log_target else (
         _O["xlogy"](target, target) - target * input
@@ -223,9 +223,8 @@ def soft_margin_loss(
 ) -> Any:
     """log(1 + exp(-target*input))."""
     reduction = chosen(size_average, reduce, reduction)
-    return reduced(
-        _O["softplus"](-target * input), reduction, "SoftMarginLossBackward0", input, target
-    )
+    loss = _O["softplus"](-input * target).to(input.dtype)
+    return reduced(loss, reduction, "SoftMarginLossBackward0", input, target)
 
 
 def poisson_nll_loss(
