@@ -65,20 +65,14 @@ def of_torch(name, place, parameter, takes):
     return {kind.removeprefix("Optional[").removesuffix("]") for kind in found}
 
 
-def in_python(name, parameter):
-    """Whether PyTorch's function is written in Python, and asks this parameter as it goes."""
-    hints = getattr(gradcli.nn.functional, name, None) and unchecked(getattr(gradcli, name))
-    return bool(hints) and hints.__annotations__.get(parameter) == "Anything"
-
-
 def test_tensors_and_truths_are_declared_as_pytorch_declares_them():
     differ, count = [], 0
     for name in NAMES:
         takes = declared(name)
         for place, parameter in enumerate((*takes.order, *takes.named)):
             wanted = of_torch(name, place, parameter, takes)
-            ours = set(takes.kinds.get(parameter, ())) - {"None"}
-            if f"{name} {parameter}" in OTHERWISE or not wanted or in_python(name, parameter):
+            ours = set(takes.kinds.get(parameter, ())) - {"None", "asked"}
+            if f"{name} {parameter}" in OTHERWISE or not wanted:
                 continue
             count += 1
             tensor, number = "Tensor" in wanted, bool(wanted & {"number", "float"})
@@ -238,3 +232,18 @@ def test_losses_refuse_whole_numbers_and_pooling_gives_tuples():
     with pytest.raises(RuntimeError, match="Integral"):
         F.kl_div(x.float(), x > 0)
     assert type(F.max_pool1d(gradcli.ones(1, 4), 2, return_indices=True)) is tuple
+
+
+@pytest.mark.parametrize("wrong", [2.0, np.float64(1.5), [1.0, 2.0]])
+def test_what_pytorchs_python_asks_lacks_an_attribute_where_it_is_no_tensor(wrong):
+    x = gradcli.ones(2)
+    for call in (
+        lambda: F.mse_loss(x, wrong), lambda: F.softsign(wrong), lambda: F.normalize(wrong, dim=0),
+        lambda: F.dropout2d(wrong, 0.0), lambda: F.interpolate(wrong, 2),
+    ):  # fmt: skip
+        for _ in range(2):
+            with pytest.raises(AttributeError, match="has no attribute"):
+                call()
+    for layer in (gradcli.nn.Tanh(), gradcli.nn.Sigmoid(), gradcli.nn.LogSigmoid()):
+        with pytest.raises(TypeError, match="must be Tensor"):
+            layer(wrong)

@@ -84,7 +84,7 @@ def _pooled(name: str, input: Any, kernel: Any, stride: Any, padding: Any, rank:
 
 def _max_pool(
     input: Any, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
-    dilation: Sizes = 1, ceil_mode: bool = False, return_indices: bool = False, *, _rank: int,
+    dilation: Sizes = 1, ceil_mode: bool = False, return_indices: Any = False, *, _rank: int,
 ) -> Any:  # fmt: skip
     """The largest entry of each window of ``(N, C, SIZES)``."""
     sizes, steps, sides = _pooled("max_pool", input, kernel_size, stride, padding, _rank)
@@ -311,7 +311,7 @@ adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = in_ranks(
 
 
 def _adaptive_max_pool(
-    input: Any, output_size: Any, return_indices: bool = False, *, _rank: int
+    input: Any, output_size: Any, return_indices: Any = False, *, _rank: int
 ) -> Any:
     """The largest entries of so many windows of ``(N, C, SIZES)`` as are asked for."""
     wanted = _wanted("adaptive_max_pool", input, output_size, _rank)
@@ -403,7 +403,7 @@ _SIDES = ("time", "height", "width")
 
 def _fractional_max_pool(
     input: Any, kernel_size: Sizes, output_size: Any = None, output_ratio: Any = None,
-    return_indices: bool = False, _random_samples: Any = None, *, _rank: int,
+    return_indices: Any = False, _random_samples: Any = None, *, _rank: int,
 ) -> Any:  # fmt: skip
     """The largest entries of windows of ``(N, C, SIZES)`` whose places are drawn."""
     sizes, old = each(kernel_size, _rank, "kernel_size"), tuple(input.shape[-_rank:])
