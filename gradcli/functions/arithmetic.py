@@ -266,11 +266,8 @@ def copysign(input: Any, other: Operand) -> Any:
     traced = getattr(other, "__gradcli_rank__", 0)  # a Tensor, or what stands for one
     signs = O["signbit"](other) if traced else np.signbit(other)
     refuse_kinds("complex", "copysign_cpu", input.dtype)
-    if input.dtype.kind < 2:
-        wide = isinstance(other, Plain) and other.dtype.kind == 2
-        input = input.to(other.dtype if wide else dtypes.get_default_dtype())
-    elif isinstance(other, Plain) and other.ndim >= input.ndim:
-        input = input.to(dtypes.promote_types(input.dtype, other.dtype))
+    met = dtypes.meeting(input, other) if isinstance(other, Plain) else input.dtype
+    input = input.to(met if met.kind > 1 else dtypes.get_default_dtype())
     size = O["abs"](input)
     out = nan_in_slope(O["where"](signs, -size, size))
     if not isinstance(other, Plain):

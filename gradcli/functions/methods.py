@@ -7,7 +7,7 @@ which have PyTorch's optional parameters; over them what a method takes otherwis
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -39,13 +39,13 @@ def sizes_method(op: Callable, strict: bool = False) -> Callable:
     """view(2, 3) and view((2, 3)) alike; ``strict`` as Python calls it: of whole numbers alone."""
 
     def method(self: Tensor, *sizes: Any, **params: Any) -> Any:
+        if "size" in params:
+            sizes += (params.pop("size"),)
         if not sizes and not params:
             said = f'{op.__name__}() missing 1 required positional arguments: "size"'
             raise TypeFault("E0302", said, help="() is the size of a single number")
         if len(sizes) == 1 and isinstance(sizes[0], tuple | list):
             sizes = tuple(sizes[0])
-        elif strict and not sizes and not params:
-            raise TypeError(f"{op.__name__}() missing 1 required positional arguments: 'size'")
         if strict:
             for size in sizes:
                 if size.__class__ is not int and not (is_whole(size) or isinstance(size, DType)):
@@ -116,11 +116,9 @@ def _reread(x: Tensor, dtype: DType) -> Tensor:
     return out
 
 
-def _repeat(self: Tensor, *repeats: Any) -> Tensor:
+def repeat(input: Tensor, repeats: Sequence[int] = ()) -> Tensor:
     """The tensor repeated along each dimension. Raises RuntimeFault (E0306) for too few of them."""
-    if len(repeats) == 1 and isinstance(repeats[0], tuple | list):
-        repeats = tuple(repeats[0])
-    shape = tuple(self.shape)
+    shape = tuple(input.shape)
     if len(repeats) < len(shape):
         raise bad_size(
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
@@ -131,7 +129,7 @@ def _repeat(self: Tensor, *repeats: Any) -> Tensor:
     if repeats and min(repeats) < 0:
         wanted = [r * n for r, n in zip(repeats, sizes, strict=True)]
         raise bad_size(f"Trying to create tensor with negative dimension {min(wanted)}: {wanted}")
-    return FUNCTIONS["tile"](self, tuple(repeats))
+    return FUNCTIONS["tile"](input, tuple(repeats))
 
 
 def _where(self: Tensor, condition: Any, other: Operand) -> Tensor:
@@ -425,9 +423,9 @@ METHODS: Mapping[str, Any] = LazyTable(
         "__pos__": lambda self: self, "__invert__": bitwise.invert,
         "__getitem__": get_item, "__setitem__": put_item, "__delitem__": delete_item,
         "__neg__": FUNCTIONS["neg"],
-        "__abs__": FUNCTIONS["abs"], "repeat": _repeat, "where": _where, "stride": _stride,
-        "new": _new, "set_": _set, "resize_as_": _resize_as, "storage_offset": _storage_offset,
-        "contiguous": _contiguous,
+        "__abs__": FUNCTIONS["abs"], "repeat": sizes_method(repeat), "where": _where,
+        "stride": _stride, "new": _new, "set_": _set, "resize_as_": _resize_as,
+        "storage_offset": _storage_offset, "contiguous": _contiguous,
         "H": property(_conjugate_transpose, doc="The conjugate transpose of a matrix."),
         **in_place.METHODS, **_signs(),
     },

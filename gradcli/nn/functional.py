@@ -24,5 +24,5 @@ __all__ = [name for name in dir() if name[0] != "_"]
 
 for _name in __all__:
     _found = globals()[_name]
-    if getattr(_found, "__module__", "").startswith("gradcli.functions.nn."):
+    if hasattr(_found, "operator") or "functions.nn." in getattr(_found, "__module__", ""):
         globals()[_name] = _face(_found, strict=True)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import gradcli
+import gradcli.nn.functional as F
 from gradcli.engine.record.arguments import parameters_of
 from gradcli.engine.record.face import unchecked
 from gradcli.engine.record.fast_path import FUNCTIONS
@@ -64,20 +65,14 @@ def of_torch(name, place, parameter, takes):
     return {kind.removeprefix("Optional[").removesuffix("]") for kind in found}
 
 
-def in_python(name, parameter):
-    """Whether PyTorch's function is written in Python, and asks this parameter as it goes."""
-    hints = getattr(gradcli.nn.functional, name, None) and unchecked(getattr(gradcli, name))
-    return bool(hints) and hints.__annotations__.get(parameter) == "Anything"
-
-
 def test_tensors_and_truths_are_declared_as_pytorch_declares_them():
     differ, count = [], 0
     for name in NAMES:
         takes = declared(name)
         for place, parameter in enumerate((*takes.order, *takes.named)):
             wanted = of_torch(name, place, parameter, takes)
-            ours = set(takes.kinds.get(parameter, ())) - {"None"}
-            if f"{name} {parameter}" in OTHERWISE or not wanted or in_python(name, parameter):
+            ours = set(takes.kinds.get(parameter, ())) - {"None", "asked"}
+            if f"{name} {parameter}" in OTHERWISE or not wanted:
                 continue
             count += 1
             tensor, number = "Tensor" in wanted, bool(wanted & {"number", "float"})
@@ -203,3 +198,52 @@ def test_numbers_count_where_numbers_are_declared():
     assert gradcli.mul(2, x).tolist() == gradcli.mul(x, np.float64(2)).tolist() == [2.0, 8.0]
     assert gradcli.add(x, x, alpha=two).tolist() == [3.0, 12.0]
     assert gradcli.sum(x, axis=0).tolist() == x.sum(axis=0).tolist() == 5.0
+
+
+@pytest.mark.parametrize(
+    ("call", "same"),
+    [
+        (lambda x: x.view(size=(2, 3)), lambda x: x.view(2, 3)),
+        (lambda x: x.expand(size=(2, 6)), lambda x: x.expand(2, 6)),
+        (lambda x: x.repeat(repeats=(2,)), lambda x: x.repeat(2)),
+        (lambda x: gradcli.cat(x.split(split_size=2)), lambda x: x),
+        (lambda x: gradcli.arange(end=3), lambda x: gradcli.arange(3)),
+        (lambda x: gradcli.clamp(x, np.int64(1)), lambda x: gradcli.clamp(x, 1)),
+        (lambda x: gradcli.copysign(x, x.double()[:1]), lambda x: x.double().abs() * x[0].sign()),
+        (lambda x: F.mse_loss(x, x > 0), lambda x: F.mse_loss(x, (x > 0).float())),
+        (lambda x: F.huber_loss(x, x > 0), lambda x: F.huber_loss(x, (x > 0).float())),
+        (lambda x: F.soft_margin_loss(x.half(), x), lambda x: F.soft_margin_loss(x, x).half()),
+        (lambda x: F.soft_margin_loss(x, x.byte()), lambda x: gradcli.log1p((-x).exp()).mean()),
+        (lambda x: gradcli.max_pool1d_with_indices(x[None], 6)[0], lambda x: x[None].amax(1, True)),
+    ],
+)
+def test_what_pytorch_takes_is_taken(call, same):
+    x = gradcli.ones(6)
+    for _ in range(2):
+        assert call(x).dtype is same(x).dtype
+        assert gradcli.allclose(call(x), same(x))
+
+
+def test_losses_refuse_whole_numbers_and_pooling_gives_tuples():
+    x = gradcli.arange(6)
+    for loss in (F.mse_loss, F.smooth_l1_loss, F.huber_loss):
+        with pytest.raises(NotImplementedError, match="Long"):
+            loss(x, x)
+    with pytest.raises(RuntimeError, match="Integral"):
+        F.kl_div(x.float(), x > 0)
+    assert type(F.max_pool1d(gradcli.ones(1, 4), 2, return_indices=True)) is tuple
+
+
+@pytest.mark.parametrize("wrong", [2.0, np.float64(1.5), [1.0, 2.0]])
+def test_what_pytorchs_python_asks_lacks_an_attribute_where_it_is_no_tensor(wrong):
+    x = gradcli.ones(2)
+    for call in (
+        lambda: F.mse_loss(x, wrong), lambda: F.softsign(wrong), lambda: F.normalize(wrong, dim=0),
+        lambda: F.dropout2d(wrong, 0.0), lambda: F.interpolate(wrong, 2),
+    ):  # fmt: skip
+        for _ in range(2):
+            with pytest.raises(AttributeError, match="has no attribute"):
+                call()
+    for layer in (gradcli.nn.Tanh(), gradcli.nn.Sigmoid(), gradcli.nn.LogSigmoid()):
+        with pytest.raises(TypeError, match="must be Tensor"):
+            layer(wrong)

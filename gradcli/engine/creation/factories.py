@@ -300,12 +300,15 @@ def eye(
 
 
 def arange(
-    start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, requires_grad: bool = False,
-    device: Any = None, layout: Any = None, pin_memory: bool = False,
+    start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = None,
+    requires_grad: bool = False, device: Any = None, layout: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """``start, start + step, ...`` up to but without ``end``; one argument counts from 0."""
     if end is None:
-        start, end = 0, start
+        start, end = None, start
+    if end is None:
+        raise TypeError("arange() missing 1 required positional argument: 'end'")
+    start = 0 if start is None else start
     refuse_derivative("arange", start=start, end=end, step=step)
     start, end, step = (v.item() if isinstance(v, Tensor) else v for v in (start, end, step))
     if any(isinstance(v, complex) for v in (start, end, step)):

@@ -25,7 +25,7 @@ import numpy as np
 from gradcli.engine.dtypes import DType, Layout, number_dtype
 from gradcli.engine.record.out import into
 from gradcli.engine.tensor.tensor import Tensor, wrap
-from gradcli.ops.errors import TypeFault
+from gradcli.ops.errors import AttributeFault, Fault, TypeFault
 from gradcli.ops.operator import PARAM_ALIASES, Operator
 from gradcli.ops.torch_messages import kind_of, not_a
 
@@ -53,10 +53,14 @@ Operand: TypeAlias = Any
 Order: TypeAlias = Any
 """The annotation of the order of a norm: a number or a name."""
 
+Asked: TypeAlias = Any
+"""The annotation of a tensor that PyTorch's own Python asks: what is none lacks an attribute."""
+
 Anything: TypeAlias = Any
 """The annotation of what the function looks at itself."""
 
 _ALIASES = {
+    "Asked": ("Tensor", "asked"),
     "Operand": ("Tensor", "Number"),
     "Order": ("Number", "str"),
     "Sequence[Any]": ("Sequence[Tensor]",),
@@ -81,7 +85,7 @@ _BY_NAME: dict[str, str] = {
         "int": "diagonal offset dim0 dim1 decimals n",
         "float": "rtol atol eps",
         "DType": "dtype",
-        "Layout": "memory_format",
+        "Layout": "memory_format layout",
     }.items()
     for name in names.split()
 }
@@ -108,7 +112,8 @@ def _rank(value: Any) -> int:
 def _single(value: Any, kinds: tuple[int, ...] = (0, 1, 2, 3)) -> bool:
     """Whether a tensor stands for one number; of what stands for a tensor nobody knows."""
     rank = _rank(value)
-    return rank > 1 or (rank == 1 and not value.ndim and value.dtype.kind in kinds)
+    single = rank == 1 and not value.ndim and not value.requires_grad
+    return rank > 1 or (single and value.dtype.kind in kinds)
 
 
 def is_whole(value: Any) -> bool:
@@ -125,6 +130,7 @@ _TAKES: Mapping[str, Callable[[Any], bool]] = {
     "int": is_whole,
     "bool": lambda v: isinstance(v, bool | np.bool_) or _rank(v) > 1,
     "float": lambda v: isinstance(v, int | float | np.floating | np.integer) or _single(v),
+    "asked": lambda v: False,
     "str": lambda v: isinstance(v, str),
     "DType": lambda v: isinstance(v, DType) or v.__class__ is type,
     "Layout": lambda v: v.__class__ is Layout,
@@ -142,8 +148,9 @@ _SAID = {
 """What PyTorch's errors call these."""
 _NUMPY = {
     "axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input", "x1": "input", "x2": "other",
+    "split_size": "split_size_or_sections",
 }  # fmt: skip
-"""NumPy's names of parameters, which PyTorch takes too, and its own."""
+"""NumPy's names of parameters, which PyTorch takes too, and its own; what a method calls one."""
 
 
 class Parameters:
@@ -208,9 +215,12 @@ class Parameters:
         ):
             raise self.wrong(first, 0, values[first])
 
-    def wrong(self, name: str, place: int, value: Any) -> TypeFault:
+    def wrong(self, name: str, place: int, value: Any) -> Fault:
         """The error of one argument."""
         kinds = self.kinds[name]
+        if "asked" in kinds:
+            words = f"{kind_of(value)!r} object has no attribute 'size'"
+            return AttributeFault("E0303", words, help=f"{self.name}() takes a tensor here")
         wanted = " or ".join(_SAID.get(k, k) for k in kinds if k != "None")
         wanted = "Tensor" if "Tensor" in kinds else wanted
         if kinds[0] == "Sequence[Tensor]" and isinstance(value, list | tuple):
@@ -307,6 +317,12 @@ def _of_operator(op: Operator, name: str, method: bool) -> Parameters | None:
     return found
 
 
+def _plain(value: Any, kinds: tuple[str, ...] | None) -> Any:
+    """Python's number, of one of NumPy and of a tensor of one where no tensor is declared."""
+    alone = kinds and "Tensor" not in kinds and value.__class__ is Tensor
+    return value.item() if alone or isinstance(value, np.generic) else value
+
+
 def looked_at(
     function: Any,
     takes: Parameters,
@@ -327,6 +343,7 @@ def looked_at(
         dtype = number_dtype(value)
         values = {**values, first: wrap(dtype.numpy.type(value), dtype)}
     takes.check(values)
+    values = {n: _plain(v, takes.kinds.get(n)) for n, v in values.items()}
     args = tuple([values[n] for n in takes.order])
     options = {n: values[n] for n in takes.named}
     return function(*args, **options) if out is None else into(out, function, args, options)

@@ -10,7 +10,7 @@ from typing import Any
 from gradcli.engine.creation.factories import empty, laid, ones_like, zeros_like
 from gradcli.engine.creation.sampling import bernoulli, rand
 from gradcli.engine.dtypes import bounds, float16, float64
-from gradcli.engine.record.arguments import Anything, Number
+from gradcli.engine.record.arguments import Anything, Asked, Number
 from gradcli.engine.record.composite import called, in_float32, named
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.source_location import warn
@@ -36,7 +36,7 @@ sigmoid, tanh = _names["sigmoid"], _names["tanh"]
 logsigmoid = _names["logsigmoid"]
 
 
-def softsign(input: Anything) -> Any:
+def softsign(input: Asked) -> Any:
     """``input / (1 + abs(input))``."""
     if is_complex(input):  # no function of z alone: the derivative is that of its parts
         return input / (1 + _O["abs"](input))
@@ -87,12 +87,12 @@ def _refuse_below(name: str, g: Any) -> None:
     )
 
 
-def relu(input: Any, inplace: bool = False) -> Any:
+def relu(input: Any, inplace: Any = False) -> Any:
     """The larger of ``input`` and 0."""
     return input.relu_() if inplace else _O["relu"](input)
 
 
-def elu(input: Any, alpha: Number = 1.0, inplace: bool = False) -> Any:
+def elu(input: Any, alpha: Number = 1.0, inplace: Any = False) -> Any:
     """``input`` where it is positive, else alpha*(exp(x) - 1)."""
     if inplace:
         return _written_below(elu, input, alpha)
@@ -101,7 +101,7 @@ def elu(input: Any, alpha: Number = 1.0, inplace: bool = False) -> Any:
     return _O["elu"](input, alpha)
 
 
-def leaky_relu(input: Any, negative_slope: Number = 0.01, inplace: bool = False) -> Any:
+def leaky_relu(input: Any, negative_slope: Number = 0.01, inplace: Any = False) -> Any:
     """``input`` where it is positive, else ``negative_slope * input``."""
     if inplace:
         return _written_below(leaky_relu, input, negative_slope)
@@ -110,12 +110,12 @@ def leaky_relu(input: Any, negative_slope: Number = 0.01, inplace: bool = False)
     return _O["leaky_relu"](input, negative_slope)
 
 
-def relu6(input: Any, inplace: bool = False) -> Any:
+def relu6(input: Any, inplace: Any = False) -> Any:
     """``input`` held between 0 and 6."""
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
-def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
+def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: Any = False) -> Any:
     """``input`` held between two bounds; its slope at a bound is 0."""
     refuse_derivative("hardtanh", min_val=min_val, max_val=max_val)
     if min_val > max_val:
@@ -151,7 +151,7 @@ def softplus(input: Any, beta: Number = 1.0, threshold: Number = 20.0) -> Any:
     return _O["softplus_beta"](input, beta, threshold)
 
 
-def silu(input: Any, inplace: bool = False) -> Any:
+def silu(input: Any, inplace: Any = False) -> Any:
     """x * sigmoid(x)."""
     check_floating(input, "silu_cpu")
     if inplace:
@@ -161,7 +161,7 @@ def silu(input: Any, inplace: bool = False) -> Any:
     return called(input * _O["logistic"](input), "SiluBackward0", input)
 
 
-def mish(input: Any, inplace: bool = False) -> Any:
+def mish(input: Any, inplace: Any = False) -> Any:
     """x * tanh(softplus(x))."""
     if inplace:
         return _written(mish, input)
@@ -184,13 +184,13 @@ def gelu(input: Any, approximate: str = "none") -> Any:
     return called(input * _O["ndtr"](input), "GeluBackward0", input)
 
 
-def selu(input: Any, inplace: bool = False) -> Any:
+def selu(input: Any, inplace: Any = False) -> Any:
     """A scaled ``elu`` whose scales keep mean 0 and variance 1."""
     alpha, scale = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
     return _elu(input, alpha, scale, 1.0, inplace)
 
 
-def celu(input: Any, alpha: Number = 1.0, inplace: bool = False) -> Any:
+def celu(input: Any, alpha: Number = 1.0, inplace: Any = False) -> Any:
     """max(0, x) + min(0, alpha*(exp(x/alpha) - 1))."""
     if alpha == 0:
         raise bad_value("ZeroDivisionError: alpha cannot be 0 for CELU")
@@ -207,7 +207,7 @@ def _elu(input: Any, alpha: float, scale: float, inner: float, inplace: bool) ->
     return input.copy_(out) if inplace else out
 
 
-def hardsigmoid(input: Any, inplace: bool = False) -> Any:
+def hardsigmoid(input: Any, inplace: Any = False) -> Any:
     """``x/6 + 1/2`` held between 0 and 1."""
     check_floating(input, "hardsigmoid_cpu")
     held = arithmetic.or_nan(_O["sign"](input) * 0.5 + 0.5, input)  # NaN stays, without a slope
@@ -216,7 +216,7 @@ def hardsigmoid(input: Any, inplace: bool = False) -> Any:
     return input.copy_(out) if inplace else out
 
 
-def hardswish(input: Any, inplace: bool = False) -> Any:
+def hardswish(input: Any, inplace: Any = False) -> Any:
     """``x * hardsigmoid(x)``."""
     check_floating(input, "hardswish_cpu")
     if inplace:
@@ -249,12 +249,12 @@ def softshrink(input: Any, lambd: Number = 0.5) -> Any:
     return called(out, "SoftshrinkBackward0", input, leads=input)
 
 
-def tanhshrink(input: Anything) -> Any:
+def tanhshrink(input: Asked) -> Any:
     """x - tanh(x)."""
     return input - _O["tanh"](input)
 
 
-def threshold(input: Any, threshold: Number, value: float, inplace: bool = False) -> Any:
+def threshold(input: Any, threshold: Number, value: float, inplace: Any = False) -> Any:
     """``input`` where it is above the threshold, else ``value``."""
     refuse_derivative("threshold", threshold=threshold, value=value)
     if not input.dtype.kind:
@@ -275,7 +275,7 @@ def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any
     return reductions.softmax(-input, _implicit("softmin", input, dim), dtype=dtype)
 
 
-def glu(input: Anything, dim: int = -1) -> Any:
+def glu(input: Asked, dim: int = -1) -> Any:
     """The first half along a dimension times the sigmoid of the second."""
     check_floating(input, "glu_cpu", True)
     if not input.ndim:
@@ -320,7 +320,7 @@ def prelu(input: Any, weight: Any) -> Any:
 
 def rrelu(
     input: Any, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False,
-    inplace: bool = False,
+    inplace: Any = False,
 ) -> Any:  # fmt: skip
     """``leaky_relu`` with a slope drawn for each entry while training, else their mean."""
     check_floating(input, "rrelu_with_noise_out_cpu" if training else "leaky_relu_cpu")
@@ -338,7 +338,7 @@ def rrelu(
 
 
 def gumbel_softmax(
-    logits: Any, tau: float = 1.0, hard: bool = False, eps: float = 1e-10, dim: int = -1
+    logits: Any, tau: float = 1.0, hard: Any = False, eps: float = 1e-10, dim: int = -1
 ) -> Any:
     """A sample of the Gumbel-softmax distribution; ``hard`` makes it one-hot, gradient kept."""
     noise = -_O["log"](zeros_like(logits.detach()).exponential_())
@@ -350,7 +350,7 @@ def gumbel_softmax(
     return one - soft.detach() + soft
 
 
-def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: Any = False) -> Any:
     """Entries set to 0 with probability ``p``, the others scaled up, while training."""
     return _dropped(input, p, training, inplace)
 
@@ -363,28 +363,28 @@ def _channels(input: Any, kept: int | None, p: float) -> tuple:
     return tuple(input.shape[:kept]) + (1,) * (len(input.shape) - kept)
 
 
-def dropout1d(input: Anything, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+def dropout1d(input: Asked, p: float = 0.5, training: bool = True, inplace: Any = False) -> Any:
     """``dropout`` of whole channels of ``(N, C, L)``."""
     return _dropped(input, p, training, inplace, len(input.shape) - 1)
 
 
-def dropout2d(input: Anything, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+def dropout2d(input: Asked, p: float = 0.5, training: bool = True, inplace: Any = False) -> Any:
     """``dropout`` of whole channels of ``(N, C, H, W)``."""
     return _dropped(input, p, training, inplace, 2)
 
 
-def dropout3d(input: Anything, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+def dropout3d(input: Asked, p: float = 0.5, training: bool = True, inplace: Any = False) -> Any:
     """``dropout`` of whole channels of ``(N, C, D, H, W)``."""
     return _dropped(input, p, training, inplace, 2)
 
 
-def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
+def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: Any = False) -> Any:
     """Dropout that keeps the mean 0 and the variance 1 of ``selu``."""
     return _alpha_dropped(input, p, training, inplace)
 
 
 def feature_alpha_dropout(
-    input: Any, p: float = 0.5, training: bool = False, inplace: bool = False
+    input: Any, p: float = 0.5, training: bool = False, inplace: Any = False
 ) -> Any:
     """``alpha_dropout`` of whole channels."""
     return _alpha_dropped(input, p, training, inplace, 2)

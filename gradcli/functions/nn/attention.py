@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.dtypes import bool_, float16
-from gradcli.engine.record.arguments import Anything
+from gradcli.engine.record.arguments import Anything, Asked
 from gradcli.engine.record.composite import in_float32
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import Tensor, wrap
@@ -67,13 +67,13 @@ def scaled_dot_product_attention(
 
 
 def multi_head_attention_forward(
-    query: Anything, key: Anything, value: Anything, embed_dim_to_check: int, num_heads: int,
-    in_proj_weight: Any, in_proj_bias: Any, bias_k: Anything, bias_v: Anything, add_zero_attn: bool,
-    dropout_p: float, out_proj_weight: Any, out_proj_bias: Any, training: bool = True,
-    key_padding_mask: Any = None, need_weights: bool = True, attn_mask: Any = None,
-    use_separate_proj_weight: bool = False, q_proj_weight: Any = None, k_proj_weight: Any = None,
-    v_proj_weight: Any = None, static_k: Any = None, static_v: Any = None,
-    average_attn_weights: bool = True, is_causal: bool = False,
+    query: Asked, key: Asked, value: Asked, embed_dim_to_check: int, num_heads: int,
+    in_proj_weight: Any, in_proj_bias: Any, bias_k: Asked | None, bias_v: Asked | None,
+    add_zero_attn: Any, dropout_p: float, out_proj_weight: Any, out_proj_bias: Any,
+    training: bool = True, key_padding_mask: Any = None, need_weights: Any = True,
+    attn_mask: Any = None, use_separate_proj_weight: Any = False, q_proj_weight: Any = None,
+    k_proj_weight: Any = None, v_proj_weight: Any = None, static_k: Any = None,
+    static_v: Any = None, average_attn_weights: Any = True, is_causal: Any = False,
 ) -> tuple[Any, Any]:  # fmt: skip
     """``(output, weights)`` of attention in ``num_heads`` parts of the features side by side.
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from gradcli.engine.creation.factories import ones, zeros
 from gradcli.engine.dtypes import bool_, int64
-from gradcli.engine.record.arguments import Anything
+from gradcli.engine.record.arguments import Asked
 from gradcli.engine.record.composite import called, is_batch
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import Tensor, wrap
@@ -254,9 +254,9 @@ def multilabel_margin_loss(
 
 
 def linear_cross_entropy(
-    input: Anything,
+    input: Asked,
     linear_weight: Any,
-    target: Anything,
+    target: Asked,
     *,
     linear_bias: Any = None,
     weight: Any = None,

@@ -11,7 +11,7 @@ import numpy as np
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.dtypes import float16, float32
 from gradcli.engine.grad_mode import outside_transforms
-from gradcli.engine.record.arguments import Anything
+from gradcli.engine.record.arguments import Asked
 from gradcli.engine.record.composite import called, formatted, rowwise
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import Tensor
@@ -99,7 +99,7 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     return out if bias is None else out + bias
 
 
-def normalize(input: Anything, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Any:
+def normalize(input: Asked, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Any:
     """Vectors along a dimension over their norm."""
     size = arithmetic.clamp(_O["norm"](input, p, dim, True), min=eps)
     return input / size
@@ -204,7 +204,7 @@ def _channel(input: Any) -> tuple[int, tuple[int, ...]]:
 
 
 def batch_norm(
-    input: Anything, running_mean: Tensor | None, running_var: Tensor | None, weight: Any = None,
+    input: Asked, running_mean: Tensor | None, running_var: Tensor | None, weight: Any = None,
     bias: Any = None, training: bool = False, momentum: Any = 0.1, eps: float = 1e-5,
 ) -> Any:  # fmt: skip
     """Mean 0 and variance 1 for each channel: of the batch while training, else as they run."""
@@ -223,7 +223,7 @@ def batch_norm(
         _check_channels(input, input.shape[axis], running_mean, running_var, weight, bias)
     if training:
         variance, centred = _O["var"](input, dims, 0, True), _O["centred"](input, dims)
-        if running_mean is not None and count:
+        if count and running_mean is not None and running_var is not None:
             with outside_transforms():
                 own = input.detach()
                 known = _known(own)
@@ -275,7 +275,7 @@ def _known(value: Any) -> Any:
 
 
 def instance_norm(
-    input: Anything, running_mean: Any = None, running_var: Any = None, weight: Any = None,
+    input: Asked, running_mean: Any = None, running_var: Any = None, weight: Any = None,
     bias: Any = None, use_input_stats: bool = True, momentum: Any = 0.1, eps: float = 1e-5,
 ) -> Any:  # fmt: skip
     """``batch_norm`` for each sample alone."""
@@ -309,7 +309,7 @@ def instance_norm(
 
 
 def group_norm(
-    input: Anything, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5
+    input: Asked, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5
 ) -> Any:
     """Mean 0 and variance 1 for each group of channels of each sample."""
     if len(input.shape) < 2:
@@ -380,7 +380,7 @@ def native_batch_norm(
 
 
 def local_response_norm(
-    input: Anything, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+    input: Asked, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> Any:
     """``input`` over a power of ``k`` and the mean of the squares of ``size`` channels around."""
     if len(input.shape) < 3:

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from gradcli.engine.dtypes import bool_
-from gradcli.engine.record.arguments import Anything
+from gradcli.engine.record.arguments import Asked
 from gradcli.engine.record.composite import bottom, called, untracked
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import Tensor, wrap
@@ -58,15 +58,15 @@ def _weighted(loss: Any, weight: Any, reduction: str) -> Any:
 
 
 def _difference(input: Any, target: Any, kernel: str) -> Any:
-    """``input - target``. Raises UnwrittenFault (E0309) for complex numbers."""
-    found = input - target
-    if found.dtype.kind > 2:
-        check_floating(found, kernel, True)
-    return found
+    """``input - target``. Raises UnwrittenFault (E0309) where neither is real floating point."""
+    wide = target if target.dtype.kind > input.dtype.kind else input
+    check_floating(wide, kernel, True)
+    input, target = (v if v.dtype.kind else v.to(wide.dtype) for v in (input, target))
+    return input - target
 
 
 def mse_loss(
-    input: Anything, target: Anything, size_average: Any = None, reduce: Any = None,
+    input: Asked, target: Asked, size_average: Any = None, reduce: Any = None,
     reduction: Any = "mean", weight: Any = None,
 ) -> Any:  # fmt: skip
     """The squares of the differences; with ``weight``, their weighted mean."""
@@ -81,7 +81,7 @@ def mse_loss(
 
 
 def l1_loss(
-    input: Anything, target: Anything, size_average: Any = None, reduce: Any = None,
+    input: Asked, target: Asked, size_average: Any = None, reduce: Any = None,
     reduction: Any = "mean", weight: Any = None,
 ) -> Any:  # fmt: skip
     """The sizes of the differences; with ``weight``, their weighted mean."""
@@ -93,7 +93,7 @@ def l1_loss(
 
 
 def huber_loss(
-    input: Anything, target: Anything, reduction: Any = "mean", delta: float = 1.0,
+    input: Asked, target: Asked, reduction: Any = "mean", delta: float = 1.0,
     weight: Any = None,
 ) -> Any:  # fmt: skip
     """Half the square of a small difference, ``delta`` times a large one less delta/2."""
@@ -112,7 +112,7 @@ def huber_loss(
 
 
 def smooth_l1_loss(
-    input: Anything, target: Anything, size_average: Any = None, reduce: Any = None,
+    input: Asked, target: Asked, size_average: Any = None, reduce: Any = None,
     reduction: Any = "mean", beta: float = 1.0,
 ) -> Any:  # fmt: skip
     """The Huber loss over ``beta``."""
@@ -130,7 +130,7 @@ def smooth_l1_loss(
 
 
 def binary_cross_entropy(
-    input: Anything, target: Anything, weight: Any = None, size_average: Any = None,
+    input: Asked, target: Asked, weight: Any = None, size_average: Any = None,
     reduce: Any = None, reduction: Any = "mean",
 ) -> Any:  # fmt: skip
     """The cross entropy of probabilities and 0 or 1; logarithms are held above -100.
@@ -175,7 +175,7 @@ def _ends(p: Any) -> Any:
 
 
 def binary_cross_entropy_with_logits(
-    input: Anything, target: Anything, weight: Any = None, size_average: Any = None,
+    input: Asked, target: Asked, weight: Any = None, size_average: Any = None,
     reduce: Any = None, reduction: Any = "mean", pos_weight: Any = None,
 ) -> Any:  # fmt: skip
     """The cross entropy of sigmoid(x) and 0 or 1, without overflow."""
@@ -198,6 +198,7 @@ def binary_cross_entropy_with_logits(
     else:
         loss = (1.0 - target) * input - logs
     loss = loss if weight is None else loss * weight
+    loss = loss if loss.dtype is target.dtype else loss.to(target.dtype)
     return reduced(loss, reduction, "BinaryCrossEntropyWithLogitsBackward0", input, target)
 
 
@@ -207,8 +208,8 @@ def kl_div(
 ) -> Any:  # fmt: skip
     """The divergence of ``target`` from ``exp(input)``; ``"batchmean"`` divides by N."""
     reduction = chosen(size_average, reduce, reduction)
-    if input.dtype.kind != 2:
-        kind = "Complex" if input.dtype.is_complex else "Integral"
+    if input.dtype.kind != 2 or target.dtype.kind != 2:
+        kind = "Complex" if 3 in (input.dtype.kind, target.dtype.kind) else "Integral"
         raise bad_dtype(f"kl_div: {kind} inputs not supported.")
     loss = (_O["exp"](target) * (target - input)) if log_target else (
         _O["xlogy"](target, target) - target * input
@@ -223,9 +224,8 @@ def soft_margin_loss(
 ) -> Any:
     """log(1 + exp(-target*input))."""
     reduction = chosen(size_average, reduce, reduction)
-    return reduced(
-        _O["softplus"](-target * input), reduction, "SoftMarginLossBackward0", input, target
-    )
+    loss = _O["softplus"](-input * target).to(input.dtype)
+    return reduced(loss, reduction, "SoftMarginLossBackward0", input, target)
 
 
 def poisson_nll_loss(
@@ -245,7 +245,7 @@ def poisson_nll_loss(
 
 
 def gaussian_nll_loss(
-    input: Anything, target: Anything, var: Any, full: bool = False, eps: float = 1e-6,
+    input: Asked, target: Asked, var: Any, full: Any = False, eps: float = 1e-6,
     reduction: Any = "mean",
 ) -> Any:  # fmt: skip
     """The negative log-likelihood of normal numbers of mean ``input`` and variance ``var``."""

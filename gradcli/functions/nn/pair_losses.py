@@ -8,7 +8,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.dtypes import promote_types
-from gradcli.engine.record.arguments import Anything
+from gradcli.engine.record.arguments import Asked
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions import arithmetic
@@ -47,7 +47,7 @@ def hinge_embedding_loss(
 
 
 def margin_ranking_loss(
-    input1: Anything, input2: Anything, target: Anything, margin: float = 0.0,
+    input1: Asked, input2: Asked, target: Asked, margin: float = 0.0,
     size_average: Any = None, reduce: Any = None, reduction: Any = "mean",
 ) -> Any:  # fmt: skip
     """What lacks to ``target * (input1 - input2)`` above the margin."""
@@ -93,9 +93,9 @@ def triplet_margin_loss(
 
 
 def triplet_margin_with_distance_loss(
-    anchor: Anything,
-    positive: Anything,
-    negative: Anything,
+    anchor: Asked,
+    positive: Asked,
+    negative: Asked,
     *,
     distance_function: Any = None,
     margin: float = 1.0,

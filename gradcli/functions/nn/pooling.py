@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from gradcli.engine.creation.sampling import rand
 from gradcli.engine.dtypes import int64
-from gradcli.engine.named_tuples import Extremes
 from gradcli.engine.record.composite import by_element, called, formatted, is_batch, named, rowwise
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import Tensor, wrap
@@ -84,7 +84,7 @@ def _pooled(name: str, input: Any, kernel: Any, stride: Any, padding: Any, rank:
 
 def _max_pool(
     input: Any, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
-    dilation: Sizes = 1, ceil_mode: bool = False, return_indices: bool = False, *, _rank: int,
+    dilation: Sizes = 1, ceil_mode: bool = False, return_indices: Any = False, *, _rank: int,
 ) -> Any:  # fmt: skip
     """The largest entry of each window of ``(N, C, SIZES)``."""
     sizes, steps, sides = _pooled("max_pool", input, kernel_size, stride, padding, _rank)
@@ -115,7 +115,7 @@ def _max_pool(
     name = f"MaxPool{_rank}DWithIndicesBackward0" if _rank > 1 else "SqueezeBackward1"
     found = _largest(input, found, at, _rank, return_indices, name, apart, source)
     values, places = (formatted(v, input) for v in found)
-    return Extremes((values, places), f"max_pool{_rank}d") if return_indices else values
+    return (values, places) if return_indices else values
 
 
 max_pool1d, max_pool2d, max_pool3d = in_ranks(_max_pool, 1, 2, 3)
@@ -181,13 +181,11 @@ def _flat_places(found: Any, at: Callable, sizes: tuple) -> Any:
     return wrap(np.asarray(total, np.int64), int64)
 
 
-def _with_indices(pool: Callable) -> Callable:
-    @functools.wraps(pool)
-    def function(*args: Any, return_indices: bool = True, **options: Any) -> tuple:
-        return pool(*args, return_indices=True, **options)
-
-    doc = f"``{pool.__name__}`` and the places of the largest entries."
-    return named(function, f"{pool.__name__}_with_indices", doc)
+def _with_indices(pool: Any) -> Callable:
+    name, options = f"{pool.__name__}_with_indices", (*pool.__defaults__[:-1], True)
+    function: Any = FunctionType(pool.__code__, pool.__globals__, name, options)
+    function.__kwdefaults__, function.__annotations__ = pool.__kwdefaults__, pool.__annotations__
+    return named(function, name, f"``{pool.__name__}`` and the places of the largest entries.")
 
 
 max_pool1d_with_indices = _with_indices(max_pool1d)
@@ -313,7 +311,7 @@ adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = in_ranks(
 
 
 def _adaptive_max_pool(
-    input: Any, output_size: Any, return_indices: bool = False, *, _rank: int
+    input: Any, output_size: Any, return_indices: Any = False, *, _rank: int
 ) -> Any:
     """The largest entries of so many windows of ``(N, C, SIZES)`` as are asked for."""
     wanted = _wanted("adaptive_max_pool", input, output_size, _rank)
@@ -322,7 +320,7 @@ def _adaptive_max_pool(
     if not all(wanted):
         none = _nothing(input, wanted)
         indices = none.detach().long()
-        return Extremes((none, indices), "adaptive_max_pool") if return_indices else none
+        return (none, indices) if return_indices else none
     spots = [adaptive(n, m)[0] for n, m in zip(sizes, wanted, strict=True)]
     index = []
     for i, spot in enumerate(spots):
@@ -343,7 +341,7 @@ def _adaptive_max_pool(
     name = f"AdaptiveMaxPool{_rank}DBackward0" if _rank > 1 else "SqueezeBackward1"
     found = _largest(input, found, at, _rank, return_indices, name)
     values, places = (rowwise(v) if _rank == 3 else formatted(v, input) for v in found)
-    return Extremes((values, places), f"adaptive_max_pool{_rank}d") if return_indices else values
+    return (values, places) if return_indices else values
 
 
 adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = in_ranks(
@@ -405,7 +403,7 @@ _SIDES = ("time", "height", "width")
 
 def _fractional_max_pool(
     input: Any, kernel_size: Sizes, output_size: Any = None, output_ratio: Any = None,
-    return_indices: bool = False, _random_samples: Any = None, *, _rank: int,
+    return_indices: Any = False, _random_samples: Any = None, *, _rank: int,
 ) -> Any:  # fmt: skip
     """The largest entries of windows of ``(N, C, SIZES)`` whose places are drawn."""
     sizes, old = each(kernel_size, _rank, "kernel_size"), tuple(input.shape[-_rank:])
@@ -476,7 +474,7 @@ def _fractional_max_pool(
 
     name = f"FractionalMaxPool{_rank}DBackward0"
     values, places = _largest(input, found, at, _rank, return_indices, name)
-    return Extremes((values, places), "fractional_max_pool") if return_indices else values
+    return (values, places) if return_indices else values
 
 
 fractional_max_pool2d, fractional_max_pool3d = in_ranks(_fractional_max_pool, 2, 3)

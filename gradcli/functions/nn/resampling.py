@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.dtypes import bool_, float16, float32, float64, uint8
-from gradcli.engine.record.arguments import Anything
+from gradcli.engine.record.arguments import Anything, Asked
 from gradcli.engine.record.composite import by_element, called, formatted, in_float32, rowwise
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import wrap
@@ -161,9 +161,9 @@ def _in_16_bits(places: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def interpolate(
-    input: Anything, size: Any = None, scale_factor: Any = None, mode: Any = "nearest",
-    align_corners: bool | None = None, recompute_scale_factor: bool | None = None,
-    antialias: bool = False,
+    input: Asked, size: Any = None, scale_factor: Any = None, mode: Any = "nearest",
+    align_corners: Any = None, recompute_scale_factor: Any = None,
+    antialias: Any = False,
 ) -> Any:  # fmt: skip
     """``input`` at another ``size`` of its last dimensions, or ``scale_factor`` times its own.
 
@@ -279,19 +279,19 @@ def _resized(
 
 
 def upsample(
-    input: Anything, size: Any = None, scale_factor: Any = None, mode: Any = "nearest",
-    align_corners: bool | None = None,
+    input: Asked, size: Any = None, scale_factor: Any = None, mode: Any = "nearest",
+    align_corners: Any = None,
 ) -> Any:  # fmt: skip
     """``interpolate`` under its older name."""
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
-def upsample_nearest(input: Anything, size: Any = None, scale_factor: Any = None) -> Any:
+def upsample_nearest(input: Asked, size: Any = None, scale_factor: Any = None) -> Any:
     """``interpolate`` by the nearest entries."""
     return interpolate(input, size, scale_factor)
 
 
-def upsample_bilinear(input: Anything, size: Any = None, scale_factor: Any = None) -> Any:
+def upsample_bilinear(input: Asked, size: Any = None, scale_factor: Any = None) -> Any:
     """``interpolate`` of matrices between four neighbours, corners kept."""
     return interpolate(input, size, scale_factor, "bilinear", True)
 
