@@ -199,10 +199,8 @@ def given_texts(
     for name in list(texts):
         if not program.takes(name):
             if name in program.names.bound:
-                raise ValueFault(
-                    "E0902", f"--{name}: the program sets `{name}` itself",
-                    help=f"begin with {name} = {name}0, and give --{name}0 a value",
-                )  # fmt: skip
+                mend = f"begin with {name} = {name}0, and give --{name}0 a value"
+                raise ValueFault("E0902", f"--{name}: the program sets `{name}` itself", help=mend)
             fault = unknown(name, variables, sorted(program.names.outer.keys() - _names()))
             near = fault.help is not None and fault.help.startswith("did you mean")
             if program.formula or near or not name.isidentifier() or name.startswith("_"):
@@ -234,10 +232,9 @@ def wanted(wrt: str | None, leaves: Mapping[str, Tensor], program: Program) -> l
                 "E0910", f"--wrt {name}: no variable of that name has a value", help=mend
             )
         if not leaves[name].requires_grad:
-            raise ValueFault(
-                "E0910", f"--wrt {name}: {leaves[name].dtype.name} values have no derivative",
-                help=f"give {name} as numbers without the int: or bool: prefix",
-            )  # fmt: skip
+            said = f"--wrt {name}: {leaves[name].dtype.name} values have no derivative"
+            help = f"give {name} as numbers without the int: or bool: prefix"
+            raise ValueFault("E0910", said, help=help)
     return chosen
 
 
@@ -335,11 +332,8 @@ def on_device(leaf: Tensor, device: str) -> Tensor:
     try:
         import cupy  # optional, slow to load
     except ImportError:
-        raise RuntimeFault(
-            "E0905",
-            "--device cuda needs CuPy, which is not installed",
-            help="pip install gradcli[cuda]",
-        ) from None
+        said = "--device cuda needs CuPy, which is not installed"
+        raise RuntimeFault("E0905", said, help="pip install gradcli[cuda]") from None
     try:
         moved = wrap(cupy.asarray(leaf.array), leaf.dtype)
     except cupy.cuda.runtime.CUDARuntimeError as problem:
@@ -374,10 +368,9 @@ def as_result(value: Any) -> Any:
             return found("overloads.stack")(value)
         return factories.as_tensor(value)
     except Fault:
-        raise ValueFault(
-            "E0314", f"the result is {a_value(value)}, not a number or a tensor",
-            help="end with an expression that has a numeric value, or name one with --of",
-        ) from None  # fmt: skip
+        said = f"the result is {a_value(value)}, not a number or a tensor"
+        mend = "end with an expression that has a numeric value, or name one with --of"
+        raise ValueFault("E0314", said, help=mend) from None
 
 
 def _differentiated(program: Program, outcome: Outcome) -> Any:
@@ -391,11 +384,8 @@ def _differentiated(program: Program, outcome: Outcome) -> Any:
         root = func.value if isinstance(func, n.Attribute) and func.name == "backward" else None
         if isinstance(root, n.Name) and root.id in outcome.variables:
             return outcome.variables[root.id]
-    raise ValueFault(
-        "E0314",
-        "the text ends without a value",
-        help="end with an expression, or name one with --of NAME",
-    )
+    mend = "end with an expression, or name one with --of NAME"
+    raise ValueFault("E0314", "the text ends without a value", help=mend)
 
 
 def need_scalar(value: Tensor, program: Program) -> None:

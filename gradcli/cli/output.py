@@ -36,10 +36,8 @@ def read_precision(text: str | None) -> int | str | None:
         return text
     if text.isdecimal() and 1 <= int(text) <= 17:
         return int(text)
-    raise ValueFault(
-        "E0907", f"--precision {text}: 1 to 17, or full",
-        help="did you mean full?" if text[:1] in ("f", "F") else "7 digits without it",
-    )  # fmt: skip
+    mend = "did you mean full?" if text[:1] in ("f", "F") else "7 digits without it"
+    raise ValueFault("E0907", f"--precision {text}: 1 to 17, or full", help=mend)
 
 
 def array_of(value: Any) -> Any:

@@ -42,10 +42,8 @@ def states(checkpoint: str | None) -> int | None:
         return None if checkpoint is None else 0
     name, _, count = checkpoint.partition(":")
     if name != "revolve" or not (count.isascii() and count.isdigit()) or not 0 < int(count) < 1e6:
-        raise ValueFault(
-            "E0907", f"--checkpoint {checkpoint}: sqrt, or revolve:K with K of 1 or more",
-            help="--checkpoint revolve:50 keeps 50 states of a loop",
-        )  # fmt: skip
+        said = f"--checkpoint {checkpoint}: sqrt, or revolve:K with K of 1 or more"
+        raise ValueFault("E0907", said, help="--checkpoint revolve:50 keeps 50 states of a loop")
     return int(count)
 
 

@@ -79,11 +79,8 @@ def _directions(along: list[str] | None, job: Job) -> dict[str, Any]:
         if not equals and len(job.leaves) == 1:  # the only variable need not be named
             (name,), text = job.leaves, item
         elif not equals or name not in job.leaves:
-            raise ValueFault(
-                "E0910",
-                f"--along {item}: no variable {name!r} has a value",
-                help="write --along NAME=VALUE",
-            )
+            said = f"--along {item}: no variable {name!r} has a value"
+            raise ValueFault("E0910", said, help="write --along NAME=VALUE")
         leaf = job.leaves[name]
         array = inputs.read_flag(f"along {name}", text, leaf.dtype)
         if array.shape != leaf.array.shape:

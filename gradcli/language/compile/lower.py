@@ -274,10 +274,9 @@ class Lowerer:
             name = self.constant("k_", self.checked.imported[node.id])
             return Value(ast.Name(name, LOAD, **self.at(node)), 1)
         if node.id in self.checked.modules:
-            raise SyntaxFault(
-                "E0206", f"`{node.id}` is a module, not a value", self.checked.source, node.start,
-                node.end, help=f"write {node.id}.sin(x)",
-            )  # fmt: skip
+            said = f"`{node.id}` is a module, not a value"
+            mend = f"write {node.id}.sin(x)"
+            raise SyntaxFault("E0206", said, self.checked.source, node.start, node.end, help=mend)
         if node.id == "__name__":
             return Value(ast.Constant("__main__", **self.at(node)), 1)
         value = names.CONSTANTS.get(node.id)
@@ -601,10 +600,9 @@ class Lowerer:
     def parent(self, node: n.Call, func: n.Name) -> Value:
         """``super()`` in a method. Raises SyntaxFault (E0162) outside one."""
         if not self.classes or not self.classes[-1][1] or id(func) in self.checked.variables:
-            raise SyntaxFault(
-                "E0162", "`super()` stands outside a method", self.checked.source, node.start,
-                node.end, help="it belongs in a method: def __init__(self): super().__init__()",
-            )  # fmt: skip
+            said = "`super()` stands outside a method"
+            mend = "it belongs in a method: def __init__(self): super().__init__()"
+            raise SyntaxFault("E0162", said, self.checked.source, node.start, node.end, help=mend)
         kind, own = self.classes[-1]
         where = self.at(node)
         instance = ast.Name(own, LOAD, **where)
@@ -1304,10 +1302,8 @@ class Lowerer:
             return
         if name.id not in SWITCHES or name is node:
             mend = f"write with {name.id}():" if name.id in SWITCHES else TAKES
-            raise SyntaxFault(
-                "E0164", f"`with` cannot take {name.id}", self.checked.source, node.start,
-                node.end, help=mend,
-            )  # fmt: skip
+            said = f"`with` cannot take {name.id}"
+            raise SyntaxFault("E0164", said, self.checked.source, node.start, node.end, help=mend)
 
     # -- the program ----------------------------------------------------------------------------
 

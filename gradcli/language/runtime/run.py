@@ -124,10 +124,8 @@ class Program:
         assigned; None where there is neither. Raises ValueFault (E0910)."""
         if of is not None:
             if of not in outcome.variables:
-                raise ValueFault(
-                    "E0910", f"--of {of}: the program leaves no variable of that name",
-                    help=did_you_mean(of, outcome.variables, None),
-                )  # fmt: skip
+                said = f"--of {of}: the program leaves no variable of that name"
+                raise ValueFault("E0910", said, help=did_you_mean(of, outcome.variables, None))
             return outcome.variables[of]
         if outcome.value is None and self.names.last_assigned:
             return outcome.variables.get(self.names.last_assigned)
