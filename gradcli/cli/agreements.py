@@ -79,7 +79,7 @@ def _tried(way: Callable[[], float | None]) -> float | None:
 
 
 def _value(job: Job, values: Sequence[Any]) -> Any:
-    return job.result(dict(zip(job.wanted, values, strict=True))).reshape(())
+    return job.function(*job.wanted)(*values).reshape(())
 
 
 def _forward(job: Job, points: Sequence[Any], along: Sequence[Any]) -> float:

@@ -201,7 +201,7 @@ def given_texts(
             if name in program.names.bound:
                 mend = f"begin with {name} = {name}0, and give --{name}0 a value"
                 raise ValueFault("E0902", f"--{name}: the program sets `{name}` itself", help=mend)
-            fault = unknown(name, variables, sorted(program.names.outer.keys() - _names()))
+            fault = unknown(name, variables, sorted(program.names.outer.keys() - set(NAMES)))
             near = fault.help is not None and fault.help.startswith("did you mean")
             if program.formula or near or not name.isidentifier() or name.startswith("_"):
                 raise fault
@@ -209,10 +209,6 @@ def given_texts(
             warnings.warn(f"--{name}: the program reads no variable of that name", stacklevel=2)
             del texts[name]
     return texts
-
-
-def _names() -> set[str]:
-    return set(NAMES)
 
 
 def wanted(wrt: str | None, leaves: Mapping[str, Tensor], program: Program) -> list[str]:
@@ -390,21 +386,15 @@ def _differentiated(program: Program, outcome: Outcome) -> Any:
 
 def need_scalar(value: Tensor, program: Program) -> None:
     """Check that a gradient makes sense without a cotangent. Raises RuntimeFault (E0403)."""
-    if value.array.size == 1 and not value.dtype.is_complex:
-        return
     if value.dtype.is_complex:
-        fault = RuntimeFault(
-            "E0403",
-            "the result is complex; a gradient needs a real scalar",
-            help="take abs(...), its .real or its .imag",
-        )
-        mark_last(fault, program)
-        raise fault
-    fault = RuntimeFault(
-        "E0403",
-        f"the result has shape {tuple(value.array.shape)}; a gradient needs a scalar",
-        help="sum(...) it, or give --cotangent (vector-Jacobian product), or use gradcli jac",
-    )
+        said = "the result is complex; a gradient needs a real scalar"
+        mend = "take abs(...), its .real or its .imag"
+    elif value.array.size == 1:
+        return
+    else:
+        said = f"the result has shape {tuple(value.array.shape)}; a gradient needs a scalar"
+        mend = "sum(...) it, or give --cotangent (vector-Jacobian product), or use gradcli jac"
+    fault = RuntimeFault("E0403", said, help=mend)
     mark_last(fault, program)
     raise fault
 

@@ -243,9 +243,7 @@ class _Job:
         series = taylor(self.program, name, order, around, declared)
         watchdog.stop()
         if as_json:
-            output.write_record(
-                {"schema": 1, "ok": True, "command": "diff", "taylor": series.record()}
-            )
+            output.write_record("diff", taylor=series.record())
         elif latex:
             from gradcli.symbolic.printers.latex.writer import latex as in_latex  # by --latex only
 

@@ -51,8 +51,7 @@ def graph(
         _write(made, tensorboard)
         return
     if form == "json":
-        record = {"schema": 1, "ok": True, "command": "graph", "graph": graphs.to_json(made)}
-        output.write_record(record)
+        output.write_record("graph", graph=graphs.to_json(made))
     else:
         text = graphs.to_dot(made) if form == "dot" else graphs.to_text(made)
         output.write(text if text.endswith("\n") else text + "\n")

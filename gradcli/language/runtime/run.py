@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -60,14 +60,11 @@ class Limits:
         self.output = output
 
 
-class Outcome:
+class Outcome(NamedTuple):
     """What a run left: the value of the last expression statement, and every variable by name."""
 
-    __slots__ = ("value", "variables")
-
-    def __init__(self, value: Any, variables: dict[str, Any]) -> None:
-        self.value = value
-        self.variables = variables
+    value: Any
+    variables: dict[str, Any]
 
 
 class Program:
