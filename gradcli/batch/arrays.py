@@ -138,16 +138,12 @@ def columns_by_name(
     arrays = _by_name(table, columns, what)
     lost = next((name for name, a in arrays.items() if not getattr(a, "ndim", 1)), None)
     if lost is not None:
-        raise ValueFault(
-            "E0926", f"{what}: {lost} has no rows: its shape is ()",
-            help="the first axis is the rows; give a constant with --const (in Python: const)",
-        )  # fmt: skip
+        mend = "the first axis is the rows; give a constant with --const (in Python: const)"
+        raise ValueFault("E0926", f"{what}: {lost} has no rows: its shape is ()", help=mend)
     if len(set(map(len, arrays.values()))) > 1:
         sizes = ", ".join(f"{name} {len(a):,}" for name, a in arrays.items())
-        raise ValueFault(
-            "E0926", f"{what}: the arrays differ in their number of rows ({sizes})",
-            help="the first axis of every array is the rows",
-        )  # fmt: skip
+        said = f"{what}: the arrays differ in their number of rows ({sizes})"
+        raise ValueFault("E0926", said, help="the first axis of every array is the rows")
     return arrays
 
 
@@ -164,11 +160,9 @@ def _by_name(table: Any, columns: Sequence[str] | None, what: str) -> dict[str, 
     if array.ndim == 1 and columns is not None and len(columns) == 1:
         array = array[:, None]
     if columns is None or array.ndim != 2 or array.shape[1] != len(columns):
-        raise ValueFault(
-            "E0926",
-            f"{what}: an array of shape {tuple(array.shape)} has no names for its columns",
-            help="a structured array, or --columns a,b,t with one name for each of its columns",
-        )
+        said = f"{what}: an array of shape {tuple(array.shape)} has no names for its columns"
+        mend = "a structured array, or --columns a,b,t with one name for each of its columns"
+        raise ValueFault("E0926", said, help=mend)
     return {n: array[:, i] for i, n in enumerate(columns)}
 
 
@@ -231,10 +225,9 @@ def _from_arrow(column: Any, name: str) -> np.ndarray:
         fixed = pa.types.is_fixed_size_list(kind)
         lengths = {kind.list_size} if fixed else set(column.value_lengths().to_pylist())
         if len(lengths) > 1 or column.null_count:
-            raise ValueFault(
-                "E0926", f"the column {shown(name)} holds lists of different lengths",
-                help="one length in all rows; or give the rows as JSON lines",
-            )  # fmt: skip
+            said = f"the column {shown(name)} holds lists of different lengths"
+            mend = "one length in all rows; or give the rows as JSON lines"
+            raise ValueFault("E0926", said, help=mend)
         inner = _from_arrow(column.flatten(), name)
         return inner.reshape(len(column), *lengths or (0,), *inner.shape[1:])
     what = _arrow_kind(kind)
@@ -323,10 +316,8 @@ def _stored(path: str, archive: Any, info: Any) -> Any:
 def _parquet(path: str) -> ArraySource:
     pa = arrow()
     if pa is None:
-        raise ValueFault(
-            "E0905", "--parquet needs pyarrow, which is not installed",
-            help='pip install "gradcli[arrow]"',
-        )  # fmt: skip
+        mend = 'pip install "gradcli[arrow]"'
+        raise ValueFault("E0905", "--parquet needs pyarrow, which is not installed", help=mend)
     import pyarrow.parquet  # slow to load
 
     try:

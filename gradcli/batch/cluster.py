@@ -53,11 +53,8 @@ class Cluster:
         try:
             import distributed  # an extra, slow to load
         except ImportError:
-            raise ValueFault(
-                "E0905",
-                "--executor dask needs distributed, which is not installed",
-                help='pip install "gradcli[dask]"',
-            ) from None
+            said = "--executor dask needs distributed, which is not installed"
+            raise ValueFault("E0905", said, help='pip install "gradcli[dask]"') from None
         self.distributed = distributed
         self.address = address
         self.count = count
@@ -69,11 +66,9 @@ class Cluster:
             try:
                 return self.distributed.Client(self.address, timeout=10, **options)
             except (OSError, ValueError) as problem:
-                raise ValueFault(
-                    "E0904",
-                    f"no Dask scheduler answers at {self.address}",
-                    help=f"{type(problem).__name__}; start one with: dask scheduler",
-                ) from None
+                said = f"no Dask scheduler answers at {self.address}"
+                mend = f"{type(problem).__name__}; start one with: dask scheduler"
+                raise ValueFault("E0904", said, help=mend) from None
         return self.distributed.Client(
             n_workers=self.count or None, threads_per_worker=1, dashboard_address=None, **options
         )

@@ -124,10 +124,8 @@ class Evaluator:
         self.wrt = None if wrt is None else tuple(dict.fromkeys(wrt))
         for name in (*(self.wrt or ()), *(constants or ())):
             if name not in self.names:
-                raise ValueFault(
-                    "E0910", f"{name!r} is not a variable of this program",
-                    help=f"its variables: {', '.join(self.names) or 'none'}",
-                )  # fmt: skip
+                mend = f"its variables: {', '.join(self.names) or 'none'}"
+                raise ValueFault("E0910", f"{name!r} is not a variable of this program", help=mend)
         program.checked.require(program.free)
         self.grad = grad
         self.cotangent = None if cotangent is None else tensor(cotangent, dtype=dtype)
@@ -308,10 +306,8 @@ class Evaluator:
             raise
         missing = [name for name in self.wrt or () if name not in given]
         if missing:
-            raise ValueFault(
-                "E0202", f"no value for `{missing[0]}`, by which to differentiate",
-                help=f"give the row a field `{missing[0]}`",
-            )  # fmt: skip
+            said = f"no value for `{missing[0]}`, by which to differentiate"
+            raise ValueFault("E0202", said, help=f"give the row a field `{missing[0]}`")
         self._known.add(given)
 
     def result(self, outcome: Outcome) -> Any:
@@ -367,11 +363,9 @@ class Evaluator:
         """The gradient by each leaf, as arrays; zero where the result does not depend on it."""
         if isinstance(value, Tensor):
             if self.cotangent is None and value.array.size != 1:
-                raise RuntimeFault(
-                    "E0403",
-                    f"the result has shape {tuple(value.shape)}; a gradient needs a scalar",
-                    help="sum(...) of it, a cotangent, or values without gradients",
-                )
+                said = f"the result has shape {tuple(value.shape)}; a gradient needs a scalar"
+                mend = "sum(...) of it, a cotangent, or values without gradients"
+                raise RuntimeFault("E0403", said, help=mend)
             if self.cotangent is not None and self.cotangent.shape != value.shape:
                 raise RuntimeFault(
                     "E0912",
@@ -415,19 +409,16 @@ def _number_of(value: Any) -> Any:
             )
         return value
     what = "nothing" if value is None else f"a {type(value).__name__}"
-    raise TypeFault(
-        "E0314", f"the program gives {what}; a row needs a number or a tensor",
-        help="end the program with an expression that has a numeric value",
-    )  # fmt: skip
+    said = f"the program gives {what}; a row needs a number or a tensor"
+    mend = "end the program with an expression that has a numeric value"
+    raise TypeFault("E0314", said, help=mend)
 
 
 def _checked(result: Any, grads: list[Any]) -> Any:
     """The result. Raises LimitFault (E0609) where a record would hold too many numbers."""
     total = np.size(result) + sum(map(np.size, grads))
     if total > RECORD_LIMIT:
-        raise LimitFault(
-            "E0609",
-            f"the row's result has {total:,} numbers; a record holds {RECORD_LIMIT:,}",
-            help="reduce it with sum() or mean(), or run it alone with --format npy",
-        )
+        said = f"the row's result has {total:,} numbers; a record holds {RECORD_LIMIT:,}"
+        mend = "reduce it with sum() or mean(), or run it alone with --format npy"
+        raise LimitFault("E0609", said, help=mend)
     return result

@@ -89,10 +89,8 @@ class Fields:
         if kind is dict and value.keys() == {"re", "im"}:
             return self.complexes(name, [value])[0]
         what = "null" if value is None else "an object"
-        raise ValueFault(
-            "E0923", f"{name}: {what} is not a value",
-            help='write a number, nested lists, or a string such as "1,2;3,4"',
-        )  # fmt: skip
+        mend = 'write a number, nested lists, or a string such as "1,2;3,4"'
+        raise ValueFault("E0923", f"{name}: {what} is not a value", help=mend)
 
     def number(self, name: str, value: Any) -> object:
         """A JSON number in the dtype of the fields. Raises Fault (E0923) for one too large."""
@@ -124,10 +122,8 @@ class Fields:
 
     def too_large(self, name: str) -> Fault:
         """The fault (E0923) of a number that the dtype cannot hold."""
-        return ValueFault(
-            "E0923", f"{name}: a number is too large for {self.dtype}",
-            help='write "Infinity" for infinity',
-        )  # fmt: skip
+        mend = 'write "Infinity" for infinity'
+        return ValueFault("E0923", f"{name}: a number is too large for {self.dtype}", help=mend)
 
     def array(self, name: str, value: list) -> object:
         """Nested lists as an array, a level at a time."""
@@ -167,10 +163,8 @@ class Fields:
 
     def wrong_list(self, name: str, what: str) -> Fault:
         """The fault (E0923) of nested lists that are no array of numbers."""
-        return ValueFault(
-            "E0923", f"{name}: the list {what}",
-            help='like [[1, 2], [3, 4]], with "NaN", "Infinity" and "-Infinity" where needed',
-        )  # fmt: skip
+        mend = 'like [[1, 2], [3, 4]], with "NaN", "Infinity" and "-Infinity" where needed'
+        return ValueFault("E0923", f"{name}: the list {what}", help=mend)
 
 
 _WORDS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}

@@ -91,26 +91,20 @@ class Job:
         self.number = number
         for name in line:
             if name not in _FIELDS:
-                raise ValueFault(
-                    "E0923", f"a job has no field {shown(name)}",
-                    help=did_you_mean(name, _FIELDS, f"its fields: {', '.join(_FIELDS)}"),
-                )  # fmt: skip
+                mend = did_you_mean(name, _FIELDS, f"its fields: {', '.join(_FIELDS)}")
+                raise ValueFault("E0923", f"a job has no field {shown(name)}", help=mend)
         text = {name: line[name] for name in ("expr", "program") if name in line}
         if len(text) != 1 or not isinstance(next(iter(text.values())), str):
-            raise ValueFault(
-                "E0923", "a job has one text: expr or program",
-                help='like {"expr": "a*x^2", "vars": {"a": 2, "x": 3}}',
-            )  # fmt: skip
+            mend = 'like {"expr": "a*x^2", "vars": {"a": 2, "x": 3}}'
+            raise ValueFault("E0923", "a job has one text: expr or program", help=mend)
         self.whole = "program" in text
         self.text: str = next(iter(text.values()))
         self.command = line.get("command", "grad")
         known = isinstance(self.command, str) and self.command in COMMANDS
         if not known:
             near = closest(self.command, COMMANDS) if isinstance(self.command, str) else None
-            raise ValueFault(
-                "E0923", f"a job has no command {shown(str(self.command))}",
-                help=f"did you mean {near}?" if near else f"one of {', '.join(COMMANDS)}",
-            )  # fmt: skip
+            mend = f"did you mean {near}?" if near else f"one of {', '.join(COMMANDS)}"
+            raise ValueFault("E0923", f"a job has no command {shown(str(self.command))}", help=mend)
         self.vars = line.get("vars", {})
         if not isinstance(self.vars, dict):
             raise ValueFault("E0923", "vars: not an object", help='like "vars": {"x": [1, 2]}')
@@ -268,10 +262,9 @@ class _Function:
         if job.wrt is not None:
             for name in job.wrt:
                 if name not in self.wrt:
-                    raise ValueFault(
-                        "E0910", f"wrt: {shown(name)} is no real variable of the job",
-                        help=f"its variables: {', '.join(self.wrt) or 'none'}",
-                    )  # fmt: skip
+                    said = f"wrt: {shown(name)} is no real variable of the job"
+                    mend = f"its variables: {', '.join(self.wrt) or 'none'}"
+                    raise ValueFault("E0910", said, help=mend)
             self.wrt = list(job.wrt)
         self.inputs = tuple(self.values[n] for n in self.wrt)
 
@@ -291,11 +284,8 @@ def _hessian(worker: JobWorker, job: Job, program: Program, used: dict) -> dict[
     with function.evaluator.settings():
         value = function(*function.inputs)
         if value.array.size != 1:
-            raise RuntimeFault(
-                "E0403",
-                f"the result has shape {tuple(value.shape)}; a Hessian needs a scalar",
-                help="sum(...) of it, or the command jac",
-            )
+            said = f"the result has shape {tuple(value.shape)}; a Hessian needs a scalar"
+            raise RuntimeFault("E0403", said, help="sum(...) of it, or the command jac")
         rows = hessian(function, function.inputs) if function.wrt else ()
     blocks = {
         x: {y: _record(block) for y, block in zip(function.wrt, row, strict=True)}
@@ -427,10 +417,8 @@ def _compared(worker: JobWorker, job: Job, program: Program, used: dict) -> dict
         if error > worst:
             worst, at = error, i
     if not compared:
-        raise RuntimeFault(
-            "E0910", "against has no finite value at any point that was tried",
-            help="give vars at which it has one",
-        )  # fmt: skip
+        said = "against has no finite value at any point that was tried"
+        raise RuntimeFault("E0910", said, help="give vars at which it has one")
     found: dict[str, Any] = {"agrees": worst <= AGREE, "max_rel_error": worst, "points": compared}
     if worst > AGREE and at is not None and given:
         found["differs_at"] = {n: float(v[at]) for n, v in given.items()}

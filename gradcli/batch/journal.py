@@ -63,10 +63,8 @@ class Journal:
         self._lock()
         size = self.file.seek(0, os.SEEK_END)
         if size and not resume:
-            raise ValueFault(
-                "E0927", f"the journal {path} exists already",
-                help="--resume continues it; remove it to start again",
-            )  # fmt: skip
+            mend = "--resume continues it; remove it to start again"
+            raise ValueFault("E0927", f"the journal {path} exists already", help=mend)
         self._blocks: list[tuple[int, int]] = []
         if size:
             self._continue(head)
@@ -93,11 +91,8 @@ class Journal:
         try:
             fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise ValueFault(
-                "E0927",
-                f"another run is writing to the journal {self.path}",
-                help="wait until it has ended",
-            ) from None
+            said = f"another run is writing to the journal {self.path}"
+            raise ValueFault("E0927", said, help="wait until it has ended") from None
 
     def _continue(self, head: dict[str, Any]) -> None:
         """Find the whole records, cut off what is torn, and see that they are of this batch."""
@@ -123,10 +118,9 @@ class Journal:
             if name != "input" else "the input has changed"
             for name in differ
         )  # fmt: skip
-        raise ValueFault(
-            "E0927", f"the journal {self.path} is of another batch: {said or 'other options'}",
-            help="resume with the same input and options, or remove the journal to start again",
-        )  # fmt: skip
+        message = f"the journal {self.path} is of another batch: {said or 'other options'}"
+        mend = "resume with the same input and options, or remove the journal to start again"
+        raise ValueFault("E0927", message, help=mend)
 
     def append(self, result: Result) -> None:
         """Add a block. Raises OSError where the disk is full."""

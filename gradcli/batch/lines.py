@@ -55,15 +55,12 @@ class LineSource:
             while not self.pending and not self.over:
                 self.read()
                 if self._dropping:
-                    raise ValueFault(
-                        "E0925", f"the first line is longer than {LINE_LIMIT >> 20} MiB",
-                        help="a CSV begins with a header, the names of its columns: id,a,b",
-                    )  # fmt: skip
+                    said = f"the first line is longer than {LINE_LIMIT >> 20} MiB"
+                    mend = "a CSV begins with a header, the names of its columns: id,a,b"
+                    raise ValueFault("E0925", said, help=mend)
             if not self.pending:
-                raise ValueFault(
-                    "E0925", "the CSV is empty: it has no header",
-                    help="the first line names the columns: id,a,b",
-                )  # fmt: skip
+                mend = "the first line names the columns: id,a,b"
+                raise ValueFault("E0925", "the CSV is empty: it has no header", help=mend)
             self.header = self._take(1) or None
 
     def seal(self) -> None:
@@ -117,10 +114,8 @@ class LineSource:
                 self._dropping += len(data)
                 most = ENDLESS * LINE_LIMIT
                 if self._dropping > most:
-                    raise ValueFault(
-                        "E0922", f"the input has a line longer than {most >> 20} MiB",
-                        help="rows stand in lines of their own",
-                    )  # fmt: skip
+                    said = f"the input has a line longer than {most >> 20} MiB"
+                    raise ValueFault("E0922", said, help="rows stand in lines of their own")
                 return
             data, self._dropping = data[end:], 0
         start = len(self._buffer)

@@ -310,10 +310,8 @@ def form_of(path: str | None, form: str | None) -> str:
     if chosen not in ("jsonl", "csv") and path is None:
         raise ValueFault("E0907", f"--format {chosen} writes a file", help=f"-o out.{chosen}")
     if chosen == "parquet" and arrow() is None:
-        raise ValueFault(
-            "E0905", "Parquet needs pyarrow, which is not installed",
-            help='pip install "gradcli[arrow]"',
-        )  # fmt: skip
+        mend = 'pip install "gradcli[arrow]"'
+        raise ValueFault("E0905", "Parquet needs pyarrow, which is not installed", help=mend)
     return chosen
 
 

@@ -114,20 +114,17 @@ _UTF8 = "save the file as UTF-8"
 
 def _bad_line(line: str | None) -> Fault | None:
     if line is None:
-        return LimitFault(
-            "E0922", f"the line is longer than {lines.LINE_LIMIT >> 20} MiB",
-            help="split the row, or make large constants part of the command",
-        )  # fmt: skip
+        said = f"the line is longer than {lines.LINE_LIMIT >> 20} MiB"
+        mend = "split the row, or make large constants part of the command"
+        return LimitFault("E0922", said, help=mend)
     return None if line.isascii() and "\0" not in line else _bad_characters(line)
 
 
 def _bad_characters(line: str) -> Fault | None:
     at = line.find("\0")
     if at >= 0:
-        return ValueFault(
-            "E0921", f"the line holds a NUL byte at character {at + 1}",
-            help="the file is damaged, or saved as UTF-16; save it as UTF-8",
-        )  # fmt: skip
+        mend = "the file is damaged, or saved as UTF-16; save it as UTF-8"
+        return ValueFault("E0921", f"the line holds a NUL byte at character {at + 1}", help=mend)
     wrong = re.search("[\ud800-\udfff]", line)
     if wrong is None:
         return None
@@ -226,10 +223,8 @@ def _check_header(columns: list[str], values: Fields) -> None:
             )
         seen.add(name)
     if not any(_NAME.match(name) for name in columns):
-        raise ValueFault(
-            "E0925", "no cell of it is a name of a variable",
-            help="the first line names the columns: id,a,b",
-        )  # fmt: skip
+        mend = "the first line names the columns: id,a,b"
+        raise ValueFault("E0925", "no cell of it is a name of a variable", help=mend)
 
 
 def _cells(line: str) -> list[str]:
@@ -255,10 +250,9 @@ def _fill_from_csv(row: Row, cells: list[str], columns: list[str], values: Field
     if id in columns[: len(cells)]:
         row.id = cells[columns.index(id)]
     if len(cells) != len(columns):
-        raise ValueFault(
-            "E0925", f"the row has {len(cells)} cells; the header names {len(columns)}",
-            help='quote a list that holds commas: "1,2,3"' if len(cells) > len(columns) else None,
-        )  # fmt: skip
+        said = f"the row has {len(cells)} cells; the header names {len(columns)}"
+        mend = 'quote a list that holds commas: "1,2,3"' if len(cells) > len(columns) else None
+        raise ValueFault("E0925", said, help=mend)
     for name, cell in zip(columns, cells, strict=True):
         if values.wanted(name):
             row.values[name] = values.text(name, cell)

@@ -128,15 +128,11 @@ class RowWorker:
         have = f"columns: {', '.join(shown(c)[1:-1] for c in columns[:12])}"
         for name in constants:
             if name in columns:
-                raise ValueFault(
-                    "E0910", f"--const {name}: the rows have a column {name}",
-                    help="rename the column, or leave out the constant",
-                )  # fmt: skip
+                said = f"--const {name}: the rows have a column {name}"
+                raise ValueFault("E0910", said, help="rename the column, or leave out the constant")
         if task.id is not None and task.id not in columns:
-            raise ValueFault(
-                "E0910", f"--id {task.id}: there is no such column",
-                help=did_you_mean(task.id, columns, have),
-            )  # fmt: skip
+            mend = did_you_mean(task.id, columns, have)
+            raise ValueFault("E0910", f"--id {task.id}: there is no such column", help=mend)
         asked = [(name, "--wrt") for name in evaluator.wrt or ()]
         asked += [(name, "the expression") for name in evaluator.program.free]
         if self.condition is not None:
@@ -152,10 +148,9 @@ class RowWorker:
         for name, kind in (task.columns or {}).items():
             if kind in ("text", "unreadable") and self._takes(name):
                 what = "text" if kind == "text" else "neither numbers nor text"
-                raise ValueFault(
-                    "E0926", f"the column {shown(name)}, a variable, holds {what}",
-                    help="a variable is a column of numbers or booleans",
-                )  # fmt: skip
+                said = f"the column {shown(name)}, a variable, holds {what}"
+                mend = "a variable is a column of numbers or booleans"
+                raise ValueFault("E0926", said, help=mend)
             if kind == "unreadable" and name == task.id:
                 raise ValueFault("E0926", f"--id {name}: the column holds no numbers or text")
             if kind == "boolean" and name in (evaluator.wrt or ()):
@@ -357,7 +352,5 @@ def _condition(task: Task, constants: Mapping[str, Any]) -> Evaluator:
 
 
 def _not_one(group: Group) -> Fault:
-    return ValueFault(
-        "E0912", f"--where gives an array of shape {tuple(group.value.shape[1:])} for the row",
-        help="a condition is one number: all(...), any(...)",
-    )  # fmt: skip
+    said = f"--where gives an array of shape {tuple(group.value.shape[1:])} for the row"
+    return ValueFault("E0912", said, help="a condition is one number: all(...), any(...)")

@@ -93,10 +93,8 @@ def formulas(job: Job, given: Sequence[str]) -> dict[str, str]:
 
 def _known(job: Job, name: str, said: str) -> None:
     if name not in job.wanted:
-        raise ValueFault(
-            "E0910", f"{said}: there is no gradient by {name}",
-            help=did_you_mean(name, job.wanted, f"by {', '.join(job.wanted) or 'nothing'}"),
-        )  # fmt: skip
+        mend = did_you_mean(name, job.wanted, f"by {', '.join(job.wanted) or 'nothing'}")
+        raise ValueFault("E0910", f"{said}: there is no gradient by {name}", help=mend)
 
 
 def from_file(job: Job, file: str) -> tuple[dict[str, str], dict[str, Any]]:

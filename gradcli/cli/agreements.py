@@ -62,10 +62,9 @@ def agreements(job: Job, found: Sequence[Tensor]) -> dict[str, float]:
     if closed is not None and closed <= 10 * enough:
         differences["closed form"] = closed
     elif closed is not None:
-        raise RuntimeFault(
-            "E0410", f"the closed form is off by {closed:.1e} of the gradient",
-            help="one of the two is wrong: compare gradcli diff with gradcli grad",
-        )  # fmt: skip
+        said = f"the closed form is off by {closed:.1e} of the gradient"
+        mend = "one of the two is wrong: compare gradcli diff with gradcli grad"
+        raise RuntimeFault("E0410", said, help=mend)
     return differences
 
 
@@ -80,7 +79,7 @@ def _tried(way: Callable[[], float | None]) -> float | None:
 
 
 def _value(job: Job, values: Sequence[Any]) -> Any:
-    return job.result(dict(zip(job.wanted, values, strict=True))).reshape(())
+    return job.function(*job.wanted)(*values).reshape(())
 
 
 def _forward(job: Job, points: Sequence[Any], along: Sequence[Any]) -> float:

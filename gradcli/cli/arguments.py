@@ -37,10 +37,9 @@ class Variables:
     def refused(self, name: str) -> ValueFault:
         """The error (E0902) for ``--name`` of a command without variables."""
         near = _nearest(name, self, ())
-        return ValueFault(
-            "E0902", f"{self.alone} has no option --{name}, and takes no variables",
-            help=f"did you mean {near}?" if near else f"{self.alone} --help",
-        )  # fmt: skip
+        said = f"{self.alone} has no option --{name}, and takes no variables"
+        mend = f"did you mean {near}?" if near else f"{self.alone} --help"
+        return ValueFault("E0902", said, help=mend)
 
     def job(self, asked: Mapping[str, Any]) -> Any:
         """The work on one expression with these variables, where it is not a plain Job."""
@@ -177,21 +176,16 @@ def unknown(name: str, variables: Variables, free: Sequence[str] | None = None) 
     have = f"the expression's variables: {', '.join(free)}" if free else "it has no variables"
     if free is None:
         have = "a variable has letters, digits and _ in its name; --help lists the options"
-    return ValueFault(
-        "E0902",
-        f"--{name} is neither an option nor a variable of this expression",
-        help=f"did you mean {near}?" if near else have,
-    )
+    said = f"--{name} is neither an option nor a variable of this expression"
+    return ValueFault("E0902", said, help=f"did you mean {near}?" if near else have)
 
 
 def no_choice(option: str, given: str, allowed: Sequence[str]) -> ValueFault:
     """The error (E0907) for a value that is none of an option's."""
     near = closest(given, allowed)
     words = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
-    return ValueFault(
-        "E0907", f"{option} {given}: no such choice",
-        help=f"did you mean {near}? ({words})" if near else f"one of {words}",
-    )  # fmt: skip
+    mend = f"did you mean {near}? ({words})" if near else f"one of {words}"
+    return ValueFault("E0907", f"{option} {given}: no such choice", help=mend)
 
 
 def _nearest(name: str, variables: Variables, free: Sequence[str]) -> str | None:

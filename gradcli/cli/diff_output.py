@@ -53,8 +53,8 @@ def say(text: str, comment: str, result: Any) -> None:
 def write_json(result: Any, found: Any, looked: Mapping[str, Any] | None, job: Any) -> None:
     """One object: the derivatives, what was assumed and checked, and what was asked besides."""
     record: dict[str, Any] = {
-        "schema": 1, "ok": True, "command": "diff", "order": result.order,
-        "derivatives": result.derivatives, "assumed": result.assumed, "checked": result.checked,
+        "order": result.order, "derivatives": result.derivatives, "assumed": result.assumed,
+        "checked": result.checked,
     }  # fmt: skip
     if job.along:
         record["along"] = job.along
@@ -69,7 +69,7 @@ def write_json(result: Any, found: Any, looked: Mapping[str, Any] | None, job: A
         record["zeros"] = {name: z.record() for name, z in looked.items()}
     if result.kinks:
         record["kinks"] = result.kinks
-    output.write_record(record)
+    output.write_record("diff", **record)
 
 
 def write_text(

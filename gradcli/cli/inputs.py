@@ -199,11 +199,9 @@ def given_texts(
     for name in list(texts):
         if not program.takes(name):
             if name in program.names.bound:
-                raise ValueFault(
-                    "E0902", f"--{name}: the program sets `{name}` itself",
-                    help=f"begin with {name} = {name}0, and give --{name}0 a value",
-                )  # fmt: skip
-            fault = unknown(name, variables, sorted(program.names.outer.keys() - _names()))
+                mend = f"begin with {name} = {name}0, and give --{name}0 a value"
+                raise ValueFault("E0902", f"--{name}: the program sets `{name}` itself", help=mend)
+            fault = unknown(name, variables, sorted(program.names.outer.keys() - set(NAMES)))
             near = fault.help is not None and fault.help.startswith("did you mean")
             if program.formula or near or not name.isidentifier() or name.startswith("_"):
                 raise fault
@@ -211,10 +209,6 @@ def given_texts(
             warnings.warn(f"--{name}: the program reads no variable of that name", stacklevel=2)
             del texts[name]
     return texts
-
-
-def _names() -> set[str]:
-    return set(NAMES)
 
 
 def wanted(wrt: str | None, leaves: Mapping[str, Tensor], program: Program) -> list[str]:
@@ -234,10 +228,9 @@ def wanted(wrt: str | None, leaves: Mapping[str, Tensor], program: Program) -> l
                 "E0910", f"--wrt {name}: no variable of that name has a value", help=mend
             )
         if not leaves[name].requires_grad:
-            raise ValueFault(
-                "E0910", f"--wrt {name}: {leaves[name].dtype.name} values have no derivative",
-                help=f"give {name} as numbers without the int: or bool: prefix",
-            )  # fmt: skip
+            said = f"--wrt {name}: {leaves[name].dtype.name} values have no derivative"
+            help = f"give {name} as numbers without the int: or bool: prefix"
+            raise ValueFault("E0910", said, help=help)
     return chosen
 
 
@@ -335,11 +328,8 @@ def on_device(leaf: Tensor, device: str) -> Tensor:
     try:
         import cupy  # optional, slow to load
     except ImportError:
-        raise RuntimeFault(
-            "E0905",
-            "--device cuda needs CuPy, which is not installed",
-            help="pip install gradcli[cuda]",
-        ) from None
+        said = "--device cuda needs CuPy, which is not installed"
+        raise RuntimeFault("E0905", said, help="pip install gradcli[cuda]") from None
     try:
         moved = wrap(cupy.asarray(leaf.array), leaf.dtype)
     except cupy.cuda.runtime.CUDARuntimeError as problem:
@@ -374,10 +364,9 @@ def as_result(value: Any) -> Any:
             return found("overloads.stack")(value)
         return factories.as_tensor(value)
     except Fault:
-        raise ValueFault(
-            "E0314", f"the result is {a_value(value)}, not a number or a tensor",
-            help="end with an expression that has a numeric value, or name one with --of",
-        ) from None  # fmt: skip
+        said = f"the result is {a_value(value)}, not a number or a tensor"
+        mend = "end with an expression that has a numeric value, or name one with --of"
+        raise ValueFault("E0314", said, help=mend) from None
 
 
 def _differentiated(program: Program, outcome: Outcome) -> Any:
@@ -391,30 +380,21 @@ def _differentiated(program: Program, outcome: Outcome) -> Any:
         root = func.value if isinstance(func, n.Attribute) and func.name == "backward" else None
         if isinstance(root, n.Name) and root.id in outcome.variables:
             return outcome.variables[root.id]
-    raise ValueFault(
-        "E0314",
-        "the text ends without a value",
-        help="end with an expression, or name one with --of NAME",
-    )
+    mend = "end with an expression, or name one with --of NAME"
+    raise ValueFault("E0314", "the text ends without a value", help=mend)
 
 
 def need_scalar(value: Tensor, program: Program) -> None:
     """Check that a gradient makes sense without a cotangent. Raises RuntimeFault (E0403)."""
-    if value.array.size == 1 and not value.dtype.is_complex:
-        return
     if value.dtype.is_complex:
-        fault = RuntimeFault(
-            "E0403",
-            "the result is complex; a gradient needs a real scalar",
-            help="take abs(...), its .real or its .imag",
-        )
-        mark_last(fault, program)
-        raise fault
-    fault = RuntimeFault(
-        "E0403",
-        f"the result has shape {tuple(value.array.shape)}; a gradient needs a scalar",
-        help="sum(...) it, or give --cotangent (vector-Jacobian product), or use gradcli jac",
-    )
+        said = "the result is complex; a gradient needs a real scalar"
+        mend = "take abs(...), its .real or its .imag"
+    elif value.array.size == 1:
+        return
+    else:
+        said = f"the result has shape {tuple(value.array.shape)}; a gradient needs a scalar"
+        mend = "sum(...) it, or give --cotangent (vector-Jacobian product), or use gradcli jac"
+    fault = RuntimeFault("E0403", said, help=mend)
     mark_last(fault, program)
     raise fault
 

@@ -135,9 +135,9 @@ class Job:
         """The value with some variables replaced: the expression as a function."""
         return self._execute({**self.leaves, **put_in}, long)[0]
 
-    def function(self, name: str) -> Any:
-        """The value as a function of one variable, the others fixed."""
-        return lambda x: self.result({name: x})
+    def function(self, *names: str) -> Callable[..., Any]:
+        """The value as a function of these variables, the others fixed."""
+        return lambda *values: self.result(dict(zip(names, values, strict=True)))
 
     def emit(
         self,

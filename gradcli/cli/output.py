@@ -36,10 +36,8 @@ def read_precision(text: str | None) -> int | str | None:
         return text
     if text.isdecimal() and 1 <= int(text) <= 17:
         return int(text)
-    raise ValueFault(
-        "E0907", f"--precision {text}: 1 to 17, or full",
-        help="did you mean full?" if text[:1] in ("f", "F") else "7 digits without it",
-    )  # fmt: skip
+    mend = "did you mean full?" if text[:1] in ("f", "F") else "7 digits without it"
+    raise ValueFault("E0907", f"--precision {text}: 1 to 17, or full", help=mend)
 
 
 def array_of(value: Any) -> Any:
@@ -67,7 +65,7 @@ def emit(
         for warning in warnings:
             sys.stderr.write(f"warning: {warning}\n")
     elif form == "json":
-        write_record(_record(command, parts, extra), warnings)
+        write_record(command, warnings, **{**_results(parts), **(extra or {})})
     elif form == "csv":
         from gradcli.display.records import csv_text, write_csv  # not needed for text
 
@@ -105,26 +103,25 @@ def _entries(name: str, array: Any) -> list[list[Any]]:
     ]
 
 
-def write_record(record: Mapping[str, Any], warnings: Sequence[str] = ()) -> None:
-    """Write a result as one JSON object, with what there is to warn of."""
+def write_record(command: str, warnings: Sequence[str] = (), **found: Any) -> None:
+    """Write what a command found as one JSON object, with what there is to warn of."""
     from gradcli.display.records import dump_json  # not needed for text
 
+    record = {"schema": 1, "ok": True, "command": command, **found}
     write(dump_json({**record, "warnings": [*noted, *warnings]}) + "\n")
 
 
-def _record(
-    command: str, parts: Sequence[tuple[str, str, Any, str]], extra: Mapping[str, Any] | None
-) -> dict[str, Any]:
+def _results(parts: Sequence[tuple[str, str, Any, str]]) -> dict[str, Any]:
     from gradcli.display.records import tensor_record  # not needed for text
 
-    result: dict[str, Any] = {"schema": 1, "ok": True, "command": command}
+    result: dict[str, Any] = {}
     for place, _, value, _ in parts:
         *path, last = place.split(".")
         holder = result
         for step in path:
             holder = holder.setdefault(step, {})
         holder[last] = tensor_record(array_of(value), value.dtype.name)
-    return {**result, **(extra or {})}
+    return result
 
 
 def write(text: str) -> None:

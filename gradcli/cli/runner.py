@@ -42,10 +42,8 @@ def states(checkpoint: str | None) -> int | None:
         return None if checkpoint is None else 0
     name, _, count = checkpoint.partition(":")
     if name != "revolve" or not (count.isascii() and count.isdigit()) or not 0 < int(count) < 1e6:
-        raise ValueFault(
-            "E0907", f"--checkpoint {checkpoint}: sqrt, or revolve:K with K of 1 or more",
-            help="--checkpoint revolve:50 keeps 50 states of a loop",
-        )  # fmt: skip
+        said = f"--checkpoint {checkpoint}: sqrt, or revolve:K with K of 1 or more"
+        raise ValueFault("E0907", said, help="--checkpoint revolve:50 keeps 50 states of a loop")
     return int(count)
 
 
@@ -185,16 +183,13 @@ def of_program(
     from gradcli.jit.ir import NotTraceable
     from gradcli.jit.program import Generated
 
-    def function(*values: Any) -> Any:
-        return job.result(dict(zip(names, values, strict=True)))
-
     given = dict(job.leaves)
     if inputs is not None:
         given.update(zip(names, inputs, strict=True))
     what = "hvp" if of == "hessian" else of
     try:
         return Generated(job.program, given, names, job.of, job.bounds, what,
-                         eagerly=function, checkpoint=checkpoint)  # fmt: skip
+                         eagerly=job.function(*names), checkpoint=checkpoint)  # fmt: skip
     except NotTraceable as why:
         if reasons is not None:
             reasons.append(why)
@@ -215,10 +210,7 @@ def generated(job: Job, names: Sequence[str], of: str = "gradient", inputs: Any 
     from gradcli.jit import compile
     from gradcli.jit.ir import NotTraceable
 
-    def function(*values: Any) -> Any:
-        return job.result(dict(zip(names, values, strict=True)))
-
-    compiled = compile(function)
+    compiled = compile(job.function(*names))
     try:
         given = [job.leaves[name].detach() for name in names] if inputs is None else inputs
         compiled.code(*given, of=of)

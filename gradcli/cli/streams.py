@@ -64,11 +64,9 @@ def unwritable(problem: OSError) -> ValueFault:
     """The error of a result that standard output does not take: E0911."""
     from gradcli.ops.errors import ValueFault
 
-    return ValueFault(
-        "E0911",
-        f"the result cannot be written: {problem.strerror or problem}",
-        help="look at where standard output goes: a full disk, a closed stream",
-    )
+    said = f"the result cannot be written: {problem.strerror or problem}"
+    mend = "look at where standard output goes: a full disk, a closed stream"
+    return ValueFault("E0911", said, help=mend)
 
 
 def standard_input() -> TextIO:

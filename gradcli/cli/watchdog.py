@@ -120,11 +120,8 @@ def _pulse(_number: int, _frame: Any) -> None:
         return
     if now >= watch.deadline:
         watch.told = now + 1  # should something have swallowed the fault, it comes again
-        raise LimitFault(
-            "E0608",
-            f"the evaluation took longer than {watch.seconds:g} s",
-            help="--timeout SECONDS raises the limit",
-        )
+        mend = "--timeout SECONDS raises the limit"
+        raise LimitFault("E0608", f"the evaluation took longer than {watch.seconds:g} s", help=mend)
     if watch.memory:
         used = held(watch.base, watch.memory)
         if used > watch.memory:

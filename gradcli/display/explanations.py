@@ -32,10 +32,9 @@ STEPS = 200
 
 
 def _too_many(steps: str) -> LimitFault:
-    return LimitFault(
-        "E0611", f"{steps} steps are too many to explain; the limit is {STEPS}",
-        help="explain a shorter expression, or see the whole with gradcli graph",
-    )  # fmt: skip
+    said = f"{steps} steps are too many to explain; the limit is {STEPS}"
+    mend = "explain a shorter expression, or see the whole with gradcli graph"
+    return LimitFault("E0611", said, help=mend)
 
 
 def need_short(program: Program, leaves: Collection[str]) -> None:

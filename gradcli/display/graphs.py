@@ -220,16 +220,10 @@ def to_text(graph: Graph, *, limit: int = LIMIT) -> str:
     wide = max((len(inert(node.name)) for node in shown if node.name), default=0)
     rows = []
     for node in shown:
-        name = inert(node.name or "").ljust(wide)
-        rows.append(
-            (
-                f"%{node.id}",
-                f"{name} = {operation(node)}" if wide else f"= {operation(node)}",
-                node.type,
-                "" if node.value is None else short(node.value),
-                "" if node.grad is None else f"grad {short(node.grad)}",
-            )
-        )
+        name = inert(node.name or "").ljust(wide) + " " * bool(wide)
+        value = "" if node.value is None else short(node.value)
+        grad = "" if node.grad is None else f"grad {short(node.grad)}"
+        rows.append((f"%{node.id}", f"{name}= {operation(node)}", node.type, value, grad))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)] if rows else []
     lines = []
     for row in rows:

@@ -100,13 +100,7 @@ def _shape(name: str, samples: Sequence[Sample], parts: Parts, enough: float) ->
 
         def summed(s: Sample, axes: tuple[int, ...] = axes) -> Array | None:
             found = s.given[name].sum(axis=axes)
-            return (
-                found
-                if found.shape == right
-                else found.reshape(right)
-                if (found.size == int(np.prod(right)))
-                else None
-            )
+            return found.reshape(right) if found.size == int(np.prod(right)) else None
 
         if _always(samples, name, enough, summed):
             which = " and ".join(map(str, axes))

@@ -148,11 +148,8 @@ def csv_text(data: object) -> str:
     """
     array = np.asarray(data)
     if array.ndim > 2:
-        raise ValueFault(
-            "E0905",
-            f"CSV holds at most 2 axes; this value has shape {array.shape}",
-            help="--format npy or --json",
-        )
+        said = f"CSV holds at most 2 axes; this value has shape {array.shape}"
+        raise ValueFault("E0905", said, help="--format npy or --json")
     write = _complex_text if array.dtype.kind == "c" else repr
     if array.ndim < 2:
         lines = list(map(write, array.reshape(-1).tolist()))

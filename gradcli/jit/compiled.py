@@ -298,10 +298,8 @@ def _paired(what: str, inputs: Any, along: Any) -> tuple:
     """Inputs and as many directions; one alone is taken for a tuple of it."""
     at, ways = (v if isinstance(v, tuple | list) else (v,) for v in (inputs, along))
     if len(at) != len(ways):
-        raise RuntimeFault(
-            "E0302", f"{len(at)} inputs and {len(ways)} {what}",
-            help=f"give one of the {what} for each input, zeros where it does not move",
-        )  # fmt: skip
+        mend = f"give one of the {what} for each input, zeros where it does not move"
+        raise RuntimeFault("E0302", f"{len(at)} inputs and {len(ways)} {what}", help=mend)
     return (*at, *ways)
 
 

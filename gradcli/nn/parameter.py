@@ -31,16 +31,12 @@ class Parameter(Tensor):
 
             data = empty(0)
         if not isinstance(data, Tensor):
-            raise bad_type(
-                f"a Parameter is made of a tensor, got {type(data).__name__}",
-                help="write nn.Parameter(torch.tensor(...))",
-            )
+            mend = "write nn.Parameter(torch.tensor(...))"
+            raise bad_type(f"a Parameter is made of a tensor, got {type(data).__name__}", help=mend)
         if requires_grad and not data.dtype.differentiable:
-            raise RuntimeFault(
-                "E0404",
-                "Only Tensors of floating point and complex dtype can require gradients",
-                help="write nn.Parameter(x, requires_grad=False), or x.float()",
-            )
+            said = "Only Tensors of floating point and complex dtype can require gradients"
+            mend = "write nn.Parameter(x, requires_grad=False), or x.float()"
+            raise RuntimeFault("E0404", said, help=mend)
         out: Parameter = _sharing(cls, data)
         if requires_grad:
             out.edge = AccumulateGrad(out)

@@ -61,10 +61,8 @@ class LBFGS(Optimizer):
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Run the closure, then move up to ``max_iter`` times; returns the first loss."""
         if closure is None:
-            raise bad_value(
-                "LBFGS evaluates the loss several times a step",
-                help="write optimizer.step(closure)",
-            )
+            mend = "write optimizer.step(closure)"
+            raise bad_value("LBFGS evaluates the loss several times a step", help=mend)
         self.stepped = True
         with no_grad():
             return self._step(closure)

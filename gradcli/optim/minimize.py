@@ -150,16 +150,13 @@ class _Search:
         value, gradient = self.measured()
         if not np.isfinite(value) or not np.isfinite(gradient):
             if value == -np.inf:
-                raise ValueFault(
-                    "E0501", f"the value falls to -inf after {number} steps",
-                    help="it seems to have no smallest value; add a term that grows, or a bound",
-                )  # fmt: skip
+                said = f"the value falls to -inf after {number} steps"
+                mend = "it seems to have no smallest value; add a term that grows, or a bound"
+                raise ValueFault("E0501", said, help=mend)
             what, bad = ("value", value) if not np.isfinite(value) else ("gradient", gradient)
             where = f"after {number} steps" if number else "at the start"
-            raise ValueFault(
-                "E0501", f"the {what} is {bad:g} {where}",
-                help="start elsewhere, or make the steps shorter with lr",
-            )  # fmt: skip
+            mend = "start elsewhere, or make the steps shorter with lr"
+            raise ValueFault("E0501", f"the {what} is {bad:g} {where}", help=mend)
         if each is not None:
             each(number, value, gradient)
         found = Minimum(value, gradient)

@@ -74,11 +74,8 @@ class Optimizer:
             if not isinstance(p, Tensor):
                 raise bad_type(f"an optimizer works on tensors, got {type(p).__name__}")
             if not p.is_leaf:
-                raise ValueFault(
-                    "E0404",
-                    "can't optimize a non-leaf Tensor",
-                    help="make the leaf last: x.detach().requires_grad_()",
-                )
+                mend = "make the leaf last: x.detach().requires_grad_()"
+                raise ValueFault("E0404", "can't optimize a non-leaf Tensor", help=mend)
             if id(p) in seen:
                 raise bad_argument("a parameter appears in the optimizer twice")
             seen.add(id(p))
@@ -160,11 +157,9 @@ class Optimizer:
 
         Raises UnwrittenFault (E0304) where the class has neither this nor a ``step`` of its own.
         """
-        raise UnwrittenFault(
-            "E0304",
-            f"{type(self).__name__} does not say how it changes a parameter",
-            help="write def step(self, closure=None) in it, which writes p under no_grad()",
-        )
+        said = f"{type(self).__name__} does not say how it changes a parameter"
+        mend = "write def step(self, closure=None) in it, which writes p under no_grad()"
+        raise UnwrittenFault("E0304", said, help=mend)
 
     def state_dict(self) -> dict[str, Any]:
         """The state by parameter number, and the groups with numbers for their parameters."""

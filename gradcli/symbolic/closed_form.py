@@ -261,10 +261,8 @@ def _names(
     names = [x.strip() for x in wrt.split(",")] if isinstance(wrt, str) else list(wrt)
     for name in names:
         if name not in known and name not in absent:
-            raise ValueFault(
-                "E0902", f"`{name}` is not a variable of this expression",
-                help=did_you_mean(name, known, f"its variables: {', '.join(known)}", "`{}`"),
-            )  # fmt: skip
+            mend = did_you_mean(name, known, f"its variables: {', '.join(known)}", "`{}`")
+            raise ValueFault("E0902", f"`{name}` is not a variable of this expression", help=mend)
     return names
 
 

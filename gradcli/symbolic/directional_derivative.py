@@ -202,10 +202,8 @@ def structured(
     names = _names(wrt, job.shapes)
     declarations = job.shapes.declarations
     if not any("symmetric" in declarations[k].traits for k in names):
-        raise ValueFault(
-            "E0907", "--structured: no variable is declared symmetric",
-            help=f'declare it: --{names[0]} "matrix:n,n symmetric"',
-        )  # fmt: skip
+        mend = f'declare it: --{names[0]} "matrix:n,n symmetric"'
+        raise ValueFault("E0907", "--structured: no variable is declared symmetric", help=mend)
     texts: dict[str, Text] = {}
     error = 0.0
     for name in names:

@@ -190,16 +190,12 @@ class _Path:
         else:
             chosen = [x.strip() for x in wrt.split(",")] if isinstance(wrt, str) else list(wrt)
         if not chosen:
-            raise ValueFault(
-                "E0902", "there is no variable to differentiate by",
-                help="a variable is a name that the program does not set: give it with --a VALUE",
-            )  # fmt: skip
+            mend = "a variable is a name that the program does not set: give it with --a VALUE"
+            raise ValueFault("E0902", "there is no variable to differentiate by", help=mend)
         for name in chosen:
             if name not in known:
-                raise ValueFault(
-                    "E0902", f"`{name}` is not a variable of this program",
-                    help=f"its variables: {', '.join(known) or 'none'}",
-                )  # fmt: skip
+                mend = f"its variables: {', '.join(known) or 'none'}"
+                raise ValueFault("E0902", f"`{name}` is not a variable of this program", help=mend)
         return chosen
 
     def along(

@@ -39,19 +39,16 @@ def too_large() -> RuntimeFault:
 def norm_of_order(x: str, p: str, more: Sequence[str] = ()) -> RuntimeFault:
     """The fault (E0701) for a norm whose order is a variable: as a sum it has a closed form."""
     q = p if p.isidentifier() else f"({p})"
-    return RuntimeFault(
-        NO_CLOSED_FORM, f"a norm of order {p}, which is no plain number, has no closed form yet",
-        help=f"write sum({', '.join([f'abs({x})**{q}', *more])})**(1/{q})",
-    )  # fmt: skip
+    said = f"a norm of order {p}, which is no plain number, has no closed form yet"
+    mend = f"write sum({', '.join([f'abs({x})**{q}', *more])})**(1/{q})"
+    return RuntimeFault(NO_CLOSED_FORM, said, help=mend)
 
 
 def unturned(name: str) -> RuntimeFault:
     """The fault (E0302) for ``x.transpose()``, which does not say what to exchange."""
-    return RuntimeFault(
-        "E0302",
-        "transpose() missing 2 required positional arguments: 'dim0' and 'dim1'",
-        help=f"write {name if name.isidentifier() else f'({name})'}.T",
-    )
+    said = "transpose() missing 2 required positional arguments: 'dim0' and 'dim1'"
+    mend = f"write {name if name.isidentifier() else f'({name})'}.T"
+    return RuntimeFault("E0302", said, help=mend)
 
 
 def at(fault: Any, source: Any, node: Any) -> Any:

@@ -112,11 +112,8 @@ def _check(asked: Any) -> None:
         )  # fmt: skip
     if asked.ctx.obj.given:
         name, value = asked.ctx.obj.given[0]
-        raise ValueFault(
-            "E0902",
-            f"--{name}: a batch takes its variables from the rows",
-            help=f"put {name} into each row, or --const {name}={value}",
-        )
+        mend = f"put {name} into each row, or --const {name}={value}"
+        raise ValueFault("E0902", f"--{name}: a batch takes its variables from the rows", help=mend)
     if asked.workers is not None and not 1 <= asked.workers <= MOST_WORKERS:
         raise ValueFault("E0907", f"--workers {asked.workers}: 1 to {MOST_WORKERS}")
     if asked.executor not in EXECUTORS:
@@ -169,10 +166,8 @@ def _task(asked: Any, source: Any) -> Any:
         for name in ("expression", "pieces", "file", *OF_ROWS):
             if getattr(asked, name):
                 option = f"--{name.replace('_', '-')}" if name in OF_ROWS else "an expression"
-                raise ValueFault(
-                    "E0907", f"{option} does not go with --jobs",
-                    help="each job says that for itself",
-                )  # fmt: skip
+                mend = "each job says that for itself"
+                raise ValueFault("E0907", f"{option} does not go with --jobs", help=mend)
         if output != "jsonl":
             raise ValueFault("E0907", f"jobs give JSON lines, not {output}", help="-o FILE.jsonl")
         return JobTask(limits, dtype.name, asked.rng)
@@ -280,11 +275,9 @@ def _journal(asked: Any, source: Any, task: Any) -> Any:
             "program": deciding.get("program")}  # fmt: skip
     log = Journal(asked.journal, asked.resume, what, deciding)
     if log.rows and not source.skip(log.rows, log.seal):
-        raise ValueFault(
-            "E0927",
-            f"the journal {asked.journal} is of another batch: the input has changed",
-            help="resume with the same input, or remove the journal to start again",
-        )
+        said = f"the journal {asked.journal} is of another batch: the input has changed"
+        mend = "resume with the same input, or remove the journal to start again"
+        raise ValueFault("E0927", said, help=mend)
     return log
 
 

@@ -68,10 +68,9 @@ def diff(ctx: typer.Context, **given: Any) -> None:
     digits = output.read_precision(asked.precision)
     output.check_colour(asked.color)
     if asked.range is not None and not asked.zeros:
-        raise ValueFault(
-            "E0907", f"--range {asked.range}: without --zeros nothing is looked for",
-            help="--zeros --range A,B looks for zeros of the derivative from A to B",
-        )  # fmt: skip
+        said = f"--range {asked.range}: without --zeros nothing is looked for"
+        mend = "--zeros --range A,B looks for zeros of the derivative from A to B"
+        raise ValueFault("E0907", said, help=mend)
     _exclusive(
         ("--along", bool(asked.along)), ("--structured", asked.structured),
         ("--taylor", asked.taylor is not None), ("--zeros", asked.zeros),
@@ -133,10 +132,9 @@ class _Job:
         for item in at:
             name, value = _pair("--at", item)
             if not self.program.takes(name):
-                raise ValueFault(
-                    "E0910", f"--at {item}: the expression has no variable {name!r}",
-                    help=f"its variables: {', '.join(self.program.free) or 'none'}",
-                )  # fmt: skip
+                said = f"--at {item}: the expression has no variable {name!r}"
+                mend = f"its variables: {', '.join(self.program.free) or 'none'}"
+                raise ValueFault("E0910", said, help=mend)
             try:
                 self.values[name] = inputs.read_flag(f"at {name}", value, dtypes.float64)
             except Fault as fault:
@@ -245,9 +243,7 @@ class _Job:
         series = taylor(self.program, name, order, around, declared)
         watchdog.stop()
         if as_json:
-            output.write_record(
-                {"schema": 1, "ok": True, "command": "diff", "taylor": series.record()}
-            )
+            output.write_record("diff", taylor=series.record())
         elif latex:
             from gradcli.symbolic.printers.latex.writer import latex as in_latex  # by --latex only
 
@@ -287,19 +283,16 @@ def _undeclared(name: str, text: str, fault: Fault) -> ValueFault | None:
     if kind or traits:
         kind = kind or ("scalar" if traits == ["positive"] else "matrix")
         whole = " ".join([f"{kind}:{sizes}" if sizes else kind, *traits])
-        return ValueFault(
-            "E0901", f"--{name}: {text!r} declares no variable: its kind comes first",
-            help=f'write --{name} "{whole}"',
-        )  # fmt: skip
+        said = f"--{name}: {text!r} declares no variable: its kind comes first"
+        return ValueFault("E0901", said, help=f'write --{name} "{whole}"')
     first, colon, sizes = text.split()[0].partition(":")
     low = first.lower()
     near = low if low in _KINDS else closest(low, _KINDS)
     if not first.isidentifier() or (near is None and fault.code != "E0202"):
         return None
-    return ValueFault(
-        "E0901", f"--{name}: {text!r} is neither a value nor a declaration",
-        help=f"did you mean --{name} {near}{colon}{sizes}?" if near else _VALUES,
-    )  # fmt: skip
+    said = f"--{name}: {text!r} is neither a value nor a declaration"
+    mend = f"did you mean --{name} {near}{colon}{sizes}?" if near else _VALUES
+    return ValueFault("E0901", said, help=mend)
 
 
 def _pair(option: str, item: str) -> tuple[str, str]:
@@ -308,10 +301,8 @@ def _pair(option: str, item: str) -> tuple[str, str]:
         raise ValueFault("E0907", f"{option} {item}: write {option} NAME=VALUE")
     parts = re.split(r"[,;]\s*(?=[^\W\d]\w*\s*=)", item)
     if len(parts) > 1:
-        raise ValueFault(
-            "E0907", f"{option} {item}: one variable at a time",
-            help=" ".join(f"{option} {part.strip()}" for part in parts),
-        )  # fmt: skip
+        mend = " ".join(f"{option} {part.strip()}" for part in parts)
+        raise ValueFault("E0907", f"{option} {item}: one variable at a time", help=mend)
     return name.strip(), value.strip()
 
 

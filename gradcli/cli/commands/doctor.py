@@ -25,8 +25,7 @@ def doctor(job: Job, env: Env = False, json: options.Json = False) -> None:
         from gradcli.cli.environment import report  # needed by --env alone
 
         if json:
-            said = dict(report())
-            output.write_record({"schema": 1, "ok": True, "command": "doctor", "env": said})
+            output.write_record("doctor", env=dict(report()))
             return
         rows = report()
         width = max(len(name) for name, _ in rows)
@@ -36,10 +35,7 @@ def doctor(job: Job, env: Env = False, json: options.Json = False) -> None:
     healthy = not any(f.reaches for f in found)
     watchdog.stop()
     if json:
-        output.write_record({
-            "schema": 1, "ok": True, "command": "doctor", "healthy": healthy,
-            "findings": [record_of(f) for f in found],
-        })  # fmt: skip
+        output.write_record("doctor", healthy=healthy, findings=[record_of(f) for f in found])
     elif found:
         output.write(text_of(found, output.colour(sys.stdout)) + "\n")
     else:

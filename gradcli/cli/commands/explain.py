@@ -26,7 +26,6 @@ def explain(job: Job) -> None:
     text = explanation(graph_of(value, names, values=True, grads=grads))
     watchdog.stop()
     if job.json:
-        record = {"schema": 1, "ok": True, "command": "explain", "lines": text.splitlines()}
-        output.write_record(record)
+        output.write_record("explain", lines=text.splitlines())
     else:
         output.write(text + "\n")

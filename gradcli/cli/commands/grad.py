@@ -114,11 +114,8 @@ def read_cotangent(text: str | None, value: Tensor, program: Any) -> Tensor | No
         return None
     array = inputs.read_flag("cotangent", text, value.dtype)
     if array.shape != value.array.shape:
-        raise ValueFault(
-            "E0912",
-            f"--cotangent has shape {tuple(array.shape)}, the result {tuple(value.array.shape)}",
-            help="a cotangent has one entry per entry of the result",
-        )
+        said = f"--cotangent has shape {tuple(array.shape)}, the result {tuple(value.array.shape)}"
+        raise ValueFault("E0912", said, help="a cotangent has one entry per entry of the result")
     return engine.wrap(array.astype(value.dtype.numpy)[()], value.dtype)
 
 
@@ -149,10 +146,8 @@ def shown(show: str | None, outcome: Outcome) -> list[tuple[str, str, Any, str]]
     parts: list[tuple[str, str, Any, str]] = []
     for name in (n.strip() for n in (show or "").split(",") if n.strip()):
         if name not in outcome.variables:
-            raise ValueFault(
-                "E0910", f"--show {name}: the program leaves no variable of that name",
-                help=did_you_mean(name, outcome.variables, None),
-            )  # fmt: skip
+            said = f"--show {name}: the program leaves no variable of that name"
+            raise ValueFault("E0910", said, help=did_you_mean(name, outcome.variables, None))
         value = outcome.variables[name]
         tensor = value if isinstance(value, Tensor) else inputs.as_result(value)
         parts.append((f"shown.{name}.value", name, tensor, ""))

@@ -51,8 +51,7 @@ def graph(
         _write(made, tensorboard)
         return
     if form == "json":
-        record = {"schema": 1, "ok": True, "command": "graph", "graph": graphs.to_json(made)}
-        output.write_record(record)
+        output.write_record("graph", graph=graphs.to_json(made))
     else:
         text = graphs.to_dot(made) if form == "dot" else graphs.to_text(made)
         output.write(text if text.endswith("\n") else text + "\n")
@@ -84,10 +83,8 @@ def _write(made: Any, folder: str) -> None:
     try:
         write_graph(made, folder)
     except ImportError:
-        raise RuntimeFault(
-            "E0905", "--tensorboard needs the tensorboard package, which is not installed",
-            help="pip install gradcli[tensorboard]",
-        ) from None  # fmt: skip
+        said = "--tensorboard needs the tensorboard package, which is not installed"
+        raise RuntimeFault("E0905", said, help="pip install gradcli[tensorboard]") from None
     except OSError as problem:
         raise ValueFault("E0904", f"cannot write {folder}: {problem.strerror}") from None
     sys.stderr.write(f"{len(made)} nodes written; show them with: tensorboard --logdir {folder}\n")

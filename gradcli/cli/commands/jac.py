@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from gradcli.cli import inputs, options, runner
@@ -23,7 +23,7 @@ def jac(job: Job, wrt: options.Wrt = None, run_by: runner.Runner = "auto") -> No
     if runner.checked(run_by) == "generated" or (run_by == "auto" and not few):
         compiled = runner.generated(job, names, "jacobian") if names else None
     if compiled is None:
-        tables = jacobian(_function(job, names), leaves) if names else ()
+        tables = jacobian(job.function(*names), leaves) if names else ()
     else:
         tables = compiled.jacobian(*(leaf.detach() for leaf in leaves))
         tables = (tables,) if len(names) == 1 else tables
@@ -68,13 +68,8 @@ def _blocks(job: Job, names: Sequence[str]) -> Sequence[Sequence[Any]]:
     leaves = [job.leaves[name] for name in names]
 
     def scalar(*values: Tensor) -> Tensor:
-        return _function(job, names)(*values).reshape(())
+        return job.function(*names)(*values).reshape(())
 
     if len(names) == 1:
         return [[hessian(scalar, leaves[0])]]
     return all_blocks(scalar, tuple(leaf.detach() for leaf in leaves)) if names else ()
-
-
-def _function(job: Job, names: Sequence[str]) -> Callable[..., Any]:
-    """The expression as a function of these variables, the others fixed."""
-    return lambda *values: job.result(dict(zip(names, values, strict=True)))

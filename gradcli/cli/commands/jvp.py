@@ -23,11 +23,8 @@ def jvp(job: Job, along: Along = None) -> None:
     """Example: gradcli jvp "sin(x)*y" --x 1 --y 2 --along x=1"""
     directions = _directions(along, job)
     names = list(directions)
-    value, tangent = transforms.jvp(
-        lambda *xs: job.result(dict(zip(names, xs, strict=True))),
-        tuple(job.leaves[n].detach() for n in names),
-        tuple(directions[n] for n in names),
-    )
+    at, vectors = tuple(job.leaves[n].detach() for n in names), tuple(directions.values())
+    value, tangent = transforms.jvp(job.function(*names), at, vectors)
     job.emit("jvp", [("value", "value", value, ""), ("tangent", "tangent", tangent, "")])
 
 
@@ -56,9 +53,8 @@ def hvp(job: Job, along: Along = None, run_by: runner.Runner = "auto") -> None:
     compiled = runner.second(job, names, "hvp", runner.checked(run_by), few=True)
     if compiled is None:
         inputs.need_scalar(job.value(), job.program)
-        value, products = functional.hvp(
-            lambda *xs: job.result(dict(zip(names, xs, strict=True))).reshape(()), at, vectors
-        )
+        function = job.function(*names)
+        value, products = functional.hvp(lambda *xs: function(*xs).reshape(()), at, vectors)
     else:
         value, products = compiled.hvp(at, vectors)
     parts: list[tuple[str, str, Any, str]] = [("value", "value", value, "")]
@@ -79,11 +75,8 @@ def _directions(along: list[str] | None, job: Job) -> dict[str, Any]:
         if not equals and len(job.leaves) == 1:  # the only variable need not be named
             (name,), text = job.leaves, item
         elif not equals or name not in job.leaves:
-            raise ValueFault(
-                "E0910",
-                f"--along {item}: no variable {name!r} has a value",
-                help="write --along NAME=VALUE",
-            )
+            said = f"--along {item}: no variable {name!r} has a value"
+            raise ValueFault("E0910", said, help="write --along NAME=VALUE")
         leaf = job.leaves[name]
         array = inputs.read_flag(f"along {name}", text, leaf.dtype)
         if array.shape != leaf.array.shape:

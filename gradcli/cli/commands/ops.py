@@ -66,11 +66,8 @@ def find(name: str) -> Operator | Entry:
         if whole in listed:
             entry = listed[whole]
             return by_name.get(entry.name, entry)
-    raise ValueFault(
-        "E0907",
-        f"no operator {name}",
-        help=did_you_mean(name, {**by_name, **listed}, "all: gradcli ops"),
-    )
+    mend = did_you_mean(name, {**by_name, **listed}, "all: gradcli ops")
+    raise ValueFault("E0907", f"no operator {name}", help=mend)
 
 
 def facts(op: Operator) -> dict[str, Any]:
@@ -109,10 +106,8 @@ def _table(kind: str | None, search: str | None, count: bool, as_json: bool) -> 
     listed = entries(count or as_json)
     kinds = sorted({entry.kind for entry in listed})
     if kind is not None and kind not in kinds:
-        raise ValueFault(
-            "E0907", f"no kind {kind}",
-            help=did_you_mean(kind, kinds, f"kinds are {', '.join(kinds)}"),
-        )  # fmt: skip
+        mend = did_you_mean(kind, kinds, f"kinds are {', '.join(kinds)}")
+        raise ValueFault("E0907", f"no kind {kind}", help=mend)
     word = (search or "").lower()
     listed = [
         entry for entry in listed

@@ -46,10 +46,9 @@ def plot(
         points, values, slopes = _finite(points, values, slopes)
     watchdog.stop()
     if np.isnan(values).all():
-        raise RuntimeFault(
-            "E0501", f"the value is NaN at each of the {points.size} points of {name}",
-            help="gradcli doctor says where it comes from; give another range",
-        )  # fmt: skip
+        said = f"the value is NaN at each of the {points.size} points of {name}"
+        mend = "gradcli doctor says where it comes from; give another range"
+        raise RuntimeFault("E0501", said, help=mend)
     form = output.form_of(job.json, job.format)
     text = _shortened(job.program.source.text)
     curves = [(text, values), (f"d/d{name}", slopes)]
@@ -103,16 +102,11 @@ def _axis(job: Job, over: str | None) -> str:
     rows = [name for name, leaf in job.leaves.items() if leaf.array.ndim == 1]
     name = over or next((n for n in rows if job.leaves[n].array.size > 1), None)
     if name is None:
-        raise ValueFault(
-            "E0910",
-            "no variable has points to plot over",
-            help="give a range: --x 0:10:0.1, or say which variable with --over NAME",
-        )
+        mend = "give a range: --x 0:10:0.1, or say which variable with --over NAME"
+        raise ValueFault("E0910", "no variable has points to plot over", help=mend)
     if name not in rows or job.leaves[name].array.size < 2:
-        raise ValueFault(
-            "E0910", f"--over {name}: not a variable with two points or more",
-            help=f"a range, as in --{name} 0:10:0.1",
-        )  # fmt: skip
+        said = f"--over {name}: not a variable with two points or more"
+        raise ValueFault("E0910", said, help=f"a range, as in --{name} 0:10:0.1")
     if not job.leaves[name].dtype.differentiable:
         raise ValueFault("E0910", f"--over {name}: its points have to be floats")
     if job.leaves[name].array.size > MOST:
@@ -173,10 +167,9 @@ def _save(out: str, name: str, points: Any, curves: list[tuple[str, Any]]) -> No
     try:
         save_curves(out, name, points, curves)
     except ImportError:
-        raise RuntimeFault(
-            "E0905", "a picture needs matplotlib, which is not installed",
-            help="pip install gradcli[plot], or leave out --out for a plot in the terminal",
-        ) from None  # fmt: skip
+        said = "a picture needs matplotlib, which is not installed"
+        mend = "pip install gradcli[plot], or leave out --out for a plot in the terminal"
+        raise RuntimeFault("E0905", said, help=mend) from None
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or str(problem).partition(";")[0]
         raise ValueFault("E0904", f"cannot write {out}: {reason}") from None

@@ -68,10 +68,8 @@ def _kept(
         if value.grad is None:
             if retain == "all":
                 continue
-            raise ValueFault(
-                "E0910", f"--retain {name}: backward() did not reach it",
-                help="the program has to call backward() on something computed from it",
-            )  # fmt: skip
+            mend = "the program has to call backward() on something computed from it"
+            raise ValueFault("E0910", f"--retain {name}: backward() did not reach it", help=mend)
         parts.append((f"retained.{name}.value", name, value, ""))
         parts.append((f"retained.{name}.grad", f"{name}.grad", value.grad, ""))
     return parts

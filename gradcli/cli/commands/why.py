@@ -20,11 +20,8 @@ def why(
     """Example: gradcli why E0301"""
     name = code.upper().strip("[]")
     if name not in CODES:
-        raise ValueFault(
-            "E0907",
-            f"no error code {code}",
-            help=did_you_mean(name, CODES, "codes look like E0301"),
-        )
+        mend = did_you_mean(name, CODES, "codes look like E0301")
+        raise ValueFault("E0907", f"no error code {code}", help=mend)
     title, explanation, example = CODES[name]
     if json:
         output.write(dump_json({

@@ -182,12 +182,10 @@ def _help(shell: Shell, rest: str) -> None:
 
 def overview() -> str:
     """The text of ``:help``."""
-    shown = {
-        name: command for name, command in ALL.items()
-        if name not in ("q", "exit", "clear", "jvp", "vjp", "hvp", "eval", "ops", "why")
-    }  # fmt: skip
-    width = max(len(name) + len(command.given) for name, command in shown.items()) + 2
-    rows = [f"{f':{name} {c.given}':<{width}}  {c.doc}" for name, c in shown.items()]
+    listed = [n for n in names() if n not in ("jvp", "vjp", "hvp", "eval", "ops", "why")]
+    shown = {f":{name} {ALL[name].given}": ALL[name].doc for name in listed}
+    width = max(map(len, shown))
+    rows = [f"{head:<{width}}  {doc}" for head, doc in shown.items()]
     return "\n".join([*INTRODUCTION, "", *rows, "", *REST])
 
 
@@ -214,10 +212,6 @@ def _evaluate(command: str) -> Callable[[Shell, str], None]:
     return work
 
 
-def _leave(_shell: Shell, _rest: str) -> bool:
-    return False
-
-
 ALL: dict[str, Command] = {
     **{
         name: Command("EXPR", COMMANDS[name], _evaluate(name)) for name in evaluation.ON_EXPRESSIONS
@@ -231,11 +225,12 @@ ALL: dict[str, Command] = {
     "undo": Command("", "take back the last statement", _undo),
     "reset": Command("", "forget everything", _reset),
     "help": Command("NAME", "this, or what a command or a name does", _help),
-    "quit": Command("", "leave (also Ctrl-D)", _leave),
+    "quit": Command("", "leave (also Ctrl-D)", lambda _shell, _: False),
 }
-ALL |= {"q": ALL["quit"], "exit": ALL["quit"], "clear": ALL["reset"]}
+OTHER_NAMES = {"q": "quit", "exit": "quit", "clear": "reset"}
+ALL |= {name: ALL[known] for name, known in OTHER_NAMES.items()}
 
 
 def names() -> list[str]:
     """The commands, without their other names."""
-    return [name for name in ALL if name not in ("q", "exit", "clear")]
+    return [name for name in ALL if name not in OTHER_NAMES]

@@ -39,11 +39,7 @@ def completions(session: Session, before: str) -> list[Completion]:
     """What may follow ``before``, the text up to the cursor."""
     line = before.rpartition("\n")[2]
     if (found := _COMMAND.match(line)) is not None:
-        word = found[1]
-        return [
-            Completion(name, len(word), commands.ALL[name].doc)
-            for name in commands.names() if name.startswith(word)
-        ]  # fmt: skip
+        return _commands(found[1])
     if (found := _FILE.search(line)) is not None:
         return list(_files(found[1]))
     given = _GIVEN.match(line)
@@ -70,12 +66,13 @@ def _of_command(session: Session, command: str, rest: str) -> list[Completion] |
     if command in ("load", "save"):
         return list(_files(rest.rpartition(" ")[2]))
     if command == "help" and not value:
-        found = [
-            Completion(c, len(name), commands.ALL[c].doc)
-            for c in commands.names() if c.startswith(name)
-        ]  # fmt: skip
-        return found + list(_names(session, name))
+        return [*_commands(name), *_names(session, name)]
     return None
+
+
+def _commands(word: str) -> list[Completion]:
+    known = [name for name in commands.names() if name.startswith(word)]
+    return [Completion(name, len(word), commands.ALL[name].doc) for name in known]
 
 
 def _files(path: str) -> Iterable[Completion]:

@@ -40,10 +40,9 @@ def evaluate(session: Session, command: str, rest: str, digits: Any) -> int:
     words = _words(rest, command in ON_EXPRESSIONS)
     for word in words:
         if word.partition("=")[0] in REFUSED:
-            raise ValueFault(
-                "E0907", f"{word.partition('=')[0]} reads or writes a file, a session does not",
-                help="x = @FILE reads numbers, :load a program; or use the command itself",
-            )  # fmt: skip
+            said = f"{word.partition('=')[0]} reads or writes a file, a session does not"
+            mend = "x = @FILE reads numbers, :load a program; or use the command itself"
+            raise ValueFault("E0907", said, help=mend)
     variables = _OfSession(session, command, digits)
     with session.transaction(keep=False), session.interrupts.allowed():
         module = importlib.import_module(f"gradcli.cli.commands.{module_of(command)}")
@@ -92,10 +91,9 @@ class _OfSession(Variables):
         for name in program.checked.called:
             value = self.session.variables.get(name)
             if value is not None and not isinstance(value, FunctionType):
-                raise ValueFault(
-                    "E0907", f"{name} has values of its own, and no formula",
-                    help=f":grad and :jac differentiate it; write def {name}(x): ... for a formula",
-                )  # fmt: skip
+                said = f"{name} has values of its own, and no formula"
+                mend = f":grad and :jac differentiate it; write def {name}(x): ... for a formula"
+                raise ValueFault("E0907", said, help=mend)
         values = {k: v for k, v in self.session.variables.items() if program.takes(k)}
         for name, value in values.items():
             if name in leaf_names(values, tuple(values)):
@@ -162,10 +160,8 @@ class _SessionJob(Job):
         values = {k: v for k, v in session.variables.items() if self.program.takes(k)}
         for name, text in variables.given:
             if not self.program.takes(name):
-                raise ValueFault(
-                    "E0902", f"--{name} is neither an option nor a variable of this expression",
-                    help=_near(name, [*self.program.checked.outer]),
-                )  # fmt: skip
+                said = f"--{name} is neither an option nor a variable of this expression"
+                raise ValueFault("E0902", said, help=_near(name, [*self.program.checked.outer]))
             read = inputs.read_flag(name, text, dtypes.get_default_dtype())
             values[name] = factories.as_tensor(read)
         missing = [name for name in self.program.free if name not in values]

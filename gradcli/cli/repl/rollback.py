@@ -160,7 +160,7 @@ class Snapshot:
         todo = self._todo
         if isinstance(value, list):
             self._follow(value)
-            return _restore_list, list(value)
+            return _restore_collection, list(value)
         if isinstance(value, tuple):
             self._follow(value)
             return None
@@ -242,10 +242,6 @@ def _standard(name: str, otherwise: Callable[..., Any]) -> Callable[..., Any]:
     """A function of the module behind ``import random``, where a program has loaded that."""
     module = sys.modules.get("gradcli.language.names.standard_modules")
     return otherwise if module is None else module.__dict__[name]
-
-
-def _restore_list(value: list, items: list) -> None:
-    value[:] = items
 
 
 def _restore_dict(value: dict, items: dict) -> None:

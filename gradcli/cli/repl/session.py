@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradcli.cli import watchdog
 from gradcli.cli.arguments import noted
@@ -37,20 +37,19 @@ LITERAL = 1000
 """Entries up to which a value from a data file is written out in a saved program."""
 
 
-class Line:
-    """A statement that worked: its text in the language of files and of lines, and its value."""
+class Line(NamedTuple):
+    """A statement that worked: its text in the language of files and of lines, and its value.
 
-    __slots__ = ("dtype", "looks", "mode", "shown", "text")
+    shown  whether it gave a value, which ``_`` is then
+    looks  whether it calls nothing, and so cannot change anything else
+    dtype  the default one that it began with
+    """
 
-    def __init__(
-        self, text: str, mode: str, shown: bool, looks: bool = False,
-        dtype: dtypes.DType | None = None,
-    ) -> None:  # fmt: skip
-        self.text = text
-        self.mode = mode
-        self.shown = shown  # whether it gave a value, which `_` is then
-        self.looks = looks  # whether it calls nothing, and so cannot change anything else
-        self.dtype = dtype or dtypes.get_default_dtype()  # the default one that it began with
+    text: str
+    mode: str
+    shown: bool
+    looks: bool
+    dtype: dtypes.DType
 
 
 class _Before:
@@ -151,7 +150,7 @@ class Session:
             text = f"{name} = tensor({literal!r})" if literal is not None else (
                 f"# {name} is {origin}: give it with --{name} {origin}"
             )  # fmt: skip
-            self.lines.append(Line(text, "file", False))
+            self.lines.append(Line(text, "file", False, False, dtypes.get_default_dtype()))
 
     def prepared(self, text: str, name: str = "<repl>") -> Program:
         """A text, checked as a statement of this session. Raises SyntaxFault."""

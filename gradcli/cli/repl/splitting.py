@@ -13,7 +13,6 @@ from gradcli.ops.errors import Fault
 
 _PROMPT = re.compile(r"[ \t]*(?:>>>|In \[\d+\]:)(?: |$)")
 _MORE = re.compile(r"[ \t]*(?:\.\.\.:?|\.\.\.\.+:)(?: |$)")
-_OUT = re.compile(r"[ \t]*Out\[\d+\]:")
 _QUESTION = re.compile(
     r"\?\s*([^\n]*)|([A-Za-z_][\w.]*)\s*\?|help(?:\(\s*([A-Za-z_][\w.]*)?\s*\))?"
 )
@@ -38,11 +37,7 @@ def without_prompts(text: str) -> str:
         more = _MORE.match(line) if inside else None
         if first or more:
             kept.append(line[(first or more).end() :])  # type: ignore[union-attr]
-            inside = True
-        elif _OUT.match(line) or not line.strip():
-            inside = False
-        else:
-            inside = False  # what a statement printed
+        inside = bool(first or more)  # else it is empty, or what a statement printed
     return "\n".join(kept)
 
 
@@ -164,8 +159,4 @@ def units(source: Source, mode: str = "line") -> list[n.Module]:
         else:
             found.append([statement])
         line = end
-    return [_module(body) for body in found]
-
-
-def _module(body: list[n.Statement]) -> n.Module:
-    return n.Module(tuple(body), body[0].start, body[-1].end)
+    return [n.Module(tuple(body), body[0].start, body[-1].end) for body in found]

@@ -193,7 +193,7 @@ class Lowerer:
         """The position arguments of code that comes from ``node``."""
         self.places.append(node)
         self.line = len(self.places)
-        return {"lineno": self.line, "col_offset": 0, "end_lineno": self.line, "end_col_offset": 0}
+        return self.here()
 
     def here(self) -> dict[str, Any]:
         """The position arguments of code that comes from the node that ``at`` was last given."""
@@ -211,6 +211,10 @@ class Lowerer:
         """A call of a helper or function of the generated code, by position only."""
         where = at or self.here()
         return ast.Call(ast.Name(function, LOAD, **where), list(args), [], **where)
+
+    def run_call(self, function: str, *args: ast.expr, at: dict[str, Any]) -> None:
+        """Add a statement that is a call of a helper."""
+        self.out.append(ast.Expr(self.call(function, *args, at=at), **at))
 
     def constant(self, prefix: str, value: Any) -> str:
         """Put a value into the table of constants; the new name it has there."""
@@ -274,10 +278,9 @@ class Lowerer:
             name = self.constant("k_", self.checked.imported[node.id])
             return Value(ast.Name(name, LOAD, **self.at(node)), 1)
         if node.id in self.checked.modules:
-            raise SyntaxFault(
-                "E0206", f"`{node.id}` is a module, not a value", self.checked.source, node.start,
-                node.end, help=f"write {node.id}.sin(x)",
-            )  # fmt: skip
+            said = f"`{node.id}` is a module, not a value"
+            mend = f"write {node.id}.sin(x)"
+            raise SyntaxFault("E0206", said, self.checked.source, node.start, node.end, help=mend)
         if node.id == "__name__":
             return Value(ast.Constant("__main__", **self.at(node)), 1)
         value = names.CONSTANTS.get(node.id)
@@ -601,10 +604,9 @@ class Lowerer:
     def parent(self, node: n.Call, func: n.Name) -> Value:
         """``super()`` in a method. Raises SyntaxFault (E0162) outside one."""
         if not self.classes or not self.classes[-1][1] or id(func) in self.checked.variables:
-            raise SyntaxFault(
-                "E0162", "`super()` stands outside a method", self.checked.source, node.start,
-                node.end, help="it belongs in a method: def __init__(self): super().__init__()",
-            )  # fmt: skip
+            said = "`super()` stands outside a method"
+            mend = "it belongs in a method: def __init__(self): super().__init__()"
+            raise SyntaxFault("E0162", said, self.checked.source, node.start, node.end, help=mend)
         kind, own = self.classes[-1]
         where = self.at(node)
         instance = ast.Name(own, LOAD, **where)
@@ -746,14 +748,7 @@ class Lowerer:
             return Value(code, element.depth + 2)
         stores: list[tuple[ast.expr, list[ast.stmt]]] = []
         for clause in node.clauses:
-            if only_names(clause.target):
-                stores.append((self.target(clause.target), []))
-                continue
-            name = self.fresh()
-            outer, self.out = self.out, []
-            yield from self.store(clause.target, Value(self.name(name), 1))
-            stores.append((ast.Name(name, STORE, **where), self.out))
-            self.out = outer
+            stores.append((yield from self.loop_target(clause.target, where)))
         name = self.fresh()
         if lazy:
             # The first items are asked for now, as Python does, and the others one by one.
@@ -826,7 +821,7 @@ class Lowerer:
             shown += [ast.Constant("", **where), self.name("result")]
         for target in _targets(node):
             shown += [ast.Constant(target.id, **where), self.name(f"v_{target.id}")]
-        self.out.append(ast.Expr(self.call("h_trace", *shown, at=where), **where))
+        self.run_call("h_trace", *shown, at=where)
 
     def announced(self, node: n.Statement) -> list[ast.stmt]:
         """What shows a statement as it begins, where a trace was asked for."""
@@ -889,14 +884,12 @@ class Lowerer:
                     self.out.append(ast.Assign([place], value.code, **where))
                 else:
                     at = self.index(index.code, where)
-                    call = self.call("h_set_item", held.code, at, value.code, at=where)
-                    self.out.append(ast.Expr(call, **where))
+                    self.run_call("h_set_item", held.code, at, value.code, at=where)
             elif isinstance(target, n.Attribute):
                 (held,) = yield from self.sequence((target.value,))
                 where = self.at(target)
                 name = ast.Constant(target.name, **where)
-                call = self.call("h_set_attribute", held.code, name, value.code, at=where)
-                self.out.append(ast.Expr(call, **where))
+                self.run_call("h_set_attribute", held.code, name, value.code, at=where)
             else:
                 parts = [self.fresh() for _ in target.items]
                 stores: list[ast.expr] = [ast.Name(p, STORE, **self.at(target)) for p in parts]
@@ -913,6 +906,16 @@ class Lowerer:
                 work += reversed(
                     [(i, Value(self.name(p), 1)) for i, p in zip(items, parts, strict=True)]
                 )
+
+    def loop_target(self, node: n.Node, where: dict) -> Lowering:
+        """What a loop assigns to, and the statements that take a target but of names apart."""
+        if only_names(node):
+            return self.target(node), []
+        name = self.fresh()
+        outer, self.out = self.out, []
+        yield from self.store(node, Value(self.name(name), 1))
+        stores, self.out = self.out, outer
+        return ast.Name(name, STORE, **where), stores
 
     def Assign(self, node: n.Assign) -> Lowering:
         """One name at once, other targets from a temporary; names to keep retain their gradient."""
@@ -942,31 +945,26 @@ class Lowerer:
             else:
                 self.out.append(ast.AugAssign(place, OPERATORS[op](), value.code, **where))
             return
-        if isinstance(target, n.Subscript):
-            held, index = yield from self.sequence((target.value, target.index))
-            held = self.spill(held)
-            where = self.at(node)
-            index = self.spill(Value(self.index(index.code, where), 2, bits=index.bits))
-            if index.bits:
-                old: ast.expr = ast.Subscript(held.code, index.code, LOAD, **where)
-            else:
-                old = self.call("h_item", held.code, index.code, at=where)
-            current = self.spill(Value(old, 2))
-            (value,) = yield from self.sequence((node.value,))
-            changed = self.spill(Value(self.in_place(op, current.code, value, where), 2))
-            call = self.call("h_set_item", held.code, index.code, changed.code, at=where)
-            self.out.append(ast.Expr(call, **where))
-            return
-        assert isinstance(target, n.Attribute)  # the grammar takes no other
-        (held,) = yield from self.sequence((target.value,))
+        assert isinstance(target, n.Subscript | n.Attribute)  # the grammar takes no other
+        parts = (target.value, target.index) if isinstance(target, n.Subscript) else (target.value,)
+        held, *indices = yield from self.sequence(parts)
         held = self.spill(held)
         where = self.at(node)
-        name = ast.Constant(target.name, **where)
-        current = self.spill(Value(self.call("h_attribute", held.code, name, at=where), 2))
+        if isinstance(target, n.Subscript):
+            (index,) = indices
+            index = self.spill(Value(self.index(index.code, where), 2, bits=index.bits))
+            part: ast.expr = index.code
+            get, put = "h_item", "h_set_item"
+        else:
+            part = ast.Constant(target.name, **where)
+            get, put = "h_attribute", "h_set_attribute"
+        old: ast.expr = self.call(get, held.code, part, at=where)
+        if isinstance(target, n.Subscript) and index.bits:
+            old = ast.Subscript(held.code, part, LOAD, **where)
+        current = self.spill(Value(old, 2))
         (value,) = yield from self.sequence((node.value,))
         changed = self.spill(Value(self.in_place(op, current.code, value, where), 2))
-        call = self.call("h_set_attribute", held.code, name, changed.code, at=where)
-        self.out.append(ast.Expr(call, **where))
+        self.run_call(put, held.code, part, changed.code, at=where)
 
     def in_place(self, op: str, old: ast.expr, value: Value, where: dict) -> ast.expr:
         """The value that ``old op= value`` leaves, by a helper that bounds what may grow."""
@@ -1119,8 +1117,7 @@ class Lowerer:
         self.out += self.announced(node)
         where = self.at(node)
         helper = "h_raise" if values else "h_raise_again"
-        call = self.call(helper, *(v.code for v in values[:1]), at=where)
-        self.out.append(ast.Expr(call, **where))
+        self.run_call(helper, *(v.code for v in values[:1]), at=where)
 
     def Try(self, node: n.Try) -> Lowering:
         """``try``, which catches errors and never a limit or an interrupt.
@@ -1178,15 +1175,12 @@ class Lowerer:
             elif isinstance(target, n.Subscript):
                 held, index = yield from self.sequence((target.value, target.index))
                 where = self.at(target)
-                at = self.index(index.code, where)
-                call = self.call("h_del_item", held.code, at, at=where)
-                self.out.append(ast.Expr(call, **where))
+                self.run_call("h_del_item", held.code, self.index(index.code, where), at=where)
             else:
                 (held,) = yield from self.sequence((target.value,))
                 where = self.at(target)
                 name = ast.Constant(target.name, **where)
-                call = self.call("h_del_attribute", held.code, name, at=where)
-                self.out.append(ast.Expr(call, **where))
+                self.run_call("h_del_attribute", held.code, name, at=where)
 
     def Return(self, node: n.Return) -> Lowering:
         """A return, which gives back the token of depth once the value is there."""
@@ -1242,16 +1236,8 @@ class Lowerer:
         (items,) = yield from self.sequence((node.iter,))
         where = self.at(node.iter)
         walked = self.walked(items.code)
-        if only_names(node.target):
-            target = self.target(node.target)
-            stores = self.announced(node)
-        else:
-            name = self.fresh()
-            outer, self.out = self.out, []
-            yield from self.store(node.target, Value(self.name(name), 1))
-            stores, self.out = self.out, outer
-            stores += self.announced(node)
-            target = ast.Name(name, STORE, **where)
+        target, stores = yield from self.loop_target(node.target, where)
+        stores += self.announced(node)
         body = yield node.body
         orelse = (yield node.orelse) if node.orelse else []
         self.out.append(ast.For(target, walked, [*stores, *body], orelse, **where))
@@ -1304,10 +1290,8 @@ class Lowerer:
             return
         if name.id not in SWITCHES or name is node:
             mend = f"write with {name.id}():" if name.id in SWITCHES else TAKES
-            raise SyntaxFault(
-                "E0164", f"`with` cannot take {name.id}", self.checked.source, node.start,
-                node.end, help=mend,
-            )  # fmt: skip
+            said = f"`with` cannot take {name.id}"
+            raise SyntaxFault("E0164", said, self.checked.source, node.start, node.end, help=mend)
 
     # -- the program ----------------------------------------------------------------------------
 

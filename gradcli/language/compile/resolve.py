@@ -259,10 +259,9 @@ def check(source: Source, module: n.Module, before: Checked | None = None) -> Ch
     for name in checked.modules:
         if name in top.names:
             place = checked.bound.get(name, module)
-            raise SyntaxFault(
-                "E0205", f"`{name}` is an imported module and cannot be assigned", source,
-                place.start, place.end, help="choose another name for the variable",
-            )  # fmt: skip
+            said = f"`{name}` is an imported module and cannot be assigned"
+            mend = "choose another name for the variable"
+            raise SyntaxFault("E0205", said, source, place.start, place.end, help=mend)
     work: _Work = [(s, top, False) for s in reversed(module.body)]
     while work:
         node, scope, loop = work.pop()
@@ -407,10 +406,9 @@ def _visit_outer(checked: Checked, node: n.Outer, scope: _Scope, _loop: bool, _w
         wanted = found is top if node.word == "global" else found not in (None, top)
         if not wanted:
             what = "the top of the program" if node.word == "global" else "a function around it"
-            raise SyntaxFault(
-                "E0165", f"`{node.word} {name}` means no variable of {what}", checked.source,
-                node.start, node.end, help="choose another name, or give the value as a parameter",
-            )  # fmt: skip
+            said = f"`{node.word} {name}` means no variable of {what}"
+            mend = "choose another name, or give the value as a parameter"
+            raise SyntaxFault("E0165", said, checked.source, node.start, node.end, help=mend)
 
 
 _VISITS: dict[type, Callable[[Checked, Any, _Scope, bool, _Work], None]] = {
@@ -547,10 +545,9 @@ def _imports(checked: Checked, statements: Iterable[n.Statement]) -> None:
     for node in statements:
         if isinstance(node, n.Import):
             if namespace(node.module) is None:
-                raise SyntaxFault(
-                    "E0163", f"there is no module `{node.module}` here", checked.source, node.start,
-                    node.end, help=_module_help(node.module),
-                )  # fmt: skip
+                said = f"there is no module `{node.module}` here"
+                help = _module_help(node.module)
+                raise SyntaxFault("E0163", said, checked.source, node.start, node.end, help=help)
             name = node.alias or node.module.partition(".")[0]
             checked.modules[name] = node.module if node.alias else name
             checked.imported.pop(name, None)

@@ -70,10 +70,9 @@ def default_order(at: Where, parameter: n.Param, last: n.Param) -> SyntaxFault:
 
 def argument_order(at: Where, last: n.Keyword) -> SyntaxFault:
     """A plain argument after a named one."""
-    return SyntaxFault(
-        "E0146", "a plain argument stands after a named one", *at,
-        others=[(last.start, last.end, "named")], help="put the plain arguments first",
-    )  # fmt: skip
+    said = "a plain argument stands after a named one"
+    mend = "put the plain arguments first"
+    return SyntaxFault("E0146", said, *at, others=[(last.start, last.end, "named")], help=mend)
 
 
 def class_member(at: Where, member: n.Statement, function: bool) -> SyntaxFault:
@@ -129,11 +128,9 @@ def not_an_expression(at: Where, body: tuple[n.Statement, ...]) -> SyntaxFault:
 
 def too_many_statements(_at: Where) -> LimitFault:
     """A program of more statements than the parser takes."""
-    return LimitFault(
-        "E0603",
-        f"the program has more than {MOST_STATEMENTS:,} statements",
-        help="write a loop, or load numbers from a data file (--x @file.csv)",
-    )
+    said = f"the program has more than {MOST_STATEMENTS:,} statements"
+    mend = "write a loop, or load numbers from a data file (--x @file.csv)"
+    return LimitFault("E0603", said, help=mend)
 
 
 EXPLANATIONS: dict[str, Explanation] = {

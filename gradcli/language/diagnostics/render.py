@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradcli.language.syntax.source import Source
 from gradcli.ops.errors import Fault
@@ -75,7 +75,7 @@ def located(fault: Any, source: Source, start: int, end: int, label: str = "") -
     return fault
 
 
-class Diagnostic:
+class Diagnostic(NamedTuple):
     """One error, ready to be shown.
 
     code      stable identifier, ``"E0101"``
@@ -86,21 +86,12 @@ class Diagnostic:
     help      what to write instead
     """
 
-    def __init__(
-        self,
-        code: str,
-        message: str,
-        source: Source | None = None,
-        labels: Iterable[Label] = (),
-        notes: Iterable[str] = (),
-        help: str | None = None,
-    ) -> None:
-        self.code = code
-        self.message = message
-        self.source = source
-        self.labels = list(labels)
-        self.notes = list(notes)
-        self.help = help
+    code: str
+    message: str
+    source: Source | None = None
+    labels: Sequence[Label] = ()
+    notes: Sequence[str] = ()
+    help: str | None = None
 
     @classmethod
     def of(cls, fault: Fault) -> Diagnostic:
@@ -111,10 +102,8 @@ class Diagnostic:
 
     def primary(self) -> Label | None:
         """The label that says where the error is."""
-        for label in self.labels:
-            if label[3]:
-                return label
-        return self.labels[0] if self.labels else None
+        first = self.labels[0] if self.labels else None
+        return next((label for label in self.labels if label[3]), first)
 
     def to_json(self) -> dict[str, Any]:
         """The error object of ``--json``: code, message, help and span (1-based, end exclusive)."""

@@ -173,25 +173,18 @@ def _lost_words(p: Place) -> SyntaxFault | None:
     """What a decorator, a class and a ``try`` need, and an ``else`` that belongs to nothing."""
     at_start = p.at == p.first
     if at_start and p.accepts("`@`") and not p.accepts("NUMBER"):
-        return p.fault(
-            "E0132", f"a decorator stands before a function or class, not before {p.found()}",
-            help="write def under it, or f = decorator(f) after the function",
-        )  # fmt: skip
+        message = f"a decorator stands before a function or class, not before {p.found()}"
+        mend = "write def under it, or f = decorator(f) after the function"
+        return p.fault("E0132", message, help=mend)
     if p.accepts("`except`") and not p.accepts("NUMBER") and at_start:
-        return p.fault(
-            "E0131", "a `try` needs an `except` or a `finally`",
-            help="write except ValueError: under it",
-        )  # fmt: skip
+        mend = "write except ValueError: under it"
+        return p.fault("E0131", "a `try` needs an `except` or a `finally`", help=mend)
     if p.word in ("except", "finally") and at_start:
-        return p.fault(
-            "E0131", f"`{p.word}` without a `try`",
-            help="line it up with the `try` that it belongs to",
-        )  # fmt: skip
+        mend = "line it up with the `try` that it belongs to"
+        return p.fault("E0131", f"`{p.word}` without a `try`", help=mend)
     if p.word in ("else", "elif") and at_start:
-        return p.fault(
-            "E0108", f"`{p.word}` without an `if`",
-            help="line it up with the `if` that it belongs to",
-        )  # fmt: skip
+        mend = "line it up with the `if` that it belongs to"
+        return p.fault("E0108", f"`{p.word}` without an `if`", help=mend)
     if p.head == "class" and p.first < p.at and p.word != "{" and not p.accepts("`:`"):
         return p.fault("E0130", f"did not expect {p.found()} in the head of a class",
                        help="write class Net(nn.Module):")  # fmt: skip
@@ -225,10 +218,8 @@ def _braces(p: Place) -> SyntaxFault | None:
     """``if (x) {``: blocks of other languages."""
     words = (*BLOCK_WORDS, *LATE_WORDS)
     if p.word == "{" and p.head in words and not p.wants_operand:
-        return p.fault(
-            "E0140", "blocks are not written in braces",
-            help="end the line with `:` and indent the lines under it",
-        )  # fmt: skip
+        mend = "end the line with `:` and indent the lines under it"
+        return p.fault("E0140", "blocks are not written in braces", help=mend)
     return None
 
 

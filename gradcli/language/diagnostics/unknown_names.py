@@ -68,10 +68,8 @@ def unknown(
         near = next((k for k in known if k != name and k.lower() == name.lower()), None)
     have = f"given: {', '.join(sorted(given))}" if given else ""
     mend = f"add --{name} VALUE, or stay symbolic with gradcli diff"
-    return fault(
-        "E0202", f"no value for `{name}`", have,
-        help=f"did you mean `{near}`? Or {mend}" if near else mend,
-    )  # fmt: skip
+    said = f"no value for `{name}`"
+    return fault("E0202", said, have, help=f"did you mean `{near}`? Or {mend}" if near else mend)
 
 
 def not_in_module(

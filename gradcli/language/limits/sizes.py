@@ -54,10 +54,9 @@ def check_length(length: int, what: str = "list", copied: bool = True) -> int:
     """
     limit = TEXT_LIMIT if what == "string" else LIST_LIMIT
     if length > limit:
-        raise LimitFault(
-            "E0605", f"a {what} of {length:,} items would pass the limit of {limit:,}",
-            help="work on tensors: ones(n) instead of a list of numbers",
-        )  # fmt: skip
+        said = f"a {what} of {length:,} items would pass the limit of {limit:,}"
+        mend = "work on tensors: ones(n) instead of a list of numbers"
+        raise LimitFault("E0605", said, help=mend)
     if length > 10_000:
         charge(8 * length)
         if copied:
@@ -74,10 +73,8 @@ def bounded(number: Any) -> Any:
 
 def too_large(bits: int) -> LimitFault:
     """The fault for a whole number of so many bits."""
-    return LimitFault(
-        "E0605", f"a whole number of {bits:,} bits would pass the limit of {INT_BITS:,}",
-        help="write a float: 2.0**100",
-    )  # fmt: skip
+    said = f"a whole number of {bits:,} bits would pass the limit of {INT_BITS:,}"
+    return LimitFault("E0605", said, help="write a float: 2.0**100")
 
 
 class Lazy:
@@ -90,10 +87,8 @@ class Lazy:
         self.items = items
         self.depth: int = 1 + max((s.depth for s in sources if s.__class__ is Lazy), default=0)
         if self.depth > LAZY_DEPTH:
-            raise LimitFault(
-                "E0605", f"{kind} stands more than {LAZY_DEPTH} deep in itself",
-                help="make a list of it: list(...)",
-            )  # fmt: skip
+            said = f"{kind} stands more than {LAZY_DEPTH} deep in itself"
+            raise LimitFault("E0605", said, help="make a list of it: list(...)")
 
     def __iter__(self) -> Any:
         return iter(self.items)
@@ -194,10 +189,8 @@ def key(value: Any) -> Any:
                 elif item.__class__ is int:
                     key(item)
     elif value.__class__ is int and not -MODULUS < value < MODULUS:
-        raise LimitFault(
-            "E0605", "a whole number of more than 61 bits is no key of a dictionary or a set",
-            help="take str(n) as the key",
-        )  # fmt: skip
+        said = "a whole number of more than 61 bits is no key of a dictionary or a set"
+        raise LimitFault("E0605", said, help="take str(n) as the key")
     return value
 
 
@@ -244,10 +237,8 @@ def nested_size(value: Any, limit: int = LIST_LIMIT, cycles: bool = False) -> in
             work.pop()
             known[key] = total
         if total > limit:
-            raise LimitFault(
-                "E0605", f"nested lists of more than {limit:,} items in all",
-                help="work on tensors instead of nested lists",
-            )  # fmt: skip
+            said = f"nested lists of more than {limit:,} items in all"
+            raise LimitFault("E0605", said, help="work on tensors instead of nested lists")
     return max(0, known[id(value)])
 
 

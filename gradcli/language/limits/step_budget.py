@@ -82,11 +82,8 @@ def _portions(
         if used > memory / 2:
             used = held(base, memory)
         if used > memory:
-            raise LimitFault(
-                "E0602",
-                f"the evaluation holds {show_bytes(used)}; the limit is {show_bytes(memory)}",
-                help="--max-mem SIZE raises the limit: 4G",
-            )
+            said = f"the evaluation holds {show_bytes(used)}; the limit is {show_bytes(memory)}"
+            raise LimitFault("E0602", said, help="--max-mem SIZE raises the limit: 4G")
         grew, before = (used - before) / portion, used
         portion = min(2 * portion, PORTION)
         if grew > 0:

@@ -74,10 +74,8 @@ def checked_data(value: Any, name: str) -> Any:
     if kind in _HEAVY:
         return tensor_of(value)
     if isinstance(value, str) or (callable(value) and not getattr(value, "__gradcli_rank__", 0)):
-        raise TypeFault(
-            "E0303", f"{name} cannot take a {'string' if isinstance(value, str) else 'function'}",
-            help="it takes tensors, numbers and lists of numbers",
-        )  # fmt: skip
+        said = f"{name} cannot take a {'string' if isinstance(value, str) else 'function'}"
+        raise TypeFault("E0303", said, help="it takes tensors, numbers and lists of numbers")
     return value
 
 

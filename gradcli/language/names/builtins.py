@@ -77,10 +77,8 @@ def multiply(a: Any, b: Any) -> Any:
         return a * b
     if (kind is Tensor and other in _SEQUENCES) or (other is Tensor and kind in _SEQUENCES):
         # Python would take a whole-number tensor as the count of repeats.
-        raise TypeFault(
-            "E0303", f"cannot multiply {a_value(a)} and {a_value(b)}",
-            help="tensor([...]) makes a tensor of a list; n.item() is a number",
-        )  # fmt: skip
+        mend = "tensor([...]) makes a tensor of a list; n.item() is a number"
+        raise TypeFault("E0303", f"cannot multiply {a_value(a)} and {a_value(b)}", help=mend)
     for many, times in ((a, b), (b, a)):
         if isinstance(many, list | tuple | str) and isinstance(times, int):
             check_length(len(many) * max(0, times), "string" if isinstance(many, str) else "list")
@@ -112,11 +110,9 @@ def power(a: Any, b: Any) -> Any:
         if bits > INT_BITS + b:
             raise too_large(bits)
     if a.__class__ is Tensor and b.__class__ is Tensor and a.dtype is b.dtype is dtypes.bool_:
-        raise TypeFault(
-            "E0309", "truths have no power; ^ is power here, not the exclusive or",
-            help="write a != b, or torch.logical_xor(a, b)",
-            torch="\"pow\" not implemented for 'Bool'",
-        )  # fmt: skip
+        said = "truths have no power; ^ is power here, not the exclusive or"
+        mend = "write a != b, or torch.logical_xor(a, b)"
+        raise TypeFault("E0309", said, help=mend, torch="\"pow\" not implemented for 'Bool'")
     return a**b
 
 
@@ -345,10 +341,8 @@ def _rounded(value: Any, digits: Any = None, *, decimals: Any = None) -> Any:
         return bounded(_round(value))
     # Python would compute 10**digits first.
     if not isinstance(digits, int):
-        raise TypeFault(
-            "E0303", f"the number of digits is a whole number, got {a_value(digits)}",
-            help="write round(x, 2)",
-        )  # fmt: skip
+        said = f"the number of digits is a whole number, got {a_value(digits)}"
+        raise TypeFault("E0303", said, help="write round(x, 2)")
     return _round(value, _max(-400, _min(400, digits)))
 
 

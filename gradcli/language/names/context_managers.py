@@ -60,10 +60,8 @@ TAKES = (
 
 def _function(value: Any, name: str) -> Callable:
     if not callable(value) or getattr(value, "__gradcli_rank__", False):
-        raise TypeFault(
-            "E0303", f"{name} must be a function, got {a_value(value)}",
-            help="write lambda t: t for a hook that changes nothing",
-        )  # fmt: skip
+        mend = "write lambda t: t for a hook that changes nothing"
+        raise TypeFault("E0303", f"{name} must be a function, got {a_value(value)}", help=mend)
     return value
 
 

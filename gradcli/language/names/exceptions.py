@@ -212,11 +212,9 @@ def raisable(value: Any) -> ErrorValue:
     if callable(value) and isinstance(getattr(value, "python", None), type):
         value = value()  # a kind or a class: raise ValueError
     if not isinstance(value, ErrorValue):
-        raise TypeFault(
-            "E0303", f"only an exception can be raised, got {a_value(value)}",
-            help='write raise ValueError("what is wrong")',
-            torch="exceptions must derive from BaseException",
-        )  # fmt: skip
+        said = f"only an exception can be raised, got {a_value(value)}"
+        mend = 'write raise ValueError("what is wrong")'
+        raise TypeFault("E0303", said, help=mend, torch="exceptions must derive from BaseException")
     return value
 
 
@@ -224,9 +222,7 @@ def raised_again() -> None:
     """``raise`` alone: what the handler around it caught goes on."""
     fault = sys.exc_info()[1]
     if fault is None:
-        raise RuntimeFault(
-            "E0303", "`raise` alone stands in the body of an except",
-            help='write raise ValueError("what is wrong")',
-            torch="No active exception to reraise",
-        )  # fmt: skip
+        said = "`raise` alone stands in the body of an except"
+        mend = 'write raise ValueError("what is wrong")'
+        raise RuntimeFault("E0303", said, help=mend, torch="No active exception to reraise")
     raise fault

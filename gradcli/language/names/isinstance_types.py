@@ -90,10 +90,8 @@ def is_instance(value: Any, kinds: Any) -> bool:
         if known is None and hasattr(kind, "__gradcli_kind__"):  # a layer: nn.Linear
             known = kind.__gradcli_kind__()
         if known is None:
-            raise TypeFault(
-                "E0303", "isinstance needs a type, or several in a tuple",
-                help="torch.Tensor, float, int, bool, str, list or tuple, or a class",
-            )  # fmt: skip
+            mend = "torch.Tensor, float, int, bool, str, list or tuple, or a class"
+            raise TypeFault("E0303", "isinstance needs a type, or several in a tuple", help=mend)
         if isinstance(value, known):
             return True
     return False

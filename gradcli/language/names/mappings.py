@@ -94,10 +94,8 @@ def of_pairs(pairs: Iterable[Any]) -> dict:
         if isinstance(item, list | tuple | str) and len(item) == 2:
             name, value = item[0], item[1]
         else:
-            raise ValueFault(
-                "E0304", f"a dictionary is made of pairs, got {a_value(item)}",
-                help="write dict([(key, value)]), or {key: value}",
-            )  # fmt: skip
+            said = f"a dictionary is made of pairs, got {a_value(item)}"
+            raise ValueFault("E0304", said, help="write dict([(key, value)]), or {key: value}")
         made[key(name)] = value
     return made
 

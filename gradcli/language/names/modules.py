@@ -319,10 +319,8 @@ def _layers(name: str) -> Layers:
             if function is None and hasattr(base, method):
                 return getattr(base, method)(self, *args)
             if function is None:
-                raise TypeFault(
-                    "E0303", f"a {self._get_name()} has no {method}",
-                    help=f"give its class a method def {method}(self, ...):",
-                )  # fmt: skip
+                mend = f"give its class a method def {method}(self, ...):"
+                raise TypeFault("E0303", f"a {self._get_name()} has no {method}", help=mend)
             return function(self, *args)
 
         return apply

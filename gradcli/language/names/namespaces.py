@@ -169,10 +169,8 @@ def size(sizes: Any = ()) -> Size:
     whole = builtins.as_list(sizes)
     for n in whole:
         if not isinstance(n, int):
-            raise TypeFault(
-                "E0303", f"torch.Size takes whole numbers, got {a_value(n)}",
-                help="write torch.Size([2, 3])",
-            )  # fmt: skip
+            mend = "write torch.Size([2, 3])"
+            raise TypeFault("E0303", f"torch.Size takes whole numbers, got {a_value(n)}", help=mend)
     return Size(whole)
 
 
@@ -417,10 +415,8 @@ def _counting(function: Callable) -> Callable:
             if not isinstance(number, int | float):
                 raise TypeFault("E0303", f"math.{name} takes numbers, got {a_value(number)}")
             if name in ("factorial", "comb") and number > MOST_FACTORS:
-                raise LimitFault(
-                    "E0605", f"math.{name} takes whole numbers up to {MOST_FACTORS}, got {number}",
-                    help="exp(lgamma(n + 1)) is n! as a float",
-                )  # fmt: skip
+                said = f"math.{name} takes whole numbers up to {MOST_FACTORS}, got {number}"
+                raise LimitFault("E0605", said, help="exp(lgamma(n + 1)) is n! as a float")
         return builtins.bounded(function(*numbers, **options))
 
     return named(call, name)

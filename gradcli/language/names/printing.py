@@ -41,10 +41,8 @@ def printer(write: Callable[[str], Any], limit: int = OUTPUT_LIMIT) -> Callable:
 
 
 def _too_much(limit: int) -> LimitFault:
-    return LimitFault(
-        "E0607", f"the program printed more than {limit:,} characters",
-        help="print less often: if i % 100 == 0: (--max-output N raises the limit)",
-    )  # fmt: skip
+    mend = "print less often: if i % 100 == 0: (--max-output N raises the limit)"
+    return LimitFault("E0607", f"the program printed more than {limit:,} characters", help=mend)
 
 
 def nowhere(_text: str) -> None:

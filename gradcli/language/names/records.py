@@ -134,11 +134,9 @@ class ClassRecord:
             if init(made, *args, **options) is not None:
                 raise TypeFault("E0303", "__init__() should return None", help="leave out return")
         elif (args or options) and self.python is None:
-            raise TypeFault(
-                "E0302", f"{self.__name__}() takes no arguments",
-                help="give the class a method def __init__(self, ...):",
-                torch=f"{self.__name__}() takes no arguments",
-            )  # fmt: skip
+            said = f"{self.__name__}() takes no arguments"
+            mend = "give the class a method def __init__(self, ...):"
+            raise TypeFault("E0302", said, help=mend, torch=f"{self.__name__}() takes no arguments")
         return made
 
     # -- attributes --------------------------------------------------------------------------------
@@ -172,10 +170,8 @@ class ClassRecord:
         if found.__class__ is not Marked or found.mark != "property":
             return False
         if found.setter is None:
-            raise AttributeFault(
-                "E0204", f"attribute `{name}` cannot be assigned",
-                help=f"write a setter: @{name}.setter",
-            )  # fmt: skip
+            mend = f"write a setter: @{name}.setter"
+            raise AttributeFault("E0204", f"attribute `{name}` cannot be assigned", help=mend)
         plain(found.setter)(instance, value)
         return True
 
@@ -278,10 +274,9 @@ def class_record(words: tuple[str, ...], base: Any, *members: Any) -> ClassRecor
         while one is not None:
             count, one = count + 1, one.base
         if count >= MOST_BASES:
-            raise LimitFault(
-                "E0606", f"more than {MOST_BASES} classes derive from each other",
-                help="derive from one class, and keep what differs in fields",
-            )  # fmt: skip
+            said = f"more than {MOST_BASES} classes derive from each other"
+            mend = "derive from one class, and keep what differs in fields"
+            raise LimitFault("E0606", said, help=mend)
         return ClassRecord(name, base, base.native, base.python, held)
     if isinstance(base, ErrorKind) and issubclass(base.python, Exception):
         return ClassRecord(name, None, None, base.python, held)
@@ -333,10 +328,8 @@ class Instance:
     def _asked(self, name: str, refusal: str) -> Callable:
         method = self.record.method(name)
         if method is None:
-            raise TypeFault(
-                "E0303", f"a {self.record.__name__} {refusal}",
-                help=f"give its class a method def {name}(self, ...):",
-            )  # fmt: skip
+            mend = f"give its class a method def {name}(self, ...):"
+            raise TypeFault("E0303", f"a {self.record.__name__} {refusal}", help=mend)
         return method
 
     def __len__(self) -> int:

@@ -34,10 +34,8 @@ def _rate_of(function: Callable) -> Callable:
         rate = function(number)
         rate = rate.item() if rate.__class__ is Tensor else rate
         if not isinstance(rate, int | float):
-            raise TypeFault(
-                "E0303", f"lr_lambda should give a number, got {a_value(rate)}",
-                help="write lambda epoch: 0.95**epoch",
-            )  # fmt: skip
+            said = f"lr_lambda should give a number, got {a_value(rate)}"
+            raise TypeFault("E0303", said, help="write lambda epoch: 0.95**epoch")
         return _small(rate)
 
     return call

@@ -45,10 +45,9 @@ def formatted(text: str, /, *args: Any, **named: Any) -> str:
             value = _value(name, args, named)
             spec = found[3] or ""
             if not good_spec(spec) or found[2] not in (None, "r", "s"):
-                raise ValueFault(
-                    "E0304", f"the format `{whole[:40]}` is not one for numbers and plain text",
-                    help=f"formats look like .4f, >8 or d, with a width of at most {WIDTH_LIMIT}",
-                )  # fmt: skip
+                said = f"the format `{whole[:40]}` is not one for numbers and plain text"
+                mend = f"formats look like .4f, >8 or d, with a width of at most {WIDTH_LIMIT}"
+                raise ValueFault("E0304", said, help=mend)
             pieces.append(field(value, spec, found[2] or ""))
         size += len(pieces[-1]) + len(pieces[-2])
         check_length(size, "string")
@@ -67,10 +66,9 @@ def _value(name: str, args: tuple, named: dict[str, Any]) -> Any:
             )  # fmt: skip
         return args[int(name)]
     if not name.isidentifier():
-        raise ValueFault(
-            "E0304", f"a field of a format is a name or a number, got `{name[:40]}`",
-            help='write f"{x.shape}", or give the value a name: "{s}".format(s=x.shape)',
-        )  # fmt: skip
+        said = f"a field of a format is a name or a number, got `{name[:40]}`"
+        mend = 'write f"{x.shape}", or give the value a name: "{s}".format(s=x.shape)'
+        raise ValueFault("E0304", said, help=mend)
     if name not in named:
         raise KeyFault("E0304", f"the format has no value for field {name}", torch=repr(name))
     return named[name]
@@ -90,10 +88,9 @@ def percent(text: str, values: Any) -> str:
         else:
             kind = found[4]
             if kind is None or kind not in "sdiufFeEgGrxXo":
-                raise ValueFault(
-                    "E0304", f"`{text[found.start() : found.end() + 1]}` is no format",
-                    help='write "%d", "%.3f" or "%s"; for the character %, %%',
-                )  # fmt: skip
+                said = f"`{text[found.start() : found.end() + 1]}` is no format"
+                mend = 'write "%d", "%.3f" or "%s"; for the character %, %%'
+                raise ValueFault("E0304", said, help=mend)
             if place >= len(given):
                 raise TypeFault(
                     "E0304", "there are fewer values than formats",

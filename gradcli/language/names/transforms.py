@@ -56,10 +56,9 @@ def _of_function(transform: Callable, name: str) -> Callable:
     def call(function: Any = None, *args: Any, func: Any = None, **options: Any) -> Any:
         function = func if function is None else function
         if not callable(function) or getattr(function, "__gradcli_rank__", False):
-            raise TypeFault(
-                "E0303", f"{name} takes a function first, got a {type(function).__name__}",
-                help=f"write {name}(f, ...) with a function f, not its value f(x)",
-            )  # fmt: skip
+            said = f"{name} takes a function first, got a {type(function).__name__}"
+            mend = f"write {name}(f, ...) with a function f, not its value f(x)"
+            raise TypeFault("E0303", said, help=mend)
         options = {k: v if isinstance(v, str) else argument(v) for k, v in options.items()}
         result = transform(plain(function), *[argument(a) for a in args], **options)
         return _results(result, name)
@@ -124,10 +123,8 @@ def checkpoints() -> dict[str, Callable]:
         steps = [plain(f) for f in counted(functions)]
         for step in steps:
             if not callable(step) or getattr(step, "__gradcli_rank__", False):
-                raise TypeFault(
-                    "E0303", "checkpoint_sequential takes a list of functions or layers",
-                    help="write checkpoint_sequential([f, g], 2, x)",
-                )  # fmt: skip
+                said = "checkpoint_sequential takes a list of functions or layers"
+                raise TypeFault("E0303", said, help="write checkpoint_sequential([f, g], 2, x)")
         if segments.__class__ is not int:
             raise TypeFault("E0303", "the number of segments is a whole number")
         return sequential(steps, min(segments, len(steps) or 1), input, use_reentrant=use_reentrant)

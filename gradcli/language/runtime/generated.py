@@ -110,10 +110,8 @@ class Generated:
                     return compile(tree, FILE, "exec"), places, constants
             except (RecursionError, SyntaxError, MemoryError) as fault:
                 problem = type(fault).__name__
-        raise LimitFault(
-            "E0604", f"the program nests too deeply to be compiled ({problem})",
-            help="split it into functions or simpler statements",
-        )  # fmt: skip
+        said = f"the program nests too deeply to be compiled ({problem})"
+        raise LimitFault("E0604", said, help="split it into functions or simpler statements")
 
 
 class _Again:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -60,14 +60,11 @@ class Limits:
         self.output = output
 
 
-class Outcome:
+class Outcome(NamedTuple):
     """What a run left: the value of the last expression statement, and every variable by name."""
 
-    __slots__ = ("value", "variables")
-
-    def __init__(self, value: Any, variables: dict[str, Any]) -> None:
-        self.value = value
-        self.variables = variables
+    value: Any
+    variables: dict[str, Any]
 
 
 class Program:
@@ -124,10 +121,8 @@ class Program:
         assigned; None where there is neither. Raises ValueFault (E0910)."""
         if of is not None:
             if of not in outcome.variables:
-                raise ValueFault(
-                    "E0910", f"--of {of}: the program leaves no variable of that name",
-                    help=did_you_mean(of, outcome.variables, None),
-                )  # fmt: skip
+                said = f"--of {of}: the program leaves no variable of that name"
+                raise ValueFault("E0910", said, help=did_you_mean(of, outcome.variables, None))
             return outcome.variables[of]
         if outcome.value is None and self.names.last_assigned:
             return outcome.variables.get(self.names.last_assigned)

@@ -45,10 +45,8 @@ from gradcli.ops.errors import LimitFault
 
 def _too_deep(depth: int) -> Callable:
     def refuse() -> None:
-        raise LimitFault(
-            "E0606", f"calls nest deeper than {depth}",
-            help="use a loop, or see that the recursion ends; --max-depth N raises the limit",
-        )  # fmt: skip
+        mend = "use a loop, or see that the recursion ends; --max-depth N raises the limit"
+        raise LimitFault("E0606", f"calls nest deeper than {depth}", help=mend)
 
     return refuse
 

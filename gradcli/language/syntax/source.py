@@ -32,11 +32,8 @@ class Source:
         if size <= SOURCE_LIMIT < 4 * size and not text.isascii():
             size = len(text.encode("utf-8", "surrogatepass"))
         if size > SOURCE_LIMIT:
-            raise LimitFault(
-                "E0603",
-                f"{name} is larger than the limit of 1 MiB",
-                help="split the program, or load numbers from a data file (--x @file.csv)",
-            )
+            mend = "split the program, or load numbers from a data file (--x @file.csv)"
+            raise LimitFault("E0603", f"{name} is larger than the limit of 1 MiB", help=mend)
         if text.startswith("\ufeff"):
             text = text[1:]
         if "\r" in text:

@@ -33,10 +33,8 @@ class UninitializedParameter(Parameter):
     @property
     def array(self) -> Any:
         """There is none yet."""
-        raise bad_argument(
-            "Attempted to use an uninitialized parameter: its layer is a lazy one",
-            help="call the layer with a batch first: its size is known then",
-        )
+        said = "Attempted to use an uninitialized parameter: its layer is a lazy one"
+        raise bad_argument(said, help="call the layer with a batch first: its size is known then")
 
     @array.setter
     def array(self, _value: Any) -> None:

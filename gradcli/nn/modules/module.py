@@ -164,10 +164,8 @@ class Module(State):
     def add_module(self, name: str, module: Module | None) -> None:
         """Keep a module under ``name``. Raises TypeFault (E0303) for what is none."""
         if module is not None and not isinstance(module, Module):
-            raise bad_type(
-                f"{type(module).__name__} is not a Module subclass",
-                help="write the call: nn.ReLU(), not nn.ReLU",
-            )
+            mend = "write the call: nn.ReLU(), not nn.ReLU"
+            raise bad_type(f"{type(module).__name__} is not a Module subclass", help=mend)
         self._free(name, "_modules")
         self._modules[name] = module
 

@@ -71,10 +71,8 @@ class LRScheduler:
 
     def get_lr(self) -> list[float]:
         """The rate of each group at ``last_epoch``; what a scheduler is about."""
-        raise bad_type(
-            f"{type(self).__name__} does not say what its learning rates are",
-            help="write def get_lr(self) in it: a list with a rate for each parameter group",
-        )
+        mend = "write def get_lr(self) in it: a list with a rate for each parameter group"
+        raise bad_type(f"{type(self).__name__} does not say what its learning rates are", help=mend)
 
     def get_last_lr(self) -> list[float]:
         """The rates that were set last, one for each group."""

@@ -45,10 +45,8 @@ class _ByFunction(LRScheduler):
             raise bad_argument(f"Expected {groups} lr_lambdas, but got {len(given)}")
         for function in self.lr_lambdas:
             if not callable(function):
-                raise bad_type(
-                    f"lr_lambda should be a function, but got {type(function).__name__}",
-                    help="write lambda epoch: 0.95**epoch",
-                )
+                said = f"lr_lambda should be a function, but got {type(function).__name__}"
+                raise bad_type(said, help="write lambda epoch: 0.95**epoch")
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:

@@ -23,10 +23,8 @@ def _set_momentum(group: dict[str, Any], momentum: float) -> None:
 def _begin_momentum(optimizer: Optimizer, base: Any, top: Any, fresh: bool) -> tuple[list, list]:
     """The momentums of each group at the top rate and at the base rate, set where ``fresh``."""
     if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
-        raise bad_argument(
-            "optimizer must support momentum or beta1 with `cycle_momentum` option enabled",
-            help="write cycle_momentum=False",
-        )
+        said = "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"
+        raise bad_argument(said, help="write cycle_momentum=False")
     lows = per_group(optimizer, "base_momentum", base)
     highs = per_group(optimizer, "max_momentum", top)
     if fresh:
@@ -67,10 +65,8 @@ class CyclicLR(LRScheduler):
         self.step_ratio = up / self.total_size
         if scale_fn is None:
             if mode not in ("triangular", "triangular2", "exp_range"):
-                raise bad_argument(
-                    "mode is invalid and scale_fn is None",
-                    help='mode is "triangular", "triangular2" or "exp_range"',
-                )
+                mend = 'mode is "triangular", "triangular2" or "exp_range"'
+                raise bad_argument("mode is invalid and scale_fn is None", help=mend)
             scale_mode = "iterations" if mode == "exp_range" else "cycle"
         self.mode, self.gamma, self.scale_mode = mode, gamma, scale_mode
         self._scale_fn_custom = scale_fn

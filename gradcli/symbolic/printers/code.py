@@ -259,10 +259,9 @@ class _Writer:
         """The fault (E0701) for a function that the library does not have."""
         how = " with these parameters" if has_call(self.target, s.op) else ""
         others = [t for t in TARGETS if t != self.target and has_call(t, s.op)]
-        return RuntimeFault(
-            NO_CLOSED_FORM, f"`{s.op}`{how} has no counterpart in {self.target}",
-            help=f"--code {others[0]} has one" if others else None,
-        )  # fmt: skip
+        said = f"`{s.op}`{how} has no counterpart in {self.target}"
+        mend = f"--code {others[0]} has one" if others else None
+        return RuntimeFault(NO_CLOSED_FORM, said, help=mend)
 
     def argument(self, k: int) -> str:
         """An argument; PyTorch's functions take no plain numbers."""

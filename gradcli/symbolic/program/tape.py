@@ -92,10 +92,8 @@ def result_of(program: Program, outcome: Outcome, of: str | None) -> Any:
         target = last.target
     if isinstance(target, n.Name) and target.id in outcome.variables:
         return outcome.variables[target.id]
-    raise ValueFault(
-        "E0314", "the text ends without a value",
-        help="end with an expression, or name one with --of NAME",
-    )  # fmt: skip
+    mend = "end with an expression, or name one with --of NAME"
+    raise ValueFault("E0314", "the text ends without a value", help=mend)
 
 
 def needs_values(program: Program, conditions: Sequence[Condition], given: str) -> RuntimeFault:

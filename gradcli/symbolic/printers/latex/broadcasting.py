@@ -65,10 +65,9 @@ class Spread:
         if not any(missing):
             return FULL
         if len(whole) > 2:
-            raise RuntimeFault(
-                NO_CLOSED_FORM, "broadcasting to more than two dimensions has no notation in LaTeX",
-                help="without --latex the formula is written in the language",
-            )  # fmt: skip
+            said = "broadcasting to more than two dimensions has no notation in LaTeX"
+            mend = "without --latex the formula is written in the language"
+            raise RuntimeFault(NO_CLOSED_FORM, said, help=mend)
         return AS_ROW if missing[0] else COLUMN
 
     def full(self, k: int, i: int) -> Piece:

@@ -255,7 +255,5 @@ def power_before(name: str) -> str | None:
 
 def no_notation(op: str, how: str = "") -> RuntimeFault:
     """The fault (E0701) for an operator that mathematics has no short word for."""
-    return RuntimeFault(
-        NO_CLOSED_FORM, f"`{op}`{how} has no notation in LaTeX",
-        help="without --latex the formula is written in the language",
-    )  # fmt: skip
+    mend = "without --latex the formula is written in the language"
+    return RuntimeFault(NO_CLOSED_FORM, f"`{op}`{how} has no notation in LaTeX", help=mend)
