@@ -10,7 +10,7 @@ from typing import Any
 from gradcli.engine.creation.factories import empty, laid, ones_like, zeros_like
 from gradcli.engine.creation.sampling import bernoulli, rand
 from gradcli.engine.dtypes import bounds, float16, float64
-from gradcli.engine.record.arguments import Anything, Asked, Number
+from gradcli.engine.record.arguments import Asked, Number
 from gradcli.engine.record.composite import called, in_float32, named
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.source_location import warn

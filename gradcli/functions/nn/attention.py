@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.dtypes import bool_, float16
-from gradcli.engine.record.arguments import Anything, Asked
+from gradcli.engine.record.arguments import Asked
 from gradcli.engine.record.composite import in_float32
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import Tensor, wrap

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.dtypes import bool_, float16, float32, float64, uint8
-from gradcli.engine.record.arguments import Anything, Asked
+from gradcli.engine.dtypes import bool_, float16, float64, uint8
+from gradcli.engine.record.arguments import Asked
 from gradcli.engine.record.composite import by_element, called, formatted, in_float32, rowwise
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import wrap
