@@ -145,6 +145,7 @@ def _called_by(function: Any) -> tuple[set[str], bool]:
         cells = [c.cell_contents for c in value.__closure__ or () if _filled(c)]
         names.update(c for c in cells if isinstance(c, str) and c in OPERATORS)
         work += [c for c in cells if isinstance(c, FunctionType | Operator)]
+        work += [value.__wrapped__] if hasattr(value, "__wrapped__") else []
         for code in _codes(value.__code__):
             words = [c for c in code.co_consts if isinstance(c, str)]
             node = node or any(_NODE.match(w) for w in words)
