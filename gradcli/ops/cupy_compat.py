@@ -27,9 +27,15 @@ def add_at(target: Any, index: Any, values: Any) -> None:
 
     ``target`` is zeros. Each entry sums in the order of ``values`` whichever way is taken, so that
     the way shows in no digit: ``np.add.at`` alone takes 30 times as long as reading the entries.
+    Halves are added as single ones and rounded once.
     """
     if not isinstance(target, np.ndarray):
         target.scatter_add(index, values)
+        return
+    if target.dtype == np.float16:
+        wide = np.zeros(target.shape, np.float32)
+        add_at(wide, index, values)
+        target[...] = wide
         return
     many = values.size >= SMALL and 4 * values.size >= target.size
     found = _merged(target, index) if many else None

@@ -22,13 +22,13 @@ from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import Operator, is_complex
 from gradcli.ops.piecewise import abs, unit, where
 from gradcli.ops.shape import count, expand, permute, reshape, tril, triu, unsqueeze
+from gradcli.ops.summation import FEW, HALF, accurate_sum
 from gradcli.ops.torch_messages import nothing_largest
 
 _REDUCE = {"dim": None, "keepdim": False}
 
 
 _add: Any = np.add.reduce
-"""In half the time of np.sum, and what overflows is no warning of NumPy's own Python code."""
 
 
 def _axes(x: Any, dim: Dims) -> tuple[int, ...] | None:
@@ -39,19 +39,12 @@ def _sum(x: Any, dim: Dims, keepdim: bool) -> Any:
     whole = isinstance(dim, tuple) and dim and dim[0].__class__ is int
     if dim is None or dim.__class__ is int or whole:
         try:
-            if x.__class__ is np.ndarray:
+            if x.__class__ is np.ndarray and x.size <= FEW and x.dtype is not HALF:
                 return _add(x, axis=dim, keepdims=keepdim)
-            return x.sum(axis=dim, keepdims=keepdim)
+            return accurate_sum(x, dim, keepdim)
         except (ValueError, TypeError, AttributeError):
             pass  # a number, or a wrong dimension
-    return _total(x if hasattr(x, "sum") else np.asarray(x), _axes(x, dim), keepdim)
-
-
-def _total(x: Any, axes: tuple[int, ...] | None, keepdim: bool) -> Any:
-    """The sum over ``axes``; arrays of other libraries have the method."""
-    if x.__class__ is np.ndarray:
-        return _add(x, axis=axes, keepdims=keepdim)
-    return x.sum(axis=axes, keepdims=keepdim)
+    return accurate_sum(x if hasattr(x, "sum") else np.asarray(x), _axes(x, dim), keepdim)
 
 
 def _product(x: Any, dim: Dims, keepdim: bool) -> Any:
@@ -82,8 +75,7 @@ def _mean(x: Any, dim: Dims, keepdim: bool) -> Any:
     if char in "dfDF" and char:
         return _sum(x, dim, keepdim) / n  # np.mean in less time
     if char == "e" and x.__class__ is np.ndarray:
-        total = _add(x, _axes(x, dim), np.float32, None, keepdim)
-        return (total / n).astype(np.float16)
+        return (_add(x, _axes(x, dim), np.float64, None, keepdim) / n).astype(np.float16)
     return np.mean(x, axis=_axes(x, dim), keepdims=keepdim)
 
 
@@ -319,7 +311,7 @@ def _length(
 ) -> Any:
     """The p-norm of sizes over ``share ** (1/p)``; scaled where powers would leave the floats."""
     powers = size * size if p == 2 else size**p
-    total = _total(powers, axes, keepdim)
+    total = accurate_sum(powers, axes, keepdim)
     out = np.sqrt(total / share) if p == 2 else (total / share) ** (1.0 / p)
     info = np.finfo(total.dtype)
     if ((total > info.tiny / info.eps) & (total < info.max)).all() or not size.size:
@@ -327,7 +319,7 @@ def _length(
     most = (np.max if p > 0 else np.min)(size, axis=axes, keepdims=True)
     safe = np.where((most > 0) & (most < np.inf), most, most.dtype.type(1))
     powers = (size / safe) ** p
-    total = _total(powers, axes, keepdim) / share
+    total = accurate_sum(powers, axes, keepdim) / share
     return (np.reshape(safe, np.shape(total)) * total ** (1.0 / p))[()]
 
 
@@ -360,7 +352,7 @@ def _norm(x: Any, p: Any, dim: Dims, keepdim: bool) -> Any:
             "operation does not have an identity"
         )
     if p == 1:
-        return _total(size, axes, keepdim)
+        return accurate_sum(size, axes, keepdim)
     if p == 0:
         return np.sum(size != 0, axis=axes, keepdims=keepdim).astype(size.dtype)
     if p in (np.inf, -np.inf):
@@ -465,7 +457,7 @@ def _logsumexp(x: Any, dim: Dims, keepdim: bool) -> Any:
     e = np.exp(
         x - (top if all_finite(top) else np.where(np.isfinite(top), top, 0.0).astype(x.dtype))
     )
-    out = np.log(e.sum(axis=axes, keepdims=True)) + top
+    out = np.log(accurate_sum(e, axes, True)) + top
     return out if keepdim else out.squeeze(axes)[()]
 
 
@@ -527,7 +519,7 @@ def _below_largest(x: Any, dim: int) -> tuple[Any, tuple[int, ...], Any]:
 def _softmax(x: Any, dim: int) -> Any:
     below, axes, own = _below_largest(x, dim)
     e = np.exp(below, out=own)
-    return np.divide(e, e.sum(axis=axes, keepdims=True), out=own)
+    return np.divide(e, accurate_sum(e, axes, True), out=own)
 
 
 softmax = general(
@@ -550,7 +542,7 @@ softmax = general(
 def _log_softmax(x: Any, dim: int) -> Any:
     below, axes, own = _below_largest(x, dim)
     charge_shape(below.shape, below.itemsize)  # the exponentials, beside what was charged before
-    return np.subtract(below, np.log(np.exp(below).sum(axis=axes, keepdims=True)), out=own)
+    return np.subtract(below, np.log(accurate_sum(np.exp(below), axes, True)), out=own)
 
 
 log_softmax = general(

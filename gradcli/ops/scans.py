@@ -36,13 +36,17 @@ _PIECE = 1 << 14
 """Steps for which Python numbers are made at a time."""
 
 
-def _in_single(scan: Any) -> Any:
-    """``scan``, which adds half precision up in single: 3000 ones are 3000, and not 2048."""
+_WIDER = {"e": np.float64, "f": np.float64, "F": np.complex128}
+
+
+def _wider(scan: Any) -> Any:
+    """``scan`` in double precision, rounded once for each result: 3000 halves of 1 are 3000."""
 
     def compute(x: Any, axis: int) -> Any:
-        if getattr(x, "dtype", None) != np.float16:
+        wide = _WIDER.get(getattr(getattr(x, "dtype", None), "char", ""))
+        if wide is None:
             return scan(x, axis=axis)
-        return scan(x.astype(np.float32), axis=axis).astype(np.float16)
+        return scan(x.astype(wide), axis=axis).astype(x.dtype)
 
     return compute
 
@@ -57,7 +61,7 @@ def _scan(ufunc: Any, function: Any) -> Any:
     return scan
 
 
-_sums = _in_single(_scan(np.add, np.cumsum))
+_sums = _wider(_scan(np.add, np.cumsum))
 
 
 def _cumsum(x: Any, dim: int) -> Any:
@@ -191,7 +195,7 @@ def _lined(scan: Any) -> Any:
 
 cumprod = general(
     "cumprod",
-    _lined(_in_single(_scan(np.multiply, np.cumprod))),
+    _lined(_wider(_scan(np.multiply, np.cumprod))),
     lambda g, x, out, dim: _product_vjp(g, x, out, dim),
     jvp=lambda tx, x, out, dim: (
         recurrence(x, tx * _before(out, dim, ones_like), dim) if len(out.shape) else tx
@@ -245,7 +249,7 @@ def _times_own_share(h: Any, x: Any, out: Any, unknown: float = 0.0) -> Any:
 
 logcumsumexp = general(
     "logcumsumexp",
-    _lined(_in_single(_logcumsumexp)),
+    _lined(_wider(_logcumsumexp)),
     lambda g, x, out, dim: _times_own_share(
         _swept_back(_share(out, dim), g, dim) if len(g.shape) else g, x, out, np.nan
     ),

@@ -30,6 +30,7 @@ from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault, bad_shape, b
 from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS, Operator
+from gradcli.ops.summation import accurate_sum
 from gradcli.ops.torch_messages import SCALARS
 
 
@@ -280,11 +281,11 @@ def _sum_to(x: Any, shape: Sequence[int]) -> Any:
     shape = tuple(shape)
     lead = np.ndim(x) - len(shape)
     if lead > 0:
-        x = x.sum(axis=tuple(range(lead)))
+        x = accurate_sum(x, tuple(range(lead)))
     if x.shape == shape:
         return x
     ones = tuple([i for i, n in enumerate(shape) if n == 1 and x.shape[i] != 1])
-    return x.sum(axis=ones, keepdims=True) if ones else x
+    return accurate_sum(x, ones, True) if ones else x
 
 
 sum_to: Operator = linear(

@@ -234,3 +234,53 @@ def test_numpy_says_nothing_of_infinities_that_meet():
                     out.backward(torch.ones_like(out))
         c = torch.compile(lambda x: x.sum() * x.mean())
         assert np.isnan(c(np.array([math.inf, -math.inf])))
+
+
+MANY = 5000
+ADDING = {
+    "sum": lambda x: x.sum(0), "sum of columns": lambda x: x.T.sum(1),
+    "sum of all": lambda x: x.T.sum(), "of two": lambda x: x.reshape(50, -1, 2).sum((0, 1)),
+    "apart": lambda x: x.reshape(50, 100, 2).transpose(0, 1).sum((0, -2)),
+    "mean": lambda x: x.mean(0), "nansum": lambda x: x.nansum(0), "std": lambda x: x.std(0),
+    "norm": lambda x: x.norm(dim=0), "norm of order 3": lambda x: x.norm(3, 0),
+    "softmax": lambda x: x.softmax(0), "log_softmax": lambda x: x.log_softmax(0),
+    "logsumexp": lambda x: x.logsumexp(0), "cumsum": lambda x: x.cumsum(0),
+    "einsum": lambda x: torch.einsum("ij->j", x), "trapezoid": lambda x: torch.trapezoid(x, dim=0),
+    "sum_to_size": lambda x: x.sum_to_size(1, 2), "broadcast": lambda x: x * x[:1],
+    "expand": lambda x: x[:1].expand(MANY, 2) * 2, "repeat": lambda x: x[:1].repeat(MANY, 1),
+    "index": lambda x: x[torch.zeros(MANY, dtype=torch.int64)],
+    "gather": lambda x: x.gather(0, torch.zeros(MANY, 2, dtype=torch.int64)),
+    "index_add": lambda x: torch.zeros(1, 2, dtype=x.dtype).index_add(
+        0, torch.zeros(MANY, dtype=torch.int64), x),
+    "scatter mean": lambda x: torch.zeros(1, 2, dtype=x.dtype).scatter_reduce(
+        0, torch.zeros(MANY, 2, dtype=torch.int64), x, "mean"),
+    "batch_norm": lambda x: torch.nn.functional.batch_norm(x, None, None, None, None, True),
+    "layer_norm": lambda x: torch.nn.functional.layer_norm(x.T, (MANY,)),
+}  # fmt: skip
+
+
+@family("name,dtype", [(name, d) for name in ADDING for d in ("float16", "float32")])
+def test_the_rounding_of_many_terms_does_not_grow_with_their_number(name, dtype):
+    """Along any dimension of any layout, in values and gradients: where halves were added one after
+    another, 5,000 ones were 2,048."""
+    spread = np.random.default_rng(0).random((MANY, 2))
+
+    def found(kind):
+        x = torch.tensor(spread, dtype=torch.float16).to(kind).requires_grad_()
+        out = ADDING[name](x)
+        (grad,) = torch.autograd.grad(out, x, torch.ones_like(out))
+        return out.detach().double().numpy(), grad.double().numpy()
+
+    eps = torch.finfo(getattr(torch, dtype)).eps
+    of_results = 1 if name in ("softmax", "log_softmax", "logsumexp") or "norm" in name else 2
+    pairs = list(zip(found(getattr(torch, dtype)), found(torch.float64), strict=True))
+    for got, want in pairs[:of_results]:  # gradients by rounded results, or that cancel, are rough
+        assert np.abs(got - want).max() < 6 * eps * np.abs(want).max()
+
+
+def test_single_sums_pass_the_largest_whole_number_of_their_precision():
+    x = torch.ones(1, requires_grad=True)
+    many = x.expand(2**24 + 2**20, 1)
+    assert many.sum(0).item() == 2**24 + 2**20
+    (grad,) = torch.autograd.grad(many.sum(), x)
+    assert grad.item() == 2**24 + 2**20
