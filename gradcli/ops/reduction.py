@@ -19,10 +19,10 @@ from gradcli.ops.errors import bad_value
 from gradcli.ops.exponential import exp
 from gradcli.ops.kinds import general, linear, reduction
 from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.numerics.summation import FEW, HALF, accurate_sum
 from gradcli.ops.operator import Operator, is_complex
 from gradcli.ops.piecewise import abs, unit, where
 from gradcli.ops.shape import count, expand, permute, reshape, tril, triu, unsqueeze
-from gradcli.ops.summation import FEW, HALF, accurate_sum
 from gradcli.ops.torch_messages import nothing_largest
 
 _REDUCE = {"dim": None, "keepdim": False}

@@ -29,8 +29,8 @@ from gradcli.ops.dims import (
 from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault, bad_shape, bad_value
 from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.numerics.summation import accurate_sum
 from gradcli.ops.operator import OPERATORS, Operator
-from gradcli.ops.summation import accurate_sum
 from gradcli.ops.torch_messages import SCALARS
 
 

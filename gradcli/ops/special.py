@@ -314,13 +314,13 @@ zeta: Operator = elementwise(
 
 
 def _gamma_density(x: Any, y: Any) -> Any:
-    from gradcli.ops import order_slopes  # quadrature and series: few programs use any
+    from gradcli.ops.numerics import order_slopes  # quadrature and series: few programs use any
 
     return order_slopes.gamma_density(x, y)
 
 
 def _log_ratio(x: Any, y: Any) -> Any:
-    from gradcli.ops import order_slopes  # as above
+    from gradcli.ops.numerics import order_slopes  # as above
 
     return order_slopes.log_ratio(x, y)
 
@@ -386,13 +386,13 @@ gammaincc = elementwise(
 
 
 def _zeta_slopes(x: Any, y: Any, n: int) -> Any:
-    from gradcli.ops import order_slopes  # quadrature and series: few programs use any
+    from gradcli.ops.numerics import order_slopes  # quadrature and series: few programs use any
 
     return order_slopes.zeta_slope(x, y, n)
 
 
 def _gammainc_slopes(x: Any, y: Any, n: int) -> Any:
-    from gradcli.ops import order_slopes  # as above
+    from gradcli.ops.numerics import order_slopes  # as above
 
     return order_slopes.gammainc_slope(x, y, n)
 
