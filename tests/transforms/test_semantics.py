@@ -195,6 +195,8 @@ def test_out_of_inference_mode():
         near(jvp(lambda a: (a * a).sum(), (X,), (T,))[1], (2 * X * T).sum())
         near(jacfwd(jacrev(lambda a: (a**3).sum()))(X), torch.diag(6 * X))
         near(grad(lambda a: (a * a).sum())(torch.tensor([3.0])), torch.tensor([6.0]))
+        found = [grad(lambda a: (a * a).sum())(X), jacrev(torch.sin)(X), vjp(torch.sin, X)[1](T)[0]]
+        assert not any(g.is_inference() for g in found)
 
     def partly(a):
         with torch.inference_mode():
