@@ -135,7 +135,17 @@ class Batched(Layer):
                 "Please override and implement the vmap staticmethod or set "
                 "generate_vmap_rule=True.",
             )
-        return self._each(lambda i: call(definition, pick(args, level, i)))
+        shared = [a for a in args if rank_of(a) and not is_batched(a, level)]
+        versions = [a._version for a in shared]
+        found = self._each(lambda i: call(definition, pick(args, level, i)))
+        if versions != [a._version for a in shared]:
+            raise RuntimeFault(
+                "E0412",
+                f"{definition.__name__} wrote to an argument that is not mapped over, once for "
+                "each element of the batch",
+                help="give the function x.clone()",
+            )
+        return found
 
     def _by_vmap(self, definition: Any, args: tuple) -> Any:
         """``vmap(info, in_dims, *args)`` of a custom function: its results and where they are."""

@@ -444,7 +444,8 @@ def _by_jvp(
             definition.forward(ctx, *primals)
         else:
             result = outputs if len(outputs) != 1 else outputs[0]
-            definition.setup_context(ctx, tuple(primals), result)
+            with no_grad():  # as forward was run
+                definition.setup_context(ctx, tuple(primals), result)
     tangents = _split(args, level)[1]
     _unshare(args, primals, tangents, [out for out in outputs if isinstance(out, Tensor)])
     if ctx._gradcli_materialize:
@@ -532,7 +533,7 @@ class _Checked:
             one, most = _product(returned, along)
             other, size = _product(given, self.pushed(ctx, along))
             most = (size + most) * np.finfo(np.asarray(other).dtype).eps ** 0.6
-            if np.isfinite(most) and abs(one - other) > most:
+            if np.any(np.isfinite(most) & (np.abs(one - other) > most)):
                 raise RuntimeFault(
                     "E0412",
                     f"the backward of {self.__name__} is not the transpose of its jvp, so that a "
@@ -563,13 +564,15 @@ def _direction(argument: Any, edge: Any) -> Any:
     return wrap((np.sin(places) * (1 - 0.5j if dtype.is_complex else 1)).astype(dtype.numpy), dtype)
 
 
-def _product(cotangents: Sequence[Any], tangents: Sequence[Any]) -> tuple[float, float]:
-    """The real part of the sum of all products, and the sum of their sizes."""
-    total = size = 0.0
+def _product(cotangents: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    """The real part of the sum of all products, and of their sizes, for each element of batches."""
+    total: Any = 0.0
+    size: Any = 0.0
     for g, t in zip(cotangents, tangents, strict=False):
         if isinstance(g, Tensor) and t is not None:
             parts = np.conj(bottom(g).array) * bottom(t).array
-            total, size = total + parts.real.sum(), size + np.abs(parts).sum()
+            own = tuple(range(-max(len(g.shape), len(t.shape)), 0))
+            total, size = total + parts.real.sum(own), size + np.abs(parts).sum(own)
     return total, size
 
 

@@ -111,13 +111,15 @@ class _Run:
             finished(leaf)
 
     def pull(self, cotangents: Sequence[Any]) -> list:
-        return pull_back(self.outputs, self.leaves, cotangents, self.create)
+        with outside_inference():
+            return pull_back(self.outputs, self.leaves, cotangents, self.create)
 
     def pull_later(self, cotangents: Sequence[Any]) -> list:
         """The same in a graph of the cotangents too, where they are in one."""
         tracked = any(t.edge is not None for c in cotangents for t in tensors_of(c))
         create = recording() and (self.create or tracked)
-        return pull_back(self.outputs, self.leaves, cotangents, create)
+        with outside_inference():
+            return pull_back(self.outputs, self.leaves, cotangents, create)
 
     def arranged(self, gradients: list) -> Any:
         """Gradients nested as the arguments are."""
@@ -223,7 +225,8 @@ def jacrev(
         real(inputs, "jacrev: Expected all inputs", "vjp")
         run = _Run(func, args, argnums, has_aux, kwargs=kwargs)
         real(run.outputs, "jacrev: Expected all outputs", "vjp")
-        found = vectorized_jacobians(run.outputs, run.leaves, run.create, chunk_size)
+        with outside_inference():
+            found = vectorized_jacobians(run.outputs, run.leaves, run.create, chunk_size)
         result = unflatten([run.arranged(row) for row in found], run.out_shape)
         return (result, run.settled(run.aux)) if has_aux else result
 

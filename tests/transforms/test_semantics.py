@@ -195,6 +195,8 @@ def test_out_of_inference_mode():
         near(jvp(lambda a: (a * a).sum(), (X,), (T,))[1], (2 * X * T).sum())
         near(jacfwd(jacrev(lambda a: (a**3).sum()))(X), torch.diag(6 * X))
         near(grad(lambda a: (a * a).sum())(torch.tensor([3.0])), torch.tensor([6.0]))
+        found = [grad(lambda a: (a * a).sum())(X), jacrev(torch.sin)(X), vjp(torch.sin, X)[1](T)[0]]
+        assert not any(g.is_inference() for g in found)
 
     def partly(a):
         with torch.inference_mode():
@@ -896,6 +898,42 @@ def test_a_tangent_of_a_gradient_asks_for_a_backward_that_is_the_transpose_of_jv
         with pytest.raises(RuntimeError, match="not the transpose of its jvp"):
             way(f)
     jacrev(grad(f))(X)  # in reverse mode it is what the user's backward does
+
+
+def custom_product(forward=lambda x, y: x * y, setup=lambda ctx, inputs, output: None, back=None):
+    """A custom function of two, whose gradient is the product of its cotangent and ctx.s."""
+    back = back or (lambda ctx, g: (g * ctx.s, g * ctx.s))
+    body = {"forward": forward, "setup_context": setup, "backward": back}
+    body["jvp"] = lambda ctx, s, t: (s + t) * ctx.s
+    kind: dict = {name: staticmethod(function) for name, function in body.items()}
+    return type("Two", (torch.autograd.Function,), kind | {"generate_vmap_rule": True}).apply
+
+
+def test_what_setup_context_computes_is_constant():
+    def setup(ctx, inputs, output):
+        ctx.s = inputs[0].sum()
+
+    def f(x):
+        return (custom_product(setup=setup)(x, T) ** 2).sum()
+
+    near(hessian(f)(X) @ T, jvp(grad(f), (X,), (T,))[1])
+
+
+def test_what_is_the_same_for_a_batch_is_not_written_to_for_each_element():
+    def setup(ctx, inputs, output):
+        ctx.mark_dirty(inputs[0])
+
+    write = custom_product(lambda x, y: x.mul_(2), setup)
+    with pytest.raises(RuntimeError, match="once for each element"):
+        vmap(lambda y: write(X.clone(), y))(torch.stack([T, T]))
+
+
+def test_a_backward_that_is_differentiable_once_inside_a_transform():
+    once = torch.autograd.function.once_differentiable(lambda ctx, g: (g * T, g))
+    f = custom_product(back=once)
+    near(vmap(grad(lambda x, y: f(x, y).sum(), argnums=1))(X[None], T[None]), torch.ones(1, 3))
+    with pytest.raises(RuntimeError, match="differentiate twice"):
+        jacrev(jacrev(lambda x: (f(x, T) ** 2).sum()))(X)
 
 
 @pytest.mark.parametrize("step", [torch.floor, torch.round, torch.sign, torch.trunc, torch.ceil])

@@ -273,6 +273,15 @@ def same(found, want):
     np.testing.assert_allclose(found.detach().numpy(), np.array(want), rtol=1e-5, atol=1e-12)
 
 
+def test_permutations_in_nested_vmaps():
+    torch.manual_seed(7)
+    one = vmap(lambda a: torch.randperm(3), randomness="different")
+    drawn = vmap(one, randomness="different")(torch.zeros(3, 2))  # as PyTorch draws them
+    assert drawn.tolist() == [
+        [[0, 1, 2], [2, 0, 1]], [[1, 0, 2], [1, 2, 0]], [[1, 2, 0], [1, 2, 0]]
+    ]  # fmt: skip
+
+
 def test_indices_of_any_form_that_differ_along_the_batch():
     random.seed(3)
     rng, tried = np.random.default_rng(0), 0

@@ -219,7 +219,9 @@ def randperm(
         charge_shape(shape)
         source = generator or random.generator()
         rows = [source.permutation(shape[-1]) for _ in range(math.prod(shape[:-1]))]
-        numbers = np.array(rows, target.numpy).reshape(shape)
+        # In nested vmaps those of the innermost one come one after the other.
+        numbers = np.array(rows, target.numpy).reshape(*shape[-2::-1], shape[-1])
+        numbers = np.ascontiguousarray(np.moveaxis(numbers.T, 0, -1))
         return finish(numbers, target, requires_grad, device)
 
     return _made(make, sizes_of((n,)))

@@ -24,7 +24,7 @@ from gradcli.engine.custom_function.context import Context
 from gradcli.engine.custom_function.node import FunctionNode, call, shown_class
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import AccumulateGrad
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault
 
 
@@ -212,9 +212,11 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
             result = backward(ctx, *gradients)
         finally:
             mode.grad = before
-        if not before or all(g is None or g.edge is None for g in gradients):
+        if not before or not any(g is not None and g.requires_grad for g in gradients):
             return result
         several = isinstance(result, tuple)
+        if not all(isinstance(r, Plain | None) for r in (result if several else (result,))):
+            _refuse_twice(ctx)  # values of a transform around, which would differentiate it
         guarded = _ended(result if several else (result,))
         return tuple(guarded) if several else guarded[0]
 
