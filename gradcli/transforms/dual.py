@@ -147,8 +147,8 @@ class Dual(Layer):
         """
         primal, tangent = bottom(self.primal), bottom(self.tangent)
         around, batches = list(chain_of(self.primal)), list(chain_of(self.tangent))
-        if tangent.requires_grad and tangent.is_leaf:
-            return
+        if not isinstance(tangent, Tensor) or (tangent.requires_grad and tangent.is_leaf):
+            return  # traced values have no memory
         levels = [v.__gradcli_rank__ for v in batches if v.batch]
         if len(levels) == len(batches) and levels == [v.__gradcli_rank__ for v in around]:
             if _alike(primal, tangent):
