@@ -23,7 +23,7 @@ from gradcli.ops.errors import bad_dim, bad_dtype, bad_shape, bad_value
 def beside(value: Any, input: Any) -> Any:
     """``value``, recorded as a function of ``input`` that does not change with it."""
     nothing = O["getitem"](O["reshape"](input, (-1,)), slice(0, 0))
-    return value + O["sum"](nothing)
+    return value + O["sum"](nothing).to(value.dtype)
 
 
 def in_dtype(name: str, x: Any, dtype: Any) -> Any:

@@ -1,0 +1,1 @@
+"""What operators compute with on plain arrays: accurate sums, quadrature and series."""
