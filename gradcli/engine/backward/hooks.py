@@ -224,7 +224,10 @@ def accumulate(leaf: Any, total: Any, recorded: bool) -> None:
     def added(have: Any) -> Any:
         if have is not None:
             return have + total
-        return called(OPERATORS["clone"](total), "CopyBackwards", None, total)
+        out = called(OPERATORS["clone"](total), "CopyBackwards", None, total)
+        if not leaf.rows and out.__class__ is Tensor:
+            out.array = _copied(out.array, leaf.owner())
+        return out
 
     exchange_grad(leaf, added)
 
