@@ -797,3 +797,19 @@ for f in (
     lambda x: np.greater(x, 2), lambda x: np.exp(x[0, 0]), lambda x: np.sqrt(x.long()),
 ):  # fmt: skip
     print(f(x))
+
+# %% the memory of another
+import numpy as np
+
+x, y = torch.ones(2), torch.arange(3.0)
+for args in ((y,), (y.untyped_storage(), 1, (2,), (1,)), (y.untyped_storage(),), (), (3,)):
+    try:
+        x.set_(*args)[:1].add_(1)
+    except TypeError:
+        print("TypeError")
+    print(x, y)
+for a in (np.arange(3)[::-1], np.ones((2, 3))[:, ::-1], np.ones((2, 2)).T):
+    try:
+        print(torch.from_numpy(a))
+    except ValueError as fault:
+        print(fault)
