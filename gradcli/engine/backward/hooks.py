@@ -51,7 +51,8 @@ def _seen(node: Node, g: Any, recorded: bool) -> Any:
     for hook in list((extra.hooks or {}).values()):
         g = _replaced(hook(_as_tensor(g)), g, node.shape, recorded, hook)
     if extra.kept is not None and g is not None:
-        found = _as_tensor(g)
+        # In memory of its own: what is done to it is not done to the gradient that goes on.
+        found = OPERATORS["clone"](_as_tensor(g))
         exchange_grad(extra.kept, lambda have: found if have is None else have + found)
     return g
 
