@@ -437,6 +437,7 @@ def of_pivots(title: str, A: Any, pivots: Any) -> None:
 
 
 def other_dtype(b: Any, A: Any) -> RuntimeFault:
+    """The error of a right side whose element type is not that of its matrix."""
     return bad_dtype(
         f"Expected b and A to have the same dtype, but found b of type {b.dtype.scalar_name} and A "
         f"of type {A.dtype.scalar_name} instead."

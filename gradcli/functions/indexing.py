@@ -564,3 +564,4 @@ def broadcast_tensors(*tensors: Any) -> tuple:
 
 
 may_be("none", broadcast_tensors, masked_fill, narrow, select, index_fill)
+may_be("same", gather, index_select, masked_select, take, take_along_dim, apart=True)

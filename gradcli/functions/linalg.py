@@ -468,4 +468,5 @@ may_be(
     "wider",
     cond, householder_product, lstsq, matrix_power, matrix_rank, pinv, tensorinv, tensorsolve,
 )  # fmt: skip
+may_be("same", cross, apart=True)
 globals().update({_n: face(globals()[_n]) for _n in __all__ if _n != "LinAlgError"})

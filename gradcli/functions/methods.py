@@ -16,7 +16,7 @@ import numpy as np
 from gradcli.engine.creation import factories
 from gradcli.engine.dtypes import DType, contiguous_format, preserve_format
 from gradcli.engine.record.apply import apply, flipped_view, note_view
-from gradcli.engine.record.arguments import Operand, is_whole
+from gradcli.engine.record.arguments import Anything, Operand, is_whole
 from gradcli.engine.record.composite import reshaped
 from gradcli.engine.record.face import face
 from gradcli.engine.record.fast_path import FUNCTIONS, function, method
@@ -151,8 +151,9 @@ def _new(self: Tensor, *data: Any) -> Tensor:
 
 
 def _set(
-    self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None
-) -> Tensor:
+    self: Tensor, source: Anything = None, storage_offset: int = 0, size: Any = None,
+    stride: Any = None,
+) -> Tensor:  # fmt: skip
     """Take the memory of ``source``, a tensor or a storage; or, of none, no entries.
 
     ``size`` and ``stride`` say how to see it. A leaf begins anew: graphs made before do not lead
@@ -163,6 +164,8 @@ def _set(
     if isinstance(source, Storage):
         source = wrap(source.entries(self.dtype), self.dtype)
         size = tuple(source.shape) if size is None else size
+    if not isinstance(source, Plain):
+        raise not_a("Tensor", "set_", "source", 1, source)
     if source.dtype is not self.dtype:
         raise bad_dtype(
             f"Could not set tensor of type {source.dtype.c_name} to a tensor of type "

@@ -17,6 +17,7 @@ from gradcli.engine.dtypes import float16
 from gradcli.engine.record.arguments import Anything
 from gradcli.engine.record.composite import called, in_float32, of_its_own
 from gradcli.engine.record.dtype_checks import same_dtype
+from gradcli.engine.record.out import may_be
 from gradcli.functions.matrices import beside
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_shape, bad_size, bad_value
@@ -268,3 +269,6 @@ def cross(input: Any, other: Any, dim: int | None = None) -> Any:
     x, y = input, other
     first = turn(x, -1, dim) * turn(y, -2, dim) - turn(x, -2, dim) * turn(y, -1, dim)
     return called(first, "LinalgCrossBackward0", input, other)
+
+
+may_be("same", cross, apart=True)

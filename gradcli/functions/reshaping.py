@@ -99,25 +99,29 @@ def split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> tu
     return split(input, tuple(split_sizes), dim)
 
 
-def unsafe_split(input: Any, split_size: int, dim: int = 0) -> tuple:
-    """``split`` into copies, which may be written to."""
-    return tuple(
-        called(O["clone"](v), "UnsafeSplitBackward0", input) for v in split(input, split_size, dim)
-    )
+def unsafe_split(input: Any, split_size: int | Sequence[int], dim: int = 0) -> tuple:
+    """``split`` into pieces that may be written to: nothing notes that they share memory."""
+    return _unsafe(split(input, split_size, dim))
 
 
 def unsafe_split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> tuple:
-    """``split_with_sizes`` into copies, which may be written to."""
-    return tuple(
-        called(O["clone"](v), "UnsafeSplitBackward0", input) for v in split(input, split_sizes, dim)
-    )
+    """``split_with_sizes`` as by ``unsafe_split``."""
+    return _unsafe(split(input, split_sizes, dim), "UnsafeSplitWithSizesBackward0")
 
 
 def unsafe_chunk(input: Any, chunks: int, dim: int = 0) -> tuple:
-    """``chunk`` into copies, which may be written to."""
-    return tuple(
-        called(O["clone"](v), "UnsafeSplitBackward0", input) for v in chunk(input, chunks, dim)
-    )
+    """``chunk`` as by ``unsafe_split``."""
+    return _unsafe(chunk(input, chunks, dim))
+
+
+def _unsafe(pieces: tuple, name: str = "UnsafeSplitBackward0") -> tuple:
+    for piece in pieces:
+        if isinstance(piece, Plain):
+            piece.meta, node = None, piece.edge and piece.edge.origin
+            if node is None:  # nothing is recorded
+                piece.edge = None
+            called(wrap(piece.array, piece.dtype, node), name)
+    return pieces
 
 
 def unbind(input: Any, dim: int = 0) -> tuple:

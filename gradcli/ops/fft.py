@@ -27,6 +27,7 @@ def _fourier(x: Any, dim: int, inverse: bool, norm: Any) -> Any:
 
 
 def transformed(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    """``op`` along its dimension of each element of a batch."""
     rank = batch.ranks[0]
     if not rank:
         return NotImplemented

@@ -65,6 +65,8 @@ class Operator:
     out: str
     """Which dtype an ``out=`` may have, the "same" as the result or a "wider" one: see the engine's
     ``may_be``. Wider where operands meet in a type, by entry; there is none of a view."""
+    apart: bool = False
+    """An ``out=`` has to lie apart from the operands, for what is read is not where is written."""
     wraps: bool = True
     """A whole number that the type of a tensor has no room for counts by its last bits."""
     one_dtype: bool = False

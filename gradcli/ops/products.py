@@ -268,6 +268,7 @@ outer = bilinear(
     lambda g, y: _summed(g, y),
     lambda g, x: _summed(mT(g), x),
     out="wider",
+    apart=True,
     dtypes="promote",
     grad_name="MulBackward0",
     torch=("input", "vec2"),

@@ -51,7 +51,8 @@ def _seen(node: Node, g: Any, recorded: bool) -> Any:
     for hook in list((extra.hooks or {}).values()):
         g = _replaced(hook(_as_tensor(g)), g, node.shape, recorded, hook)
     if extra.kept is not None and g is not None:
-        found = _as_tensor(g)
+        # In memory of its own: what is done to it is not done to the gradient that goes on.
+        found = OPERATORS["clone"](_as_tensor(g))
         exchange_grad(extra.kept, lambda have: found if have is None else have + found)
     return g
 
@@ -224,7 +225,10 @@ def accumulate(leaf: Any, total: Any, recorded: bool) -> None:
     def added(have: Any) -> Any:
         if have is not None:
             return have + total
-        return called(OPERATORS["clone"](total), "CopyBackwards", None, total)
+        out = called(OPERATORS["clone"](total), "CopyBackwards", None, total)
+        if not leaf.rows and out.__class__ is Tensor:
+            out.array = _copied(out.array, leaf.owner())
+        return out
 
     exchange_grad(leaf, added)
 

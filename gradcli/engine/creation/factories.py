@@ -163,6 +163,13 @@ def from_numpy(array: np.ndarray) -> Tensor:
     """A tensor that shares memory with ``array``: a write to one shows in the other."""
     if not isinstance(array, np.ndarray):
         raise TypeFault("E0303", f"expected np.ndarray (got {type(array).__name__})")
+    if array.strides and min(array.strides) < 0:
+        raise ValueFault(
+            "E0304",
+            "At least one stride in the given numpy array is negative, and tensors with negative "
+            "strides are not currently supported. (You can probably work around this by making a "
+            "copy of your array  with array.copy().) ",
+        )
     return wrap(array, dtype_of(array))
 
 

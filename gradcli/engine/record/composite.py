@@ -228,7 +228,10 @@ def one_of_several(value: Any, name: str) -> Any:
 
 
 def of_its_own(value: Any) -> Any:
-    """``value``, no longer counted as a view: the tensor whose memory it has is not kept."""
-    if isinstance(value, Plain):
-        value.meta = None
+    """``value``, no longer counted as a view: the tensor whose memory it has is not kept.
+
+    What a node saved of that tensor goes on to see writes.
+    """
+    if isinstance(value, Plain) and value.meta is not None:
+        value.meta = value.meta.__class__(value.meta.version)
     return value

@@ -20,6 +20,7 @@ from gradcli.engine.graph.node import (
     Node,
     Output,
     Part,
+    keeps_result,
     more,
     next_number,
 )
@@ -113,5 +114,7 @@ def joined(name: str, results: Sequence[Any], *sources: Any) -> tuple[Any, ...]:
         return tuple(results)
     node = Joint(results, name, sources)
     for i, result in enumerate(results):
+        if keeps_result(result.edge):
+            result._meta()  # shown to the operator's node, which is to see writes to the result
         result.edge = node.port(i)
     return tuple(results)

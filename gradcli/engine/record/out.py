@@ -59,13 +59,13 @@ def into(
             "but one of the arguments requires grad.",
             help="leave out= away, or detach() the arguments",
         )
-    rule = _rule(function)
+    rule, apart = _declared(function, "out", "same"), _declared(function, "apart", False)
     if rule == "none":
         raise TypeFault("E0302", f"{name}() got an unexpected keyword argument 'out'")
     op = getattr(function, "operator", function)
-    if not isinstance(op, Operator) or op.entrywise or op.moves or name in _APART:
+    if not isinstance(op, Operator) or op.entrywise or op.moves or apart:
         for target in targets:
-            overlap(target, *operands, apart=name in _APART)
+            overlap(target, *operands, apart=apart)
     rule = rule if options.get("dtype") is None else "same"
     if rule == "any":
         options["dtype"] = targets[0].dtype
@@ -90,10 +90,6 @@ def into(
     return type(result)(targets, result.name) if isinstance(result, Results) else out
 
 
-_APART = frozenset(
-    ["cross", "gather", "index_select", "masked_select", "outer", "take", "take_along_dim"]
-)
-"""What does not write where it reads, even in one place."""
 _FITS: dict[str, Callable[[DType, DType], bool]] = {
     "same": lambda made, given: made is given,
     "kind": lambda made, given: made.kind == given.kind,
@@ -105,23 +101,24 @@ _FITS: dict[str, Callable[[DType, DType], bool]] = {
 """Whether a result of one dtype may be written into an ``out`` of another, by the rule's name."""
 
 
-def may_be(rule: str, *functions: Any) -> None:
+def may_be(rule: str, *functions: Any, apart: bool = False) -> None:
     """Declare which dtype the ``out`` of ``functions`` may have: the result's alone without this.
 
     A "wider" one, which "joined" says too, with another error; one of its "kind"; "bytes" for
-    truths; "any", in which they compute; or "none": there is no ``out``.
+    truths; "any", in which they compute; or "none": there is no ``out``. ``apart`` tells that it
+    has to lie apart from what they read, for they do not write where they read.
     """
     for function in functions:
-        function.out = rule
+        function.out, function.apart = rule, apart
 
 
-def _rule(function: Any) -> str:
+def _declared(function: Any, fact: str, default: Any) -> Any:
     while function is not None:
-        declared = getattr(getattr(function, "operator", function), "out", None)
+        declared = getattr(getattr(function, "operator", function), fact, None)
         if declared:
-            return str(declared)
+            return declared
         function = getattr(function, "__wrapped__", None)
-    return "same"
+    return default
 
 
 def _misfit(rule: str, made: DType, given: DType) -> Fault:

@@ -158,6 +158,7 @@ class Numbers:
     __slots__ = ()
     array: Any
     own_array: Callable[[], Any]
+    _alias: Callable[[], Any]
     is_leaf: Any
     unbind: Any
     dtype: DType
@@ -199,6 +200,13 @@ class Numbers:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         array = self.numpy()
         return array if dtype is None else array.astype(dtype)
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        """What NumPy's ``np.sin(x)`` made, as a tensor; truths are bytes, as in PyTorch."""
+        out: Any = self._alias()
+        out.array = np.asarray(array, np.uint8) if array.dtype == bool else array
+        out.dtype = dtypes.dtype_of(out.array)
+        return out
 
     def __bool__(self) -> bool:
         if self.array.size != 1:

@@ -29,6 +29,21 @@ def test_retain_grad():
     assert fault.value.code == "E0404"
 
 
+def test_a_kept_gradient_has_memory_of_its_own():
+    x, g = leaf([1.0, 2.0]), torch.ones(2)
+    y = x * 1
+    z = y.view(2)
+    y.retain_grad(), z.retain_grad()
+    z.grad_fn.register_prehook(lambda given: (given[0].mul_(3),))
+    z.backward(g)
+    y.grad.mul_(5)
+    assert (y.grad.tolist(), z.grad.tolist(), x.grad.tolist()) == ([15, 15], [1, 1], [3, 3])
+    h = x * 1
+    h.retain_grad()
+    h.sum().backward()
+    assert h.grad.mul_(2).tolist() == [2, 2]
+
+
 def test_the_documented_order_of_two_hooks():
     x = leaf(3.0)
     y1, y2 = x + 1, 2 * x

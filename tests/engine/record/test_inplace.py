@@ -128,6 +128,19 @@ def test_a_saved_result_that_changed_is_an_error():
     assert fault.value.code == "E0402"
 
 
+@pytest.mark.parametrize("function", [
+    lambda x: torch.std_mean(x, 1)[0], lambda x: torch.aminmax(x, dim=1)[0],
+    lambda x: torch.aminmax(x, dim=1)[1], lambda x: torch.logcumsumexp(x.sum(), 0),
+    lambda x: torch.linalg.qr(x)[0], lambda x: torch.linalg.eigh(x)[1],
+])  # fmt: skip
+def test_one_of_several_results_that_changed_is_an_error(function):
+    y = function(leaf([[2.0, 1.0], [1.0, 3.0]]))
+    with torch.no_grad():
+        y.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
 def test_a_value_saved_after_the_write_is_good():
     x = leaf([1.0, 2.0])
     y = x * 2

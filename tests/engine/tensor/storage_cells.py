@@ -769,3 +769,47 @@ for f in (
     lambda x: torch.fft.rfftn(x[None] * x[:, None], dim=(0, 1)),
 ):  # fmt: skip
     print(f(x).stride(), f(x.t()).stride(), f(x).is_contiguous())
+
+# %% pieces that may be written to, and the layout of a gradient that is recorded
+x = torch.arange(6.0).requires_grad_()
+for f in (
+    lambda y: y.unsafe_split(2), lambda y: y.unsafe_chunk(3),
+    lambda y: y.unsafe_split_with_sizes([1, 2, 3]),
+):  # fmt: skip
+    y = x * x
+    v = f(y)
+    print([t.grad_fn.name() for t in v], v[0]._is_view())
+    v[0].mul_(2)
+    (v[0].sum() + (v[1] ** 2).sum() + y.sum()).backward()
+    print(y, v[0].grad_fn.name(), y._version, v[0]._version, x.grad)
+    with torch.no_grad():
+        print(f(x)[0].add_(1), x)
+x = torch.ones(3, 4).t().requires_grad_()
+(x * 2).sum().backward(create_graph=True)
+print(x.grad.stride())
+
+# %% functions of NumPy give tensors
+import numpy as np
+
+x = torch.tensor([[1.0, 2.0], [3.0, 5.0]])
+for f in (
+    np.sin, np.isnan, np.linalg.inv, np.cumsum, np.transpose, np.argmax, lambda x: np.add(1, x),
+    lambda x: np.greater(x, 2), lambda x: np.exp(x[0, 0]), lambda x: np.sqrt(x.long()),
+):  # fmt: skip
+    print(f(x))
+
+# %% the memory of another
+import numpy as np
+
+x, y = torch.ones(2), torch.arange(3.0)
+for args in ((y,), (y.untyped_storage(), 1, (2,), (1,)), (y.untyped_storage(),), (), (3,)):
+    try:
+        x.set_(*args)[:1].add_(1)
+    except TypeError:
+        print("TypeError")
+    print(x, y)
+for a in (np.arange(3)[::-1], np.ones((2, 3))[:, ::-1], np.ones((2, 2)).T):
+    try:
+        print(torch.from_numpy(a))
+    except ValueError as fault:
+        print(fault)
