@@ -93,7 +93,8 @@ def _slogdet(x: Any) -> tuple[Any, Any]:
     return _not_lost(wide, sign == 0, sign, size)
 
 
-def _times_powers(x: Any, powers: Any) -> Any:
+def times_powers(x: Any, powers: Any) -> Any:
+    """Entries times powers of 2, which leave no rounding."""
     if x.dtype.kind != "c":
         return np.ldexp(x, powers)
     out = np.empty_like(x)
@@ -113,7 +114,7 @@ def _equilibrated(x: Any, *along: Any) -> tuple[Any, ...]:
     columns = np.frexp(np.ldexp(size, -rows).max(-2, keepdims=True, initial=0))[1]
     short = rows.sum(-2, keepdims=True) + columns.sum(-1, keepdims=True)
     short = short - np.swapaxes(rows, -1, -2) - np.swapaxes(columns, -1, -2)
-    return *(_times_powers(a, -rows - columns) for a in (x, *along)), short
+    return *(times_powers(a, -rows - columns) for a in (x, *along)), short
 
 
 def _decomposed(x: Any) -> tuple[Any, Any, Any, Any]:
@@ -173,7 +174,7 @@ def _adjugate(x: Any) -> Any:
         far = (inverse @ np.abs(x) @ inverse).max((-2, -1)) / inverse.max((-2, -1)) < 1e3
     u, s, vh, sign = _decomposed(x)
     found = _back(_without(s, 1)[..., :, None] * np.eye(s.shape[-1], like=s), u, vh, sign, x)
-    return _times_powers(np.where(far[..., None, None], exact, found), short)
+    return times_powers(np.where(far[..., None, None], exact, found), short)
 
 
 def _by_inverse(x: Any) -> tuple[Any, Any]:
@@ -195,7 +196,7 @@ def _adjugate_along(x: Any, y: Any) -> Any:
     e, p = _inside(u, vh, y), _without(s, 2)
     own = np.einsum("...ij,...ii->...j", p, e)
     inner = own[..., :, None] * np.eye(s.shape[-1], like=s) - p * e
-    return _times_powers(_back(inner, u, vh, sign, x), short)
+    return times_powers(_back(inner, u, vh, sign, x), short)
 
 
 def _adjugate_along_two(x: Any, y: Any, z: Any) -> Any:
@@ -209,7 +210,7 @@ def _adjugate_along_two(x: Any, y: Any, z: Any) -> Any:
     mixed = mixed - np.einsum("...ijk,...ik,...jj->...ik", p, e, f, optimize=True)
     mixed = mixed - np.einsum("...ijk,...ik,...jj->...ik", p, f, e, optimize=True)
     inner = own[..., :, None] * np.eye(s.shape[-1], like=s) + mixed
-    return _times_powers(_back(inner, u, vh, sign, x), short)
+    return times_powers(_back(inner, u, vh, sign, x), short)
 
 
 def _along_many(x: Any, directions: Sequence[Any]) -> Any:
