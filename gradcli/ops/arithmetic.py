@@ -398,7 +398,7 @@ sqrt = elementwise(
 rsqrt = elementwise(
     "rsqrt",
     lambda x: 1.0 / np.sqrt(x),
-    lambda out: -0.5 * out * out * out,
+    lambda t, out: -0.5 * (t * out) * out * out,  # of 1e240 the cube alone would be 0
     doc="One over the square root.",
     domain="x > 0",
     example="rsqrt(x) --x 4",

@@ -93,6 +93,30 @@ def _slogdet(x: Any) -> tuple[Any, Any]:
     return _not_lost(wide, sign == 0, sign, size)
 
 
+def times_powers(x: Any, powers: Any) -> Any:
+    """Entries times powers of 2, which leave no rounding."""
+    if x.dtype.kind != "c":
+        return np.ldexp(x, powers)
+    out = np.empty_like(x)
+    out.real, out.imag = np.ldexp(x.real, powers), np.ldexp(x.imag, powers)
+    return out
+
+
+def _equilibrated(x: Any, *along: Any) -> tuple[Any, ...]:
+    """Matrices with rows and columns scaled by powers of 2 to bring the entries of x near 1, and
+    the powers that an adjugate of it is then short of.
+
+    A singular value is exact beside the largest alone: a long row would drown the others.
+    """
+    size = np.abs(x)
+    size = np.where(np.isfinite(size), size, 1)
+    rows = np.frexp(size.max(-1, keepdims=True, initial=0))[1]
+    columns = np.frexp(np.ldexp(size, -rows).max(-2, keepdims=True, initial=0))[1]
+    short = rows.sum(-2, keepdims=True) + columns.sum(-1, keepdims=True)
+    short = short - np.swapaxes(rows, -1, -2) - np.swapaxes(columns, -1, -2)
+    return *(times_powers(a, -rows - columns) for a in (x, *along)), short
+
+
 def _decomposed(x: Any) -> tuple[Any, Any, Any, Any]:
     """U, s, V' and det(U)*det(V'); NaN of every matrix that is not finite."""
     shape = _square("adjugate", x)
@@ -135,36 +159,48 @@ def _inside(u: Any, vh: Any, y: Any) -> Any:
 
 
 def _adjugate(x: Any) -> Any:
+    _square("adjugate", x)
     if x.shape[-2:] == (2, 2):
         turned = np.swapaxes(x[..., ::-1, ::-1], -1, -2)
         found = turned * (2 * np.eye(2, dtype=x.dtype, like=turned) - 1)
         finite = np.isfinite(x).all((-2, -1))[..., None, None]
         return np.where(finite, found, x.dtype.type(np.nan))
-    far = None
-    if x.size:
-        try:
-            # Far from singular each entry of an inverse is exact, not beside the largest alone.
-            with np.errstate(all="ignore"):
-                inverse = np.linalg.inv(x)
-                exact = inverse * np.linalg.det(x)[..., None, None]
-                far = np.abs(x).max((-2, -1)) * np.abs(inverse).max((-2, -1)) < 1e3
-            if far.all():
-                return exact
-        except np.linalg.LinAlgError:
-            pass  # one of them is singular
+    exact, inverse = _by_inverse(x)
+    if (np.abs(x).max((-2, -1), initial=0) * inverse.max((-2, -1), initial=0) < 1e3).all():
+        return exact
+    x, short = _equilibrated(x)
+    exact, inverse = _by_inverse(x)
+    with np.errstate(all="ignore"):  # the error of an inverse beside its largest entry
+        far = (inverse @ np.abs(x) @ inverse).max((-2, -1)) / inverse.max((-2, -1)) < 1e3
     u, s, vh, sign = _decomposed(x)
     found = _back(_without(s, 1)[..., :, None] * np.eye(s.shape[-1], like=s), u, vh, sign, x)
-    return found if far is None else np.where(far[..., None, None], exact, found)
+    return times_powers(np.where(far[..., None, None], exact, found), short)
+
+
+def _by_inverse(x: Any) -> tuple[Any, Any]:
+    """Adjugates by inverses, and the sizes of these: infinite where one matrix is singular.
+
+    Far from singular each entry is exact, not beside the largest alone.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            inverse = np.linalg.inv(x)
+            return inverse * np.linalg.det(x)[..., None, None], np.abs(inverse)
+    except np.linalg.LinAlgError:
+        return x, np.full(x.shape, np.inf)
 
 
 def _adjugate_along(x: Any, y: Any) -> Any:
+    x, y, short = _equilibrated(x, y)
     u, s, vh, sign = _decomposed(x)
     e, p = _inside(u, vh, y), _without(s, 2)
     own = np.einsum("...ij,...ii->...j", p, e)
-    return _back(own[..., :, None] * np.eye(s.shape[-1], like=s) - p * e, u, vh, sign, x)
+    inner = own[..., :, None] * np.eye(s.shape[-1], like=s) - p * e
+    return times_powers(_back(inner, u, vh, sign, x), short)
 
 
 def _adjugate_along_two(x: Any, y: Any, z: Any) -> Any:
+    x, y, z, short = _equilibrated(x, y, z)
     u, s, vh, sign = _decomposed(x)
     e, f, p = _inside(u, vh, y), _inside(u, vh, z), _without(s, 3)
     own = np.einsum("...ijk,...ii,...jj->...k", p, e, f, optimize=True)
@@ -173,7 +209,8 @@ def _adjugate_along_two(x: Any, y: Any, z: Any) -> Any:
     mixed = mixed + np.einsum("...ijk,...ij,...jk->...ik", p, f, e, optimize=True)
     mixed = mixed - np.einsum("...ijk,...ik,...jj->...ik", p, e, f, optimize=True)
     mixed = mixed - np.einsum("...ijk,...ik,...jj->...ik", p, f, e, optimize=True)
-    return _back(own[..., :, None] * np.eye(s.shape[-1], like=s) + mixed, u, vh, sign, x)
+    inner = own[..., :, None] * np.eye(s.shape[-1], like=s) + mixed
+    return times_powers(_back(inner, u, vh, sign, x), short)
 
 
 def _along_many(x: Any, directions: Sequence[Any]) -> Any:

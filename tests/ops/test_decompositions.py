@@ -7,6 +7,7 @@ import pytest
 import scipy.linalg
 
 import gradcli as torch
+from gradcli.ops import OPERATORS
 from gradcli.ops.errors import Fault
 
 RNG = np.random.default_rng(11)
@@ -181,3 +182,24 @@ def test_one_size_for_transforms_of_several_dimensions():
         assert torch.equal(transform(x, 3), transform(x, (3,), (-1,)))
     with pytest.raises(RuntimeError, match="same length"):
         torch.fft.fft2(x, 3)
+
+
+@pytest.mark.parametrize("name", ["matrix_exp", "logm"])
+def test_the_derivatives_of_a_function_of_matrices_are_linear_in_large_cotangents(name):
+    a = np.array([[2.0, 1.0, 0.3], [0.5, 3.0, -1.0], [0.2, 0.1, 1.5]])
+    w = np.array([[1.0, -2.0, 0.5], [0.3, 1.0, 2.0], [-1.0, 0.4, 0.7]])
+    found = []
+    for large, also in ((1.0, 1.0), (2.0**40, 1.0), (2.0**100, 2.0**50)):
+        x = torch.tensor(a, requires_grad=True)
+        out = OPERATORS[name](x) * torch.tensor(w)
+        (first,) = torch.autograd.grad(large * out.sum(), x, create_graph=True)
+        (second,) = torch.autograd.grad((first * torch.tensor(a * also)).sum(), x)
+        found.append((first.detach().numpy() / large, second.numpy() / large / also))
+    for first, second in found[1:]:
+        np.testing.assert_allclose(first, found[0][0], rtol=1e-12)
+        np.testing.assert_allclose(second, found[0][1], rtol=1e-12)
+
+
+def test_the_exponential_of_a_triangle_keeps_its_diagonal_beside_large_entries():
+    got = torch.matrix_exp(torch.tensor([[1.0, 1e15], [0.0, 1.0]], dtype=torch.float64))
+    np.testing.assert_allclose(got.numpy(), [[np.e, 1e15 * np.e], [0.0, np.e]], rtol=1e-14)

@@ -58,6 +58,28 @@ def test_the_derivatives_of_a_determinant_at_every_rank(rank: int) -> None:
         np.testing.assert_allclose(got.detach().numpy(), want, atol=1e-5)
 
 
+@pytest.mark.parametrize("rank", [4, 3])
+def test_the_derivatives_of_a_determinant_of_long_and_short_rows(rank: int) -> None:
+    rows, columns = 2.0 ** np.array([[90], [-70], [3], [0]]), 2.0 ** np.array([0, 60, 0, -80])
+    found = []
+    for scale in (np.ones((4, 4)), rows * columns):
+        x = gradcli.tensor(of_rank(rank) * scale, requires_grad=True)
+        whole = rows.prod() * columns.prod() if scale[0, 0] != 1 else 1.0
+        (first,) = gradcli.autograd.grad(OPERATORS["det"](x) / whole, x, create_graph=True)
+        weights = gradcli.tensor(FULL * scale)
+        (second,) = gradcli.autograd.grad((first * weights).sum(), x)
+        found.append([g.detach().numpy() * scale for g in (first, second)])
+    np.testing.assert_allclose(found[1][0], found[0][0], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found[1][1], found[0][1], rtol=0, atol=1e-12)
+
+
+def test_an_entry_far_beyond_the_others_leaves_a_determinant_its_gradient() -> None:
+    a = np.array([[1e30, 2.0, 1.0], [1.0, 3.0, 1.0], [2.0, 1.0, 4.0]])
+    x = gradcli.tensor(a, requires_grad=True)
+    (got,) = gradcli.autograd.grad(OPERATORS["det"](x), x)
+    np.testing.assert_allclose(got.numpy(), minors(a), rtol=1e-12)
+
+
 def test_what_is_refused() -> None:
     for name in ("inv", "det", "adjugate", "logdet", "logabsdet", "detsign", "cholesky"):
         for bad in (np.zeros(3), np.zeros((2, 3)), np.float64(1)):
