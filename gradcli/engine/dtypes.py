@@ -247,8 +247,9 @@ def to_dtype(dtype: Any) -> DType:
     typed = getattr(dtype, "dtype", None)
     if typed.__class__ is DType and callable(dtype):  # a typed constructor, such as DoubleTensor
         return typed
+    typed = dtype if isinstance(dtype, type | np.dtype | str) else object
     try:
-        return _BY_NUMPY[np.dtype(dtype)]
+        return _BY_NUMPY[np.dtype(typed)]
     except (TypeError, ValueError, KeyError):
         shown = f"a {type(dtype).__name__}" if callable(dtype) else repr(dtype)
         raise TypeFault(

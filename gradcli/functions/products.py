@@ -14,7 +14,7 @@ import numpy as np
 
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.dtypes import float16
-from gradcli.engine.record.arguments import Anything
+from gradcli.engine.record.arguments import Anything, Asked
 from gradcli.engine.record.composite import called, in_float32, of_its_own
 from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.out import may_be
@@ -205,7 +205,7 @@ def chain_matmul(*matrices: Any) -> Any:
     return multi_dot(matrices) if len(matrices) != 1 else O["clone"](matrices[0])
 
 
-def tensordot(a: Any, b: Any, dims: Anything = 2) -> Any:
+def tensordot(a: Asked, b: Asked, dims: Anything = 2) -> Any:
     """The sum over ``dims`` dimensions of products: the last of ``a`` with the first of ``b``."""
     if isinstance(dims, int):
         if dims < 0:

@@ -14,7 +14,7 @@ from typing import Any
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.grad_mode import current
-from gradcli.engine.record.arguments import Number, Order, is_whole
+from gradcli.engine.record.arguments import Asked, Number, Order, Required, is_whole
 from gradcli.engine.record.composite import called, named
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import joined
@@ -136,7 +136,7 @@ std_mean = _with_mean(std, "standard deviation")
 
 
 def norm(
-    input: Any, p: Order | None = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None
+    input: Asked, p: Order | None = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None
 ) -> Any:
     """The p-norm of all entries, or along dimensions; p may be "fro", or "nuc" for matrices."""
     if isinstance(p, str):
@@ -154,13 +154,13 @@ def dist(input: Any, other: Any, p: Number = 2) -> Any:
     return called(O["norm"](input - other, p), "DistBackward0", input, other)
 
 
-def softmax(input: Any, dim: int = -1, dtype: Any = None) -> Any:
+def softmax(input: Any, dim: Required = -1, dtype: Any = None) -> Any:
     """exp(x) over its sum along a dimension."""
     normal_dim(dim, input.ndim)
     return O["softmax"](input if dtype is None else input.to(dtype), dim)
 
 
-def log_softmax(input: Any, dim: int = -1, dtype: Any = None) -> Any:
+def log_softmax(input: Any, dim: Required = -1, dtype: Any = None) -> Any:
     """The logarithm of softmax, exact where it is small."""
     normal_dim(dim, input.ndim)
     return O["log_softmax"](input if dtype is None else input.to(dtype), dim)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.record.arguments import Anything, Operand
+from gradcli.engine.record.arguments import Anything, Asked, Operand
 from gradcli.engine.record.composite import by_element, called, of_its_own, of_no_batch, reshaped
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import together
@@ -40,7 +40,7 @@ from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.torch_messages import not_a
 
 
-def split(tensor: Any, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple:
+def split(tensor: Asked, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple:
     """Pieces along a dimension: of one size (the last may be shorter), or of the sizes given."""
     axis, n = _axis("split", tensor, dim)
     size = split_size_or_sections

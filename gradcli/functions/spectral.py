@@ -11,7 +11,7 @@ import numpy as np
 
 from gradcli.engine.creation.factories import finish
 from gradcli.engine.dtypes import get_default_dtype, to_dtype
-from gradcli.engine.record.arguments import Anything
+from gradcli.engine.record.arguments import Anything, Asked
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.composite import named as named_function
 from gradcli.engine.record.fast_path import FUNCTIONS as O
@@ -43,7 +43,7 @@ def _window(window: Any, length: int, n_fft: int, like: Any) -> Any:
 
 
 def stft(
-    input: Any, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
+    input: Asked, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
     window: Any = None, center: Anything= True, pad_mode: str = "reflect", normalized: bool = False,
     onesided: bool | None = None, return_complex: bool | None = None,
     align_to_window: bool | None = None,

@@ -7,7 +7,8 @@ from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import tensor
-from gradcli.engine.grad_mode import enable_grad, no_grad
+from gradcli.engine.grad_mode import enable_grad, set_grad_enabled
+from gradcli.engine.source_location import warn
 from gradcli.ops import OPERATORS
 from gradcli.ops.errors import UnwrittenFault, ValueFault, bad_argument, bad_type
 from gradcli.ops.memory_budget import step as turn
@@ -29,7 +30,10 @@ class Optimizer:
     """
 
     switches: tuple[str, ...] = ()
-    """PyTorch's choices among ways to compute the same step: accepted, shown and without effect."""
+    """PyTorch's choices among ways to compute the same step: accepted, shown and without effect.
+
+    But for ``differentiable``: the step is recorded, for parameters that are no leaves.
+    """
 
     stepped: bool | None = False
     """Whether ``step`` has run; None where a class with a ``step`` of its own does not say."""
@@ -55,6 +59,7 @@ class Optimizer:
                 f"{min(given)!r}"
             )
         self.defaults = {**defaults, **chosen}
+        self._check(self.defaults)
         self.state: dict[Tensor, dict[str, Any]] = {}
         self.param_groups: list[dict[str, Any]] = []
         groups = list(params)
@@ -65,28 +70,38 @@ class Optimizer:
         for group in groups:
             self.add_param_group(group)
 
-    def add_param_group(self, group: Mapping[str, Any]) -> None:
+    def add_param_group(self, group: dict[str, Any]) -> None:
         """Add parameters with options of their own; missing options take the defaults."""
+        if not isinstance(group, dict):
+            raise bad_type(f"param_group must be a dict, but got {type(group)}")
         listed = group["params"]
+        if isinstance(listed, set):
+            raise bad_type("a set of parameters has no order", help="give them in a list")
         tensors = [listed] if isinstance(listed, Tensor) else list(listed)
+        names = [p[0] for p in tensors if isinstance(p, tuple)]  # of named_parameters()
+        if names and len(names) < len(tensors):
+            raise bad_argument("all optimizer params should be with/without names")
+        if names:
+            group, tensors = {**group, "param_names": names}, [p for _, p in tensors]
+        if len({id(p) for p in tensors}) < len(tensors):
+            warn("optimizer contains a parameter group with duplicate parameters")
         seen = {id(p) for g in self.param_groups for p in g["params"]}
         for p in tensors:
             if not isinstance(p, Tensor):
                 raise bad_type(f"an optimizer works on tensors, got {type(p).__name__}")
-            if not p.is_leaf:
+            if not (p.is_leaf or p.retains_grad or self.defaults.get("differentiable")):
                 mend = "make the leaf last: x.detach().requires_grad_()"
                 raise ValueFault("E0404", "can't optimize a non-leaf Tensor", help=mend)
             if id(p) in seen:
-                raise bad_argument("a parameter appears in the optimizer twice")
-            seen.add(id(p))
+                raise bad_argument("some parameters appear in more than one parameter group")
         missing = {name: v for name, v in self.defaults.items() if name not in group}
-        filled = {**group, "params": tensors, **missing}
-        self._check(filled)
-        self.param_groups.append(filled)
+        self.param_groups.append({**group, "params": tensors, **missing})
 
     def _check(self, group: Mapping[str, Any]) -> None:
         for name, value in group.items():
-            if name in _NOT_NEGATIVE and value < 0.0:
+            if name == "lr" and isinstance(value, Tensor) and value.numel() != 1:
+                raise bad_argument("Tensor lr must be 1-element")
+            if name in _NOT_NEGATIVE and not value >= 0.0:
                 raise bad_argument(
                     f"{name} must not be negative, got {value}",
                     torch=f"Invalid {_SPOKEN.get(name, f'{name} value')}: {value}",
@@ -121,12 +136,13 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        with no_grad():
+        followed = bool(self.defaults.get("differentiable"))
+        with set_grad_enabled(followed):
             for group in self.param_groups:
                 for p in group["params"]:
                     if p.grad is not None:
                         turn()
-                        g = p.grad.detach()
+                        g = p.grad if followed else p.grad.detach()
                         g = self._decayed(p, -g if group["maximize"] else g, group)
                         self._update(p, g, self._state(p), group)
         return loss
@@ -220,4 +236,7 @@ def _own(name: str, value: Any) -> Any:
     return value.clone()
 
 
-_NOT_NEGATIVE = frozenset(("lr", "eps", "weight_decay", "momentum", "alpha"))
+_NOT_NEGATIVE = frozenset((
+    "lr", "eps", "weight_decay", "momentum", "alpha", "lr_decay", "initial_accumulator_value",
+    "momentum_decay",
+))  # fmt: skip

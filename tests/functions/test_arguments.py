@@ -247,3 +247,19 @@ def test_what_pytorchs_python_asks_lacks_an_attribute_where_it_is_no_tensor(wron
     for layer in (gradcli.nn.Tanh(), gradcli.nn.Sigmoid(), gradcli.nn.LogSigmoid()):
         with pytest.raises(TypeError, match="must be Tensor"):
             layer(wrong)
+
+
+def test_numbers_are_no_dtypes_and_whole_ones_of_any_kind_bound_randint():
+    for wrong in (np.float64(1.5), np.ones(2)):
+        with pytest.raises(TypeError, match="not a dtype"):
+            gradcli.zeros(2, dtype=wrong)
+    assert gradcli.randint(np.int64(0), gradcli.tensor(1), (2,)).tolist() == [0, 0]
+
+
+def test_python_gives_softmax_a_dimension_and_programs_need_not():
+    x = gradcli.ones(2)
+    for call in (gradcli.softmax, gradcli.log_softmax, gradcli.Tensor.softmax):
+        for _ in range(2):
+            with pytest.raises(TypeError, match="missing 1 required positional argument: 'dim'"):
+                call(x)
+    assert of_language("softmax")(x).tolist() == gradcli.softmax(x, 0).tolist() == [0.5, 0.5]

@@ -62,6 +62,9 @@ def test_what_is_replaced_leaves_its_place_to_the_new():
     held += [torch.full((1,), 3.0)]
     assert torch.nn.utils.parameters_to_vector(held.parameters()).tolist() == [0, 1, 3]
     named = nn.ParameterDict({"a": torch.ones(1), "b": torch.ones(1)})
+    more = named.copy() | nn.ParameterDict({"c": torch.ones(1)})
+    assert list(more) == ["a", "b", "c"] and more.popitem()[0] == "c" and more.get("c") is None
+    assert more["a"] is named["a"] and more.setdefault("d", torch.ones(1)) is more["d"]
     named["a"] = torch.zeros(1)
     assert list(named) == ["a", "b"]
 

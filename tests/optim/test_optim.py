@@ -131,7 +131,13 @@ def test_a_restored_optimizer_goes_on_the_same_path(name):
         ("E0304", lambda x: torch.optim.SGD([])), ("E0303", lambda x: torch.optim.SGD(x)),
         ("E0303", lambda x: torch.optim.SGD([1.0])), ("E0404", lambda x: torch.optim.SGD([x * 2])),
         ("E0304", lambda x: torch.optim.SGD([x], lr=-1.0)),
-            ("E0304", lambda x: torch.optim.SGD([x, x])),
+        ("E0304", lambda x: torch.optim.SGD([{"params": x}, {"params": x}])),
+        ("E0303", lambda x: torch.optim.SGD([{"params": {x}}])),
+        ("E0303", lambda x: torch.optim.SGD([{"params": x}, x])),
+        ("E0304", lambda x: torch.optim.SGD([("x", x), x.detach()])),
+        ("E0304", lambda x: torch.optim.Adam([x], lr=float("nan"))),
+        ("E0304", lambda x: torch.optim.Adam([x], lr=torch.tensor([0.1, 0.2]))),
+        ("E0304", lambda x: torch.optim.Adagrad([x], lr_decay=-1.0)),
         ("E0304", lambda x: torch.optim.SGD([x], nesterov=True)),
         ("E0304", lambda x: torch.optim.Adam([x], betas=(1.0, 0.9))),
         ("E0304", lambda x: torch.optim.Adam([x], eps=-1.0)),
@@ -164,3 +170,19 @@ def test_a_class_without_an_update_says_so():
         still.step()
     assert fault.value.code == "E0304"
     assert x.tolist() == [1.0]
+
+
+def test_a_differentiable_step_is_recorded_and_named_parameters_are_kept():
+    w, g = (torch.tensor([v], dtype=torch.float64, requires_grad=True) for v in (1.0, 0.5))
+    p = w.clone()
+    p.grad = g * 1
+    torch.optim.SGD([p], lr=0.1, differentiable=True).step()  # 0.95
+    dw, dg = torch.autograd.grad(p * p, (w, g))
+    assert abs(dw.item() - 1.9) < 1e-12 and abs(dg.item() + 0.19) < 1e-12
+    w.grad = g.detach()
+    with pytest.raises(RuntimeError, match="in-place"):
+        torch.optim.SGD([w], differentiable=True).step()
+    optimizer = torch.optim.Adam(torch.nn.Linear(2, 1).named_parameters(), lr=0.1)
+    assert optimizer.state_dict()["param_groups"][0]["param_names"] == ["weight", "bias"]
+    with pytest.warns(UserWarning, match="duplicate"):
+        torch.optim.SGD([w, w])

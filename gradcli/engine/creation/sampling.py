@@ -31,6 +31,7 @@ from gradcli.engine.creation.factories import (
 from gradcli.engine.creation.generator import manual_seed as manual_seed
 from gradcli.engine.dtypes import DType, float32, float64, int64, to_dtype
 from gradcli.engine.grad_mode import no_grad
+from gradcli.engine.record.arguments import is_whole
 from gradcli.engine.record.composite import bottom, called, named
 from gradcli.engine.record.face import face
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
@@ -181,8 +182,9 @@ def randint(
         raise bad_dtype(
             "check_random_bounds handles only integral, floating-point and boolean types"
         )
-    if not (isinstance(low, int) and isinstance(high, int)):
+    if not (is_whole(low) and is_whole(high)):
         raise not_a("int", "randint", "high", 1, high)
+    low, high = int(low), int(high)
     if high <= low:
         raise RuntimeFault(
             "E0303",

@@ -50,6 +50,9 @@ Number: TypeAlias = Any
 Operand: TypeAlias = Any
 """The annotation of a tensor or a plain number."""
 
+Required: TypeAlias = int
+"""The annotation of a whole number that Python's calls have to give; a program may leave it out."""
+
 Order: TypeAlias = Any
 """The annotation of the order of a norm: a number or a name."""
 
@@ -61,6 +64,7 @@ Anything: TypeAlias = Any
 
 _ALIASES = {
     "Asked": ("Tensor", "asked"),
+    "Required": ("int",),
     "Operand": ("Tensor", "Number"),
     "Order": ("Number", "str"),
     "Sequence[Any]": ("Sequence[Tensor]",),
@@ -292,6 +296,8 @@ def parameters_of(function: Any, name: str, method: bool = False) -> Parameters 
     found.named = tuple(n for n in names[code.co_argcount :] if n != "out" and n[0] != "_")
     hints = inner.__annotations__
     found.kinds = {n: _kinds(hints.get(n), n, n in found.defaults) for n in names}
+    for n in [n for n in found.order if hints.get(n) == "Required"]:
+        del found.defaults[n]
     found.alone = getattr(getattr(getattr(inner, "short", None), "operator", None), "alone", False)
     return found
 

@@ -218,6 +218,25 @@ class ParameterDict(_Named, Module):
         plain = isinstance(values, dict) and not isinstance(values, OrderedDict)
         super().update(sorted(values.items()) if plain else values)
 
+    get = Mapping.get
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        """What is under ``key``, where there is nothing ``default``, as a parameter."""
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def popitem(self) -> tuple[str, Any]:
+        """Take the last one out, with its name."""
+        return self._held.popitem()
+
+    def copy(self) -> ParameterDict:
+        """The same parameters in another dict."""
+        return ParameterDict(self.items())
+
+    def __or__(self, other: ParameterDict) -> ParameterDict:
+        return ParameterDict((*self.items(), *other.items()))
+
     def extra_repr(self) -> str:
         """A line for each parameter."""
         return "\n".join(
