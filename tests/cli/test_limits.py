@@ -137,6 +137,11 @@ def test_a_call_that_holds_the_clock_up_ends(process):
     assert done.code == 3 and "E0608" in done.err
 
 
+def test_a_program_from_a_pipe_that_nobody_writes_to(cli, tmp_path):
+    os.mkfifo(tmp_path / "program")
+    assert cli("run", "program", "--timeout", "0.3").code == 3
+
+
 def test_check_does_without_a_closed_form_that_takes_too_long(cli, monkeypatch):
     def endless(*_args):
         while True:
