@@ -267,7 +267,8 @@ def open_arrays(form: str, path: str, columns: Sequence[str] | None) -> ArraySou
         said = problem.strerror or str(problem)
         raise ValueFault("E0904", f"cannot read {path}: {said}") from None
     except (ValueError, EOFError, KeyError) as problem:
-        raise ValueFault("E0904", f"{path} is no {form.upper()} file: {problem}") from None
+        said = "it holds no plain array" if "pickle" in str(problem) else str(problem)
+        raise ValueFault("E0904", f"{path} is no {form.upper()} file: {said}") from None
 
 
 def _npz(path: str) -> dict[str, Any]:

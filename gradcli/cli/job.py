@@ -46,12 +46,15 @@ class Job:
 
     def load(self, variables: Variables, asked: Mapping[str, Any]) -> None:
         """Read the program and its variables, and begin to watch over the limits."""
-        source, mode = read_source(asked.get("expression"), asked.get("pieces"), asked.get("file"))
         self.bounds = limits(
             asked["max_steps"], asked["max_mem"],
             asked.get("max_depth", MAX_DEPTH), asked.get("max_output", OUTPUT_LIMIT),
         )  # fmt: skip
-        watchdog.start(read_seconds(asked["timeout"]), self.bounds.memory or 0)
+        seconds, memory = read_seconds(asked["timeout"]), self.bounds.memory or 0
+        if asked.get("file") not in (None, "-"):
+            watchdog.start(seconds, memory)  # a pipe that nobody writes to is a file as well
+        source, mode = read_source(asked.get("expression"), asked.get("pieces"), asked.get("file"))
+        watchdog.start(seconds, memory)
         self.program, self.leaves, self.wanted = load(
             source, mode, variables, asked.get("given"), asked.get("vars"), asked.get("dtype"),
             asked.get("rng"), asked.get("device", "cpu"), asked.get("wrt"),

@@ -15,6 +15,8 @@ import select
 import signal
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from gradcli.ops.errors import LimitFault
@@ -43,8 +45,8 @@ class _Watch:
     """What is being watched now."""
 
     __slots__ = (
-        "base", "deadline", "final", "guarded", "lasting", "memory", "running", "seconds", "space",
-        "told",
+        "base", "deadline", "final", "guarded", "lasting", "memory", "running", "seconds", "soon",
+        "space", "told",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -54,6 +56,7 @@ class _Watch:
         self.guarded = False  # whether the thread is there
         self.seconds = 0.0
         self.deadline = 0.0
+        self.soon = float("inf")  # the deadline of a part
         self.memory = 0
         self.base = 0
         self.told = 0.0
@@ -81,6 +84,17 @@ def start(seconds: float, memory: int = 0) -> None:
     if final and not watch.guarded:
         watch.guarded = True
         _thread.start_new_thread(_guard, (_interrupts(),))
+
+
+@contextmanager
+def share_of_time(share: float) -> Iterator[None]:
+    """Limit a part of a computation to a share of the seconds that are left (E0608)."""
+    now = time.monotonic()
+    _watch.soon = now + share * (_watch.deadline - now)
+    try:
+        yield
+    finally:
+        _watch.soon, _watch.told = float("inf"), 0.0
 
 
 def keep_process(keep: bool = True) -> None:
@@ -118,7 +132,7 @@ def _pulse(_number: int, _frame: Any) -> None:
     now = time.monotonic()
     if not watch.running or now < watch.told:
         return
-    if now >= watch.deadline:
+    if now >= min(watch.deadline, watch.soon):
         watch.told = now + 1  # should something have swallowed the fault, it comes again
         mend = "--timeout SECONDS raises the limit"
         raise LimitFault("E0608", f"the evaluation took longer than {watch.seconds:g} s", help=mend)

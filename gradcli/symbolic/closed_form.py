@@ -312,6 +312,10 @@ def _confirmed(
     known = points.at(path)
     if not known:
         raise no_closed_form("an expression for which no point of its domain was found to check at")
+    more = []
+    if _BRANCHES.search(options[0].key):
+        more = points.wide(path, prepare(small[0].key))
+    known = [*known, *more]
     found = agreeing(options, small, known, points.sizes)
     if found[1][0] > TOLERANCE:
         steady = points.steady(path)
@@ -319,7 +323,7 @@ def _confirmed(
             raise no_closed_form(
                 "an expression whose derivative is all rounding where it was checked"
             )
-        found = agreeing(options, small, steady, points.sizes)
+        found = agreeing(options, small, [*steady, *more], points.sizes)
     if found[1][0] <= TOLERANCE:
         return _lasting(found[0], found[1][0], options, small, known, points, path)
     if found[1][1] is None:
@@ -327,6 +331,7 @@ def _confirmed(
     raise withheld(*found, path)
 
 
+_BRANCHES = re.compile(r"\b(where|max|min|clamp|relu|floor|sign)\(")
 _LOSES = re.compile(r"/|\b(exp|sinh|cosh|tanh|sigmoid|softmax|softmax0)\(")
 
 

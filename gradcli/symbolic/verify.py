@@ -43,6 +43,9 @@ _CERTAIN = 1e-13
 """How far the rounding of a point may move the engine's derivative, where formulas are judged."""
 _DOMAIN = ("E0304",)
 """Faults of what has no value at a point: the inverse of a singular matrix."""
+_MORE = 12
+_WIDE = ((2.0, 4.0), (-4.0, -2.0), (4.0, 12.0), (-12.0, -4.0), (1.0, 40.0), (-40.0, -1.0))
+"""How many points ``Points.wide`` draws, and the ranges for the numbers of one variable."""
 _FAR = (40.0, -40.0, 400.0, -400.0, 1500.0, -1500.0, 1e8, -1e8, 1e-8, -1e-8)
 LARGEST = 8
 """A dimension declared larger than this is checked at a smaller size."""
@@ -230,6 +233,26 @@ class Points:
                 found.append((point, exact))
                 if len(found) == POINTS:
                     break
+        return found
+
+    def wide(self, path: tuple[str, ...], answer: Program) -> list[tuple[dict, np.ndarray]]:
+        """Points of larger numbers at which an answer has a value, and the engine's derivative is
+        no rounding: at those of ``at`` its conditions may take the same branch each time.
+        """
+        rng = Draws(20240301)
+        found = []
+        with double():
+            for _ in range(_MORE):
+                point: dict[str, np.ndarray] = {}
+                for name, d in self.shapes.declarations.items():
+                    usual = _WIDE[rng.integers(len(_WIDE))]
+                    point |= draw({name: d}, self.sizes, rng, usual)
+                exact = self._numeric(point, path)
+                if exact is None or not np.max(abs(exact), initial=0.0) < 1e150:
+                    continue
+                off = worst(answer, [(point, exact)], self.sizes)[0]
+                if np.isfinite(off) and self._certain(point, exact, path):
+                    found.append((point, exact))
         return found
 
     def far(self, path: tuple[str, ...]) -> list[tuple[float, dict, np.ndarray | None]]:

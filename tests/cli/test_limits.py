@@ -137,6 +137,22 @@ def test_a_call_that_holds_the_clock_up_ends(process):
     assert done.code == 3 and "E0608" in done.err
 
 
+def test_a_program_from_a_pipe_that_nobody_writes_to(cli, tmp_path):
+    os.mkfifo(tmp_path / "program")
+    assert cli("run", "program", "--timeout", "0.3").code == 3
+
+
+def test_check_does_without_a_closed_form_that_takes_too_long(cli, monkeypatch):
+    def endless(*_args):
+        while True:
+            pass
+
+    monkeypatch.setattr("gradcli.cli.agreements._closed_form", endless)
+    done = cli("check", "x^2", "--x", "3", "--timeout", "1")
+    assert done.code == 0
+    assert "also: forward mode, Richardson differences, complex step\n" in done.out
+
+
 def test_functions_of_a_session_work_within_the_limits_of_each_line(process):
     lines = "def f(n): return 0 if n == 0 else 1 + f(n - 1)\n\nf(400)\nf(600)\nf(400)\n"
     done = process("repl", stdin=lines)

@@ -58,3 +58,18 @@ def test_the_points_of_a_path_keep_their_sizes():
     sizes = dict(points.sizes)
     points.sizes = dict.fromkeys(sizes, 2)
     assert points.at(("X",)) is by_x and points.sizes == sizes
+
+
+def test_a_branch_that_the_usual_points_do_not_take():
+    points = points_of("max(2, y)**2*x", {"x": "scalar", "y": "scalar"})
+    assert all(point["y"] < 2 for point, _ in points.at(("y",)))
+    wide = points.wide(("y",), prepare("where(y > 2, 2*x*y, 0)"))
+    assert any(point["y"] > 2 and exact for point, exact in wide)
+    found = diff("var(w*max(2, y))", "y", declared={"w": "vector:3", "y": "scalar"})
+    assert np.allclose(found.evaluate(w=np.array([1.0, 2, 4]), y=np.array(3.0)), 14)
+
+
+def test_factors_that_come_up_while_others_are_written():
+    text = "sum(outer(A[0], softmax(B, 1)[0])*diag(v)[[2, 0, 1]])"
+    found = diff(text, "A", declared={"A": "matrix:3,3", "B": "matrix:3,3", "v": "vector:3"})
+    assert found.checked["max_rel_error"] < 1e-8

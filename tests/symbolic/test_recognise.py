@@ -212,6 +212,7 @@ VECTORS = {
         ),
         ("log(dot(softmax(x), exp(y)))", "x", "softmax(x + y) - softmax(x)"),
         ("dot(softmax(x), a*log(softmax(x)))", "a", "softmax(x)*log_softmax(x)"),
+        ("where(dot(softmax(x), x) > 1, s, 0)", "s", "where(dot(x, softmax(x)) > 1, 1, 0)"),
     ],
 )  # fmt: skip
 def test_shares_in_sums(text: str, wrt: str, answer: str) -> None:

@@ -181,6 +181,8 @@ class Writer:
 
     def raised(self, b: v.Base, e: Fraction) -> tuple[Text, Fraction]:
         """A base to a power as (text, exponent left): exp takes it inside, a root is a norm."""
+        if b.serial not in self.written:  # made of others while these were written
+            self.bases(v.factor(b, tuple((d, i) for i, d in enumerate(b.dims))))
         if b.kind == "call" and b.name == "exp" and e != 1:
             labels = tuple((d, i) for i, d in enumerate(b.dims))
             return w.called("exp", self.sum(v.scale(b.args[0], e), labels, True)), Fraction(1)

@@ -190,10 +190,10 @@ def _under(rest: Sequence[tuple], b: v.Base, idx: tuple) -> list | None:
 
 def _at_labels(t: v.Tensor, at: tuple, e: Fraction) -> list:
     """A power of a tensor over its own labels put at others: as factors where those are summed."""
-    if not any(x[1] < 0 for x in at) or not t.terms or e.denominator != 1:
+    if not any(x[1] < 0 for x in at) or not t.terms:
         return [v.power(v.place(t, at), e)]
-    ((m, c),) = v.as_factor(t).terms.items()
-    return [v.number(c ** int(e)), *((b, tuple(at[x[1]] for x in i), k * e) for b, i, k in m)]
+    ((m, c),) = v.as_factor(v.power(t, e)).terms.items()
+    return [v.number(c), *((b, tuple(at[x[1]] for x in i), k) for b, i, k in m)]
 
 
 def _known(other: v.Base, own: tuple, b: v.Base, forms: dict) -> v.Tensor | None:
@@ -224,8 +224,8 @@ def _replaced(t: v.Tensor, own: tuple | None, forms: dict) -> v.Tensor:
         term = v.product(kept, c, v.bound_of(m)) if not v.bound_of(m) else None
         if term is None:
             moved = _in_place([
-                v.power(v.place(forms[f[0]], f[1]), Fraction(f[2])) if f not in kept else f
-                for f in m
+                new for f in m
+                for new in ([f] if f in kept else _at_labels(forms[f[0]], f[1], Fraction(f[2])))
             ])  # fmt: skip
             found.append(v.Tensor({m: c}) if moved is None else v.product(
                 moved[0], c * moved[1], v.bound_of(m)

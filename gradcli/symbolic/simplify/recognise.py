@@ -207,13 +207,8 @@ def _single_factor(u: v.Tensor, b: v.Base, labels: tuple) -> tuple | None:
 
 
 def _name(factors: dict) -> list | None:
-    """sigmoid and softmax, under powers too."""
+    """sigmoid and softmax, in the arguments of calls too."""
     for (b, i), e in list(factors.items()):
-        if is_call(b, "pow") and e:
-            under = named(b.args[0])
-            if under != b.args[0]:
-                factors[b, i] = Fraction(0)
-                return [(v.base("call", "pow", (under, *b.args[1:]), b.dims), i, e)]
         if b.kind != "sum" or e >= 0:
             continue
         body = b.args[0]
@@ -229,6 +224,12 @@ def _name(factors: dict) -> list | None:
             found = None
         if found is not None:
             return found
+    for (b, i), e in factors.items():  # the arguments last: they are what the sums hold as well
+        if b.kind == "call" and e:
+            args = tuple(named(a) if isinstance(a, v.Tensor) else a for a in b.args)
+            if args != b.args:
+                factors[b, i] = Fraction(0)
+                return [(v.base("call", b.name, args, b.dims), i, e)]
     return None
 
 
