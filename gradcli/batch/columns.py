@@ -90,17 +90,15 @@ def _by_arrow(
     text = [] if id_column is None else [names[header.index(id_column)]]
     types = {**dict.fromkeys(text, pa.string()), **dict.fromkeys(asked, pa.float64())}
     csv = pa.csv
+    reading = csv.ReadOptions(column_names=names, use_threads=False, block_size=len(data) + 1)
+    converting = csv.ConvertOptions(
+        column_types=types, include_columns=list(dict.fromkeys([*asked, *text])),
+        null_values=[], strings_can_be_null=False,
+    )  # fmt: skip
     try:
         table = csv.read_csv(
-            pa.BufferReader(data),
-            read_options=csv.ReadOptions(
-                column_names=names, use_threads=False, block_size=len(data) + 1
-            ),
+            pa.BufferReader(data), read_options=reading, convert_options=converting,
             parse_options=csv.ParseOptions(quote_char=False),
-            convert_options=csv.ConvertOptions(
-                column_types=types, include_columns=list(dict.fromkeys([*asked, *text])),
-                null_values=[], strings_can_be_null=False,
-            ),
         )  # fmt: skip
     except (pa.ArrowInvalid, pa.ArrowKeyError):
         return None

@@ -98,17 +98,10 @@ class Evaluator:
     """
 
     def __init__(
-        self,
-        program: Program,
-        *,
-        wrt: Iterable[str] | None = None,
-        grad: bool = True,
-        cotangent: object = None,
-        dtype: str = "float64",
-        limits: Limits | None = None,
-        seed: int = 0,
-        constants: Mapping[str, Any] | None = None,
-    ) -> None:
+        self, program: Program, *, wrt: Iterable[str] | None = None, grad: bool = True,
+        cotangent: object = None, dtype: str = "float64", limits: Limits | None = None,
+        seed: int = 0, constants: Mapping[str, Any] | None = None,
+    ) -> None:  # fmt: skip
         if dtype not in FLOATS:
             raise ValueFault("E0905", f"a batch has no dtype {dtype!r}", help=", ".join(FLOATS))
         self.program = program
@@ -208,10 +201,9 @@ class Evaluator:
 
         for name, value in self.constants.items():
             if name in columns:
-                fault = ValueFault(
-                    "E0924", f"{name} stands in the row, and is a constant of the batch",
-                    help="rename the field, or leave out the constant",
-                )  # fmt: skip
+                said = f"{name} stands in the row, and is a constant of the batch"
+                mend = "rename the field, or leave out the constant"
+                fault = ValueFault("E0924", said, help=mend)
                 return fail(fault)
             if name not in self._fixed:
                 columns[name] = np.broadcast_to(value, (count, *np.shape(value)))
@@ -272,11 +264,9 @@ class Evaluator:
             return [name for name in given if values[name].dtype.kind in "fc"]
         for name in self.wrt:
             if values[name].dtype.kind not in "fc":
-                raise TypeFault(
-                    "E0910", f"cannot differentiate by `{name}`: its type is "
-                    f"{values[name].dtype.name}",
-                    help="leave out the type, so that it is a float",
-                )  # fmt: skip
+                said = f"cannot differentiate by `{name}`: its type is {values[name].dtype.name}"
+                mend = "leave out the type, so that it is a float"
+                raise TypeFault("E0910", said, help=mend)
         return list(self.wrt)
 
     @contextmanager

@@ -176,23 +176,17 @@ class JobWorker:
         """What a job gives. Raises Fault for whatever is wrong with it."""
         job = Job(line, number)
         random.seed_when_asked((self.task.seed * 0x9E3779B1 + number) & 0xFFFFFFFF)
-        notes: list[str] = []
         program = self.program(job.text, job.whole)
         used = {name: value for name, value in job.vars.items() if program.takes(name)}
         if job.against is not None:
             other = self.program(job.against, False)
             used.update({n: v for n, v in job.vars.items() if other.takes(n)})
         unused = [name for name in job.vars if name not in used]
-        if unused:
-            notes.append(f"not used: {', '.join(shown(name)[1:-1] for name in unused)}")
+        notes = [f"not used: {', '.join(shown(name)[1:-1] for name in unused)}"] if unused else []
         found = COMMANDS[job.command](self, job, program, used)
         head = {"schema": 1, "row": number, "id": id, "ok": True, "command": job.command}
-        return {
-            **head,
-            **found,
-            "warnings": _warnings(found),
-            **({"notes": notes} if notes else {}),
-        }
+        record = {**head, **found, "warnings": _warnings(found)}
+        return {**record, "notes": notes} if notes else record
 
     def program(self, text: str, whole: bool) -> Program:
         """A text, parsed once. Raises Fault."""

@@ -128,13 +128,9 @@ def _bad_characters(line: str) -> Fault | None:
     wrong = re.search("[\ud800-\udfff]", line)
     if wrong is None:
         return None
-    byte = ord(wrong[0]) - 0xDC00
-    return ValueFault(
-        "E0921",
-        f"the line holds the byte 0x{byte:02x}, which is not UTF-8, "
-        f"at character {wrong.start() + 1}",
-        help=_UTF8,
-    )
+    byte, place = ord(wrong[0]) - 0xDC00, wrong.start() + 1
+    said = f"the line holds the byte 0x{byte:02x}, which is not UTF-8, at character {place}"
+    return ValueFault("E0921", said, help=_UTF8)
 
 
 # ---- JSON lines ----------------------------------------------------------------------------------

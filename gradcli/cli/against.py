@@ -523,10 +523,7 @@ def _edits(job: Job, program: Program) -> Iterator[Edit]:
                 yield Edit(kind, node.start, node.end, value)
     for node, _parent in nodes:
         if isinstance(node, n.Binary):
-            left, right = (
-                text[node.left.start : node.left.end],
-                text[node.right.start : node.right.end],
-            )
+            left, right = (text[side.start : side.end] for side in (node.left, node.right))
             swap = {"+": "-", "-": "+", "*": "/", "/": "*"}.get(node.op)
             if swap is not None:
                 kind = "sign" if node.op in "+-" else "factor"

@@ -49,13 +49,9 @@ def read_source(
     """The text to work on and its mode. Exactly one way of giving it; E0907, E0904."""
     ways = [w for w in (expression, pieces, file) if w]
     if len(ways) != 1:
-        raise ValueFault(
-            "E0907",
-            "give one expression, or -e pieces, or -f FILE"
-            if ways
-            else "there is nothing to compute",
-            help='gradcli grad "2*dot(x,x)" --x 0,1,2,3',
-        )
+        said = "give one expression, or -e pieces, or -f FILE"
+        said = said if ways else "there is nothing to compute"
+        raise ValueFault("E0907", said, help='gradcli grad "2*dot(x,x)" --x 0,1,2,3')
     if pieces:
         return Source("\n".join(pieces), "<expr>"), "line"
     name = file or expression or ""

@@ -143,12 +143,9 @@ class Job:
         return lambda *values: self.result(dict(zip(names, values, strict=True)))
 
     def emit(
-        self,
-        command: str,
-        parts: Sequence[tuple[str, str, Any, str]],
-        extra: Mapping[str, Any] | None = None,
-        warnings: Sequence[str] = (),
-    ) -> str:
+        self, command: str, parts: Sequence[tuple[str, str, Any, str]],
+        extra: Mapping[str, Any] | None = None, warnings: Sequence[str] = (),
+    ) -> str:  # fmt: skip
         """Write results in the form that the options ask for; gives that form."""
         form = output.form_of(self.json, self.format)
         output.emit(command, form, parts, self.digits, extra, warnings)

@@ -171,11 +171,8 @@ def exit_code(fault: Fault) -> int:
     """1 the mathematics failed, 2 the words were wrong, 3 a limit."""
     if isinstance(fault, LimitFault) or fault.code.startswith("E06"):
         return 3
-    return (
-        2
-        if fault.code[:3] in ("E01", "E02", "E09") and fault.code not in ("E0999", "E0905", "E0911")
-        else 1
-    )
+    words = fault.code[:3] in ("E01", "E02", "E09")
+    return 2 if words and fault.code not in ("E0999", "E0905", "E0911") else 1
 
 
 def colour(stream: Any, wanted: str = "auto") -> bool:

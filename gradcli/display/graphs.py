@@ -138,12 +138,9 @@ def _behind(root: Any) -> list[Any]:
 
 
 def graph_of(
-    root: Tensor,
-    names: Mapping[str, Any],
-    *,
-    values: bool | Mapping[Node, Any] = False,
+    root: Tensor, names: Mapping[str, Any], *, values: bool | Mapping[Node, Any] = False,
     grads: Mapping[Node, Any] | None = None,
-) -> Graph:
+) -> Graph:  # fmt: skip
     """The graph behind ``root``.
 
     names   the variables of the program; what is no Tensor in it is passed over. Of two names for
@@ -323,14 +320,11 @@ def to_json(graph: Graph, *, limit: int = LIMIT) -> dict[str, Any]:
 
 def _json_node(node: GraphNode) -> dict[str, Any]:
     found: dict[str, Any] = {
-        "id": node.id,
-        "op": node.op,
-        "name": node.name,
+        "id": node.id, "op": node.op, "name": node.name,
         "inputs": [_json_input(i) for i in node.inputs],
         "params": {name: _json_argument(value) for name, value in node.params.items()},
-        "shape": list(node.shape),
-        "dtype": node.dtype,
-    }
+        "shape": list(node.shape), "dtype": node.dtype,
+    }  # fmt: skip
     if node.value is not None:
         found["value"] = tensor_record(node.value, node.dtype)
     if node.grad is not None:

@@ -34,7 +34,6 @@ class Sample(NamedTuple):
 Part = Callable[[Sample], Array | None]
 """An array at a point that the expression leads to, or None where there is none."""
 
-
 Named = Sequence[tuple[str, Part]]
 """Such arrays with the text that each belongs to."""
 

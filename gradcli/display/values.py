@@ -114,7 +114,7 @@ def _seven(value: float) -> str:
 
 def _shortest(value: float) -> str:
     text = repr(value)
-    return text[:-2] if text.endswith(".0") else text
+    return text.removesuffix(".0")
 
 
 def _shortest_narrow(dtype: np.dtype) -> Callable[[float], str]:
@@ -123,7 +123,7 @@ def _shortest_narrow(dtype: np.dtype) -> Callable[[float], str]:
 
     def real(value: float) -> str:
         text = str(scalar(value))
-        return text[:-2] if text.endswith(".0") else text
+        return text.removesuffix(".0")
 
     return real
 

@@ -191,8 +191,7 @@ class Program:
         lines = [f"program({given})"]
         for whole, entries in self.unpacked.items():
             lines.append(f"  {', '.join(names[v] for v in entries)} = {names[whole]}")
-        for ins in self.instructions:
-            lines.append(f"  {line_of(ins, names)}")
+        lines.extend(f"  {line_of(ins, names)}" for ins in self.instructions)
         lines.append(f"  return {', '.join(shown(v, names) for v in self.outputs)}")
         return "\n".join(lines)
 

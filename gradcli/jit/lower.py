@@ -274,10 +274,9 @@ class _Lowerer:
         sides = []
         for side in (then, orelse):
             outer = self.enter()
-            value = (
-                (yield side() if callable(side) else side) if side.__class__ is not bool else side
-            )
-            sides.append((value, self.leave(outer)))
+            if side.__class__ is not bool:
+                side = yield side() if callable(side) else side
+            sides.append((side, self.leave(outer)))
         joined = joined_type(*(self.values.spec(value) for value, _ in sides))
         outs: list[Value] = []
         results: list[list[Any]] = [[], []]
@@ -468,11 +467,8 @@ class _Lowerer:
             found = yield target.body
         self.calls.pop()
         self.frame, self.loops = outer, loops
-        return (
-            self.values.bind(found)
-            if found.__class__ is Value and found in self.values.bound
-            else found
-        )
+        named = found.__class__ is Value and found in self.values.bound
+        return self.values.bind(found) if named else found
 
     # -- statements, each of which gives how it ends: fall, break, continue, return, done ---------
 

@@ -108,10 +108,8 @@ class Optimizer:
                 )
         for i, beta in enumerate(group.get("betas", ())):
             if not 0.0 <= beta < 1.0:
-                raise bad_argument(
-                    f"betas[{i}] must be at least 0 and below 1, got {beta}",
-                    torch=f"Invalid beta parameter at index {i}: {beta}",
-                )
+                said = f"betas[{i}] must be at least 0 and below 1, got {beta}"
+                raise bad_argument(said, torch=f"Invalid beta parameter at index {i}: {beta}")
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients: None, or zeros where ``set_to_none`` is False."""

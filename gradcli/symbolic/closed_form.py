@@ -153,13 +153,9 @@ class Result:
 
 
 def diff(
-    expression: str | Source | Checked | Program,
-    wrt: str | Sequence[str] | None = None,
-    *,
-    order: int = 1,
-    declared: Mapping[str, str | Declaration] | None = None,
-    check: bool = True,
-) -> Result:
+    expression: str | Source | Checked | Program, wrt: str | Sequence[str] | None = None, *,
+    order: int = 1, declared: Mapping[str, str | Declaration] | None = None, check: bool = True,
+) -> Result:  # fmt: skip
     """The closed form of the derivative of an expression by variables, by all without ``wrt``.
 
     expression  a one-line text (assignments before it are traced through), or a checked Program
@@ -208,14 +204,9 @@ def diff(
     if lost:
         found["loses_digits_near"] = sorted(lost)
     result = Result(
-        {k: t.key for k, t in answers.items()},
-        {k: t.cost for k, t in answers.items()},
-        shapes.assumed,
-        found if check else None,
-        shapes.declarations | absent,
-        program,
-        order,
-    )
+        {k: t.key for k, t in answers.items()}, {k: t.cost for k, t in answers.items()},
+        shapes.assumed, found if check else None, shapes.declarations | absent, program, order,
+    )  # fmt: skip
     result.kinks = kinks(steps, names, result.derivatives.values())
     return result
 
@@ -373,13 +364,12 @@ def _lasting(
 def withheld(text: Text, off: Sequence[Any], path: Sequence[str]) -> RuntimeFault:
     """The fault (E0702) for a formula that is wrong, with both values (see ``verify.worst``)."""
     where = ",".join(path)
-    return RuntimeFault(
-        WITHHELD,
+    said = (
         f"the closed form by {where} disagrees with the numeric gradient and is withheld: "
-        f"{_shown(off[1])} by the formula, {_shown(off[2])} by the engine",
-        help="gradcli grad gives the gradient at numbers; please report this expression",
-        notes=(f"the formula was {text.key}",),
+        f"{_shown(off[1])} by the formula, {_shown(off[2])} by the engine"
     )
+    mend = "gradcli grad gives the gradient at numbers; please report this expression"
+    return RuntimeFault(WITHHELD, said, help=mend, notes=(f"the formula was {text.key}",))
 
 
 def _shown(value: Any) -> str:

@@ -42,7 +42,6 @@ def divided(
 
     None where the program is no quotient, or has a pole there.
     """
-    pass
 
     root = steps_of(program.checked)[-1]
     if root.op != "div":
@@ -137,8 +136,6 @@ def taylor(
     try:
         sides, error = _derived(program, result, name, order, around, known)
     except Fault as fault:
-        pass
-
         found = divided(program, name, order, around, known)
         if found is None:
             raise fault from None
@@ -223,10 +220,8 @@ def _evaluated(
 
 def _refuse_kink(name: str, args: list[Symbol]) -> None:
     if name in OPERATORS and _breaks(OPERATORS[name], args):
-        raise no_answer(
-            f"no series at this point: `{name}` has a kink or a step there",
-            "choose another point with --around",
-        )
+        said = f"no series at this point: `{name}` has a kink or a step there"
+        raise no_answer(said, "choose another point with --around")
 
 
 def _breaks(op: Operator, args: list[Symbol]) -> bool:
@@ -278,10 +273,8 @@ def _off(
         except Fault:
             exact = float("nan")
         if not np.isfinite(exact):
-            raise no_answer(
-                f"no series around {here:g}: a derivative is not finite there",
-                "choose another point with --around",
-            )
+            said = f"no series around {here:g}: a derivative is not finite there"
+            raise no_answer(said, "choose another point with --around")
         got = float(evaluate(prepare(at.key), values, {}))
         # sin(pi) is 1e-16 in floating point and 0 here: compared on the formula's own scale.
         beside = float(evaluate(prepare(text), {**values, name: here + 0.1}, {}))

@@ -105,11 +105,10 @@ def _check(asked: Any) -> None:
     if asked.journal_file is not None:
         raise ValueFault("E0907", f"{asked.journal_file!r}: one expression is enough")
     if len(rows) != 1:
-        raise ValueFault(
-            "E0907", "give the rows with --csv FILE or --jsonl FILE"
-            if not rows else f"--{rows[0][0]} and --{rows[1][0]} exclude each other",
-            help="--npy, --npz and --parquet for arrays, --jobs for jobs",
-        )  # fmt: skip
+        said = "give the rows with --csv FILE or --jsonl FILE"
+        said = f"--{rows[0][0]} and --{rows[1][0]} exclude each other" if rows else said
+        mend = "--npy, --npz and --parquet for arrays, --jobs for jobs"
+        raise ValueFault("E0907", said, help=mend)
     if asked.ctx.obj.given:
         name, value = asked.ctx.obj.given[0]
         mend = f"put {name} into each row, or --const {name}={value}"
@@ -176,13 +175,10 @@ def _task(asked: Any, source: Any) -> Any:
     text, mode = inputs.read_source(asked.expression, asked.pieces, asked.file)
     weights = asked.cotangent
     options = {
-        "wrt": _names(asked.wrt),
-        "grad": not asked.no_grad,
+        "wrt": _names(asked.wrt), "grad": not asked.no_grad,
         "cotangent": None if weights is None else inputs.read_flag("cotangent", weights, dtype),
-        "dtype": dtype.name,
-        "seed": asked.rng,
-        "constants": _constants(asked.const or (), dtype),
-    }
+        "dtype": dtype.name, "seed": asked.rng, "constants": _constants(asked.const or (), dtype),
+    }  # fmt: skip
     arrays = asked.form in ARRAYS
     return Task(
         text.text, text.name, mode, "arrays" if arrays else asked.form, limits, options,

@@ -34,12 +34,9 @@ AgainstFile = Annotated[
 
 @options.command(*options.EVERYTHING)
 def check(
-    job: Job,
-    wrt: options.Wrt = None,
-    against: Against = None,
-    against_file: AgainstFile = None,
+    job: Job, wrt: options.Wrt = None, against: Against = None, against_file: AgainstFile = None,
     run_by: runner.Runner = "auto",
-) -> None:
+) -> None:  # fmt: skip
     """Example: gradcli check "sum(sigmoid(W @ x)**2)" --W "1,2;3,4" --x 1,-1"""
     runner.checked(run_by)
     value = job.value()

@@ -138,8 +138,7 @@ def _fish(options: dict[str, dict[str, str]], words: dict[str, list[str]]) -> st
         )
     for name in [*COMMANDS, "help"]:
         seen = f"complete -c gradcli -n '__fish_seen_subcommand_from {name}'"
-        for word in words.get(name, []):
-            lines.append(f"{seen} -f -a {word}")
+        lines.extend(f"{seen} -f -a {word}" for word in words.get(name, []))
         for option, said in options.get(name, {}).items():
             lines.append(f"{seen} -l {option[2:]} -d '{_plain(said)}'")
     return "\n".join(lines) + "\n"

@@ -27,7 +27,6 @@ from gradcli.symbolic.unsupported import as_reals
 _KINDS = ("scalar", "vector", "matrix", "tensor")
 _VALUES = "a value is 2, 1,2,3 or pi/4, a declaration scalar, vector or matrix:n,m"
 
-
 OPTIONS: options.Group = {
     **options.TEXT,
     "wrt": entry(

@@ -26,22 +26,15 @@ Retain = Annotated[
 
 Doctor = Annotated[bool, option("--doctor", "Say where a NaN or inf first comes from, both ways.")]
 
-
 Show = Annotated[str | None, option("--show", "Show a,b and their gradients at the end.", "NAMES")]
 
 
 @options.command(*options.EVERYTHING)
 def grad(
-    job: Job,
-    wrt: options.Wrt = None,
-    cotangent: Cotangent = None,
-    retain: Retain = None,
-    show: Show = None,
-    nan: options.Nan = "warn",
-    doctor: Doctor = False,
-    run_by: runner.Runner = "auto",
-    checkpoint: runner.Checkpoint = None,
-) -> None:
+    job: Job, wrt: options.Wrt = None, cotangent: Cotangent = None, retain: Retain = None,
+    show: Show = None, nan: options.Nan = "warn", doctor: Doctor = False,
+    run_by: runner.Runner = "auto", checkpoint: runner.Checkpoint = None,
+) -> None:  # fmt: skip
     """Example: gradcli grad "2*dot(x,x)" --x 0,1,2,3"""
     asked = cotangent is not None or retain is not None or show is not None or doctor
     value, outcome, ready = runner.with_gradient(
@@ -132,11 +125,8 @@ def kept_names(retain: str | None, outcome: Outcome, leaves: dict[str, Tensor]) 
     names = [name.strip() for name in retain.split(",") if name.strip()]
     for name in names:
         if name not in recorded:
-            have = (
-                f"in the graph: {', '.join(recorded)}"
-                if recorded
-                else "no variable is in the graph"
-            )
+            names_there = f"in the graph: {', '.join(recorded)}"
+            have = names_there if recorded else "no variable is in the graph"
             raise ValueFault("E0910", f"--retain {name}: no such variable in the graph", help=have)
     return names
 

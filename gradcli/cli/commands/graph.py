@@ -14,7 +14,6 @@ from gradcli.ops.errors import RuntimeFault, ValueFault
 
 FORMS = ("text", "dot", "json", "ir")
 
-
 Form = Annotated[str | None, option("--format", "text, dot, json or ir.")]
 Folder = Annotated[
     str | None, option("--tensorboard", "Write an event file for TensorBoard here.", "DIR")

@@ -80,11 +80,9 @@ def _directions(along: list[str] | None, job: Job) -> dict[str, Any]:
         leaf = job.leaves[name]
         array = inputs.read_flag(f"along {name}", text, leaf.dtype)
         if array.shape != leaf.array.shape:
-            raise ValueFault(
-                "E0912",
-                f"--along {name} has shape {tuple(array.shape)}, {name} {tuple(leaf.array.shape)}",
-                help="a direction has its variable's shape",
-            )
+            shapes = f"{tuple(array.shape)}, {name} {tuple(leaf.array.shape)}"
+            mend = "a direction has its variable's shape"
+            raise ValueFault("E0912", f"--along {name} has shape {shapes}", help=mend)
         found[name] = wrap(array.astype(leaf.dtype.numpy)[()], leaf.dtype)
     job.fix([*found])
     return found

@@ -35,15 +35,10 @@ LINES = 1000
 
 @options.command(*options.EVERYTHING)
 def minimize(
-    job: Job,
-    wrt: options.Wrt = None,
-    method: Method = "lbfgs",
-    lr: Rate = None,
-    steps: Steps = None,
-    tolerance: Tolerance = None,
-    trace: Trace = False,
+    job: Job, wrt: options.Wrt = None, method: Method = "lbfgs", lr: Rate = None,
+    steps: Steps = None, tolerance: Tolerance = None, trace: Trace = False,
     run_by: runner.Runner = "auto",
-) -> None:
+) -> None:  # fmt: skip
     """Example: gradcli minimize "(1-x)^2 + 100*(y-x^2)^2" --x -1.2 --y 1"""
     if method not in METHODS:
         raise no_choice("--method", method, tuple(METHODS))

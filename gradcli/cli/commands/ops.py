@@ -76,18 +76,13 @@ def facts(op: Operator) -> dict[str, Any]:
 
     saved = sorted({n for names in op.saves for n in names})
     return {
-        "name": op.name,
-        "signature": op.signature(),
-        "family": op.family,
-        "kind": op.kind,
+        "name": op.name, "signature": op.signature(), "family": op.family, "kind": op.kind,
         "doc": f"{op.doc} ({op.kind})",
         "derivative": "zero wherever it exists" if op.kind == "constant" else rule_text(op),
         "saves": ", ".join(saved) if saved else ("" if op.kind == "constant" else "nothing"),
-        "domain": op.domain,
-        "edges": op.edges,
-        "aliases": ", ".join(op.aliases),
+        "domain": op.domain, "edges": op.edges, "aliases": ", ".join(op.aliases),
         "example": example(op),
-    }
+    }  # fmt: skip
 
 
 def example(op: Operator) -> str:

@@ -22,7 +22,6 @@ Out = Annotated[str | None, option("--out", "A picture instead: .png, .svg or .p
 Ascii = Annotated[bool, option("--ascii", "Plain characters only.")]
 MOST = 1_000_000
 
-
 RANGE = "-5:5.001:0.05"
 """The points of a variable that is given none."""
 AROUND = 5.0
@@ -132,12 +131,9 @@ def _sampled(job: Job, name: str, points: Any, run_by: str) -> tuple[Any, Any]:
         x = wrap(point, dtype).requires_grad_()
         value = job.result({name: x})
         if value.array.size != 1 or value.dtype.is_complex:
-            fault = RuntimeFault(
-                "E0403",
-                f"at one point the result has shape {tuple(value.array.shape)}; a curve needs a "
-                "real number",
-                help="sum(...) it, or take one entry",
-            )
+            said = f"at one point the result has shape {tuple(value.array.shape)}"
+            mend = "sum(...) it, or take one entry"
+            fault = RuntimeFault("E0403", f"{said}; a curve needs a real number", help=mend)
             inputs.mark_last(fault, job.program)
             raise fault
         values[i] = value.array.item()

@@ -21,16 +21,10 @@ Color = Annotated[str | None, option("--color", "auto, always or never.")]
 
 
 def repl(
-    ctx: typer.Context,
-    dtype: options.DType = None,
-    rng: options.Rng = None,
-    precision: options.Precision = None,
-    color: Color = None,
-    no_config: NoConfig = False,
-    max_steps: MaxSteps = None,
-    max_mem: MaxMem = None,
-    timeout: Timeout = None,
-) -> int:
+    ctx: typer.Context, dtype: options.DType = None, rng: options.Rng = None,
+    precision: options.Precision = None, color: Color = None, no_config: NoConfig = False,
+    max_steps: MaxSteps = None, max_mem: MaxMem = None, timeout: Timeout = None,
+) -> int:  # fmt: skip
     """A line is a statement or an expression, and variables stay; :help shows the commands.
 
     Example: gradcli repl

@@ -29,7 +29,6 @@ Retain = Annotated[
     str | None, option("--retain", "Show the gradients of h,k or all variables.", "NAMES")
 ]
 
-
 Trace = Annotated[bool, option("--trace", "Show each statement that runs, with shapes and values.")]
 
 

@@ -119,9 +119,8 @@ def _names(session: Session, word: str) -> Iterable[Completion]:
     for name, value in session.variables.items():
         if name.startswith(word) and name not in ("_", LAST_BUT_ONE):
             seen.add(name)
-            said = (
-                signature(name, value) if callable(value) and not isinstance(value, Tensor) else ""
-            )
+            function = callable(value) and not isinstance(value, Tensor)
+            said = signature(name, value) if function else ""
             yield Completion(name, len(word), said or kind(value))
     tables: tuple[Mapping[str, Any], ...] = (NAMES, CALLED)
     known = sorted({k for table in tables for k in table if k.startswith(word)} - seen)

@@ -50,13 +50,9 @@ def describe(session: Session, name: str) -> str:
     table = namespace(".".join(filter(None, (modules.get(first, ""), path)))) if dot else None
     if table is not None and last in table:
         return _rows([(signature(last, table[last]), ""), *_doc(table[last])])
-    raise ValueFault(
-        "E0907", f"nothing is called {name} here",
-        help=did_you_mean(
-            name, [*session.variables, *NAMES, *CALLED, *by_name],
-            ":vars shows the variables, :ops the operators",
-        ),
-    )  # fmt: skip
+    known = [*session.variables, *NAMES, *CALLED, *by_name]
+    mend = did_you_mean(name, known, ":vars shows the variables, :ops the operators")
+    raise ValueFault("E0907", f"nothing is called {name} here", help=mend)
 
 
 def signature(name: str, function: Any) -> str:

@@ -195,11 +195,10 @@ class _SessionJob(Job):
                 self.leaves[name] = value
             else:
                 number = float(value) if isinstance(value, int) else value
-                leaf = (
-                    number.detach().clone()
-                    if isinstance(number, Tensor)
-                    else factories.tensor(number)
-                )
+                if isinstance(number, Tensor):
+                    leaf = number.detach().clone()
+                else:
+                    leaf = factories.tensor(number)
                 self.leaves[name] = leaf.requires_grad_()
 
 

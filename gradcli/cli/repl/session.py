@@ -87,13 +87,9 @@ class Session:
     """
 
     def __init__(
-        self,
-        limits: Limits | None = None,
-        write: Callable[[str], Any] | None = None,
-        interrupts: Interrupts | None = None,
-        timeout: float = 0.0,
-        dtype: str | None = None,
-    ) -> None:
+        self, limits: Limits | None = None, write: Callable[[str], Any] | None = None,
+        interrupts: Interrupts | None = None, timeout: float = 0.0, dtype: str | None = None,
+    ) -> None:  # fmt: skip
         self.limits = limits or Limits()
         self.write = write
         self.interrupts = interrupts or Interrupts()

@@ -114,20 +114,14 @@ def _editor(settings: Settings, folder: str | None, loader: Loader) -> PromptSes
     # answer get a warning.
     os.environ.setdefault("PROMPT_TOOLKIT_NO_CPR", "1")
     editor: PromptSession[str] = PromptSession(
-        history=history,
-        multiline=True,
-        key_bindings=_keys(loader),
-        lexer=_Colours(loader),
-        completer=_Names(loader),
-        complete_while_typing=False,
-        auto_suggest=AutoSuggestFromHistory(),
-        enable_history_search=True,
+        history=history, multiline=True, key_bindings=_keys(loader), lexer=_Colours(loader),
+        completer=_Names(loader), complete_while_typing=False, enable_history_search=True,
+        auto_suggest=AutoSuggestFromHistory(), reserve_space_for_menu=4,
         input_processors=[HighlightMatchingBracketProcessor(chars="[](){}")],
         prompt_continuation=lambda width, line, wrapped: [("class:continuation", MORE)],
         style=Style.from_dict(COLOURS),
         editing_mode=EditingMode.VI if settings["keys"] == "vi" else EditingMode.EMACS,
-        reserve_space_for_menu=4,
-    )
+    )  # fmt: skip
     editor.app.after_render += loader.begin
     return editor
 

@@ -141,13 +141,9 @@ class Lowerer:
     """
 
     def __init__(
-        self,
-        checked: Checked,
-        inputs: frozenset[str],
-        keep: frozenset[str] | None,
-        trace: bool = False,
-        lists_in_place: bool = True,
-    ) -> None:
+        self, checked: Checked, inputs: frozenset[str], keep: frozenset[str] | None,
+        trace: bool = False, lists_in_place: bool = True,
+    ) -> None:  # fmt: skip
         self.lists_in_place = lists_in_place
         self.keep = keep
         self.trace = trace
@@ -1330,12 +1326,9 @@ _ALLOWED = frozenset(
 
 
 def lower(
-    checked: Checked,
-    inputs: Sequence[str],
-    keep: frozenset[str] | None = frozenset(),
-    trace: bool = False,
-    lists_in_place: bool = True,
-) -> tuple[ast.Module, list[n.Node], dict[str, Any]]:
+    checked: Checked, inputs: Sequence[str], keep: frozenset[str] | None = frozenset(),
+    trace: bool = False, lists_in_place: bool = True,
+) -> tuple[ast.Module, list[n.Node], dict[str, Any]]:  # fmt: skip
     """The code of ``main(inputs...)``, the tree node behind each line number, and its constants.
 
     Tensors assigned to a name in ``keep`` (None: any) keep their gradient, as by ``retain_grad``.

@@ -48,19 +48,10 @@ class SyntaxFault(Fault, ValueError):
     labels: list[Label]
 
     def __init__(
-        self,
-        code: str,
-        message: str,
-        source: Source,
-        start: int,
-        end: int,
-        label: str = "",
-        *,
-        others: Sequence[tuple[int, int, str]] = (),
-        help: str | None = None,
-        notes: tuple[str, ...] = (),
-        incomplete: bool = False,
-    ) -> None:
+        self, code: str, message: str, source: Source, start: int, end: int, label: str = "", *,
+        others: Sequence[tuple[int, int, str]] = (), help: str | None = None,
+        notes: tuple[str, ...] = (), incomplete: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__(code, message, help=help, notes=notes)
         located(self, source, start, end, label)
         self.labels += [(*other, False) for other in others]

@@ -229,17 +229,12 @@ def _passed(param: n.Param, holder: Any, call: n.Node) -> n.Node | None:
 
 
 _CODES: dict[type, tuple[str, type[Fault]]] = {
-    ZeroDivisionError: ("E0311", ValueFault),
-    OverflowError: ("E0312", ValueFault),
-    AssertionError: ("E0313", ValueFault),
-    IndexError: ("E0307", ValueFault),
-    KeyError: ("E0307", ValueFault),
-    UnboundLocalError: ("E0203", ValueFault),
-    NameError: ("E0203", ValueFault),
-    AttributeError: ("E0204", TypeFault),
-    TypeError: ("E0303", TypeFault),
-    ValueError: ("E0304", ValueFault),
-}
+    ZeroDivisionError: ("E0311", ValueFault), OverflowError: ("E0312", ValueFault),
+    AssertionError: ("E0313", ValueFault), IndexError: ("E0307", ValueFault),
+    KeyError: ("E0307", ValueFault), UnboundLocalError: ("E0203", ValueFault),
+    NameError: ("E0203", ValueFault), AttributeError: ("E0204", TypeFault),
+    TypeError: ("E0303", TypeFault), ValueError: ("E0304", ValueFault),
+}  # fmt: skip
 
 
 def placed(fault: Exception, program: Any, places: list[n.Node]) -> Fault:
@@ -516,7 +511,6 @@ _PHRASES = (
      lambda a: f"{a_type(a)} cannot be taken apart into several names"),
 )  # fmt: skip
 """Python's sentences about types, and the language's."""
-
 
 _MENDS = {
     KeyError: "`key in d` asks before, d.get(key, 0) takes another value instead",

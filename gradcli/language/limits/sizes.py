@@ -35,7 +35,6 @@ OUTPUT_LIMIT = 16 << 20
 TENSOR_BYTES = 400
 """What one small tensor in a list of them takes, with its place in the graph."""
 
-
 _ENDLESS: Iterator[bool] = itertools.repeat(True)
 running_steps: ContextVar[Iterator[bool]] = ContextVar("steps", default=_ENDLESS)
 """The step budget of the program that this thread runs; endless where it runs none."""
@@ -159,14 +158,8 @@ def as_list(values: Any) -> list:
     return list(counted(values))
 
 
-def spread(values: Any) -> list:
-    """``*values`` in a call, a list or on the left of an assignment."""
-    return as_list(values)
-
-
 KEY_SIZE = 1000
 """The most items of the nested tuples of one key: hashing looks at each, on C's own stack."""
-
 
 MODULUS = sys.hash_info.modulus
 """Python hashes a whole number by its remainder: larger ones can be chosen to be all alike, and
@@ -245,7 +238,6 @@ def nested_size(value: Any, limit: int = LIST_LIMIT, cycles: bool = False) -> in
 _OPEN = -1
 _MAPPINGS = frozenset((dict, OrderedDict, Defaulting))
 _HOLDS = frozenset((list, tuple, range, *_MAPPINGS))
-
 
 SHORT = 100_000
 """The most items of a list that says a shape, an index or dimensions."""

@@ -149,10 +149,8 @@ def _sized(value: Any) -> bool:
 
 
 def _spent(steps: int, seen: list[tuple[Any, dict[str, Any]]]) -> LimitFault:
-    fault = LimitFault(
-        "E0601", f"the program passed {steps:,} steps (turns of loops and calls of functions)",
-        help="--max-steps N raises the limit",
-    )  # fmt: skip
+    said = f"the program passed {steps:,} steps (turns of loops and calls of functions)"
+    fault = LimitFault("E0601", said, help="--max-steps N raises the limit")
     place = _look(sys._getframe(2))[0]
     fault.turns = [values for where, values in seen if where == place]  # type: ignore[attr-defined]
     return fault

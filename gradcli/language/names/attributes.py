@@ -78,20 +78,14 @@ def _tensor_methods() -> dict[str, Any]:
 WITHHELD = {"astype": "write x.to(torch.float32); an array of NumPy has it"}
 """Names that a tutorial may use and no program can, with what to write instead."""
 READ: dict[type, tuple[str, ...]] = {
-    Tensor: tuple(_TENSOR_READ),
-    Node: ("next_functions", "metadata"),
-    AccumulateGrad: ("next_functions", "variable", "metadata"),
-    GradientEdge: ("node", "output_nr"),
-    Extremes: ("values", "indices"),
-    Range: ("min", "max"),
-    dtypes.DType: ("is_floating_point", "is_complex", "itemsize"),
-    Generator: ("device",),
+    Tensor: tuple(_TENSOR_READ), Node: ("next_functions", "metadata"),
+    AccumulateGrad: ("next_functions", "variable", "metadata"), GradientEdge: ("node", "output_nr"),
+    Extremes: ("values", "indices"), Range: ("min", "max"),
+    dtypes.DType: ("is_floating_point", "is_complex", "itemsize"), Generator: ("device",),
     dtypes.Device: ("type", "index"),
     finfo: ("bits", "eps", "min", "max", "tiny", "smallest_normal", "resolution", "dtype"),
-    iinfo: ("bits", "min", "max", "dtype"),
-    float: ("real", "imag"),
-    complex: ("real", "imag"),
-}
+    iinfo: ("bits", "min", "max", "dtype"), float: ("real", "imag"), complex: ("real", "imag"),
+}  # fmt: skip
 """Attributes that are read, by type (subclasses of Node count as Node)."""
 
 _GENERATOR = ("manual_seed", "initial_seed", "seed", "get_state", "set_state")

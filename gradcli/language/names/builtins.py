@@ -218,10 +218,8 @@ def _length(value: Any) -> int:
         return len(value)
     if getattr(value, "__gradcli_layer__", False) and hasattr(value, "__len__"):
         return len(value)
-    raise TypeFault(
-        "E0303", f"{a_value(value)} has no len()",
-        torch=f"object of type '{type(value).__name__}' has no len()",
-    )  # fmt: skip
+    said = f"{a_value(value)} has no len()"
+    raise TypeFault("E0303", said, torch=f"object of type '{type(value).__name__}' has no len()")
 
 
 def _range(*bounds: Any) -> range:
@@ -332,11 +330,9 @@ def _absolute(value: Any) -> Any:
 def _rounded(value: Any, digits: Any = None, *, decimals: Any = None) -> Any:
     digits = decimals if digits is None else digits  # PyTorch's name for it
     if _is_data(value):
-        return (
-            OPERATORS["round"](value)
-            if digits is None
-            else found("arithmetic.round")(value, decimals=digits)
-        )
+        if digits is None:
+            return OPERATORS["round"](value)
+        return found("arithmetic.round")(value, decimals=digits)
     if digits is None:
         return bounded(_round(value))
     # Python would compute 10**digits first.

@@ -17,7 +17,6 @@ _MODES = (
     "is_inference_mode_enabled",
 )  # fmt: skip
 
-
 _DRAWN = (
     "rand", "randn", "randint", "randperm", "normal", "rand_like", "randn_like", "bernoulli",
     "multinomial", "poisson", "manual_seed", "initial_seed", "get_rng_state", "set_rng_state",

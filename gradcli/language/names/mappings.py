@@ -260,7 +260,6 @@ SET_METHODS: dict[str, Callable] = {
     "isdisjoint": lambda self, other: not len(self & set_of(other)),
 }  # fmt: skip
 
-
 WALKED.update((View, Set))
 
 

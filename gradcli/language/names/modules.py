@@ -42,16 +42,10 @@ _OF_LISTS = ("append", "extend", "insert", "pop", "update", "clear")
 _HELD = {
     "_parameters": "register_parameter", "_buffers": "register_buffer", "_modules": "add_module",
 }  # fmt: skip
-_RESERVED = frozenset(
-    (
-        *_HELD,
-        "_forward_pre_hooks",
-        "_forward_hooks",
-        "_backward_hooks",
-        "_backward_pre_hooks",
-        "_not_saved",
-    )
-)
+_RESERVED = frozenset((
+    *_HELD, "_forward_pre_hooks", "_forward_hooks", "_backward_hooks", "_backward_pre_hooks",
+    "_not_saved",
+))  # fmt: skip
 """What a Module keeps under its own attributes: no program assigns them."""
 _RECORD, _FIELDS = "__gradcli_record__", "__gradcli_fields__"
 _PLAIN = (bool, int, float, str, type(None), tuple)
@@ -59,12 +53,9 @@ _PLAIN = (bool, int, float, str, type(None), tuple)
 
 def _option(value: Any) -> Any:
     """An argument of a layer: numbers, short lists of them, words, tensors, other layers."""
-    kind = value.__class__
-    if kind is range or kind is Lazy:
-        value = as_list(value)
-    if kind is list or kind is tuple:
-        check_nested(value, SHORT)
-    return argument_checks.checked_option(value)
+    return argument_checks.checked_option(
+        as_list(value) if value.__class__ in (range, Lazy) else value
+    )
 
 
 def _made(kind: Any) -> type:

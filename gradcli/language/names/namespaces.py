@@ -8,9 +8,10 @@ for what it uses.
 
 from __future__ import annotations
 
-import importlib
 import math as python
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from importlib import import_module
 from typing import Any
 
 from gradcli import engine
@@ -219,7 +220,7 @@ def _public(module: str) -> Callable[[], dict[str, Any]]:
     """The functions that a namespace of the Python face says it has."""
 
     def make() -> dict[str, Any]:
-        found = importlib.import_module(f"gradcli.{module}")
+        found = import_module(f"gradcli.{module}")
         return {name: getattr(found, name) for name in found.__all__}
 
     return make
@@ -267,7 +268,7 @@ def _graph() -> dict[str, Any]:
 
 def _anomaly(name: str) -> Callable[[], bool]:
     def ask() -> bool:
-        return getattr(importlib.import_module("gradcli.engine.backward.anomaly"), name)()
+        return getattr(import_module("gradcli.engine.backward.anomaly"), name)()
 
     return named(ask, name)
 
@@ -276,29 +277,12 @@ def _anomaly(name: str) -> Callable[[], bool]:
 # programs ask for one: the modules that hold them are loaded then.
 
 
-def _transforms(name: str) -> Callable[[], dict[str, Any]]:
-    def make() -> dict[str, Any]:
-        from gradcli.language.names import transforms
-
-        return getattr(transforms, name)()
-
-    return make
+def _late(module: str, name: str) -> Callable[[], dict[str, Any]]:
+    """The table that a function of a module beside this one makes."""
+    return lambda: getattr(import_module(f"gradcli.language.names.{module}"), name)()
 
 
-def _modules(name: str) -> Callable[[], dict[str, Any]]:
-    def make() -> dict[str, Any]:
-        from gradcli.language.names import modules
-
-        return getattr(modules, name)()
-
-    return make
-
-
-def _schedulers() -> dict[str, Any]:
-    from gradcli.language.names import schedulers
-
-    return schedulers.lr_scheduler()
-
+_transforms, _modules = partial(_late, "transforms"), partial(_late, "modules")
 
 _TORCH: dict[str, Callable[[], dict[str, Any]]] = {
     "nn.functional": _public("nn.functional"), "nn.init": _modules("init"),
@@ -310,7 +294,8 @@ _TORCH: dict[str, Callable[[], dict[str, Any]]] = {
     "autograd.functional": _transforms("functional"), "autograd.graph": _graph,
     "autograd.forward_ad": context_managers.forward_ad,
     "autograd": _autograd, "func": _transforms("func"),
-    "optim.lr_scheduler": _schedulers, "optim": _transforms("optim"), "": functions.later,
+    "optim.lr_scheduler": _late("schedulers", "lr_scheduler"), "optim": _transforms("optim"),
+    "": functions.later,
 }  # fmt: skip
 """What fills each namespace inside torch, called when a program first asks for one of its names."""
 
@@ -428,13 +413,7 @@ STANDARD = ("collections", "copy", "functools", "itertools", "random", "time", "
 
 def standard(name: str) -> Callable[[Mapping[str, Any]], Namespace]:
     """What fills the namespace of one of Python's modules, loaded when a program imports it."""
-
-    def make(_names: Mapping[str, Any]) -> Namespace:
-        from gradcli.language.names import standard_modules
-
-        return Namespace(getattr(standard_modules, name)(), {})
-
-    return make
+    return lambda _names: Namespace(_late("standard_modules", name)(), {})
 
 
 MAKERS: dict[str, Callable[[Mapping[str, Any]], Namespace]] = {

@@ -22,11 +22,8 @@ if TYPE_CHECKING:
     from gradcli.language.names.namespaces import Namespace
 
 CONSTANTS = {
-    "pi": 3.141592653589793,
-    "e": 2.718281828459045,
-    "inf": float("inf"),
-    "nan": float("nan"),
-}
+    "pi": 3.141592653589793, "e": 2.718281828459045, "inf": float("inf"), "nan": float("nan"),
+}  # fmt: skip
 
 _LATE = {
     "isinstance": "isinstance_types.is_instance", "issubclass": "isinstance_types.is_subclass",

@@ -92,10 +92,8 @@ def percent(text: str, values: Any) -> str:
                 mend = 'write "%d", "%.3f" or "%s"; for the character %, %%'
                 raise ValueFault("E0304", said, help=mend)
             if place >= len(given):
-                raise TypeFault(
-                    "E0304", "there are fewer values than formats",
-                    torch="not enough arguments for format string",
-                )  # fmt: skip
+                message = "there are fewer values than formats"
+                raise TypeFault("E0304", message, torch="not enough arguments for format string")
             pieces.append(_percent(given[place], found[1], found[2], found[3], kind))
             place += 1
         size += len(pieces[-1]) + len(pieces[-2])

@@ -48,12 +48,9 @@ class Limits:
     __slots__ = ("depth", "memory", "output", "steps")
 
     def __init__(
-        self,
-        steps: int = MAX_STEPS,
-        memory: int | None = MAX_MEMORY,
-        depth: int = MAX_DEPTH,
+        self, steps: int = MAX_STEPS, memory: int | None = MAX_MEMORY, depth: int = MAX_DEPTH,
         output: int = OUTPUT_LIMIT,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.steps = steps
         self.memory = memory
         self.depth = min(depth, MOST_DEPTH)
@@ -133,19 +130,12 @@ class Program:
         return None if self.generated is None else self.generated.node_at(line)
 
     def run(
-        self,
-        values: Mapping[str, Any],
-        *,
-        limits: Limits | None = None,
-        write: Callable[[str], Any] | None = None,
-        keep: frozenset[str] | None = frozenset(),
-        trace: Callable[[str], Any] | None = None,
-        watch: Callable[..., Any] | None = None,
-        lasting: bool = False,
-        twice: bool = True,
-        instead: Callable[[Any, Any], Any] | None = None,
+        self, values: Mapping[str, Any], *, limits: Limits | None = None,
+        write: Callable[[str], Any] | None = None, keep: frozenset[str] | None = frozenset(),
+        trace: Callable[[str], Any] | None = None, watch: Callable[..., Any] | None = None,
+        lasting: bool = False, twice: bool = True, instead: Callable[[Any, Any], Any] | None = None,
         long: Callable[[], Any] | None = None,
-    ) -> Outcome:
+    ) -> Outcome:  # fmt: skip
         """Execute on ``values``; printed text goes to ``write`` (dropped without one).
 
         ``trace`` is given a line for each statement that ran, with what it left. ``watch`` is

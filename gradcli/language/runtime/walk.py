@@ -49,7 +49,6 @@ _OF_TENSOR = {**_BINARY, "+": operator.add, "*": operator.mul}
 _UNARY: dict[str, Callable[[Any], Any]] = {"-": operator.neg, "+": operator.pos}
 _OPERANDS = frozenset((Tensor, float, int))
 
-
 _BUILTIN = ("abs", "max", "min", "pow")
 
 

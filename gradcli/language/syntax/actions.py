@@ -239,11 +239,7 @@ def number(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Number | n.
         return n.Column(values, texts, start, end)
     text = w.text[start:end]
     try:
-        if text.isdigit() or text[:2] in _BASES or "_" in text:
-            return n.Number(_number_value(text), text, start, end)
-        if text[-1] in "jJ":
-            return n.Number(complex(text), text, start, end)
-        return n.Number(float(text), text, start, end)
+        return n.Number(_number_value(text), text, start, end)
     except ValueError:
         raise SyntaxFailure("bad_number", w.source, start, end) from None
 
@@ -255,14 +251,15 @@ DIGIT_LIMIT = 4300
 
 
 def _number_value(text: str) -> int | float | complex:
-    """The value of a number written with a base or with underscores, or of a whole number."""
-    if text[-1] in "jJ" and text[:2] not in _BASES:
+    """The value of a number: whole, or with a base, a point, an exponent or a ``j``."""
+    based = text[:2] in _BASES
+    if text[-1] in "jJ" and not based:
         return complex(text)
-    if text[:2] in _BASES or not any(char in text for char in ".eE"):
-        if len(text) > DIGIT_LIMIT:
-            raise ValueError(text)
-        return int(text, 0)
-    return float(text)
+    if not based and ("." in text or "e" in text or "E" in text):
+        return float(text)
+    if len(text) > DIGIT_LIMIT:
+        raise ValueError(text)
+    return int(text, 0)
 
 
 def literal(w: Tokens, start: int, end: int, _symbols: list[Any]) -> n.Literal:
@@ -406,14 +403,12 @@ def del_stmt(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Del:
 
 
 def global_stmt(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Outer:
-    """``global a, b``."""
-    return n.Outer("global", tuple([w.word(token) for token in symbols]), start, end)
+    """``global a, b`` or ``nonlocal a, b``."""
+    names = tuple([w.word(token) for token in symbols])
+    return n.Outer("nonlocal" if w.text[start] == "n" else "global", names, start, end)
 
 
-def nonlocal_stmt(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Outer:
-    """``nonlocal a, b``."""
-    return n.Outer("nonlocal", tuple([w.word(token) for token in symbols]), start, end)
-
+nonlocal_stmt = global_stmt
 
 MODULES = (
     "torch", "numpy", "math", "gradcli", "collections", "copy", "functools", "itertools", "random",
@@ -519,11 +514,6 @@ def handler(w: Tokens, start: int, _end: int, symbols: list[Any]) -> n.Handler:
     return n.Handler(kind, called, body, start, body[-1].end)
 
 
-def finally_clause(_w: Tokens, _start: int, _end: int, symbols: list[Any]) -> list[Any]:
-    """``finally: body``, in a list."""
-    return symbols
-
-
 def with_stmt(_w: Tokens, start: int, _end: int, symbols: list[Any]) -> n.With:
     """``with items: body``."""
     body = symbols.pop()
@@ -552,8 +542,11 @@ def def_stmt(w: Tokens, start: int, _end: int, symbols: list[Any]) -> n.Def:
 
 
 def returns(_w: Tokens, _start: int, _end: int, symbols: list[Any]) -> list[Any]:
-    """``-> kind``, in a list."""
+    """``-> kind`` or ``finally: body``, in a list."""
     return symbols[-1:]
+
+
+finally_clause = returns
 
 
 def parameters(w: Tokens, _start: int, _end: int, symbols: list[Any]) -> tuple[n.Param, ...]:

@@ -20,19 +20,13 @@ BARE = 0
 
 # operator: (its tightness, what its left and its right side must have, how it is spaced)
 BINARY = {
-    "|": (BIT_OR, BIT_OR, BIT_AND, " | "),
-    "&": (BIT_AND, BIT_AND, SHIFT, " & "),
-    "<<": (SHIFT, SHIFT, SUM, " << "),
-    ">>": (SHIFT, SHIFT, SUM, " >> "),
-    "+": (SUM, SUM, PRODUCT, " + "),
-    "-": (SUM, SUM, PRODUCT, " - "),
-    "*": (PRODUCT, PRODUCT, SIGN, "*"),
-    "/": (PRODUCT, PRODUCT, SIGN, "/"),
-    "//": (PRODUCT, PRODUCT, SIGN, "//"),
-    "%": (PRODUCT, PRODUCT, SIGN, " % "),
-    "@": (PRODUCT, PRODUCT, SIGN, " @ "),
-    "**": (POWER, POSTFIX, SIGN, "**"),
-}
+    "|": (BIT_OR, BIT_OR, BIT_AND, " | "), "&": (BIT_AND, BIT_AND, SHIFT, " & "),
+    "<<": (SHIFT, SHIFT, SUM, " << "), ">>": (SHIFT, SHIFT, SUM, " >> "),
+    "+": (SUM, SUM, PRODUCT, " + "), "-": (SUM, SUM, PRODUCT, " - "),
+    "*": (PRODUCT, PRODUCT, SIGN, "*"), "/": (PRODUCT, PRODUCT, SIGN, "/"),
+    "//": (PRODUCT, PRODUCT, SIGN, "//"), "%": (PRODUCT, PRODUCT, SIGN, " % "),
+    "@": (PRODUCT, PRODUCT, SIGN, " @ "), "**": (POWER, POSTFIX, SIGN, "**"),
+}  # fmt: skip
 INDENT = "    "
 
 

@@ -34,8 +34,7 @@ class Source:
         if size > SOURCE_LIMIT:
             mend = "split the program, or load numbers from a data file (--x @file.csv)"
             raise LimitFault("E0603", f"{name} is larger than the limit of 1 MiB", help=mend)
-        if text.startswith("\ufeff"):
-            text = text[1:]
+        text = text.removeprefix("\ufeff")
         if "\r" in text:
             text = text.replace("\r\n", "\n").replace("\r", "\n")
         self.text = text

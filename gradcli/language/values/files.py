@@ -64,10 +64,8 @@ def _from_path(reader: Reader, name: str) -> np.ndarray:
         raise _Trouble("the file name is missing", "@points.csv, or @- for standard input")
     match = _SUFFIX.match(name)
     if not match:
-        raise _Trouble(
-            f"{_shown(name)}: this kind of file is not read",
-            "npy, npz, csv, tsv, txt, dat or json; @- for standard input",
-        )
+        said = f"{_shown(name)}: this kind of file is not read"
+        raise _Trouble(said, "npy, npz, csv, tsv, txt, dat or json; @- for standard input")
     path, suffix, part = match[1], match[2].lower(), match[3]
     if suffix in ("npy", "json") and part is not None:
         raise _Trouble(f"a .{suffix} file has no parts to name", f"@{_shown(path)}")
@@ -128,10 +126,8 @@ def _read_npy(stream, available: int, shown: str, max_bytes: int) -> np.ndarray:
     header = stream.read(length).decode("latin-1")
     descr, order, sizes = (p.search(header) for p in (_NPY_DESCR, _NPY_ORDER, _NPY_SHAPE))
     if descr and descr[2] == "O":
-        raise _Trouble(
-            f"{shown} holds Python objects, which only pickle reads",
-            "save numbers: numpy.save(name, array.astype(float))",
-        )
+        said = f"{shown} holds Python objects, which only pickle reads"
+        raise _Trouble(said, "save numbers: numpy.save(name, array.astype(float))")
     if not (descr and order and sizes):
         raise _Trouble(f"{shown}: its header does not describe an array of numbers")
     kind, itemsize = descr[2], int(descr[3] or 1)

@@ -37,40 +37,22 @@ from gradcli.language.values.reader import (
 from gradcli.ops.errors import ValueFault
 
 _KINDS = {
-    "bool": "bool",
-    "uint8": "uint8",
-    "int8": "int8",
-    "int16": "int16",
-    "short": "int16",
-    "int32": "int32",
-    "int": "int64",
-    "int64": "int64",
-    "long": "int64",
-    "float16": "float16",
-    "half": "float16",
-    "float": "float32",
-    "float32": "float32",
-    "float64": "float64",
-    "double": "float64",
-    "complex64": "complex64",
-    "complex": "complex128",
+    "bool": "bool", "uint8": "uint8", "int8": "int8", "int16": "int16", "short": "int16",
+    "int32": "int32", "int": "int64", "int64": "int64", "long": "int64", "float16": "float16",
+    "half": "float16", "float": "float32", "float32": "float32", "float64": "float64",
+    "double": "float64", "complex64": "complex64", "complex": "complex128",
     "complex128": "complex128",
-}
+}  # fmt: skip
 _WORD = re.compile(r"\s*([A-Za-z][A-Za-z0-9_]*)\s*:")
 _SHAPE = re.compile(r"\s*(\d{1,18}(?:\s*x\s*\d{1,18})+)\s*:")
 _CONSTANTS = ("pi", "e", "tau", "inf", "nan")
 
 
 def read_value(
-    text: str,
-    *,
-    dtype: str = "float64",
-    evaluate: Callable[[str], object] | None = None,
-    base_dir: str | None = None,
-    allow_files: bool = True,
-    stdin: Any = None,
+    text: str, *, dtype: str = "float64", evaluate: Callable[[str], object] | None = None,
+    base_dir: str | None = None, allow_files: bool = True, stdin: Any = None,
     max_bytes: int = MAX_BYTES,
-) -> np.ndarray | np.generic:
+) -> np.ndarray | np.generic:  # fmt: skip
     """The value that `text` describes: a NumPy scalar, or a C-contiguous array.
 
     dtype        of the result, where the text names none; complex values become complex

@@ -47,12 +47,9 @@ def trim(text: str, start: int, end: int) -> tuple[int, int]:
 def check_bytes(count: int, itemsize: int, max_bytes: int) -> None:
     """Raise LimitFault (E0602) where `count` items would pass the limit."""
     if count * itemsize > max_bytes:
-        raise LimitFault(
-            "E0602",
-            f"refusing to allocate {_size(count * itemsize)}",
-            help="--max-mem SIZE",
-            notes=(f"{count:.6g} elements; the limit is {_size(max_bytes)}",),
-        )
+        said = f"refusing to allocate {_size(count * itemsize)}"
+        notes = (f"{count:.6g} elements; the limit is {_size(max_bytes)}",)
+        raise LimitFault("E0602", said, help="--max-mem SIZE", notes=notes)
 
 
 def _size(count: float) -> str:
@@ -70,14 +67,10 @@ class Reader:
     """
 
     def __init__(
-        self,
-        text: str,
-        evaluate: Callable[[str], object] | None = None,
-        base_dir: str | None = None,
-        allow_files: bool = False,
-        stdin: Any = None,
+        self, text: str, evaluate: Callable[[str], object] | None = None,
+        base_dir: str | None = None, allow_files: bool = False, stdin: Any = None,
         max_bytes: int = MAX_BYTES,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.text = text
         self.evaluate = evaluate
         self.base_dir = base_dir

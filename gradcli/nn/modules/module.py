@@ -19,7 +19,7 @@ from gradcli.engine import Tensor
 from gradcli.engine.graph.node import RemovableHandle
 from gradcli.nn.modules.state import State
 from gradcli.nn.parameter import Buffer, Parameter
-from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault, ValueFault, bad_type
+from gradcli.ops.errors import RuntimeFault, UnwrittenFault, ValueFault, bad_type
 from gradcli.ops.memory_budget import step
 
 _KINDS = ("_parameters", "_buffers", "_modules")
@@ -65,13 +65,9 @@ class Module(State):
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         if not (
-            self._forward_pre_hooks
-            or self._forward_hooks
-            or self._backward_hooks
-            or self._backward_pre_hooks
-            or self._result_hooks
-            or EVERYWHERE
-        ):
+            self._forward_pre_hooks or self._forward_hooks or self._backward_hooks
+            or self._backward_pre_hooks or self._result_hooks or EVERYWHERE
+        ):  # fmt: skip
             return self.forward(*args, **options)
         from gradcli.nn.modules.hooks import called
 
@@ -138,12 +134,10 @@ class Module(State):
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Keep ``param`` under ``name``; None keeps the place."""
         if param is not None and not isinstance(param, Parameter):
-            raise TypeFault(
-                "E0303",
-                f"cannot assign '{type(param).__module__}.{type(param).__name__}' object to "
-                f"parameter '{name}' (gradcli.nn.Parameter or None required)".replace(
-                    "builtins.", ""
-                ),
+            given = f"{type(param).__module__}.{type(param).__name__}".removeprefix("builtins.")
+            raise bad_type(
+                f"cannot assign '{given}' object to parameter '{name}' (gradcli.nn.Parameter or "
+                "None required)",
                 help="wrap the tensor: nn.Parameter(x)",
             )
         step(PARAMETER)

@@ -59,7 +59,6 @@ AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d = _in_ranks(
 )
 _POWER = "norm_type={norm_type}, kernel_size={kernel_size}, stride={stride}, ceil_mode={ceil_mode}"
 
-
 LPPool1d, LPPool2d, LPPool3d = (
     module_of(__name__, f"LPPool{rank}d", getattr(F, f"lp_pool{rank}d"), _POWER, norm_type=...,
               kernel_size=..., stride=None, ceil_mode=False) for rank in (1, 2, 3)

@@ -98,10 +98,8 @@ class ParametrizationList(ModuleList):
     def _inverse(self, value: Any) -> Any:
         for module in reversed(list(self)):
             if not hasattr(module, "right_inverse"):
-                raise RuntimeFault(
-                    "E0304",
-                    f"parametrization {type(module).__name__} does not implement right_inverse.",
-                )
+                said = f"parametrization {type(module).__name__} does not implement right_inverse."
+                raise RuntimeFault("E0304", said)
             value = module.right_inverse(value)
         return value
 

@@ -22,13 +22,9 @@ class Piece:
     __slots__ = ("apart", "below", "c", "chain", "cover", "tops", "whole")
 
     def __init__(
-        self,
-        c: Fraction,
-        tops: Sequence[Text],
-        below: Sequence[Text],
-        chain: Sequence[Text],
+        self, c: Fraction, tops: Sequence[Text], below: Sequence[Text], chain: Sequence[Text],
         cover: int,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.c = c
         self.tops = list(tops)
         self.below = list(below)

@@ -100,13 +100,9 @@ def vector_piece(
 
 
 def outer_piece(
-    writer: Any,
-    c: Fraction,
-    tops: list[Text],
-    below: list[Text],
-    left: list[Vector],
+    writer: Any, c: Fraction, tops: list[Text], below: list[Text], left: list[Vector],
     right: list[Vector],
-) -> Piece:
+) -> Piece:  # fmt: skip
     """``outer(u, v)``; matrices in front of u or behind v are kept apart for collecting."""
     found = Piece(c, tops, below, (w.called("outer", elementwise(left), elementwise(right)),), 2)
     head: tuple[Text, ...] = ()
@@ -203,8 +199,7 @@ def diagonal_piece(
     """A term that is 0 off the diagonal: ``eye``, ``eye`` times a matrix, or ``diag``."""
     eye = w.called("eye", writer.dimension(labels[0][0]))
     every = [*vectors[0], *vectors[1]]
-    for m in graph.matrices:
-        every.append(Vector((w.called("diag", m.text()),)))
+    every.extend(Vector((w.called("diag", m.text()),)) for m in graph.matrices)
     if not every:
         return Piece(c, tops, below, (eye,), 2)
     one = every[0]

@@ -394,13 +394,5 @@ def _methods() -> dict[str, Any]:
 
 attributes.CALL[Pair] = _methods()
 attributes.READ[Pair] = (
-    "shape",
-    "ndim",
-    "dtype",
-    "T",
-    "mT",
-    "data",
-    "requires_grad",
-    "is_leaf",
-    "grad",
-)
+    "shape", "ndim", "dtype", "T", "mT", "data", "requires_grad", "is_leaf", "grad",
+)  # fmt: skip

@@ -42,13 +42,9 @@ class Step:
     __slots__ = ("inputs", "node", "op", "params", "ties", "value")
 
     def __init__(
-        self,
-        op: str,
-        node: n.Node,
-        inputs: Sequence[int] = (),
-        params: Any = None,
+        self, op: str, node: n.Node, inputs: Sequence[int] = (), params: Any = None,
         value: Any = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.op = op
         self.node = node
         self.inputs = tuple(inputs)

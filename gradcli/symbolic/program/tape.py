@@ -98,10 +98,9 @@ def result_of(program: Program, outcome: Outcome, of: str | None) -> Any:
 
 def needs_values(program: Program, conditions: Sequence[Condition], given: str) -> RuntimeFault:
     """The fault (E0703) for a path that cannot be followed without values."""
-    fault = RuntimeFault(
-        NEEDS_VALUES, f"the path through the program depends on values: {conditions[0].text}",
-        help=f"give them, for example --{given} 1: the formula is then that of their path",
-    )  # fmt: skip
+    said = f"the path through the program depends on values: {conditions[0].text}"
+    mend = f"give them, for example --{given} 1: the formula is then that of their path"
+    fault = RuntimeFault(NEEDS_VALUES, said, help=mend)
     return at(fault, program.source, conditions[0].node)
 
 

@@ -15,7 +15,6 @@ from gradcli.symbolic.expr.base import Label
 
 _Side = tuple[tuple[v.Base, Fraction], ...]
 
-
 MOST_NESTED = 4
 """How deep cross products are looked for in each other."""
 

@@ -146,10 +146,8 @@ class Spread:
             self.diagonal(p.text) + mark, t.TENSOR, POWER if mark else ATOM, symmetric=True
         )
         whole = [] if self.formula.steps[other].op == "eye" else list(self.product(other))
-        if self.formula.steps[other].op == "ones":
-            return Piece(self.full(k, i).text, PRODUCT, negative) if not mark else Piece.product(
-                [factor, *whole] if way == COLUMN else [*whole, factor], negative
-            )  # fmt: skip
+        if self.formula.steps[other].op == "ones" and not mark:
+            return Piece(self.full(k, i).text, PRODUCT, negative)
         return Piece.product([factor, *whole] if way == COLUMN else [*whole, factor], negative)
 
     def along(self, k: int) -> Piece:
@@ -169,11 +167,8 @@ class Spread:
         negative = pa.negative != pb.negative
         if self.scalar(b):
             top = self.full(a, i).body(ROW)
-            kind = (
-                t.NUMBER
-                if self.formula.steps[a].op == self.formula.steps[b].op == "number"
-                else self.kind(i)
-            )
+            numbers = self.formula.steps[a].op == self.formula.steps[b].op == "number"
+            kind = t.NUMBER if numbers else self.kind(i)
             factor = Factor(rf"\frac{{{top}}}{{{pb.body(ROW)}}}", kind, PRODUCT)
             return Piece.product([factor], negative)
         ways = self.manner(a, i), self.manner(b, i)
