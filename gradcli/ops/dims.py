@@ -92,9 +92,17 @@ def format_order(memory_format: Any, rank: int) -> Any:
     return (0, *range(2, rank), 1) if name.startswith("channels") else range(rank)
 
 
-def suggested_format(x: Any) -> str:
-    """The memory format in which PyTorch's layers take ``x`` to lie, by its strides."""
+def suggested_format(x: Any, gapless: bool = False) -> str:
+    """The memory format in which PyTorch's layers take ``x`` to lie, by its strides.
+
+    ``gapless`` looks first at what lies so without gaps, where dimensions of size 1 have no say.
+    """
     rank, steps = x.ndim, x.strides
+    if gapless and 4 <= rank <= 5:
+        name = "channels_last" if rank == 4 else "channels_last_3d"
+        turned = x.transpose(format_order(name, rank))
+        if x.flags.c_contiguous or turned.flags.c_contiguous:
+            return "contiguous_format" if x.flags.c_contiguous else name
     if not 4 <= rank <= 5 or steps[1] > steps[-1] or not steps[1]:
         return "contiguous_format"
     least = 0

@@ -251,6 +251,33 @@ def test_an_empty_batch_leaves_the_statistics():
     assert norm.num_batches_tracked == 1
 
 
+def test_normalisations_of_halves_are_computed_in_float32_and_rounded_once():
+    x = torch.tensor([[100.0, 1.0], [3.0, -700.0], [0.1, 2.0]], dtype=torch.float16)
+    x.requires_grad_()
+    weight, bias = torch.tensor([30.0, 0.1], requires_grad=True), torch.tensor([1.0, 2.0])
+    affine, kept = {"weight": weight, "bias": bias}, (torch.ones(2), torch.tensor([2.0, 9e4]))
+    trained = [[43.40625, 2.0703125], [-19.265625, 1.8583984375], [-21.140625, 2.0703125]]
+    rows = [[31.0, 1.900390625], [31.0, 1.900390625], [-29.0, 2.099609375]]
+    F = nn.functional
+    found = {
+        F.batch_norm(x, *kept, training=True, **affine): trained,
+        F.instance_norm(x.T[None], **affine): [[list(row) for row in zip(*trained, strict=True)]],
+        F.layer_norm(x, (2,), **affine): rows,
+        F.group_norm(x, 1, **affine): rows,
+        torch.native_layer_norm(x, (2,), weight, bias, 1e-5)[0]: rows,
+    }
+    for out, want in found.items():
+        assert out.dtype is torch.float16 and out.tolist() == want
+        by = torch.autograd.grad(out.sum(), (x, weight))
+        assert [g.dtype for g in by] == [torch.float16, torch.float32]
+    assert F.batch_norm(x, *kept, **affine).dtype is torch.float16
+    assert torch.native_batch_norm(x, weight, bias, *kept, True, 0.1, 1e-5)[1].dtype is weight.dtype
+    for wrong, more in ((x, affine | {"bias": bias.half()}), (x.double(), affine)):
+        for norm, given in ((F.batch_norm, wrong), (F.instance_norm, wrong.T[None])):
+            with pytest.raises(RuntimeError, match="mixed dtype"):
+                norm(given, *kept, **more)
+
+
 def test_pools_of_no_window():
     x = torch.ones(1, 2, 3, requires_grad=True)
     for pool in (nn.functional.adaptive_avg_pool1d, nn.functional.adaptive_max_pool1d):

@@ -95,15 +95,16 @@ def parts_of(value: Any) -> list[tuple[Any, int]]:
     return found
 
 
-def formatted(value: Any, *inputs: Any) -> Any:
+def formatted(value: Any, *inputs: Any, gapless: bool = False) -> Any:
     """``value``, a new result of a layer, laid out as PyTorch's are: as the images in ``inputs``.
 
-    The channels lie innermost where they do so in an input, else the result lies in rows.
+    The channels lie innermost where they do so in an input, else the result lies in rows; for
+    ``gapless`` see ``suggested_format``.
     """
     if not isinstance(value, Plain):
         return value
     for x in inputs:
-        format = suggested_format(x.array) if isinstance(x, Plain) else ""
+        format = suggested_format(x.array, gapless) if isinstance(x, Plain) else ""
         if format.startswith("channels") and value.array.ndim == x.array.ndim:
             value.array, value.meta = in_format(value.array, format), None
             return value

@@ -118,15 +118,15 @@ def layer_norm(
         f"normalized_shape = {list(shape)}",
     )  # fmt: skip
     dims = -1 if len(shape) == 1 else tuple(range(-len(shape), 0))
-    out = _standard(input, dims, eps)
-    out = rowwise(_scaled(out, weight, bias))
+    own, *affine = _wide(input, weight, bias)
+    out = rowwise(_narrow(_scaled(_standard(own, dims, eps), *affine), input))
     return called(out, "NativeLayerNormBackward0", input, weight, bias, leads=(input, weight))
 
 
 def _check_affine(
     input: Any, weight: Any, bias: Any, shape: tuple[int, ...], wanted: str, beside: str
 ) -> None:
-    """Raise RuntimeFault unless ``weight`` and ``bias`` have a ``shape`` (E0301) and one dtype."""
+    """Raise RuntimeFault unless ``weight`` and ``bias`` have a ``shape`` (E0301) and fit dtypes."""
     for which, given in (("weight", weight), ("bias", bias)):
         if given is None:
             continue
@@ -135,12 +135,31 @@ def _check_affine(
                 f"Expected {which} to be {wanted}, but got {which} of shape {list(given.shape)} "
                 f"and {beside}"
             )
-        wide = input.dtype is float16 and given.dtype is float32
-        if given.dtype is not input.dtype and not wide:
+    _check_dtypes(input, weight, bias)
+
+
+def _check_dtypes(input: Any, *given: Any) -> None:
+    """Raise RuntimeFault unless all have one dtype, or all but an ``input`` of halves float32."""
+    types = [v.dtype for v in given if v is not None]
+    wanted = input.dtype if not types or types[0] is input.dtype else float32
+    for dtype in types:
+        if dtype is not wanted and wanted is input.dtype:
             raise bad_dtype(
-                f"expected scalar type {input.dtype.scalar_name} but found "
-                f"{given.dtype.scalar_name}"
+                f"expected scalar type {wanted.scalar_name} but found {dtype.scalar_name}"
             )
+        if dtype is not wanted:
+            raise bad_dtype("mixed dtype (CPU): expect parameter to have scalar type of Float")
+    if wanted is not input.dtype is not float16:
+        raise bad_dtype("mixed dtype (CPU): all inputs must share same datatype.")
+
+
+def _wide(*given: Any) -> list:
+    """What PyTorch's kernels compute with: halves as float32, rounded once in the end."""
+    return [v.to(float32) if v is not None and v.dtype is float16 else v for v in given]
+
+
+def _narrow(out: Any, input: Any) -> Any:
+    return out if out.dtype is input.dtype else out.to(input.dtype)
 
 
 def _last(input: Any, normalized_shape: Sequence[int]) -> tuple[int, ...]:
@@ -160,8 +179,6 @@ def _last(input: Any, normalized_shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def _standard(input: Any, dims: int | tuple, eps: float) -> Any:
-    if input.dtype is float16:  # computed in single, as in PyTorch: 1/eps**1.5 is no half
-        return _standard(input.to(float32), dims, eps).to(float16)
     centred = _O["centred"](input, dims)
     return centred * _per_root(_O["mean"](_O["square"](centred), dims, True), eps)
 
@@ -185,7 +202,7 @@ def rms_norm(
     """``input`` over the root of the mean of its squares over the last dimensions."""
     refuse_kinds("bool int", "rms_norm", input.dtype)
     dims = tuple(range(-len(_last(input, normalized_shape)), 0))
-    own = input.to(float32) if input.dtype is float16 else input  # the squares are no halves
+    own = _wide(input)[0]
     eps = float(np.finfo(own.dtype.numpy).eps) if eps is None else eps
     out = own * _per_root(_O["mean"](own * own, dims, True), eps)
     if weight is not None and tuple(weight.shape) != tuple(normalized_shape):
@@ -193,8 +210,7 @@ def rms_norm(
             "Expected weight to be of same shape as normalized_shape, but got weight of shape "
             f"{list(weight.shape)} and normalized_shape = {list(normalized_shape)}"
         )
-    out = _scaled(out.to(float16) if own is not input else out, weight, None)
-    return out if out.dtype is input.dtype else out.to(input.dtype)
+    return _narrow(_scaled(out, weight, None), input)
 
 
 def _channel(input: Any) -> tuple[int, tuple[int, ...]]:
@@ -221,24 +237,26 @@ def batch_norm(
             )  # fmt: skip
     if input.numel():
         _check_channels(input, input.shape[axis], running_mean, running_var, weight, bias)
+        _check_dtypes(input, weight, bias, running_mean, running_var)
+    own, mean, variance, *affine = _wide(input, running_mean, running_var, weight, bias)
     if training:
-        variance, centred = _O["var"](input, dims, 0, True), _O["centred"](input, dims)
+        variance, centred = _O["var"](own, dims, 0, True), _O["centred"](own, dims)
         if count and running_mean is not None and running_var is not None:
             with outside_transforms():
-                own = input.detach()
-                known = _known(own)
-                spread = variance.detach() if known is own else _O["var"](known, dims, 0, True)
+                fixed = own.detach()
+                known = _known(fixed)
+                spread = variance.detach() if known is fixed else _O["var"](known, dims, 0, True)
                 spread = _O["reshape"](spread, (-1,)) * (count / max(1, count - 1))
-                running_mean.mul_(1 - momentum).add_(momentum * _O["mean"](known, dims))
-                running_var.mul_(1 - momentum).add_(momentum * spread)
+                _move(running_mean, momentum, _O["mean"](known, dims))
+                _move(running_var, momentum, spread)
     elif running_mean is None or running_var is None:
         missing = "running_mean" if running_mean is None else "running_var"
         raise bad_value(f"{missing} must be defined in evaluation mode")
     else:
-        mean, variance = (_O["reshape"](v, shape) for v in (running_mean, running_var))
-        centred = input - mean
-    out = centred * _per_root(variance, eps)
-    out = formatted(_scaled(out, weight, bias, shape), input)
+        mean, variance = (_O["reshape"](v, shape) for v in (mean, variance))
+        centred = own - mean
+    out = _scaled(centred * _per_root(variance, eps), *affine, shape)
+    out = formatted(_narrow(out, input), input, gapless=True)
     return called(out, "NativeBatchNormBackward0", input, weight, bias, leads=(input, weight))
 
 
@@ -264,6 +282,11 @@ def _check_channels(input: Any, count: int, *given: Any) -> None:
             )
 
 
+def _move(running: Any, momentum: Any, value: Any) -> None:
+    """Move a running statistic towards a ``value``."""
+    running.copy_(_wide(running)[0] * (1 - momentum) + momentum * value)
+
+
 _VECTORS = ("running_mean", "running_var", "weight", "bias")
 
 
@@ -284,6 +307,9 @@ def instance_norm(
             "running_mean and running_var must either both be None or neither be None"
         )
     if not use_input_stats:
+        if running_mean is not None:  # in whatever dtype, as here PyTorch computes with copies
+            dtype = (input if weight is None else weight).dtype
+            running_mean, running_var = running_mean.to(dtype), running_var.to(dtype)
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     shape, dims = (1, -1) + (1,) * (len(input.shape) - 2), tuple(range(2, len(input.shape)))
     count = math.prod(input.shape[2:])
@@ -298,13 +324,15 @@ def instance_norm(
         raise IndexFault(
             "E0307", "select(): index 0 out of range for tensor of size [0] at dimension 0"
         )
+    _check_dtypes(input, weight, bias)
+    own, *affine = _wide(input, weight, bias)
     if running_mean is not None:  # they move towards the means over the samples
         with outside_transforms():
-            known = _known(input.detach())
+            known = _known(own.detach())
             mean, spread = _O["mean"](known, dims), _O["var"](known, dims, 1)
-            running_mean.mul_(1 - momentum).add_(momentum * _O["mean"](mean, 0))
-            running_var.mul_(1 - momentum).add_(momentum * _O["mean"](spread, 0))
-    out = rowwise(_scaled(_standard(input, dims, eps), weight, bias, shape))
+            _move(running_mean, momentum, _O["mean"](mean, 0))
+            _move(running_var, momentum, _O["mean"](spread, 0))
+    out = rowwise(_narrow(_scaled(_standard(own, dims, eps), *affine, shape), input))
     return called(out, "ViewBackward0", leads=(input, weight))
 
 
@@ -334,10 +362,11 @@ def group_norm(
     wanted = "a vector of size equal to the number of channels in input"
     beside = f"input of shape {list(input.shape)}"
     _check_affine(input, weight, bias, tuple(input.shape[1:2]), wanted, beside)
-    groups = _O["reshape"](input, (input.shape[0], num_groups, each))
+    own, *affine = _wide(input, weight, bias)
+    groups = _O["reshape"](own, (input.shape[0], num_groups, each))
     out = _O["reshape"](_standard(groups, (2,), eps), tuple(input.shape))
     shape = (1, -1) + (1,) * (len(input.shape) - 2)
-    out = formatted(_scaled(out, weight, bias, shape), input)
+    out = formatted(_narrow(_scaled(out, *affine, shape), input), input)
     return called(out, "NativeGroupNormBackward0", input, weight, bias)
 
 
@@ -348,12 +377,15 @@ def native_layer_norm(
     """``layer_norm``, and the mean and the inverse standard deviation that it used."""
     dims = tuple(range(-len(tuple(normalized_shape)), 0))
     out = layer_norm(input, normalized_shape, weight, bias, eps)
-    return out, *_statistics(input.detach(), dims, eps)  # constants, as in PyTorch
+    return out, *_statistics(input.detach(), dims, eps, weight, bias)  # constants, as in PyTorch
 
 
-def _statistics(input: Any, dims: tuple, eps: float) -> tuple:
-    spread = _per_root(_O["var"](input, dims, 0, True), eps)
-    return _O["mean"](input, dims, True), spread
+def _statistics(input: Any, dims: tuple, eps: float, *affine: Any) -> tuple:
+    """The mean and the inverse standard deviation, of the dtype of the first of ``affine``."""
+    own = _wide(input)[0]
+    spread = _per_root(_O["var"](own, dims, 0, True), eps)
+    like = next((v for v in affine if v is not None), input)
+    return _narrow(_O["mean"](own, dims, True), like), _narrow(spread, like)
 
 
 def native_group_norm(
@@ -362,7 +394,7 @@ def native_group_norm(
 ) -> tuple:  # fmt: skip
     """``group_norm``, and the mean and the inverse standard deviation of each group."""
     groups = _O["reshape"](input, (N, group, C * HxW // max(1, group)))
-    mean, spread = (_O["squeeze"](v, -1) for v in _statistics(groups, (-1,), eps))
+    mean, spread = (_O["squeeze"](v, -1) for v in _statistics(groups, (-1,), eps, weight, bias))
     return group_norm(input, group, weight, bias, eps), mean, spread
 
 
@@ -372,11 +404,10 @@ def native_batch_norm(
 ) -> tuple:  # fmt: skip
     """``batch_norm``, and the mean and the inverse standard deviation of the batch if training."""
     out = batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
-    if not training:
-        empty = input.detach().new_zeros((0,))
-        return out, empty, empty
     _, dims = _channel(input)
-    return out, *(_O["reshape"](v, (-1,)) for v in _statistics(input.detach(), dims, eps))
+    given = weight, bias, running_mean, running_var
+    kept = [_O["reshape"](v, (-1,)) for v in _statistics(input.detach(), dims, eps, *given)]
+    return out, *(kept if training else [v.new_zeros((0,)) for v in kept])
 
 
 def local_response_norm(

@@ -115,6 +115,11 @@ def test_a_memory_format_that_is_asked_for(make):
 
 
 def test_solids_and_kept_formats():
+    thin = torch.arange(6.0).reshape(1, 3, 2, 1).permute(0, 2, 1, 3)
+    assert F.batch_norm(thin, torch.zeros(2), torch.ones(2)).stride() == (6, 1, 2, 2)
+    assert F.batch_norm(images(2, 2, 1, 1).to(memory_format=LAST), *images(2, 2)).stride()[1:] == (
+        1, 1, 1,
+    )  # fmt: skip
     solid = images(2, 4, 3, 5, 6)
     there = solid.to(memory_format=LAST_3D)
     assert there.stride() == (360, 1, 120, 24, 4)
