@@ -145,7 +145,10 @@ _FAMILIES = {
         "native_batch_norm native_group_norm native_layer_norm batch_norm bilinear group_norm "
         "instance_norm layer_norm rms_norm"
     ),
-    "nn.losses": "binary_cross_entropy_with_logits kl_div poisson_nll_loss",
+    "nn.numbered_losses": (
+        "binary_cross_entropy_with_logits cosine_embedding_loss ctc_loss hinge_embedding_loss "
+        "kl_div margin_ranking_loss poisson_nll_loss triplet_margin_loss"
+    ),
     "nn.activations": (
         "alpha_dropout celu dropout feature_alpha_dropout hardshrink prelu rrelu selu threshold"
     ),
@@ -154,19 +157,16 @@ _FAMILIES = {
         "pixel_shuffle pixel_unshuffle"
     ),
     "nn.pooling": (
-        "adaptive_avg_pool1d adaptive_max_pool1d avg_pool1d max_pool1d max_pool1d_with_indices "
+        "adaptive_avg_pool1d avg_pool1d max_pool1d max_pool1d_with_indices "
         "max_pool2d max_pool3d"
     ),
-    "nn.class_losses": "ctc_loss",
     "nn.embedding": "embedding",
-    "nn.pair_losses": (
-        "cosine_embedding_loss cosine_similarity hinge_embedding_loss margin_ranking_loss "
-        "pairwise_distance pdist triplet_margin_loss"
-    ),
+    "nn.pair_losses": "cosine_similarity pairwise_distance pdist",
 }
 LATER = {
     **{name: f"{home}.{name}" for home, names in _FAMILIES.items() for name in names.split()},
     **{name: f"decompositions.torch_{name}" for name in ("lu", "lu_solve", "qr", "svd")},
+    "adaptive_max_pool1d": "nn.pooling.adaptive_max_pool1d_with_indices",
     "orgqr": "linalg.householder_product",
     "grid_sampler": "nn.resampling.grid_sampler",
     "grid_sampler_2d": "nn.resampling.grid_sampler",

@@ -31,7 +31,6 @@ OTHERWISE = {
     "pinv atol": "PyTorch has another order of signatures",
     "ctc_loss input_lengths": "a list of lengths, too",
     "ctc_loss target_lengths": "a list of lengths, too",
-    "binary_cross_entropy_with_logits size_average": "of PyTorch's function of that name",
     "narrow_copy start": "as narrow, a tensor as well",
     "pinv rtol": "a tensor of a number counts as one",
     "scatter value": "as src",

@@ -347,6 +347,7 @@ def _adaptive_max_pool(
 adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = in_ranks(
     _adaptive_max_pool, 1, 2, 3
 )
+adaptive_max_pool1d_with_indices = _with_indices(adaptive_max_pool1d)
 
 
 def _max_unpool(

@@ -1,4 +1,4 @@
-"""Losses where probabilities end."""
+"""Losses where probabilities end, and those whose reduction is a number."""
 
 from __future__ import annotations
 
@@ -40,3 +40,34 @@ def test_what_is_refused_is_refused_in_every_transform(words, loss):
     for call in calls:
         with pytest.raises((RuntimeError, ValueError), match=words):
             call(NEGATIVE)
+
+
+V, SIGNS = torch.tensor([[1.0, -2.0, 0.5], [0.25, 1.0, 3.0]]), torch.tensor([1.0, -1.0])
+LENGTHS = torch.tensor([[1, 2]]), torch.tensor([2]), torch.tensor([2])
+NUMBERED = {
+    "kl_div": (V, V.exp()), "binary_cross_entropy_with_logits": (V, V.sigmoid()),
+    "hinge_embedding_loss": (SIGNS, SIGNS, 0.5),
+    "margin_ranking_loss": (V[:, 0], V[:, 1], SIGNS, 0.5),
+    "cosine_embedding_loss": (V, V.flip(0), SIGNS, 0.1),
+    "triplet_margin_loss": (V, V.flip(0), V.flip(1), 2.0, 2.0, 1e-6, True),
+    "ctc_loss": (V[:, None].log_softmax(-1), *LENGTHS, 0),
+}  # fmt: skip
+
+
+@family("name, args", NUMBERED.items())
+def test_losses_of_torch_itself_are_reduced_by_number_and_not_by_default(name, args):
+    number, words = getattr(torch, name), getattr(F, name)
+    wanted = [words(*args, reduction=word) for word in ("none", "mean", "sum")]
+    assert torch.equal(number(*args), wanted[0])
+    if name not in ("kl_div", "binary_cross_entropy_with_logits"):
+        found = [number(*args, i) for i in range(3)]
+    else:
+        found = [number(*args, reduction=i) for i in range(3)]
+    assert all(map(torch.equal, found, wanted))
+
+
+def test_torchs_poisson_loss_has_no_defaults():
+    found = torch.poisson_nll_loss(V, V, True, False, 1e-8, 2)
+    assert torch.equal(found, F.poisson_nll_loss(V, V, reduction="sum"))
+    with pytest.raises(TypeError, match="missing"):
+        torch.poisson_nll_loss(V, V)
