@@ -103,7 +103,9 @@ class _Writer:
                 "torch.nn.functional.hardtanh({0}, 0.2, 0.9)", "{0}.masked_fill({0} > 0.7, 0.3)",
                 "({0} * (1 + 2j)).conj().imag * 1", "torch.view_as_real({0} * (1 - 1j))[..., 1]",
                 "torch.func.grad(lambda a: (a**3).sum())({0})", "{0}.flip(())",
-                "{0}.detach() * {0}",
+                "{0}.detach() * {0}", "cube({0})", "cube({0} * 0.5) * {0}",
+                "(lambda a: a.as_strided(a.shape, a.stride(), a.storage_offset()) * 1)"
+                "({0}.contiguous())",
                 "torch.func.jvp(torch.sin, ({0},), ({0},))[1]", "torch.func.vjp(torch.sin, {0})[0]",
             ])  # fmt: skip
             self.put(text.format(v.name), v.shape, on)
@@ -384,13 +386,38 @@ def random_function(seed: int) -> Function:
 # ---- The reference: loops over plain backward ----------------------------------------------------
 
 
+def cube_of(torch: Any) -> Callable:
+    """The cube as a custom function."""
+
+    class Cube(torch.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x: Any) -> Any:
+            return x**3
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.save_for_backward(*inputs)
+            ctx.save_for_forward(*inputs)
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return 3 * ctx.saved_tensors[0] ** 2 * g
+
+        jvp = backward
+
+    apply: Callable = Cube.apply
+    return apply
+
+
 class Case:
     """One function at one point, and what plain backward says of it."""
 
     def __init__(self, torch: Any, function: Function, seed: int) -> None:
         self.torch = torch
         self.function = function
-        room: dict[str, Any] = {"torch": torch}
+        room: dict[str, Any] = {"torch": torch, "cube": cube_of(torch)}
         exec(function.source, room)
         self.f = room["f"]
         rng = np.random.default_rng(seed)
