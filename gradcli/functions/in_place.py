@@ -188,7 +188,7 @@ def _fill(self: Tensor, value: Operand) -> Tensor:
     return written(self, f"FillBackward{3 if isinstance(value, Plain) else 2}")
 
 
-def _copy(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+def _copy(self: Tensor, src: Operand, non_blocking: bool = False) -> Tensor:
     if src is self and 0 in self.array.strides:
         return rewrite(self)  # one place in memory may not be written twice, but this changes none
     overlap(self, flipped_view(src) if getattr(src, "_flips", False) else src)

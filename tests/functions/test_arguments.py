@@ -208,6 +208,7 @@ def test_numbers_count_where_numbers_are_declared():
         (lambda x: gradcli.cat(x.split(split_size=2)), lambda x: x),
         (lambda x: gradcli.arange(end=3), lambda x: gradcli.arange(3)),
         (lambda x: gradcli.clamp(x, np.int64(1)), lambda x: gradcli.clamp(x, 1)),
+        (lambda x: x.clone().copy_(2), lambda x: x + 1),
         (lambda x: gradcli.copysign(x, x.double()[:1]), lambda x: x.double().abs() * x[0].sign()),
         (lambda x: F.mse_loss(x, x > 0), lambda x: F.mse_loss(x, (x > 0).float())),
         (lambda x: F.huber_loss(x, x > 0), lambda x: F.huber_loss(x, (x > 0).float())),
