@@ -27,6 +27,7 @@ def accurate_sum(x: Any, axes: int | tuple[int, ...] | None = None, keepdims: bo
 
     Example:
         >>> import numpy as np
+        >>> from gradcli.ops.numerics.summation import accurate_sum
         >>> accurate_sum(np.ones((5000, 2), np.float16), 0)
         array([5000., 5000.], dtype=float16)
     """
