@@ -173,6 +173,23 @@ def test_cells_and_layers_agree():
     assert torch.allclose(out[0, :, 2:], h[1])
 
 
+def test_a_second_parametrization_inverts_what_it_makes():
+    class Twice(nn.Module):
+        def forward(self, x):
+            return 2 * x
+
+        def right_inverse(self, y):
+            seen.append(y.item())
+            return y / 2
+
+    seen = []
+    layer = nn.Linear(1, 1)
+    nn.init.constant_(layer.weight, 8.0)
+    for _ in range(2):
+        parametrize.register_parametrization(layer, "weight", Twice())
+    assert seen == [8.0, 16.0] and layer.weight.item() == 16.0
+
+
 def test_parametrizations_come_and_go():
     class Exp(nn.Module):
         def forward(self, x):
