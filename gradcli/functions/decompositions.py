@@ -336,6 +336,7 @@ def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool =
             f"{title}: Number of pivots per batch should be same as the dimension of the matrix"
         )
     of_pivots(title, LU, pivots)
+    of_rows("lu", LU, pivots)
     refuse_kinds("half", "lu_solve_cpu", LU.dtype)
     if not left:  # X A = B by the transpose, A' by the adjoint of the conjugate
         turned = _O["conj"](_O["mT"](B))
@@ -391,6 +392,12 @@ def lu_unpack(
         high = called(_O["triu"](LU_data[..., :k, :], 0), "LuUnpackBackward0", LU_data)
     if unpack_pivots:
         given = np.asarray(LU_pivots.array)
+        if LU_pivots.dtype is not dtypes.int32:
+            raise bad_dtype(
+                "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 "
+                "dtype.\nNote: this function is intended to be used with the output produced by "
+                "torch.linalg.lu_factor"
+            )
         if given.size and not 1 <= given.min() <= given.max() <= m:
             raise bad_value(
                 "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you "
@@ -433,6 +440,20 @@ def of_pivots(title: str, A: Any, pivots: Any) -> None:
         raise bad_shape(
             f"{title}: Expected {'LD' if 'ldl' in title else 'LU'}.shape[:-1] and pivots.shape to "
             f"be the same, but got pivots with shape {list(pivots.shape)} instead"
+        )
+
+
+def of_rows(kind: str, A: Any, pivots: Any) -> None:
+    """Raise RuntimeFault (E0304) unless each pivot, without sign for "ldl", names a row from 1."""
+    given = np.abs(pivots.array) if kind == "ldl" else np.asarray(pivots.array)
+    if given.size and not 1 <= given.min() <= given.max() <= A.shape[-1]:
+        few = given.min() < 1
+        wanted = f"be {'greater or equal to 1' if few else 'smaller or equal to LU.size(-2)'}"
+        if kind == "ldl":
+            wanted = f"satisfy |pivot| {'>= 1' if few else '<= LD.size(-2)'}"
+        raise bad_value(
+            f"Pivots given to {kind}_solve must all {wanted}. Did you properly pass the result of "
+            f"{kind}_factor?"
         )
 
 

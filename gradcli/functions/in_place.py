@@ -266,6 +266,11 @@ def _mapped(name: str, self: Tensor, others: tuple, function: Callable) -> Tenso
     return self.copy_(wrap(numbers, self.dtype))
 
 
+def _apply(self: Tensor, callable: Callable) -> Tensor:
+    """Each entry as ``callable`` makes it of the Python number that lies there."""
+    return _mapped("apply_", self, (), callable)
+
+
 def _map(self: Tensor, other: Tensor, function: Callable) -> Tensor:
     """Each entry as ``function`` makes it of the two Python numbers that lie there."""
     return _mapped("map_", self, (other,), function)
@@ -281,6 +286,6 @@ METHODS: dict[str, Callable] = {
     "div_": _div, "divide_": _div, "true_divide_": _div, "addcdiv_": _addcdiv, "lerp_": _lerp,
     "float_power_": _float_power,
     "zero_": _zero, "fill_": _fill, "copy_": _copy, "masked_fill_": _masked_fill,
-    "map_": _map, "map2_": _map2,
+    "apply_": _apply, "map_": _map, "map2_": _map2,
 }  # fmt: skip
 """Writes of which none is what the function of the name gives, written."""

@@ -215,9 +215,14 @@ def _filling(input: Any, value: Any, name: str) -> Any:
     Raises RuntimeFault: E0301 for several values, E0309 for a complex one among real numbers.
     """
     one_filling(value, name)
+    narrows = is_complex(value) and not input.dtype.is_complex
+    if narrows and name == "index_fill_":
+        raise bad_dtype(f"{name}(): Converting complex Scalar to non-complex type is not supported")
     if is_number(value):
         return input.dtype.entry(value)
-    if is_complex(value) and not input.dtype.is_complex:
+    if narrows and isinstance(value, Plain) and not value.requires_grad:
+        return input.dtype.entry(value.item())
+    if narrows:
         raise bad_dtype(f"value cannot be converted to type {input.dtype.c_name} without overflow")
     if getattr(value, "dtype", input.dtype) is not input.dtype and hasattr(value, "to"):
         if input.dtype.kind < 2 and isinstance(value, Plain):

@@ -14,7 +14,7 @@ from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import by_element
 from gradcli.engine.tensor.tensor import wrap
-from gradcli.functions.decompositions import of_floats, of_pivots, of_squares, other_dtype
+from gradcli.functions.decompositions import of_floats, of_pivots, of_rows, of_squares, other_dtype
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import LinAlgFault, RuntimeFault, bad_dtype, bad_shape
 from gradcli.ops.memory_budget import charge_shape
@@ -103,6 +103,7 @@ def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: bool = False) -> Any:
         raise bad_dtype(f"{title}: Expected pivots to be integers. Got {pivots.dtype.scalar_name}")
     if B.dtype is not LD.dtype:
         raise other_dtype(B, LD)
+    of_rows("ldl", LD, pivots)
     refuse_kinds("half", "ldl_solve_kernel_cpu", LD.dtype)
     _constant("linalg.ldl_solve", "linalg.solve has one", LD, B)
     lead = np.broadcast_shapes(tuple(LD.shape[:-2]), tuple(B.shape[:-2]))

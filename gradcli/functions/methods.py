@@ -146,8 +146,8 @@ def _like(make: Callable) -> Callable:
     return method
 
 
-def _new(self: Tensor, *data: Any) -> Tensor:
-    return factories.typed(self.dtype, "new")(*data)
+def _new(self: Tensor, *data: Any, size: Any = None) -> Tensor:
+    return factories.typed(self.dtype, "new")(*(data if size is None else size))
 
 
 def _set(

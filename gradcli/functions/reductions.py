@@ -261,7 +261,9 @@ def _trapezes(name: str, y: Any, x: Any, dx: Any, dim: int) -> Any:
     if not y.dtype.kind or (x is not None and not x.dtype.kind):
         which = "`y`" if x is None else "`x` or `y`"
         raise bad_dtype(f"{name}: received a bool input for {which}, but bool is not supported")
-    y = y if y.dtype.kind > 1 else y.to(dtypes.get_default_dtype())  # whole sums may overflow
+    if y.dtype.kind < 2:  # whole sums may overflow
+        like = x is not None and x.dtype.kind > 1
+        y = y.to(x.dtype if like else dtypes.get_default_dtype())
     axis = normal_dim(dim, len(y.shape))
     before = (slice(None),) * axis
     if x is not None:

@@ -46,7 +46,7 @@ class Value(Operand):
         example: Any = None,
     ) -> None:  # fmt: skip
         self.trace = trace
-        self.shape = shape if shape.__class__ is Size else Size(shape)
+        self.shape = shape if shape.__class__ is Size else tuple.__new__(Size, shape)
         self.dtype = dtype
         self.const = const
         self.example = example

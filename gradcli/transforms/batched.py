@@ -330,7 +330,7 @@ class Batched(Layer):
     @property
     def shape(self) -> Size:
         """The shape of one value, without the dimension of the batch."""
-        return Size(self.value.shape[1:])
+        return tuple.__new__(Size, self.value.shape[1:])
 
     @property
     def array(self) -> Batched:

@@ -171,6 +171,12 @@ def test_a_size_joins_as_a_tuple_does():
     assert torch.full(torch.Size([2]), 1.0, out=torch.empty(2)).tolist() == [1, 1]
 
 
+def test_a_size_is_of_whole_numbers():
+    size = torch.Size([0, torch.tensor(2), True])
+    assert size == (0, 2, 1) and {type(n) for n in size} == {int}
+    assert type(torch.ones(2).shape) is torch.Size
+
+
 def test_another_device_is_a_runtime_error():
     with pytest.raises(RuntimeError, match="no device 'foo'"):
         torch.zeros(2, device="foo")

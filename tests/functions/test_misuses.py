@@ -89,3 +89,19 @@ def test_a_singular_matrix_among_others():
     assert inverse[1].tolist() == [[0.5, 0], [0, 0.5]]
     assert gradcli.isnan(inverse[0]).all()
     assert gradcli.functions.linalg.cond(gradcli.zeros(2, 2), 1).item() == float("inf")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("torch.linalg.lu_solve(q, torch.tensor([0, 1]).int(), q)", "must all be greater or equal"),
+        ("torch.linalg.lu_solve(q, torch.tensor([1, 3]).int(), q)", "must all be smaller or equal"),
+        ("torch.linalg.ldl_solve(q, torch.tensor([0, 1]), q)", "|pivot| >= 1"),
+        ("torch.linalg.ldl_solve(q, torch.tensor([1, -3]), q)", "|pivot| <= LD.size(-2)"),
+        ("torch.lu_unpack(q, torch.tensor([1, 2]))", "a contiguous tensor of torch.int32 dtype"),
+        ("b.index_fill_(0, i, 1j)", "Converting complex Scalar to non-complex type"),
+        ("torch.Size([2, 1.5])", "takes an iterable of 'int' (item 1 is 'float')"),
+    ],
+)
+def test_numbers_that_a_call_does_not_take(line, said):
+    assert said in raised(gradcli, line)[1]

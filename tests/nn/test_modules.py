@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 
 import numpy as np
 import pytest
@@ -175,6 +176,23 @@ def test_cells_and_layers_agree():
     assert torch.allclose(out[0, :, 2:], h[1])
 
 
+def test_a_second_parametrization_inverts_what_it_makes():
+    class Twice(nn.Module):
+        def forward(self, x):
+            return 2 * x
+
+        def right_inverse(self, y):
+            seen.append(y.item())
+            return y / 2
+
+    seen = []
+    layer = nn.Linear(1, 1)
+    nn.init.constant_(layer.weight, 8.0)
+    for _ in range(2):
+        parametrize.register_parametrization(layer, "weight", Twice())
+    assert seen == [8.0, 16.0] and layer.weight.item() == 16.0
+
+
 def test_parametrizations_come_and_go():
     class Exp(nn.Module):
         def forward(self, x):
@@ -276,6 +294,26 @@ def test_normalisations_of_halves_are_computed_in_float32_and_rounded_once():
         for norm, given in ((F.batch_norm, wrong), (F.instance_norm, wrong.T[None])):
             with pytest.raises(RuntimeError, match="mixed dtype"):
                 norm(given, *kept, **more)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "said"),
+    [
+        ({"attn_mask": torch.ones(3)}, AssertionError, "2-D or 3-D but found 1-D tensor"),
+        ({"attn_mask": torch.ones(3, 3, dtype=torch.int64)}, AssertionError, "only bool and float"),
+        ({"attn_mask": torch.ones(1, 3)}, RuntimeError, "should be (3, 3)"),
+        ({"attn_mask": torch.ones(4, 3, 2)}, RuntimeError, "should be (4, 3, 3)"),
+        ({"key_padding_mask": torch.zeros(3)}, AssertionError, "`None` or 2-D but found 1-D"),
+        ({"key_padding_mask": torch.zeros(1, 3)}, AssertionError, "should be (2, 3)"),
+        ({"key": torch.ones(1, 3, 4), "value": torch.ones(1, 3, 4)}, RuntimeError, "sequences"),
+        ({"query": torch.ones(1, 2, 3, 4)}, AssertionError, "received 4-D query tensor"),
+    ],
+)
+def test_attention_broadcasts_no_mask(options, error, said):
+    x = torch.ones(2, 3, 4)
+    attention = nn.MultiheadAttention(4, 2, batch_first=True)
+    with pytest.raises(error, match=re.escape(said)):
+        attention(**{"query": x, "key": x, "value": x} | options)
 
 
 def test_pools_of_no_window():

@@ -38,6 +38,9 @@ def fused(a: Any, b: Any, c: Any) -> Any:
     if a.dtype.char == "f":
         b, c = (v if isinstance(v, np.ndarray) else np.float32(v) for v in (b, c))
         return (a.astype(np.float64) * b + c).astype(np.float32)
+    if isinstance(b, float) and abs(b) > 2.0**990:  # its halves would overflow
+        found: np.ndarray = fused(a, b * 2.0**-28, c * 2.0**-28) * 2.0**28
+        return found
     product = a * b
     (a1, a2), (b1, b2) = _halves(a), _halves(np.float64(b))
     error = a2 * b2 - (((product - a1 * b1) - a2 * b1) - a1 * b2)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,10 @@ from gradcli.engine import dtypes
 from gradcli.engine.source_location import warn
 from gradcli.engine.undo_log import owner_of
 from gradcli.ops.dims import normal_dim
+from gradcli.ops.errors import bad_type
 from gradcli.ops.torch_messages import not_a
+
+_new = tuple.__new__
 
 
 class Size(tuple[Any, ...]):
@@ -19,25 +23,39 @@ class Size(tuple[Any, ...]):
 
     __slots__ = ()
 
+    def __new__(cls, sizes: Iterable[Any] = ()) -> Size:
+        """The size of ``sizes``. Raises TypeFault (E0303) for what is no whole number."""
+        whole: list[int] = []
+        for n in sizes:
+            try:
+                whole.append(int(operator.index(n)))
+            except TypeError:
+                raise bad_type(
+                    f"torch.Size() takes an iterable of 'int' (item {len(whole)} is "
+                    f"'{type(n).__name__}')",
+                    help="write torch.Size([2, 3])",
+                ) from None
+        return tuple.__new__(Size, whole)
+
     def __repr__(self) -> str:
         return f"gradcli.Size({list(self)})"
 
     def __add__(self, other: tuple[Any, ...]) -> Size:
-        return Size(tuple.__add__(self, tuple(other)))
+        return tuple.__new__(Size, tuple.__add__(self, tuple(other)))
 
     def __radd__(self, other: Any) -> Size:
         if not isinstance(other, tuple):  # Python extends a list by it then
             return NotImplemented
-        return Size(tuple.__add__(other, self))
+        return tuple.__new__(Size, tuple.__add__(other, self))
 
     def __mul__(self, times: Any) -> Size:
-        return Size(tuple.__mul__(self, times))
+        return tuple.__new__(Size, tuple.__mul__(self, times))
 
     __rmul__ = __mul__
 
     def __getitem__(self, index: Any) -> Any:
         found = tuple.__getitem__(self, index)
-        return Size(found) if isinstance(index, slice) else found
+        return tuple.__new__(Size, found) if isinstance(index, slice) else found
 
     def numel(self) -> int:
         """How many entries a tensor of this shape has."""
@@ -81,7 +99,7 @@ class Facts:
     @property
     def shape(self) -> Size:
         """The size of each dimension."""
-        return Size(self.array.shape)
+        return _new(Size, self.array.shape)
 
     def size(self, dim: int | None = None) -> Size | int:
         """The shape, or the size of one dimension."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.dtypes import bool_, float16
+from gradcli.engine.dtypes import bool_, float16, float32
 from gradcli.engine.record.arguments import Asked
 from gradcli.engine.record.composite import in_float32
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
@@ -20,7 +20,7 @@ from gradcli.functions.nn.activations import dropout, softmax
 from gradcli.functions.nn.layers import linear
 from gradcli.functions.nn.padding import pad
 from gradcli.functions.reshaping import repeat_interleave
-from gradcli.ops.errors import AssertionFault, bad_dtype, bad_value
+from gradcli.ops.errors import AssertionFault, bad_dtype, bad_shape, bad_value
 
 __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
 
@@ -33,7 +33,15 @@ def scaled_dot_product_attention(
 
     With ``enable_gqa`` each head of keys and values serves several heads of queries.
     """
+    if attn_mask is not None and attn_mask.dtype not in (bool_, float32, query.dtype):
+        raise bad_dtype(
+            "Expected attn_mask dtype to be bool or float or to match query dtype, but got "
+            f"attn_mask.dtype: {attn_mask.dtype.c_name} and  query.dtype: {query.dtype.c_name} "
+            "instead."
+        )
     if query.dtype is float16:
+        if attn_mask is not None and attn_mask.dtype is float16:
+            attn_mask = attn_mask.to(float32)
         of_floats = partial(
             scaled_dot_product_attention, attn_mask=attn_mask, dropout_p=dropout_p,
             is_causal=is_causal, scale=scale, enable_gqa=enable_gqa,
@@ -42,12 +50,6 @@ def scaled_dot_product_attention(
     if enable_gqa:
         heads = query.shape[-3]
         key, value = (repeat_interleave(x, heads // x.shape[-3], -3) for x in (key, value))
-    if attn_mask is not None and attn_mask.dtype.kind == 1:
-        raise bad_dtype(
-            "Expected attn_mask dtype to be bool or float or to match query dtype, but got "
-            f"attn_mask.dtype: {attn_mask.dtype.c_name} and  query.dtype: {query.dtype.c_name} "
-            "instead."
-        )
     factor = 1.0 / math.sqrt(query.shape[-1] or 1) if scale is None else scale
     scores = _O["matmul"](query, _O["mT"](key)) * factor
     if is_causal:
@@ -88,6 +90,7 @@ def multi_head_attention_forward(
             "Need attn_mask if specifying the is_causal hint.",
             help="pass nn.Transformer.generate_square_subsequent_mask(L)",
         )
+    _check_masks(query, key, key_padding_mask, attn_mask, num_heads)
     batched = len(query.shape) == 3
     if not batched:
         query, key, value = (_O["unsqueeze"](t, 1) for t in (query, key, value))
@@ -137,6 +140,37 @@ def _check_sizes(size: int, wanted: int, heads: int, bias_k: Any, bias_v: Any) -
     else:
         return
     raise AssertionFault("E0304", said)
+
+
+def _check_masks(query: Any, key: Any, padding: Any, mask: Any, heads: int) -> None:
+    """Raise AssertionFault (E0304) for kinds and ranks, RuntimeFault (E0301) for a mask's sizes."""
+    rank = len(query.shape)
+    if rank not in (2, 3):
+        said = "query should be unbatched 2D or batched 3D tensor but received"
+        raise AssertionFault("E0304", f"{said} {rank}-D query tensor")
+    pair, batch = (query.shape[0], key.shape[0]), query.shape[1] if rank == 3 else 1
+    if rank == 3 and len(key.shape) == 3 and key.shape[1] != batch:
+        raise bad_shape(f"there are {batch} sequences of queries and {key.shape[1]} of keys")
+    each = "batched (3-D)" if rank == 3 else "unbatched (2-D)"
+    for name, given, sizes, ranks in (
+        ("key_padding_mask", padding, ((batch, pair[1])[3 - rank :],), f" or {rank - 1}-D"),
+        ("attn_mask", mask, (pair, (batch * heads, *pair)), ", 2-D or 3-D"),
+    ):
+        if given is None:
+            continue
+        if given.dtype.kind not in (0, 2):
+            raise AssertionFault("E0304", f"only bool and floating types of {name} are supported")
+        wanted = [size for size in sizes if len(size) == len(given.shape)]
+        if not wanted:
+            raise AssertionFault(
+                "E0304", f"For {each} `query`, expected `{name}` to be `None`{ranks} but found "
+                f"{len(given.shape)}-D tensor instead",
+            )  # fmt: skip
+        if tuple(given.shape) not in wanted:
+            said = f"is {given.shape}, but should be {wanted[0]}."
+            if given is padding or rank < len(given.shape):
+                raise AssertionFault("E0304", f"The shape of {name} {said}")
+            raise bad_shape(f"The shape of the {len(given.shape)}D {name} {said}")
 
 
 def _projected(

@@ -118,8 +118,8 @@ def layer_norm(
         f"normalized_shape = {list(shape)}",
     )  # fmt: skip
     dims = -1 if len(shape) == 1 else tuple(range(-len(shape), 0))
-    own, *affine = _wide(input, weight, bias)
-    out = rowwise(_narrow(_scaled(_standard(own, dims, eps), *affine), input))
+    own, w, b = _wide(input, weight, bias)
+    out = rowwise(_narrow(_scaled(_standard(own, dims, eps), w, b), input))
     return called(out, "NativeLayerNormBackward0", input, weight, bias, leads=(input, weight))
 
 
@@ -238,7 +238,7 @@ def batch_norm(
     if input.numel():
         _check_channels(input, input.shape[axis], running_mean, running_var, weight, bias)
         _check_dtypes(input, weight, bias, running_mean, running_var)
-    own, mean, variance, *affine = _wide(input, running_mean, running_var, weight, bias)
+    own, mean, variance, w, b = _wide(input, running_mean, running_var, weight, bias)
     if training:
         variance, centred = _O["var"](own, dims, 0, True), _O["centred"](own, dims)
         if count and running_mean is not None and running_var is not None:
@@ -255,7 +255,7 @@ def batch_norm(
     else:
         mean, variance = (_O["reshape"](v, shape) for v in (mean, variance))
         centred = own - mean
-    out = _scaled(centred * _per_root(variance, eps), *affine, shape)
+    out = _scaled(centred * _per_root(variance, eps), w, b, shape)
     out = formatted(_narrow(out, input), input, gapless=True)
     return called(out, "NativeBatchNormBackward0", input, weight, bias, leads=(input, weight))
 
@@ -325,14 +325,14 @@ def instance_norm(
             "E0307", "select(): index 0 out of range for tensor of size [0] at dimension 0"
         )
     _check_dtypes(input, weight, bias)
-    own, *affine = _wide(input, weight, bias)
+    own, w, b = _wide(input, weight, bias)
     if running_mean is not None:  # they move towards the means over the samples
         with outside_transforms():
             known = _known(own.detach())
             mean, spread = _O["mean"](known, dims), _O["var"](known, dims, 1)
             _move(running_mean, momentum, _O["mean"](mean, 0))
             _move(running_var, momentum, _O["mean"](spread, 0))
-    out = rowwise(_narrow(_scaled(_standard(own, dims, eps), *affine, shape), input))
+    out = rowwise(_narrow(_scaled(_standard(own, dims, eps), w, b, shape), input))
     return called(out, "ViewBackward0", leads=(input, weight))
 
 
@@ -362,11 +362,11 @@ def group_norm(
     wanted = "a vector of size equal to the number of channels in input"
     beside = f"input of shape {list(input.shape)}"
     _check_affine(input, weight, bias, tuple(input.shape[1:2]), wanted, beside)
-    own, *affine = _wide(input, weight, bias)
+    own, w, b = _wide(input, weight, bias)
     groups = _O["reshape"](own, (input.shape[0], num_groups, each))
     out = _O["reshape"](_standard(groups, (2,), eps), tuple(input.shape))
     shape = (1, -1) + (1,) * (len(input.shape) - 2)
-    out = formatted(_narrow(_scaled(out, *affine, shape), input), input)
+    out = formatted(_narrow(_scaled(out, w, b, shape), input), input)
     return called(out, "NativeGroupNormBackward0", input, weight, bias)
 
 

@@ -85,8 +85,10 @@ def _pooled(name: str, input: Any, kernel: Any, stride: Any, padding: Any, rank:
 def _max_pool(
     input: Any, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
     dilation: Sizes = 1, ceil_mode: bool = False, return_indices: Any = False, *, _rank: int,
+    _both: bool = False,
 ) -> Any:  # fmt: skip
     """The largest entry of each window of ``(N, C, SIZES)``."""
+    return_indices = return_indices or _both
     sizes, steps, sides = _pooled("max_pool", input, kernel_size, stride, padding, _rank)
     spread = each(dilation, _rank, "dilation")
     _check_kind(input, f"max_pool{_rank}d{'_impl' * (_rank < 2)}", _rank > 1)
@@ -182,9 +184,10 @@ def _flat_places(found: Any, at: Callable, sizes: tuple) -> Any:
 
 
 def _with_indices(pool: Any) -> Callable:
-    name, options = f"{pool.__name__}_with_indices", (*pool.__defaults__[:-1], True)
-    function: Any = FunctionType(pool.__code__, pool.__globals__, name, options)
-    function.__kwdefaults__, function.__annotations__ = pool.__kwdefaults__, pool.__annotations__
+    name = f"{pool.__name__}_with_indices"
+    function: Any = FunctionType(pool.__code__, pool.__globals__, name, pool.__defaults__)
+    function.__kwdefaults__ = {**pool.__kwdefaults__, "_both": True}
+    function.__annotations__ = pool.__annotations__
     return named(function, name, f"``{pool.__name__}`` and the places of the largest entries.")
 
 

@@ -167,12 +167,7 @@ _compiled.__name__ = "compile"
 
 def size(sizes: Any = ()) -> Size:
     """``torch.Size``. Raises TypeFault (E0303) for what is no whole number."""
-    whole = builtins.as_list(sizes)
-    for n in whole:
-        if not isinstance(n, int):
-            mend = "write torch.Size([2, 3])"
-            raise TypeFault("E0303", f"torch.Size takes whole numbers, got {a_value(n)}", help=mend)
-    return Size(whole)
+    return Size(builtins.as_list(sizes))
 
 
 def _device(type: Any, index: int | None = None) -> dtypes.Device:

@@ -185,9 +185,10 @@ def register_parametrization(
         if not unsafe:
             with no_grad():
                 value = wrapped()
-                _alike("A parametrization", parametrization(value), value, "unparametrized tensor")
+                made = parametrization(value)
+                _alike("A parametrization", made, value, "unparametrized tensor")
                 if hasattr(parametrization, "right_inverse"):
-                    start = parametrization.right_inverse(value)
+                    start = parametrization.right_inverse(made)
                     _alike("right_inverse", start, value, "original tensor")
         wrapped.append(parametrization)
         wrapped.unsafe |= unsafe

@@ -284,6 +284,16 @@ def test_random_numbers_in_a_fork():
     assert not torch.equal(torch.rand(3), first)
 
 
+def test_uniform_numbers_up_to_the_largest():
+    most = torch.finfo(torch.float64).max
+    torch.manual_seed(0)  # PyTorch 2.13.0 has these
+    found = torch.empty(3, dtype=torch.float64).uniform_(0, most).tolist()
+    assert found == [1.743857621800222e308, 1.272442910950674e308, 8.25829563133064e307]
+    for low, high in ((-most, 0), (42, most), (-most / 2, most / 2)):
+        x = torch.empty(9, dtype=torch.float64).uniform_(low, high)
+        assert low <= x.min() <= x.max() <= high
+
+
 def test_arguments_of_to():
     x = torch.zeros(2)
     assert x.to("cpu", torch.float64, True, True).dtype is torch.float64

@@ -128,6 +128,8 @@ def test_entries_mapped_by_a_function():
     x = gradcli.zeros(2, 3)
     assert x.map_(gradcli.arange(3.0), lambda a, b: a + 2 * b).tolist() == [[0, 2, 4]] * 2
     assert x.map2_(x, gradcli.ones(1), lambda a, b, c: a * b + c).tolist() == [[1, 5, 17]] * 2
+    assert x.apply_(lambda a: a - 1).tolist() == [[0, 4, 16]] * 2
+    assert x.new(size=(2, 3)).shape == (2, 3)
     for wrong, kind in ((gradcli.arange(3), TypeError), (gradcli.zeros(4), RuntimeError),
                         (gradcli.zeros(3, requires_grad=True), RuntimeError)):  # fmt: skip
         with pytest.raises(kind):

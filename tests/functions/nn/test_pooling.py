@@ -33,3 +33,10 @@ def test_places_are_pytorchs(pool, shape, size, wanted):
     for drawn, largest in wanted.items():
         found = pool(x, 2, output_size=size, _random_samples=gradcli.tensor([[drawn]]))
         assert found.flatten().tolist() == largest
+
+
+def test_the_places_come_whatever_is_said_of_them():
+    x = gradcli.arange(8.0).reshape(1, 1, 8)
+    for given in ((2,), (2, 2, 0, 1, False, False), (2, 2, 0, 1, False, True)):
+        values, places = F.max_pool1d_with_indices(x, *given)
+        assert values.tolist() == places.tolist() == [[[1, 3, 5, 7]]]
