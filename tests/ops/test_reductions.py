@@ -234,3 +234,10 @@ def test_numpy_says_nothing_of_infinities_that_meet():
                     out.backward(torch.ones_like(out))
         c = torch.compile(lambda x: x.sum() * x.mean())
         assert np.isnan(c(np.array([math.inf, -math.inf])))
+
+
+def test_a_spread_of_too_few_complex_numbers_keeps_its_dtype():
+    x = torch.tensor([1 + 1j, 2])
+    for spread in (torch.var, torch.std):
+        with pytest.warns(UserWarning, match="degrees of freedom"):
+            assert spread(x[:1]).dtype is spread(x, correction=5).dtype is torch.float32
