@@ -160,6 +160,11 @@ def test_bounds_of_unsigned_numbers_count_from_the_top():
         x.clamp(max=300)
 
 
+def test_of_no_whole_numbers_there_is_a_quotient_by_0():
+    none = gradcli.zeros(0, dtype=gradcli.int64)
+    assert (none // 0).dtype is (none % 0).dtype is gradcli.int64
+
+
 def test_rows_of_no_columns_are_0_apart():
     x, y = gradcli.ones(2, 0), gradcli.ones(1, 0)
     for p in (0.0, 1.0, 2.0, float("inf")):
