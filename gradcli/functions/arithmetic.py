@@ -95,7 +95,7 @@ def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> 
         left = O["fmod"](input, other)
         input = input.to(left.dtype) if isinstance(input, Tensor) else input  # a truth has no minus
         return O["floor_divide"](input - left, other)
-    if all(isinstance(v, Plain) or is_number(v) for v in (input, other)):
+    if all(is_number(v) or hasattr(bottom(v), "array") for v in (input, other)):
         return called(O["trunc_divide"](input, other), "DivBackward2", *both)
     return O["trunc"](O["div"](input, other))  # by which symbols have a closed form
 
@@ -155,8 +155,11 @@ def clamp(input: Any, min: Operand = None, max: Operand = None) -> Any:
     if not any(getattr(bound, "__gradcli_rank__", 0) for bound in (min, max)):
         if complex in (type(min), type(max)):
             raise UnwrittenFault("E0309", "clamp is not supported for complex types")
-        if isinstance(input, Tensor) and input.dtype.kind < 2 and float in (type(min), type(max)):
+        kind = input.dtype.kind if isinstance(bottom(input), Tensor) else 2
+        if kind < 2 and float in (type(min), type(max)):
             input = input.to(dtypes.get_default_dtype())
+        elif kind == 1:  # an unsigned bound counts -1 from the top
+            min, max = (None if b is None else input.dtype.entry(b) for b in (min, max))
         return O["clamp"](input, min=min, max=max)
     # At a bound the derivative is the input's, as between numbers.
     out = input if min is None else _held(input, min, O["lt"])
@@ -266,7 +269,7 @@ def copysign(input: Any, other: Operand) -> Any:
     traced = getattr(other, "__gradcli_rank__", 0)  # a Tensor, or what stands for one
     signs = O["signbit"](other) if traced else np.signbit(other)
     refuse_kinds("complex", "copysign_cpu", input.dtype)
-    met = dtypes.meeting(input, other) if isinstance(other, Plain) else input.dtype
+    met = dtypes.meeting(input, other) if hasattr(bottom(other), "array") else input.dtype
     input = input.to(met if met.kind > 1 else dtypes.get_default_dtype())
     size = O["abs"](input)
     out = nan_in_slope(O["where"](signs, -size, size))
@@ -351,6 +354,7 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: Anything = _MODES[0]) 
 
 def distances(gaps: Any, p: float) -> Any:
     """The p-norms of differences of rows."""
+    p = p if gaps.shape[-1] else 2.0  # of no columns any is 0
     return O["norm"](nan_in_slope(gaps) if p in (1, np.inf) else gaps, p, -1)
 
 

@@ -399,7 +399,8 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
         return scatter_add(input, dim, _spread(index, dim, source.shape), source)
     axis, index, source = _slices("index_add_", input, dim, index, source)
     if not input.numel():
-        return O["clone"](input)
+        out = O["clone"](input)
+        return out + 0 * O["sum"](source) if source.requires_grad else out
     added = O["scatter"](source, tuple(input.shape), (*(slice(None),) * axis, index))
     total = rowwise(input + (added if alpha == 1 else alpha * added))
     return called(total, "IndexAddBackward0", input, source)

@@ -163,7 +163,8 @@ def inner(input: Any, other: Any) -> Any:
         return O["dot"](input, other)
     # Every row of the one with every row of the other.
     rows = O["reshape"](input, (*input.shape[:-1], *(1,) * (other.ndim - 1), input.shape[-1]))
-    return O["sum"](rows * other, -1)
+    out = O["sum"](rows * other, -1)
+    return out if out.dtype is input.dtype else out.to(input.dtype)
 
 
 def kron(input: Any, other: Any) -> Any:

@@ -14,7 +14,14 @@ from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import as_tensor, refuse_kinds
 from gradcli.engine.named_tuples import Extremes
 from gradcli.engine.record.arguments import Operand
-from gradcli.engine.record.composite import by_element, called, named, of_its_own
+from gradcli.engine.record.composite import (
+    bottom,
+    by_element,
+    called,
+    in_float32,
+    named,
+    of_its_own,
+)
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
 from gradcli.engine.source_location import warn_once
@@ -40,12 +47,8 @@ PIECE = 400
 def _running(name: str) -> Any:
     def running(input: Any, dim: int) -> Any:
         places = O[f"arg{name}"](input, dim)
-        if not len(input.shape):
-            return Extremes((input.clone(), places), name)
-        values = called(
-            O["gather"](input, places.array, dim), f"{name.capitalize()}Backward0", input
-        )
-        return Extremes((values, places), name)
+        values = O["gather"](input, places.array, dim) if len(input.shape) else input.clone()
+        return Extremes((called(values, f"{name.capitalize()}Backward0", input), places), name)
 
     doc = f"The running {name[3:]}imum along a dimension: ``(values, indices)``."
     return named(running, name, doc)
@@ -204,12 +207,11 @@ def _order(row: Any) -> Any:
 @by_element
 def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent entry along a dimension, the smallest of several, and its last place."""
-    if input.dtype.is_complex:
-        said = f'"mode_cpu" not implemented for {input.dtype.scalar_name!r}'
-        raise UnwrittenFault("E0309", said)
     if not len(input.shape):
         normal_dim(dim, 0)
-        return Extremes((input.clone(), wrap(np.int64(0), dtypes.int64)), "mode")
+        values = called(input.clone(), "ModeBackward0", input)
+        return Extremes((values, wrap(np.int64(0), dtypes.int64)), "mode")
+    refuse_kinds("complex", "mode_cpu", input.dtype)
     rows = np.moveaxis(input.array, sized("mode", input, dim), -1)
     charge_shape((*rows.shape[:-1], PIECE), 1)
     found = np.empty(rows.shape[:-1], np.int64)
@@ -349,15 +351,14 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor
 
 def logaddexp2(input: Any, other: Any) -> Any:
     """``log2(2**input + 2**other)``, without overflow."""
-    given = [v.dtype for v in (input, other) if v.__class__ is Tensor]
-    if len(given) == 2 and given[0] is not given[1]:
-        wide = dtypes.promote_types(*given)
-        input, other = input.to(wide), other.to(wide)
+    given = [v for v in (input, other) if hasattr(bottom(v), "array")]
+    wide = dtypes.meeting(*given) if given else dtypes.float64
+    input, other = (v.to(wide) if hasattr(bottom(v), "array") else v for v in (input, other))
+    if wide is dtypes.float16:
+        return in_float32(logaddexp2, "Logaddexp2Backward0", input, other)
     ln2 = 0.6931471805599453
     out = O["logaddexp"](input * ln2, other * ln2) / ln2
-    if given and max(dtype.kind for dtype in given) != 2:
-        said = f'"logaddexp2_cpu" not implemented for {given[0].scalar_name!r}'
-        raise UnwrittenFault("E0309", said, help="write x.float()")
+    refuse_kinds("bool int complex", "logaddexp2_cpu", wide)  # sizes that differ come first
     return called(out, "Logaddexp2Backward0", input, other)
 
 

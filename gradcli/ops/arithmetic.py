@@ -172,7 +172,7 @@ neg = linear(
 def of_whole(result: Any, divisor: Any) -> Any:
     """``result`` of a division. Raises RuntimeFault (E0304) for whole numbers divided by 0."""
     whole = getattr(result, "dtype", None) is not None and result.dtype.kind in "iu"
-    if whole and not np.all(divisor):
+    if whole and result.size and not np.all(divisor):
         raise bad_value(
             "ZeroDivisionError: whole numbers have no quotient by 0",
             help="write x / y, or x.float() // y, where 1/0 is inf",

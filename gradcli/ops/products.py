@@ -164,7 +164,8 @@ def dotted(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     """The dot product of each pair of vectors."""
     if batch.ranks != [1, 1] or batch.args[0].shape[0] != batch.args[1].shape[0]:
         return NotImplemented
-    return OPERATORS["sum"](batch.values[0] * batch.values[1], dim=-1)
+    pairs = matmul(unsqueeze(batch.values[0], -2), unsqueeze(batch.values[1], -1))
+    return reshape(pairs, (batch.count,))
 
 
 def outer_products(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:

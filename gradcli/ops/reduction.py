@@ -233,7 +233,7 @@ def _var(x: Any, dim: Dims, correction: float, keepdim: bool) -> Any:
         if not small and _is_far(mean, np.sqrt(out)):
             return _var(d, dim, correction, keepdim)
     elif is_complex(d):  # each part by itself: a part without spread makes it NaN
-        return _var(d.real, dim, correction, keepdim) + _var(d.imag, dim, correction, keepdim)
+        out = _var(d.real, dim, correction, keepdim) + _var(d.imag, dim, correction, keepdim)
     else:
         with np.errstate(all="ignore"):  # of too few it is inf, or NaN where they are equal
             out = total / total.dtype.type(max(n - correction, 0))

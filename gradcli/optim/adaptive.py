@@ -37,11 +37,17 @@ class Adagrad(Optimizer):
             "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
             "initial_accumulator_value": initial_accumulator_value, "maximize": maximize,
         }, switches)  # fmt: skip
+        for group in self.param_groups:
+            for p in group["params"]:
+                self._begin(p, self._state(p), group)
+
+    def _begin(self, p: Tensor, state: State, group: Group) -> None:
+        start = OPERATORS["zeros_like"](p) + group["initial_accumulator_value"]
+        state.update(step=0, sum=start)
 
     def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
         if not state:
-            start = OPERATORS["zeros_like"](p) + group["initial_accumulator_value"]
-            state.update(step=0, sum=start)
+            self._begin(p, state, group)
         state["step"] += 1
         rate = group["lr"] / (1.0 + (state["step"] - 1) * group["lr_decay"])
         total = state["sum"].addcmul_(g, g)

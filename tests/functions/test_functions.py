@@ -151,3 +151,21 @@ def test_one_right_side_for_a_stack_of_triangles_is_a_matrix():
         for triangle, solution in zip(stack.triu(), found, strict=True):
             product = triangle @ solution if left else solution @ triangle
             assert gradcli.allclose(product, side)
+
+
+def test_bounds_of_unsigned_numbers_count_from_the_top():
+    x = gradcli.tensor([0, 1, 5], dtype=gradcli.uint8)
+    assert x.clamp(-1, 1).tolist() == [1, 1, 1] and x.clamp_min(-2).tolist() == [254, 254, 254]
+    with pytest.raises(RuntimeError, match="overflow"):
+        x.clamp(max=300)
+
+
+def test_of_no_whole_numbers_there_is_a_quotient_by_0():
+    none = gradcli.zeros(0, dtype=gradcli.int64)
+    assert (none // 0).dtype is (none % 0).dtype is gradcli.int64
+
+
+def test_rows_of_no_columns_are_0_apart():
+    x, y = gradcli.ones(2, 0), gradcli.ones(1, 0)
+    for p in (0.0, 1.0, 2.0, float("inf")):
+        assert gradcli.cdist(x, y, p=p).tolist() == [[0.0], [0.0]]

@@ -90,6 +90,20 @@ def test_a_result_that_changes_nothing_is_still_a_copy(name, function):
     assert y.grad_fn.name() == "MulBackward0"
 
 
+def test_a_number_along_a_dimension_shows_what_was_done():
+    x = torch.tensor(2.0, requires_grad=True)
+    for name in ("max", "min", "sort", "mode", "cummax", "kthvalue", "topk"):
+        values = getattr(x, name)(*[1] * (name in ("kthvalue", "topk")), 0)[0]
+        assert values.grad_fn.name() == f"{name.capitalize()}Backward0"
+        assert torch.autograd.grad(values, x)[0].item() == 1
+
+
+def test_nothing_added_to_nothing_is_in_its_graph():
+    empty, index = torch.ones(0, requires_grad=True), torch.zeros(0, dtype=torch.long)
+    total = torch.ones(0).index_add(0, index, empty)
+    assert torch.autograd.grad(total.sum(), empty)[0].shape == (0,)
+
+
 @pytest.mark.parametrize(
     ("size", "wanted"),
     [

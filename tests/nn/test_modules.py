@@ -147,6 +147,11 @@ def test_backward_hooks_see_and_replace():
     with pytest.warns(UserWarning, match="no inputs require gradients"):
         m(torch.ones(1, 2)).sum().backward()
     assert seen == [((None,), 1.0)]
+    seen, m = [], nn.EmbeddingBag(4, 2)
+    m.register_full_backward_hook(lambda mod, gi, go: seen.append(gi))
+    with pytest.warns(UserWarning, match="no inputs require gradients"):
+        m(torch.tensor([0, 1, 2]), torch.tensor([0, 2])).sum().backward()
+    assert seen == [(None, None)]
 
 
 def test_conversions_keep_parameters_and_whole_numbers():
@@ -361,6 +366,14 @@ def test_a_weight_is_its_norm_and_its_direction(dim, sizes):
     with torch.no_grad():
         held.original1.mul_(5.0)
     assert torch.allclose(layer.weight, start)
+
+
+def test_a_vector_of_weights_has_a_norm_for_each():
+    net = nn.Module()
+    net.weight = nn.Parameter(torch.tensor([1.0, 2.0, -3.0]))
+    nn.utils.parametrizations.weight_norm(net)
+    assert net.parametrizations.weight.original0.tolist() == [1, 2, 3]
+    assert net.weight.tolist() == [1, 2, -3]
 
 
 def test_a_module_put_at_a_name():

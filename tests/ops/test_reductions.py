@@ -284,3 +284,10 @@ def test_single_sums_pass_the_largest_whole_number_of_their_precision():
     assert many.sum(0).item() == 2**24 + 2**20
     (grad,) = torch.autograd.grad(many.sum(), x)
     assert grad.item() == 2**24 + 2**20
+
+
+def test_a_spread_of_too_few_complex_numbers_keeps_its_dtype():
+    x = torch.tensor([1 + 1j, 2])
+    for spread in (torch.var, torch.std):
+        with pytest.warns(UserWarning, match="degrees of freedom"):
+            assert spread(x[:1]).dtype is spread(x, correction=5).dtype is torch.float32

@@ -152,6 +152,12 @@ def test_refusals(code, make):
     assert fault.value.code == code
 
 
+def test_adagrad_has_its_state_before_the_first_step():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    state = torch.optim.Adagrad([x], initial_accumulator_value=0.5).state_dict()["state"][0]
+    assert state["step"].item() == 0 and state["sum"].tolist() == [0.5, 0.5]
+
+
 def test_repr_names_the_options():
     x = torch.tensor([1.0], requires_grad=True)
     text = repr(torch.optim.SGD([x], lr=0.1, momentum=0.9))

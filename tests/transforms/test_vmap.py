@@ -167,6 +167,45 @@ def test_a_0d_batch_does_not_decide_the_dtype():
     assert vmap(lambda s: s * row)(halves).dtype is (halves[0] * row).dtype is torch.float32
 
 
+OF_TWO = """
+add sub mul div pow atan2 hypot maximum fmin fmod remainder copysign heaviside logaddexp logaddexp2
+xlogy eq floor_divide float_power ldexp gcd bitwise_and nextafter dot vdot inner outer kron matmul
+F.mse_loss F.l1_loss F.huber_loss F.smooth_l1_loss F.hinge_embedding_loss F.soft_margin_loss
+F.poisson_nll_loss F.cosine_similarity F.pairwise_distance
+"""
+
+
+@family("name", OF_TWO.split())
+def test_elements_of_two_dtypes_meet_as_they_do_alone(name):
+    f = getattr(F, name[2:]) if name[:2] == "F." else getattr(torch, name)
+    for types in ("64 16", "16 64", "32 64", "64 32", "int32 int32", "uint8 uint8", "int32 16"):
+        x, y = (torch.tensor([1.3, 2.1, 3.7]).to(getattr(torch, t if "i" in t else f"float{t}"))
+                for t in types.split())  # fmt: skip
+        for other in (y, y[0])[: 2 - (f.__name__[-5:] == "_loss")]:
+            try:
+                alone = f(x, other)
+            except (RuntimeError, TypeError, ValueError, IndexError):
+                continue
+            found = vmap(f)(torch.stack([x, x]), torch.stack([other, other]))[1]
+            near = 2e-3 if alone.dtype is torch.float16 else 1e-6
+            assert found.dtype is alone.dtype, (x.dtype, other)
+            assert not other.ndim or torch.allclose(found.double(), alone.double(), rtol=near)
+
+
+def test_logits_of_a_batch_meet_their_targets_dtype():
+    x, y = torch.ones(2, 1, dtype=torch.float64), torch.ones(2, 1)
+    found = vmap(F.binary_cross_entropy_with_logits)
+    assert found(x, y).dtype is found(x, y.int()).dtype is torch.float64  # alone it is float32
+
+
+def test_a_slope_of_no_quotient_is_0_beside_a_0_divisor():
+    def rounded(x, y):
+        return torch.div(x, y, rounding_mode="trunc").sum()
+
+    x, y = torch.tensor([[1.0, 2.0]]), torch.tensor([[0.0, 1.0]])
+    assert [g.tolist() for g in vmap(grad(rounded, (0, 1)))(x, y)] == [[[0, 0]], [[0, 0]]]
+
+
 def escaped():
     kept = []
     vmap(lambda x: kept.append(x) or x)(V)

@@ -77,11 +77,12 @@ def backward(
                 "`inputs` argument to `backward()` cannot be empty.",
                 help="leave it out to accumulate into every leaf",
             )
+    roots, cotangents = start(tensors, gradients, create_graph)
+    if inputs is not None:
         for target in targets:
             if isinstance(target, Tensor) and not target.is_leaf:
                 target.retain_grad()  # for good, as in PyTorch
         wanted = dict.fromkeys(_edges(targets))
-    roots, cotangents = start(tensors, gradients, create_graph)
     keep = create_graph if retain_graph is None else retain_graph
     run(roots, cotangents, keep, create_graph, wanted, wanted is not None)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from gradcli.engine.dtypes import float16, float32
 from gradcli.engine.graph.node import Lasting, more
+from gradcli.engine.graph.torch_names import shown_name
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.dims import in_format, in_rows, suggested_format
 from gradcli.ops.errors import RuntimeFault
@@ -215,10 +216,16 @@ def of_numbers_too(function: Any) -> Any:
             return function(input, *args, **options)
         found = function(input.reshape(1), *args, **options)
         if getattr(found, "__gradcli_rank__", 0):
-            return of_its_own(found.reshape(()))
-        return type(found)((of_its_own(v.reshape(())) for v in found), found.name)
+            return _as_number(found, input)
+        return type(found)((_as_number(v, input) for v in found), found.name)
 
     return call
+
+
+def _as_number(value: Any, input: Any) -> Any:
+    """``value``, of a single entry, without its dimension: it shows as the node that made it."""
+    name = shown_name(value.edge) if isinstance(value, Plain) and value.edge is not None else ""
+    return called(of_its_own(value.reshape(())), name, input)
 
 
 def one_of_several(value: Any, name: str) -> Any:

@@ -5,17 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from gradcli.engine.source_location import warn
+from gradcli.functions.indexing import broadcast_tensors
 from gradcli.ops.errors import UnwrittenFault, ValueFault, bad_dtype, bad_shape
 
 
-def warn_of_sizes(input: Any, target: Any) -> None:
-    """Warn where two shapes differ, so that the loss is of their broadcast."""
-    if tuple(input.shape) != tuple(target.shape):
-        warn(
-            f"Using a target size ({target.shape}) that is different to the input size "
-            f"({input.shape}). This will likely lead to incorrect results due to broadcasting. "
-            "Please ensure they have the same size."
-        )
+def of_one_size(input: Any, target: Any) -> Any:
+    """The two broadcast, with a warning, where their shapes differ."""
+    if tuple(input.shape) == tuple(target.shape):
+        return input, target
+    warn(
+        f"Using a target size ({target.shape}) that is different to the input size "
+        f"({input.shape}). This will likely lead to incorrect results due to broadcasting. "
+        "Please ensure they have the same size."
+    )
+    return broadcast_tensors(input, target)
 
 
 def check_weights(input: Any, weight: Any) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from gradcli.engine.dtypes import bool_
 from gradcli.engine.record.arguments import Asked
-from gradcli.engine.record.composite import bottom, called, untracked
+from gradcli.engine.record.composite import bottom, called, is_batch, untracked
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions import arithmetic
@@ -19,7 +19,7 @@ from gradcli.functions.nn.loss_checks import (
     check_floating,
     check_probabilities,
     check_weights,
-    warn_of_sizes,
+    of_one_size,
 )
 from gradcli.ops.errors import RuntimeFault, ValueFault, bad_argument, bad_dtype, bad_value
 
@@ -71,7 +71,7 @@ def mse_loss(
 ) -> Any:  # fmt: skip
     """The squares of the differences; with ``weight``, their weighted mean."""
     reduction = chosen(size_average, reduce, reduction)
-    warn_of_sizes(input, target)
+    input, target = of_one_size(input, target)
     difference = _difference(input, target, "mse_cpu")
     square = difference * difference
     check_weights(input, weight)
@@ -86,7 +86,7 @@ def l1_loss(
 ) -> Any:  # fmt: skip
     """The sizes of the differences; with ``weight``, their weighted mean."""
     reduction = chosen(size_average, reduce, reduction)
-    warn_of_sizes(input, target)
+    input, target = of_one_size(input, target)
     loss = _O["abs"](input - target)
     check_weights(input, weight)
     return reduced(loss, reduction) if weight is None else _weighted(loss, weight, reduction)
@@ -99,7 +99,7 @@ def huber_loss(
     """Half the square of a small difference, ``delta`` times a large one less delta/2."""
     if not delta > 0:
         raise bad_value("huber_loss does not support non-positive values for delta.")
-    warn_of_sizes(input, target)
+    input, target = of_one_size(input, target)
     check_weights(input, weight)
     difference = _difference(input, target, "huber_cpu")
     size = _O["abs"](difference)
@@ -119,7 +119,7 @@ def smooth_l1_loss(
     reduction = chosen(size_average, reduce, reduction)
     if not beta >= 0:
         raise bad_value("smooth_l1_loss does not support negative values for beta.")
-    warn_of_sizes(input, target)
+    input, target = of_one_size(input, target)
     difference = _difference(input, target, "smooth_l1_cpu")
     size = _O["abs"](difference)
     if beta == 0:
@@ -184,7 +184,8 @@ def binary_cross_entropy_with_logits(
         raise ValueFault(
             "E0301", f"Target size ({target.shape}) must be the same as input size ({input.shape})"
         )
-    if target.dtype.kind < 2:
+    batch = is_batch(input) or is_batch(target)  # there nothing is written to what target's is
+    if target.dtype.kind < 2 and not batch:
         raise RuntimeFault(
             "E0309",
             f"the target has to be floating point, it is {target.dtype.name}",
@@ -194,11 +195,11 @@ def binary_cross_entropy_with_logits(
         )
     logs = _O["logsigmoid"](input)
     if pos_weight is not None:
-        loss = (1.0 - target) * input - ((pos_weight - 1.0) * target + 1.0) * logs
+        loss = (1 - target) * input - ((pos_weight - 1) * target + 1.0) * logs
     else:
-        loss = (1.0 - target) * input - logs
+        loss = (1 - target) * input - logs
     loss = loss if weight is None else loss * weight
-    loss = loss if loss.dtype is target.dtype else loss.to(target.dtype)
+    loss = loss if batch or loss.dtype is target.dtype else loss.to(target.dtype)
     return reduced(loss, reduction, "BinaryCrossEntropyWithLogitsBackward0", input, target)
 
 
@@ -274,7 +275,7 @@ def multilabel_soft_margin_loss(
 ) -> Any:  # fmt: skip
     """The mean over classes of the cross entropy of each class alone."""
     reduction = chosen(size_average, reduce, reduction)
-    loss = -(target * _O["logsigmoid"](input) + (1.0 - target) * _O["logsigmoid"](-input))
+    loss = -(target * _O["logsigmoid"](input) + (1 - target) * _O["logsigmoid"](-input))
     loss = loss if weight is None else loss * weight
     dim = len(input.shape) - 1  # of the input, whatever the target is broadcast to
     return reduced(_O["sum"](loss, dim) / input.shape[dim], reduction)

@@ -107,9 +107,11 @@ class _Watch:
         self.module, self.pre_hooks, self.hooks = module, pre_hooks, hooks
         self.grad_output: tuple | None = None
         self.entered = False
+        self.given = 0
 
     def inputs(self, args: tuple) -> tuple:
         """The arguments through the identity; its node tells the hooks."""
+        self.given = len(args)
         args, node, places = _through(args)
         if node is not None:
             self.entered = True
@@ -152,7 +154,7 @@ class _Watch:
                         "Full backward hook is firing when gradients are computed with respect to "
                         "module outputs since no inputs require gradients."
                     )
-                    self._tell((None,) * len(values))
+                    self._tell((None,) * self.given)
                 return grads
 
             node.register_prehook(see)

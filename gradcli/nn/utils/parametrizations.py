@@ -30,6 +30,8 @@ class _WeightNorm(Module):
         if self.dim == -1:
             return _O["norm"](weight, 2.0)
         dims = tuple(d for d in range(weight.ndim) if d != self.dim % weight.ndim)
+        if not dims:  # of none: the norm of each entry, not of all
+            return _O["norm"](_O["unsqueeze"](weight, -1), 2.0, -1)
         return _O["norm"](weight, 2.0, dims, True)
 
 

@@ -29,7 +29,7 @@ def accurate_sum(x: Any, axes: int | tuple[int, ...] | None = None, keepdims: bo
         >>> import numpy as np
         >>> from gradcli.ops.numerics.summation import accurate_sum
         >>> accurate_sum(np.ones((5000, 2), np.float16), 0)
-        array([5000., 5000.], dtype=float16)
+        array([5.e+03, 5.e+03], dtype=float16)
     """
     if x.__class__ is not np.ndarray:
         return x.sum(axis=axes, keepdims=keepdims)

@@ -44,6 +44,14 @@ def test_a_kept_gradient_has_memory_of_its_own():
     assert h.grad.mul_(2).tolist() == [2, 2]
 
 
+def test_a_refused_backward_retains_nothing():
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    with pytest.raises(RuntimeError, match="scalar"):
+        y.exp().backward(inputs=[y])
+    assert not y.retains_grad
+
+
 def test_the_documented_order_of_two_hooks():
     x = leaf(3.0)
     y1, y2 = x + 1, 2 * x

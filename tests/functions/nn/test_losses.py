@@ -71,3 +71,17 @@ def test_torchs_poisson_loss_has_no_defaults():
     assert torch.equal(found, F.poisson_nll_loss(V, V, reduction="sum"))
     with pytest.raises(TypeError, match="missing"):
         torch.poisson_nll_loss(V, V)
+
+
+def test_operands_of_one_size_decide_the_dtype():
+    row, number = torch.ones(2), torch.tensor(0.5, dtype=torch.float64)
+    for loss in (F.mse_loss, F.l1_loss, F.smooth_l1_loss):
+        with pytest.warns(UserWarning, match="different to the input size"):
+            assert loss(row, number).dtype is loss(number, row.half()).dtype is torch.float64
+    whole = torch.tensor([1, 2])
+    found = F.hinge_embedding_loss(whole, whole * 0 - 1, margin=3.9, reduction="none")
+    assert found.dtype is torch.int64 and found.tolist() == [2, 1]
+    halves = F.multilabel_soft_margin_loss(row[None].half(), torch.tensor([[1, 0]]))
+    assert halves.dtype is torch.float16
+    table = torch.ones(2, 2, dtype=torch.int32)
+    assert torch.inner(table, table).dtype is torch.int32
