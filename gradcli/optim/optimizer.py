@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from types import MethodType
 from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import tensor
-from gradcli.engine.grad_mode import enable_grad, set_grad_enabled
+from gradcli.engine.grad_mode import enable_grad, no_grad, set_grad_enabled
+from gradcli.engine.graph.node import RemovableHandle
 from gradcli.engine.source_location import warn
 from gradcli.ops import OPERATORS
-from gradcli.ops.errors import UnwrittenFault, ValueFault, bad_argument, bad_type
+from gradcli.ops.errors import UnwrittenFault, ValueFault, bad_argument, bad_type, bad_value
 from gradcli.ops.memory_budget import step as turn
 
 State = dict[str, Any]
@@ -18,6 +20,22 @@ State = dict[str, Any]
 Group = Mapping[str, Any]
 """The options of a group of parameters."""
 _SPOKEN = {"lr": "learning rate", "eps": "epsilon value"}
+
+
+def _hooked_step(*args: Any, **kwargs: Any) -> Any:
+    """``step`` between its hooks, which get the optimizer among the arguments, as in PyTorch."""
+    self, (before, after) = args[0], args[0]._hooks
+    for hook in list(before.values()):
+        found = hook(self, args, kwargs)
+        if found is not None:
+            if not (isinstance(found, tuple) and len(found) == 2):
+                wanted = "None or a tuple of (new_args, new_kwargs)"
+                raise bad_value(f"{hook} must return {wanted}, but got {found}.")
+            args, kwargs = found
+    result = type(self).step(*args, **kwargs)
+    for hook in list(after.values()):
+        hook(self, args, kwargs)
+    return result
 
 
 class Optimizer:
@@ -144,6 +162,20 @@ class Optimizer:
                         g = self._decayed(p, -g if group["maximize"] else g, group)
                         self._update(p, g, self._state(p), group)
         return loss
+
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(optimizer, args, kwargs)`` before each step; it may return both anew."""
+        return RemovableHandle(self._step_hooks()[0], hook)
+
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(optimizer, args, kwargs)`` after each step."""
+        return RemovableHandle(self._step_hooks()[1], hook)
+
+    def _step_hooks(self) -> tuple[dict, dict]:
+        """The hooks before and after ``step``, which is covered with the first of them."""
+        held: tuple[dict, dict] = vars(self).setdefault("_hooks", ({}, {}))
+        vars(self)["step"] = MethodType(_hooked_step, self)
+        return held
 
     def _decayed(self, p: Tensor, g: Tensor, group: Mapping[str, Any]) -> Tensor:
         """The gradient with weight decay, or the parameter shrunk where that is decoupled."""

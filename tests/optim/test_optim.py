@@ -17,6 +17,22 @@ from tests.support.oracles import load
 RECORD = load("optim")
 
 
+def test_hooks_around_a_step():
+    p = torch.tensor([1.0], requires_grad=True)
+    p.grad = torch.ones(1)
+    sgd, seen = torch.optim.SGD([p], lr=0.5), []
+    before = sgd.register_step_pre_hook(lambda *given: seen.append((p.item(), *given)))
+    sgd.register_step_post_hook(lambda *given: seen.append((p.item(), *given)))
+    sgd.step()
+    assert seen == [(1.0, sgd, (sgd,), {}), (0.5, sgd, (sgd,), {})]
+    before.remove()
+    sgd.register_step_pre_hook(lambda sgd, args, kwargs: ((sgd, lambda: 5), {}))
+    assert sgd.step() == 5 and len(seen) == 3
+    sgd.register_step_pre_hook(lambda *given: 3)
+    with pytest.raises(RuntimeError, match="None or a tuple"):
+        sgd.step()
+
+
 def test_the_recording_is_of_the_recipes():
     assert RECORD["made_with"]["torch"] == "2.13.0"
     recipes = json.loads(json.dumps(recorder.RECIPES))
