@@ -8,7 +8,7 @@ from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import tensor
-from gradcli.engine.grad_mode import enable_grad, no_grad, set_grad_enabled
+from gradcli.engine.grad_mode import enable_grad, set_grad_enabled
 from gradcli.engine.graph.node import RemovableHandle
 from gradcli.engine.source_location import warn
 from gradcli.ops import OPERATORS

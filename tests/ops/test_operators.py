@@ -284,23 +284,23 @@ def test_dtypes_are_kept(name, dtype):
             assert all(g is None or g.array.dtype == np.dtype(dtype) for g in second)
 
 
-def strided(array: Any) -> Any:
-    """The same numbers, neither contiguous nor in row order."""
-    if not isinstance(array, np.ndarray) or not array.ndim:
-        return array
+def strided(array: np.ndarray) -> gradcli.Tensor:
+    """The same numbers, neither contiguous nor in row order, the first dimension reversed."""
+    if not array.ndim:
+        return gradcli.tensor(array)
     wide = np.zeros((*array.shape[::-1], 2), array.dtype)
-    view = wide[..., 0].T[::-1]
-    view[...] = array
-    return view
+    view = wide[..., 0].T
+    view[...] = array[::-1]
+    return gradcli.from_numpy(view)[::-1]
 
 
 @family("name, place", CASES, by=lambda name, place: OPERATORS[name].kind)
 def test_strides_do_not_matter(name, place):
     function, arrays, wrt = setup(name, place)
     results = []
-    for make in (np.array, strided):
+    for lay in (gradcli.tensor, strided):
         args = [
-            gradcli.from_numpy(make(a)).requires_grad_(i in wrt) if isinstance(a, np.ndarray) else a
+            lay(a).requires_grad_(i in wrt) if isinstance(a, np.ndarray) else a
             for i, a in enumerate(arrays)
         ]
         out = function(*args)
