@@ -157,8 +157,7 @@ _FAMILIES = {
         "pixel_shuffle pixel_unshuffle"
     ),
     "nn.pooling": (
-        "adaptive_avg_pool1d avg_pool1d max_pool1d max_pool1d_with_indices "
-        "max_pool2d max_pool3d"
+        "adaptive_avg_pool1d avg_pool1d max_pool1d max_pool1d_with_indices max_pool2d max_pool3d"
     ),
     "nn.embedding": "embedding",
     "nn.pair_losses": "cosine_similarity pairwise_distance pdist",

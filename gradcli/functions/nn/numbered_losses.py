@@ -38,9 +38,7 @@ def poisson_nll_loss(
     )
 
 
-def hinge_embedding_loss(
-    input: Any, target: Any, margin: float = 1.0, reduction: int = 0
-) -> Any:
+def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, reduction: int = 0) -> Any:
     """``input`` where the target is 1, and what lacks to the margin where it is -1."""
     return pair_losses.hinge_embedding_loss(input, target, margin, reduction=_word(reduction))
 

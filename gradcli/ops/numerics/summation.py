@@ -6,6 +6,7 @@ all others: there 5,000 halves of 1 make 2,048, and 20 million single ones 16,77
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ _add: Any = np.add.reduce
 """In half the time of np.sum, and what overflows is no warning of NumPy's own Python code."""
 
 
-def accurate_sum(x: Any, axes: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Any:
+def accurate_sum(x: Any, axes: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
     """The sum of ``x`` over ``axes`` (None: all), in the dtype that NumPy's sum has.
 
     Halves are added as doubles and rounded once. Where NumPy would add many terms one after
@@ -37,7 +38,7 @@ def accurate_sum(x: Any, axes: int | tuple[int, ...] | None = None, keepdims: bo
         return _add(x, axes, np.float64, None, keepdims).astype(HALF)
     if x.size <= FEW or x.dtype.kind not in "fc":
         return _add(x, axis=axes, keepdims=keepdims)
-    given = range(x.ndim) if axes is None else (axes,) if axes.__class__ is int else axes
+    given = range(x.ndim) if axes is None else (axes,) if isinstance(axes, int) else axes
     gone = {axis % x.ndim for axis in given}
     first = x.ndim
     while first - 1 in gone and x.flags.c_contiguous:
