@@ -97,10 +97,8 @@ class DType:
         elif self is complex64:
             fits = all(not bounds(float32)[1] < abs(v) < inf for v in (value.real, value.imag))
         if not fits:
-            raise bad_dtype(
-                f"value cannot be converted to type {self.c_name} without overflow",
-                help="write a number that the element type can hold",
-            )
+            said = f"value cannot be converted to type {self.c_name} without overflow"
+            raise bad_dtype(said, help="write a number that the element type can hold")
         if self.kind == 1:
             return self.wrapped(int(value))
         return float(np.float16(value)) if self is float16 else value
@@ -167,9 +165,7 @@ bool_ = DType("bool")
 complex64 = cfloat = DType("complex64")
 complex128 = cdouble = DType("complex128")
 
-ALL = (
-    float64, float32, float16, int64, int32, int16, int8, uint8, bool_, complex64, complex128,
-)  # fmt: skip
+ALL = (float64, float32, float16, int64, int32, int16, int8, uint8, bool_, complex64, complex128)
 BY_NAME = {d.name: d for d in ALL} | {
     "double": float64, "float": float32, "half": float16, "long": int64, "int": int32,
     "short": int16, "cfloat": complex64, "cdouble": complex128,
@@ -207,11 +203,8 @@ def set_default_dtype(dtype: Any) -> None:
     """Set the type of tensors made from Python floats, in this thread. Raises TypeFault (E0309)."""
     dtype = to_dtype(dtype)
     if not dtype.is_floating_point:
-        raise TypeFault(
-            "E0309",
-            f"the default dtype must be floating point, got {dtype}",
-            help="use float32 or float64",
-        )
+        said = f"the default dtype must be floating point, got {dtype}"
+        raise TypeFault("E0309", said, help="use float32 or float64")
     _default.set(dtype)
 
 
@@ -262,11 +255,8 @@ def dtype_of(array: Any) -> DType:
     try:
         return _BY_NUMPY[array.dtype]
     except KeyError:
-        raise TypeFault(
-            "E0309",
-            f"cannot make a tensor of {array.dtype} entries",
-            help="numbers and booleans only",
-        ) from None
+        said = f"cannot make a tensor of {array.dtype} entries"
+        raise TypeFault("E0309", said, help="numbers and booleans only") from None
 
 
 def number_dtype(value: Any) -> DType:
@@ -354,10 +344,8 @@ class finfo:
     def __init__(self, type: Any = None) -> None:
         of = get_default_dtype() if type is None else to_dtype(type)
         if of.kind < 2:
-            raise TypeFault(
-                "E0309", f"gradcli.finfo() requires a floating point input type, got {of.name}",
-                help="iinfo() says the range of whole numbers",
-            )  # fmt: skip
+            said = f"gradcli.finfo() requires a floating point input type, got {of.name}"
+            raise TypeFault("E0309", said, help="iinfo() says the range of whole numbers")
         real = np.empty(0, of.numpy).real.dtype
         info = np.finfo(real)
         self.bits = info.bits
@@ -384,10 +372,8 @@ class iinfo:
     def __init__(self, type: Any) -> None:
         of = to_dtype(type)
         if of.kind != 1:
-            raise TypeFault(
-                "E0309", f"gradcli.iinfo() requires an integer input type, got {of.name}",
-                help="finfo() says the range of floating-point numbers",
-            )  # fmt: skip
+            said = f"gradcli.iinfo() requires an integer input type, got {of.name}"
+            raise TypeFault("E0309", said, help="finfo() says the range of floating-point numbers")
         info = np.iinfo(of.numpy)
         self.bits, self.min, self.max, self.dtype = info.bits, info.min, info.max, of.name
 

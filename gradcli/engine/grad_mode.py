@@ -132,9 +132,7 @@ class _Modes:
                      leaves receive their gradients
     """
 
-    __slots__ = (
-        "branches", "foreign", "inferring", "watching",
-    )  # fmt: skip
+    __slots__ = ("branches", "foreign", "inferring", "watching")
 
     def __init__(self) -> None:
         self.branches = False
@@ -312,11 +310,9 @@ class _Switch:
     def __init__(self, *given: Any) -> None:
         self.previous: list[Any] = []
         if given:
-            raise TypeFault(
-                "E0302",
-                f"{type(self).__name__} takes no {type(given[0]).__name__}",
-                help=f"write @{type(self).__name__}() or with {type(self).__name__}():",
-            )
+            said = f"{type(self).__name__} takes no {type(given[0]).__name__}"
+            mend = f"write @{type(self).__name__}() or with {type(self).__name__}():"
+            raise TypeFault("E0302", said, help=mend)
 
     def __enter__(self) -> None:
         before = current()

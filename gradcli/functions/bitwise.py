@@ -38,10 +38,8 @@ def _bits(ufunc: Any, name: str, sign: str, logic: str = "") -> Any:
             np.broadcast_shapes(*(np.shape(p) for p in pair))
         except ValueError:
             shapes = [np.shape(p) for p in pair]
-            raise bad_shape(
-                f"{name}: shapes {' and '.join(map(str, shapes))} do not broadcast",
-                torch=sizes_differ(*shapes),
-            ) from None
+            said = f"{name}: shapes {' and '.join(map(str, shapes))} do not broadcast"
+            raise bad_shape(said, torch=sizes_differ(*shapes)) from None
         if target.kind > 1 or not (target.kind or logic):
             kernel = _KERNELS.get(name, name)
             raise UnwrittenFault(
@@ -96,6 +94,5 @@ def invert(input: Any) -> Any:
 
 
 may_be(
-    "wider",
-    bitwise_and, bitwise_or, bitwise_xor, bitwise_left_shift, bitwise_right_shift, gcd, lcm,
-)  # fmt: skip
+    "wider", bitwise_and, bitwise_or, bitwise_xor, bitwise_left_shift, bitwise_right_shift, gcd, lcm
+)

@@ -218,10 +218,8 @@ def _row_order(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _pivoted(pivot: bool) -> None:
     if not pivot:
-        raise bad_value(
-            "linalg.lu_factor: LU without pivoting is not implemented on the CPU",
-            help="leave pivot=False away",
-        )
+        said = "linalg.lu_factor: LU without pivoting is not implemented on the CPU"
+        raise bad_value(said, help="leave pivot=False away")
 
 
 def _lu(A: Any) -> tuple[np.ndarray, np.ndarray, Any, Any]:

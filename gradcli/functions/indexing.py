@@ -93,11 +93,8 @@ def _within(index: np.ndarray, size: int, dim: int, cls: type[Fault] = RuntimeFa
     """Raise ``cls`` (E0307) for the first index that is none of ``size``; none counts back."""
     if index.size and (index.min() < 0 or index.max() >= size):
         wrong = index[(index < 0) | (index >= size)].flat[0]
-        raise cls(
-            "E0307",
-            f"index {wrong} is out of bounds for dimension {dim} with size {size}",
-            help="indices count from 0",
-        )
+        said = f"index {wrong} is out of bounds for dimension {dim} with size {size}"
+        raise cls("E0307", said, help="indices count from 0")
 
 
 def within_flat(index: np.ndarray, size: int) -> None:
@@ -176,11 +173,8 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
     index = _vector(index, "index_select", "(): Expected dtype int32 or int64 for index")
     size = input.shape[normal_dim(dim, input.ndim)]
     if index.size and (index.min() < 0 or index.max() >= size):
-        raise IndexFault(
-            "E0307",
-            f"the indices are {index.min()} to {index.max()}, dimension {dim} has size {size}",
-            torch="index out of range in self",
-        )
+        said = f"the indices are {index.min()} to {index.max()}, dimension {dim} has size {size}"
+        raise IndexFault("E0307", said, torch="index out of range in self")
     charge_shape((index.size, input.numel() // max(1, size)))
     return called(rowwise(_along(input, dim, index)), "IndexSelectBackward0")
 

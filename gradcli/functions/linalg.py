@@ -188,10 +188,8 @@ def solve_triangular(
     ``unitriangular`` counts the diagonal as ones, whatever stands there.
     """
     if B.ndim < 2:
-        raise bad_shape(
-            "linalg.solve_triangular: The input tensor B must have at least 2 dimensions.",
-            help="write B.unsqueeze(-1) for one right side",
-        )
+        said = "linalg.solve_triangular: The input tensor B must have at least 2 dimensions."
+        raise bad_shape(said, help="write B.unsqueeze(-1) for one right side")
     part = triangle(A, upper, unitriangular)
     try:
         if left or A.dtype is not B.dtype:

@@ -67,10 +67,8 @@ def matrix_norm(
     A = in_dtype("matrix_norm", A, A.dtype if dtype is None else dtype)
     known = ("fro", "nuc", 1, -1, math.inf, -math.inf, 2, -2)
     if ord not in known:
-        raise bad_value(
-            f"linalg.matrix_norm: Order {ord} not supported.",
-            help='"fro", "nuc", 1, -1, 2, -2, inf or -inf',
-        )
+        mend = '"fro", "nuc", 1, -1, 2, -2, inf or -inf'
+        raise bad_value(f"linalg.matrix_norm: Order {ord} not supported.", help=mend)
     dim = dim if isinstance(dim, tuple | list) else (dim,)
     if len(dim) != 2:
         raise bad_dim(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")

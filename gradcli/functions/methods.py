@@ -107,10 +107,8 @@ def _reread(x: Tensor, dtype: DType) -> Tensor:
         wrong = f"{odd} must be divisible by {times}, but got {parts[odd]}" if odd else ""
     if wrong:
         first, comma, got = wrong.partition(", but got ")
-        raise bad_size(
-            f"{first} to view {words} (different element sizes){comma}{got}",
-            help="clone() it first" if x.ndim else "unsqueeze(0) it first",
-        )
+        mend = "clone() it first" if x.ndim else "unsqueeze(0) it first"
+        raise bad_size(f"{first} to view {words} (different element sizes){comma}{got}", help=mend)
     out = wrap(x.own_array().view(dtype.numpy), dtype)
     note_view(out, x)
     return out

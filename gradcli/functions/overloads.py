@@ -168,10 +168,8 @@ def broadcast_shapes(*shapes: Any) -> Size:
     try:
         return Size(np.broadcast_shapes(*sizes))
     except ValueError:
-        raise bad_shape(
-            f"shapes {' and '.join(map(str, sizes))} do not broadcast",
-            help="sizes must agree from the right, or be 1",
-        ) from None
+        said = f"shapes {' and '.join(map(str, sizes))} do not broadcast"
+        raise bad_shape(said, help="sizes must agree from the right, or be 1") from None
 
 
 may_be("joined", cat, stack)

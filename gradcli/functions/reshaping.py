@@ -527,10 +527,8 @@ def t(input: Any) -> Any:
     """A matrix transposed; a vector as it is."""
     rank = len(input.shape)
     if rank > 2:
-        raise bad_dim(
-            f"t() expects a tensor with <= 2 dimensions, but self is {rank}D",
-            help="x.mT exchanges the last two",
-        )
+        mend = "x.mT exchanges the last two"
+        raise bad_dim(f"t() expects a tensor with <= 2 dimensions, but self is {rank}D", help=mend)
     # PyTorch gives a vector a node of its own here too.
     return called(O["mT" if rank == 2 else "reverse_dims"](input), "TBackward0")
 
@@ -556,10 +554,8 @@ def allclose(
     if not isinstance(other, Tensor):
         raise not_a("Tensor", "allclose", "other", 2, other)
     if input.dtype is not other.dtype:
-        raise bad_dtype(
-            f"{input.dtype.scalar_name} did not match {other.dtype.scalar_name}",
-            help=f"write other.to({input.dtype!r})",
-        )
+        said = f"{input.dtype.scalar_name} did not match {other.dtype.scalar_name}"
+        raise bad_dtype(said, help=f"write other.to({input.dtype!r})")
     meeting_shape(input, other)
     return bool(np.allclose(input.array, other.array, rtol=rtol, atol=atol, equal_nan=equal_nan))
 

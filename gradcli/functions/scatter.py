@@ -102,10 +102,8 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     input = input if tuple(input.shape) == shape else O["expand"](input, shape)
     count = int(mask.sum())
     if source.numel() < count:
-        raise bad_shape(
-            f"masked_scatter: the mask wants {count} entries, source has {source.numel()}",
-            torch="Number of elements of source < number of ones in mask",
-        )
+        said = f"masked_scatter: the mask wants {count} entries, source has {source.numel()}"
+        raise bad_shape(said, torch="Number of elements of source < number of ones in mask")
     values = O["getitem"](O["reshape"](source, (-1,)), slice(0, count))
     return called(O["put"](input, values, mask), "MaskedScatterBackward0")
 
@@ -189,10 +187,8 @@ def diag(input: Any, diagonal: int = 0) -> Any:
     if rank == 1:
         return diag_embed(input, diagonal)
     if rank != 2:
-        raise bad_shape(
-            f"diag(): Supports 1D or 2D tensors. Got {rank}D",
-            help="diag_embed makes matrices of the last dimension",
-        )
+        mend = "diag_embed makes matrices of the last dimension"
+        raise bad_shape(f"diag(): Supports 1D or 2D tensors. Got {rank}D", help=mend)
     return called(O["clone"](_main(input, diagonal)), "DiagonalBackward0_copy", input)
 
 

@@ -78,10 +78,8 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     axis = sized("kthvalue", input, dim)
     refuse_kinds("bool complex", "kthvalue_cpu", input.dtype)
     if not 0 < k <= input.shape[axis]:
-        raise bad_value(
-            f"kthvalue(): selected number k out of range for dimension {axis}",
-            help=f"k is 1 to {input.shape[axis]}",
-        )
+        said = f"kthvalue(): selected number k out of range for dimension {axis}"
+        raise bad_value(said, help=f"k is 1 to {input.shape[axis]}")
     return _picked(input, O["argsort"](input, dim, False), k - 1, dim, keepdim, "kthvalue")
 
 

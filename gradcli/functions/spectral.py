@@ -60,10 +60,8 @@ def stft(
         gradcli.Size([3, 5])
     """
     if return_complex is None and not input.is_complex():
-        raise bad_value(
-            "stft requires the return_complex parameter be given for real inputs",
-            help="return_complex=True",
-        )
+        said = "stft requires the return_complex parameter be given for real inputs"
+        raise bad_value(said, help="return_complex=True")
     if len(input.shape) not in (1, 2):
         raise bad_shape("stft expects a tensor with 1 or 2 dimensions")
     if input.dtype.kind < 2:

@@ -103,11 +103,8 @@ def _laid_out(
         shape, steps = tuple(map(index, size)), tuple(map(index, stride))
         storage_offset = None if storage_offset is None else index(storage_offset)
     except TypeError as fault:
-        raise TypeFault(
-            "E0303",
-            "as_strided needs whole numbers for sizes, strides and offset",
-            help="write x.as_strided((2, 2), (2, 1))",
-        ) from fault
+        said = "as_strided needs whole numbers for sizes, strides and offset"
+        raise TypeFault("E0303", said, help="write x.as_strided((2, 2), (2, 1))") from fault
     if any(n < 0 for n in shape):
         raise bad_shape(f"as_strided: sizes cannot be negative, got {list(shape)}")
     if len(shape) != len(steps):
@@ -343,10 +340,8 @@ def _grow(base: Tensor, more: int) -> None:
 
 
 def _shared() -> RuntimeFault:
-    return RuntimeFault(
-        "E0409", "Trying to resize storage that is not resizable: other tensors share it",
-        help="resize a clone()",
-    )  # fmt: skip
+    said = "Trying to resize storage that is not resizable: other tensors share it"
+    return RuntimeFault("E0409", said, help="resize a clone()")
 
 
 may_be("none", gradient, as_strided, as_strided_scatter, empty_strided, empty_permuted)

@@ -94,11 +94,8 @@ def _bound(bound: Any) -> int | None:
     try:
         return bound.__index__()
     except AttributeError:
-        raise TypeFault(
-            "E0307",
-            f"slice indices must be integers or None, not {type(bound).__name__}",
-            help="round it first, as in x[int(start):]",
-        ) from None
+        said = f"slice indices must be integers or None, not {type(bound).__name__}"
+        raise TypeFault("E0307", said, help="round it first, as in x[int(start):]") from None
 
 
 def _no_index(what: str, kind: str = "") -> IndexFault:
@@ -110,12 +107,8 @@ def _no_index(what: str, kind: str = "") -> IndexFault:
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
             f"valid indices (got {kind})"
         )
-    return IndexFault(
-        "E0307",
-        f"{what} cannot index a tensor",
-        help="use whole numbers, slices, None, ..., integer or boolean tensors",
-        torch=said,
-    )
+    mend = "use whole numbers, slices, None, ..., integer or boolean tensors"
+    return IndexFault("E0307", f"{what} cannot index a tensor", help=mend, torch=said)
 
 
 def get_item(self: Tensor, index: Any) -> Any:

@@ -173,11 +173,9 @@ def of_whole(result: Any, divisor: Any) -> Any:
     """``result`` of a division. Raises RuntimeFault (E0304) for whole numbers divided by 0."""
     whole = getattr(result, "dtype", None) is not None and result.dtype.kind in "iu"
     if whole and result.size and not np.all(divisor):
-        raise bad_value(
-            "ZeroDivisionError: whole numbers have no quotient by 0",
-            help="write x / y, or x.float() // y, where 1/0 is inf",
-            torch="ZeroDivisionError",
-        )
+        said = "ZeroDivisionError: whole numbers have no quotient by 0"
+        mend = "write x / y, or x.float() // y, where 1/0 is inf"
+        raise bad_value(said, help=mend, torch="ZeroDivisionError")
     return result
 
 

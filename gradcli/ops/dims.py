@@ -150,11 +150,8 @@ def whole_number(value: object, what: str = "a dimension") -> int:
         index = getattr(value, "__index__", None)
         if index is not None and getattr(getattr(value, "dtype", None), "kind", 1) in (1, "i", "u"):
             return int(index())
-    raise TypeFault(
-        "E0305",
-        f"{what} must be a whole number, not {type(value).__name__}",
-        help="count from 0, or from the end with -1",
-    )
+    said = f"{what} must be a whole number, not {type(value).__name__}"
+    raise TypeFault("E0305", said, help="count from 0, or from the end with -1")
 
 
 def normal_dims(dim: Dims, ndim: int) -> tuple[int, ...]:

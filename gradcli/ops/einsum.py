@@ -170,10 +170,8 @@ def _read(equation: str, ranks: Sequence[int]) -> tuple[list[str], str]:
             )
     for c in out:
         if out.count(c) > 1 or c not in letters:
-            raise bad_value(
-                f"einsum: the letter {c!r} of the result is {_WHY[c in letters]}",
-                torch=f"einsum(): output subscript {c} {_TORCHS[c in letters]}",
-            )
+            said = f"einsum: the letter {c!r} of the result is {_WHY[c in letters]}"
+            raise bad_value(said, torch=f"einsum(): output subscript {c} {_TORCHS[c in letters]}")
     return parts, out
 
 

@@ -298,11 +298,9 @@ def write(target: Any, index: Any, value: Any) -> None:
             return
         if isinstance(fault, TypeError):
             raise
-        raise bad_shape(
-            f"cannot write shape {have} into entries of shape {room}",
-            help="the value must broadcast to the entries that it replaces",
-            torch=_too_large(index, have, room),
-        ) from None
+        said = f"cannot write shape {have} into entries of shape {room}"
+        mend = "the value must broadcast to the entries that it replaces"
+        raise bad_shape(said, help=mend, torch=_too_large(index, have, room)) from None
 
 
 def _too_large(index: Any, have: tuple[Any, ...], room: tuple[Any, ...]) -> str | None:

@@ -31,12 +31,9 @@ def _join(*xs: Any, dim: int) -> Any:
         return _formatted(np.concatenate(xs, axis=axis), xs)
     except ValueError:
         shapes = ", ".join(str(tuple(np.shape(x))) for x in xs[:6])
-        raise bad_shape(
-            f"cannot join shapes {shapes} along dimension {dim}",
-            help="all other sizes must agree, and a 0-d tensor needs stack",
-            operands=_sizes(xs),
-            torch=_odd_one(xs, axis),
-        ) from None
+        said = f"cannot join shapes {shapes} along dimension {dim}"
+        mend = "all other sizes must agree, and a 0-d tensor needs stack"
+        raise bad_shape(said, help=mend, operands=_sizes(xs), torch=_odd_one(xs, axis)) from None
 
 
 def _formatted(found: Any, xs: Sequence[Any]) -> Any:
@@ -189,11 +186,9 @@ def _widths(pad: Sequence[int], rank: int) -> list[tuple[int, int]]:
     """(before, behind) of each dimension. Raises RuntimeFault (E0306) for pairs that do not fit."""
     given = [int(n) for n in pad]
     if len(given) % 2 or len(given) > 2 * rank or min(given, default=0) < 0:
-        raise RuntimeFault(
-            "E0306",
-            f"pad {tuple(given)} does not fit a tensor with {rank} dimension{'s' * (rank != 1)}",
-            help="a pair (before, behind) of whole numbers for each dimension, the last one first",
-        )
+        said = f"pad {tuple(given)} does not fit a tensor with {rank} dimension{'s' * (rank != 1)}"
+        mend = "a pair (before, behind) of whole numbers for each dimension, the last one first"
+        raise RuntimeFault("E0306", said, help=mend)
     pairs = list(zip(given[::2], given[1::2], strict=True))[::-1]
     return [(0, 0)] * (rank - len(pairs)) + pairs
 

@@ -95,11 +95,9 @@ def charge(nbytes: int) -> None:
     if run is None or run.total is None:
         return
     if nbytes > run.total:
-        raise LimitFault(
-            "E0602",
-            f"refusing to allocate {show_bytes(nbytes)}; the limit is {show_bytes(run.total)}",
-            help=f"--max-mem {_rounded_up(2 * nbytes)} raises the limit",  # it is not all
-        )
+        said = f"refusing to allocate {show_bytes(nbytes)}; the limit is {show_bytes(run.total)}"
+        mend = f"--max-mem {_rounded_up(2 * nbytes)} raises the limit"
+        raise LimitFault("E0602", said, help=mend)
     if run.base < 0:
         run.base = resident()  # what the process held before its first large request
     run.spent += nbytes

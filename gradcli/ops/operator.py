@@ -225,11 +225,10 @@ class Operator:
         """The inputs, and the result as "out", that a node keeps for each rule."""
         return tuple(
             tuple(
-                "out" if n == self.by_result else n
-                for n in names if n == "out" or n in self.inputs
+                "out" if n == self.by_result else n for n in names if n == "out" or n in self.inputs
             )
             for names in self.reads
-        )  # fmt: skip
+        )
 
     def __repr__(self) -> str:
         return f"<operator {self.name}>"
@@ -287,11 +286,8 @@ class Operator:
         extra = args[self.arity :]
         if len(extra) > len(self.params):
             most = self.arity + len(self.params)
-            raise TypeFault(
-                "E0302",
-                f"{self.name} takes at most {most} argument{'s' * (most > 1)}, got {len(args)}",
-                help=f"write {self.signature()}",
-            )
+            said = f"{self.name} takes at most {most} argument{'s' * (most > 1)}, got {len(args)}"
+            raise TypeFault("E0302", said, help=f"write {self.signature()}")
         for name, value in zip(self.params, extra, strict=False):
             if name in params:
                 raise TypeFault("E0302", f"{self.name} got {name!r} twice")
@@ -300,11 +296,8 @@ class Operator:
 
     def _known(self, params: dict[str, Any]) -> dict[str, Any]:
         if "keepdim" in params and not isinstance(params["keepdim"], bool | np.bool_):
-            raise TypeFault(
-                "E0302",
-                f"{self.name}: keepdim is True or False, not {params['keepdim']!r}",
-                help="several dimensions go into one tuple: dim=(0, 1)",
-            )
+            said = f"{self.name}: keepdim is True or False, not {params['keepdim']!r}"
+            raise TypeFault("E0302", said, help="several dimensions go into one tuple: dim=(0, 1)")
         for place, value in enumerate(params.values()):
             if differentiated(value):
                 raise not_a(
@@ -321,11 +314,8 @@ class Operator:
                 params[alias] = params.pop(name)
                 continue
             given = ", ".join(self.params) or "none"
-            raise TypeFault(
-                "E0302",
-                f"{self.name} has no parameter {name!r}",
-                help=f"its parameters: {given}; write {self.signature()}",
-            )
+            mend = f"its parameters: {given}; write {self.signature()}"
+            raise TypeFault("E0302", f"{self.name} has no parameter {name!r}", help=mend)
         return params
 
     def signature(self) -> str:

@@ -32,10 +32,8 @@ def _matmul(x: Any, y: Any) -> Any:
     try:
         return np.matmul(x, y)
     except ValueError:
-        raise bad_shape(
-            f"cannot multiply shapes {a} @ {b}: the leading sizes do not broadcast",
-            operands=((0, f"shape {a}"), (1, f"shape {b}")),
-        ) from None
+        said = f"cannot multiply shapes {a} @ {b}: the leading sizes do not broadcast"
+        raise bad_shape(said, operands=((0, f"shape {a}"), (1, f"shape {b}"))) from None
 
 
 def _no_matrix(x: Any, y: Any) -> RuntimeFault | TypeFault:

@@ -339,11 +339,8 @@ reverse_dims: Operator = linear(
 
 def _mT(x: Any) -> Any:
     if np.ndim(x) == 1:
-        raise RuntimeFault(
-            "E0305",
-            "tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor.",
-            help="x[:, None] is a column",
-        )
+        said = "tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor."
+        raise RuntimeFault("E0305", said, help="x[:, None] is a column")
     return np.swapaxes(x, -1, -2) if np.ndim(x) else x
 
 
@@ -616,10 +613,8 @@ undiagonal: Operator = linear(
 
 def _at_least_matrix(name: str, x: Any) -> Any:
     if np.ndim(x) < 2:
-        raise bad_shape(
-            f"{name}: input tensor must have at least 2 dimensions",
-            operands=((0, f"shape {np.shape(x)}"),),
-        )
+        said = f"{name}: input tensor must have at least 2 dimensions"
+        raise bad_shape(said, operands=((0, f"shape {np.shape(x)}"),))
     return x
 
 

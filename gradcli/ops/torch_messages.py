@@ -70,12 +70,9 @@ def types_differ(name: str, x: Any, y: Any) -> RuntimeFault:
     else:
         said = f"expected m1 and m2 to have the same dtype, but got: {a.c_name} != {b.c_name}"
     wider = b if a.kind < b.kind or (a.kind == b.kind and a.itemsize < b.itemsize) else a
-    return bad_dtype(
-        f"the two sides of a product have one dtype, these are {a.name} and {b.name}",
-        help=f"write .to({wider!r}) behind the other side",
-        operands=((0, a.name), (1, b.name)),
-        torch=said,
-    )
+    message = f"the two sides of a product have one dtype, these are {a.name} and {b.name}"
+    mend = f"write .to({wider!r}) behind the other side"
+    return bad_dtype(message, help=mend, operands=((0, a.name), (1, b.name)), torch=said)
 
 
 def no_room(room: Sequence[int], shape: Sequence[int], **more: Any) -> RuntimeFault:
@@ -114,12 +111,9 @@ def not_a(
 ) -> TypeFault:
     """The error of an argument of another kind than the one wanted."""
     text = f"{name}(): argument {argument!r} (position {position}) must be"
-    return TypeFault(
-        "E0303",
-        f"{name}(): {argument} must be {_SPOKEN.get(wanted, wanted)}, not {type(value).__name__}",
-        help=help or _HELP.get(wanted),
-        torch=f"{text} {wanted}, not {kind_of(value)}",
-    )
+    said = f"{name}(): {argument} must be {_SPOKEN.get(wanted, wanted)}, not {type(value).__name__}"
+    mend = help or _HELP.get(wanted)
+    return TypeFault("E0303", said, help=mend, torch=f"{text} {wanted}, not {kind_of(value)}")
 
 
 _SPOKEN = {"Tensor": "a tensor", "int": "a whole number", "Number": "a plain number"}

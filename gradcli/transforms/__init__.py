@@ -20,6 +20,4 @@ from gradcli.transforms.func import grad, vjp
 from gradcli.transforms.reverse import hessian, hvp, jacobian
 from gradcli.transforms.vmap import vmap
 
-__all__ = [
-    "grad", "gradcheck", "gradgradcheck", "hessian", "hvp", "jacobian", "jvp", "vjp", "vmap",
-]  # fmt: skip
+__all__ = ["grad", "gradcheck", "gradgradcheck", "hessian", "hvp", "jacobian", "jvp", "vjp", "vmap"]

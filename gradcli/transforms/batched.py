@@ -503,11 +503,8 @@ _CALLING = "calling .{}() on a Tensor reads"
 
 
 def _depends(what: str) -> RuntimeFault:
-    return RuntimeFault(
-        "E0414",
-        f"inside vmap, {what} a value that is a whole batch",
-        help="choose entry by entry with where(); or write a loop instead of vmap",
-    )
+    mend = "choose entry by entry with where(); or write a loop instead of vmap"
+    return RuntimeFault("E0414", f"inside vmap, {what} a value that is a whole batch", help=mend)
 
 
 def is_batched(value: Any, level: int) -> bool:

@@ -242,10 +242,8 @@ def _parts(result: Any) -> list[Part]:
     found: list[Part] = []
     for i, value in enumerate(_several(result)):
         if not hasattr(value, "__gradcli_rank__"):
-            raise AttributeFault(
-                "E0303",
-                f"gradcheck needs a function that returns tensors, got {type(value).__name__}",
-            )
+            said = f"gradcheck needs a function that returns tensors, got {type(value).__name__}"
+            raise AttributeFault("E0303", said)
         if isinstance(value, Tensor) and value.dtype.differentiable:
             if value.dtype.is_complex:
                 found += [Part(value.imag, i, _IMAGINARY), Part(value.real, i, _REAL)]
@@ -622,16 +620,12 @@ def _deprecated(name: str, grad_out: float) -> None:
         FutureWarning, stacklevel=3,
     )  # fmt: skip
     if grad_out != 1.0:
-        raise ValueFault(
-            "E0304",
-            f"Expected grad_out to be 1.0. {name} no longer supports values of grad_out != 1.0.",
-        )
+        said = f"Expected grad_out to be 1.0. {name} no longer supports values of grad_out != 1.0."
+        raise ValueFault("E0304", said)
 
 
 def _known(options: dict[str, Any]) -> None:
-    unknown = options.keys() - {
-        "check_grad_dtypes", "check_sparse_nnz", "fast_mode", "masked",
-    }  # fmt: skip
+    unknown = options.keys() - {"check_grad_dtypes", "check_sparse_nnz", "fast_mode", "masked"}
     if unknown:
         raise TypeError(f"gradcheck() got an unexpected keyword argument {min(unknown)!r}")
 
@@ -673,11 +667,9 @@ def gradgradcheck(
 
     made = results(inputs)
     if not any(out.requires_grad for out in made):
-        raise TypeFault(
-            "E0404",
-            "gradgradcheck needs a function whose result requires a gradient",
-            help="there is no first derivative whose derivative could be checked",
-        )
+        said = "gradgradcheck needs a function whose result requires a gradient"
+        mend = "there is no first derivative whose derivative could be checked"
+        raise TypeFault("E0404", said, help=mend)
     weights = map(_weights, made) if grad_outputs is None else _several(grad_outputs)
     wanted = [isinstance(v, Tensor) and v.requires_grad for v in inputs]
 

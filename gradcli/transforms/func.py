@@ -234,9 +234,8 @@ def jacrev(
 
 
 def vectorized_jacobians(
-    outputs: Sequence[Any], leaves: Sequence[Any], create_graph: bool,
-    chunk_size: int | None = None,
-) -> list[list]:  # fmt: skip
+    outputs: Sequence[Any], leaves: Sequence[Any], create_graph: bool, chunk_size: int | None = None
+) -> list[list]:
     """``jacobians_of``, many rows in one pass: so many, or as suits the memory."""
 
     def pull(outputs: Sequence[Any], cotangents: Sequence[Any]) -> list:

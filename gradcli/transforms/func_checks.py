@@ -27,11 +27,8 @@ def differentiable(values: Sequence[Any]) -> None:
     """Raise ValueFault (E0303) for what is no tensor, RuntimeFault (E0404) for whole numbers."""
     for value in values:
         if not rank_of(value):
-            raise ValueFault(
-                "E0303",
-                f"Thing passed to transform API must be Tensor, got {type(value)}",
-                help="write torch.tensor(3.0) for 3.0",
-            )
+            said = f"Thing passed to transform API must be Tensor, got {type(value)}"
+            raise ValueFault("E0303", said, help="write torch.tensor(3.0) for 3.0")
         if value.dtype.kind < 2:
             raise RuntimeFault(
                 "E0404",
@@ -79,22 +76,18 @@ def real(values: Sequence[Any], expected: str, complex_too: str) -> None:
     """
     for value in values:
         if rank_of(value) and value.dtype.is_complex:
-            raise RuntimeFault(
-                "E0403",
-                f"{expected} to be real but received complex tensor at flattened input idx: 0",
-                help=f"func.{complex_too} takes complex values, one direction at a time",
-            )
+            said = f"{expected} to be real but received complex tensor at flattened input idx: 0"
+            mend = f"func.{complex_too} takes complex values, one direction at a time"
+            raise RuntimeFault("E0403", said, help=mend)
 
 
 def only_tensors(aux: Any) -> None:
     """Raise RuntimeFault (E0403) where what a function gives beside its value is no tensor."""
     for leaf in flatten(aux)[0]:
         if not rank_of(leaf):
-            raise RuntimeFault(
-                "E0403",
-                f"Expected tensors, got unsupported type {type(leaf)}",
-                help="keep other values in a variable of the caller's",
-            )
+            said = f"Expected tensors, got unsupported type {type(leaf)}"
+            mend = "keep other values in a variable of the caller's"
+            raise RuntimeFault("E0403", said, help=mend)
 
 
 def scalar_tensor(result: Any) -> None:
@@ -188,11 +181,9 @@ def floating(name: str, values: Sequence[Any]) -> None:
         if not rank_of(value):
             raise AttributeFault("E0303", f"a {name} is a Tensor, not a {type(value)}")
         if value.dtype.kind < 2:
-            raise ValueFault(
-                "E0404",
-                f"Expected {name} to be floating point or complex, but got: {value.dtype}",
-                help="write x.double(), or give the numbers a decimal point",
-            )
+            said = f"Expected {name} to be floating point or complex, but got: {value.dtype}"
+            mend = "write x.double(), or give the numbers a decimal point"
+            raise ValueFault("E0404", said, help=mend)
 
 
 def mapped_outputs(

@@ -101,22 +101,17 @@ def direction(v: Any, like: Sequence[Tensor], several: bool, name: str) -> tuple
 def one_number(values: Sequence[Tensor], what: str) -> tuple[Tensor, ...]:
     """The direction where none was given: 1, for one value of one entry, else E0403."""
     if len(values) != 1 or values[0].numel() != 1:
-        raise RuntimeFault(
-            "E0403",
-            f"The vector v can only be None if {what}.",
-            help="pass v: a tensor, or a tuple of tensors, of the shapes it weights",
-        )
+        mend = "pass v: a tensor, or a tuple of tensors, of the shapes it weights"
+        raise RuntimeFault("E0403", f"The vector v can only be None if {what}.", help=mend)
     return (OPERATORS["ones_like"](values[0].detach()),)
 
 
 def known_strategy(strategy: str) -> None:
     """Raise AssertionFault (E0303) for an unknown strategy."""
     if strategy not in ("reverse-mode", "forward-mode"):
-        raise AssertionFault(
-            "E0303",
-            'Expected strategy to be either "forward-mode" or "reverse-mode".',
-            help='with more outputs than inputs "forward-mode" tends to be faster',
-        )
+        said = 'Expected strategy to be either "forward-mode" or "reverse-mode".'
+        mend = 'with more outputs than inputs "forward-mode" tends to be faster'
+        raise AssertionFault("E0303", said, help=mend)
 
 
 def check_forward(name: str, strict: bool, vectorize: bool, create_graph: bool) -> None:
@@ -140,11 +135,8 @@ def check_forward(name: str, strict: bool, vectorize: bool, create_graph: bool) 
 
 def not_strict(name: str, other: str, instead: str) -> RuntimeFault:
     """The error of strict mode with an option by which a zero says nothing of dependence."""
-    return RuntimeFault(
-        "E0303",
-        f"autograd.functional.{name}: `strict=True` and {other} are not supported together.",
-        help=f"set either `strict=False` or {instead}",
-    )
+    said = f"autograd.functional.{name}: `strict=True` and {other} are not supported together."
+    return RuntimeFault("E0303", said, help=f"set either `strict=False` or {instead}")
 
 
 def scalar(func: Callable, name: str, strict: bool = False, as_given: bool = False) -> Callable:

@@ -52,11 +52,8 @@ def movable(target: Any, value: Any) -> list:
     members = sharing(target)
     for member in members:
         if isinstance(member, Plain) and member.__class__ not in (Tensor, ConjView, StaleView):
-            raise RuntimeFault(
-                "E0409",
-                f"a {member.__class__.__name__} is written to with a value of a transform",
-                help="write to a clone() of it",
-            )
+            said = f"a {member.__class__.__name__} is written to with a value of a transform"
+            raise RuntimeFault("E0409", said, help="write to a clone() of it")
     return members
 
 

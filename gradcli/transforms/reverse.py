@@ -171,9 +171,7 @@ def pull_back(
                 continue
             if rank_of(c) != top:
                 c = OPERATORS["ones_like"](o) if c is None else as_value(c)
-            c = c.content if rank_of(c) == top else OPERATORS["expand"](
-                c, (sample.count, *c.shape)
-            )  # fmt: skip
+            c = c.content if rank_of(c) == top else OPERATORS["expand"](c, (sample.count, *c.shape))
             inner.append(o.content)
             weights.append(c)
         found = pull_back(inner, leaves, weights, create_graph, passed | {top})

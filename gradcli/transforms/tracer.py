@@ -306,11 +306,8 @@ class Operand(Conversions):
 
     def _require(self, requires_grad: bool) -> Any:
         """Raises RuntimeFault (E0412): a transform says what is differentiated."""
-        raise RuntimeFault(
-            "E0412",
-            "a value of a transform cannot become a leaf of a graph",
-            help="differentiate by an argument of the function",
-        )
+        said = "a value of a transform cannot become a leaf of a graph"
+        raise RuntimeFault("E0412", said, help="differentiate by an argument of the function")
 
     def detach_(self) -> Any:
         """Raises RuntimeFault (E0409), as of a view: use ``detach()``."""

@@ -73,10 +73,8 @@ def backward(
     if inputs is not None:
         targets = _listed(inputs)
         if not targets:
-            raise bad_value(
-                "`inputs` argument to `backward()` cannot be empty.",
-                help="leave it out to accumulate into every leaf",
-            )
+            mend = "leave it out to accumulate into every leaf"
+            raise bad_value("`inputs` argument to `backward()` cannot be empty.", help=mend)
     roots, cotangents = start(tensors, gradients, create_graph)
     if inputs is not None:
         for target in targets:
@@ -193,9 +191,8 @@ def grad(
     keep = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
         return _batched(
-            outputs, inputs, grad_outputs, keep, create_graph,
-            allow_unused, materialize_grads,
-        )  # fmt: skip
+            outputs, inputs, grad_outputs, keep, create_graph, allow_unused, materialize_grads
+        )
     found = _towards(inputs, *start(outputs, grad_outputs, create_graph), keep, create_graph)
     results = []
     for i, (edge, g) in enumerate(found):
@@ -257,11 +254,9 @@ def no_graph(i: int) -> RuntimeFault:
 
 def no_history(i: int) -> RuntimeFault:
     """The error of an output ``i`` that no graph leads to."""
-    return RuntimeFault(
-        "E0405",
-        f"element {i} of tensors does not require grad and does not have a grad_fn",
-        help="make a leaf with requires_grad=True, and compute outside no_grad()",
-    )
+    said = f"element {i} of tensors does not require grad and does not have a grad_fn"
+    mend = "make a leaf with requires_grad=True, and compute outside no_grad()"
+    return RuntimeFault("E0405", said, help=mend)
 
 
 def unused(i: int) -> RuntimeFault:
@@ -294,10 +289,8 @@ def _weights(given: Any, tensors: list[Any]) -> list[Any]:
         return [None] * len(tensors)
     weights = list(given) if isinstance(given, tuple | list) else [given]
     if len(weights) != len(tensors):
-        raise bad_shape(
-            f"got {len(tensors)} tensors and {len(weights)} gradients",
-            help="give one gradient for each tensor, None where a scalar needs none",
-        )
+        mend = "give one gradient for each tensor, None where a scalar needs none"
+        raise bad_shape(f"got {len(tensors)} tensors and {len(weights)} gradients", help=mend)
     return weights
 
 
@@ -310,10 +303,8 @@ def _batched(
         np.shape(w.array if isinstance(w, Tensor) else w)[:1] for w in weights if w is not None
     }
     if len(sizes) != 1 or () in sizes:
-        raise bad_shape(
-            "with is_grads_batched=True every grad_output needs a first dimension of one size",
-            help="stack the sets of weights along a new first dimension",
-        )
+        said = "with is_grads_batched=True every grad_output needs a first dimension of one size"
+        raise bad_shape(said, help="stack the sets of weights along a new first dimension")
     for i, (out, w) in enumerate(zip(outputs, weights, strict=True)):
         want = _edges([out])[0].shape
         have = want if w is None else np.shape(w.array if isinstance(w, Tensor) else w)[1:]
@@ -370,11 +361,9 @@ def _implicit(t: Tensor | GradientEdge, edge: Node) -> Any:
     array = t.array if isinstance(t, Tensor) else None
     dtype = _dtype(edge, array)
     if dtype.is_complex:
-        raise RuntimeFault(
-            "E0403",
-            f"grad can be implicitly created only for real scalar outputs but got {dtype}",
-            help="take the real part, the imaginary part or abs() first",
-        )
+        said = f"grad can be implicitly created only for real scalar outputs but got {dtype}"
+        mend = "take the real part, the imaginary part or abs() first"
+        raise RuntimeFault("E0403", said, help=mend)
     if array is None or isinstance(array, np.ndarray | np.generic):
         return np.ones(edge.shape, dtype.numpy) if edge.shape else dtype.numpy.type(1)
     return np.ones_like(array)

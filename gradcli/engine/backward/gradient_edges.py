@@ -48,10 +48,9 @@ def edge_of(value: Tensor | GradientEdge) -> Node | None:
         node = value.node if own is None else own(value.node)
         return node.port(value.output_nr)
     if not hasattr(value, "edge"):
-        raise RuntimeFault(
-            "E0303", f"expected a Tensor or a GradientEdge, but got {type(value).__name__}",
-            help="outputs and inputs are tensors, or what get_gradient_edge gives",
-        )  # fmt: skip
+        said = f"expected a Tensor or a GradientEdge, but got {type(value).__name__}"
+        mend = "outputs and inputs are tensors, or what get_gradient_edge gives"
+        raise RuntimeFault("E0303", said, help=mend)
     result: Node | None = value.edge
     return result
 

@@ -207,10 +207,8 @@ def _refuse_interior(leaf: Any) -> None:
     """Raise RuntimeFault (E0409) where a leaf was turned off and then written to in the graph."""
     owner = leaf.variable
     if leaf.extra.rested and owner is not None and not owner.is_leaf:
-        raise RuntimeFault(
-            "E0409", "leaf variable has been moved into the graph interior",
-            help="write to a clone() of what was detached",
-        )  # fmt: skip
+        said = "leaf variable has been moved into the graph interior"
+        raise RuntimeFault("E0409", said, help="write to a clone() of what was detached")
 
 
 def accumulate(leaf: Any, total: Any, recorded: bool) -> None:

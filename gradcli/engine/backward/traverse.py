@@ -60,10 +60,9 @@ def queue_callback(callback: Callable[[], object]) -> None:
     outside a pass.
     """
     if _depth.final is None:
-        raise RuntimeFault(
-            "E0407", "Final callbacks can only be installed during backward pass.",
-            help="queue it in a hook, or in the backward of a custom function",
-        )  # fmt: skip
+        said = "Final callbacks can only be installed during backward pass."
+        mend = "queue it in a hook, or in the backward of a custom function"
+        raise RuntimeFault("E0407", said, help=mend)
     _depth.final.append(callback)
 
 
@@ -203,10 +202,8 @@ def _on_a_fresh_stack(work: Callable[[], None]) -> None:
         while not running.acquire(timeout=BEGINS) and not begun:
             raise MemoryError
     except (MemoryError, RuntimeError):
-        raise LimitFault(
-            "E0606", "there is no memory for the stack of a backward pass inside others",
-            help="use a loop, or see that the recursion ends",
-        ) from None  # fmt: skip
+        said = "there is no memory for the stack of a backward pass inside others"
+        raise LimitFault("E0606", said, help="use a loop, or see that the recursion ends") from None
     if failed:
         raise failed[0]
 

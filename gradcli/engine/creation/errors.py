@@ -29,10 +29,9 @@ def no_data(data: Any) -> Fault:
             break
         first = first[0]
     if isinstance(first, str):
-        return ValueFault(
-            "E0303", "cannot make a tensor of text", help="give numbers or nested lists",
-            torch="too many dimensions 'str'",
-        )  # fmt: skip
+        said = "cannot make a tensor of text"
+        mend = "give numbers or nested lists"
+        return ValueFault("E0303", said, help=mend, torch="too many dimensions 'str'")
     return _wrong_entry(data) or _wrong_row(data, sizes) or too_long()
 
 
@@ -118,11 +117,8 @@ def too_long() -> ValueFault:
 
 def does_not_hold(dtype: str) -> RuntimeFault:
     """The error of a whole number that a smaller type has no room for."""
-    return RuntimeFault(
-        "E0303",
-        f"value cannot be converted to type {dtype} without overflow",
-        help="take a wider dtype, such as int64",
-    )
+    said = f"value cannot be converted to type {dtype} without overflow"
+    return RuntimeFault("E0303", said, help="take a wider dtype, such as int64")
 
 
 def no_size(name: str, sizes: Sequence[Any], wrong: Any) -> TypeFault:

@@ -246,10 +246,8 @@ def finish(array: Any, dtype: DType, requires_grad: bool, device: Any = None) ->
 def refuse_kinds(kinds: str, kernel: str, dtype: DType) -> None:
     """Raise UnwrittenFault (E0309) for a dtype of ``kinds``, by the name of PyTorch's kernel."""
     if dtype.family in kinds:
-        raise UnwrittenFault(
-            "E0309", f'"{kernel}" not implemented for {dtype.scalar_name!r}',
-            help="give another dtype",
-        )  # fmt: skip
+        said = f'"{kernel}" not implemented for {dtype.scalar_name!r}'
+        raise UnwrittenFault("E0309", said, help="give another dtype")
 
 
 def full(
@@ -487,9 +485,8 @@ def memory_order(x: Any) -> list[int]:
 
 
 def laid(
-    draw: Callable[[tuple[int, ...]], Tensor], x: Any, memory_format: Any = None,
-    whole: bool = True,
-) -> Tensor:  # fmt: skip
+    draw: Callable[[tuple[int, ...]], Tensor], x: Any, memory_format: Any = None, whole: bool = True
+) -> Tensor:
     """What ``draw`` gives for the shape of ``x``, drawn in the order of its memory, or as asked.
 
     That of a batch with numbers of their own counts as a ``whole``.

@@ -85,11 +85,9 @@ def _refuse_same(*parameters: Any) -> None:
     for value in parameters:
         while hasattr(value, "content"):
             if value.batch:
-                raise RuntimeFault(
-                    "E0414",
-                    "Vmap does not currently support same randomness with a batched tensor input",
-                    help='draw the numbers outside, or write randomness="different"',
-                )
+                said = "Vmap does not currently support same randomness with a batched tensor input"
+                mend = 'draw the numbers outside, or write randomness="different"'
+                raise RuntimeFault("E0414", said, help=mend)
             value = value.content
 
 
@@ -186,11 +184,8 @@ def randint(
         raise not_a("int", "randint", "high", 1, high)
     low, high = int(low), int(high)
     if high <= low:
-        raise RuntimeFault(
-            "E0303",
-            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}",
-            help="write randint(0, 10, (2, 3))",
-        )
+        said = f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
+        raise RuntimeFault("E0303", said, help="write randint(0, 10, (2, 3))")
     least, most = dtypes.bounds(target)
     for bound, name in ((low, "from"), (high - 1, "to - 1")):
         if not least <= bound <= most:

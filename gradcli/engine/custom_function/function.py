@@ -108,11 +108,8 @@ class Function:
     @staticmethod
     def forward(*args: Any) -> Any:
         """What the function computes; to be written by the subclass."""
-        raise UnwrittenFault(
-            "E0412",
-            "You must implement the forward function for custom autograd.Function.",
-            help="write @staticmethod def forward(ctx, x): ...",
-        )
+        said = "You must implement the forward function for custom autograd.Function."
+        raise UnwrittenFault("E0412", said, help="write @staticmethod def forward(ctx, x): ...")
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
@@ -177,10 +174,8 @@ class FunctionRecord:
         return call(self, args)
 
     def __call__(self, *_args: Any, **_options: Any) -> Any:
-        raise RuntimeFault(
-            "E0412", f"{self.__name__} should not be instantiated: its methods are static",
-            help=f"write {self.__name__}.apply(x)",
-        )  # fmt: skip
+        said = f"{self.__name__} should not be instantiated: its methods are static"
+        raise RuntimeFault("E0412", said, help=f"write {self.__name__}.apply(x)")
 
     def __repr__(self) -> str:
         return f"<function {self.__name__}>"
@@ -239,11 +234,9 @@ def _ended(results: Sequence[Any]) -> list[Any]:
 
 
 def _refuse_twice(ctx: Any, *gradients: Any) -> Any:
-    raise RuntimeFault(
-        "E0413",
-        "trying to differentiate twice a function that was marked with @once_differentiable",
-        help="write its backward with tensor operations and take the mark away",
-    )
+    said = "trying to differentiate twice a function that was marked with @once_differentiable"
+    mend = "write its backward with tensor operations and take the mark away"
+    raise RuntimeFault("E0413", said, help=mend)
 
 
 class _Refusing:

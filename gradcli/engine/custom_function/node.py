@@ -173,11 +173,9 @@ def _checked(node: FunctionNode, result: list[Any]) -> tuple[Any, ...]:
             continue
         edge = node.edges[len(pulled)]
         if r is not None and not isinstance(r, Tensor):
-            raise RuntimeFault(
-                "E0411",
-                f"expected Variable or None (got {type(r).__name__})",
-                help="backward returns tensors; tensor(2.0) makes one of a number",
-            )
+            said = f"expected Variable or None (got {type(r).__name__})"
+            mend = "backward returns tensors; tensor(2.0) makes one of a number"
+            raise RuntimeFault("E0411", said, help=mend)
         if r is None or edge is not None:
             pulled.append(None if r is None else _fitted(r, edge, name, len(pulled)))
         else:  # seen by hooks alone
@@ -363,9 +361,8 @@ def _wrapped(
 
 
 def _placed(
-    node: Any, number: int, t: Tensor, is_input: bool, is_dirty: bool, flows: bool,
-    count: int,
-) -> Tensor:  # fmt: skip
+    node: Any, number: int, t: Tensor, is_input: bool, is_dirty: bool, flows: bool, count: int
+) -> Tensor:
     """One output as the caller gets it: itself, or for a returned input a view of it."""
     if is_dirty and is_input:
         if not flows:

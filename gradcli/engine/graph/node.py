@@ -87,9 +87,7 @@ class Node:
     """One recorded operation. ``saved`` holds an entry per input, then the raw output."""
 
     # ``code`` and ``lasti``, where the user's program was, only where tensors are saved.
-    __slots__ = (
-        "__weakref__", "code", "dtype", "edges", "extra", "lasti", "saved", "seq", "shape",
-    )  # fmt: skip
+    __slots__ = ("__weakref__", "code", "dtype", "edges", "extra", "lasti", "saved", "seq", "shape")
     code: CodeType
     lasti: int
     dtype: DType

@@ -229,11 +229,8 @@ class Parameters:
         wanted = "Tensor" if "Tensor" in kinds else wanted
         if kinds[0] == "Sequence[Tensor]" and isinstance(value, list | tuple):
             at, item = next((i, v) for i, v in enumerate(value) if not _rank(v))
-            return TypeFault(
-                "E0303",
-                f"expected Tensor as element {at} in argument {place}, but got {kind_of(item)}",
-                help=f"write {self.name}([a, b]) of tensors",
-            )
+            said = f"expected Tensor as element {at} in argument {place}, but got {kind_of(item)}"
+            return TypeFault("E0303", said, help=f"write {self.name}([a, b]) of tensors")
         place += not self.method
         return not_a(wanted, self.name, self.shown.get(name, name), place, value)
 

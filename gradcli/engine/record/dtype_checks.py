@@ -68,10 +68,8 @@ def _fault(cls: type[Fault], op: Operator, dtypes: Sequence[Any], said: str) -> 
 def of_truths(function: str, mask: Any, shown: str) -> None:
     """Raise RuntimeFault (E0309) for a mask of other numbers, of the type that is ``shown``."""
     if mask.dtype is not bool_:
-        raise bad_dtype(
-            f"{function} only supports boolean masks, but got mask with dtype {shown}",
-            help="write mask.bool()",
-        )
+        said = f"{function} only supports boolean masks, but got mask with dtype {shown}"
+        raise bad_dtype(said, help="write mask.bool()")
 
 
 def one_filling(value: Any, name: str) -> None:

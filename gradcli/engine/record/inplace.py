@@ -62,10 +62,8 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
         room = target.array.shape
         raise no_room(room, result.array.shape, operands=((0, f"shape {room}"),))
     if op.arity == 1 and result.dtype.kind == 2 < target.dtype.kind:
-        raise bad_dtype(
-            f"In-place {op.name} is not supported for complex tensors.",
-            help=f"write x = x.{op.name}()",
-        )
+        mend = f"write x = x.{op.name}()"
+        raise bad_dtype(f"In-place {op.name} is not supported for complex tensors.", help=mend)
     if result.dtype.kind > target.dtype.kind:
         cure = "write x = x * y, or make x a float tensor first"
         raise no_cast(result.dtype, target.dtype, cure)
@@ -228,11 +226,9 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
     ``others`` are the operands of the write.
     """
     if target.meta is not None and target.meta.inference and not current().inference:
-        raise RuntimeFault(
-            "E0415",
-            "Inplace update to inference tensor outside InferenceMode is not allowed.",
-            help="You can make a clone to get a normal tensor before doing inplace update.",
-        )
+        said = "Inplace update to inference tensor outside InferenceMode is not allowed."
+        mend = "You can make a clone to get a normal tensor before doing inplace update."
+        raise RuntimeFault("E0415", said, help=mend)
     if not current().grad:
         return
     base = target.meta.base if target.meta is not None else None
@@ -254,11 +250,9 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
     if base is not None and target.meta.made is not None and _in_graph(base, target, *others):
         raise refusal(target.meta.made, output_name(place_of(target)), "is being modified inplace")
     if base is not None and base.edge is not None and not isinstance(base.own_array(), np.ndarray):
-        raise RuntimeFault(
-            "E0409",
-            "on this device an in-place write to a view of a tensor in the graph is not recorded",
-            help="write to the base by index (x[0] = v), or build the new tensor with where or cat",
-        )
+        said = "on this device an in-place write to a view of a tensor in the graph is not recorded"
+        mend = "write to the base by index (x[0] = v), or build the new tensor with where or cat"
+        raise RuntimeFault("E0409", said, help=mend)
     if base is not None and (
         AccumulateGrad in (base.edge.__class__, target.edge.__class__)
         # Turned off since; where nothing is shown, nothing of the base is in a graph either.
@@ -672,10 +666,9 @@ def places_in(view: Tensor, base: Tensor) -> tuple[Any, ...]:
         found = _positions(view.own_array(), base.own_array())
         places = np.unravel_index(found, base.own_array().shape)
     except ValueError:
-        raise RuntimeFault(
-            "E0409", "a view shows entries of its base's memory that the base no longer shows",
-            help="clone() the view before as_strided_() of its base",
-        ) from None  # fmt: skip
+        said = "a view shows entries of its base's memory that the base no longer shows"
+        mend = "clone() the view before as_strided_() of its base"
+        raise RuntimeFault("E0409", said, help=mend) from None
     return places if _share_memory(view.own_array()) else Apart(places)
 
 

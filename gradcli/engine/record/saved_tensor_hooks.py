@@ -275,10 +275,8 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
     def __enter__(self) -> allow_mutation_on_saved_tensors:
         owners = (getattr(pack, "__self__", None) for pack, _ in mode.saving)
         if any(isinstance(owner, allow_mutation_on_saved_tensors) for owner in owners):
-            raise RuntimeFault(
-                "E0407", "allow_mutation_on_saved_tensors contexts cannot be nested",
-                help="the outer one allows it here too",
-            )  # fmt: skip
+            said = "allow_mutation_on_saved_tensors contexts cannot be nested"
+            raise RuntimeFault("E0407", said, help="the outer one allows it here too")
         super().__enter__()
         self.open, self.outer = True, current_log()
         open_log(self)

@@ -21,11 +21,9 @@ from gradcli.ops.torch_messages import not_a
 
 def no_array() -> RuntimeFault:
     """The error of asking for the array of a value of a transform."""
-    return RuntimeFault(
-        "E0412",
-        "Cannot access data pointer of Tensor that doesn't have storage",
-        help="compute with tensors; a custom Function's forward may use arrays",
-    )
+    said = "Cannot access data pointer of Tensor that doesn't have storage"
+    mend = "compute with tensors; a custom Function's forward may use arrays"
+    return RuntimeFault("E0412", said, help=mend)
 
 
 def _as(name: str, dtype: Any) -> Any:
@@ -137,11 +135,9 @@ def _is_device(value: Any) -> bool:
 
 def _no_overload(given: tuple[Any, ...]) -> TypeFault:
     shown = ", ".join(type(g).__name__ for g in given)
-    return TypeFault(
-        "E0302",
-        f"to() received an invalid combination of arguments - got ({shown})",
-        help="x.to(dtype), x.to(device, dtype) or x.to(other), then non_blocking and copy",
-    )
+    said = f"to() received an invalid combination of arguments - got ({shown})"
+    mend = "x.to(dtype), x.to(device, dtype) or x.to(other), then non_blocking and copy"
+    return TypeFault("E0302", said, help=mend)
 
 
 def _no_device(name: str) -> Any:
@@ -168,11 +164,9 @@ class Numbers:
     def item(self) -> Any:
         """The one entry as a Python number. Raises RuntimeFault (E0310) for more or fewer."""
         if self.array.size != 1:
-            raise RuntimeFault(
-                "E0310",
-                f"a Tensor with {self.array.size} elements cannot be converted to Scalar",
-                help="index one entry, or reduce with sum() or mean()",
-            )
+            said = f"a Tensor with {self.array.size} elements cannot be converted to Scalar"
+            mend = "index one entry, or reduce with sum() or mean()"
+            raise RuntimeFault("E0310", said, help=mend)
         return self.array.item()
 
     def tolist(self) -> Any:
@@ -221,11 +215,9 @@ class Numbers:
 
     def _number(self) -> Any:
         if self.array.size != 1:
-            raise ValueFault(
-                "E0310",
-                "only one element tensors can be converted to Python scalars",
-                help=f"this one has {self.array.size}: index one entry, or reduce with sum()",
-            )
+            said = "only one element tensors can be converted to Python scalars"
+            mend = f"this one has {self.array.size}: index one entry, or reduce with sum()"
+            raise ValueFault("E0310", said, help=mend)
         return self.array.item()
 
     def __float__(self) -> float:
@@ -237,11 +229,8 @@ class Numbers:
     def _real(self, wanted: str) -> float:
         number = self._number()
         if number.imag:
-            raise RuntimeFault(
-                "E0310",
-                f"value cannot be converted to type {wanted} without overflow",
-                help="take x.real, x.imag or x.abs()",
-            )
+            said = f"value cannot be converted to type {wanted} without overflow"
+            raise RuntimeFault("E0310", said, help="take x.real, x.imag or x.abs()")
         result: float = number.real
         return result
 

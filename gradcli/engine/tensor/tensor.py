@@ -66,11 +66,8 @@ def _not_a_leaf(wanted: bool) -> RuntimeFault:
         " If you want to use a computed variable in a subgraph that doesn't require "
         "differentiation use var_no_grad = var.detach()."
     )
-    return RuntimeFault(
-        "E0404", message,
-        help="write y.detach() for a tensor outside the graph",
-        torch=message + ("" if wanted else detached),
-    )  # fmt: skip
+    mend = "write y.detach() for a tensor outside the graph"
+    return RuntimeFault("E0404", message, help=mend, torch=message + ("" if wanted else detached))
 
 
 def _within(hook: Callable[..., Any], edge: Node) -> Callable[..., Any]:
@@ -88,11 +85,8 @@ def _within(hook: Callable[..., Any], edge: Node) -> Callable[..., Any]:
 
 
 def _no_hook() -> RuntimeFault:
-    return RuntimeFault(
-        "E0404",
-        "cannot register a hook on a tensor that doesn't require gradient",
-        help="start from a leaf with requires_grad=True",
-    )
+    said = "cannot register a hook on a tensor that doesn't require gradient"
+    return RuntimeFault("E0404", said, help="start from a leaf with requires_grad=True")
 
 
 def _is_plain(value: Any) -> bool:
@@ -297,11 +291,8 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         if value._flips is not self._flips:
             turned = self.__class__.__dict__.get("_turned")
             if turned is None:
-                raise RuntimeFault(
-                    "E0404",
-                    f"a {type(self).__name__} cannot hold a conjugate that is yet to be taken",
-                    help="write value.resolve_conj().resolve_neg()",
-                )
+                said = f"a {type(self).__name__} cannot hold a conjugate that is yet to be taken"
+                raise RuntimeFault("E0404", said, help="write value.resolve_conj().resolve_neg()")
             self.__class__ = turned
         self.array = value.own_array()
         self.dtype = value.dtype
@@ -531,11 +522,8 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         )
         edge = self.edge
         if edge is None:
-            raise RuntimeFault(
-                "E0404",
-                "can't retain_grad on Tensor that has requires_grad=False",
-                help="start from a leaf with requires_grad=True",
-            )
+            said = "can't retain_grad on Tensor that has requires_grad=False"
+            raise RuntimeFault("E0404", said, help="start from a leaf with requires_grad=True")
         if self.is_leaf:
             return
         mode.watching = True

@@ -309,13 +309,8 @@ def prelu(input: Any, weight: Any) -> Any:
         weight = _O["reshape"](weight, (-1,) + (1,) * (len(input.shape) - 2))
     else:
         weight = _O["reshape"](weight, ())
-    return called(
-        _O["where"](input > 0, input, weight * input),
-        "PreluKernelBackward0",
-        input,
-        weight,
-        leads=input,
-    )
+    said = "PreluKernelBackward0"
+    return called(_O["where"](input > 0, input, weight * input), said, input, weight, leads=input)
 
 
 def rrelu(

@@ -86,10 +86,8 @@ def multi_head_attention_forward(
     the second part is None. Raises AssertionFault (E0304) for sizes that do not fit.
     """
     if is_causal and attn_mask is None:
-        raise bad_value(
-            "Need attn_mask if specifying the is_causal hint.",
-            help="pass nn.Transformer.generate_square_subsequent_mask(L)",
-        )
+        mend = "pass nn.Transformer.generate_square_subsequent_mask(L)"
+        raise bad_value("Need attn_mask if specifying the is_causal hint.", help=mend)
     _check_masks(query, key, key_padding_mask, attn_mask, num_heads)
     batched = len(query.shape) == 3
     if not batched:

@@ -47,10 +47,8 @@ def nll_loss(
     classes = target if input.ndim > 1 else target.reshape(1)
     expected = (rows.shape[0], *rows.shape[2:])
     if tuple(classes.shape) != expected:
-        raise bad_shape(
-            f"Expected target size {list(expected)}, got {list(classes.shape)}",
-            help="the target has a class number for each row",
-        )
+        said = f"Expected target size {list(expected)}, got {list(classes.shape)}"
+        raise bad_shape(said, help="the target has a class number for each row")
     if weight is not None:
         _check_weight(weight, rows)
     name = "NllLossBackward0" if input.ndim < 3 else "NllLoss2DBackward0"
@@ -100,10 +98,8 @@ def _classes(classes: Any, count: int, ignored: int) -> tuple[Any, Any]:
             return (classes, None) if not 0 <= ignored < count else _kept(classes, ignored)
         out_of_range &= numbers != ignored
         if out_of_range.any():
-            raise IndexFault(
-                "E0307", f"Target {numbers[out_of_range][0]} is out of bounds.",
-                help=f"classes are 0 to {count - 1}",
-            )  # fmt: skip
+            said = f"Target {numbers[out_of_range][0]} is out of bounds."
+            raise IndexFault("E0307", said, help=f"classes are 0 to {count - 1}")
     return _kept(classes, ignored)
 
 
@@ -226,10 +222,8 @@ def multilabel_margin_loss(
     _check_rows(input)
     check_floating(input, "multilabel_margin_loss_forward_out_frame", True)
     if target.dtype is not int64:
-        raise bad_dtype(
-            f"expected scalar type Long but found {target.dtype.scalar_name}",
-            help="write target.long()",
-        )
+        said = f"expected scalar type Long but found {target.dtype.scalar_name}"
+        raise bad_dtype(said, help="write target.long()")
     if tuple(input.shape) != tuple(target.shape) or len(input.shape) > 2:
         raise bad_shape(
             f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}"

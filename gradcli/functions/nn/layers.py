@@ -314,10 +314,8 @@ def instance_norm(
     shape, dims = (1, -1) + (1,) * (len(input.shape) - 2), tuple(range(2, len(input.shape)))
     count = math.prod(input.shape[2:])
     if count == 1:
-        raise ValueFault(
-            "E0301",
-            f"Expected more than 1 spatial element when training, got input size {input.shape}",
-        )
+        said = f"Expected more than 1 spatial element when training, got input size {input.shape}"
+        raise ValueFault("E0301", said)
     if input.numel():
         _check_channels(input, input.shape[1], running_mean, running_var, weight, bias)
     elif not input.shape[0] and any(v is not None for v in (running_mean, weight, bias)):

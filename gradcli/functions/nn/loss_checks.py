@@ -39,10 +39,8 @@ def check_probabilities(input: Any, target: Any) -> None:
             f"({input.shape}) is deprecated. Please ensure they have the same size.",
         )
     if input.dtype is not target.dtype:
-        raise bad_dtype(
-            f"Found dtype {target.dtype.scalar_name} but expected {input.dtype.scalar_name}",
-            help=f"write target.to({input.dtype!r})",
-        )
+        said = f"Found dtype {target.dtype.scalar_name} but expected {input.dtype.scalar_name}"
+        raise bad_dtype(said, help=f"write target.to({input.dtype!r})")
 
 
 def check_classes(input: Any, target: Any) -> None:
@@ -54,11 +52,8 @@ def check_classes(input: Any, target: Any) -> None:
         raise _not_for_whole(input, "log_softmax_lastdim_kernel_impl")
     rows = target.shape[0] if target.ndim else 0
     if input.ndim >= 2 and input.shape[0] != rows:
-        raise ValueFault(
-            "E0301",
-            f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({rows}).",
-            help="the target has a class number for each row",
-        )
+        said = f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({rows})."
+        raise ValueFault("E0301", said, help="the target has a class number for each row")
     if input.ndim == 1 and target.ndim and rows != 1:
         raise ValueFault(
             "E0301", f"For 1D input, 1D target must have size 1, but got target size: {rows}"
@@ -66,10 +61,8 @@ def check_classes(input: Any, target: Any) -> None:
     if input.ndim <= 2 and target.ndim > 1:
         raise bad_shape("0D or 1D target tensor expected, multi-target not supported")
     if target.dtype.name not in ("int64", "uint8"):
-        raise bad_dtype(
-            f"expected target dtype to be Long or Byte, but got {target.dtype.scalar_name}",
-            help="write target.long()",
-        )
+        said = f"expected target dtype to be Long or Byte, but got {target.dtype.scalar_name}"
+        raise bad_dtype(said, help="write target.long()")
 
 
 def _not_for_whole(input: Any, kernel: str) -> UnwrittenFault:

@@ -93,9 +93,8 @@ def l1_loss(
 
 
 def huber_loss(
-    input: Asked, target: Asked, reduction: Any = "mean", delta: float = 1.0,
-    weight: Any = None,
-) -> Any:  # fmt: skip
+    input: Asked, target: Asked, reduction: Any = "mean", delta: float = 1.0, weight: Any = None
+) -> Any:
     """Half the square of a small difference, ``delta`` times a large one less delta/2."""
     if not delta > 0:
         raise bad_value("huber_loss does not support non-positive values for delta.")
@@ -143,10 +142,8 @@ def binary_cross_entropy(
     for name, given in (("input", input), ("target", target)):
         known = getattr(bottom(given), "array", None)  # a symbol has no numbers
         if known is not None and not ((known >= 0) & (known <= 1)).all():
-            raise bad_value(
-                f"all elements of {name} should be between 0 and 1",
-                help="binary_cross_entropy_with_logits takes any numbers",
-            )
+            mend = "binary_cross_entropy_with_logits takes any numbers"
+            raise bad_value(f"all elements of {name} should be between 0 and 1", help=mend)
     yes = arithmetic.clamp(_O["log"](input), min=-100.0)
     no = arithmetic.clamp(_O["log1p"](-input), min=-100.0)
     loss = (target - 1.0) * no - target * yes

@@ -429,10 +429,8 @@ def _fractional_max_pool(
     for side, size, m, k in zip(_SIDES[-_rank:], old, wanted, sizes, strict=True):
         if m < 0 or k < 1 or m + k - (_rank == 2) > size:
             name = "fractional_max_pool2d()" if _rank == 2 else "fractional_max_pool3d_out()"
-            raise bad_shape(
-                f"{name}: pool {side} {k} too large relative to input {side} {size}",
-                help=f"the output has {m} here; neither may be below 1",
-            )
+            said = f"{name}: pool {side} {k} too large relative to input {side} {size}"
+            raise bad_shape(said, help=f"the output has {m} here; neither may be below 1")
     if not all(wanted):
         none = _nothing(input, wanted)
         return (none, none.detach().long()) if return_indices else none

@@ -390,10 +390,9 @@ def grid_sample(
     rank = len(input.shape) - 2
     fits = len(grid.shape) == rank + 2 and grid.shape[0] == input.shape[0]
     if rank not in (2, 3) or not fits or grid.shape[-1] != rank:
-        raise bad_shape(
-            f"grid_sampler(): input {list(input.shape)} and grid {list(grid.shape)} do not fit",
-            help="the grid is (N, ..., 2) for 4-D input, (N, ..., 3) for 5-D input",
-        )
+        said = f"grid_sampler(): input {list(input.shape)} and grid {list(grid.shape)} do not fit"
+        mend = "the grid is (N, ..., 2) for 4-D input, (N, ..., 3) for 5-D input"
+        raise bad_shape(said, help=mend)
     if input.dtype is not grid.dtype:
         raise bad_dtype(
             f"expected scalar type {input.dtype.scalar_name} but found {grid.dtype.scalar_name}"

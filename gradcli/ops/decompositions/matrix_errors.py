@@ -25,12 +25,9 @@ def not_square(name: str, shape: Sequence[int]) -> RuntimeFault:
             f"{title}: A must be batches of square matrices, but they are {shape[-2]} by "
             f"{shape[-1]} matrices"
         )
-    return bad_shape(
-        f"{name} needs a square matrix, got shape {tuple(shape)}",
-        help="its last two dimensions must be equal",
-        operands=((0, f"shape {tuple(shape)}"),),
-        torch=said,
-    )
+    message = f"{name} needs a square matrix, got shape {tuple(shape)}"
+    mend = "its last two dimensions must be equal"
+    return bad_shape(message, help=mend, operands=((0, f"shape {tuple(shape)}"),), torch=said)
 
 
 def unsolved(name: str, x: Any, definite: bool = False) -> LinAlgFault:
@@ -52,12 +49,8 @@ def unsolved(name: str, x: Any, definite: bool = False) -> LinAlgFault:
         )
     else:
         said = f"{start}The solver failed because the input matrix is singular."
-    return LinAlgFault(
-        "E0304",
-        f"{name}: the matrix is singular",
-        help="it has no inverse; det and its derivatives exist all the same",
-        torch=said,
-    )
+    mend = "it has no inverse; det and its derivatives exist all the same"
+    return LinAlgFault("E0304", f"{name}: the matrix is singular", help=mend, torch=said)
 
 
 def stopped_at(x: Any, definite: bool = False) -> Any:

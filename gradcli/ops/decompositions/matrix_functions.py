@@ -330,11 +330,9 @@ def _sqrtm(x: Any) -> Any:
     out = _by_schur("sqrtm", _root, x, True)
     off = np.abs(out @ out - x).max(axis=(-2, -1), initial=0.0)
     if np.any(off > 1e-3 * np.abs(x).max(axis=(-2, -1), initial=0.0)):
-        raise LinAlgFault(
-            "E0304",
-            "sqrtm: the matrix is singular and has no square root",
-            help="where 0 is an eigenvalue the matrix has to be diagonalisable",
-        )
+        said = "sqrtm: the matrix is singular and has no square root"
+        mend = "where 0 is an eigenvalue the matrix has to be diagonalisable"
+        raise LinAlgFault("E0304", said, help=mend)
     return out
 
 
@@ -350,10 +348,8 @@ def _solve_sylvester(x: Any, y: Any, z: Any) -> Any:
 
     m, n = square_shape("solve_sylvester", x)[-1], square_shape("solve_sylvester", y)[-1]
     if tuple(np.shape(z))[-2:] != (m, n):
-        raise bad_shape(
-            f"solve_sylvester needs a right side of shape ({m}, {n}), got {tuple(np.shape(z))}",
-            operands=((2, f"shape {tuple(np.shape(z))}"),),
-        )
+        said = f"solve_sylvester needs a right side of shape ({m}, {n}), got {tuple(np.shape(z))}"
+        raise bad_shape(said, operands=((2, f"shape {tuple(np.shape(z))}"),))
     dtype = np.result_type(x, y, z)
     lead = np.broadcast_shapes(x.shape[:-2], y.shape[:-2], z.shape[:-2])
     found = np.empty((*lead, m, n), np.result_type(dtype, np.complex128))

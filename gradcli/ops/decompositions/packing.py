@@ -37,10 +37,8 @@ def matrix_shape(name: str, x: Any) -> tuple[int, ...]:
     """The shape of x. Raises RuntimeFault (E0301) for fewer than two dimensions."""
     shape = tuple(np.shape(x))
     if len(shape) < 2:
-        raise bad_shape(
-            f"linalg.{name}: The input tensor A must have at least 2 dimensions.",
-            operands=((0, f"shape {shape}"),),
-        )
+        said = f"linalg.{name}: The input tensor A must have at least 2 dimensions."
+        raise bad_shape(said, operands=((0, f"shape {shape}"),))
     side = shape[-2] + shape[-1]
     charge_shape((*shape[:-2], side, side), 3)
     return shape
