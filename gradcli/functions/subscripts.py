@@ -119,7 +119,7 @@ def get_item(self: Tensor, index: Any) -> Any:
         if part is not None:
             return part.pick_from(self, index)
     index = plain_index(index)
-    if index.__class__ is tuple and (steps := _numbers_first(index)) is not None:
+    if index.__class__ is tuple and (steps := numbers_first(index)) is not None:
         self, index = FUNCTIONS["getitem"](self, steps[0]), steps[1]
     out = FUNCTIONS["getitem"](self, index)
     if out.edge is None or index.__class__ is int or is_basic(index):
@@ -127,7 +127,7 @@ def get_item(self: Tensor, index: Any) -> Any:
     return runs_once(out)
 
 
-def _numbers_first(parts: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
+def numbers_first(parts: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
     """An index in two steps, where NumPy and PyTorch differ: its numbers, then all the rest.
 
     NumPy counts a number as an index array beside one, and where they stand apart has the picked
@@ -158,7 +158,7 @@ def put_item(self: Tensor, index: Any, value: Any) -> None:
         part.put_at(self, index, value)
         return
     index = plain_index(index)
-    if index.__class__ is tuple and (steps := _numbers_first(index)) is not None:
+    if index.__class__ is tuple and (steps := numbers_first(index)) is not None:
         self, index = FUNCTIONS["getitem"](self, steps[0]), steps[1]
     parts = index if isinstance(index, tuple) else (index,)
     if any(isinstance(p, np.ndarray) for p in parts):

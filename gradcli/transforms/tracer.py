@@ -38,7 +38,7 @@ from gradcli.engine.tensor.conversion import Conversions, no_array
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.functions.methods import METHODS, TURNED, as_method
-from gradcli.functions.subscripts import plain_index
+from gradcli.functions.subscripts import numbers_first, plain_index
 from gradcli.ops.declaration.infix import METHODS as SIGN_METHODS
 from gradcli.ops.declaration.infix import by_sign, put_signs
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault, bad_shape
@@ -147,6 +147,12 @@ def assign(target: Any, value: Any) -> Any:
             value = OPERATORS["expand"](value, tuple(target.shape))
     store(target, value)
     return target
+
+
+def _numbers_taken(whole: Any, index: Any) -> tuple[Any, Any]:
+    """``whole`` at the numbers of an index that NumPy would read otherwise, and what is left."""
+    steps = numbers_first(index) if isinstance(index, tuple) else None
+    return (whole, index) if steps is None else (OPERATORS["getitem"](whole, steps[0]), steps[1])
 
 
 def put(target: Any, index: Any, value: Any) -> None:
@@ -393,14 +399,15 @@ class Operand(Conversions):
         part: Any = max(index if isinstance(index, tuple) else (index,), key=rank_of, default=None)
         if rank_of(part) > 1:
             return part.pick_from(self, index)
-        return OPERATORS["getitem"](self, plain_index(index))
+        whole, index = _numbers_taken(self, plain_index(index))
+        return OPERATORS["getitem"](whole, index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         part: Any = max(index if isinstance(index, tuple) else (index,), key=rank_of, default=None)
         if rank_of(part) > 1:
             part.put_at(self, index, value)
         else:
-            put(self, plain_index(index), value)
+            put(*_numbers_taken(self, plain_index(index)), value)
 
     def copy_(self, src: Any, non_blocking: bool = False) -> Any:
         """Write the entries of ``src``."""

@@ -169,3 +169,37 @@ def test_a_checkpoint_in_a_dual_level():
     near(by_x, -x.sin() * w)
     near(by_w, x.cos())
     near(torch.func.linearize(f, x)[1](torch.ones(2)), x.cos() * w)
+
+
+PARTS = (0, -1, slice(None), slice(None, None, 2), None, ..., [0, 1], "mask", "number")
+"""A mask and a 0-d tensor are made where they are used."""
+
+
+def test_numbers_among_lists_select_first_in_every_transform():
+    """NumPy counts a number beside a list as a list: ``x[0, :, [0, 1]]`` had its dimensions turned
+    in forward mode and under vmap, without an error where they were of one size."""
+    known = {"mask": torch.tensor([True, False, True]), "number": torch.tensor(1)}
+    x = (torch.arange(54.0, dtype=torch.double) + 1).reshape(3, 3, 2, 3) / 10
+    both, rng, kept = torch.stack([x, x * 2]), np.random.default_rng(0), 0
+    for _ in range(90):
+        drawn = [PARTS[i] for i in rng.integers(len(PARTS), size=rng.integers(1, 5))]
+        index = tuple(known.get(p, p) if isinstance(p, str) else p for p in drawn)
+
+        def read(x, index=index):
+            picked = x[index]
+            return picked**2 * torch.arange(picked.numel(), dtype=x.dtype).reshape(picked.shape)
+
+        def write(x, index=index):
+            y = x * 1
+            y[index] += read(x, index)
+            return y * x
+
+        for function in (read, write):
+            try:
+                whole = torch.stack([function(row) for row in both])
+            except (IndexError, RuntimeError):
+                continue  # no index of x
+            kept += 1
+            near(torch.vmap(function)(both), whole)
+            near(jacfwd(function)(x), jacrev(function)(x))
+    assert kept > 90
