@@ -20,17 +20,20 @@ from gradcli.ops.errors import bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
 
 
-def joined(values: Any, groups: np.ndarray, count: int, reduce: str) -> Any:
+def joined(
+    values: Any, groups: np.ndarray, count: int, reduce: str, nan_equal: bool = False
+) -> Any:
     """The vector of what the entries of each group come to; no group is empty.
 
     ``values`` is a vector, ``groups`` the number of each entry's group, below ``count``. Equal
-    extremes share the gradient evenly. Raises RuntimeFault (E0304) for another ``reduce``.
+    extremes share the gradient evenly, NaN among them where ``nan_equal``; else all gradients of a
+    group with NaN are. Raises RuntimeFault (E0304) for another ``reduce``.
     """
     charge_shape((4, groups.size))
     if reduce == "prod":
         return _product(values, groups, count)
     if reduce == "amax" or reduce == "amin":
-        return _extreme(values, groups, count, reduce)
+        return _extreme(values, groups, count, reduce, nan_equal)
     if reduce != "sum" and reduce != "mean":
         raise bad_value(
             f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
@@ -57,7 +60,7 @@ def _product(values: Any, groups: np.ndarray, count: int) -> Any:
     return values
 
 
-def _extreme(values: Any, groups: np.ndarray, count: int, reduce: str) -> Any:
+def _extreme(values: Any, groups: np.ndarray, count: int, reduce: str, nan_equal: bool) -> Any:
     raw = np.asarray(values.array)
     ordered = -raw.astype(np.result_type(raw, np.int8)) if reduce == "amin" else raw
     order = np.lexsort((ordered, groups))  # NaN comes last, and is the extreme of its group
@@ -65,12 +68,12 @@ def _extreme(values: Any, groups: np.ndarray, count: int, reduce: str) -> Any:
     best = order[ends]
     found = O["getitem"](values, best)
     nowhere = np.isnan(raw[best])
-    if nowhere.any():  # the gradients of all in such a group are NaN
+    if nowhere.any() and not nan_equal:  # the gradients of all in such a group are NaN
         inside = wrap(nowhere[groups], bool_)
         factor = wrap(np.where(nowhere[groups], np.nan, 1.0).astype(raw.dtype), values.dtype)
         lost = O["where"](inside, values, 0.0) * factor
         found = found + O["scatter"](lost, (count,), (groups,))
-    same = raw == raw[best][groups]
+    same = (raw == raw[best][groups]) | (np.isnan(raw) & nan_equal)
     sizes = np.bincount(groups[same], minlength=count)
     if (sizes < 2).all() or values.dtype.kind < 2:
         return found
@@ -78,7 +81,7 @@ def _extreme(values: Any, groups: np.ndarray, count: int, reduce: str) -> Any:
     gaps = values - O["getitem"](found, groups)
     gaps = O["where"](wrap(same & np.isfinite(raw), bool_), gaps, 0.0)
     share = wrap(np.maximum(sizes, 1)[groups].astype(raw.dtype), values.dtype)
-    endless = np.isinf(raw[best])  # has no gaps: the mean of all that are equal
+    endless = np.isinf(raw[best]) | (nowhere & nan_equal)  # no gaps: the mean of all equal ones
     if endless.any():
         parts = O["where"](wrap(same & endless[groups], bool_), values / share, 0.0)
         total = O["scatter"](parts, (count,), (groups,))
@@ -156,7 +159,7 @@ def segment_reduce(
     if full.size:
         entries = O["getitem"](O["reshape"](data, (-1,)), places)
         kind = f"a{reduce}" if reduce in ("max", "min") else reduce
-        found = joined(entries, np.searchsorted(full, groups), full.size, kind)
+        found = joined(entries, np.searchsorted(full, groups), full.size, kind, nan_equal=True)
         if initial is not None:
             found = _begun(found, reduce, start, np.repeat(counts, rest)[full])
         out = O["put"](out, found, full)
@@ -172,4 +175,6 @@ def _begun(found: Any, reduce: str, start: float, counts: np.ndarray) -> Any:
     if reduce == "prod":
         return found * start
     beaten = O["lt" if reduce == "max" else "gt"](found, start)
+    if start != start:
+        beaten = found == found  # NaN is beyond all but NaN
     return O["where"](beaten, start, found)

@@ -26,7 +26,9 @@ def _entrywise(op: Operator, split: Any, params: dict) -> Any:
 def _met(op: Operator, split: Any, rank: int) -> list:
     """The values, where a batch of single numbers may not decide the element type: cast to it."""
     values = list(split.values)
-    if op.dtypes not in ("promote", "float", "where") or len(values) < 2 or not rank:
+    if op.dtypes not in ("promote", "float", "where") or len(values) < 2:
+        return values
+    if not rank and all(split.own):  # vectors of single numbers, which meet as those do
         return values
     judged = range(1 if op.dtypes == "where" else 0, len(values))
     found = []

@@ -34,6 +34,17 @@ def test_segments_are_reduced_with_pytorchs_gradients(reduce):
     assert slope.tolist() == SLOPES[reduce]
 
 
+def test_nan_is_the_extreme_of_its_segment_and_has_the_gradient():
+    x = torch.tensor([math.nan, 2.0, math.nan, 1.0, 3.0], requires_grad=True)
+    for reduce, last in (("max", [0.0, 1.0]), ("min", [1.0, 0.0])):
+        found = torch.segment_reduce(x, reduce, lengths=torch.tensor([3, 2]))
+        (slope,) = torch.autograd.grad(found, x, torch.ones(2))
+        assert slope.tolist() == [0.5, 0.0, 0.5, *last]
+    begun = torch.segment_reduce(x, "max", lengths=torch.tensor([3, 2]), initial=math.nan)
+    (slope,) = torch.autograd.grad(begun, x, torch.ones(2))
+    assert begun.isnan().all() and slope.tolist() == [0.5, 0.0, 0.5, 0.0, 0.0]
+
+
 def test_rows_of_segments_begin_at_a_number():
     x = torch.arange(12.0).reshape(2, 3, 2)
     lengths = torch.tensor([[1, 2], [3, 0]])

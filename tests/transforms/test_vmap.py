@@ -192,6 +192,26 @@ def test_elements_of_two_dtypes_meet_as_they_do_alone(name):
             assert not other.ndim or torch.allclose(found.double(), alone.double(), rtol=near)
 
 
+def test_a_single_number_of_a_batch_meets_one_beside_it_as_its_equal():
+    double = torch.tensor(2.0, dtype=torch.float64)
+    x = torch.ones(3)
+    for f in (torch.add, torch.mul, torch.div, torch.atan2, torch.maximum, torch.copysign):
+        assert vmap(f, in_dims=(0, None))(x, double).dtype is torch.float64
+        assert vmap(lambda a, f=f: f(double, a))(x).dtype is torch.float64
+        assert vmap(f, in_dims=(0, None))(torch.ones(3, 1), double).dtype is torch.float32
+    assert vmap(lambda a: 2 * a + 1.5)(x).dtype is torch.float32
+
+
+def test_channels_are_dropped_of_inputs_without_a_batch():
+    torch.manual_seed(0)
+    volumes = F.dropout3d(torch.ones(40, 2, 2, 2), 0.5).flatten(1).sum(1)
+    assert set(volumes.tolist()) == {0.0, 16.0}
+    lines = F.dropout1d(torch.ones(40, 8), 0.5).sum(1)
+    assert set(lines.tolist()) == {0.0, 16.0}
+    with pytest.raises(RuntimeError, match="2D or 3D input"):
+        F.dropout1d(torch.ones(2, 2, 2, 2))
+
+
 def test_logits_of_a_batch_meet_their_targets_dtype():
     x, y = torch.ones(2, 1, dtype=torch.float64), torch.ones(2, 1)
     found = vmap(F.binary_cross_entropy_with_logits)

@@ -359,8 +359,11 @@ def _channels(input: Any, kept: int | None, p: float) -> tuple:
 
 
 def dropout1d(input: Asked, p: float = 0.5, training: bool = True, inplace: Any = False) -> Any:
-    """``dropout`` of whole channels of ``(N, C, L)``."""
-    return _dropped(input, p, training, inplace, len(input.shape) - 1)
+    """``dropout`` of whole channels of ``(N, C, L)`` or ``(C, L)``."""
+    rank = len(input.shape)
+    if rank not in (2, 3):
+        raise bad_shape(f"dropout1d: Expected 2D or 3D input, but received a {rank}D input.")
+    return _dropped(input, p, training, inplace, rank - 1)
 
 
 def dropout2d(input: Asked, p: float = 0.5, training: bool = True, inplace: Any = False) -> Any:
@@ -369,8 +372,8 @@ def dropout2d(input: Asked, p: float = 0.5, training: bool = True, inplace: Any 
 
 
 def dropout3d(input: Asked, p: float = 0.5, training: bool = True, inplace: Any = False) -> Any:
-    """``dropout`` of whole channels of ``(N, C, D, H, W)``."""
-    return _dropped(input, p, training, inplace, 2)
+    """``dropout`` of whole channels of ``(N, C, D, H, W)``, else of entries of the first dimension."""
+    return _dropped(input, p, training, inplace, 2 if len(input.shape) == 5 else 1)
 
 
 def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: Any = False) -> Any:

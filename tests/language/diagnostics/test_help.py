@@ -22,7 +22,7 @@ SLIPS = [
     (T + "torch.ones(2).requires_grad()", "E0303", "a bool cannot", "leave out the brackets"),
     (T + "torch.cat(x, x)", "E0303", "in a list", "cat([a, b])"),
     (T + "torch.autograd.grad('a', 'b')", "E0303", "expected a Tensor", "tensors"),
-    (T + "torch.Size('ab')", "E0303", "whole numbers, got a string", "torch.Size([2, 3])"),
+    (T + "torch.Size('ab')", "E0303", "takes an iterable of 'int'", "torch.Size([2, 3])"),
     ("total = 0\nfor i in range(3):\n    totl += i", "E0203", "'totl'", "`total`"),
     ("n = 1\ndef f():\n    n += 1\nf()", "E0203", "'n'", "a name of its own"),
     ("def f(a):\n    a**2\nf(3) + 1", "E0303", "None and an int", "without `return`"),
