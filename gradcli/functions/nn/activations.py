@@ -372,7 +372,7 @@ def dropout2d(input: Asked, p: float = 0.5, training: bool = True, inplace: Any 
 
 
 def dropout3d(input: Asked, p: float = 0.5, training: bool = True, inplace: Any = False) -> Any:
-    """``dropout`` of whole channels of ``(N, C, D, H, W)``, else of entries of the first dimension."""
+    """``dropout`` of whole channels of ``(N, C, D, H, W)``; without N, of the first dimension."""
     return _dropped(input, p, training, inplace, 2 if len(input.shape) == 5 else 1)
 
 
