@@ -184,3 +184,4 @@ def _extremes(x: Any, dim: int, keepdim: bool, name: str) -> Extremes:
 
 
 may_be("none", argsort)
+may_be("same", kthvalue, apart=True)
