@@ -23,6 +23,7 @@ class Parameter(Tensor):
     """
 
     __slots__ = ()
+    _grad_is_copied = False
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
         """A leaf with the memory of ``data``."""

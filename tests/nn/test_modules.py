@@ -128,10 +128,27 @@ def test_a_copy_is_of_its_own():
     m(torch.ones(1, 2)).sum().backward()
     other = copy.deepcopy(m)
     assert other.a is other.b and other.a.weight is not m.a.weight
-    assert torch.equal(other.scale.grad, m.scale.grad)
+    assert other.scale.grad is None and m.scale.grad is not None
     with torch.no_grad():
         other.scale.zero_()
     assert m.scale.sum() == 2
+
+
+def test_assigned_state_takes_the_place_of_parameters():
+    m = nn.Sequential(nn.Linear(2, 1), nn.BatchNorm1d(1))
+    m[0].bias.requires_grad_(False)
+    given = {
+        "0.weight": torch.ones(1, 2, dtype=torch.float64), "0.bias": nn.Parameter(torch.ones(1)),
+        "1.running_mean": torch.ones(1, dtype=torch.float64),
+    }  # fmt: skip
+    before = m[1].weight
+    m.load_state_dict(given, strict=False, assign=True)
+    weight = m[0].weight
+    assert type(weight) is nn.Parameter and weight.dtype is torch.float64 and weight.requires_grad
+    assert weight.data_ptr() == given["0.weight"].data_ptr() and m[1].weight is before
+    assert m[0].bias is given["0.bias"] and not m[0].bias.requires_grad
+    assert m[1].running_mean is given["1.running_mean"]
+    assert [n for n, _ in m.named_parameters()][:2] == ["0.weight", "0.bias"]
 
 
 def test_backward_hooks_see_and_replace():

@@ -114,6 +114,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
     __slots__ = ()
     __array_priority__ = 1000  # NumPy's operators leave Tensors to ours
     __gradcli_rank__ = 1
+    _grad_is_copied = True
     _flips = False  # numbers are not what memory holds: see conj_view
     _turned: type  # of a class itself, if any: that of its conjugates, of conjugates the plain one
 
@@ -585,7 +586,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
             raise UnwrittenFault("E0412", "Cannot access storage of a value of a transform")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
-        """A leaf of its own with the same numbers, and the same gradient.
+        """A leaf of its own with the same numbers and, but of a Parameter, the same gradient.
 
         What shares memory and is copied in one call shares memory again.
         """
@@ -606,7 +607,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         out.meta = InferenceMeta() if current().inference else None
         if self.requires_grad:
             out.edge = AccumulateGrad(out)
-            if self.grad is not None:
+            if self._grad_is_copied and self.grad is not None:
                 out.grad = self.grad.__deepcopy__(memo)
         memo[id(self)] = out
         if self.__dict__:

@@ -29,7 +29,8 @@ COMPARED = {
 """Comparisons that look into lists: through a helper where both sides may be one."""
 GUARDED = {"+": "h_add", "*": "h_multiply", "**": "h_power", "%": "h_modulo",
            "<<": "h_shift_left", ">>": "h_shift_right"}  # fmt: skip
-GUARDED_IN_PLACE = {"+": "h_add_to", "*": "h_multiply_by", "**": "h_power_by"}
+GUARDED_IN_PLACE = {"+": "h_add_to", "*": "h_multiply_by", "**": "h_power_by", "%": "h_modulo_by",
+                    "<<": "h_shift_left_by", ">>": "h_shift_right_by"}  # fmt: skip
 
 
 class Value:

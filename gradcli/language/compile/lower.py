@@ -935,7 +935,7 @@ class Lowerer:
             where = self.at(node)
             now = ast.Name(f"v_{target.id}", LOAD, **where)
             place = ast.Name(f"v_{target.id}", STORE, **where)
-            if op in GUARDED_IN_PLACE or op in ("%", "<<", ">>"):
+            if op in GUARDED_IN_PLACE:
                 code = self.in_place(op, now, value, where)
                 self.out.append(ast.Assign([place], code, **where))
             else:
@@ -966,9 +966,8 @@ class Lowerer:
         """The value that ``old op= value`` leaves, by a helper that bounds what may grow."""
         if op in GUARDED_IN_PLACE:
             return self.call(GUARDED_IN_PLACE[op], old, value.code, at=where)
-        helper = {"-": "h_sub_from", "/": "h_divide_by", "//": "h_floor_by", "%": "h_modulo_by",
-                  "@": "h_matmul_by", "&": "h_and_by", "|": "h_or_by", "<<": "h_shift_left",
-                  ">>": "h_shift_right"}[op]  # fmt: skip
+        helper = {"-": "h_sub_from", "/": "h_divide_by", "//": "h_floor_by",
+                  "@": "h_matmul_by", "&": "h_and_by", "|": "h_or_by"}[op]  # fmt: skip
         return self.call(helper, old, value.code, at=where)
 
     def ExprStmt(self, node: n.ExprStmt) -> Lowering:

@@ -6,6 +6,7 @@ Python's function would. ``TABLE`` is the part of the name table that this modul
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from types import GeneratorType
 from typing import Any
@@ -95,14 +96,6 @@ def _product(a: int, b: int) -> int:
 _SEQUENCES = frozenset((list, tuple, str))
 
 
-def multiply_by(a: Any, b: Any) -> Any:
-    """``a *= b``: in place on tensors."""
-    if a.__class__ is Tensor or getattr(a, "__gradcli_rank__", False):
-        a *= b
-        return a
-    return multiply(a, b)
-
-
 def power(a: Any, b: Any) -> Any:
     """``a ** b`` where neither side is known to be a float."""
     if a.__class__ is int and b.__class__ is int and b > 1:
@@ -114,14 +107,6 @@ def power(a: Any, b: Any) -> Any:
         mend = "write a != b, or torch.logical_xor(a, b)"
         raise TypeFault("E0309", said, help=mend, torch="\"pow\" not implemented for 'Bool'")
     return a**b
-
-
-def power_by(a: Any, b: Any) -> Any:
-    """``a **= b``: in place on tensors."""
-    if a.__class__ is Tensor or getattr(a, "__gradcli_rank__", False):
-        a **= b
-        return a
-    return power(a, b)
 
 
 def modulo(a: Any, b: Any) -> Any:
@@ -142,16 +127,21 @@ def shift_left(a: Any, b: Any) -> Any:
     return a << b
 
 
-def and_by(a: Any, b: Any) -> Any:
-    """``a &= b``: in place on tensors."""
-    a &= b
-    return a
+def _in_place(apply: Callable, bounded: Callable) -> Callable:
+    def changed(a: Any, b: Any) -> Any:
+        if a.__class__ is Tensor or getattr(a, "__gradcli_rank__", False):
+            return apply(a, b)
+        return bounded(a, b)
+
+    return changed
 
 
-def or_by(a: Any, b: Any) -> Any:
-    """``a |= b``: in place on tensors and dictionaries."""
-    a |= b
-    return a
+multiply_by, power_by, modulo_by, shift_left_by, shift_right_by = (
+    _in_place(operator.imul, multiply), _in_place(operator.ipow, power),
+    _in_place(operator.imod, modulo), _in_place(operator.ilshift, shift_left),
+    _in_place(operator.irshift, operator.rshift),
+)  # fmt: skip
+"""``a *= b`` and its kin: in place on tensors."""
 
 
 def set_item(target: Any, index: Any, value: Any) -> None:

@@ -206,7 +206,7 @@ def _raised(value: Any) -> None:
 
 _HELPERS: dict[str, Any] = {
     "h_Tensor": Tensor, "h_add": builtins.add, "h_add_to": builtins.add_to,
-    "h_and_by": builtins.and_by, "h_attribute": attributes.attribute,
+    "h_and_by": operator.iand, "h_attribute": attributes.attribute,
     "h_class": records.class_record, "h_concat": _concat, "h_context": context, "h_cut": _cut,
     "h_decorate": decorate, "h_del_attribute": attributes.delete_attribute,
     "h_del_item": mappings.delete_item, "h_dict": mappings.of_pairs,
@@ -217,15 +217,16 @@ _HELPERS: dict[str, Any] = {
     "h_item": item, "h_iterate": iterate, "h_keep": _keep, "h_key": key, "h_keywords": keywords,
     "h_kind": isinstance_types.type_of, "h_le": _comparing(operator.le), "h_locals": locals,
     "h_lt": _comparing(operator.lt), "h_mapping": mappings.mapping, "h_marked": records.marked,
-    "h_matmul_by": operator.imatmul, "h_modulo": builtins.modulo, "h_modulo_by": builtins.modulo,
+    "h_matmul_by": operator.imatmul, "h_modulo": builtins.modulo, "h_modulo_by": builtins.modulo_by,
     "h_multiply": builtins.multiply, "h_multiply_by": builtins.multiply_by,
     "h_named": mappings.named, "h_ne": _comparing(operator.ne),
     "h_not_in": lambda item, box: not contains(item, box), "h_once": custom_function.once,
-    "h_or_by": builtins.or_by, "h_own_named": mappings.own_named, "h_put": list.append,
+    "h_or_by": operator.ior, "h_own_named": mappings.own_named, "h_put": list.append,
     "h_power": builtins.power, "h_power_by": builtins.power_by, "h_raise": _raised,
     "h_raise_again": exceptions.raised_again, "h_record": custom_function.function_record,
     "h_rest": mappings.rest, "h_set": mappings.set_of, "h_set_attribute": attributes.set_attribute,
     "h_set_item": builtins.set_item, "h_shift_left": builtins.shift_left,
-    "h_shift_right": operator.rshift, "h_slice": slice, "h_spread": as_list,
+    "h_shift_left_by": builtins.shift_left_by, "h_shift_right": operator.rshift,
+    "h_shift_right_by": builtins.shift_right_by, "h_slice": slice, "h_spread": as_list,
     "h_sub_from": operator.isub, "h_super": records.parent, "h_type": type,
 }  # fmt: skip

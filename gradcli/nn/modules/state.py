@@ -10,6 +10,7 @@ from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import tensor
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.graph.node import RemovableHandle
+from gradcli.nn.parameter import Parameter
 from gradcli.ops.errors import RuntimeFault, TypeFault, bad_type, bad_value
 
 
@@ -92,6 +93,8 @@ class State:
     ) -> LoadedKeys:
         """Copy what ``state_dict`` holds into the parameters and buffers of the same names.
 
+        With ``assign`` its tensors take their places; of them only ``requires_grad`` changes.
+
         Raises RuntimeFault (E0304) for shapes that differ and, where ``strict``, for names.
         """
         if not isinstance(state_dict, Mapping):
@@ -130,10 +133,21 @@ class State:
             lines = "".join(f"\n\t{fault}" for fault in faults)
             name = self._get_name()
             raise bad_value(f"Error(s) in loading state_dict for {name}:{lines}")
+        modules = dict(fronts)
         with no_grad():
             for name, value in own.items():
-                if name in state_dict:
-                    value.copy_(state_dict[name])
+                if name not in state_dict:
+                    continue
+                given = state_dict[name]
+                if not assign:
+                    value.copy_(given)
+                    continue
+                if isinstance(value, Parameter) and not isinstance(given, Parameter):
+                    given = Parameter(given, value.requires_grad)
+                elif isinstance(value, Parameter):
+                    given.requires_grad_(value.requires_grad)
+                cut = name.rfind(".") + 1
+                setattr(modules[name[:cut]], name[cut:], given)
         return keys
 
     def _converted(self, convert: Callable[[Tensor], Tensor]) -> Any:

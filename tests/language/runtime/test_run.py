@@ -82,7 +82,7 @@ PROGRAMS = {
     ),
     "augmented": (
         "x = 5\nx += 2; x -= 1; x *= 3; x //= 2; x **= 2; x %= 50\nprint(x)\n"
-        "l = [1]\nm = l\nl += [2]\nprint(m)\n"
+        "l = [1]\nm = l\nl += [2]\nprint(m)\ns = '%d!'\ns %= 3\nprint(s)\n"
     ),
     "strings": (
         "s = 'a' 'b'\n"
@@ -183,6 +183,15 @@ def test_import_torch_gives_the_same_names():
     assert printed == (
         f"tensor([ {1 + math.cos(1):.4f}, {math.cos(-2):.4f}]) 1.0 tensor(0) torch.float32\n"
     )
+
+
+def test_every_augmented_sign_writes_into_a_view():
+    for sign, number in {"%=": 4, "**=": 2, "*=": 3, "<<=": 1, ">>=": 1, "//=": 2, "&=": 2}.items():
+        for held in ("v", "d['k']"):
+            text = f"d = {{}}\na = tensor([6, 9])\n{held} = a[:1]\n{held} {sign} {number}\nprint(a)"
+            wanted = eval(f"6 {sign[:-1]} {number}")
+            printed = ran(text)[0].replace(" ", "").strip()
+            assert printed == f"tensor([{wanted},9])", (sign, held)
 
 
 def test_in_place_on_tensors_and_no_grad():
