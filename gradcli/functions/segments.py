@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.creation.factories import refuse_kinds
-from gradcli.engine.dtypes import bool_
+from gradcli.engine.dtypes import bool_, float16, float32
 from gradcli.engine.record.composite import by_element, called
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.tensor.tensor import wrap
@@ -30,6 +30,8 @@ def joined(
     group with NaN are. Raises RuntimeFault (E0304) for another ``reduce``.
     """
     charge_shape((4, groups.size))
+    if values.dtype is float16:  # rounded once; sizes may be no halves
+        return joined(values.to(float32), groups, count, reduce).to(float16)
     if reduce == "prod":
         return _product(values, groups, count)
     if reduce == "amax" or reduce == "amin":

@@ -159,6 +159,8 @@ def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
             "E0309", "nanmean(): expected input to have floating point or complex dtype but got "
             f"{input.dtype.scalar_name}", help="write x.float()",
         )  # fmt: skip
+    if input.dtype is dtypes.float16:  # counts may be no halves
+        return in_float32(lambda x: nanmean(x, dim, keepdim), "DivBackward0", input)
     there = O["logical_not"](O["isnan"](input))
     # Of none, NaN is summed and divides, so that the gradient is NaN too.
     kept = O["logical_or"](there, O["eq"](O["sum"](there, dim, True), 0))

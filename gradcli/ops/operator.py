@@ -81,7 +81,10 @@ class Operator:
     numbers: str = ""
     """The inputs that may be plain numbers where PyTorch's functions are called: "y", "xy"."""
     halves: str = ""
-    """What is computed in float32 and then rounded: halves with a plain "number", or "all"."""
+    """Which halves are computed in float32, rounded once: "all", with a plain "number", or "many".
+
+    There are "many" where their count may be none of them.
+    """
     alone: bool = False
     """Whether these functions take numbers alone, of which they make a tensor."""
     grad_name: str

@@ -48,6 +48,8 @@ def _sum(x: Any, dim: Dims, keepdim: bool) -> Any:
 
 
 def _product(x: Any, dim: Dims, keepdim: bool) -> Any:
+    if getattr(x, "dtype", None) is HALF:  # rounded once
+        return _product(x.astype(np.float32), dim, keepdim).astype(HALF)
     found: Any = np.multiply.reduce if x.__class__ is np.ndarray else np.prod
     return found(x, axis=_axes(x, dim), keepdims=keepdim)
 
@@ -88,6 +90,7 @@ mean = linear(
     params=_REDUCE,
     dtypes="inexact",
     rows=True,
+    halves="many",
     doc="The mean of all entries, or along dimensions.",
     example="mean(x**2) --x 1,2,3",
     node={"name": by_dim("MeanBackward0", "MeanBackward1"), "dims": True},
@@ -264,6 +267,7 @@ var = reduction(
     params=_SPREAD,
     batching=_batched_spread,
     dtypes="inexact",
+    halves="all",
     doc="The variance, with n - correction below the line.",
     example="var(x) --x 1,2,4",
     cures=cures.SPREAD,
@@ -297,6 +301,7 @@ std = reduction(
     params=_SPREAD,
     batching=_batched_spread,
     dtypes="inexact",
+    halves="all",
     doc="The standard deviation: the root of the variance.",
     edges="slope 0 for a constant",
     example="std(x) --x 1,2,4",
@@ -384,6 +389,7 @@ norm = reduction(
     params={"p": 2, **_REDUCE},
     dtypes="inexact",
     grad_name="LinalgVectorNormBackward0",
+    halves="many",
     doc="The p-norm of all entries (Frobenius for a matrix), or along dimensions.",
     edges="slope 0 at the zero vector",
     example="norm(x) --x 3,4",
@@ -420,6 +426,7 @@ amax = reduction(
     _extreme_slope,
     params=_REDUCE,
     dtypes="keep",
+    halves="many",
     doc="The largest entry, or along dimensions.",
     edges="ties share evenly",
     example="amax(x) --x 1,5,2",
@@ -437,6 +444,7 @@ amin = reduction(
     _extreme_slope,
     params=_REDUCE,
     dtypes="keep",
+    halves="many",
     doc="The smallest entry, or along dimensions.",
     edges="ties share evenly",
     example="amin(x) --x 1,5,2",

@@ -195,3 +195,36 @@ def test_a_number_that_scales_halves_is_not_rounded_to_one():
     assert below.tolist() == [-1.0013580322265625e-05]
     assert (torch.ones(200_000, dtype=torch.float16) * 0.3)[-1].item() == 0.300048828125
     assert (2 * half).dtype is torch.float16 and (3 // half).tolist() == [0.0, 1.0]
+
+
+_MANY = {
+    "mean": (0.5, 1 / 70_000), "nanmean": (0.5, 1 / 70_000), "amax": (0.5, 1 / 70_000),
+    "var": (0.0, 0.0), "std": (0.0, 0.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", _MANY)
+def test_counts_that_no_half_holds(name):
+    x = torch.full((70_000,), 0.5, dtype=torch.float16, requires_grad=True)
+    value, slope = (torch.tensor(n, dtype=torch.float16).item() for n in _MANY[name])
+    for of in (x, x[None]):
+        out = getattr(of, name)(dim=-1)
+        assert out.dtype is torch.float16 and out.ravel().tolist() == [value]
+        (found,) = torch.autograd.grad(out.sum(), x)
+        assert found.dtype is torch.float16 and found.unique().tolist() == [slope]
+    spread = torch.tensor([1.0, 2.0], dtype=torch.float16).repeat(35_000).requires_grad_()
+    assert spread.var().item() == 0.25 and spread.std().item() == 0.5
+    (found,) = torch.autograd.grad(spread.std(), spread)
+    assert found[:2].tolist() == [-7.152557373046875e-06 * 2, 7.152557373046875e-06 * 2]
+    assert torch.nn.functional.mse_loss(x, x.detach() - 1).item() == 1.0
+
+
+def test_halves_joined_in_groups_are_rounded_once():
+    x = torch.tensor([1.1, 0.9, 1.3, 0.7] * 5, dtype=torch.float16)
+    exact = torch.tensor([x.double().prod().item()], dtype=torch.float16)
+    where, one = torch.zeros(20, dtype=torch.int64), torch.ones(1, dtype=torch.float16)
+    assert x.prod().item() == exact.item()
+    assert torch.equal(one.scatter_reduce(0, where, x, "prod"), exact)
+    many = torch.full((70_000,), 0.5, dtype=torch.float16)
+    where = torch.zeros(70_000, dtype=torch.int64)
+    assert one.scatter_reduce(0, where, many, "mean").item() == 0.5

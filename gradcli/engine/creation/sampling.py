@@ -60,9 +60,11 @@ def drawn(
             numbers = pairs.view(target.numpy)
         else:
             numbers = getattr(source, draw)(math.prod(shape), target.itemsize > 4, *of)
-        return finish(
-            numbers.astype(target.numpy).reshape(shape)[()], target, requires_grad, device
-        )
+        numbers = numbers.astype(target.numpy)
+        if draw == "uniform":  # what rounding has brought to the upper bound
+            low, high = of or (0.0, 1.0)
+            numbers[numbers == high] = low
+        return finish(numbers.reshape(shape)[()], target, requires_grad, device)
 
     return _made(make, shape)
 

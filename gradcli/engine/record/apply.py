@@ -56,9 +56,12 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
                 params[name] = value.array
     first: Any = inputs[0] if inputs else None
     if op.halves and dtypes.float16 in [getattr(a, "dtype", None) for a in inputs]:
-        some = op.halves == "all" or any(
-            a.__class__ in NUMBERS or not (a.dtype is dtypes.float16 or a.ndim) for a in inputs
-        )
+        if op.halves == "many":
+            some = first.array.size > 65504
+        else:
+            some = op.halves == "all" or any(
+                a.__class__ in NUMBERS or not (a.dtype is dtypes.float16 or a.ndim) for a in inputs
+            )
         if some and dtypes.meeting(*inputs) is dtypes.float16:
             found: Tensor = in_float32(lambda *w: apply(op, w, params), op.grad_name, *inputs)
             return found

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.dtypes import bool_, int64
+from gradcli.engine.dtypes import bool_, dtype_of, int64
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.composite import by_element, called, untracked
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
@@ -180,8 +180,9 @@ def embedding_bag(
     else:
         out = _O["scatter"](rows, (count, weight.shape[1]), (bag[kept],))
         if mode == "mean":
-            share = np.maximum(sizes, 1)[:, None].astype(weight.dtype.numpy)
-            out = out / wrap(share, weight.dtype)
+            wide = np.promote_types(weight.dtype.numpy, np.float32)  # sizes may be no halves
+            share = np.maximum(sizes, 1)[:, None].astype(wide)
+            out = (out / wrap(share, dtype_of(share))).to(weight.dtype)
     return called(out, "EmbeddingBagBackward0", weight)
 
 

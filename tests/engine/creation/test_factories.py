@@ -284,6 +284,15 @@ def test_random_numbers_in_a_fork():
     assert not torch.equal(torch.rand(3), first)
 
 
+@pytest.mark.parametrize("name", ["float16", "float32", "float64"])
+def test_uniform_numbers_stay_below_their_upper_bound(name):
+    kind = getattr(torch, name)
+    low, high = 1.0, 1 + 4 * torch.finfo(kind).eps
+    x = torch.empty(500, dtype=kind).uniform_(low, high)
+    assert (x < high).all() and (x >= low).all() and x.unique().numel() == 4
+    assert (torch.rand(20_000, dtype=torch.float16) < 1).all()
+
+
 def test_uniform_numbers_up_to_the_largest():
     most = torch.finfo(torch.float64).max
     torch.manual_seed(0)  # PyTorch 2.13.0 has these
