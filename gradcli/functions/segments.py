@@ -31,7 +31,7 @@ def joined(
     """
     charge_shape((4, groups.size))
     if values.dtype is float16:  # rounded once; sizes may be no halves
-        return joined(values.to(float32), groups, count, reduce).to(float16)
+        return joined(values.to(float32), groups, count, reduce, nan_equal).to(float16)
     if reduce == "prod":
         return _product(values, groups, count)
     if reduce == "amax" or reduce == "amin":
