@@ -17,6 +17,7 @@ from gradcli.ops.errors import ValueFault, bad_argument
 
 
 def each_side(value: Any, rank: int) -> tuple[int, ...]:
+    """One number for each of ``rank`` dimensions: those given, or one number for all."""
     return tuple(value) if isinstance(value, tuple | list) else (value,) * rank
 
 
