@@ -27,11 +27,12 @@ def _bits(ufunc: Any, name: str, sign: str, logic: str = "") -> Any:
 
     @by_element
     def of_numbers(input: Any, other: Any) -> Any:
-        for i, value in enumerate((input, other)):
+        operands = [v.item() if isinstance(v, np.generic) else v for v in (input, other)]
+        for i, value in enumerate(operands):
             if not isinstance(value, int | float | complex | Tensor | np.ndarray):
                 raise not_a("Tensor", name, ("input", "other")[i], i + 1, value)
-        pair = [v.array if isinstance(v, Plain) else v for v in (input, other)]
-        target = dtypes.meeting(input, other)
+        pair = [v.array if isinstance(v, Plain) else v for v in operands]
+        target = dtypes.meeting(*operands)
         if target.kind == 1:
             pair = [target.wrapped(v) if v.__class__ is int else v for v in pair]
         try:

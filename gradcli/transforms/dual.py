@@ -395,7 +395,10 @@ def _alike(primal: Tensor, tangent: Tensor) -> bool:
 
 def _split(args: Sequence[Any], level: int) -> tuple[list, list]:
     own = [is_dual(a, level) for a in args]
-    primals = [a.primal if mine else a for a, mine in zip(args, own, strict=True)]
+    primals = [
+        a.primal if mine else a.item() if isinstance(a, np.generic) else a
+        for a, mine in zip(args, own, strict=True)
+    ]  # NumPy's numbers count as Python's, which widen no tangent
     return primals, [a.tangent if mine else None for a, mine in zip(args, own, strict=True)]
 
 

@@ -59,7 +59,8 @@ class _Functions(dict[str, Callable[..., Any]]):
 FUNCTIONS = _Functions()
 """Every operator's fast function by the operator's name: what composed functions call."""
 
-_ARRAYS = frozenset((np.ndarray, bool, complex, np.float64, np.float32, np.int64, np.bool_))
+_ARRAYS = frozenset((np.ndarray, bool, complex, *(np.dtype(c).type for c in "?bhilqBHILQefdFD")))
+"""Classes of operands that count as tensors or numbers: NumPy's, but those of 80 bits."""
 _NO_OPERANDS = frozenset((str, list, tuple, dict, set))
 _PARAMETERS = frozenset((int, float, bool, tuple, str, slice, type(None), np.ndarray, Apart))
 """Classes of parameters that go to the computation as they are."""

@@ -171,7 +171,10 @@ def embedding_bag(
         kept &= flat != padding_idx % rows
     charge_shape((int(kept.sum()), weight.shape[1]), weight.dtype.itemsize)
     chosen = wrap(flat[kept], input.dtype)
-    rows = embedding(chosen, weight, None, max_norm, norm_type, scale_grad_by_freq)
+    if max_norm is not None:
+        refuse_derivative("embedding_bag", max_norm=max_norm, norm_type=norm_type)
+        _renormalize(input, weight, max_norm, norm_type)  # also rows that no bag counts
+    rows = embedding(chosen, weight, scale_grad_by_freq=scale_grad_by_freq)
     if per_sample_weights is not None:
         rows = rows * _O["unsqueeze"](per_sample_weights[wrap(kept, bool_)], -1)
     sizes = np.bincount(bag[kept], minlength=count)

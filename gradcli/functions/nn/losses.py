@@ -107,7 +107,7 @@ def huber_loss(
     if weight is None:
         loss = loss if loss.dtype is input.dtype else loss.to(input.dtype)
         return reduced(loss, reduction, "HuberLossBackward0", input, target)
-    return _weighted(loss, weight, reduction)
+    return reduced(loss * weight, reduction)  # PyTorch's mean counts entries here, not weights
 
 
 def smooth_l1_loss(

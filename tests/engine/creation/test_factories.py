@@ -59,6 +59,23 @@ def test_numpy_of_a_recorded_tensor_says_detach():
         assert t.detach().numpy().shape == (2,)
 
 
+@pytest.mark.parametrize("code", "bhilBHILefdFD")
+def test_numbers_of_numpy_of_every_type_count_as_pythons(code):
+    two = np.dtype(code).type(2)
+    x = torch.tensor([3.0, 4.0], requires_grad=True)
+    for y, value in ((x * two, [6, 8]), (two * x, [6, 8]), (two - x, [-1, -2]), (x**two, [9, 16])):
+        assert y.requires_grad
+        assert y.dtype is (torch.complex64 if code in "FD" else torch.float32)
+        assert y.tolist() == value
+    one = torch.tensor(1.0)  # of no dimension: an array of one would widen its tangent
+    out, tangent = torch.func.jvp(lambda v: v * two - two, (one,), (one,))
+    assert tangent.dtype is torch.float32 or code in "FD"
+    assert (out.item(), tangent.item()) == (0, 2)
+    if code in "bhilBHIL":
+        assert (torch.tensor([6, 5]) & two).tolist() == (two & torch.tensor([6, 5])).tolist()
+        assert (torch.tensor([6, 5]) << two).tolist() == [24, 20]
+
+
 def test_array_operations_with_numpy_on_either_side_give_tensors():
     x = torch.tensor([1.0, 2.0], dtype=torch.double, requires_grad=True)
     a = np.array([3.0, 4.0])

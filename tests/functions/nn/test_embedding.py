@@ -34,6 +34,12 @@ def test_rows_are_scaled_once_and_a_saved_table_notices():
     assert w[0].norm().item() <= 1.0
 
 
+def test_rows_of_the_padding_are_scaled_too():
+    w = torch.tensor([[3.0, 4.0], [6.0, 8.0]])
+    F.embedding_bag(torch.tensor([[0, 1]]), w, max_norm=5.0, padding_idx=1)
+    assert w[1].norm().item() == pytest.approx(5.0)
+
+
 @pytest.mark.parametrize(
     ("code", "given"),
     [

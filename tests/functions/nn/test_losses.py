@@ -85,3 +85,9 @@ def test_operands_of_one_size_decide_the_dtype():
     assert halves.dtype is torch.float16
     table = torch.ones(2, 2, dtype=torch.int32)
     assert torch.inner(table, table).dtype is torch.int32
+
+
+def test_the_weighted_mean_of_huber_counts_entries_and_that_of_others_weights():
+    x, y, w = (torch.tensor(v) for v in ([1.0, 5.0, -2.0], [0.0, 1.0, 3.0], [0.5, 1.0, 2.0]))
+    assert F.huber_loss(x, y, weight=w).item() == pytest.approx((0.25 + 3.5 + 9.0) / 3)
+    assert F.l1_loss(x, y, weight=w).item() == pytest.approx((0.5 + 4.0 + 10.0) / 3.5)
