@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,21 @@ cast = linear(
     example="sum(x.double()) --x 1,2",
     public=False,
 )
+
+
+def in_wider(wider: Mapping[str, np.dtype], rule: Any, dim: Any, *values: Any) -> Any:
+    """``rule(*values, dim)`` in the type that ``wider`` names for that of the values, rounded once.
+
+    The rule itself, where it names none. For rules whose rounding errors add up.
+    """
+    dtype = getattr(values[0], "dtype", None)
+    dtype = getattr(dtype, "numpy", dtype)
+    wide = wider.get(getattr(dtype, "char", ""))
+    if wide is None:
+        return rule(*values, dim)
+    return cast(rule(*[cast(v, wide) for v in values], dim), dtype)
+
+
 clone = linear(
     "clone",
     _clone,

@@ -13,7 +13,7 @@ import numpy as np
 from gradcli.ops.comparison import logical_not, sign
 from gradcli.ops.declaration.node_names import of_choice
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault, bad_value
-from gradcli.ops.exponential import exp, logistic, softplus
+from gradcli.ops.exponential import exp, log, log1p, logistic, logit, softplus
 from gradcli.ops.kinds import composite, elementwise
 from gradcli.ops.operator import Operator, is_complex
 from gradcli.ops.torch_messages import SCALARS
@@ -278,4 +278,24 @@ hardtanh = composite(
     numpy="np.clip({0}, -1.0, 1.0)",
     pytorch="torch.clamp({0}, -1.0, 1.0)",
     breaks="-1 1",
+)
+
+
+def _bernoulli_nll(x: Any, y: Any) -> Any:
+    return (y - 1.0) * np.maximum(np.log1p(-x), -100.0) - y * np.maximum(np.log(x), -100.0)
+
+
+bernoulli_nll = composite(
+    "bernoulli_nll",
+    lambda x, y: (y - 1.0) * clamp(log1p(-x), -100.0) - y * clamp(log(x), -100.0),
+    _bernoulli_nll,
+    lambda x, y: (x - y) / clamp(x * (1.0 - x), 9.999999960041972e-13),  # 1e-12 as a float32
+    lambda x: -clamp(logit(x), -100.0, 100.0),
+    grad_name="BinaryCrossEntropyBackward0",
+    doc="-y*log(x) - (1 - y)*log(1 - x), with logarithms held above -100.",
+    numpy="""def _bernoulli_nll(x, y):
+    yes, no = np.maximum(np.log(x), -100.0), np.maximum(np.log1p(-x), -100.0)
+    return (y - 1.0) * no - y * yes""",
+    pytorch="torch.nn.functional.binary_cross_entropy({0}, {1}, reduction='none')",
+    public=False,
 )

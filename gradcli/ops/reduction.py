@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.comparison import all_finite, isinf, isnan, ones_like, zeros_like
+from gradcli.ops.conversion import in_wider
 from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import Batch, along, reduced, vectors
 from gradcli.ops.declaration.node_names import by_dim
@@ -19,7 +20,7 @@ from gradcli.ops.errors import bad_value
 from gradcli.ops.exponential import exp
 from gradcli.ops.kinds import general, linear, reduction
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.numerics.summation import FEW, HALF, accurate_sum
+from gradcli.ops.numerics.summation import FEW, HALF, accurate_sum, in_double
 from gradcli.ops.operator import Operator, is_complex
 from gradcli.ops.piecewise import abs, unit, where
 from gradcli.ops.shape import count, expand, permute, reshape, tril, triu, unsqueeze
@@ -152,7 +153,8 @@ def moveaxis(x: Any, source: int, target: int) -> Any:
     return permute(x, tuple(dims))
 
 
-def _others(x: Any) -> Any:
+@in_double
+def _others(x: Any, axis: int) -> Any:
     """Along the last dimension, the product of all the other entries: exact where some are 0."""
     one = np.ones_like(x[..., :1])
     left = np.cumprod(np.concatenate([one, x[..., :-1]], axis=-1), axis=-1)
@@ -180,7 +182,7 @@ def _others_jvp(tx: Any, x: Any) -> Any:
 
 prod_others = general(
     "prod_others",
-    _others,
+    lambda x: _others(x, -1),
     lambda g, x: _others_vjp(g, x),
     jvp=_others_jvp,
     doc="Along the last dimension, the product of all the other entries.",
@@ -530,10 +532,22 @@ def _softmax(x: Any, dim: int) -> Any:
     return np.divide(e, accurate_sum(e, axes, True), out=own)
 
 
+_SINGLE = {"e": np.dtype(np.float32)}
+"""What PyTorch's kernels compute halves in, to round once."""
+
+
+def _softmax_vjp(g: Any, out: Any, dim: int) -> Any:
+    return out * (g + sum(-g * out, dim, True))
+
+
+def _log_softmax_vjp(g: Any, out: Any, dim: int) -> Any:
+    return g + exp(out) * sum(-g, dim, True)
+
+
 softmax = general(
     "softmax",
     _softmax,
-    lambda g, out, dim: out * (g + sum(-g * out, dim, True)),
+    lambda g, out, dim: in_wider(_SINGLE, _softmax_vjp, dim, g, out),
     jvp=lambda tx, out, dim: out * (tx - sum(tx * out, dim, True)),
     params={"dim": -1},
     doc="exp(x) over its sum along a dimension.",
@@ -556,7 +570,7 @@ def _log_softmax(x: Any, dim: int) -> Any:
 log_softmax = general(
     "log_softmax",
     _log_softmax,
-    lambda g, out, dim: g + exp(out) * sum(-g, dim, True),
+    lambda g, out, dim: in_wider(_SINGLE, _log_softmax_vjp, dim, g, out),
     jvp=lambda tx, out, dim: tx - sum(exp(out) * tx, dim, True),
     params={"dim": -1},
     doc="The logarithm of softmax, exact where it is small.",

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.comparison import isinf, ones_like, zeros_like
+from gradcli.ops.conversion import in_wider
 from gradcli.ops.cupy_compat import on_host
 from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import Batch
@@ -26,6 +27,7 @@ from gradcli.ops.indexing import getitem
 from gradcli.ops.joining import cat
 from gradcli.ops.kinds import constant, general, linear
 from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.numerics.summation import WIDER, in_double
 from gradcli.ops.operator import Operator, is_complex
 from gradcli.ops.piecewise import where
 from gradcli.ops.shape import flip
@@ -34,21 +36,6 @@ _FEW = 16
 """Lanes up to which Python's own numbers are faster than a NumPy call for each step."""
 _PIECE = 1 << 14
 """Steps for which Python numbers are made at a time."""
-
-
-_WIDER = {"e": np.float64, "f": np.float64, "F": np.complex128}
-
-
-def _wider(scan: Any) -> Any:
-    """``scan`` in double precision, rounded once for each result: 3000 halves of 1 are 3000."""
-
-    def compute(x: Any, axis: int) -> Any:
-        wide = _WIDER.get(getattr(getattr(x, "dtype", None), "char", ""))
-        if wide is None:
-            return scan(x, axis=axis)
-        return scan(x.astype(wide), axis=axis).astype(x.dtype)
-
-    return compute
 
 
 def _scan(ufunc: Any, function: Any) -> Any:
@@ -61,7 +48,7 @@ def _scan(ufunc: Any, function: Any) -> Any:
     return scan
 
 
-_sums = _wider(_scan(np.add, np.cumsum))
+_sums = in_double(_scan(np.add, np.cumsum))
 
 
 def _cumsum(x: Any, dim: int) -> Any:
@@ -103,6 +90,9 @@ def _recurrence(a: Any, b: Any, dim: int) -> Any:
         return b + 0 * a
     axis = normal_dim(dim, b.ndim)
     dtype = np.result_type(a.dtype, b.dtype)
+    if dtype.char in WIDER:
+        a, b = (v.astype(WIDER[dtype.char]) for v in (a, b))
+        return _recurrence(a, b, dim).astype(dtype)
     charge_shape(b.shape, dtype.itemsize)
     out = np.empty_like(b, dtype=dtype)
     length = b.shape[axis]
@@ -195,7 +185,7 @@ def _lined(scan: Any) -> Any:
 
 cumprod = general(
     "cumprod",
-    _lined(_wider(_scan(np.multiply, np.cumprod))),
+    _lined(in_double(_scan(np.multiply, np.cumprod))),
     lambda g, x, out, dim: _product_vjp(g, x, out, dim),
     jvp=lambda tx, x, out, dim: (
         recurrence(x, tx * _before(out, dim, ones_like), dim) if len(out.shape) else tx
@@ -247,17 +237,22 @@ def _times_own_share(h: Any, x: Any, out: Any, unknown: float = 0.0) -> Any:
     return where(same, unknown, h * exp(where(same, 0.0, x - out)))
 
 
+def _logcumsumexp_vjp(g: Any, x: Any, out: Any, dim: int) -> Any:
+    swept = _swept_back(_share(out, dim), g, dim) if len(g.shape) else g
+    return _times_own_share(swept, x, out, np.nan)
+
+
+def _logcumsumexp_jvp(tx: Any, x: Any, out: Any, dim: int) -> Any:
+    own = _times_own_share(tx, x, out)
+    return recurrence(_share(out, dim), own, dim) if len(out.shape) else own
+
+
 logcumsumexp = general(
     "logcumsumexp",
-    _lined(_wider(_logcumsumexp)),
-    lambda g, x, out, dim: _times_own_share(
-        _swept_back(_share(out, dim), g, dim) if len(g.shape) else g, x, out, np.nan
-    ),
-    jvp=lambda tx, x, out, dim: (
-        recurrence(_share(out, dim), _times_own_share(tx, x, out), dim)
-        if len(out.shape)
-        else _times_own_share(tx, x, out)
-    ),
+    _lined(in_double(_logcumsumexp)),
+    # What rounding does to one share stays in the product of those that follow.
+    lambda g, x, out, dim: in_wider(WIDER, _logcumsumexp_vjp, dim, g, x, out),
+    jvp=lambda tx, x, out, dim: in_wider(WIDER, _logcumsumexp_jvp, dim, tx, x, out),
     params={"dim": 0},
     doc="The logarithm of running sums of exponentials along a dimension, without overflow.",
     example="sum(logcumsumexp(x, 0)) --x 1,2,3",

@@ -25,6 +25,8 @@ from gradcli.engine.custom_function.node import FunctionNode, call
 from gradcli.engine.grad_mode import current, enable_grad, mode, no_grad, transformed
 from gradcli.engine.graph.level_detach import made_by
 from gradcli.engine.graph.node import RemovableHandle, next_number
+from gradcli.engine.record.apply import through_float32
+from gradcli.engine.record.composite import in_float32
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault
@@ -81,6 +83,8 @@ class Dual(Layer):
         primals, tangents = _split(args, level)
         if current().inference:
             return op(*primals, **params)
+        if op.halves == "many" and through_float32(op, primals):
+            return in_float32(lambda *w: op(*w, **params), "", *args)
         linear = op.kind == "linear" and tangents[0] is not None
         out = op(*primals, **params)
         if not getattr(getattr(out, "dtype", None), "differentiable", True):

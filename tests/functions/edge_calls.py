@@ -652,6 +652,11 @@ CALLS: tuple[tuple[np.ndarray | None, tuple[str, ...]], ...] = (
         "torch.multinomial(torch.arange(1.,21.).reshape(4,5).t(),2)",
         "(torch.randn(3),torch.randn(20),torch.randn(4))", "torch.manual_seed(-3).initial_seed()",
         "torch.Generator().manual_seed(2**63+1).initial_seed()",
+        "torch.randn_like(torch.zeros(4,5).t())", "torch.randn_like(torch.zeros(1,20).t())",
+        "torch.randn_like(torch.zeros(3,4,5,dtype=torch.float64).permute(2,0,1))",
+        "(torch.randn(17,dtype=torch.float16),torch.randn(3))",
+        "torch.zeros(41,dtype=torch.float16).normal_(1,2)",
+        "torch.vmap(torch.randn_like,in_dims=-1,randomness='different')(torch.zeros(2,3,5))",
     )),
     (np.array([1.0, INF, 2.0, 3.0, 0.0, 0.0]), (
         "F.lp_pool1d(x.reshape(1,1,6),2.,2)", "F.lp_pool1d(x.reshape(1,1,6),float('inf'),2)",

@@ -43,6 +43,28 @@ def test_sums_within_a_few_roundings(shape):
             assert np.all(error <= 16 * EPSILON * size.sum(dim))
 
 
+LONG = {
+    "logcumsumexp": lambda x: x.logcumsumexp(0),
+    "prod": lambda x: x.prod(),
+    "cumprod": lambda x: x.cumprod(0) / 64,
+    "bernoulli_nll": lambda x: torch.nn.functional.binary_cross_entropy(
+        x / 4, torch.full_like(x, 0.25), reduction="none"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_gradients_of_many_entries_within_a_few_roundings(name, dtype):
+    values = (1 + np.random.default_rng(6).normal(size=2000) / 100).astype(dtype)
+    found, exact = (
+        torch.func.grad(lambda x: LONG[name](x).sum())(torch.from_numpy(v)).numpy()
+        for v in (values, values.astype(np.float64))
+    )
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, exact, rtol=16 * np.finfo(dtype).eps)
+
+
 def test_softmax_adds_up_to_1():
     x = torch.from_numpy(np.random.default_rng(5).normal(size=(20, 30)).astype(np.float32))
     for dim in (0, 1):

@@ -485,18 +485,20 @@ def memory_order(x: Any) -> list[int]:
 
 
 def laid(
-    draw: Callable[[tuple[int, ...]], Tensor], x: Any, memory_format: Any = None, whole: bool = True
-) -> Tensor:
+    draw: Callable[[tuple[int, ...]], Tensor], x: Any, memory_format: Any = None,
+    whole: bool = True, apart: Callable[[tuple[int, ...]], Tensor] | None = None,
+) -> Tensor:  # fmt: skip
     """What ``draw`` gives for the shape of ``x``, drawn in the order of its memory, or as asked.
 
-    That of a batch with numbers of their own counts as a ``whole``.
+    That of a batch with numbers of their own counts as a ``whole``. ``apart`` draws where the
+    entries do not lie in rows.
     """
     inside = random.drawing.get() if whole else None
     level = inside.level if inside is not None and inside.randomness == "different" else 0
     if level and x.__gradcli_rank__ == level and isinstance(x.content, Plain):
         before = random.drawing.set(None)
         try:
-            batch: Tensor = x.around(laid(draw, x.content, memory_format))
+            batch: Tensor = x.around(laid(draw, x.content, memory_format, apart=apart))
         finally:
             random.drawing.reset(before)
         return batch
@@ -504,6 +506,8 @@ def laid(
     order = memory_order(x) if kept else list(format_order(memory_format, len(x.shape)))
     if order == sorted(order):
         return draw(tuple(x.shape))
+    sized = [d for d in order if x.shape[d] != 1]
+    draw = draw if apart is None or sized == sorted(sized) else apart
     numbers = draw(tuple(x.shape[d] for d in order))
     back = np.argsort(order).tolist()
     if isinstance(numbers, Plain):
@@ -512,11 +516,11 @@ def laid(
     return result
 
 
-def like(make: Any, drawn: bool = False) -> Any:
+def like(make: Any, drawn: Any = None) -> Any:
     """The form of a creator that takes a tensor for the shape and the dtype: ``ones_like``.
 
-    It lies in memory as ``input`` does. What is ``drawn`` in a batch is as ``vmap`` says of random
-    numbers, not a batch itself.
+    It lies in memory as ``input`` does; random numbers are ``drawn`` so where that is not in rows.
+    In a batch they are as ``vmap`` says of them, not a batch itself.
     """
 
     def create(
@@ -531,10 +535,11 @@ def like(make: Any, drawn: bool = False) -> Any:
             raise words.no_tensor(create.__name__, input)
         named.update(dtype=input.dtype if dtype is None else dtype, device=device)
 
-        def of(shape: tuple[int, ...]) -> Tensor:
+        def of(shape: tuple[int, ...], make: Any = make) -> Tensor:
             return make(shape, *value, **named)  # type: ignore[no-any-return]
 
-        made = laid(of, input, memory_format)
+        apart = drawn and (lambda shape: of(shape, drawn))
+        made = laid(of, input, memory_format, apart=apart)
         return requiring(made, True) if requires_grad else made
 
     doc = f"``{make.__name__}`` with the shape and the dtype of ``input``."

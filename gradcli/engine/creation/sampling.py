@@ -29,7 +29,7 @@ from gradcli.engine.creation.factories import (
     sizes_of,
 )
 from gradcli.engine.creation.generator import manual_seed as manual_seed
-from gradcli.engine.dtypes import DType, float32, float64, int64, to_dtype
+from gradcli.engine.dtypes import DType, float16, float32, float64, int64, to_dtype
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.arguments import is_whole
 from gradcli.engine.record.composite import bottom, called, named
@@ -59,7 +59,13 @@ def drawn(
             pairs = getattr(source, draw)(2 * math.prod(shape), target.itemsize > 8, *parts)
             numbers = pairs.view(target.numpy)
         else:
-            numbers = getattr(source, draw)(math.prod(shape), target.itemsize > 4, *of)
+            count = math.prod(shape)
+            odd = target is float16 and draw == "normal" and count > random.BLOCK
+            more = -count % random.BLOCK if odd else 0
+            numbers = getattr(source, draw)(count + more, target.itemsize > 4, *of)
+            if more:  # halves are drawn in whole blocks, the last of which ends the tensor
+                ends = numbers[: count - random.BLOCK], numbers[-random.BLOCK :]
+                numbers = np.concatenate(ends)
         numbers = numbers.astype(target.numpy)
         if draw == "uniform":  # what rounding has brought to the upper bound
             low, high = of or (0.0, 1.0)
@@ -125,6 +131,7 @@ def _drawing(draw: str) -> Any:
 
 rand = named(_drawing("uniform"), "rand", "Random numbers, uniform in [0, 1).")
 randn = named(_drawing("normal"), "randn", "Random numbers, normal with mean 0 and variance 1.")
+_randn_in_pairs = named(_drawing("normals_in_pairs"), "randn", randn.__doc__)
 
 
 def normal(
@@ -226,7 +233,7 @@ def randperm(
     return _made(make, sizes_of((n,)))
 
 
-rand_like, randn_like = like(rand, True), like(randn, True)
+rand_like, randn_like = like(rand, rand), like(randn, _randn_in_pairs)
 
 
 def randint_like(
@@ -389,7 +396,7 @@ def multinomial(
         with np.errstate(divide="ignore", invalid="ignore"):
             np.divide(weights, waits, out=waits)
         best = np.argsort(np.negative(waits, out=waits), -1, kind="stable")[..., :num_samples]
-        return np.asarray(best, np.int64)
+        return np.ascontiguousarray(best, np.int64)
 
     return _chosen(places_of, input, int64)
 

@@ -6,6 +6,7 @@ This is the general way, which every operator can take; the commonest have a sho
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -55,16 +56,9 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
                     return result
                 params[name] = value.array
     first: Any = inputs[0] if inputs else None
-    if op.halves and dtypes.float16 in [getattr(a, "dtype", None) for a in inputs]:
-        if op.halves == "many":
-            some = first.array.size > 65504
-        else:
-            some = op.halves == "all" or any(
-                a.__class__ in NUMBERS or not (a.dtype is dtypes.float16 or a.ndim) for a in inputs
-            )
-        if some and dtypes.meeting(*inputs) is dtypes.float16:
-            found: Tensor = in_float32(lambda *w: apply(op, w, params), op.grad_name, *inputs)
-            return found
+    if op.halves and through_float32(op, inputs):
+        found: Tensor = in_float32(lambda *w: apply(op, w, params), op.grad_name, *inputs)
+        return found
     held = False
     if op.kind == "linear":
         if isinstance(first, ConjView):
@@ -92,6 +86,19 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
         if not all(x.flags.c_contiguous for x in given[:-1]):
             array = laid_as(array, *given)
     return finish(op, inputs, params, array, raw)
+
+
+def through_float32(op: Operator, inputs: Sequence[Any]) -> bool:
+    """Whether ``op`` computes these in float32 and rounds to halves once: see ``op.halves``."""
+    if dtypes.float16 not in [getattr(a, "dtype", None) for a in inputs]:
+        return False
+    if op.halves == "many":
+        some = math.prod(inputs[0].shape) > dtypes.bounds(dtypes.float16)[1]
+    else:
+        some = op.halves == "all" or any(
+            a.__class__ in NUMBERS or not (a.dtype is dtypes.float16 or a.ndim) for a in inputs
+        )
+    return some and dtypes.meeting(*inputs) is dtypes.float16
 
 
 def finish(

@@ -9,11 +9,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from gradcli.engine.dtypes import bool_
 from gradcli.engine.record.arguments import Asked
 from gradcli.engine.record.composite import bottom, called, is_batch, untracked
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
-from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions import arithmetic
 from gradcli.functions.nn.loss_checks import (
     check_floating,
@@ -144,31 +142,9 @@ def binary_cross_entropy(
         if known is not None and not ((known >= 0) & (known <= 1)).all():
             mend = "binary_cross_entropy_with_logits takes any numbers"
             raise bad_value(f"all elements of {name} should be between 0 and 1", help=mend)
-    yes = arithmetic.clamp(_O["log"](input), min=-100.0)
-    no = arithmetic.clamp(_O["log1p"](-input), min=-100.0)
-    loss = (target - 1.0) * no - target * yes
-    ends = _ends(input)
-    if ends is not None:
-        gap, still = input - target.detach(), loss.detach()
-        by_input = ((gap * gap).detach() - gap * gap) / (2 * _LEAST)
-        by_target = still - ((target - 1.0) * no.detach() - target * yes.detach())
-        loss = _O["where"](ends, still - by_input - by_target, loss)  # a -0.0 less 0 is one
+    loss = _O["bernoulli_nll"](input, target)
     loss = loss if weight is None else loss * weight
     return reduced(loss, reduction, "BinaryCrossEntropyBackward0", input, target)
-
-
-_LEAST = 9.999999960041972e-13
-"""The least p (1 - p) that the slope of the cross entropy divides by: 1e-12 as a float32."""
-
-
-def _ends(p: Any) -> Any:
-    """Where probabilities are next to 0 or 1; None for nowhere, and for symbols."""
-    if p.__class__ is Tensor:
-        ends = p.array * (1 - p.array) < _LEAST
-        return wrap(ends, bool_) if ends.any() else None
-    if getattr(p, "batch", None) is None:
-        return None
-    return _O["lt"](p * (1.0 - p), _LEAST)
 
 
 def binary_cross_entropy_with_logits(

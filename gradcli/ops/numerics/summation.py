@@ -14,6 +14,10 @@ import numpy as np
 FEW = 128
 """Terms that are added one after another."""
 HALF = np.dtype(np.float16)
+WIDER = {
+    "e": np.dtype(np.float64), "f": np.dtype(np.float64), "F": np.dtype(np.complex128),
+}  # fmt: skip
+"""The double precision of each narrower type."""
 
 _add: Any = np.add.reduce
 """In half the time of np.sum, and what overflows is no warning of NumPy's own Python code."""
@@ -65,3 +69,15 @@ def _in_blocks(x: Any, axis: int) -> Any:
     if whole < size:
         out += _add(x[(*lead, slice(whole, None))], axis=axis, keepdims=True)
     return out
+
+
+def in_double(scan: Any) -> Any:
+    """``scan`` in double precision, rounded once for each result: 3000 halves of 1 are 3000."""
+
+    def compute(x: Any, axis: int) -> Any:
+        wide = WIDER.get(getattr(getattr(x, "dtype", None), "char", ""))
+        if wide is None:
+            return scan(x, axis=axis)
+        return scan(x.astype(wide), axis=axis).astype(x.dtype)
+
+    return compute
