@@ -205,6 +205,8 @@ class _Transformed(threading.local):
         self.by: list[Transform] = []
         self.lent: list[Any] = []  # what ``functional_call`` has put into modules for now
         self.dual: dict[int, int] = {}  # the levels of ``forward_ad`` that are on
+        # Levels whose tangents are recorded, whatever the mode, and whether it mattered.
+        self.linear: dict[int, bool] = {}
 
 
 transformed = _Transformed()

@@ -23,7 +23,7 @@ import numpy as np
 from gradcli.engine.custom_function.context import Context
 from gradcli.engine.custom_function.node import FunctionNode, call
 from gradcli.engine.grad_mode import current, enable_grad, mode, no_grad, transformed
-from gradcli.engine.graph.level_detach import made_by
+from gradcli.engine.graph.level_detach import within
 from gradcli.engine.graph.node import RemovableHandle, next_number
 from gradcli.engine.record.apply import through_float32
 from gradcli.engine.record.composite import in_float32
@@ -32,6 +32,7 @@ from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault
 from gradcli.ops.operator import OPERATORS
 from gradcli.ops.read import push_forward
+from gradcli.transforms import memory
 from gradcli.transforms.levels import running
 from gradcli.transforms.memory import copy_slots, movable, moved, note_promoted, zeros_beside
 from gradcli.transforms.reverse import gradients
@@ -191,6 +192,13 @@ class Dual(Layer):
         level = self.__gradcli_rank__
         tangents = zeros_beside(members, self.tangent)
         kin: list = []
+        outer = getattr(memory.memory_of(target).meta, "outer", None)
+        if outer is not None and not self._innermost():  # of ``.data``: what that is of has one too
+            if len(members) > 1 or isinstance(target, Layer):
+                raise memory.no_data("a view of `.data`")
+            if not is_dual(outer, level):
+                self.admit(outer)
+            tangents = [_data_within(outer.tangent)]
         for member, primal, tangent in zip(members, moved(members), tangents, strict=True):
             member.__class__ = Dual
             member.__init__(primal, tangent, level)
@@ -242,11 +250,11 @@ class Dual(Layer):
     def data(self) -> Any:
         """The primal alone, in the same memory; inside another transform, out of its graph."""
         if self._innermost():
-            return self.primal if self.__gradcli_rank__ not in running.dual else self.primal.data
-        self.own()  # that of an argument is in the graph of ``linearize`` alone
-        inside = any(t.edge is not None and made_by(t.edge) for t in tensors_of(self.tangent))
-        tangent = self.tangent.data if inside else self.tangent
-        return self.note_view(Dual(self.primal.data, tangent, self.__gradcli_rank__))
+            level = self.__gradcli_rank__
+            return self.primal.data if level in running.dual else _data_within(self.primal)
+        self.own()
+        tangent = _data_within(self.tangent)  # that of an argument is in a graph of ``linearize``
+        return _alone(Dual(self.primal.data, tangent, self.__gradcli_rank__))
 
     @data.setter
     def data(self, value: Any) -> None:
@@ -581,6 +589,21 @@ def _product(cotangents: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, A
             own = tuple(range(-max(len(g.shape), len(t.shape)), 0))
             total, size = total + parts.real.sum(own), size + np.abs(parts).sum(own)
     return total, size
+
+
+def _data_within(value: Any) -> Any:
+    """``value`` in the same memory, out of the graph of the innermost transform alone."""
+    if not isinstance(value, Layer):
+        return value._alias(within(value.edge))._data_of(value)
+    if not value.batch:
+        value.own()
+    return _alone(value.over(_data_within))
+
+
+def _alone(value: Any) -> Any:
+    """``value``, which shares memory, and not what is written to it at higher levels."""
+    value.kin = [weakref.ref(value)]
+    return value
 
 
 _IN_PLACE = "An inplace custom Function is not"

@@ -31,8 +31,7 @@ class _Running(threading.local):
         self.randomness: dict[int, str] = {}  # what each vmap says of random numbers
         # Levels of dual numbers that are no transform, and how many transforms were around each.
         self.dual = transformed.dual
-        # Levels whose tangents are recorded, whatever the mode, and whether it mattered.
-        self.linear: dict[int, bool] = {}
+        self.linear = transformed.linear
         # What writes made part of a level (weak references), and what it was before.
         self.promoted: dict[int, list[tuple[Any, Any]]] = {}
 

@@ -54,7 +54,15 @@ def movable(target: Any, value: Any) -> list:
         if isinstance(member, Plain) and member.__class__ not in (Tensor, ConjView, StaleView):
             said = f"a {member.__class__.__name__} is written to with a value of a transform"
             raise RuntimeFault("E0409", said, help="write to a clone() of it")
+    if value.batch and hasattr(memory_of(target).meta, "outer"):
+        raise no_data("`.data`")
     return members
+
+
+def no_data(what: str) -> RuntimeFault:
+    """The error of a write that what it is the data of could not follow."""
+    said = f"{what} is written to with a value of a transform around"
+    return RuntimeFault("E0412", said, help="write to a clone() of it")
 
 
 def zeros_beside(members: Sequence[Any], like: Any) -> list:

@@ -432,6 +432,39 @@ def test_a_write_to_data_is_constant_to_the_innermost_transform_alone(data, writ
     near(jvp(grad(f), (X,), (T,))[1], torch.tensor(want) * T)
 
 
+@pytest.mark.parametrize(("make", "write", "want"), [
+    (lambda x: x * 1, lambda y, x: y.data.copy_(x * x), [10.0, 56.0, 162.0]),
+    (lambda x: x * 1, lambda y, x: y.data.mul_(y * x), [14.0, 256.0, 1674.0]),
+    (lambda x: X * 0, lambda y, x: y.data.copy_(x * x), [4.0, 32.0, 108.0]),
+    (lambda x: torch.zeros(6).double()[::2], lambda y, x: y.data.add_(x * x), [4, 32, 108]),
+    (lambda x: (x * 2).detach(), lambda y, x: y.data.copy_(y * x), [8.0, 64.0, 216.0]),
+    (lambda x: X * 0, lambda y, x: y.data[1:].add_(x[1:]), [0.0, 4.0, 6.0]),
+])  # fmt: skip
+def test_a_write_of_values_of_a_transform_to_data(make, write, want):
+    def f(x):
+        y = make(x)
+        write(y, x)
+        return (y * y * x).sum()
+
+    ways = [
+        lambda: jvp(grad(f), (X,), (torch.ones_like(X),))[1], lambda: hessian(f)(X).diagonal(),
+        lambda: linearize(grad(f), X)[1](torch.ones_like(X)),
+        lambda: jacrev(grad(f))(X).diagonal(),
+    ]  # fmt: skip
+    for found in ways:
+        try:
+            near(found(), torch.tensor(want).double())
+        except RuntimeError as fault:
+            assert "`.data` is written" in str(fault) or "modified by an inplace" in str(fault)
+
+
+def test_a_write_to_the_data_of_a_captured_tensor():
+    v = torch.zeros(3).double()
+    for transform in (grad, jacrev, jacfwd):
+        with pytest.raises(RuntimeError, match="captured"):
+            transform(lambda x: (v.data.copy_(x) * x).sum())(X)
+
+
 def test_a_write_to_the_data_of_an_argument():
     def f(x, part):
         part(x).mul_(2)

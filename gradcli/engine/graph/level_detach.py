@@ -39,9 +39,16 @@ class LevelDetach(Node):
         return (None if node.ends & getattr(mode.passing, "wanted", set()) else g,)
 
 
-def made_by(edge: Node) -> Transform | None:
-    """The innermost transform inside of which a value was computed, but for those that map."""
-    own = (t for t in reversed(transformed.by) if t.since is not None and edge.seq > t.since)
+def made_by(edge: Node | None) -> Transform | None:
+    """The innermost transform inside of which a value was computed, but for those that map.
+
+    Of a value without an edge: the one that it would be computed in.
+    """
+    own = (
+        t
+        for t in reversed(transformed.by)
+        if t.since is not None and (edge is None or edge.seq > t.since)
+    )
     return next(own, None)
 
 
@@ -82,6 +89,11 @@ def detached(edge: Node | None) -> LevelDetach | None:
         return None
     mode.watching = True  # a pass is known to its nodes
     return LevelDetach(edge, ends)
+
+
+def within(edge: Node | None) -> Node | None:
+    """``detached``, but of a value of the innermost transform alone; others stay as they are."""
+    return detached(edge) if edge is not None and made_by(edge) is made_by(None) else edge
 
 
 def recorded_inside(level: int, edge: Node | None) -> bool:

@@ -395,11 +395,12 @@ def verify(node: Node, place: int, value: Any) -> None:
     then = versions[place] if versions else 0
     if version.number != then:
         kind = "the result" if place == -1 else f"operand {place + 1}"
-        made = (node.shape, node.dtype, node)
-        shape, dtype, edge = made if place == -1 else (value.array.shape, value.dtype, value.edge)
-        what = f"{kind} of {node.op.name} (shape {list(shape)})"
-        raise changed(what, node, version, then, (shape, dtype, edge))
-    if place != -1 and value.edge is None:
+        made: Any = (node.shape, node.dtype, node)
+        if place != -1:  # a tangent may have been written to it since
+            made = (value.shape, value.dtype, getattr(value, "edge", None))
+        what = f"{kind} of {node.op.name} (shape {list(made[0])})"
+        raise changed(what, node, version, then, made)
+    if place != -1 and getattr(value, "edge", value) is None:
         edge = node.edges[place]
         if edge is not None and not edge.leaf:
             raise RuntimeFault(

@@ -26,6 +26,7 @@ _MOST = 2000
 
 def refuse_captured(target: Any) -> None:
     """Raise RuntimeFault (E0412) where a function of a transform writes to what it captures."""
+    target = getattr(getattr(target, "meta", None), "outer", target)  # what it is the data of
     for transform in reversed(transformed.by):
         if any(_same_memory(target, t, own=True) for t in transform.arguments):
             return

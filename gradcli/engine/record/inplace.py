@@ -16,6 +16,7 @@ import numpy as np
 
 from gradcli.engine.dtypes import float16
 from gradcli.engine.grad_mode import current, mode, restore, transformed
+from gradcli.engine.graph.level_detach import within
 from gradcli.engine.graph.node import AccumulateGrad, keeps_result, more
 from gradcli.engine.graph.torch_names import shown_name
 from gradcli.engine.graph.view_edges import output_name, refusal
@@ -236,7 +237,7 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
     root = target if base is None else base
     if mode.watching and root.meta is not None:
         outer = getattr(root.meta, "outer", None)  # what the target is the data of
-        argument = argument or (outer is not None and outer._meta().made == ARGUMENT)
+        argument = argument or getattr(getattr(outer, "meta", None), "made", None) == ARGUMENT
     if argument or (base is None and target.edge.__class__ is AccumulateGrad):
         raise RuntimeFault(
             "E0408",
@@ -431,11 +432,14 @@ def _after_write(target: Tensor, result: Tensor, before: Any) -> Tensor:
 def _follow(tensor: Tensor, data: Tensor, before: Any) -> None:
     """After a write to ``tensor.data`` inside nested transforms: for those around the innermost the
     tensor is what was written, for that one what it was. ``before`` is the data's edge then."""
+    while not isinstance(tensor, Plain):  # it was written to with a tangent since
+        tensor = tensor.content
     own, new = tensor._alias(), tensor._alias()
     record(OPERATORS["sub"], [tensor, data._alias(before)], {}, own)
-    record(OPERATORS["add"], [data, own], {}, new)
+    record(OPERATORS["add"], [data._alias(within(data.edge)), own], {}, new)
     tensor.edge = new.edge
-    take_into_base(tensor)
+    if tensor.meta is not None:
+        take_into_base(tensor)
 
 
 def _original(meta: Meta) -> Tensor | None:

@@ -269,9 +269,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         """
         out = self._alias(detached(self.edge))
         out.meta = InferenceMeta() if self.is_inference() else None
-        if out.edge is not None:
-            out._meta().outer = self
-        return out
+        return out._data_of(self)
 
     @data.setter
     def data(self, value: Tensor) -> None:
@@ -372,6 +370,16 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 if isinstance(self.array, np.generic):
                     self.array = np.array(self.array)
         return self.array
+
+    def _data_of(self, outer: Tensor) -> Tensor:
+        """Itself, whose writes are those of another tensor too, in the graphs of transforms."""
+        if made_by(None) is not None:
+            mode.watching = True
+            self._meta().outer = outer
+        passes = sum(t.since is not None and t.level is None for t in transformed.by)
+        if self.edge is not None or passes > 1 or transformed.linear:  # saved for a graph around
+            self._meta().version = outer._meta().version
+        return self
 
     def _alias(self, edge: Node | None = None) -> Tensor:
         """A tensor of the same numbers in the same memory, in another place of the graph."""
