@@ -96,6 +96,7 @@ from gradcli.engine.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
+from gradcli.engine.named_tuples import return_types as return_types
 from gradcli.engine.record.face import face as _face
 from gradcli.engine.source_location import is_warn_always_enabled, set_warn_always
 from gradcli.engine.source_location import warn_once as _warn_once
@@ -116,7 +117,9 @@ pi = 3.141592653589793
 e = 2.718281828459045
 inf = _math.inf
 nan = _math.nan
+newaxis = None
 dtype = _dtypes.DType
+layout = memory_format = _dtypes.Layout
 
 # PyTorch's names: operators, then what is composed of them or takes PyTorch's optional parameters;
 # what is imported above keeps its name.
@@ -240,6 +243,14 @@ def result_type(tensor1: object, tensor2: object) -> dtype:
     """The dtype that an operation on two values gives."""
     return _dtypes.meeting(tensor1, tensor2)
 
+
+globals().update(
+    (name, _face(globals()[name], strict=True))
+    for name in (
+        "detach", "is_complex", "is_floating_point", "is_inference", "is_nonzero", "is_signed",
+        "numel",
+    )
+)  # fmt: skip
 
 LATER_IN_PROGRAMS = {
     **_FUNCTIONS_LATER,

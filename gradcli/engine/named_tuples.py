@@ -41,6 +41,23 @@ class Range(Results):
     max = property(lambda self: self[1], doc="The largest entry.")
 
 
+class _ReturnType(type):
+    """The classes of ``return_types``, which have the results of one function as instances."""
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        return isinstance(value, Results) and value.name == cls.__name__
+
+
+class _ReturnTypes:
+    """``return_types.max``: a class of what the function ``max`` gives, for ``isinstance``."""
+
+    def __getattr__(self, name: str) -> type:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return _ReturnType(name, (), {})
+
+
+return_types = _ReturnTypes()
 _made: dict[tuple[str, ...], type[Results]] = {}
 
 

@@ -150,11 +150,12 @@ _FAMILIES = {
         "kl_div margin_ranking_loss poisson_nll_loss triplet_margin_loss"
     ),
     "nn.activations": (
-        "alpha_dropout celu dropout feature_alpha_dropout hardshrink prelu rrelu selu threshold"
+        "alpha_dropout celu dropout feature_alpha_dropout hardshrink native_dropout prelu rrelu "
+        "selu threshold"
     ),
     "nn.convolution": (
-        "channel_shuffle conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d "
-        "pixel_shuffle pixel_unshuffle"
+        "channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d "
+        "conv_transpose3d pixel_shuffle pixel_unshuffle"
     ),
     "nn.pooling": (
         "adaptive_avg_pool1d avg_pool1d max_pool1d max_pool1d_with_indices max_pool2d max_pool3d"

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
+from gradcli.engine.creation.factories import zeros
 from gradcli.engine.record.arguments import Anything, Asked, Operand
 from gradcli.engine.record.composite import by_element, called, of_its_own, of_no_batch, reshaped
 from gradcli.engine.record.fast_path import FUNCTIONS as O
@@ -46,6 +47,11 @@ def split(tensor: Asked, split_size_or_sections: int | Sequence[int], dim: int =
     size = split_size_or_sections
     if not isinstance(size, int):
         sizes = list(size)
+        if min(sizes, default=0) < 0:
+            raise bad_size(
+                "split_with_sizes expects split_sizes have only non-negative entries, but got "
+                f"split_sizes={sizes}"
+            )
         if sum(sizes) != n:
             raise RuntimeFault(
                 "E0306",
@@ -514,6 +520,8 @@ def block_diag(*tensors: Any) -> Any:
             )
     blocks = [t if t.ndim == 2 else O["reshape"](t, (1, t.numel())) for t in tensors]
     width = sum(b.shape[1] for b in blocks)
+    if not blocks:
+        return zeros(1, 0)
     rows, start = [], 0
     for b in blocks:
         height, n = b.shape

@@ -48,11 +48,6 @@ def vmap(
                 [6., 8.]])
     """
 
-    if randomness not in ("error", "same", "different"):
-        raise RuntimeFault(
-            "E0303", "Only allowed values for randomness are 'error', 'different', or 'same'. "
-            f"Got {randomness}",
-        )  # fmt: skip
     if chunk_size is not None and chunk_size < 1:
         raise ValueFault(
             "E0303", f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})"
@@ -110,6 +105,11 @@ def over_rows(function: Callable, rows: Sequence[Any], randomness: str = "error"
 @contextlib.contextmanager
 def mapping(count: int, randomness: str, internal: bool = False) -> Iterator[int]:
     """A level for values that are ``count`` side by side, until the end of the ``with``."""
+    if randomness not in ("error", "same", "different"):
+        raise RuntimeFault(
+            "E0303", "Only allowed values for randomness are 'error', 'different', or 'same'. "
+            f"Got {randomness}",
+        )  # fmt: skip
     level = next_level()
     running.vmaps.append(Vmap(level, count, lambda value: Batched(value, level), internal))
     drawing = random.drawing.set(_drawing(randomness, level, count))

@@ -158,6 +158,7 @@ def test_bounds_of_unsigned_numbers_count_from_the_top():
     assert x.clamp(-1, 1).tolist() == [1, 1, 1] and x.clamp_min(-2).tolist() == [254, 254, 254]
     with pytest.raises(RuntimeError, match="overflow"):
         x.clamp(max=300)
+    assert gradcli.pow(-2, x[1:]).tolist() == [254, 224]
 
 
 def test_of_no_whole_numbers_there_is_a_quotient_by_0():

@@ -360,6 +360,21 @@ def test_the_gradients_of_convolutions_are_functions():
     )
 
 
+def test_a_convolution_of_time_first():
+    x, w, b = (torch.randn(*s, dtype=torch.double) for s in ((5, 2, 3), (2, 3, 4), (4,)))
+    want = nn.functional.conv1d(x.permute(1, 2, 0), w.permute(2, 1, 0), b, padding=1)
+    assert torch.allclose(torch.conv_tbc(x, w, b, 1), want.permute(2, 0, 1))
+
+
+def test_dropout_with_its_mask():
+    x = torch.ones(100, requires_grad=True)
+    out, mask = torch.native_dropout(x, 0.2, True)
+    assert out.tolist() == (mask * 1.25).tolist() and 50 < mask.sum() < 100
+    assert torch.autograd.grad(out.sum(), x)[0].equal(out)
+    out, mask = torch.native_dropout(x, 0.2, False)
+    assert out.equal(x) and mask.all() and out.grad_fn.name() == "NativeDropoutBackward0"
+
+
 def test_parametrizations_go_over_to_another_module():
     class Double(nn.Module):
         def forward(self, x):

@@ -39,10 +39,18 @@ def test_what_is_no_square_matrix_is_refused(name):
         assert fault.value.code == "E0301"
 
 
-@pytest.mark.parametrize("name", ["eigh", "eigvals", "svd", "svdvals", "qr", "pinv"])
+@pytest.mark.parametrize("name", ["eigh", "eigvals", "svd", "qr", "pinv"])
 def test_infinite_entries_are_refused(name):
     with pytest.raises(Fault, match="non-finite"):
         getattr(torch.linalg, name)(torch.tensor([[float("inf"), 1.0], [1.0, 1.0]]))
+
+
+def test_norms_of_infinite_entries_are_nan():
+    x = torch.tensor([[[float("inf"), 1.0], [1.0, 1.0]], [[2.0, 0.0], [0.0, 1.0]]])
+    assert str(torch.linalg.matrix_norm(x, "nuc")) == "tensor([nan, 3.])"
+    assert torch.linalg.matrix_rank(x).tolist() == [0, 2]
+    with pytest.raises(Fault, match="non-finite"):
+        torch.linalg.svdvals(x - x[:1])
 
 
 def test_a_loss_that_hangs_on_phases_is_refused():

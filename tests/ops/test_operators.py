@@ -271,7 +271,7 @@ def test_dtypes_are_kept(name, dtype):
         wanted = "float64" if name == "cast" else dtype
         assert out.dtype is to_dtype(wanted), ROWS[name].cases[place]
         first = gradcli.autograd.grad(
-            out, leaves, gradcli.ones(*out.shape, dtype=wanted), create_graph=True
+            out, leaves, gradcli.ones(out.shape, dtype=wanted), create_graph=True
         )
         for leaf, g in zip(leaves, first, strict=True):
             assert g.dtype is leaf.dtype, ROWS[name].cases[place]
@@ -279,7 +279,7 @@ def test_dtypes_are_kept(name, dtype):
             assert g.shape == leaf.shape
         linked = [g for g in first if g.requires_grad]
         if linked:
-            ones = [gradcli.ones(*g.shape, dtype=dtype) for g in linked]
+            ones = [gradcli.ones(g.shape, dtype=dtype) for g in linked]
             second = gradcli.autograd.grad(linked, leaves, ones, allow_unused=True)
             assert all(g is None or g.array.dtype == np.dtype(dtype) for g in second)
 
@@ -363,7 +363,7 @@ def test_a_node_keeps_what_its_rules_name_and_is_freed_when_it_keeps_something(n
     assert (
         tuple(n for n, value in zip(names, saved, strict=False) if value is not None) == row.saves
     )
-    ones = gradcli.ones(*out.shape, dtype=out.dtype)
+    ones = gradcli.ones(out.shape, dtype=out.dtype)
     out.backward(ones)
     if row.saves:
         assert not out.grad_fn.saved
@@ -430,7 +430,7 @@ def test_slopes_at_kinks(name, i):
         found = gradcli.autograd.grad(
             out,
             [args[j] for j in wrt],
-            gradcli.ones(*out.shape, dtype=out.dtype),
+            gradcli.ones(out.shape, dtype=out.dtype),
             create_graph=True,
         )
         for g, want in zip(found, kink.grads, strict=True):
@@ -449,7 +449,7 @@ def test_slopes_at_kinks_forward(name, i):
             return OPERATORS[name](*(x if k == j else a for k, a in enumerate(args)), **kink.params)
 
         at = gradcli.tensor(arrays[j])
-        _, tangent = gradcli.func.jvp(free, (at,), (gradcli.ones(*at.shape, dtype=at.dtype),))
+        _, tangent = gradcli.func.jvp(free, (at,), (gradcli.ones(at.shape, dtype=at.dtype),))
         np.testing.assert_allclose(tangent.numpy(), want, rtol=1e-13)
 
 

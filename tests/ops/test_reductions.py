@@ -25,7 +25,7 @@ def quiet():
 
 
 def zeros(*shape):
-    return torch.zeros(*shape, dtype=torch.double)
+    return torch.zeros(shape, dtype=torch.double)
 
 
 @pytest.mark.parametrize(

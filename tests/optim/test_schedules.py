@@ -110,7 +110,7 @@ def test_a_scheduler_goes_on_with_a_saved_optimizer():
         first.step()
     second = lr_scheduler.ExponentialLR(optimizer, 0.5, last_epoch=2)
     assert (second.last_epoch, second.get_last_lr()) == (3, [0.125])
-    with pytest.raises(ValueError, match="initial_lr"):
+    with pytest.raises(KeyError, match="initial_lr"):
         lr_scheduler.StepLR(sgd(), 3, last_epoch=4)
 
 

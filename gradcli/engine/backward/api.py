@@ -154,11 +154,13 @@ def grad(
     grad_outputs: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    only_inputs: bool = True,
     allow_unused: bool | None = None,
-    materialize_grads: bool = False,
     is_grads_batched: bool = False,
+    materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]:
-    """Gradients of ``outputs`` by ``inputs``, as new tensors; no ``grad`` is touched.
+    """Gradients of ``outputs`` by ``inputs``, as new tensors; no ``grad`` is touched,
+    whatever ``only_inputs`` says.
 
     ``grad_outputs`` weights the outputs (needed where one has several entries); with
     ``is_grads_batched`` its first dimension counts sets of weights, and so does that of the
@@ -288,10 +290,10 @@ def _weights(given: Any, tensors: list[Any]) -> list[Any]:
     if given is None:
         return [None] * len(tensors)
     weights = list(given) if isinstance(given, tuple | list) else [given]
-    if len(weights) != len(tensors):
+    if len(weights) < len(tensors):
         mend = "give one gradient for each tensor, None where a scalar needs none"
         raise bad_shape(f"got {len(tensors)} tensors and {len(weights)} gradients", help=mend)
-    return weights
+    return weights[: len(tensors)]
 
 
 def _batched(
@@ -323,7 +325,8 @@ def _batched(
     found = [
         grad(
             outputs, inputs, [None if w is None else w[i] for w in weights],
-            keep or i < count - 1, create_graph, allow_unused, materialize_grads,
+            keep or i < count - 1, create_graph, allow_unused=allow_unused,
+            materialize_grads=materialize_grads,
         )
         for i in range(count)
     ]  # fmt: skip

@@ -136,6 +136,8 @@ def _plain(data: list[Any] | tuple[Any, ...]) -> tuple[list[Any], bool, DType | 
         if depth > 64:
             raise ValueFault("E0303", "a tensor has at most 64 dimensions")
         for value in source:
+            if value is source:
+                raise TypeFault("E0303", "new(): self-referential lists are incompatible")
             if isinstance(value, list | tuple):
                 target.append([])
                 work.append((value, target[-1], depth + 1))
@@ -218,6 +220,9 @@ def shape_of(sizes: tuple[Any, ...], size: Any, name: str) -> tuple[int, ...]:
     """
     if size is not None and sizes:
         raise TypeFault("E0302", f"{name}() got multiple values for argument 'size'")
+    if size is None and not sizes:
+        said = f"{name}() missing 1 required positional arguments: \"size\""
+        raise TypeFault("E0302", said, help=f"{name}(()) has no dimensions")
     if size is not None and not isinstance(size, list | tuple):
         raise TypeFault(
             "E0302", f"{name}(): argument 'size' must be tuple of ints, not {type(size).__name__}"

@@ -160,7 +160,7 @@ def normal(
         out = _from(both, out, f"NormalBackward{form}")
     else:
         target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
-        shape = sizes_of(((),) if size is None else (size,))
+        shape = shape_of((), size, "normal")
         out = drawn("normal", shape, target, generator, mean, std, device=device)
     return requiring(out, True) if requires_grad else out
 

@@ -88,6 +88,29 @@ class Storage:
         return self.array.ravel(order="K").view(dtype.numpy)
 
 
+class TypedStorage(Storage):
+    """The same memory, counted in entries of one type."""
+
+    __slots__ = ("dtype",)
+
+    def __init__(self, array: np.ndarray, dtype: dtypes.DType) -> None:
+        super().__init__(array)
+        self.dtype = dtype
+
+    def size(self) -> int:
+        """How many entries it has."""
+        return self.nbytes() // self.dtype.itemsize
+
+    __len__ = size
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.entries(self.dtype)[index].tolist()
+
+    def tolist(self) -> list[Any]:
+        """All entries, as they lie there."""
+        return self[:]  # type: ignore[no-any-return]
+
+
 class Facts:
     """The part of Tensor that answers such questions."""
 
@@ -123,6 +146,8 @@ class Facts:
         """The number of dimensions."""
         return self.array.ndim
 
+    ndimension = dim
+
     def numel(self) -> int:
         """The number of entries."""
         return self.array.size
@@ -134,6 +159,7 @@ class Facts:
         """Whether the numbers are in the memory of a GPU."""
         return not isinstance(self.array, np.ndarray | np.generic)
 
+    is_cpu = property(lambda self: not self.is_cuda, doc="Whether the numbers are not there.")
     is_sparse = property(lambda self: False, doc="Whether entries are stored sparsely: never.")
 
     def get_device(self) -> int:
@@ -163,6 +189,10 @@ class Facts:
     def untyped_storage(self) -> Storage:
         """The memory that this tensor shares with its views."""
         return Storage(self.own_array())
+
+    def storage(self) -> TypedStorage:
+        """``untyped_storage()`` as entries of this tensor's type."""
+        return TypedStorage(self.own_array(), self.dtype)
 
     def is_set_to(self, tensor: Any) -> bool:
         """Whether another tensor shows the same entries of the same memory, in the same shape."""

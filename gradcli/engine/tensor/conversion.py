@@ -238,7 +238,7 @@ class Numbers:
         return complex(self._number())
 
     def __index__(self) -> int:
-        if self.dtype.kind != 1 or self.array.size != 1:
+        if self.dtype.kind > 1 or self.array.size != 1:
             raise TypeFault(
                 "E0310", "only integer tensors of a single element can be converted to an index"
             )

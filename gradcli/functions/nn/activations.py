@@ -9,7 +9,7 @@ from typing import Any
 
 from gradcli.engine.creation.factories import empty, laid, ones_like, zeros_like
 from gradcli.engine.creation.sampling import bernoulli, rand
-from gradcli.engine.dtypes import bounds, float16, float64
+from gradcli.engine.dtypes import bool_, bounds, float16, float64
 from gradcli.engine.record.arguments import Asked, Number
 from gradcli.engine.record.composite import called, in_float32, named
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
@@ -348,6 +348,14 @@ def gumbel_softmax(
 def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: Any = False) -> Any:
     """Entries set to 0 with probability ``p``, the others scaled up, while training."""
     return _dropped(input, p, training, inplace)
+
+
+def native_dropout(input: Any, p: float, train: bool | None) -> tuple:
+    """``dropout``, and which entries it kept: all where ``train`` is False."""
+    drops = _drops(p, train is not False)
+    kept = _kept(input, p, tuple(input.shape)) if drops else ones_like(input)
+    out = input * (kept * (1.0 / (1.0 - p) if p < 1 else 0.0)) if drops else input.clone()
+    return called(out, "NativeDropoutBackward0", input), kept.to(bool_)
 
 
 def _channels(input: Any, kept: int | None, p: float) -> tuple:

@@ -323,6 +323,8 @@ def ctc_loss(
         raise bad_value(f"input_lengths and target_lengths must be of size {n}")
     if lengths.max(initial=0) > steps or lengths.min(initial=0) < 0:
         raise bad_value(f"Expected input_lengths to have value at most {steps}")
+    if sizes.min(initial=0) < 0:
+        raise bad_value("Expected target_lengths to have value at least 0")
     if not 0 <= blank < classes:
         raise bad_value("blank must be in label range")
     states = _with_blanks(np.asarray(targets.array, np.int64), sizes, blank, single)

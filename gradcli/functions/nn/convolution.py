@@ -28,8 +28,8 @@ from gradcli.ops.errors import bad_dtype, bad_shape, bad_type, bad_value
 from gradcli.ops.memory_budget import charge_shape
 
 __all__ = [
-    "channel_shuffle", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
-    "conv_transpose3d", "fold", "pixel_shuffle", "pixel_unshuffle", "unfold",
+    "channel_shuffle", "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d",
+    "conv_transpose2d", "conv_transpose3d", "fold", "pixel_shuffle", "pixel_unshuffle", "unfold",
 ]  # fmt: skip
 
 
@@ -131,6 +131,15 @@ def sides_of(padding: Any, kernel: tuple, dilation: tuple, rank: int) -> list[in
 
 
 conv1d, conv2d, conv3d = in_ranks(_conv, 1, 2, 3)
+
+
+def conv_tbc(input: Any, weight: Any, bias: Any, pad: int = 0) -> Any:
+    """``conv1d`` of ``(T, N, C)`` with ``(k, C, O)``: time comes first."""
+    if len(input.shape) != 3:
+        raise bad_shape("Input must have 3 dims: time, batch, in_channel")
+    first, kernel = input.permute(1, 2, 0), weight.permute(2, 1, 0)
+    turned = _conv(first, kernel, bias, padding=pad, _rank=1)
+    return called(turned.permute(2, 0, 1), "ConvTbcBackward0", input, weight, bias)
 
 
 def _spread(input: Any, stride: tuple) -> Any:

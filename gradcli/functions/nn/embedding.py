@@ -30,6 +30,18 @@ from gradcli.ops.operator import refuse_derivative
 __all__ = ["embedding", "embedding_bag"]
 
 
+def _check_whole(name: str, indices: Any) -> None:
+    """Raise RuntimeFault (E0309) for indices that are no whole numbers."""
+    if indices.dtype.kind != 1:
+        raise RuntimeFault(
+            "E0309",
+            "embedding needs whole numbers as indices",
+            torch="Expected tensor for argument #1 'indices' to have one of the following scalar "
+            f"types: Long, Int; but got gradcli.{indices.dtype.scalar_name}Tensor instead (while "
+            f"checking arguments for {name})",
+        )
+
+
 def embedding(
     input: Any, weight: Any, padding_idx: int | None = None, max_norm: float | None = None,
     norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False,
@@ -47,14 +59,9 @@ def embedding(
         each = getattr(value, "each_of", None)  # of a batch, also inside a tangent
         if each is not None and (one_by_one := each(embedding, args, {})) is not NotImplemented:
             return one_by_one
-    if input.dtype.kind != 1:
-        raise RuntimeFault(
-            "E0309",
-            "embedding needs whole numbers as indices",
-            torch="Expected tensor for argument #1 'indices' to have one of the following scalar "
-            f"types: Long, Int; but got gradcli.{input.dtype.scalar_name}Tensor instead (while "
-            "checking arguments for embedding)",
-        )
+    if padding_idx is not None:
+        padding_idx = padding_row(padding_idx, weight.shape[0])
+    _check_whole("embedding", input)
     named = input.array if isinstance(input, Plain) else None
     if named is not None and named.size and (named.min() < 0 or named.max() >= weight.shape[0]):
         raise IndexFault(
@@ -67,7 +74,6 @@ def embedding(
         _renormalize(input, weight, max_norm, norm_type)
     rows = weight
     if padding_idx is not None:
-        padding_idx = padding_row(padding_idx, weight.shape[0])
         padded = wrap(np.arange(weight.shape[0])[:, None] == padding_idx, bool_)
         rows = _O["where"](padded, untracked(weight), weight)  # forward mode pads nothing
     found = rows[input] if input.shape else _O["clone"](rows[input])  # one row is a view
@@ -134,14 +140,14 @@ def embedding_bag(
     if scale_grad_by_freq and mode == "max":
         raise bad_argument("max mode does not support scaling the gradient by the frequency")
     if per_sample_weights is not None:
-        if mode != "sum":
-            raise UnwrittenFault(
-                "E0304", f"per_sample_weights is only supported for mode='sum' (got mode='{mode}')"
-            )
         if per_sample_weights.shape != input.shape:
             raise bad_argument(
                 f"expected per_sample_weights of shape {tuple(input.shape)}, got "
                 f"{tuple(per_sample_weights.shape)}"
+            )
+        if mode != "sum":
+            raise UnwrittenFault(
+                "E0304", f"per_sample_weights is only supported for mode='sum' (got mode='{mode}')"
             )
         per_sample_weights = _O["reshape"](per_sample_weights, (-1,))
         if per_sample_weights.dtype is not weight.dtype:
@@ -203,6 +209,7 @@ def _bags(input: Any, offsets: Any, include_last: bool) -> np.ndarray:
                          f"{input.ndim}")  # fmt: skip
     if offsets is None or getattr(offsets, "ndim", None) != 1:
         raise bad_argument(f"offsets has to be a 1D Tensor but got {offsets}")
+    _check_whole("embedding_bag", offsets)
     starts = np.asarray(offsets.array, np.int64)
     if starts.size and starts[0] != 0:
         raise bad_value(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from gradcli.engine import Tensor
 from gradcli.nn.modules.module import Module
+from gradcli.ops.errors import bad_type
 
 
 class Flatten(Module):
@@ -29,6 +30,10 @@ class Unflatten(Module):
 
     def __init__(self, dim: int, unflattened_size: Sequence[int]) -> None:
         super().__init__()
+        whole = isinstance(unflattened_size, list | tuple)
+        if not whole or any(not isinstance(n, int) for n in unflattened_size):
+            said = "unflattened_size must be a tuple of ints"
+            raise bad_type(f"{said}, but found type {type(unflattened_size).__name__}")
         self.dim, self.unflattened_size = dim, unflattened_size
 
     def forward(self, input: Tensor) -> Tensor:

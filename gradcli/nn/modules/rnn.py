@@ -106,6 +106,19 @@ class _Cell(_Recurrent):
                         f"{type(self).__name__}: Expected {name} to be 1D or 2D, got {v.ndim}D "
                         "instead",
                     )
+        for i, state in enumerate(hx if isinstance(hx, tuple) else (hx,)):
+            if state is None:
+                continue
+            if state.shape[:-1] != input.shape[:-1]:
+                sizes = [v.shape[0] if v.ndim == 2 else 1 for v in (input, state)]
+                raise bad_shape(
+                    f"Input batch size {sizes[0]} doesn't match hidden{i} batch size {sizes[1]}"
+                )
+            if state.shape[-1] != self.hidden_size:
+                raise bad_shape(
+                    f"hidden{i} has inconsistent hidden_size: got {state.shape[-1]}, expected "
+                    f"{self.hidden_size}"
+                )
         return _STEPS[self.kind](input, self._start(input) if hx is None else hx, self._of(""))
 
     def extra_repr(self) -> str:

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from gradcli.ops.errors import bad_argument, bad_type
+from gradcli.ops.errors import KeyFault, bad_argument, bad_type
 from gradcli.ops.memory_budget import step as turn
 from gradcli.optim.optimizer import Optimizer
 
@@ -27,7 +27,7 @@ class LRScheduler:
     A scheduler of your own gives ``get_lr()``: the new rate of each group, from ``last_epoch`` (0
     the first time), ``base_lrs`` and ``optimizer.param_groups``. ``last_epoch`` other than -1 goes
     on with an optimizer whose groups have an ``initial_lr``. Raises TypeFault (E0303) for what is
-    no optimizer, ValueFault (E0304) where an ``initial_lr`` is missing.
+    no optimizer, KeyFault (E0304) where an ``initial_lr`` is missing.
 
     Example:
         >>> import gradcli
@@ -51,7 +51,8 @@ class LRScheduler:
             if last_epoch == -1:
                 group.setdefault("initial_lr", group["lr"])
             elif "initial_lr" not in group:
-                raise bad_argument(
+                raise KeyFault(
+                    "E0304",
                     f"param 'initial_lr' is not specified in param_groups[{i}] when resuming "
                     "scheduler with last_epoch >= 0.",
                     help="load the optimizer's saved state first, or leave last_epoch out",

@@ -346,6 +346,14 @@ def test_a_complex_number_is_conjugated_in_a_recorded_gradient():
         assert found.tolist() == [2, -1]
 
 
+def test_gradients_beyond_the_outputs_are_left_over():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    given = [torch.ones(2), torch.ones(2)]
+    assert torch.autograd.grad([x * 3], [x], given, only_inputs=True)[0].tolist() == [3, 3]
+    with pytest.raises(RuntimeError, match="got 2 tensors and 1 gradients"):
+        torch.autograd.backward([x, x], given[:1])
+
+
 def test_a_view_made_under_no_grad_is_no_root():
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     y = x * 2

@@ -134,3 +134,18 @@ def test_entries_mapped_by_a_function():
                         (gradcli.zeros(3, requires_grad=True), RuntimeError)):  # fmt: skip
         with pytest.raises(kind):
             x.map_(wrong, lambda a, b: a)
+
+
+def test_a_storage_counts_entries():
+    whole = gradcli.arange(6)
+    memory = whole[::2].storage()
+    assert len(memory) == memory.size() == 6 and memory.nbytes() == 48
+    assert memory.tolist() == [*range(6)] and memory[-1] == 5
+    assert memory.data_ptr() == whole.data_ptr()
+
+
+def test_a_result_is_an_instance_of_its_return_type():
+    found = gradcli.tensor([[1.0, 3.0], [4.0, 2.0]]).max(1)
+    assert isinstance(found, gradcli.return_types.max)
+    assert not isinstance(found, gradcli.return_types.min)
+    assert not isinstance(tuple(found), gradcli.return_types.max)
