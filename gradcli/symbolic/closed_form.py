@@ -178,9 +178,10 @@ def diff(
     if isinstance(expression, Checked):
         expression = Program(expression)
     program = expression if isinstance(expression, Program) else prepare(expression)
+    checked = program.checked if program.names.data else program.names
     shaped = declared_as(declared)
     v.reset()
-    steps = steps_of(program.names)
+    steps = steps_of(checked)
     shapes = infer(steps, {k: d for k, d in shaped.items() if program.takes(k)}, program.source)
     absent = {
         k: d for k, d in shaped.items() if k not in shapes.declarations and d.rank == len(d.dims)
@@ -189,7 +190,7 @@ def diff(
     points = Points(program, shapes)
     answers: dict[str, Text] = {}
     error, lost = 0.0, set[float]()
-    with decimals(writes_decimals(program.names)), no_collection():
+    with decimals(writes_decimals(checked)), no_collection():
         for path in _paths(names, order, wrt is not None):
             if absent.keys() & set(path):
                 by = [absent[k] if k in absent else shapes.declarations[k] for k in path]

@@ -461,6 +461,12 @@ class Lowerer:
 
     List = Tuple
 
+    def Data(self, node: n.Data) -> Lowering:
+        """A long list of numbers: a copy of it at each run."""
+        where = self.at(node)
+        return Value(self.call(self.constant("k_", ("data", node.values)), at=where), 1)
+        yield
+
     def Set(self, node: n.Set) -> Lowering:
         """A set, its items in the order written."""
         codes, depth = yield from self.items(node.items)

@@ -136,12 +136,14 @@ class Checked:
     renamed    what the variables of those are called in generated code, by the id of the Name node
     shared     names that functions declare ``global``
     prefixes   of each class, by the id of its node: how the names it binds begin in generated code
-    sums       whether the tree holds a ``Sum``, which ``walk`` computes and nothing else knows
+    data       whether the tree holds a ``Data``, of which code is made and no closed form
+    sums       whether the tree holds a ``Sum``, which ``walk`` computes and no code is made of
     """
 
     __slots__ = (
-        "bound", "called", "counters", "functions", "implied", "imported", "in_place", "module",
-        "modules", "outer", "prefixes", "renamed", "shared", "source", "sums", "variables",
+        "bound", "called", "counters", "data", "functions", "implied", "imported", "in_place",
+        "module", "modules", "outer", "prefixes", "renamed", "shared", "source", "sums",
+        "variables",
     )  # fmt: skip
 
     def __init__(self, source: Source, module: n.Module) -> None:
@@ -160,7 +162,7 @@ class Checked:
         self.renamed: dict[int, str] = {}
         self.shared: set[str] = set()
         self.prefixes: dict[int, str] = {}
-        self.sums = False
+        self.data = self.sums = False
 
     @property
     def free(self) -> list[str]:
@@ -322,6 +324,10 @@ def _visit_sum(checked: Checked, node: n.Sum, scope: _Scope, loop: bool, work: _
     work += [(term, scope, loop) for term in reversed(node.terms)]
 
 
+def _visit_data(checked: Checked, *_: Any) -> None:
+    checked.data = True
+
+
 def _visit_function(
     checked: Checked, node: n.Def | n.Lambda, scope: _Scope, loop: bool, work: _Work
 ) -> None:
@@ -412,9 +418,9 @@ def _visit_outer(checked: Checked, node: n.Outer, scope: _Scope, _loop: bool, _w
 
 
 _VISITS: dict[type, Callable[[Checked, Any, _Scope, bool, _Work], None]] = {
-    n.Name: _visit_name, n.Call: _visit_call, n.Sum: _visit_sum, n.Outer: _visit_outer,
-    n.Def: _visit_function, n.Lambda: _visit_function, n.ClassDef: _visit_class,
-    n.Annotation: _visit_annotation, n.While: _visit_loop, n.For: _visit_loop,
+    n.Name: _visit_name, n.Call: _visit_call, n.Sum: _visit_sum, n.Data: _visit_data,
+    n.Outer: _visit_outer, n.Annotation: _visit_annotation, n.While: _visit_loop,
+    n.For: _visit_loop, n.Def: _visit_function, n.Lambda: _visit_function, n.ClassDef: _visit_class,
     **dict.fromkeys((n.ListComp, n.SetComp, n.DictComp, n.GeneratorExp), _visit_comprehension),
 }  # fmt: skip
 """The nodes whose children do not all stand in the scope around, or that say something."""

@@ -11,14 +11,14 @@ from gradcli.language.syntax.nodes import Expr, Module
 from gradcli.language.syntax.source import Source
 
 
-def parse(source: Source | str, mode: str = "line", sums: bool = False) -> Module:
+def parse(source: Source | str, mode: str = "line", compact: bool = False) -> Module:
     """The tree of a program or of one line, as ``parser.parse`` gives it.
 
     Raises ``SyntaxFault`` (E01xx) where the text is not in the language and ``LimitFault`` (E0603,
     E0604) where it is too long or nests too deep.
     """
     with explained():
-        return parser.parse(source, mode, sums)
+        return parser.parse(source, mode, compact)
 
 
 def parse_expression(source: Source | str, mode: str = "line") -> Expr:

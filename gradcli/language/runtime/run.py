@@ -71,7 +71,7 @@ class Program:
     products, as closed forms do: ``where(x > 0, 1, 0) @ w``. A program refuses that, as PyTorch.
 
     names   the checked text: which names it takes and gives, and its statements; of a long sum the
-            different terms only
+            different terms only, of a long list of numbers its value
     """
 
     __slots__ = ("_passes", "_walks", "_whole", "formula", "generated", "names", "origins")
@@ -89,7 +89,7 @@ class Program:
 
     @property
     def checked(self) -> Checked:
-        """The checked text with every term of its sums; read again where there is a long one."""
+        """The checked text with every term and item; read again where a sum or list is long."""
         if self._whole is not None:
             self.names, self._whole = self._whole(), None
         return self.names
@@ -166,7 +166,7 @@ class Program:
         if self.generated is None:
             from gradcli.language.runtime.generated import Generated  # most expressions need none
 
-            self.generated = Generated(self.checked)
+            self.generated = Generated(self.checked if self.names.sums else self.names)
         value, variables = self.generated.run(
             self, values, inputs, limits, write=write, keep=keep, watch=watch, lasting=lasting,
             twice=twice and self._passes, instead=instead, long=long,
@@ -200,9 +200,9 @@ def prepare(source: Source | str, mode: str = "line", before: Program | None = N
     text = Source(source) if isinstance(source, str) else source
     earlier = before.checked if before else None
 
-    def read(sums: bool = False) -> Checked:
+    def read(compact: bool = False) -> Checked:
         with no_collection():
-            return check(text, parse(text, mode, sums), earlier)
+            return check(text, parse(text, mode, compact), earlier)
 
-    checked = read(sums=True)
-    return Program(checked, mode == "line", read if checked.sums else None)
+    checked = read(compact=True)
+    return Program(checked, mode == "line", read if checked.sums or checked.data else None)

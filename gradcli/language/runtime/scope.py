@@ -7,6 +7,7 @@ emits their calls.
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import operator
 from collections import OrderedDict
@@ -82,11 +83,18 @@ def scope_of(
         elif value.__class__ is tuple and value and value[0] == "function":
             called = show if value[1] is printing.PRINT else with_checks(value[1], value[2])
             value = called if instead is None else instead(value[1], called)
+        elif value.__class__ is tuple and value and value[0] == "data":
+            value = functools.partial(_copy_of, value[1])
         elif value.__class__ not in _NUMBERS:
             called = show if value is printing.PRINT else with_checks(value)
             value = called if instead is None else instead(value, called)
         scope[name] = value
     return scope
+
+
+def _copy_of(values: list[Any]) -> list[Any]:
+    """A list of numbers and of such lists, which nest three deep at most, anew."""
+    return [_copy_of(one) if one.__class__ is list else one for one in values]
 
 
 def _catching(depth: list[bool]) -> Callable[..., tuple[type, ...]]:

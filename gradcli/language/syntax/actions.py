@@ -262,6 +262,11 @@ def _number_value(text: str) -> int | float | complex:
     return int(text, 0)
 
 
+def data(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Data:
+    """A list of numbers that the lexer read as a whole."""
+    return n.Data(w.values[symbols[0]], start, end)
+
+
 def literal(w: Tokens, start: int, end: int, _symbols: list[Any]) -> n.Literal:
     """``True``, ``False``, ``None`` or ``...``."""
     return n.Literal(_LITERALS[w.text[start:end]], start, end)

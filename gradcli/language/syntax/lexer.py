@@ -39,6 +39,9 @@ _LONG_TERM = 1 << 10
 _ALIKE = 16
 """Terms that differ in their numbers only are read as one where there are so many of them."""
 
+LONG_LIST = 1 << 10
+"""How many characters have to be left for a list of numbers that is read as one."""
+
 OPENERS = {"(": ")", "[": "]", "{": "}"}
 CLOSERS = {")": "(", "]": "[", "}": "{"}
 
@@ -58,10 +61,11 @@ class Tokens:
     kinds, starts, ends   for each token the number of its terminal and its offsets
     values                by index, for strings and f-string parts: what they hold
     failure               why the last token is of kind ERROR, or None
-    sums                  whether a long sum was read by its different terms
+    compact               whether a long sum was read by its different terms, or a long list of
+                          numbers as one
     """
 
-    __slots__ = ("ends", "failure", "kinds", "source", "starts", "sums", "text", "values")
+    __slots__ = ("compact", "ends", "failure", "kinds", "source", "starts", "text", "values")
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -71,7 +75,7 @@ class Tokens:
         self.ends: list[int] = []
         self.values: dict[int, Any] = {}
         self.failure: SyntaxFailure | None = None
-        self.sums = False
+        self.compact = False
 
     def add(self, kind: int, start: int, end: int) -> None:
         """Appends one token."""
@@ -101,6 +105,9 @@ class Lexer:
         before = (*(self.kind[name] for name in ("_NEWLINE", "_INDENT", "_DEDENT")),
                   *(self.literals[sign] for sign in ("(", "[", ",", "=", "return")))  # fmt: skip
         self.before_sum = frozenset(before)
+        ends = (*(self.kind[name] for name in ("NAME", "DUNDER", "NUMBERS")),
+                *(self.literals[sign] for sign in CLOSERS))  # fmt: skip
+        self.before_index = frozenset(ends)
         self.match: Callable[[str, int, int], re.Match[str]] = re.compile(
             rf"[ \t]*(?:({patterns['NAME']}|{patterns['DUNDER']})|({patterns['NUMBER']})" + _REST
         ).match  # type: ignore[assignment]
@@ -130,15 +137,27 @@ class Lexer:
         value = r"(?:[0-9]{1,300}(?:\.[0-9]{0,300})?|\.[0-9]{1,300})(?:[eE][+-]?[0-9]{1,9})?"
         return re.compile(rf"(?<![\w.]){no_exponent}(?!0[0-9]){value}(?![\w.])")
 
-    def lex(self, source: Source, mode: str = "line", sums: bool = False) -> Tokens:
+    @functools.cached_property
+    def numbers(self) -> Callable[[str, int, int], re.Match[str] | None]:
+        """Matches a list of numbers as JSON writes them, or of such lists, three deep at most."""
+        number = r"-?(?>0|[1-9][0-9]{0,299})(?>\.[0-9]{0,299})?(?>[eE][+-]?[0-9]{1,9})?"
+        item, space = rf"(?>{number})", r"[ \t\n]*+"
+        for _ in range(3):
+            nested = rf"\[{space}{item}{space}(?:,{space}{item}{space})*+\]"
+            item = rf"(?>{number}|{nested})"
+        return re.compile(nested).match
+
+    def lex(self, source: Source, mode: str = "line", compact: bool = False) -> Tokens:
         """The tokens of a source; ``mode`` is ``"line"``, where ``^`` is power, or ``"file"``.
 
-        With ``sums`` a long sum is read by its different terms: see ``_Scan.long_sum``.
+        With ``compact`` a long sum is read by its different terms (``_Scan.long_sum``), and a long
+        list of numbers as one (``_Scan.long_list``).
         """
         tokens = Tokens(source)
         scan = _Scan(self, source, mode, tokens)
-        if sums:
+        if compact:
             scan.sums_until = len(source.text) - LONG_SUM
+            scan.lists_until = len(source.text) - LONG_LIST
         try:
             scan.run(0, len(source.text), False)
             scan.finish()
@@ -160,6 +179,7 @@ class _Scan:
         self.brackets: list[int] = []  # offsets of the open ones
         self.indents: list[tuple[int, int]] = [(0, 0)]  # (columns, characters) of each open block
         self.sums_from, self.sums_until = 0, -1  # where a long sum may begin
+        self.lists_until = -1  # and until where a long list of numbers
 
     def failure(self, kind: Kind, start: int, end: int, **details: Any) -> SyntaxFailure:
         """The failure for what stands at ``start:end``."""
@@ -228,6 +248,15 @@ class _Scan:
             if text[pos] in "'\"":
                 pos = self.string(pos, pos, stop)
                 continue
+            if (
+                pos <= self.lists_until and text[pos] == "["
+                and not (kinds and kinds[-1] in self.lexer.before_index)
+                and (end := self.long_list(pos, stop))
+            ):  # fmt: skip
+                starts.append(pos)
+                pos = end
+                ends.append(pos)
+                continue
             kind, length = self.sign(pos, stop)
             kinds.append(kind)
             starts.append(pos)
@@ -286,7 +315,7 @@ class _Scan:
         self.sums_from = at
 
         tokens, kind = self.tokens, self.lexer.kind
-        tokens.sums = True
+        tokens.compact = True
         tokens.values[len(tokens.kinds)] = order
         texts = [*number]
         mark = kind["LONG_SUM"]
@@ -302,6 +331,20 @@ class _Scan:
         end = at - len(pieces[-1]) + len(pieces[-1][:-1].rstrip())
         tokens.add(kind["_SUM_END"], end, end)
         return at - 1
+
+    def long_list(self, pos: int, stop: int) -> int:
+        """Adds the kind NUMBERS and the value of the list of numbers at ``pos``; returns its end,
+        or 0 where it is none, or short."""
+        tokens, kind = self.tokens, self.lexer.kind
+        found = self.lexer.numbers(self.text, pos, stop)
+        if found is None or found.end() - pos < LONG_LIST:
+            return 0
+        import json  # texts of kilobytes only
+
+        tokens.compact = True
+        tokens.values[len(tokens.kinds)] = json.loads(re.sub(r"\.(?![0-9])", ".0", found[0]))
+        tokens.kinds.append(kind["NUMBERS"])
+        return found.end()
 
     def alike(self, texts: list[str]) -> list[tuple[list[int], list[tuple[int, list[str]]]]]:
         """Puts the terms together that are alike but for their numbers.

@@ -243,6 +243,12 @@ class List(Expr):
     items: tuple[Expr, ...]
 
 
+class Data(Expr):
+    """A long list of plain numbers, or of such lists, as one value."""
+
+    values: list[object]
+
+
 class Lambda(Expr):
     """``lambda params: body``."""
 

@@ -28,13 +28,14 @@ MOST_STATEMENTS = 100_000
 """The most statements of one program."""
 
 
-def parse(source: Source | str, mode: str = "line", sums: bool = False) -> Module:
+def parse(source: Source | str, mode: str = "line", compact: bool = False) -> Module:
     """The tree of a program or of one line.
 
     source   a Source, or its text
     mode     ``"line"`` for one-liners, flag values and the REPL, where ``^`` is power;
              ``"file"`` for programs, which are valid Python
-    sums     whether a sum of thousands of characters may be a ``Sum`` instead of a ``Binary``
+    compact  whether a sum of thousands of characters may be a ``Sum`` instead of a ``Binary``, and
+             a list of numbers as long a ``Data`` instead of a ``List``
 
     Raises ``SyntaxFailure`` where the text is not in the language or passes a limit.
 
@@ -43,7 +44,7 @@ def parse(source: Source | str, mode: str = "line", sums: bool = False) -> Modul
     """
     if isinstance(source, str):
         source = Source(source)
-    return shared_parser().parse(source, mode, sums)
+    return shared_parser().parse(source, mode, compact)
 
 
 def parse_expression(source: Source | str, mode: str = "line") -> Expr:
@@ -120,15 +121,15 @@ class Parser:
         self.leaps[below, nonterminal, kind] = state
         return state
 
-    def parse(self, source: Source, mode: str, sums: bool = False) -> Module:
+    def parse(self, source: Source, mode: str, compact: bool = False) -> Module:
         """As the module's ``parse``, for a Source."""
-        tokens = self.lexer.lex(source, mode, sums)
+        tokens = self.lexer.lex(source, mode, compact)
         if len(tokens.kinds) > MOST_STATEMENTS:
             self._count(tokens)
         try:
             return self._run(tokens)
         except SyntaxFailure as failure:
-            if tokens.sums:  # the whole text says best what is wrong with it
+            if tokens.compact:  # the whole text says best what is wrong with it
                 return self.parse(source, mode)
             late = tokens.failure
             if late is not None and late is not failure and late.kind == "unclosed_bracket":

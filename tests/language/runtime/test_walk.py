@@ -110,7 +110,7 @@ def test_what_is_special_in_a_long_sum_is_left_to_generated_code(term):
 def test_mistakes_in_a_long_sum_are_those_of_the_whole_text(term):
     text = f"{long_sum(random.Random(2))}+{term}+{long_sum(random.Random(3))}"
     with pytest.raises(SyntaxFailure) as brief:
-        parse(text, sums=True)
+        parse(text, compact=True)
     with pytest.raises(SyntaxFailure) as whole:
         parse(text)
     assert str(brief.value) == str(whole.value)
@@ -150,7 +150,7 @@ def test_what_is_special_in_terms_alike_but_for_numbers_is_left_to_generated_cod
 def test_a_number_that_is_none_is_found_among_terms_that_differ_in_numbers():
     text = "+".join(f"x*{i}" for i in [*range(1, 2000), "007"])
     with pytest.raises(SyntaxFailure) as brief:
-        parse(text + "+x", sums=True)
+        parse(text + "+x", compact=True)
     assert text[brief.value.start :] == "007"
 
 
