@@ -229,7 +229,23 @@ def _polygamma(x: Any, n: int) -> Any:
         return special("psi", x, x)
     # Above 170 the factorial is no float, and the result infinite.
     factor = (-1.0) ** (n % 2 + 1) * (float(math.factorial(n)) if n <= 170 else math.inf)
-    return factor * special("zeta", x, n + 1, x)
+    return factor * _hurwitz(n + 1, x)
+
+
+def _hurwitz(order: Any, y: Any) -> Any:
+    """SciPy's zeta, which from y < 0 goes up to 0 by ones, for minutes from -1e10.
+
+    From far below, the sums to both sides of the first y above 0, less what lies beyond y.
+    """
+    far = (y < -1000.0) & (y > -np.inf) & (order > 1)
+    if not np.any(far):
+        return special("zeta", y, order, y)
+    first = special("zeta", y, order, np.where(far, y - np.floor(y), y))
+    below, beyond = (special("zeta", y, order, np.where(far, 1.0 - q, 1.0)) for q in (y % 1.0, y))
+    parity = np.where(far, order % 2, 0)
+    below = np.where(far, below - beyond, 0.0)
+    signed = np.where(parity == 0, below, np.where(parity == 1, -below, np.nan))
+    return (first + signed).astype(first.dtype)[()]
 
 
 gamma = elementwise(
@@ -299,7 +315,7 @@ polygamma: Operator = elementwise(
 )
 zeta: Operator = elementwise(
     "zeta",
-    lambda x, y: special("zeta", y, x, y),
+    lambda x, y: _hurwitz(x, y),
     lambda x, y: zeta_slope(x, y, 1),
     lambda x, y: -x * zeta(x + 1.0, y),
     numbers="xy",

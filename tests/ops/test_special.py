@@ -21,6 +21,15 @@ def test_polygamma(n, x):
     )
 
 
+@pytest.mark.parametrize("n", (1, 2, 3))
+def test_polygamma_far_below_zero(n):
+    x = np.array([-1000.75, -1e12 - 0.25, -np.inf])  # a term for each step would take minutes
+    # by reflection, where polygamma(n, 1e12) is 1e-12
+    slope = float(mpmath.diff(mpmath.cot, -mpmath.pi / 4, n)) * -(np.pi ** (n + 1))
+    want = [float(mpmath.polygamma(n, mpmath.mpf("-1000.75"))), slope, (-1.0) ** (n + 1) * np.inf]
+    assert OPERATORS["polygamma"](x, n=n) == pytest.approx(want, rel=1e-11)
+
+
 @pytest.mark.parametrize("x", (0.0, *POINTS))
 @pytest.mark.parametrize("n", range(6))
 def test_derivatives_of_sinc(n, x):
