@@ -15,7 +15,14 @@ from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.creation.sampling import randn
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.arguments import Anything
-from gradcli.engine.record.composite import bottom, by_element, called, is_batch
+from gradcli.engine.record.composite import (
+    bottom,
+    by_element,
+    called,
+    columnwise,
+    is_batch,
+    rowwise,
+)
 from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.record.multi_output import joined as outputs
@@ -23,7 +30,7 @@ from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions.matrices import one_triangle
 from gradcli.functions.scatter import diag_embed
-from gradcli.ops.dims import normal_dim
+from gradcli.ops.dims import in_columns, normal_dim
 from gradcli.ops.errors import (
     LinAlgFault,
     RuntimeFault,
@@ -45,7 +52,8 @@ __all__ = [
 def _part(joined: Any, start: int, *shape: int) -> Any:
     lead = tuple(joined.shape)[:-1]
     size = int(np.prod(shape, dtype=int))
-    return _O["reshape"](joined[..., start : start + size], (*lead, *shape))
+    part = _O["reshape"](joined[..., start : start + size], (*lead, *shape))
+    return columnwise(part) if len(shape) > 1 else rowwise(part)
 
 
 def _mH(x: Any) -> Any:
@@ -116,7 +124,7 @@ def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any
             u = _O["cat"](u, wrap(whole[0][..., n:].astype(A.dtype.numpy), A.dtype), dim=-1)
         else:
             vh = _O["cat"](vh, wrap(whole[2][..., m:, :].astype(A.dtype.numpy), A.dtype), dim=-2)
-    u, s, vh = outputs("LinalgSvdBackward0", (u, s, vh), A)
+    u, s, vh = outputs("LinalgSvdBackward0", (columnwise(u), s, columnwise(vh)), A)
     return results("linalg_svd", U=u, S=s, Vh=vh)
 
 
@@ -182,7 +190,7 @@ def qr(A: Any, mode: str = "reduced") -> Any:
     if mode == "r":
         q = A.detach().new_zeros((0,))
     if mode != "r":
-        q, r = outputs("LinalgQrBackward0", (q, r), A)
+        q, r = outputs("LinalgQrBackward0", (columnwise(q), columnwise(r)), A)
     r = called(r, "LinalgQrBackward0", A) if mode == "r" else r
     return results("linalg_qr", Q=q, R=r)
 
@@ -249,7 +257,7 @@ def lu(A: Any, *, pivot: bool = True) -> Any:
     _pivoted(pivot)
     order, _, low, high = _lu(A)
     eye = np.eye(A.shape[-2], dtype=A.dtype.numpy)
-    permutation = np.swapaxes(eye[order], -1, -2)
+    permutation = np.ascontiguousarray(np.swapaxes(eye[order], -1, -2))
     low, high = outputs("LinalgLuBackward0", (low, high), A)
     return results("linalg_lu", P=wrap(permutation, A.dtype), L=low, U=high)
 
@@ -295,7 +303,7 @@ def _factored(A: Any, pivot: bool) -> tuple[Any, Any]:
         joined = _O["cat"](joined, joined.new_zeros((*pad[:-2], m, n - m)), dim=-1)
     if m > n:
         high = _O["cat"](high, high.new_zeros((*pad[:-2], m - n, n)), dim=-2)
-    both = called(joined + high, "LinalgLuFactorExBackward0", A)
+    both = called(columnwise(joined + high), "LinalgLuFactorExBackward0", A)
     return both, wrap(pivots, dtypes.int32)
 
 
@@ -344,7 +352,7 @@ def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool =
     order = _order(pivots, LU.shape[-1])
     if adjoint:
         found = by_triangle(_mH(high), B, False)
-        found = _rows(_O["solve"](_mH(low), found), np.argsort(order, -1))
+        found = columnwise(_rows(_O["solve"](_mH(low), found), np.argsort(order, -1)))
     else:
         found = by_triangle(high, _O["solve"](low, _rows(B, order)), True)
     return called(found, "LinalgLuSolveBackward0", LU, B)
@@ -390,6 +398,11 @@ def lu_unpack(
         high = called(_O["triu"](LU_data[..., :k, :], 0), "LuUnpackBackward0", LU_data)
     if unpack_pivots:
         given = np.asarray(LU_pivots.array)
+        if given.shape != (*LU_data.shape[:-2], k):
+            raise bad_shape(
+                f"lu_unpack: pivots of shape {given.shape} are not those of {tuple(LU_data.shape)}",
+                help="give both as lu_factor gives them",
+            )
         if LU_pivots.dtype is not dtypes.int32:
             raise bad_dtype(
                 "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 "
@@ -402,7 +415,7 @@ def lu_unpack(
                 "properly pass the result of lu_factor?"
             )
         rows = np.eye(m, dtype=LU_data.dtype.numpy)[_order(LU_pivots, m)]
-        P = wrap(np.swapaxes(rows, -1, -2), LU_data.dtype)
+        P = wrap(np.ascontiguousarray(np.swapaxes(rows, -1, -2)), LU_data.dtype)
     return results("lu_unpack", P=P, L=low, U=high)
 
 
@@ -481,7 +494,7 @@ def triangular_solve(
     copy, lead = _O["clone"](A), tuple(found.shape[:-2])
     if tuple(A.shape[:-2]) != lead:
         copy = _O["clone"](_O["expand"](A, (*lead, *A.shape[-2:])))
-    return results("triangular_solve", solution=found, cloned_coefficient=copy)
+    return results("triangular_solve", solution=found, cloned_coefficient=columnwise(copy))
 
 
 def by_triangle(part: Any, B: Any, upper: bool) -> Any:
@@ -573,7 +586,7 @@ def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool =
         found = reflected(input, tau, other, transpose)
     else:
         found = _mH(reflected(input, tau, _mH(other), not transpose))
-    return called(found, "OrmqrBackward0", input, tau, other)
+    return called(columnwise(found), "OrmqrBackward0", input, tau, other)
 
 
 @by_element
@@ -599,7 +612,7 @@ def geqrf(input: Any) -> Any:
     lead = tuple(input.shape[:-2])
     return results(
         "geqrf",
-        a=wrap(a.reshape(input.shape).astype(input.dtype.numpy), input.dtype),
+        a=wrap(in_columns(a.reshape(input.shape).astype(input.dtype.numpy)), input.dtype),
         tau=wrap(tau.reshape(*lead, min(m, n)).astype(input.dtype.numpy), input.dtype),
     )
 
@@ -643,7 +656,8 @@ def cholesky_inverse(L: Any, upper: bool = False) -> Any:
         )
     L = _factor(L, upper)
     inverse = _O["inv"](_mH(L) if upper else L)
-    return called(_O["matmul"](_mH(inverse), inverse), "CholeskyInverseBackward0", L)
+    found = columnwise(_O["matmul"](_mH(inverse), inverse))
+    return called(found, "CholeskyInverseBackward0", L)
 
 
 def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None) -> tuple:

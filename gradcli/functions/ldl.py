@@ -15,7 +15,7 @@ from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import by_element
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions.decompositions import of_floats, of_pivots, of_rows, of_squares, other_dtype
-from gradcli.ops.dims import normal_dim
+from gradcli.ops.dims import in_columns, normal_dim
 from gradcli.ops.errors import LinAlgFault, RuntimeFault, bad_dtype, bad_shape
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import differentiated
@@ -61,8 +61,8 @@ def ldl_factor_ex(A: Any, *, hermitian: bool = False, check_errors: bool = False
             "E0304", "linalg.ldl_factor_ex: D has a zero on its diagonal", help="ldl_factor_ex"
         )
     return results(
-        "linalg_ldl_factor_ex", LD=wrap(both, A.dtype), pivots=wrap(pivots, dtypes.int32),
-        info=wrap(info[()], dtypes.int32),
+        "linalg_ldl_factor_ex", LD=wrap(in_columns(both), A.dtype),
+        pivots=wrap(pivots, dtypes.int32), info=wrap(info[()], dtypes.int32),
     )  # fmt: skip
 
 
@@ -116,4 +116,4 @@ def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: bool = False) -> Any:
     if out.size:
         for place in np.ndindex(lead):
             out[place] = solve(factors[place], order[place], sides[place], lower=True)[0]
-    return wrap(out, B.dtype)
+    return wrap(in_columns(out), B.dtype)

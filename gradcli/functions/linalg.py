@@ -14,7 +14,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.arguments import Number, Operand
-from gradcli.engine.record.composite import by_element, called
+from gradcli.engine.record.composite import by_element, called, columnwise
 from gradcli.engine.record.face import face
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.record.out import may_be
@@ -129,7 +129,8 @@ def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> A
     """
     whole = one_triangle(A, "U" if upper else "L")
     low, info = _tried("linalg.cholesky_ex", _O["cholesky"], whole, check_errors)
-    factor = called(adjoint(low) if upper else low, "LinalgCholeskyExBackward0", A)
+    low = columnwise(adjoint(low)) if upper else low
+    factor = called(low, "LinalgCholeskyExBackward0", A)
     return results("linalg_cholesky_ex", L=factor, info=info)
 
 
@@ -149,7 +150,7 @@ def solve(A: Any, B: Any, *, left: bool = True) -> Any:
         tensor([1., 1.])
     """
     if A.ndim > 2 and tuple(B.shape) == tuple(A.shape[:-1]):  # a vector for each matrix
-        return _O["squeeze"](_solved(A, _O["unsqueeze"](B, -1), left), -1)
+        return columnwise(_O["squeeze"](_solved(A, _O["unsqueeze"](B, -1), left), -1))
     return _solved(A, B, left)
 
 
@@ -195,7 +196,7 @@ def solve_triangular(
         if left or A.dtype is not B.dtype:
             found = _solved(part, B, left, upper)
         else:
-            found = _O["mT"](_solved(_O["mT"](part), _O["mT"](B), True, not upper))
+            found = columnwise(_O["mT"](_solved(_O["mT"](part), _O["mT"](B), True, not upper)))
     except RuntimeFault as fault:
         fault.torch = fault.torch and fault.torch.replace(
             "linalg.solve:", "linalg.solve_triangular:"
@@ -381,7 +382,7 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
     rtol = max(m, n) * eps if rcond is None or driver == "gels" else float(rcond)
     if driver == "gelsd" and not 0 < rtol < 1:
         rtol = eps
-    solution = _O["matmul"](pinv(A, rtol=rtol), right)
+    solution = columnwise(_O["matmul"](pinv(A, rtol=rtol), right))
     rank = matrix_rank(A, rtol=rtol)
     residuals = _O["getitem"](_O["reshape"](solution, (-1,)), slice(0, 0))
     residuals = _O["abs"](residuals) if residuals.is_complex() else residuals
@@ -414,7 +415,7 @@ def householder_product(A: Any, tau: Any) -> Any:
     m, n = A.shape[-2:]
     eye = wrap(np.eye(m, n, dtype=A.dtype.numpy), A.dtype)
     found = reflected(A, tau, beside(_O["expand"](eye, tuple(A.shape)), A))
-    return called(found, "LinalgHouseholderProductBackward0", A, tau)
+    return called(columnwise(found), "LinalgHouseholderProductBackward0", A, tau)
 
 
 def vander(x: Any, *, N: int | None = None) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.record.arguments import Order
-from gradcli.engine.record.composite import called
+from gradcli.engine.record.composite import called, columnwise
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Tensor, wrap
@@ -158,7 +158,7 @@ def cholesky(input: Any, upper: bool = False) -> Any:
 def cholesky_factor(A: Any, upper: bool) -> Any:
     """``cholesky``, not yet under its node's name."""
     low = O["cholesky"](one_triangle(A, "U" if upper else "L"))
-    return adjoint(low) if upper else low
+    return columnwise(adjoint(low)) if upper else low
 
 
 may_be("wider", cholesky)

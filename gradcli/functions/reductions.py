@@ -244,7 +244,10 @@ def _fits_end(input: Any, part: Any, dim: int) -> None:
 def trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
     """The area below points, by trapezes."""
     pieces = _trapezes("trapezoid", y, x, dx, dim)
-    area = O["sum"](pieces, normal_dim(dim, len(y.shape))) / 2.0
+    axis = normal_dim(dim, len(y.shape))
+    area = O["sum"](pieces, axis) / 2.0
+    if y.shape and not y.shape[axis]:
+        return area.detach()
     return called(area, "MulBackward1" if x is None else "DivBackward1")
 
 
@@ -277,6 +280,7 @@ def _trapezes(name: str, y: Any, x: Any, dx: Any, dim: int) -> Any:
     return dx * (y[(*before, slice(1, None))] + y[(*before, slice(None, -1))])
 
 
-may_be("wider", mean, diff, var, std)
+may_be("wider", diff, var, std)
+may_be("deeper", mean)
 may_be("any", sum, prod, nansum, cumsum, cumprod)
 may_be("none", var_mean, std_mean, dist, trapezoid, cumulative_trapezoid)

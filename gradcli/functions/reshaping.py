@@ -500,14 +500,12 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     size = input.shape[0]
     if r < 0:
         raise bad_value(f"Expect a non-negative number, but got {r}")
+    if not r:
+        return input.new_zeros((0,))
     count = _choices(size + r - 1 if with_replacement and size else size, r)
     charge_shape((count, 8 * (r + 4)))  # each row is first a tuple of Python's
-    places = choose(range(input.shape[0]), r) if count and r else ()
-    rows: np.ndarray = (
-        np.array(list(places), np.int64).reshape(-1, r) if places else np.zeros((0, r), np.int64)
-    )
-    rows = rows if r else rows.reshape(0)
-    return O["getitem"](input, rows if r else rows.reshape(0))
+    places = list(choose(range(size), r)) if count else []
+    return O["getitem"](input, np.array(places, np.int64).reshape(-1, r))
 
 
 def block_diag(*tensors: Any) -> Any:

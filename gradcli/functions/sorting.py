@@ -14,6 +14,7 @@ import numpy as np
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.dtypes import uint8
 from gradcli.engine.named_tuples import Extremes, Range
+from gradcli.engine.record.arguments import is_whole
 from gradcli.engine.record.composite import by_element, called, of_its_own, of_numbers_too
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import joined
@@ -153,8 +154,11 @@ def extreme_method(name: str) -> Callable:
     along, full = f"{name}imum", f"a{name}"
 
     def method(self: Tensor, dim: Tensor | int | None = None, keepdim: bool = False) -> Any:
-        if keepdim and (dim is None or getattr(dim, "shape", ()) != ()):
-            raise not_a("int", name, "dim", 1, dim, "keepdim= is for an extreme along a dimension")
+        if keepdim:
+            if not is_whole(dim):
+                mend = "keepdim= is for an extreme along a dimension"
+                raise not_a("int", name, "dim", 1, dim, mend)
+            dim = int(dim)  # type: ignore[arg-type]
         if getattr(dim, "__gradcli_rank__", 0):
             return O[along](self, dim)
         try:

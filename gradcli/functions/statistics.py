@@ -382,5 +382,5 @@ def ldexp(input: Any, other: Any) -> Any:
 
 
 may_be("wider", ldexp, logaddexp2)
-may_be("kind", nanmean)
+may_be("deeper", nanmean)
 may_be("none", isreal)

@@ -19,6 +19,11 @@ def in_rows(x: Any) -> Any:
     return x if x.flags.c_contiguous else x.copy()
 
 
+def in_columns(x: Any) -> Any:
+    """Matrices as LAPACK, and so PyTorch, gives them: column after column in memory."""
+    return np.swapaxes(in_rows(np.swapaxes(x, -1, -2)), -1, -2) if np.ndim(x) > 1 else x
+
+
 def copy_order(x: Any) -> Any:
     """How a copy lies in memory: that of x.T as x.T does, that of an expanded x in rows."""
     return "C" if 0 in x.strides else "K"

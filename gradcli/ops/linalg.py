@@ -15,6 +15,7 @@ import numpy as np
 from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import Batch, lined_up, matrices
 from gradcli.ops.decompositions.matrix_errors import not_square, unsolved
+from gradcli.ops.dims import in_columns, in_rows
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault, bad_shape
 from gradcli.ops.kinds import general
 from gradcli.ops.memory_budget import charge_shape
@@ -43,7 +44,7 @@ def _solved(name: str, function: Callable[..., Any], x: Any, *others: Any) -> An
 
 def _inv(x: Any) -> Any:
     _square("inv", x)
-    return _solved("inv", np.linalg.inv, x)
+    return in_columns(_solved("inv", np.linalg.inv, x))
 
 
 inv = general(
@@ -464,8 +465,8 @@ def _solve(x: Any, y: Any) -> Any:
             torch=_no_side(a, b),
         )
     if len(b) == 1:
-        return _solved("solve", np.linalg.solve, x, y[:, None])[..., 0]
-    return _solved("solve", np.linalg.solve, x, y)
+        return in_rows(_solved("solve", np.linalg.solve, x, y[:, None])[..., 0])
+    return in_columns(_solved("solve", np.linalg.solve, x, y))
 
 
 def _no_side(a: tuple[Any, ...], b: tuple[Any, ...]) -> str | None:
@@ -544,7 +545,7 @@ def _cholesky(x: Any) -> Any:
     )
     if np.isnan(found).any():
         raise unsolved("cholesky", x, definite=True)
-    return found
+    return in_columns(found)
 
 
 def _half(x: Any) -> Any:

@@ -80,6 +80,8 @@ class Operator:
     """What PyTorch shows of a node, where the rest does not say it: see ``node_names``."""
     numbers: str = ""
     """The inputs that may be plain numbers where PyTorch's functions are called: "y", "xy"."""
+    required: str = ""
+    """The parameters that Python's calls have to give; a program may leave them out."""
     halves: str = ""
     """Which halves are computed in float32, rounded once: "all", with a plain "number", or "many".
 

@@ -502,7 +502,8 @@ logsumexp = reduction(
     _logsumexp,
     lambda x, out, dim: _shares(x, out, dim),
     params=_REDUCE,
-    out="wider",
+    required="dim",
+    out="deeper",
     doc="log(sum(exp(x))), without overflow.",
     example="logsumexp(x) --x 1,2,3",
     numpy="""def _logsumexp(x, axis, keepdims):

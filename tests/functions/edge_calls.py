@@ -699,6 +699,11 @@ CALLS: tuple[tuple[np.ndarray | None, tuple[str, ...]], ...] = (
         "torch.addmm(x[:1,None],x[None],x[:,None].detach()*1e-2,beta=0.1,alpha=1e5)",
         "F.scaled_dot_product_attention(x.reshape(1,1,5),x.reshape(1,1,5)*1e-3,x.reshape(1,1,5))",
     )),
+    (np.array([1.0, 2.0, 3.0]), (
+        "torch.combinations(x,0)", "torch.trapezoid(x[:0])", "torch.trapezoid(x[:0]*x[:0],x[:0])",
+        "torch.trapezoid(x[:,None][:,:0])", "(torch.combinations(x,0).requires_grad,)",
+        "(torch.trapezoid(x[:0]).requires_grad,)",
+    )),
 )
 # fmt: on
 

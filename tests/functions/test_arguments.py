@@ -263,3 +263,23 @@ def test_python_gives_softmax_a_dimension_and_programs_need_not():
             with pytest.raises(TypeError, match="missing 1 required positional argument: 'dim'"):
                 call(x)
     assert of_language("softmax")(x).tolist() == gradcli.softmax(x, 0).tolist() == [0.5, 0.5]
+
+
+def test_python_gives_what_flip_roll_tile_and_logsumexp_need_and_programs_need_not():
+    x = gradcli.tensor([[1.0, 2.0], [3.0, 5.0]])
+    for call in (gradcli.flip, gradcli.roll, gradcli.tile, gradcli.logsumexp):
+        for _ in range(2):  # the second call runs other code
+            with pytest.raises(TypeError, match="missing 1 required positional argument"):
+                call(x)
+    assert of_language("flip")(x).tolist() == gradcli.flip(x, (0, 1)).tolist()
+    assert of_language("roll")(x).tolist() == gradcli.roll(x, 1).tolist()
+    for nothing in (gradcli.zeros, gradcli.rand, x.new_ones):
+        with pytest.raises(TypeError, match="size"):
+            nothing()
+
+
+def test_a_number_in_a_tensor_is_a_dimension_beside_keepdim():
+    x = gradcli.tensor([[1.0, 2.0], [3.0, 5.0]])
+    assert gradcli.max(x, gradcli.tensor(1), True).values.tolist() == [[2], [5]]
+    with pytest.raises(TypeError):
+        gradcli.max(x, gradcli.tensor(1.0), True)

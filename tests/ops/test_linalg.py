@@ -211,3 +211,16 @@ def test_a_matrix_that_is_not_finite_leaves_the_others_their_derivative():
         assert np.isnan(slope.numpy()[1]).all()
     sign, size = gradcli.linalg.slogdet(gradcli.tensor([[0.0, np.nan], [np.nan, 0.0]]))
     assert np.isnan(sign.item()) and np.isnan(size.item())
+
+
+def test_what_lapack_gives_lies_in_columns_as_in_pytorch():
+    A = torch.tensor(np.random.default_rng(2).normal(size=(2, 4, 3)))
+    L, S = torch.linalg, A.mT @ A
+    given = (
+        L.inv(S), L.solve(S, A.mT), L.cholesky(S), L.cholesky(S, upper=True), *L.qr(A),
+        *L.svd(A)[::2], L.eigh(S)[1], L.eig(S)[1], L.lu_factor(A)[0], L.ldl_factor(S)[0],
+        L.householder_product(A, A[:, 0]), torch.geqrf(A)[0], torch.vmap(L.inv)(S),
+    )  # fmt: skip
+    for matrix in given:
+        assert matrix.stride()[-2:] == (1, matrix.shape[-2])
+    assert all(matrix.is_contiguous() for matrix in (L.lu(A)[0], L.svd(A)[1], L.eigh(S)[0]))

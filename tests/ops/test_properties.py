@@ -25,8 +25,9 @@ UNARY = {
         "reciprocal": lambda x: 1 / (3 + torch.cos(x)),
     "softplus": lambda x: torch.softplus(x) / 2, "neg": lambda x: -x, "half": lambda x: 0.5 * x,
     "mean of rows": lambda x: x.mean(-1, keepdim=True) if x.ndim else x,
-    "softmax": lambda x: torch.softmax(x, -1), "flip": lambda x: torch.flip(x),
-    "transpose": lambda x: x.mT if x.ndim > 1 else x, "logsumexp": lambda x: torch.logsumexp(x) / 4,
+    "softmax": lambda x: torch.softmax(x, -1), "flip": lambda x: torch.flip(x, list(range(x.ndim))),
+    "transpose": lambda x: x.mT if x.ndim > 1 else x,
+    "logsumexp": lambda x: torch.logsumexp(x, list(range(x.ndim))) / 4,
     "norm": lambda x: (x + 4).norm() / (x.numel() + 8), "cumsum": lambda x: torch.cumsum(x, 0) / 4,
     "last": lambda x: x[-1] if x.ndim and x.shape[0] else x,
 }  # fmt: skip

@@ -309,7 +309,7 @@ def _of_operator(op: Operator, name: str, method: bool) -> Parameters | None:
     found.aliases = {alias: n for alias, n in PARAM_ALIASES.items() if n in op.params}
     found.aliases.update(zip(op.torch, inputs, strict=False))
     found.shown = dict(zip(inputs, op.torch, strict=False))
-    found.defaults = dict(op.params)
+    found.defaults = {n: v for n, v in op.params.items() if n not in op.required.split()}
     found.alone = op.alone
     found.kinds = {
         name: ("Tensor", "Number") if letter in op.numbers else ("Tensor",)

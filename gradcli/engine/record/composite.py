@@ -9,7 +9,7 @@ from gradcli.engine.dtypes import float16, float32
 from gradcli.engine.graph.node import Lasting, more
 from gradcli.engine.graph.torch_names import shown_name
 from gradcli.engine.tensor.tensor import Plain, Tensor
-from gradcli.ops.dims import in_format, in_rows, suggested_format
+from gradcli.ops.dims import in_columns, in_format, in_rows, suggested_format
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.operator import is_number
 
@@ -80,6 +80,13 @@ def rowwise(value: Any) -> Any:
     for part, _ in parts_of(value):
         if not part.array.flags.c_contiguous:
             part.array, part.meta = in_rows(part.array), None
+    return value
+
+
+def columnwise(value: Any) -> Any:
+    """``value``, new matrices, laid out in columns, inside tangents and batches too."""
+    for part, _ in parts_of(value):
+        part.array, part.meta = in_columns(part.array), None
     return value
 
 

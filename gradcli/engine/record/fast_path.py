@@ -97,7 +97,7 @@ def _specialised(
     scope: dict[str, Any] = {"__name__": __name__}
     strict = _is_strict(op, with_out or checked)
     code = _stand_in(names, strict, with_out)
-    made = FunctionType(code, scope, op.name, _defaults(op, strict))
+    made = FunctionType(code, scope, op.name, _defaults(op, strict, checked))
     made.__kwdefaults__ = {"out": None} if with_out else None
     made.__qualname__ = op.name
     made.__doc__ = op.doc
@@ -154,10 +154,11 @@ def _signature(names: Sequence[str], strict: bool, with_out: bool) -> str:
     return ", ".join((*names, "*more", *(("out",) if with_out else ()), "**named"))
 
 
-def _defaults(op: Operator, strict: bool) -> tuple[Any, ...]:
+def _defaults(op: Operator, strict: bool, checked: bool) -> tuple[Any, ...]:
     """The defaults of the function's last arguments."""
     missing = () if strict else (ABSENT,) * (op.arity - 1)
-    return (*missing, *op.params.values())
+    wanted = op.required.split() if checked else ()
+    return (*missing, *(ABSENT if name in wanted else v for name, v in op.params.items()))
 
 
 # -- the template ----------------------------------------------------------------------------------
@@ -206,7 +207,7 @@ def _text(
         options = params if strict else f"{{**{params}, **named}}"
         lines.append(f"    if out is not None: return into(out, this, {given}, {options})")
     if not strict:
-        absent = "".join(f" or {name} is absent" for name in names[1:])
+        absent = "".join(f" or {name} is ABSENT" for name in names[1:])
         lines.append(f"    if more or named{absent}:")
         rebound = f"return rebound(op, {given}, {params}, more, named)"
         lines.append(f"        {rebound if takes is None else otherwise}")
@@ -498,7 +499,7 @@ def _rebound(
 
 _NAMES: dict[str, Any] = {
     "ARRAYS": _ARRAYS, "EMPTY": EMPTY, "Extra": Extra, "Fault": Fault, "MISFITS": MISFITS,
-    "LARGE": memory_budget.LARGE, "PARAMETERS": _PARAMETERS, "Tensor": Tensor, "absent": ABSENT,
+    "LARGE": memory_budget.LARGE, "PARAMETERS": _PARAMETERS, "Tensor": Tensor, "ABSENT": ABSENT,
     "apply": apply, "budget": memory_budget.budget, "class_of": _class_of, "current": current,
     "Plain": Plain, "dtype_of": dtypes.dtype_of, "elsewhere": _elsewhere, "explained": explained,
     "finish": finish, "getframe": _getframe, "in_a_mode": _in_a_mode, "in_rows": in_rows,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradcli.engine.dtypes import DType
+from gradcli.engine.dtypes import DType, promote
 from gradcli.engine.grad_mode import current, no_grad
 from gradcli.engine.named_tuples import Extremes, Results
 from gradcli.engine.record.inplace import overlap
@@ -69,6 +69,9 @@ def into(
     rule = rule if options.get("dtype") is None else "same"
     if rule == "any":
         options["dtype"] = targets[0].dtype
+    first, wide = args[0], targets[0].dtype
+    if rule == "deeper" and first.dtype.kind > 1 and promote(first.dtype, wide) is wide:
+        args = (first.to(wide), *args[1:])
     with no_grad():
         result = function(*args, **options)
         parts = result if isinstance(result, tuple) else (result,)
@@ -94,6 +97,7 @@ _FITS: dict[str, Callable[[DType, DType], bool]] = {
     "same": lambda made, given: made is given,
     "kind": lambda made, given: made.kind == given.kind,
     "wider": lambda made, given: made.kind <= given.kind,
+    "deeper": lambda made, given: made.kind <= given.kind,
     "joined": lambda made, given: made.kind <= given.kind,
     "bytes": lambda made, given: given.name in ("bool", "uint8"),
     "any": lambda made, given: True,
@@ -104,9 +108,10 @@ _FITS: dict[str, Callable[[DType, DType], bool]] = {
 def may_be(rule: str, *functions: Any, apart: bool = False) -> None:
     """Declare which dtype the ``out`` of ``functions`` may have: the result's alone without this.
 
-    A "wider" one, which "joined" says too, with another error; one of its "kind"; "bytes" for
-    truths; "any", in which they compute; or "none": there is no ``out``. ``apart`` tells that it
-    has to lie apart from what they read, for they do not write where they read.
+    A "wider" one, which "joined" says too, with another error; a "deeper" one, in which floats are
+    computed; one of its "kind"; "bytes" for truths; "any", in which they compute; or "none": there
+    is no ``out``. ``apart`` tells that it has to lie apart from what they read, for they do not
+    write where they read.
     """
     for function in functions:
         function.out, function.apart = rule, apart

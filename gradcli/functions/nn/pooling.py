@@ -394,9 +394,9 @@ def _max_unpool(
     count = math.prod(input.shape[-_rank:])
     spots, values = (_O["reshape"](v, (*lead, count)) for v in (indices, input))
     filled = scatter(flat, -1, spots, values)
-    return called(
-        _O["reshape"](filled, (*lead, *out)), f"MaxUnpool{max(_rank, 2)}DBackward0", input
-    )
+    filled = _O["reshape"](filled, (*lead, *out))
+    filled = formatted(filled, input) if _rank == 2 else filled
+    return called(filled, f"MaxUnpool{max(_rank, 2)}DBackward0", input)
 
 
 max_unpool1d, max_unpool2d, max_unpool3d = in_ranks(_max_unpool, 1, 2, 3)

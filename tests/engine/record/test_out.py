@@ -41,6 +41,13 @@ def test_dtypes():
         torch.sqrt(torch.ones(2), out=torch.zeros(2, dtype=torch.int64))
 
 
+@pytest.mark.parametrize("function", [torch.mean, torch.nanmean, torch.logsumexp])
+def test_what_is_added_up_is_computed_in_a_wider_out(function):
+    x = torch.tensor([0.1, 0.2, 0.4])
+    wide = torch.empty(0, dtype=torch.float64)
+    assert function(x, 0, out=wide).item() == function(x.double(), 0).item()
+
+
 def test_shapes():
     assert torch.exp(torch.zeros(3), out=torch.empty(0)).tolist() == [1, 1, 1]
     with pytest.warns(UserWarning, match="was resized since it had shape"):
