@@ -168,7 +168,7 @@ def put_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
         written = target.own_array()[index]
         # A value that is spread over more entries has none that is written before it is read.
         if isinstance(written, np.ndarray) and written.size == np.size(value.array):
-            _refuse_overlap(written, value.own_array())
+            _refuse_overlap(written.squeeze(), value.own_array().squeeze())
     if part and _share_memory(target.own_array()):
         # A part may well be written to, and whoever reads the memory sees it.
         set_item(apply(OPERATORS["getitem"], (target,), {"index": index}), Ellipsis, value)
@@ -237,6 +237,9 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
     if mode.watching and root.meta is not None:
         outer = getattr(root.meta, "outer", None)  # what the target is the data of
         argument = argument or (outer is not None and outer._meta().made == ARGUMENT)
+    if transformed.by and root.meta is not None and root.meta.made == "data" and not _known(others):
+        said = "a value of a transform around is written to data of a value of the innermost one"
+        raise RuntimeFault("E0412", said, help="write y = ..., or to the value itself")
     if argument or (base is None and target.edge.__class__ is AccumulateGrad):
         raise RuntimeFault(
             "E0408",
@@ -265,6 +268,11 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
         )
     if base is not None and _share_memory(base.own_array()) and _in_graph(base, target, *others):
         raise written_twice()  # the graph follows a write to all of such a base alone
+
+
+def _known(values: tuple[Any, ...]) -> bool:
+    """Whether nothing among operands has a derivative by anything."""
+    return all(getattr(v, "__gradcli_rank__", 1) == 1 and not _in_graph(v) for v in values)
 
 
 def overlap(target: Tensor, *others: Any, apart: bool = False) -> None:
@@ -448,17 +456,27 @@ def _overtaken(base: Tensor) -> None:
     """After a write that was not recorded, the views of ``base`` read it anew, or cannot."""
     off, views = base.edge is None, views_of(base)
     if off and (base._flips or all(map(_is_leaf, views))):
+        for view in views:
+            view.meta.overtaken = True
         return
     if off:  # taken out of the graph since: gradients end here, or at the leaf that it may become
         meta = base._meta()
         meta.resting = getattr(meta, "resting", None) or AccumulateGrad(base)
         base = base._alias(meta.resting)
     for view in views:
-        if view.meta.made is not None:
-            if not off:
-                cut(view)
-        elif not _is_leaf(view):
-            _read_again(view, base)
+        if not (off and _is_leaf(view)):
+            _renew(view, base)
+
+
+def _renew(view: Tensor, base: Tensor) -> None:
+    """After a write, a view in the graph reads ``base`` anew, or cannot."""
+    if view.meta.made is not None:
+        cut(view)
+    elif not _is_leaf(view):
+        _read_again(view, base)
+
+
+Tensor._renew = _renew
 
 
 def _is_leaf(tensor: Tensor) -> bool:
