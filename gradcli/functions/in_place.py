@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.grad_mode import enable_grad, no_grad
+from gradcli.engine.grad_mode import inference_mode, no_grad
 from gradcli.engine.record.apply import flipped_view
 from gradcli.engine.record.arguments import Operand
 from gradcli.engine.record.composite import called
@@ -138,7 +138,7 @@ def turned(name: str, function: Callable) -> Callable:
         before = self._alias(self.edge)
         before.meta = meta
         leaf = self.is_leaf
-        with no_grad() if leaf else enable_grad():
+        with no_grad() if leaf else inference_mode(False):
             seen = function(before, *args, **options)
         self.array = seen.own_array()
         if not leaf:

@@ -15,7 +15,7 @@ import numpy as np
 
 from gradcli.engine.creation import factories
 from gradcli.engine.dtypes import DType, contiguous_format, preserve_format
-from gradcli.engine.record.apply import apply, flipped_view, note_view
+from gradcli.engine.record.apply import apply, flipped_view
 from gradcli.engine.record.arguments import Anything, Operand, is_whole
 from gradcli.engine.record.composite import reshaped
 from gradcli.engine.record.face import face
@@ -109,8 +109,8 @@ def _reread(x: Tensor, dtype: DType) -> Tensor:
         first, comma, got = wrong.partition(", but got ")
         mend = "clone() it first" if x.ndim else "unsqueeze(0) it first"
         raise bad_size(f"{first} to view {words} (different element sizes){comma}{got}", help=mend)
-    out = wrap(x.own_array().view(dtype.numpy), dtype)
-    note_view(out, x)
+    out = x.detach()  # as in PyTorch, where such a view has no base
+    out.array, out.dtype = out.array.view(dtype.numpy), dtype
     return out
 
 

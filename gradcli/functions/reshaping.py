@@ -123,7 +123,7 @@ def unsafe_chunk(input: Any, chunks: int, dim: int = 0) -> tuple:
 def _unsafe(pieces: tuple, name: str = "UnsafeSplitBackward0") -> tuple:
     for piece in pieces:
         if isinstance(piece, Plain):
-            piece.meta, node = None, piece.edge and piece.edge.origin
+            of_its_own(piece).meta, node = None, piece.edge and piece.edge.origin
             if node is None:  # nothing is recorded
                 piece.edge = None
             called(wrap(piece.array, piece.dtype, node), name)

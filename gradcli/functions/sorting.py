@@ -103,7 +103,7 @@ def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """The middle entry (the lower of two) of all, or ``(values, indices)`` along a dimension."""
     refuse_kinds("bool complex", "median_cpu", input.dtype)
     if dim is None:
-        return called(median_of(input), "MedianBackward0", input)
+        return called(of_its_own(median_of(input)), "MedianBackward0", input)
     return _median_along(input, dim, keepdim)
 
 

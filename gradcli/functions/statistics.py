@@ -135,7 +135,7 @@ def _quantile(
         out = called(O["where"](below == above, settled, between), "LerpBackward0")
     if not rank and dim is not None:
         out = O["reshape"](out, (-1,))
-    return _arranged(out, points.ndim, dim, rank, keepdim)
+    return of_its_own(_arranged(out, points.ndim, dim, rank, keepdim))
 
 
 def _arranged(out: Any, many: int, dim: int | None, rank: int, keepdim: bool) -> Any:
@@ -176,7 +176,7 @@ def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """The middle one (the lower of two) of the entries that are numbers."""
     refuse_kinds("bool complex", "median_cpu", input.dtype)
     if dim is None:
-        return called(median_of(input, skip=True), "NanmedianBackward0", input)
+        return called(of_its_own(median_of(input, skip=True)), "NanmedianBackward0", input)
     line = input if len(input.shape) else O["reshape"](input, (-1,))
     at = sized("median", input, dim)
     order = O["argsort"](line, at, False)

@@ -290,11 +290,11 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     """Another shape in place: the entries of its memory in order, and zeros where it has no more.
 
     Views of memory that grows see it where it is then. Raises RuntimeFault (E0404) for a tensor
-    that requires a gradient, but in inference mode, (E0409) where an array or a detached twin
-    shares memory that would have to grow, and for a view without entries, of which NumPy does not
-    keep where it begins.
+    that requires a gradient, but for a leaf in inference mode, (E0409) where an array or a detached
+    twin shares memory that would have to grow, and for a view without entries, of which NumPy does
+    not keep where it begins.
     """
-    if input.requires_grad and not current().inference:
+    if input.requires_grad and not (current().inference and input.is_leaf):
         raise RuntimeFault(
             "E0404", "cannot resize variables that require grad", help="write x.reshape(...)"
         )
@@ -317,6 +317,8 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
         input.array = rows.transpose(sorted(range(len(shape)), key=order.__getitem__))
         if not input.is_inference():
             meta.version.bump()
+        if input.edge is not None:
+            input.edge.shape = input.array.shape
     return input
 
 

@@ -94,7 +94,7 @@ mean = linear(
     halves="many",
     doc="The mean of all entries, or along dimensions.",
     example="mean(x**2) --x 1,2,3",
-    node={"name": by_dim("MeanBackward0", "MeanBackward1"), "dims": True},
+    node={"name": by_dim("MeanBackward0", "MeanBackward1"), "dims": True, "dense": True},
     cures=cures.TOO_LARGE,
 )
 

@@ -282,6 +282,8 @@ def _sum_to(x: Any, shape: Sequence[int]) -> Any:
     lead = np.ndim(x) - len(shape)
     if lead > 0:
         x = accurate_sum(x, tuple(range(lead)))
+    elif lead < 0:
+        shape = shape[-lead:]  # dimensions that are missing are to be expanded
     if x.shape == shape:
         return x
     ones = tuple([i for i, n in enumerate(shape) if n == 1 and x.shape[i] != 1])

@@ -903,3 +903,122 @@ x = torch.arange(4.0).reshape(2, 2)
 for expanded in (x.expand(3, 2, 2), x[:, None].expand(2, 3, 2), x[:1].expand(4, 2)):
     print(expanded.clone().stride(), expanded.double().stride(), expanded.clone().view(-1))
 print(x.t().clone().stride(), x.t().double().stride())
+
+# %% hooks write to gradients: of a number, behind a mean
+
+
+def tripled(*given):
+    gradients = given[0] if isinstance(given[0], tuple) else given[:1]
+    for g in gradients:
+        if g is not None:
+            g.mul_(3)
+
+
+for shape in ((), (3,), (1, 3)):
+    for function in (lambda x: x * x, lambda x: x.mean(), lambda x: x.mean(-1, keepdim=True)):
+        x = torch.full(shape, 2.0, requires_grad=True)
+        for where in ("tensor", "before", "after"):
+            y = x * 2
+            if where == "tensor":
+                y.register_hook(tripled)
+            elif where == "before":
+                y.grad_fn.register_prehook(tripled)
+            else:
+                y.grad_fn.register_hook(tripled)
+            out = function(y)
+            print(torch.autograd.grad(out, x, torch.ones_like(out))[0])
+
+# %% hooks of an output that is the only root run in any case
+x = torch.ones(2, requires_grad=True)
+y = x * 2
+piece = y.split(1)[1]
+piece.register_hook(print)
+print(torch.autograd.grad(piece, y.exp(), allow_unused=True))
+
+# %% views that have no base, or need none
+x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+y = x * 2
+v = y.view(torch.float32)
+print(v.requires_grad, v._is_view(), x.view(torch.int32)._is_view(), v._version)
+v.mul_(2)
+print(v._version, torch.autograd.grad(y.sum(), x, retain_graph=True))
+print([f(x)._is_view() for f in (torch.median, torch.nanmedian)], x.quantile(0.5)._is_view())
+a, b = torch.unsafe_chunk(y, 2)
+with torch.no_grad():
+    y.mul_(2)
+print(torch.autograd.grad((a * b).sum(), x))
+
+# %% a view from before its base required a gradient, written to at any time
+for write in (lambda b, v: b.mul_(2), lambda b, v: v.mul_(2), lambda b, v: None):
+    for first in (True, False):
+        b = torch.ones(3)
+        v = b[:2]
+        if first:
+            write(b, v)
+        b.requires_grad_()
+        with torch.no_grad():
+            if not first:
+                write(b, v)
+        (v * v + b[:2]).sum().backward()
+        print(v.requires_grad, v.is_leaf, b.grad)
+
+# %% in inference mode what is seen in another shape stays in its graph
+x = torch.tensor([[1.0, 2.0]], requires_grad=True)
+for name in ("t_", "squeeze_", "detach_"):
+    y = (x * 3).view(1, 2)
+    with torch.inference_mode():
+        getattr(y, name)()
+    print(y.is_leaf, torch.autograd.grad((y * y).sum(), x))
+
+# %% a function in place forgets the gradient that its input kept
+
+
+class Tripled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(3)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 3
+
+
+x = torch.ones(2, requires_grad=True)
+y = x * 2
+y.retain_grad()
+y.sum().backward(retain_graph=True)
+Tripled.apply(y)
+print(y.grad)
+y.sum().backward()
+print(y.grad, x.grad)
+
+# %% a copy of Parameters that share memory has them apart
+import copy
+
+w = torch.arange(4.0)
+p = torch.nn.Parameter(w)
+for shared in ([p, torch.nn.Parameter(w[:2])], [p, w], [w, w[:2]]):
+    one, other = copy.deepcopy(shared)
+    with torch.no_grad():
+        one.mul_(10)
+    print(one.detach(), other.detach())
+
+# %% post hooks see what arrives at the inputs of a function, however many operators it has here
+F = torch.nn.functional
+
+
+def show(given, _):
+    for g in given:
+        print(g if g is None else g.detach())
+
+
+x, w = torch.tensor([[1.0, -2.0]], requires_grad=True), torch.full((2, 2), 0.5, requires_grad=True)
+for function in (
+    lambda a: F.silu(a), lambda a: F.mse_loss(a, x), lambda a: torch.addmm(x, a, w),
+    lambda a: F.layer_norm(a, (2,), w[0]), lambda a: torch.dist(a, x, 3), lambda a: a.std(),
+):  # fmt: skip
+    for create in (False, True):
+        out = function(x * 3)
+        out.grad_fn.register_hook(show)
+        print(torch.autograd.grad(out.sum(), x, create_graph=create)[0].detach())

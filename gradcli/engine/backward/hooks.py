@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,9 @@ from gradcli.ops.operator import OPERATORS
 
 
 def _as_tensor(g: Any) -> Tensor | None:
-    return g if g is None or isinstance(g, Tensor) else wrap(g, dtypes.dtype_of(g))
+    if g is None or isinstance(g, Tensor):
+        return g
+    return wrap(g if g.shape else g[()], dtypes.dtype_of(g))  # a number gets memory when written to
 
 
 def arriving(node: Node, g: Any, recorded: bool) -> Any:
@@ -49,7 +51,8 @@ def _seen(node: Node, g: Any, recorded: bool) -> Any:
     if extra is None:
         return g
     for hook in list((extra.hooks or {}).values()):
-        g = _replaced(hook(_as_tensor(g)), g, node.shape, recorded, hook)
+        given = _as_tensor(g)
+        g = _replaced(hook(given), given, node.shape, recorded, hook)
     if extra.kept is not None and g is not None:
         # In memory of its own: what is done to it is not done to the gradient that goes on.
         found = OPERATORS["clone"](_as_tensor(g))
@@ -61,14 +64,19 @@ def before(node: Node, g: Any, recorded: bool) -> Any:
     """Node pre-hooks: they get the gradients of all outputs, and may replace them."""
     parts = list(g.parts) if g.__class__ is Cotangents else [g]
     for hook in list(node.extra.pre_hooks.values()):
-        result = hook(tuple(map(_as_tensor, parts)))
         shapes = [node.shape] if node.ports is None else [o and o[0] for o in node.outputs]
-        parts = _all_replaced(result, parts, shapes, recorded, hook)
+        given = tuple(map(_as_tensor, parts))
+        parts = _all_replaced(hook(given), given, shapes, recorded, hook)
     return Cotangents(parts) if g.__class__ is Cotangents else parts[0]
 
 
-def after(node: Node, pulled: tuple[Any, ...], g: Any, recorded: bool) -> tuple[Any, ...]:
-    """The cotangents ``pulled`` by a node, as its post-hooks leave them: each may replace them."""
+def after(
+    node: Node, pulled: tuple[Any, ...], g: Any, recorded: bool, at_inputs: list[Any] | None
+) -> tuple[Any, ...]:
+    """The cotangents ``pulled`` by a node, as its post-hooks leave them: each may replace them.
+
+    Not those ``at_inputs`` of a function whose last operator this is: RuntimeFault (E0407).
+    """
     parts, shapes = [], []
     # Where a pass goes to some places alone, only a function of the user's computes the others.
     on = frozenset(node.edges) if node.foreign else mode.passing
@@ -77,26 +85,32 @@ def after(node: Node, pulled: tuple[Any, ...], g: Any, recorded: bool) -> tuple[
             r = None if e not in on else fit(r, e.shape) if r.shape != e.shape else r
         parts.append(r)
         shapes.append(r.shape if e is None and r is not None else e and e.shape)
-    given, places = shown(g), _shown_places(node)
+    given, hooks = shown(g), list(node.extra.post_hooks.values())
+    if at_inputs is not None:
+        for hook in hooks:
+            if hook(tuple(map(_as_tensor, at_inputs)), given) is not None:
+                said = f"gradients of {node.name()} cannot be replaced by a hook of the node"
+                raise RuntimeFault("E0407", said, help="register hooks on the function's inputs")
+        return tuple(parts)
+    places = _shown_places(node)
     seen, seen_shapes = [parts[i] for i in places], [shapes[i] for i in places]
-    for hook in list(node.extra.post_hooks.values()):
-        result = hook(tuple(map(_as_tensor, seen)), given)
-        seen = _all_replaced(result, seen, seen_shapes, recorded, hook)
+    for hook in hooks:
+        inputs = tuple(map(_as_tensor, seen))
+        seen = _all_replaced(hook(inputs, given), inputs, seen_shapes, recorded, hook)
     for i, part in zip(places, seen, strict=True):
         parts[i] = part
     return tuple(parts)
 
 
 def _shown_places(node: Node) -> list[int]:
-    """The places in ``node.edges`` of what ``next_functions`` shows, where that is of them."""
+    """The places in ``node.edges`` of what ``next_functions`` shows."""
     left, found = list(range(len(node.edges))), []
     for edge in shown_edges(node):
         place = next((i for i in left if node.edges[i] is edge), None)
         if place is not None:
             left.remove(place)
             found.append(place)
-    hidden = any(node.edges[i] is not None for i in left)
-    return list(range(len(node.edges))) if hidden else found
+    return found
 
 
 def shown(g: Any) -> tuple[Tensor | None, ...]:
@@ -105,11 +119,11 @@ def shown(g: Any) -> tuple[Tensor | None, ...]:
 
 
 def _all_replaced(
-    result: Any, parts: list[Any], shapes: list[Any], recorded: bool, hook: Any
+    result: Any, parts: Sequence[Tensor | None], shapes: list[Any], recorded: bool, hook: Any
 ) -> list[Any]:
-    """``parts`` as a hook of a node replaces them."""
+    """``parts`` as a hook of a node replaces them, or has written to them."""
     if result is None:
-        return parts
+        return [p if p is None or recorded else p.array for p in parts]
     if not isinstance(result, tuple):
         raise TypeFault("E0407", f"expected tuple, but hook returned {_kind(result)!r}")
     if len(result) != len(parts):
@@ -131,9 +145,9 @@ def _name(hook: Any) -> str:
     return getattr(hook, "__name__", "hook")
 
 
-def _replaced(result: Any, g: Any, shape: Any, recorded: bool, hook: Any) -> Any:
+def _replaced(result: Any, g: Tensor | None, shape: Any, recorded: bool, hook: Any) -> Any:
     if result is None:
-        return g
+        return g if g is None or recorded else g.array
     if g is None:
         raise RuntimeFault("E0407", "can't replace a None gradient with a non-None value")
     if not isinstance(result, Tensor):
@@ -150,7 +164,7 @@ def _replaced(result: Any, g: Any, shape: Any, recorded: bool, hook: Any) -> Any
             f"{tuple(shape)}",
             torch=f"hook {_name(hook)!r} has changed the size of value",
         )
-    if result.dtype is not (g.dtype if isinstance(g, Tensor) else dtypes.dtype_of(g)):
+    if result.dtype is not g.dtype:
         raise RuntimeFault("E0407", f"hook {_name(hook)!r} has changed the type of value")
     return result if recorded else result.array
 

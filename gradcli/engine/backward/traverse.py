@@ -21,6 +21,7 @@ from gradcli.engine.backward.untaken_branches import CHOSEN, taken
 from gradcli.engine.dtypes import dtype_of
 from gradcli.engine.grad_mode import current, mode, restore
 from gradcli.engine.graph.node import AccumulateGrad, Cotangents, Freed, Node, Output, Part, freed
+from gradcli.engine.graph.torch_names import facts_of, shown_edges
 from gradcli.engine.graph.view_edges import Stale
 from gradcli.engine.record.cotangents import cast, fit
 from gradcli.engine.record.piecewise_linear import zeros_of
@@ -287,7 +288,7 @@ def _step(node: Node, g: Any, arrived: dict[Node, Any], gone: Freed | None, care
     if saved.__class__ is Freed:
         _refuse_again(node)
     try:
-        pulled = _pulled(node, g)
+        pulled = pull_recorded(node, g, wrap) if isinstance(g, Tensor) else _pulled(node, g)
     except (TypeError, AttributeError):
         _refuse_freed_meanwhile(node)
         raise
@@ -342,6 +343,8 @@ def _walk(
     if wanted is not None:
         for edge in wanted:
             captures.setdefault(edge.origin or edge, []).append(edge)
+        if len(roots) == 1 and roots[0].__class__ is Output:
+            captures.setdefault(roots[0].origin, [])  # whose hooks are those of the root
         order, runs = _only_towards(captures, order, roots if len(roots) == 1 else ())
         if accumulates:
             runs.update(captures)
@@ -426,14 +429,39 @@ def _pull_watched(
         g = before(node, g, recorded)
     if node.foreign or not _nothing(g):
         pulled = _looked_at(node, g, recorded, careful)
+        if not recorded and facts_of(node).get("dense"):  # hooks may write to it
+            pulled = tuple(r if r is None else r.copy() for r in pulled)
     else:
         pulled = (None,) * len(node.edges)
     extra = node.extra  # an unpack hook may have registered one
     if extra is not None and extra.post_hooks:
-        pulled = after(node, pulled, g, recorded)
+        pulled = after(node, pulled, g, recorded, _at_inputs(node, g))
     if gone is not None and node.saved:
         node.saved = gone
     return pulled
+
+
+def _at_inputs(node: Node, g: Any) -> list[Any] | None:
+    """What arrives at the inputs of a function that is composed of operators, of which ``node`` is
+    the last; None where they are the inputs of the node. Raises RuntimeFault (E0407).
+    """
+    inputs = shown_edges(node)
+    known = {e for e in inputs if e is not None}
+    if known == {e for e in node.edges if e is not None}:
+        return None
+    if len(known) + list(inputs).count(None) < len(inputs):
+        said = f"a hook of {node.name()} cannot tell the gradients of a tensor that is given twice"
+        raise RuntimeFault("E0407", said, help="register hooks on the tensors")
+    arrived, order = {node: g}, [node]
+    seen = {None, *known}
+    for inner in order:  # which grows
+        order += [e for e in dict.fromkeys(inner.edges) if e not in seen and not e.leaf]
+        seen.update(inner.edges)
+    for inner in sorted(order, key=_by_age, reverse=True):
+        if (have := arrived.pop(inner, None)) is not None:
+            _step(inner, have, arrived, None, False)
+    on = mode.passing or ()
+    return [arrived.get(e) if e in on else None for e in inputs]
 
 
 def _capture(captured: Sequence[Node], g: Any, wanted: dict[Any, Any]) -> None:

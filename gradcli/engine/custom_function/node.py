@@ -379,6 +379,7 @@ def _placed(
             )
         keep_on(t, node.port(number))
         t.edge = node.port(number)
+        t.grad = None  # PyTorch forgets what was kept
         take_into_base(t)
         return t
     if is_dirty and t._is_view():

@@ -169,7 +169,7 @@ def put_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
         written = target.own_array()[index]
         # A value that is spread over more entries has none that is written before it is read.
         if isinstance(written, np.ndarray) and written.size == np.size(value.array):
-            _refuse_overlap(written, value.own_array())
+            _refuse_overlap(written.squeeze(), value.own_array().squeeze())
     if part and _share_memory(target.own_array()):
         # A part may well be written to, and whoever reads the memory sees it.
         set_item(apply(OPERATORS["getitem"], (target,), {"index": index}), Ellipsis, value)
@@ -452,17 +452,27 @@ def _overtaken(base: Tensor) -> None:
     """After a write that was not recorded, the views of ``base`` read it anew, or cannot."""
     off, views = base.edge is None, views_of(base)
     if off and (base._flips or all(map(_is_leaf, views))):
+        for view in views:
+            view.meta.overtaken = True
         return
     if off:  # taken out of the graph since: gradients end here, or at the leaf that it may become
         meta = base._meta()
         meta.resting = getattr(meta, "resting", None) or AccumulateGrad(base)
         base = base._alias(meta.resting)
     for view in views:
-        if view.meta.made is not None:
-            if not off:
-                cut(view)
-        elif not _is_leaf(view):
-            _read_again(view, base)
+        if not (off and _is_leaf(view)):
+            _renew(view, base)
+
+
+def _renew(view: Tensor, base: Tensor) -> None:
+    """After a write, a view in the graph reads ``base`` anew, or cannot."""
+    if view.meta.made is not None:
+        cut(view)
+    elif not _is_leaf(view):
+        _read_again(view, base)
+
+
+Tensor._renew = _renew
 
 
 def _is_leaf(tensor: Tensor) -> bool:

@@ -43,11 +43,12 @@ class Meta:
     """What few tensors have."""
 
     __slots__ = (
-        "base", "former", "grad", "kept", "made", "outer", "resting", "room", "twin", "version",
-        "views",
+        "base", "former", "grad", "kept", "made", "outer", "overtaken", "resting", "room", "twin",
+        "version", "views",
     )  # fmt: skip
     inference = False
     former: Any  # of a view whose base, or which itself, was given other memory: the base it had
+    overtaken: bool  # of a view whose memory was written to while nothing there required a gradient
     outer: Any  # of ``x.data`` that is still in the graph of a transform around: x
     resting: Any  # of a leaf that was turned off: the end of the graph that it was
     room: int

@@ -130,6 +130,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = cast(Any, None)
         __truediv__ = __rtruediv__ = __pow__ = __matmul__ = __neg__ = cast(Any, None)
         copy_: Callable[..., Tensor]
+        _renew: Callable[[Tensor, Tensor], None]
         __lt__ = __le__ = __gt__ = __ge__ = __getitem__ = __setitem__ = cast(Any, None)
 
     # -- what it is ------------------------------------------------------------------------------
@@ -287,6 +288,9 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 "data set to a tensor that requires gradients must be floating point or complex "
                 "dtype"
             )
+        if not self.is_leaf and value.array.shape != self.array.shape:
+            said = "data of another shape is set on a tensor that a graph leads to"
+            raise RuntimeFault("E0404", said, help="write y = value for a tensor outside the graph")
         if value._flips is not self._flips:
             turned = self.__class__.__dict__.get("_turned")
             if turned is None:
@@ -429,6 +433,8 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
             if view is not None and (view.edge is None or view.edge.__class__ is Severed):
                 follows = self.edge is not None and view.dtype.differentiable
                 view.edge = Severed(view) if follows else None
+                if follows and getattr(view.meta, "overtaken", False):
+                    view._renew(self)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Turn gradient flow to this leaf on or off. Raises RuntimeFault or TypeFault (E0404).
@@ -495,9 +501,9 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
 
     def detach_(self) -> Tensor:
         """Take this tensor itself out of the graph. Raises RuntimeFault (E0409) for a view."""
+        if current().inference:
+            return self
         if self._is_view():
-            if current().inference:
-                return self
             raise RuntimeFault(
                 "E0409",
                 "Can't detach views in-place. Use detach() instead.",
@@ -596,7 +602,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         """A leaf of its own with the same numbers and, but of a Parameter, the same gradient.
 
-        What shares memory and is copied in one call shares memory again.
+        What shares memory and is copied in one call shares memory again, but for a Parameter.
         """
         self._refuse_copy()
         if not self.is_leaf:
@@ -611,7 +617,9 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 "https://github.com/pytorch/pytorch/pull/103001",
             )
         out = _new(type(self))
-        out.array, out.dtype, out.edge = _twin(self.array, memo), self.dtype, None
+        apart = not self._grad_is_copied  # a Parameter: of memory that is its own alone
+        out.array = np.array(self.array)[()] if apart else _twin(self.array, memo)
+        out.dtype, out.edge = self.dtype, None
         out.meta = InferenceMeta() if current().inference else None
         if self.requires_grad:
             out.edge = AccumulateGrad(out)
