@@ -156,7 +156,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     with outside_inference(), enable_grad():
         # Linear in ``along``, so what it is pulled back to, as a function of the weights, has the
         # pushforward for a derivative.
-        weights = [leaf_of(OPERATORS["zeros_like"](t)) for t in ends]
+        weights = [leaf_of(OPERATORS["ones_like"](t)) for t in ends]
         back: list = []
         try:
             back = pull_back(ends, along, weights, True)

@@ -318,6 +318,21 @@ def test_views_inside():
     assert all(seen)
 
 
+def test_linearize_where_a_slope_is_not_a_number():
+    def f(b):
+        return b ** torch.tensor([0.5, 2.0])
+
+    at, along = torch.tensor(-4.0), torch.tensor(1.0)
+    assert torch.equal(linearize(f, at)[1](along).isnan(), torch.tensor([True, False]))
+    near(linearize(f, at)[1](along)[1], jvp(f, (at,), (along,))[1][1])
+
+
+def test_a_memory_format_inside_a_transform():
+    x = torch.arange(24.0).reshape(1, 2, 3, 4)
+    out = jvp(lambda a: a.to(torch.float64, memory_format=torch.channels_last), (x,), (x,))[1]
+    assert out.stride() == (24, 1, 8, 2) and torch.equal(out, x.double())
+
+
 def test_linearize_runs_its_function_once():
     calls = []
 
