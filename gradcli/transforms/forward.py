@@ -15,6 +15,7 @@ from gradcli.transforms.func_checks import (
     drawn,
     floating,
     like,
+    no_real_tangent,
     pair,
     primals_and_tangents,
     tensors,
@@ -81,6 +82,7 @@ def _same_shapes(at: Sequence[Any], along: Sequence[Any]) -> None:
                 f"original Tensor, this is not supported. Tensor is of size {list(primal.shape)} "
                 f"while the given forward gradient is of size {list(tangent.shape)}.",
             )
+        no_real_tangent(primal, tangent)
 
 
 @contextlib.contextmanager
