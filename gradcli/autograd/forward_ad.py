@@ -15,6 +15,7 @@ from gradcli.engine.grad_mode import current
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.ops.errors import RuntimeFault, ValueFault, bad_shape, bad_type
 from gradcli.transforms.dual import Dual, is_dual
+from gradcli.transforms.func_checks import no_real_tangent
 from gradcli.transforms.levels import running
 from gradcli.transforms.memory import demote
 from gradcli.transforms.reverse import lifted
@@ -126,6 +127,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             f"Tensor, this is not supported. Tensor is of size {list(tensor.shape)} while the "
             f"given forward gradient is of size {list(tangent.shape)}."
         )
+    no_real_tangent(tensor, tangent)
     primal = tensor.view(tensor.shape) if isinstance(tensor, Plain) else tensor
     if isinstance(tensor, Plain) and isinstance(tangent, Plain) and tensor.array.base is not None:
         size = tensor.untyped_storage().nbytes() // tensor.element_size()

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.record.composite import called, named
+from gradcli.engine.record.composite import called, named, parts_of
 from gradcli.engine.record.face import face
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.record.out import may_be
-from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
+from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.dims import in_order, normal_dim, normal_dims
 from gradcli.ops.errors import IndexFault, bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
@@ -78,10 +78,11 @@ def _laid(out: Any, input: Any, dim: int | Sequence[int], last: int | None = Non
 
     Else they lie there as those of ``input`` do; ``last`` is the innermost in any case.
     """
-    if isinstance(out, Plain) and out.ndim:
+    for part, batches in parts_of(out) if out.ndim else ():
         inner, steps = normal_dims(dim, out.ndim), input.stride()
         order = sorted(range(out.ndim), key=lambda d: (d == last, d in inner, -steps[d]))
-        out.array, out.meta = in_order(out.array, order), None
+        order = [*range(batches), *(d + batches for d in order)]
+        part.array, part.meta = in_order(part.array, order), None
     return out
 
 

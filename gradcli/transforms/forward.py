@@ -15,6 +15,7 @@ from gradcli.transforms.func_checks import (
     drawn,
     floating,
     like,
+    no_real_tangent,
     pair,
     primals_and_tangents,
     tensors,
@@ -81,6 +82,7 @@ def _same_shapes(at: Sequence[Any], along: Sequence[Any]) -> None:
                 f"original Tensor, this is not supported. Tensor is of size {list(primal.shape)} "
                 f"while the given forward gradient is of size {list(tangent.shape)}.",
             )
+        no_real_tangent(primal, tangent)
 
 
 @contextlib.contextmanager
@@ -156,7 +158,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     with outside_inference(), enable_grad():
         # Linear in ``along``, so what it is pulled back to, as a function of the weights, has the
         # pushforward for a derivative.
-        weights = [leaf_of(OPERATORS["zeros_like"](t)) for t in ends]
+        weights = [leaf_of(OPERATORS["ones_like"](t)) for t in ends]
         back: list = []
         try:
             back = pull_back(ends, along, weights, True)

@@ -175,6 +175,14 @@ def like(primals: Sequence[Any], tangents: Sequence[Any]) -> None:
                 )
 
 
+def no_real_tangent(primal: Any, tangent: Any) -> None:
+    """Raise RuntimeFault (E0309) for a complex tangent of a real primal: it would lose a part."""
+    if tangent.dtype.is_complex and not primal.dtype.is_complex:
+        what = f"a {tangent.dtype} tangent of a {primal.dtype} primal"
+        said = f"{what}, which has no imaginary part"
+        raise RuntimeFault("E0309", said, help="give a complex primal, or the tangent's real part")
+
+
 def floating(name: str, values: Sequence[Any]) -> None:
     """Raise ValueFault (E0404) for a tensor of whole numbers, AttributeFault for what is none."""
     for value in values:

@@ -155,7 +155,7 @@ def _by_chunks(
     count = _size(leaves, dims)
     charge_shape((-(-count // size), 400), 1)  # each call makes a few small tensors at least
     parts = []
-    for start in range(0, count, size):
+    for start in range(0, count or 1, size):
         step()
         if state is not None:
             random.generator().set_state(state)
@@ -194,7 +194,7 @@ def _for_each(dims: Any, values: Any, what: str, one: bool = False) -> list:
             inner = [dim[name] for name in value]
         elif isinstance(dim, tuple | list) and not isinstance(value, dict):
             inner = list(dim)
-            if dim is not dims and dim.__class__ is not value.__class__:
+            if dim.__class__ is not value.__class__:
                 raise _not_dims(what, dim)
         else:
             raise _not_dims(what, dim)

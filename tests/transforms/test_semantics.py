@@ -318,6 +318,29 @@ def test_views_inside():
     assert all(seen)
 
 
+def test_linearize_where_a_slope_is_not_a_number():
+    def f(b):
+        return b ** torch.tensor([0.5, 2.0])
+
+    at, along = torch.tensor(-4.0), torch.tensor(1.0)
+    assert torch.equal(linearize(f, at)[1](along).isnan(), torch.tensor([True, False]))
+    near(linearize(f, at)[1](along)[1], jvp(f, (at,), (along,))[1][1])
+
+
+def test_a_complex_tangent_of_real_numbers_is_refused():
+    with pytest.raises(RuntimeError, match="no imaginary part"):
+        jvp(lambda x: x * 2, (X,), (X * 1j,))
+    with torch.autograd.forward_ad.dual_level(), pytest.raises(RuntimeError, match="no imaginary"):
+        torch.autograd.forward_ad.make_dual(X, X * 1j)
+    near(jvp(lambda x: x * 2, (X * 1j,), (X,))[1].real, 2 * X)
+
+
+def test_a_memory_format_inside_a_transform():
+    x = torch.arange(24.0).reshape(1, 2, 3, 4)
+    out = jvp(lambda a: a.to(torch.float64, memory_format=torch.channels_last), (x,), (x,))[1]
+    assert out.stride() == (24, 1, 8, 2) and torch.equal(out, x.double())
+
+
 def test_linearize_runs_its_function_once():
     calls = []
 

@@ -453,3 +453,12 @@ def test_what_goes_without_a_dimension_and_what_does_not_fit():
         first, second = vmap(draw, randomness="same")(x)
         assert first.tolist() == second.tolist()
         assert vmap(draw, randomness="different")(x).shape == (2, len(first))
+
+
+def test_out_dims_are_nested_as_the_results_are():
+    x = numbers(2, 3)
+    for given in ([1, 0], {"a": 1}):
+        with pytest.raises(ValueError, match="not compatible with the structure"):
+            vmap(lambda row: (row, row), out_dims=given)(x)
+    assert vmap(lambda row: (row, row), out_dims=(1, 0))(x)[0].shape == (3, 2)
+    assert vmap(lambda row: row * 2, chunk_size=2)(torch.zeros(0, 3)).shape == (0, 3)

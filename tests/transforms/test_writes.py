@@ -518,8 +518,15 @@ def test_elements_of_a_batch_lie_as_they_do_alone():
         row[...] = row.sin()
         return row
 
+    def fourier(x):
+        y = torch.fft.fft(x, dim=0).real
+        flat = y.flatten()  # a copy
+        y.zero_()
+        return flat
+
     batch = torch.arange(12.0, dtype=torch.float64).reshape(3, 2, 2)
-    for function in (turned, written):
+    assert jvp(fourier, (batch[0],), (batch[0],))[1].tolist() == [2.0, 4.0, -2.0, -2.0]
+    for function in (turned, written, fourier):
         alone = torch.stack([function(x) for x in batch])
         assert torch.equal(torch.vmap(function)(batch), alone)
         assert torch.equal(torch.vmap(function, in_dims=-1)(batch.movedim(0, -1)), alone)

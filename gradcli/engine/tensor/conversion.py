@@ -87,7 +87,8 @@ class Conversions:
         found: Any = self if target is self.dtype else OPERATORS["cast"](self, target.numpy)
         if memory_format is not None and memory_format is not dtypes.preserve_format:
             format_order(memory_format, len(self.shape))
-            if copy or suggested_format(found.own_array()) != memory_format.name:
+            lies = getattr(found, "own_array", None)  # a value of a transform is laid out anew
+            if copy or lies is None or suggested_format(lies()) != memory_format.name:
                 return OPERATORS["clone"](found, memory_format)
         return OPERATORS["clone"](self) if copy and found is self else found
 
