@@ -107,7 +107,6 @@ from gradcli.functions.methods import public_operators
 from gradcli.functions.overloads import broadcast_shapes, is_tensor, numel
 from gradcli.functions.overloads import torch_max as _torch_max
 from gradcli.functions.overloads import torch_min as _torch_min
-from gradcli.ops.errors import RuntimeFault as _RuntimeFault
 from gradcli.ops.errors import TypeFault as _TypeFault
 from gradcli.ops.torch_messages import not_a as _not_a
 
@@ -189,13 +188,6 @@ def set_default_tensor_type(t: _Any) -> None:
 
 def is_nonzero(input: Tensor) -> _builtins.bool:
     """Whether the one number of a tensor is not 0. Raises RuntimeFault (E0310) for more of them."""
-    if input.numel() != 1:
-        raise _RuntimeFault(
-            "E0310",
-            "Boolean value of Tensor with no values is ambiguous"
-            if not input.numel()
-            else "Boolean value of Tensor with more than one value is ambiguous",
-        )
     return _builtins.bool(input)
 
 

@@ -109,13 +109,23 @@ class DType:
         return int((value - low) % (high - low + 1) + low)
 
 
+_DEVICES = (
+    "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, "
+    "mps, meta, hpu, mtia, privateuseone"
+)
+
+
 class Device(str):
     """Where numbers are: a name such as ``"cpu"`` or ``"cuda:0"``, or ``type`` and ``index``."""
 
     __slots__ = ()
 
     def __new__(cls, type: str, index: int | None = None) -> Device:
-        """The device of that name."""
+        """The device of that name. Raises RuntimeFault (E0905) for one that PyTorch has not."""
+        if index is not None and index < 0:
+            raise RuntimeFault("E0905", "Device index must not be negative")
+        if str(type).partition(":")[0] not in _DEVICES.split(", "):
+            raise no_device_name(str(type))
         return super().__new__(cls, type if index is None else f"{type}:{index}")
 
     def __repr__(self) -> str:
@@ -220,9 +230,8 @@ def no_device_name(text: str) -> RuntimeFault:
         "E0905",
         f"{text!r} is neither a dtype nor a device",
         help=f"one of cpu, cuda, {', '.join(d.name for d in ALL)}",
-        torch="Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, "
-        "maia, xla, lazy, vulkan, mps, meta, hpu, mtia, privateuseone device type at start of "
-        f"device string: {text.partition(':')[0]}",
+        torch=f"Expected one of {_DEVICES} device type at start of device string: "
+        f"{text.partition(':')[0]}",
     )
 
 

@@ -34,6 +34,7 @@ from gradcli.ops.dims import in_columns, normal_dim
 from gradcli.ops.errors import (
     LinAlgFault,
     RuntimeFault,
+    UnwrittenFault,
     bad_argument,
     bad_dtype,
     bad_shape,
@@ -593,10 +594,11 @@ def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool =
 def geqrf(input: Any) -> Any:
     """``(a, tau)``: R in the upper triangle of a, the reflections below it; see ``ormqr``.
 
-    No derivative, as in PyTorch: ``qr`` has one. Raises RuntimeFault (E0405) where it is asked for.
+    No derivative, as in PyTorch: ``qr`` has one. Raises UnwrittenFault (E0405) where it is asked
+    for.
     """
     if differentiated(input):
-        raise RuntimeFault(
+        raise UnwrittenFault(
             "E0405", "the derivative for 'geqrf' is not implemented.", help="linalg.qr has one"
         )
     if input.ndim < 2:

@@ -16,7 +16,7 @@ from gradcli.engine.record.composite import by_element
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions.decompositions import of_floats, of_pivots, of_rows, of_squares, other_dtype
 from gradcli.ops.dims import in_columns, normal_dim
-from gradcli.ops.errors import LinAlgFault, RuntimeFault, bad_dtype, bad_shape
+from gradcli.ops.errors import LinAlgFault, UnwrittenFault, bad_dtype, bad_shape
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import differentiated
 
@@ -25,7 +25,7 @@ __all__ = ["ldl_factor", "ldl_factor_ex", "ldl_solve"]
 
 def _constant(name: str, help: str, *values: Any) -> None:
     if any(map(differentiated, values)):
-        raise RuntimeFault("E0405", f"the derivative for '{name}' is not implemented.", help=help)
+        raise UnwrittenFault("E0405", f"the derivative for '{name}' is not implemented.", help=help)
 
 
 def _lapack(hermitian: bool, ending: str, *arrays: Any) -> Any:
@@ -40,8 +40,8 @@ def _lapack(hermitian: bool, ending: str, *arrays: Any) -> Any:
 def ldl_factor_ex(A: Any, *, hermitian: bool = False, check_errors: bool = False) -> Any:
     """``(LD, pivots, info)``: ``ldl_factor``, and 0 or which entry of D is 0, counted from 1.
 
-    Raises RuntimeFault (E0301) unless square, (E0405) where a gradient would be recorded, and
-    LinAlgFault (E0304) for a singular D where ``check_errors``.
+    Raises RuntimeFault (E0301) unless square, UnwrittenFault (E0405) where a gradient would be
+    recorded, and LinAlgFault (E0304) for a singular D where ``check_errors``.
     """
     of_squares("torch.linalg.ldl_factor_ex", A)
     of_floats("torch.linalg.ldl_factor_ex", A)

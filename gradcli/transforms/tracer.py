@@ -275,6 +275,7 @@ class Operand(Conversions):
     is_floating_point = Facts.is_floating_point
     grad = None
     is_cuda = is_sparse = False
+    is_cpu = True
 
     def get_device(self) -> int:
         """-1: the CPU."""

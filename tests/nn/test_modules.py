@@ -366,6 +366,12 @@ def test_a_convolution_of_time_first():
     assert torch.allclose(torch.conv_tbc(x, w, b, 1), want.permute(2, 0, 1))
 
 
+@pytest.mark.parametrize(("name", "rank"), [("dropout2d", 2), ("dropout2d", 3), ("dropout3d", 3)])
+def test_dropout_of_channels_warns_of_ranks(name, rank):
+    with pytest.warns(UserWarning, match=f"{name}: Received a {rank}-?D input"):
+        getattr(nn.functional, name)(torch.ones((2,) * rank))
+
+
 def test_dropout_with_its_mask():
     x = torch.ones(100, requires_grad=True)
     out, mask = torch.native_dropout(x, 0.2, True)

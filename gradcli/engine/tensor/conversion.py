@@ -214,6 +214,10 @@ class Numbers:
             )
         return bool(self.array)
 
+    def is_nonzero(self) -> bool:
+        """Whether its one number is not 0. Raises RuntimeFault (E0310) for more of them."""
+        return bool(self)
+
     def _number(self) -> Any:
         if self.array.size != 1:
             said = "only one element tensors can be converted to Python scalars"

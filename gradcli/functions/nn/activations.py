@@ -374,13 +374,30 @@ def dropout1d(input: Asked, p: float = 0.5, training: bool = True, inplace: Any 
     return _dropped(input, p, training, inplace, rank - 1)
 
 
+def _warn_of_rank(name: str, input: Any, spaces: int) -> None:
+    rank = len(input.shape)
+    if rank not in (spaces + 1, spaces + 2):
+        warn(
+            f"{name}: Received a {rank}-D input to {name}, which is deprecated and will result in "
+            f"an error in a future release. Write dropout instead, or give {spaces + 1}D or "
+            f"{spaces + 2}D inputs."
+        )
+
+
 def dropout2d(input: Asked, p: float = 0.5, training: bool = True, inplace: Any = False) -> Any:
     """``dropout`` of whole channels of ``(N, C, H, W)``."""
+    if len(input.shape) == 3:
+        warn(
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout "
+            "behavior is desired: it is read as (N, C, L). Write dropout1d instead."
+        )
+    _warn_of_rank("dropout2d", input, 2)
     return _dropped(input, p, training, inplace, 2)
 
 
 def dropout3d(input: Asked, p: float = 0.5, training: bool = True, inplace: Any = False) -> Any:
     """``dropout`` of whole channels of ``(N, C, D, H, W)``; without N, of the first dimension."""
+    _warn_of_rank("dropout3d", input, 3)
     return _dropped(input, p, training, inplace, 2 if len(input.shape) == 5 else 1)
 
 
