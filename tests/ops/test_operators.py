@@ -178,7 +178,7 @@ def test_three_orders_against_differences_by_each_entry(name, place):
 
 @pytest.mark.parametrize("name", [name for name, row in ROWS.items() if row.wrt])
 def test_gradcheck_to_second_order(name):
-    checked = [(n, place) for n, place in REAL if n == name][:4]
+    checked = [(n, place) for n, place in REAL if n == name][:2]
     for _, place in checked:
         function, arrays, wrt = setup(name, place)
         own = [gradcli.tensor(arrays[i], requires_grad=True) for i in wrt]
