@@ -122,7 +122,7 @@ def test_a_process_that_never_begins_does_not_hang_the_batch(monkeypatch):
 
 
 def test_a_worker_killed_from_outside_costs_no_row():
-    rows = "".join(f'{{"x": {i}}}\n' for i in range(4000))
+    rows = "".join(f'{{"x": {i}}}\n' for i in range(2500))
     program = "y = x\nfor i in range(int(x*0) + 40): y = y*0.5 + x\ny"
     whole = apart(program, rows, mode="file")
     killed: list[float] = [time.monotonic()]
@@ -130,7 +130,7 @@ def test_a_worker_killed_from_outside_costs_no_row():
     class Harassed(Processes):
         def _wait(self):
             super()._wait()
-            if not self.workers or len(killed) == 7 or time.monotonic() - killed[-1] < 0.25:
+            if not self.workers or len(killed) == 4 or time.monotonic() - killed[-1] < 0.25:
                 return
             worker = self.workers[0]
             # A second end at the same row would be that row's fault.

@@ -137,7 +137,7 @@ def test_incomplete_gamma_of_a_tiny_order(order, y):
     above = OPERATORS["gammaincc"](np.array(order), np.array(y))
     below = OPERATORS["gammainc"](np.array(order), np.array(y))
     with mpmath.workdps(50):
-        exact = mpmath.gammainc(order, y, regularized=True)
+        exact = order * mpmath.e1(y)  # but for a factor 1 + O(order)
     assert below == 1.0
     assert above == pytest.approx(float(exact), rel=1e-11, abs=1e-322)
 

@@ -55,7 +55,7 @@ for line in sys.stdin:
     begin = time.process_time()
     try:
         x = gradcli.tensor([1.0, 2.0], requires_grad=True) * 1
-        limits = Limits(steps=5_000, memory=64 << 20, output=1 << 20)
+        limits = Limits(steps=5_000, memory=16 << 20, output=1 << 20)
         prepare(text, "file").run({"x": x}, limits=limits)
         said = "ran"
     except Fault as fault:
@@ -79,30 +79,39 @@ def patience():
     return min(found)
 
 
-def results(texts):
-    """What limited processes say to each text: (seconds, words)."""
-    said = []
-    while len(said) < len(texts):
-        worker = subprocess.Popen(
-            [sys.executable, "-c", WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            text=True, cwd=ROOT, env={**os.environ, **ADDRESSES},
-        )  # fmt: skip
-        with worker:
-            for text in texts[len(said) :]:
-                worker.stdin.write(json.dumps(text) + "\n")
-                worker.stdin.flush()
-                if not select.select([worker.stdout], [], [], HANGS)[0]:
-                    said.append((HANGS, "HANGS"))
-                    worker.kill()
-                    break
-                line = worker.stdout.readline()
-                if not line:
-                    said.append((0.0, f"DIES {worker.wait()}"))
-                    break
-                said.append(tuple(json.loads(line)))
-            else:
-                worker.stdin.close()
-    return said
+@pytest.fixture(scope="module")
+def results():
+    """A function of texts: what a limited process says to each, (seconds, words). All are of one
+    process, as long as it lives.
+    """
+    worker = None
+
+    def ended():
+        if worker is not None:
+            worker.kill()
+            worker.communicate()
+
+    def said_to(text):
+        nonlocal worker
+        if worker is None:
+            worker = subprocess.Popen(
+                [sys.executable, "-c", WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                text=True, cwd=ROOT, env={**os.environ, **ADDRESSES},
+            )  # fmt: skip
+        worker.stdin.write(json.dumps(text) + "\n")
+        worker.stdin.flush()
+        said = HANGS, "HANGS"
+        if select.select([worker.stdout], [], [], HANGS)[0]:
+            line = worker.stdout.readline()
+            if line:
+                return tuple(json.loads(line))
+            said = 0.0, f"DIES {worker.wait()}"
+        ended()
+        worker = None
+        return said
+
+    yield lambda texts: [said_to(text) for text in texts]
+    ended()
 
 
 LIMITED = pytest.mark.skipif(
@@ -119,7 +128,7 @@ LIMITED = pytest.mark.skipif(
         pytest.param(MORE["texts"], id="texts", marks=pytest.mark.long),
     ],
 )
-def test_each_family_ends_in_a_fault(texts):
+def test_each_family_ends_in_a_fault(texts, results):
     wrong = []
     for text, (seconds, said) in zip(texts, results(texts), strict=True):
         good = said.startswith("E0") and "enough memory" not in said and "<locals>" not in said
@@ -132,7 +141,7 @@ def test_each_family_ends_in_a_fault(texts):
 @pytest.mark.parametrize(
     "every", [pytest.param(2, id="half"), pytest.param(1, id="all", marks=pytest.mark.long)]
 )
-def test_exhaustion_ends_in_a_fault(every):
+def test_exhaustion_ends_in_a_fault(every, results):
     wrong = []
     texts = [text for text in EXHAUSTION if text not in TAKEN_IN][::every]
     for text, (seconds, said) in zip(texts, results(texts), strict=True):
@@ -186,7 +195,7 @@ def test_the_corpus_is_large():
         pytest.param(ENDING["nesting"], id="nesting", marks=pytest.mark.long),
     ],
 )
-def test_each_family_from_outside_ends(texts):
+def test_each_family_from_outside_ends(texts, results):
     """In a fault or, where it is harmless here, in a value; never by the system's own limit."""
     wrong = []
     for text, (seconds, said) in zip(texts, results(texts), strict=True):
@@ -214,7 +223,7 @@ CHAINS = (
 @pytest.mark.long
 @LIMITED
 def test_long_chains_are_freed():
-    worker = WORKER.replace("steps=5_000, memory=64 << 20", "steps=2_000_000, memory=1 << 30")
+    worker = WORKER.replace("steps=5_000, memory=16 << 20", "steps=2_000_000, memory=1 << 30")
     for text in CHAINS:
         ran = subprocess.run(
             [sys.executable, "-c", worker], input=json.dumps(text) + "\n", text=True, cwd=ROOT,

@@ -145,13 +145,13 @@ def test_a_function_class_with_all_it_may_hold():
 @pytest.mark.parametrize(
     "text",
     [
-        "x + " * 20_000 + "x",
-        "-" * 20_000 + "x",
-        "x**" * 20_000 + "x",
+        "x + " * 4_000 + "x",
+        "-" * 4_000 + "x",
+        "x**" * 4_000 + "x",
         "(" * 1000 + "x - 1" + ")*2" * 1000,
-        "f" + "(x)" * 10_000,
-        "a if b else " * 10_000 + "c",
-        "if a:\n    b\n" + "elif c:\n    d\n" * 3_000,
+        "f" + "(x)" * 2_000,
+        "a if b else " * 2_000 + "c",
+        "if a:\n    b\n" + "elif c:\n    d\n" * 1_000,
     ],
     ids=lambda text: text[:12],
 )
