@@ -69,7 +69,7 @@ def _merged(target: Any, index: Any) -> tuple[int, Any, Any] | None:
         return None
     if any(p != slice(None) for p in parts if p.__class__ is slice):
         return None
-    places: Any = 0
+    places: Any = None
     for part, size in zip(parts[first:], target.shape[first:], strict=True):
         if part.__class__ is slice:
             break
@@ -78,7 +78,8 @@ def _merged(target: Any, index: Any) -> tuple[int, Any, Any] | None:
         least = part.min()
         if least < -size or part.max() >= size:
             return None
-        places = places * size + (part if least >= 0 else np.where(part < 0, part + size, part))
+        part = part if least >= 0 else np.where(part < 0, part + size, part)
+        places = part if places is None else places * size + part
     shape = target.shape
     return first, places, target.reshape(*shape[:first], -1, *shape[first + len(arrays) :])
 
