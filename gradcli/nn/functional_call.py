@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gradcli.engine.grad_mode import transformed
+from gradcli.engine.tensor.storage import Slots
 from gradcli.nn.modules.batchnorm import _BatchNorm
 from gradcli.nn.modules.module import Module
 from gradcli.ops.errors import ValueFault, bad_argument, bad_value
@@ -18,11 +19,31 @@ from gradcli.ops.errors import ValueFault, bad_argument, bad_value
 __all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_state"]
 
 
-def _place(module: Module, path: str) -> tuple[dict, str]:
-    """The dict that holds what a dotted name names, and its key there."""
+_MISSING = object()
+
+
+def _swap(module: Module, path: str, value: Any) -> Any:
+    """What a dotted name named in ``module`` before ``value`` took its place."""
     where, _, name = path.rpartition(".")
     inner = module.get_submodule(where)
-    return (inner._parameters if name in inner._parameters else inner._buffers), name
+    if not name:
+        raise KeyError('tensor name can\'t be empty string ""')
+    if value is not None and value is not _MISSING and not isinstance(value, Slots):
+        raise TypeError(f"{value} is not an instance of torch.Tensor")
+    for held in (inner._parameters, inner._buffers):
+        if name in held:
+            before = held.pop(name) if value is _MISSING else held[name]
+            if value is not _MISSING:
+                held[name] = value
+            return before
+    before = getattr(inner, name, _MISSING)
+    if before is not None and before is not _MISSING and not isinstance(before, Slots):
+        raise TypeError(f"attribute `{name}`: {before} is not an instance of torch.Tensor")
+    if value is not _MISSING:
+        setattr(inner, name, value)
+    elif before is not _MISSING:
+        delattr(inner, name)
+    return before
 
 
 def functional_call(
@@ -31,9 +52,11 @@ def functional_call(
 ) -> Any:  # fmt: skip
     """``module(*args, **kwargs)`` with the parameters and buffers of a dict (or of several).
 
-    Parameters that are shared are replaced wherever they are where ``tie_weights``. Names that the
-    module has not are left out, and what is not named stays as it is; with ``strict`` either raises
-    RuntimeFault (E0304). Raises AttributeError for a name inside a module that is not there.
+    Parameters that are shared are replaced wherever they are where ``tie_weights``. What is not
+    named stays as it is, and names that the module has not are attributes for the call; with
+    ``strict`` either raises RuntimeFault (E0304). One dict receives what the module assigned to the
+    names in it. Raises AttributeError for a name inside a module that is not there, and TypeError
+    for what is no tensor, given or replaced.
 
     Example:
         >>> import gradcli as torch
@@ -49,16 +72,27 @@ def functional_call(
             f"{type(dicts)}",
         )
     dicts = [dicts] if isinstance(dicts, Mapping) else list(dicts)
-    for name, times in Counter(name for found in dicts for name in found).items():
-        if times > 1:
-            raise bad_argument(
-                f"{name} appears in multiple dictionaries; behavior of functional call is ambiguous"
-            )
-    values = {name: value for found in dicts for name, value in found.items()}
+    times = Counter(name for found in dicts for name in found)
+    if twice := [name for name in times if times[name] > 1]:
+        raise bad_argument(
+            f"{twice} appeared in multiple dictionaries; behavior of functional call is ambiguous"
+        )
+    given = dicts[0] if len(dicts) == 1 else {n: t for found in dicts for n, t in found.items()}
     own = {
         **dict(module.named_parameters(remove_duplicate=False)),
         **dict(module.named_buffers(remove_duplicate=False)),
     }
+    values = dict(given)
+    if tie_weights:
+        shared: dict[int, Any] = {}
+        for name in values.keys() & own.keys():
+            if shared.setdefault(id(own[name]), values[name]) is not values[name]:
+                tied = sorted(n for n in values if n in own and own[n] is own[name])
+                raise bad_argument(
+                    f"functional_call got multiple values for keys {tied}, which are tied. "
+                    "Consider using tie_weights=False"
+                )
+        values |= {name: shared[id(t)] for name, t in own.items() if id(t) in shared}
     if strict and values.keys() != own.keys():
         more, missing = values.keys() - own.keys(), own.keys() - values.keys()
         said = [f"Error(s) in reparametrizing for {type(module).__name__}:"]
@@ -66,33 +100,22 @@ def functional_call(
             if names:
                 said.append(f"{title} key(s): {', '.join(map(repr, sorted(names)))}.")
         raise bad_value("\n\t".join(said))
-    for name in values.keys() - own.keys():
-        module.get_submodule(name.rpartition(".")[0])
-    values = {name: value for name, value in values.items() if name in own}
-    if tie_weights:
-        shared: dict[int, Any] = {}
-        for name, value in values.items():
-            if shared.setdefault(id(own[name]), value) is not value:
-                tied = [n for n in values if own[n] is own[name]]
-                raise bad_argument(
-                    f"functional_call got multiple values for keys {tied}, which are tied. "
-                    "Consider using tie_weights=False"
-                )
-        values = {**{n: shared[id(t)] for n, t in own.items() if id(t) in shared}, **values}
     args = () if args is None else args if isinstance(args, tuple) else (args,)
-    before = []
+    before: dict[str, Any] = {}
     lent = transformed.lent
-    transformed.lent = [*lent, *values.values()]
+    transformed.lent = [*lent, *(value for value in values.values() if value is not None)]
     try:
         for path, value in values.items():
-            held, name = _place(module, path)
-            before.append((held, name, held[name]))
-            held[name] = value
+            before[path] = _swap(module, path, value)
         return module(*args, **(kwargs or {}))
     finally:
         transformed.lent = lent
-        for held, name, value in reversed(before):
-            held[name] = value
+        if given is parameter_and_buffer_dicts:  # what the module assigned is its next state
+            for path in given.keys() & before.keys():
+                where, _, name = path.rpartition(".")
+                given[path] = getattr(module.get_submodule(where), name, given[path])
+        for path, value in reversed(before.items()):
+            _swap(module, path, value)
 
 
 def stack_module_state(models: Sequence[Module]) -> tuple[dict, dict]:

@@ -249,6 +249,38 @@ def test_functional_call_leaves_the_module_as_it_was():
         torch.func.functional_call(layer, {"weight": before}, torch.ones(1, 2), strict=True)
 
 
+class Counting(nn.Module):
+    """A module that reassigns a buffer, and reads an attribute that it may not have."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("seen", torch.zeros(1))
+        self.step = 1.0
+
+    def forward(self, x):
+        self.seen = self.seen + self.step
+        return x + self.extra
+
+
+def test_functional_call_passes_on_what_the_module_assigned():
+    call, x = torch.func.functional_call, torch.zeros(1)
+    inner = Counting()
+    state = {"0.seen": x, "0.extra": x + 2}
+    assert call(nn.Sequential(inner, inner), state, x).item() == 4
+    assert state["0.seen"].item() == 2 and inner.seen.item() == 0 and not hasattr(inner, "extra")
+    for named, said in (
+        ({"step": x}, "attribute `step`: 1.0 is not"),
+        ({"extra": x, "seen": 1.0}, "1.0 is not an instance"),
+    ):
+        with pytest.raises(TypeError, match=said):
+            call(inner, named, x)
+        assert inner.seen.item() == 0 and not hasattr(inner, "extra")
+    tied = nn.Linear(1, 1)
+    tied.same = tied.bias
+    assert call(tied, {"weight": x[None], "same": x + 3}, x, strict=True).item() == 3
+    assert call(nn.Linear(1, 1, bias=False), {"weight": x[None], "bias": x + 3}, x).item() == 3
+
+
 def test_clipping_an_endless_norm():
     x = torch.ones(1, requires_grad=True)
     x.grad = torch.tensor([np.inf], dtype=torch.float32)
