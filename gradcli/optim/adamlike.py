@@ -15,7 +15,7 @@ from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.ops import OPERATORS
-from gradcli.optim.optimizer import Group, Optimizer, State
+from gradcli.optim.optimizer import Group, Optimizer, State, count
 
 Betas = tuple[float, float]
 
@@ -64,14 +64,15 @@ class NAdam(Optimizer):
 
     def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
         lr, (beta1, beta2), fall = group["lr"], group["betas"], group["momentum_decay"]
-        n = self._counted(p, state, "exp_avg", "exp_avg_sq", mu_product=1.0)
+        n = self._counted(p, state, "exp_avg", "exp_avg_sq", mu_product=count(1.0))
         mu, next_mu = (beta1 * (1.0 - 0.5 * 0.96 ** (k * fall)) for k in (n, n + 1))
         state["mu_product"] *= mu
+        product = float(state["mu_product"])
         mean = state["exp_avg"].lerp_(g, 1.0 - beta1)
         square = state["exp_avg_sq"].mul_(beta2).addcmul_(g, g, value=1.0 - beta2)
         size = (square / (1.0 - beta2**n)).sqrt() + group["eps"]
-        p.addcdiv_(g, size, value=-lr * (1.0 - mu) / (1.0 - state["mu_product"]))
-        p.addcdiv_(mean, size, value=-lr * next_mu / (1.0 - state["mu_product"] * next_mu))
+        p.addcdiv_(g, size, value=-lr * (1.0 - mu) / (1.0 - product))
+        p.addcdiv_(mean, size, value=-lr * next_mu / (1.0 - product * next_mu))
 
 
 class RAdam(Optimizer):

@@ -17,7 +17,7 @@ from typing import Any
 from gradcli.engine import Tensor
 from gradcli.ops import OPERATORS
 from gradcli.ops.errors import bad_argument
-from gradcli.optim.optimizer import Group, Optimizer, State
+from gradcli.optim.optimizer import Group, Optimizer, State, count
 
 
 class Adagrad(Optimizer):
@@ -39,17 +39,17 @@ class Adagrad(Optimizer):
         }, switches)  # fmt: skip
         for group in self.param_groups:
             for p in group["params"]:
-                self._begin(p, self._state(p), group)
+                self._in_reals(self._begin, p, None, group)
 
-    def _begin(self, p: Tensor, state: State, group: Group) -> None:
+    def _begin(self, p: Tensor, _: Any, state: State, group: Group) -> None:
         start = OPERATORS["zeros_like"](p) + group["initial_accumulator_value"]
-        state.update(step=0, sum=start)
+        state.update(step=count(0), sum=start)
 
     def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
         if not state:
-            self._begin(p, state, group)
-        state["step"] += 1
-        rate = group["lr"] / (1.0 + (state["step"] - 1) * group["lr_decay"])
+            self._begin(p, g, state, group)
+        n = self._counted(p, state)
+        rate = group["lr"] / (1.0 + (n - 1) * group["lr_decay"])
         total = state["sum"].addcmul_(g, g)
         p.addcdiv_(g, total.sqrt() + group["eps"], value=-rate)
 
@@ -101,10 +101,8 @@ class Rprop(Optimizer):
         }, switches)  # fmt: skip
 
     def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
-        if not state:
-            zeros = OPERATORS["zeros_like"](p)
-            state.update(step=0, prev=zeros, step_size=zeros + group["lr"])
-        state["step"] += 1
+        if self._counted(p, state, "prev", "step_size") == 1:
+            state["step_size"].add_(group["lr"])
         (less, more), (least, most) = group["etas"], group["step_sizes"]
         where, same = OPERATORS["where"], g * state["prev"]
         factor = where(same > 0, more, where(same < 0, less, OPERATORS["ones_like"](g)))

@@ -15,8 +15,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from gradcli.engine import Tensor
-from gradcli.engine.dtypes import get_default_dtype
-from gradcli.optim.optimizer import Group, Optimizer, State
+from gradcli.optim.optimizer import Group, Optimizer, State, count
 
 
 class ASGD(Optimizer):
@@ -47,15 +46,13 @@ class ASGD(Optimizer):
 
     def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
         lr, lambd = group["lr"], group["lambd"]
-        # PyTorch keeps eta and mu in tensors of the default dtype.
-        kept = get_default_dtype().numpy.type
-        n = self._counted(p, state, "ax", eta=float(kept(lr)), mu=1.0)
-        p.mul_(1 - lambd * state["eta"])
-        p.add_(g, alpha=-state["eta"])
-        average = state["ax"]
-        if state["mu"] == 1:
+        n = self._counted(p, state, "ax", eta=count(lr), mu=count(1.0))
+        average, eta, mu = state["ax"], float(state["eta"]), float(state["mu"])
+        p.mul_(1 - lambd * eta)
+        p.add_(g, alpha=-eta)
+        if mu == 1:
             average.copy_(p.detach())
         else:
-            average.add_((p - average) * state["mu"])
-        state["eta"] = float(kept(lr / (1 + lambd * lr * n) ** group["alpha"]))
-        state["mu"] = float(kept(1 / max(1, n - group["t0"])))
+            average.add_((p - average) * mu)
+        state["eta"] = count(lr / (1 + lambd * lr * n) ** group["alpha"])
+        state["mu"] = count(1 / max(1, n - group["t0"]))

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.grad_mode import enable_grad, no_grad
+from gradcli.ops import OPERATORS
 from gradcli.ops.errors import bad_argument, bad_value
 from gradcli.optim.line_search import strong_wolfe
-from gradcli.optim.optimizer import Optimizer
+from gradcli.optim.optimizer import Optimizer, as_reals
 
 
 class LBFGS(Optimizer):
@@ -73,15 +74,12 @@ class LBFGS(Optimizer):
         return loss, self._gradient()
 
     def _gradient(self) -> np.ndarray:
-        parts = [
-            np.zeros(p.numel(), p.dtype.numpy) if p.grad is None else p.grad.array.reshape(-1)
-            for p in self._params
-        ]
-        return np.concatenate(parts)
+        grads = [OPERATORS["zeros_like"](p) if p.grad is None else p.grad for p in self._params]
+        return np.concatenate([as_reals(g).array.reshape(-1) for g in grads])
 
     def _move(self, t: Any, direction: np.ndarray) -> None:
         start = 0
-        for p in self._params:
+        for p in map(as_reals, self._params):
             part = direction[start : start + p.numel()].reshape(p.array.shape)
             p.copy_(p.new_tensor(p.array + float(t) * part))
             start += p.numel()

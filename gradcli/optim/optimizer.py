@@ -8,9 +8,12 @@ from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import tensor
+from gradcli.engine.dtypes import float32, float64, get_default_dtype
 from gradcli.engine.grad_mode import enable_grad, set_grad_enabled
 from gradcli.engine.graph.node import RemovableHandle
 from gradcli.engine.source_location import warn
+from gradcli.functions.arithmetic import view_as_real
+from gradcli.functions.scatter import view_as_complex
 from gradcli.ops import OPERATORS
 from gradcli.ops.errors import UnwrittenFault, ValueFault, bad_argument, bad_type, bad_value
 from gradcli.ops.memory_budget import step as turn
@@ -160,7 +163,7 @@ class Optimizer:
                         turn()
                         g = p.grad if followed else p.grad.detach()
                         g = self._decayed(p, -g if group["maximize"] else g, group)
-                        self._update(p, g, self._state(p), group)
+                        self._in_reals(self._update, p, g, group)
         return loss
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -191,9 +194,26 @@ class Optimizer:
         """The number of this step, from 1; with the first, ``kept`` begin as zeros like ``p``."""
         if not state:
             zeros = {name: OPERATORS["zeros_like"](p) for name in kept}
-            state.update(step=0, **more, **zeros)
+            state.update(step=count(0), **more, **zeros)
         state["step"] += 1
         return int(state["step"])
+
+    def _in_reals(self, change: Callable[..., None], p: Tensor, g: Any, group: Group) -> None:
+        """Call ``change(p, g, state, group)``, where ``p`` is complex with pairs of reals for all.
+
+        The state of a complex parameter is complex between steps, as in PyTorch.
+        """
+        state = self._state(p)
+        if not p.is_complex():
+            change(p, g, state, group)
+            return
+        pairs = {name: as_reals(value) for name, value in state.items()}
+        left = dict(pairs)
+        change(as_reals(p), as_reals(g), left, group)
+        for name, value in left.items():
+            if value is not pairs.get(name):
+                like = isinstance(value, Tensor) and value.ndim > p.ndim
+                state[name] = view_as_complex(value) if like else value
 
     def _state(self, p: Tensor) -> dict[str, Any]:
         return self.state.setdefault(p, {})
@@ -217,7 +237,7 @@ class Optimizer:
             named = {name: v for name, v in group.items() if name != "params"}
             groups.append({**named, "params": [numbers[p] for p in group["params"]]})
         return {
-            "state": {numbers[p]: _shown(s) for p, s in self.state.items() if s},
+            "state": {numbers[p]: dict(s) for p, s in self.state.items() if s},
             "param_groups": groups,
         }
 
@@ -234,7 +254,7 @@ class Optimizer:
             by_number.update(zip(loaded["params"], group["params"], strict=True))
             group.update({k: v for k, v in loaded.items() if k != "params"})
         self.state = {
-            by_number[n]: {k: _own(k, v) for k, v in s.items()}
+            by_number[n]: {k: _own(by_number[n], k, v) for k, v in s.items()}
             for n, s in state_dict["state"].items()
         }
 
@@ -248,22 +268,27 @@ class Optimizer:
 
 _SWITCHES = {"capturable": False, "differentiable": False}
 """What a switch is that nobody set, where it is not None."""
-_COUNTS = ("step", "mu_product", "eta", "mu")
 
 
-def _shown(state: Mapping[str, Any]) -> dict[str, Any]:
-    """A parameter's state as PyTorch saves it: its counts are tensors too."""
-    return {k: tensor(float(v)) if k in _COUNTS else v for k, v in state.items()}
+def count(value: float) -> Tensor:
+    """A number of the state, which PyTorch keeps in a tensor; a half could not count far."""
+    default = get_default_dtype()
+    return tensor(float(value), dtype=default if default is float64 else float32)
 
 
-def _own(name: str, value: Any) -> Any:
-    """What was saved, as this optimizer keeps it."""
+def as_reals(value: Any) -> Any:
+    """A complex tensor as its pairs of real and imaginary part, anything else as it is."""
+    paired = isinstance(value, Tensor) and value.is_complex()
+    return view_as_real(value) if paired else value
+
+
+def _own(p: Tensor, name: str, value: Any) -> Any:
+    """What was saved of ``p``, as this optimizer keeps it."""
     if not isinstance(value, Tensor):
         return value
-    if name in _COUNTS:
-        number = value.item()
-        return int(number) if name == "step" else number
-    return value.clone()
+    if name == "step" or not p.is_floating_point():
+        return value.clone()
+    return value.to(p.dtype, copy=True)
 
 
 _NOT_NEGATIVE = frozenset((

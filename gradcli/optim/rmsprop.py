@@ -13,7 +13,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from gradcli.engine import Tensor
-from gradcli.ops import OPERATORS
 from gradcli.optim.optimizer import Group, Optimizer, State
 
 
@@ -36,11 +35,9 @@ class RMSprop(Optimizer):
         }, switches)  # fmt: skip
 
     def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
-        alpha = group["alpha"]
-        state["step"] = state.get("step", 0) + 1
-        for name in ("square_avg", *(("grad_avg",) if group["centered"] else ())):
-            if name not in state:
-                state[name] = OPERATORS["zeros_like"](p)
+        alpha, momentum = group["alpha"], group["momentum"]
+        names = ("grad_avg",) * bool(group["centered"]) + ("momentum_buffer",) * bool(momentum)
+        self._counted(p, state, "square_avg", *names)
         square = state["square_avg"]
         square.mul_(alpha).addcmul_(g, g, value=1.0 - alpha)
         if group["centered"]:
@@ -48,10 +45,8 @@ class RMSprop(Optimizer):
             mean.lerp_(g, 1.0 - alpha)
             square = square.addcmul(mean, mean, value=-1)
         size = square.sqrt() + group["eps"]
-        if not group["momentum"]:
+        if not momentum:
             p.addcdiv_(g, size, value=-group["lr"])
             return
-        if "momentum_buffer" not in state:
-            state["momentum_buffer"] = OPERATORS["zeros_like"](p)
-        step = state["momentum_buffer"].mul_(group["momentum"]).addcdiv_(g, size)
+        step = state["momentum_buffer"].mul_(momentum).addcdiv_(g, size)
         p.add_(step, alpha=-group["lr"])

@@ -46,6 +46,30 @@ def test_paths_are_pytorchs(i):
     np.testing.assert_allclose(path, case["path"], rtol=1e-11)
 
 
+@pytest.mark.parametrize(("name", "options"), [*recorder.RECIPES, ("LBFGS", {"lr": 0.5})])
+def test_a_complex_parameter_moves_as_its_pairs_of_reals(name, options):
+    z = torch.tensor([-0.7 + 0.8j, 0.3j], dtype=torch.complex128, requires_grad=True)
+    pairs = torch.view_as_real(z.detach()).clone().requires_grad_()
+    first, second = (getattr(torch.optim, name)([p], **options) for p in (z, pairs))
+
+    def loss(p, optimizer):
+        optimizer.zero_grad()
+        x, y = (torch.view_as_real(p) if p.is_complex() else p).unbind(-1)
+        found = ((1 - x) ** 2 + 5 * (y - x * x) ** 2).sum()
+        found.backward()
+        return found
+
+    for _ in range(4):
+        first.step(lambda: loss(z, first))
+        second.step(lambda: loss(pairs, second))
+    assert torch.equal(torch.view_as_real(z.detach()), pairs.detach())
+    kept, real = first.state[z], second.state[pairs]
+    for key, value in kept.items():
+        if isinstance(value, torch.Tensor):
+            parts = torch.view_as_real(value) if value.is_complex() else value
+            assert value.shape in ((), z.shape) and torch.equal(parts, real[key]), key
+
+
 def test_the_documented_descent():
     """500 steps on x^2 - 2x + 1 from 0 end at x = 1, y = 0 to four decimals."""
     x = torch.tensor(0.0, requires_grad=True)
@@ -139,6 +163,11 @@ def test_a_restored_optimizer_goes_on_the_same_path(name):
     advance(x, first, 3)
     advance(twin, second, 3)
     assert twin.tolist() == x.tolist()
+    half = x.detach().half().requires_grad_()
+    third = make([half], **options)
+    third.load_state_dict(state)
+    for name, kept in third.state[half].items():
+        assert kept.dtype is (torch.float32 if name == "step" else torch.float16)
 
 
 @pytest.mark.parametrize(
