@@ -527,14 +527,16 @@ def _below_largest(x: Any, dim: int) -> tuple[Any, tuple[int, ...], Any]:
     return below, axes, below if below.__class__ is np.ndarray else None
 
 
+_SINGLE = {"e": np.dtype(np.float32)}
+"""What PyTorch's kernels compute halves in, to round once."""
+
+
 def _softmax(x: Any, dim: int) -> Any:
+    if x.dtype.char in _SINGLE:
+        return _softmax(x.astype(np.float32), dim).astype(x.dtype)
     below, axes, own = _below_largest(x, dim)
     e = np.exp(below, out=own)
     return np.divide(e, accurate_sum(e, axes, True), out=own)
-
-
-_SINGLE = {"e": np.dtype(np.float32)}
-"""What PyTorch's kernels compute halves in, to round once."""
 
 
 def _softmax_vjp(g: Any, out: Any, dim: int) -> Any:
@@ -563,6 +565,8 @@ softmax = general(
 
 
 def _log_softmax(x: Any, dim: int) -> Any:
+    if x.dtype.char in _SINGLE:
+        return _log_softmax(x.astype(np.float32), dim).astype(x.dtype)
     below, axes, own = _below_largest(x, dim)
     charge_shape(below.shape, below.itemsize)  # the exponentials, beside what was charged before
     return np.subtract(below, np.log(accurate_sum(np.exp(below), axes, True)), out=own)
