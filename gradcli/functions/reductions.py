@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
+from gradcli.engine.dtypes import float16
 from gradcli.engine.grad_mode import current
 from gradcli.engine.record.arguments import Asked, Number, Order, Required, is_whole
-from gradcli.engine.record.composite import called, named
+from gradcli.engine.record.composite import called, in_float32, named
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import joined
 from gradcli.engine.record.out import may_be
@@ -151,6 +153,8 @@ def norm(
 
 def dist(input: Any, other: Any, p: Number = 2) -> Any:
     """The p-norm of a difference."""
+    if getattr(input, "dtype", None) is getattr(other, "dtype", None) is float16:
+        return in_float32(partial(dist, p=p), "DistBackward0", input, other)
     return called(O["norm"](input - other, p), "DistBackward0", input, other)
 
 

@@ -195,6 +195,7 @@ matmul = bilinear(
     rows=True,
     batching=multiplied,
     one_dtype=True,
+    halves="all",
     node={"name": of_product, "operands": OF_PRODUCT},
     cures=cures.TOO_LARGE,
 )

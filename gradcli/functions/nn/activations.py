@@ -210,10 +210,13 @@ def _elu(input: Any, alpha: float, scale: float, inner: float, inplace: bool) ->
 def hardsigmoid(input: Any, inplace: Any = False) -> Any:
     """``x/6 + 1/2`` held between 0 and 1."""
     check_floating(input, "hardsigmoid_cpu")
+    if inplace:
+        return _written(hardsigmoid, input)
+    if input.dtype is float16:
+        return in_float32(hardsigmoid, "HardsigmoidBackward0", input)
     held = arithmetic.or_nan(_O["sign"](input) * 0.5 + 0.5, input)  # NaN stays, without a slope
     out = _O["where"](_O["abs"](input) < 3, input / 6.0 + 0.5, held)
-    out = called(out, "HardsigmoidBackward0", input, leads=input)
-    return input.copy_(out) if inplace else out
+    return called(out, "HardsigmoidBackward0", input, leads=input)
 
 
 def hardswish(input: Any, inplace: Any = False) -> Any:
@@ -221,6 +224,8 @@ def hardswish(input: Any, inplace: Any = False) -> Any:
     check_floating(input, "hardswish_cpu")
     if inplace:
         return _written(hardswish, input)
+    if input.dtype is float16:
+        return in_float32(hardswish, "HardswishBackward0", input)
     middle = input * (input + 3.0) / 6.0
     out = _O["where"](input <= -3, -0.0, _O["where"](input < 3, middle, input))
     return called(out, "HardswishBackward0", input)

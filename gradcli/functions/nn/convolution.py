@@ -7,11 +7,13 @@ mean or a maximum: derivatives of every order follow from those.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gradcli.engine.record.composite import called, formatted, of_its_own, rowwise
+from gradcli.engine.dtypes import float16
+from gradcli.engine.record.composite import called, formatted, in_float32, of_its_own, rowwise
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions.nn.loss_checks import check_floating
 from gradcli.functions.nn.padding import pad
@@ -38,6 +40,11 @@ def _conv(
     dilation: Sizes = 1, groups: int = 1, *, _rank: int,
 ) -> Any:  # fmt: skip
     """A convolution of ``(N, C, SIZES)`` with ``(O, C/groups, ...)``."""
+    if input.dtype is weight.dtype is float16 and (bias is None or bias.dtype is float16):
+        wide = partial(
+            _conv, stride=stride, padding=padding, dilation=dilation, groups=groups, _rank=_rank
+        )
+        return in_float32(wide, "ConvolutionBackward0", input, weight, bias)
     if groups.__class__ is not int or groups < 1:
         _check_groups(groups)
     single = len(input.shape) == _rank + 1

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.dtypes import bool_, dtype_of, int64
+from gradcli.engine.dtypes import bool_, float16, float32, int64
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.composite import by_element, called, untracked
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
@@ -180,18 +180,19 @@ def embedding_bag(
     if max_norm is not None:
         refuse_derivative("embedding_bag", max_norm=max_norm, norm_type=norm_type)
         _renormalize(input, weight, max_norm, norm_type)  # also rows that no bag counts
-    rows = embedding(chosen, weight, scale_grad_by_freq=scale_grad_by_freq)
+    wide = float32 if weight.dtype is float16 else weight.dtype  # halves are rounded once
+    rows = embedding(chosen, weight.to(wide), scale_grad_by_freq=scale_grad_by_freq)
     if per_sample_weights is not None:
-        rows = rows * _O["unsqueeze"](per_sample_weights[wrap(kept, bool_)], -1)
+        weights = per_sample_weights[wrap(kept, bool_)].to(wide)
+        rows = rows * _O["unsqueeze"](weights, -1)
     sizes = np.bincount(bag[kept], minlength=count)
     if mode == "max":
         out = _greatest(rows, bag[kept], sizes)
     else:
         out = _O["scatter"](rows, (count, weight.shape[1]), (bag[kept],))
         if mode == "mean":
-            wide = np.promote_types(weight.dtype.numpy, np.float32)  # sizes may be no halves
-            share = np.maximum(sizes, 1)[:, None].astype(wide)
-            out = (out / wrap(share, dtype_of(share))).to(weight.dtype)
+            out = out / wrap(np.maximum(sizes, 1)[:, None].astype(wide.numpy), wide)
+    out = out.to(weight.dtype)
     return called(out, "EmbeddingBagBackward0", weight)
 
 

@@ -12,7 +12,7 @@ from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.dtypes import float16, float32
 from gradcli.engine.grad_mode import outside_transforms
 from gradcli.engine.record.arguments import Asked
-from gradcli.engine.record.composite import called, formatted, rowwise
+from gradcli.engine.record.composite import called, formatted, in_float32, rowwise
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions import arithmetic
@@ -39,6 +39,9 @@ __all__ = [
 
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     """``input @ weight.T + bias``."""
+    name = "AddmmBackward0" if input.ndim == 2 else "ViewBackward0"
+    if bias is not None and bias.dtype is input.dtype is weight.dtype is float16:
+        return in_float32(lambda b, x, w: linear(x, w, b), name, bias, input, weight)
     turned = weight.t()
     try:
         out = input @ turned
@@ -51,9 +54,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
             f"self and mat2 must have the same dtype, but got {bias.dtype.scalar_name} and "
             f"{weight.dtype.scalar_name}"
         )
-    if input.ndim == 2:
-        return called(out + bias, "AddmmBackward0", bias, input, turned)
-    return called(out + bias, "ViewBackward0")
+    return called(out + bias, name, *((bias, input, turned) if input.ndim == 2 else ()))
 
 
 def _misfit(fault: Fault, input: Any, weight: Any, bias: Any) -> Fault:
@@ -93,6 +94,8 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
             f"All tensors must have the same dtype, got input1: {input1.dtype.c_name}, input2: "
             f"{input2.dtype.c_name}, weight: {weight.dtype.c_name}"
         )
+    if input1.dtype is float16:
+        return in_float32(bilinear, "AddBackward0", input1, input2, weight, bias)
     left = _O["matmul"](_O["unsqueeze"](_O["unsqueeze"](input1, -2), -2), weight)
     out = _O["sum"](_O["squeeze"](left, -2) * _O["unsqueeze"](input2, -2), -1)
     out = out if out.dtype is weight.dtype else out.to(weight.dtype)  # of a sum of small integers

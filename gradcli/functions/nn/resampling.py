@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.dtypes import bool_, float16, float64, uint8
+from gradcli.engine.dtypes import bool_, float16, float32, float64, uint8
 from gradcli.engine.record.arguments import Asked
 from gradcli.engine.record.composite import by_element, called, formatted, in_float32, rowwise
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
@@ -82,6 +82,8 @@ def adaptive(n: int, m: int) -> tuple[np.ndarray, np.ndarray]:
 
 def averaged(input: Any, wanted: Sequence[int]) -> Any:
     """Means of the windows that cover the last dimensions, so many along each as are wanted."""
+    if input.dtype is float16:
+        return averaged(input.to(float32), wanted).to(float16)
     first = len(input.shape) - len(wanted)
     input = in_rows(input)
     for axis, m in enumerate(wanted, first):
@@ -189,6 +191,8 @@ def interpolate(
         means = rowwise(means) if rank == 3 else formatted(means, input)
         return called(means, _NAMES[mode].format(rank), leads=input)
     source, whole = input, input.dtype is uint8 and mode in _RANKS
+    if input.dtype is float16:
+        input = input.to(float32)
     for i in range(rank)[:: -1 if whole else 1]:
         places, weights = _places(
             old[i], new[i], factors[i], mode, bool(align_corners), antialias, rank == 2
@@ -199,7 +203,9 @@ def interpolate(
             input = arithmetic.clamp(_O["floor"](found + 0.5), min=0.0, max=255.0).to(uint8)
         else:
             input = taps(input, 2 + i, places, weights)
-    return called(formatted(input, source), _NAMES[mode].format(rank), source)
+    out = formatted(input, source)
+    out = out if out.dtype is source.dtype else out.to(source.dtype)
+    return called(out, _NAMES[mode].format(rank), source)
 
 
 def _check_options(
