@@ -18,7 +18,7 @@ import numpy as np
 from gradcli.engine import Tensor
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.apply import note_view
-from gradcli.engine.record.inplace import check_writable
+from gradcli.engine.record.inplace import check_writable, refuse_data
 from gradcli.engine.tensor.conj_view import ConjView
 from gradcli.engine.tensor.stale_view import StaleView
 from gradcli.engine.tensor.storage import Slots
@@ -49,6 +49,8 @@ def movable(target: Any, value: Any) -> list:
     """
     if isinstance(target, Plain):
         check_writable(target, (value,))
+    else:
+        refuse_data(bottom(target), (value,))
     members = sharing(target)
     for member in members:
         if isinstance(member, Plain) and member.__class__ not in (Tensor, ConjView, StaleView):

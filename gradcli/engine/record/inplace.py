@@ -237,9 +237,8 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
     if mode.watching and root.meta is not None:
         outer = getattr(root.meta, "outer", None)  # what the target is the data of
         argument = argument or (outer is not None and outer._meta().made == ARGUMENT)
-    if transformed.by and root.meta is not None and root.meta.made == "data" and not _known(others):
-        said = "a value of a transform around is written to data of a value of the innermost one"
-        raise RuntimeFault("E0412", said, help="write y = ..., or to the value itself")
+    if transformed.by:
+        refuse_data(root, others)
     if argument or (base is None and target.edge.__class__ is AccumulateGrad):
         raise RuntimeFault(
             "E0408",
@@ -270,9 +269,13 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
         raise written_twice()  # the graph follows a write to all of such a base alone
 
 
-def _known(values: tuple[Any, ...]) -> bool:
-    """Whether nothing among operands has a derivative by anything."""
-    return all(getattr(v, "__gradcli_rank__", 1) == 1 and not _in_graph(v) for v in values)
+def refuse_data(root: Tensor, others: tuple[Any, ...]) -> None:
+    """Raise RuntimeFault (E0412) where a value with a derivative is written to inner ``data``."""
+    if root.meta is None or root.meta.made != "data":
+        return
+    if any(getattr(v, "__gradcli_rank__", 1) > 1 or _in_graph(v) for v in others):
+        said = "a value of a transform around is written to data of a value of the innermost"
+        raise RuntimeFault("E0412", said, help="write y = ..., or to the value itself")
 
 
 def overlap(target: Tensor, *others: Any, apart: bool = False) -> None:

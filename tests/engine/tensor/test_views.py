@@ -134,3 +134,29 @@ def test_entries_mapped_by_a_function():
                         (gradcli.zeros(3, requires_grad=True), RuntimeError)):  # fmt: skip
         with pytest.raises(kind):
             x.map_(wrong, lambda a, b: a)
+
+
+def test_data_of_another_shape_is_for_leaves():
+    x = gradcli.ones(2, requires_grad=True)
+    y = x * 2
+    with pytest.raises(RuntimeError, match="data of another shape"):
+        y.data = gradcli.ones(3)
+    y.data, x.data = gradcli.full((2,), 5.0), gradcli.ones(3)
+    assert y.tolist() == [5.0, 5.0]
+    (x * x).sum().backward()
+    assert x.grad.tolist() == [2.0] * 3
+
+
+def test_a_value_of_an_outer_transform_is_not_written_to_data():
+    def slope(x):
+        def f(v):
+            v.data.copy_(x)
+            return (v * v).sum()
+
+        return gradcli.func.grad(f)(gradcli.ones(2))
+
+    x = gradcli.full((2,), 3.0)
+    assert slope(x).tolist() == [6.0, 6.0]
+    for transform in (gradcli.func.jacrev, gradcli.func.jacfwd):
+        with pytest.raises(RuntimeError, match="a transform around"):
+            transform(slope)(x)
