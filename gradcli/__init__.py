@@ -11,6 +11,7 @@ Importing this loads nothing else. The first name that is used loads NumPy and t
 nothing else heavy; the command line says its help, or sets NumPy up, before that.
 """
 
+from _thread import RLock as _RLock
 from importlib import import_module as _import_module
 
 __version__ = "0.1.0"
@@ -20,6 +21,12 @@ _PACKAGES = frozenset((
     "linalg", "masked", "nn", "ops", "optim", "random", "special", "surface", "symbolic", "testing",
     "transforms", "utils",
 ))  # fmt: skip
+_loading = _RLock()
+"""Held while names are loaded: a thread that imports parts of a package may see half of another.
+
+Modules import each other by their whole names, which do not ask here: no thread that loads one of
+them waits for a thread that waits for it.
+"""
 
 
 def silence_numpy() -> None:
@@ -38,17 +45,18 @@ def silence_numpy() -> None:
 
 def __getattr__(name: str) -> object:
     """A package, or one of the names in ``surface``, which all come with the first."""
-    if name in _PACKAGES:
-        return _import_module(f"gradcli.{name}")
-    if name.startswith("__") and name != "__all__":
+    if name not in _PACKAGES and name.startswith("__") and name != "__all__":
         raise AttributeError(f"module 'gradcli' has no attribute {name!r}")
-    surface = _import_module("gradcli.surface")
-    silence_numpy()
-    here = globals()
-    for key, value in vars(surface).items():
-        if not key.startswith("_") or key == "__all__":
-            here.setdefault(key, value)
-    return here.setdefault(name, getattr(surface, name))
+    with _loading:
+        if name in _PACKAGES:
+            return _import_module(f"gradcli.{name}")
+        surface = _import_module("gradcli.surface")
+        silence_numpy()
+        here = globals()
+        for key, value in vars(surface).items():
+            if not key.startswith("_") or key == "__all__":
+                here.setdefault(key, value)
+        return here.setdefault(name, getattr(surface, name))
 
 
 def __dir__() -> list[str]:

@@ -10,7 +10,7 @@ from importlib import import_module as _import_module
 from sys import modules as _modules
 from typing import Any as _Any
 
-from gradcli import engine as _engine
+import gradcli.engine as _engine
 from gradcli.engine import dtypes as _dtypes
 from gradcli.engine.creation import factories as _creation
 from gradcli.engine.creation.factories import (

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli import transforms
+import gradcli.transforms as transforms
 from gradcli.cli import watchdog
 from gradcli.cli.job import Job
 from gradcli.engine import Tensor, dtypes, wrap

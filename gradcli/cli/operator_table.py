@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from gradcli import surface
+import gradcli.surface as surface
 from gradcli.functions import methods
 from gradcli.ops.operator import OPERATORS, Operator
 

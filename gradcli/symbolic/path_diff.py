@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli import transforms
+import gradcli.transforms as transforms
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.language.runtime.run import Limits, Program, prepare
 from gradcli.ops.errors import Fault, ValueFault

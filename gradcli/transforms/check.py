@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli import engine
+import gradcli.engine as engine
 from gradcli.engine import dtypes
 from gradcli.engine.custom_function.function import Function
 from gradcli.engine.grad_mode import enable_grad

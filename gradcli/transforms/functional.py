@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradcli import engine
+import gradcli.engine as engine
 from gradcli.engine import Tensor
 from gradcli.engine.grad_mode import enable_grad
 from gradcli.ops.errors import RuntimeFault

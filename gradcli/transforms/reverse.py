@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli import engine
+import gradcli.engine as engine
 from gradcli.engine import Tensor
 from gradcli.engine.backward.api import grad_of_batches, no_graph, no_history, unused
 from gradcli.engine.backward.traverse import collect

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from gradcli import engine
+import gradcli.engine as engine
 from gradcli.cli import inputs, options, output, runner
 from gradcli.cli.job import Job
 from gradcli.cli.options import option

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from gradcli import transforms
+import gradcli.transforms as transforms
 from gradcli.cli import inputs, options, runner
 from gradcli.cli.commands.grad import Cotangent, gradients, read_cotangent
 from gradcli.cli.job import Job

@@ -14,7 +14,7 @@ import numpy as np
 
 from gradcli.engine.dtypes import dtype_of
 from gradcli.engine.graph.node import Freed, Node, freed, more, verify
-from gradcli.engine.graph.torch_names import facts_of, shown_name
+from gradcli.engine.graph.torch_names import facts_of, shown_edges, shown_name
 from gradcli.engine.record.saved_tensor_hooks import SavedTensor
 from gradcli.engine.tensor.storage import Meta
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
@@ -72,8 +72,14 @@ def by_name(name: str, node: Node) -> Any:
     if word.endswith("_sym_sizes"):
         return tuple(node.edges[0].shape)
     value = node.extra.params[word]
-    several = word == "dim" and "dims" in facts_of(node)
-    return (value,) if several and isinstance(value, int) else value
+    if isinstance(value, np.ndarray):
+        return _tensor(value)
+    if word.startswith("dim"):  # PyTorch shows them without a sign
+        if isinstance(value, tuple | list):
+            return tuple(v % 2**64 for v in value)
+        if value is not None:
+            return (value % 2**64,) if "dims" in facts_of(node) else value % 2**64
+    return value
 
 
 def _raw(name: str, node: Node) -> SavedTensor:
@@ -89,9 +95,9 @@ def _raw(name: str, node: Node) -> SavedTensor:
 
 def saved_names(node: Node) -> list[str]:
     """The names of what a node saves, sorted: what ``dir(y.grad_fn)`` shows of it."""
-    op = node.op
-    if not op.inputs:
-        return []
+    op, own = node.op, {e for e in node.edges if e is not None}
+    if not op.inputs or not own.issuperset(e for e in shown_edges(node) if e is not None):
+        return []  # of a function that is composed of operators it would be what the last one has
     read = {"out" if n == op.by_result else n for names in op.reads for n in names}
     words = {w for w, n in zip(_operands(node), op.inputs, strict=False) if n in read}
     if "out" in read:

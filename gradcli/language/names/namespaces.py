@@ -14,7 +14,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from gradcli import engine
+import gradcli.engine as engine
 from gradcli.engine import dtypes
 from gradcli.engine.backward import gradient_edges
 from gradcli.engine.creation import factories

@@ -149,3 +149,14 @@ def test_a_result_is_an_instance_of_its_return_type():
     assert isinstance(found, gradcli.return_types.max)
     assert not isinstance(found, gradcli.return_types.min)
     assert not isinstance(tuple(found), gradcli.return_types.max)
+
+
+def test_data_of_another_shape_is_for_leaves():
+    x = gradcli.ones(2, requires_grad=True)
+    y = x * 2
+    with pytest.raises(RuntimeError, match="data of another shape"):
+        y.data = gradcli.ones(3)
+    y.data, x.data = gradcli.full((2,), 5.0), gradcli.ones(3)
+    assert y.tolist() == [5.0, 5.0]
+    (x * x).sum().backward()
+    assert x.grad.tolist() == [2.0] * 3
