@@ -8,7 +8,7 @@ from typing import Any
 
 from gradcli.engine.grad_mode import Transform, enable_grad, outside_inference, transforming
 from gradcli.engine.graph.node import next_number
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import RuntimeFault, bad_dtype
 from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.dual import Dual, is_dual
 from gradcli.transforms.func_checks import (
@@ -46,8 +46,9 @@ def jvp(
 
     One pass forward, no graph. Shapes of tangents are those of the primals; the result's tangent
     has the result's shape. With ``has_aux`` the function gives ``(value, aux)``, and aux comes
-    third. Raises RuntimeFault (E0301) where shapes differ; with ``strict`` (E0405) where a result
-    does not depend on the primals, which otherwise has a tangent of zeros.
+    third. Raises RuntimeFault (E0301) where shapes differ, (E0309) for a complex tangent of a real
+    primal; with ``strict`` (E0405) where a result does not depend on the primals, which otherwise
+    has a tangent of zeros.
 
     Example:
         >>> import gradcli
@@ -57,7 +58,7 @@ def jvp(
     """
     at, along, shape = primals_and_tangents(primals, tangents)
     level = next_level()
-    _same_shapes(at, along)
+    _check_tangents(at, along)
     # Tangents that writes could bring together are batches alike.
     batches = {v.__gradcli_rank__ for t in along for v in operands_of(t) if v.batch}
     around = [vmap for vmap in running.vmaps if vmap.level in batches]
@@ -71,8 +72,11 @@ def jvp(
         demote(level)
 
 
-def _same_shapes(at: Sequence[Any], along: Sequence[Any]) -> None:
+def _check_tangents(at: Sequence[Any], along: Sequence[Any]) -> None:
     for primal, tangent in zip(at, along, strict=True):
+        if tangent.dtype.is_complex and not primal.dtype.is_complex:
+            said = f"a tangent of {tangent.dtype} has no room in a primal of {primal.dtype}"
+            raise bad_dtype(said, help="give its .real and its .imag one after the other")
         if tuple(primal.shape) != tuple(tangent.shape):
             raise RuntimeFault(
                 "E0301",

@@ -290,6 +290,10 @@ class Operand(Conversions):
         """False: a transform records what it is given."""
         return False
 
+    def is_nonzero(self) -> bool:
+        """What ``bool`` says."""
+        return bool(self)
+
     def cpu(self) -> Any:
         """Itself."""
         return self

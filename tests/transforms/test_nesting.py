@@ -151,6 +151,8 @@ def test_what_is_refused():
     with pytest.raises(Fault) as fault:
         jvp(f, (X,), (torch.ones(2),))
     assert fault.value.code == "E0301"
+    with pytest.raises(RuntimeError, match="no room in a primal"):
+        jvp(f, (X,), (X * 1j,))
     with pytest.raises(Fault) as fault:
         jvp(f, (X,), ())
     assert fault.value.code == "E0302"
