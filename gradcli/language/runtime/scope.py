@@ -76,18 +76,16 @@ def scope_of(
     scope["h_catches"] = _catching(depth)
     scope["g_print"] = show = printing.printer(write, limits.output)
     for name, value in constants.items():
-        if value.__class__ is tuple and value and value[0] == "method":
-            value = _caller(value[1], value[2])
-        elif value.__class__ is tuple and value and value[0] == "tensor method":
-            value = attributes.CALL[Tensor][value[1]]
-        elif value.__class__ is tuple and value and value[0] == "function":
-            called = show if value[1] is printing.PRINT else with_checks(value[1], value[2])
-            value = called if instead is None else instead(value[1], called)
-        elif value.__class__ is tuple and value and value[0] == "data":
-            value = functools.partial(_copy_of, value[1])
+        kind, *of = value if value.__class__ is tuple and value else ("function", value)
+        if kind == "method":
+            value = _caller(*of)
+        elif kind == "tensor method":
+            value = attributes.CALL[Tensor][of[0]]
+        elif kind == "data":
+            value = functools.partial(_copy_of, *of)
         elif value.__class__ not in _NUMBERS:
-            called = show if value is printing.PRINT else with_checks(value)
-            value = called if instead is None else instead(value, called)
+            called = show if of[0] is printing.PRINT else with_checks(*of)
+            value = called if instead is None else instead(of[0], called)
         scope[name] = value
     return scope
 
