@@ -139,6 +139,7 @@ COMPOSED: list[tuple[str, dict]] = [
     ),
     ("import torch.nn.functional as F; sum(F.linear(X, Y, x))", {"X": M, "Y": M, "x": V}),
     ("import torch.nn.functional as F; sum(F.layer_norm(x, (4,))**2)", {"x": "vector:4"}),
+    ("group_norm(x, 2)[0, 1]", {"x": "matrix:3,6"}),
     ("import torch; torch.linalg.multi_dot([x, X, y])", {"x": V, "X": M, "y": W}),
 ]  # fmt: skip
 """Functions that are composed of operators: spelled out."""

@@ -44,7 +44,8 @@ def check(
     found = gradients(value, [job.leaves[n] for n in job.wanted], None)
     given = _given(job, against, against_file)
     parts: list[tuple[str, str, Any, str]] = [("value", "value", value, "")]
-    worst, compared, stepped, notes = 0.0, 0, 0, []
+    worst, compared, stepped, notes, casts = 0.0, 0, 0, [], False
+    hiding = _hides(job)  # a cast, too, hides from a complex step what the rules miss
     kinks: dict[str, dict[tuple[int, ...], tuple[float, float]]] = {}
     for name, g in zip(job.wanted, found, strict=True):
         plain = job.function(name)
@@ -53,31 +54,39 @@ def check(
             plain = runner.generated(job, [name], "value") or plain
         parts.append((f"grads.{name}", f"d/d{name}", g, ""))
         rules, x = np.asarray(g.array), np.array(job.leaves[name].detach().array)
-        function, exact = _number(plain), _in_float64(job, name)
+        function, exact, coarse = _number(plain), _in_float64(job, name), _cast_to(job, x.dtype)
         if axes := x.dtype.kind == "c":
             function, rules, x = by_axes(function, rules, x)
         for place in np.ndindex(x.shape):
             rule = float(rules[place])
             seen, unseen = _by_differences(rule, function, exact, x, place, value.item())
-            if unseen and not _agrees(rule, seen, x.dtype):
+            fine = x.dtype
+            if coarse and not _agrees(rule, seen, fine):  # steps that the cast does not round away
+                wide = _tried(function, x.astype(coarse), place)
+                if wide is not None and _agrees(rule, wide, coarse):
+                    seen, unseen, fine, casts = wide, False, np.dtype(coarse), True
+            if unseen and not _agrees(rule, seen, fine):
                 notes.append(
                     f"{_where(name, place, axes)}: not compared: a value of {value.item():.3g} is "
                     "rounded to more than a small step changes"
                 )
-            elif seen.kind == "smooth" and _agrees(rule, seen, x.dtype):
+            elif seen.kind == "smooth" and _agrees(rule, seen, fine):
                 off = abs(rule - seen.value) / max(1.0, abs(seen.value))
                 worst, compared = max(worst, off), compared + 1
-            elif _unsettled(rule, seen) and _steps_agree(job, name, place, rule, axes, x.dtype):
+            elif (
+                _unsettled(rule, seen) or (seen.kind == "smooth" and not coarse and not hiding)
+            ) and _steps_agree(job, name, place, rule, axes, fine):
                 stepped += 1
+                said = "settle at no step" if _unsettled(rule, seen) else f"see {seen.value:.3g}"
                 notes.append(
-                    f"{_where(name, place, axes)}: differences settle at no step; a complex step "
+                    f"{_where(name, place, axes)}: differences {said}; a complex step "
                     f"agrees with {rule:.10g}"
                 )
             else:
                 notes.append(_verdict(job, _where(name, place, axes), rule, seen))
                 sides = sorted((seen.left, seen.right))
                 kinks.setdefault(name, {})[place[: g.array.ndim]] = (sides[0], sides[1])
-    also = {} if notes or not compared or job.long else agreements(job, found)
+    also = {} if notes or casts or not compared or job.long else agreements(job, found)
     record: dict[str, Any] = {
         "checked": {
             "compared": compared + stepped,
@@ -199,11 +208,23 @@ _OFF_THE_GRAPH = ("detach", "item", "tolist", "numpy", "data", "no_grad", "detac
 
 def _hides(job: Job) -> str | None:
     """What in the program takes values off the graph."""
-    for node in n.walk(job.program.checked.module):
-        name = getattr(node, "id" if isinstance(node, n.Name) else "name", None)
-        if isinstance(node, n.Name | n.Attribute) and name in _OFF_THE_GRAPH:
-            return name
-    return None
+    return next(filter(_OFF_THE_GRAPH.__contains__, _names(job)), None)
+
+
+def _cast_to(job: Job, dtype: Any) -> Any:
+    """The type of fewest digits that the program may cast to; None where ``dtype`` has no more."""
+    casts: dict[str, Any] = dict.fromkeys(("half", "float16"), np.float16)
+    casts |= dict.fromkeys(("float", "float32"), np.float32)
+    found = [casts[name] for name in _names(job) if name in casts]
+    least = max(found, key=lambda t: np.finfo(t).eps, default=dtype)
+    return least if np.finfo(least).eps > np.finfo(dtype).eps else None
+
+
+def _names(job: Job) -> list[str]:
+    return [
+        node.id if isinstance(node, n.Name) else node.name
+        for node in n.walk(job.program.checked.module) if isinstance(node, n.Name | n.Attribute)
+    ]  # fmt: skip
 
 
 def _where(name: str, place: tuple, axes: bool = False) -> str:

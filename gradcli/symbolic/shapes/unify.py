@@ -299,6 +299,8 @@ class Unifier:
             if not first:
                 raise self.wrong(s, f"{s.op} needs a vector or a matrix", s.inputs)
             return first
+        if s.op == "centred":
+            return first
         if reduces(s.op):
             gone = normal_dims(s.params.get("dim"), len(first))
             if s.params.get("keepdim"):
