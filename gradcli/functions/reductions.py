@@ -247,30 +247,34 @@ def _fits_end(input: Any, part: Any, dim: int) -> None:
 
 def trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
     """The area below points, by trapezes."""
-    pieces = _trapezes("trapezoid", y, x, dx, dim)
     axis = normal_dim(dim, len(y.shape))
-    area = O["sum"](pieces, axis) / 2.0
     if y.shape and not y.shape[axis]:
-        return area.detach()
-    return called(area, "MulBackward1" if x is None else "DivBackward1")
+        return y.new_zeros((*y.shape[:axis], *y.shape[axis + 1 :]))
+    if x is not None:
+        area = O["sum"](_trapezes("trapezoid", y, x, dx, dim), axis) / 2.0
+        return called(area, "DivBackward1")
+    _check_points("trapezoid", y, x)
+    first, last = (y[(*(slice(None),) * axis, place)] for place in (0, -1))
+    return called((O["sum"](y, axis) - (first + last) * 0.5) * dx, "MulBackward1")
 
 
 def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
     """The area below points up to each of them, by trapezes."""
-    pieces = _trapezes("cumulative_trapezoid", y, x, dx, dim)
-    return O["cumsum"](pieces / 2.0, normal_dim(dim, len(y.shape)))
+    pieces = _trapezes("cumulative_trapezoid", y, x, dx / 2.0 if x is None else dx, dim)
+    return O["cumsum"](pieces if x is None else pieces / 2.0, normal_dim(dim, len(y.shape)))
 
 
-def _trapezes(name: str, y: Any, x: Any, dx: Any, dim: int) -> Any:
-    """Twice the area between neighbours; a vector ``x`` has the places along ``dim``."""
+def _check_points(name: str, y: Any, x: Any) -> None:
     if x is not None and not hasattr(x, "shape"):
         raise not_a("Tensor", name, "x", 2, x)
     if not y.dtype.kind or (x is not None and not x.dtype.kind):
         which = "`y`" if x is None else "`x` or `y`"
         raise bad_dtype(f"{name}: received a bool input for {which}, but bool is not supported")
-    if y.dtype.kind < 2:  # whole sums may overflow
-        like = x is not None and x.dtype.kind > 1
-        y = y.to(x.dtype if like else dtypes.get_default_dtype())
+
+
+def _trapezes(name: str, y: Any, x: Any, dx: Any, dim: int) -> Any:
+    """Twice the area between neighbours; a vector ``x`` has the places along ``dim``."""
+    _check_points(name, y, x)
     axis = normal_dim(dim, len(y.shape))
     before = (slice(None),) * axis
     if x is not None:

@@ -702,7 +702,9 @@ CALLS: tuple[tuple[np.ndarray | None, tuple[str, ...]], ...] = (
     (np.array([1.0, 2.0, 3.0]), (
         "torch.combinations(x,0)", "torch.trapezoid(x[:0])", "torch.trapezoid(x[:0]*x[:0],x[:0])",
         "torch.trapezoid(x[:,None][:,:0])", "(torch.combinations(x,0).requires_grad,)",
-        "(torch.trapezoid(x[:0]).requires_grad,)",
+        "(torch.trapezoid(x[:0]).requires_grad,)", "torch.trapezoid(x*float('inf'))",
+        "torch.trapezoid((80*x.detach()).byte())", "torch.trapezoid((80*x.detach()).byte(),x)",
+        "torch.cumulative_trapezoid((80*x.detach()).byte(),dx=3)",
     )),
 )
 # fmt: on

@@ -332,8 +332,6 @@ APART: tuple[tuple[str, str, Mask, str], ...] = (
      lambda g, w, x: np.isclose(g, w, rtol=0, atol=1e-6), "a sum that is 0 but for rounding"),
     (r"layer_norm", "slope|value", lambda g, w, x: np.isinf(x).any(-1, keepdims=True) | (
         np.abs(x).max(-1, keepdims=True) > 1e16), "its variance overflows"),
-    (r"cdist|trapezoid", "value|slope", lambda g, w, x: np.isinf(x).any(-1).reshape(
-        (-1,) + (1,) * (np.ndim(w) - 1)), "computed by products and differences of infinities"),
     (r"torch.det", "slope", lambda g, w, x: np.broadcast_to(np.linalg.det(x) == 0, np.shape(w)),
      "its gradient of a singular matrix of rank n - 1 is 0; the adjugate here"),
     (r"slogdet", "value0", lambda g, w, x: np.isnan(x).any(), "the sign of NaN"),

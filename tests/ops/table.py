@@ -607,8 +607,8 @@ REDUCTION = (
         Kink(([4.0, 3.0, 3.0],), 3.0, ([0.0, 0.5, 0.5],)),
     )),
     over("logsumexp", f"torch.logsumexp(x, {EVERY}, keepdim)", saves=("x", "out"), kinks=(
-        Kink(([1000.0, 1000.0],), 1000.6931471805599, ([0.5, 0.5],)),
-        Kink(([-inf, 0.0],), 0.0, ([0.0, 1.0],)),
+        Kink(([1000.0, 1000.0],), 1000.6931471805599, ([0.5, 0.5],), {"dim": 0}),
+        Kink(([-inf, 0.0],), 0.0, ([0.0, 1.0],), {"dim": 0}),
     )),
     over("softmax", "torch.softmax(x, dim)", params=({}, {"dim": 0}, {"dim": 1}), scalar=({},),
         empty=(((0,), {}), ((2, 0), {"dim": 0})), saves=("out",), kinks=(

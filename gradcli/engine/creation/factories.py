@@ -227,8 +227,6 @@ def shape_of(sizes: tuple[Any, ...], size: Any, name: str) -> tuple[int, ...]:
         raise TypeFault(
             "E0302", f"{name}(): argument 'size' must be tuple of ints, not {type(size).__name__}"
         )
-    if size is None and not sizes:
-        raise TypeFault("E0302", f'{name}() missing 1 required positional arguments: "size"')
     return sizes_of(sizes if size is None else (size,), name)
 
 

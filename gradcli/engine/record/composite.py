@@ -79,14 +79,14 @@ def rowwise(value: Any) -> Any:
         return value
     for part, _ in parts_of(value):
         if not part.array.flags.c_contiguous:
-            part.array, part.meta = in_rows(part.array), None
+            of_its_own(part).array = in_rows(part.array)
     return value
 
 
 def columnwise(value: Any) -> Any:
     """``value``, new matrices, laid out in columns, inside tangents and batches too."""
     for part, _ in parts_of(value):
-        part.array, part.meta = in_columns(part.array), None
+        of_its_own(part).array = in_columns(part.array)
     return value
 
 
