@@ -13,6 +13,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.creation.sampling import randn
+from gradcli.engine.custom_function.function import without_derivative
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.arguments import Anything
 from gradcli.engine.record.composite import (
@@ -161,8 +162,8 @@ def _one_driver(driver: str | None) -> None:
 def qr(A: Any, mode: str = "reduced") -> Any:
     """``(Q, R)`` with A = Q R, Q with orthonormal columns and R upper triangular.
 
-    ``mode`` is ``"reduced"``, ``"complete"`` (Q square) or ``"r"`` (Q empty). Raises RuntimeFault
-    (E0405) for the complete Q of more rows than columns where a gradient is recorded: it has none.
+    ``mode`` is ``"reduced"``, ``"complete"`` (Q square) or ``"r"`` (Q empty). A gradient of the
+    last, and of a complete Q of more rows than columns, raises RuntimeFault (E0405).
     """
     if mode not in ("reduced", "complete", "r"):
         raise bad_value(
@@ -177,22 +178,23 @@ def qr(A: Any, mode: str = "reduced") -> Any:
         joined = _O["qr_parts"](A[..., :m])
         q, r = _part(joined, 0, m, m), _part(joined, m * m, m, m)
         r = _O["cat"](r, _mH(q) @ A[..., m:], dim=-1)
-    if mode == "complete" and m > n:
-        if differentiated(q):
-            raise RuntimeFault(
-                "E0405",
-                "The QR decomposition is not differentiable when mode='complete' and nrows > ncols",
-                help="mode='reduced', or detach() the matrix",
-            )
+    if mode == "r" or (mode == "complete" and m > n):
         if is_batch(A):
             return A.each_of(qr, (A, mode), {})
-        whole = np.linalg.qr(A.array, mode="complete")
-        q, r = (wrap(part.astype(A.dtype.numpy), A.dtype) for part in whole)
-    if mode == "r":
-        q = A.detach().new_zeros((0,))
-    if mode != "r":
+        said = "The QR decomposition is not differentiable when mode='complete' and nrows > ncols."
+        q, r = A.detach().new_zeros((0,)), r.detach()
+        if mode == "r":
+            said = (
+                "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. "
+                "Please use linalg.qr(A, mode='reduced') if you are going to differentiate through "
+                "linalg.qr."
+            )
+        else:
+            whole = np.linalg.qr(A.array, mode="complete")
+            q, r = (columnwise(wrap(part.astype(A.dtype.numpy), A.dtype)) for part in whole)
+        q, r = (without_derivative(v, A, "linalg_qr", "LinalgQrBackward0", said) for v in (q, r))
+    else:
         q, r = outputs("LinalgQrBackward0", (columnwise(q), columnwise(r)), A)
-    r = called(r, "LinalgQrBackward0", A) if mode == "r" else r
     return results("linalg_qr", Q=q, R=r)
 
 

@@ -25,7 +25,7 @@ from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.einsum import einsum as by_letters
-from gradcli.ops.errors import ValueFault, bad_argument, bad_dim, bad_dtype, bad_shape
+from gradcli.ops.errors import ValueFault, bad_argument, bad_dim, bad_dtype, bad_shape, bad_value
 from gradcli.ops.torch_messages import not_a
 
 
@@ -162,13 +162,19 @@ def is_tensor(obj: Any) -> bool:
 
 def broadcast_shapes(*shapes: Any) -> Size:
     """The shape that those shapes broadcast to. Raises RuntimeFault (E0301) where they do not."""
-    sizes = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
+    sizes = [(s,) if isinstance(s, int) else s for s in shapes]
+    for size in sizes:
+        if not isinstance(size, tuple | list):
+            raise bad_value(
+                "Input shapes should be of type ints, a tuple of ints, or a list of ints, got "
+                f"{size}"
+            )
     if any(n < 0 for size in sizes for n in size):
         raise bad_argument("Attempting to broadcast a dimension with negative length!")
     try:
         return Size(np.broadcast_shapes(*sizes))
     except ValueError:
-        said = f"shapes {' and '.join(map(str, sizes))} do not broadcast"
+        said = f"shapes {' and '.join(str(tuple(s)) for s in sizes)} do not broadcast"
         raise bad_shape(said, help="sizes must agree from the right, or be 1") from None
 
 

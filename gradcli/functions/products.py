@@ -15,7 +15,7 @@ import numpy as np
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.dtypes import float16
 from gradcli.engine.record.arguments import Anything, Asked
-from gradcli.engine.record.composite import called, in_float32, of_its_own
+from gradcli.engine.record.composite import called, in_float32, of_its_own, rowwise
 from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.out import may_be
 from gradcli.functions.matrices import beside
@@ -121,7 +121,7 @@ def mixed(multiply: Any, input: Any, x: Any, y: Any, beta: Any, alpha: Any) -> A
     refuse_kinds("bool", "addmm_impl_cpu_", input.dtype)
     expands(input, tuple(product.shape))
     beta, alpha = input.dtype.entry(beta), input.dtype.entry(alpha)
-    return plus(input, product, beta, alpha)
+    return rowwise(plus(input, product, beta, alpha))
 
 
 def plus(input: Any, product: Any, beta: Any, alpha: Any) -> Any:

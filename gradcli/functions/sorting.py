@@ -15,7 +15,7 @@ from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.dtypes import uint8
 from gradcli.engine.named_tuples import Extremes, Range
 from gradcli.engine.record.arguments import is_whole
-from gradcli.engine.record.composite import by_element, called, of_its_own, of_numbers_too
+from gradcli.engine.record.composite import by_element, called, of_its_own, of_numbers_too, rowwise
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import joined
 from gradcli.engine.record.out import may_be
@@ -86,7 +86,7 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
 
 def _some(order: Any, dim: int, part: slice) -> Any:
     """Some of the indices along a dimension, in memory of their own: the others are let go."""
-    return _along(order, dim, part).clone()
+    return rowwise(_along(order, dim, part).clone())
 
 
 def _picked(input: Any, order: Any, place: int, dim: int, keepdim: bool, name: str) -> Any:

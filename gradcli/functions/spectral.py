@@ -21,6 +21,7 @@ from gradcli.functions.nn.padding import pad
 from gradcli.functions.nn.windows import places
 from gradcli.ops.errors import bad_dtype, bad_shape, bad_type, bad_value
 from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.operator import is_complex
 
 
 def _window(window: Any, length: int, n_fft: int, like: Any) -> Any:
@@ -59,7 +60,7 @@ def stft(
         >>> gradcli.stft(gradcli.ones(8), 4, center=False, return_complex=True).shape
         gradcli.Size([3, 5])
     """
-    if return_complex is None and not input.is_complex():
+    if return_complex is None and not (input.is_complex() or is_complex(window)):
         said = "stft requires the return_complex parameter be given for real inputs"
         raise bad_value(said, help="return_complex=True")
     if len(input.shape) not in (1, 2):
@@ -98,6 +99,8 @@ def istft(
     See Griffin and Lim, Signal estimation from modified short-time Fourier transform, 1984. Raises
     RuntimeFault (E0304) where windows leave a part of the signal out.
     """
+    if not return_complex and is_complex(window):
+        raise bad_value("Complex windows are incompatible with return_complex=False")
     hop = n_fft // 4 if hop_length is None else hop_length
     spectra = input if len(input.shape) == 3 else O["unsqueeze"](input, 0)
     if len(spectra.shape) != 3 or not input.is_complex():

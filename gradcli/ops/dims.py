@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault
+from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault, bad_argument
 from gradcli.ops.operator import OPERATORS
 from gradcli.ops.torch_messages import appears_twice
 
@@ -138,6 +138,8 @@ def normal_dim(dim: int, ndim: int) -> int:
         dim = whole_number(dim)
     rank = max(ndim, 1)
     if not -rank <= dim < rank:
+        if not -(2**63) <= dim < 2**63:
+            raise bad_argument("Overflow when unpacking long long", help="count from the end by -1")
         raise IndexFault(
             "E0305",
             f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got "

@@ -29,6 +29,8 @@ torch.addmv(v, A, w, alpha=Z, beta=1j) | torch.addr(A, v, w, alpha=Z, beta=1j) |
 torch.fft.fft2(A) | A.trace()
 """
 OF_VECTORS = """
+torch.stft(v.real, 2, 1, window=w[:2]) | torch.stft(v, 2, 1, window=w[:2].real)
+torch.istft(torch.stft(v.real, 2, 1, window=Z + w[:2]), 2, 1, window=w[1:], return_complex=True)
 abs(v) | torch.angle(v) | torch.sgn(v) | v.conj() * Z | torch.polar(v.abs(), v.angle()) | v**w
 v**2.5 | Z**v | 2**v | (v*w).sqrt() | torch.rsqrt(v) | torch.log(v) | torch.log1p(v) | torch.log2(v)
 torch.exp(v) | torch.exp2(v) | torch.expm1(v) | torch.tan(v) | torch.tanh(v*w) | torch.asin(3*v)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -96,6 +98,19 @@ def test_what_is_refused() -> None:
     with pytest.raises(Fault) as caught:
         OPERATORS["solve"](np.eye(3), np.ones(2))
     assert caught.value.code == "E0301"
+
+
+def test_orthogonal_factors_without_a_derivative_refuse_in_backward():
+    rows = torch.rand(4, 2, requires_grad=True)
+    for mode, shape, said in (("complete", (4, 4), "nrows > ncols"), ("r", (0,), "depends on Q")):
+        for part in torch.linalg.qr(rows, mode=mode):
+            assert part.grad_fn.name() == "LinalgQrBackward0"
+            with pytest.raises(RuntimeError, match=said):
+                part.sum().backward()
+        assert torch.linalg.qr(rows, mode=mode)[0].shape == shape
+        with pytest.raises(RuntimeError, match=said):
+            torch.func.jvp(partial(torch.linalg.qr, mode=mode), (rows,), (rows,))
+        assert torch.func.vmap(partial(torch.linalg.qr, mode=mode))(rows[None])[1].shape[2] == 2
 
 
 def test_logdet_of_a_negative_determinant_is_nan_and_of_a_singular_matrix_minus_infinity() -> None:

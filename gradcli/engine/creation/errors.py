@@ -20,12 +20,12 @@ _NUMBERS = (bool, int, float, complex, np.generic)
 
 def no_data(data: Any) -> Fault:
     """The error of what no tensor can be made of."""
-    if isinstance(data, str):
+    if isinstance(data, str | bytes):
         return _text(data)
     sizes, first = [], data
-    while isinstance(first, list | tuple):
+    while _is_row(first):
         sizes.append(len(first))
-        if not first:
+        if not len(first):
             break
         first = first[0]
     if isinstance(first, str):
@@ -40,7 +40,7 @@ def _unmade(cls: type[Fault], value: Any, said: str) -> Fault:
     return cls("E0303", made, help="give numbers or nested lists", torch=said)
 
 
-def _text(value: str) -> Fault:
+def _text(value: str | bytes) -> Fault:
     return _unmade(TypeFault, value, f"new(): invalid data type {type(value).__name__!r}")
 
 
@@ -71,15 +71,22 @@ def several_entries() -> ValueFault:
     )
 
 
+def _is_row(value: Any) -> bool:
+    return isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0)
+
+
 def _wrong_row(data: Any, sizes: Sequence[int]) -> Fault | None:
     message = "the rows of nested lists must have one length"
     help = "pad the short ones, or use a list"
     work = [(data, 0)]
     while work:
         value, depth = work.pop()
-        row = isinstance(value, list | tuple)
+        row = _is_row(value)
         if depth == len(sizes):
             if row:
+                text = "only 0-dimensional arrays can be converted to Python scalars"
+                if isinstance(value, np.ndarray):
+                    return bad_type(message, help=help, torch=text)
                 text = f"'{type(value).__name__}' object cannot be interpreted as an integer"
                 if _has_floats(data):
                     text = f"must be real number, not {type(value).__name__}"
@@ -90,7 +97,8 @@ def _wrong_row(data: Any, sizes: Sequence[int]) -> Fault | None:
             text = f"expected sequence of length {sizes[depth]} at dim {depth} (got {len(value)})"
             return ValueFault("E0303", message, help=help, torch=text)
         else:
-            work.extend((v, depth + 1) for v in reversed(value))
+            rows = value[:1] if isinstance(value, np.ndarray) else reversed(value)
+            work.extend((v, depth + 1) for v in rows)
     return None
 
 

@@ -7,9 +7,10 @@ Every size is charged against the memory budget before anything is allocated.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -90,7 +91,7 @@ _PYTHONS = frozenset((float, int, bool, complex))
 
 
 def _from_lists(data: Any) -> tuple[np.ndarray, DType]:
-    if isinstance(data, list | tuple):
+    if isinstance(data, list | tuple | bytearray):
         data, cut, kinds = _plain(data)
         if cut:
             warn(
@@ -120,7 +121,7 @@ def _from_lists(data: Any) -> tuple[np.ndarray, DType]:
     return np.array(data, np.float64), dtypes.get_default_dtype()
 
 
-def _plain(data: list[Any] | tuple[Any, ...]) -> tuple[list[Any], bool, DType | None]:
+def _plain(data: Iterable[Any]) -> tuple[list[Any], bool, DType | None]:
     """Nested lists with 0-d Tensors among the numbers replaced by their values; iterative.
 
     And whether one of these tensors requires a gradient, and the type that the entries meet in
@@ -172,7 +173,14 @@ def from_numpy(array: np.ndarray) -> Tensor:
             "strides are not currently supported. (You can probably work around this by making a "
             "copy of your array  with array.copy().) ",
         )
-    return wrap(array, dtype_of(array))
+    kind = dtype_of(array)
+    if any(step % kind.itemsize for step in array.strides):
+        raise ValueFault(
+            "E0304",
+            "given numpy array strides not a multiple of the element byte size. Copy the numpy "
+            "array to reallocate the memory.",
+        )
+    return wrap(array, kind)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
@@ -221,7 +229,7 @@ def shape_of(sizes: tuple[Any, ...], size: Any, name: str) -> tuple[int, ...]:
     if size is not None and sizes:
         raise TypeFault("E0302", f"{name}() got multiple values for argument 'size'")
     if size is None and not sizes:
-        said = f"{name}() missing 1 required positional arguments: \"size\""
+        said = f'{name}() missing 1 required positional arguments: "size"'
         raise TypeFault("E0302", said, help=f"{name}(()) has no dimensions")
     if size is not None and not isinstance(size, list | tuple):
         raise TypeFault(
@@ -369,8 +377,14 @@ def asarray(
 ) -> Tensor:  # fmt: skip
     """``obj`` as a tensor; shares memory where ``copy`` is not True. Raises ValueFault (E0303).
 
-    A tensor stays in its graph, its copy too, unless ``requires_grad`` is False.
+    A tensor stays in its graph, its copy too, unless ``requires_grad`` is False. Bytes of other
+    memory (bytearray, memoryview) are read by ``frombuffer``, without a dtype as the default one.
     """
+    if not isinstance(obj, Tensor | np.ndarray | np.generic):
+        with contextlib.suppress(TypeError):
+            obj = memoryview(obj)
+    if isinstance(obj, memoryview):
+        obj = frombuffer(obj, dtype=dtype or dtypes.get_default_dtype())
     out = as_tensor(obj, dtype, device)
     shares = isinstance(obj, Tensor | np.ndarray) and np.may_share_memory(
         out.array, getattr(obj, "array", obj)
@@ -389,8 +403,8 @@ def frombuffer(
 ) -> Tensor:
     """The memory of ``buffer`` from the byte ``offset`` on as a vector of ``count`` numbers.
 
-    Memory that may not be written to is copied. Raises ValueFault (E0303) where there are not as
-    many bytes.
+    Memory that may not be written to is copied, with a warning. Raises ValueFault (E0303) where
+    there are not as many bytes or ``buffer`` is no memory.
 
     Example:
         >>> import array
@@ -399,7 +413,14 @@ def frombuffer(
         tensor([2.], dtype=gradcli.float64)
     """
     target = to_dtype(dtype)
-    size, item = memoryview(buffer).nbytes, target.itemsize
+    try:
+        buffer = memoryview(buffer)
+    except TypeError:
+        said = "object does not implement Python buffer protocol."
+        raise ValueFault("E0303", said, help="tensor(x) reads lists") from None
+    if not buffer.c_contiguous:
+        raise bad_value("could not retrieve buffer from object", help="give memory without gaps")
+    size, item = buffer.nbytes, target.itemsize
     for wrong, said in (
         (not size or not count,
          f"both buffer length ({size}) and count ({count}) must not be 0"),
@@ -416,9 +437,10 @@ def frombuffer(
         if wrong:
             raise ValueFault("E0303", said)
     numbers = np.frombuffer(buffer, target.numpy, count, offset)
-    return finish(
-        numbers if numbers.flags.writeable else numbers.copy(), target, requires_grad, None
-    )
+    if not numbers.flags.writeable:
+        warn("The given buffer is not writable: the tensor has a copy of it.")
+        numbers = numbers.copy()
+    return finish(numbers, target, requires_grad, None)
 
 
 @by_element

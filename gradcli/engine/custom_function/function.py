@@ -250,13 +250,18 @@ class _Refusing:
 _ONCE = _Refusing("Error", _refuse_twice)
 
 
-def without_derivative(value: Tensor, source: Tensor, name: str, node_name: str) -> Tensor:
+def without_derivative(
+    value: Tensor, source: Tensor, name: str, node_name: str, said: str | None = None
+) -> Tensor:
     """``value``, which PyTorch's function ``name`` made of ``source``: its gradient is refused.
 
-    The error (UnwrittenFault, E0405) comes when a gradient is asked for; at once for a tangent.
+    The error (UnwrittenFault, E0405; RuntimeFault where it has its own words) comes when a gradient
+    is asked for; at once for a tangent.
     """
 
     def refuse(*_: Any) -> Any:
+        if said is not None:
+            raise RuntimeFault("E0405", said)
         raise UnwrittenFault("E0405", f"the derivative for '{name}' is not implemented.")
 
     if getattr(source, "tangent", None) is not None:

@@ -103,18 +103,20 @@ def parts_of(value: Any) -> list[tuple[Any, int]]:
     return found
 
 
-def formatted(value: Any, *inputs: Any, gapless: bool = False) -> Any:
+def formatted(value: Any, *inputs: Any, gapless: bool = False, lone: bool = False) -> Any:
     """``value``, a new result of a layer, laid out as PyTorch's are: as the images in ``inputs``.
 
     The channels lie innermost where they do so in an input, else the result lies in rows; for
-    ``gapless`` see ``suggested_format``.
+    ``gapless`` see ``suggested_format``. ``lone`` is for an image without a batch.
     """
+    at = (None if lone else ...,)
     if not isinstance(value, Plain):
         return value
     for x in inputs:
-        format = suggested_format(x.array, gapless) if isinstance(x, Plain) else ""
+        format = suggested_format(x.array[at], gapless or lone) if isinstance(x, Plain) else ""
         if format.startswith("channels") and value.array.ndim == x.array.ndim:
-            value.array, value.meta = in_format(value.array, format), None
+            value.array = in_format(value.array[at], format)[0 if lone else ...]
+            value.meta = None
             return value
     return rowwise(value)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from gradcli.engine.dtypes import DType, promote
 from gradcli.engine.grad_mode import current, no_grad
 from gradcli.engine.named_tuples import Extremes, Results
@@ -145,4 +147,8 @@ def _write(target: Tensor, part: Tensor) -> None:
                 f"{list(part.shape)}. Give an out of that shape, or an empty one."
             )
         target.resize_(tuple(part.shape))
+        order = np.argsort(np.negative(part.array.strides), kind="stable")
+        if part.array.transpose(order).flags.c_contiguous:  # else it is a view: out lies in rows
+            rows = target.array.reshape([part.shape[d] for d in order])
+            target.array = rows.transpose(np.argsort(order))
     target.copy_(part)

@@ -116,7 +116,7 @@ def _max_pool(
 
     name = f"MaxPool{_rank}DWithIndicesBackward0" if _rank > 1 else "SqueezeBackward1"
     found = _largest(input, found, at, _rank, return_indices, name, apart, source)
-    values, places = (formatted(v, input) for v in found)
+    values, places = (formatted(v, input, lone=_rank == 3 and input.ndim == 4) for v in found)
     return (values, places) if return_indices else values
 
 

@@ -185,6 +185,36 @@ def test_refusals(code, call):
     assert fault.value.code == code
 
 
+@pytest.mark.parametrize(
+    ("error", "message", "call"),
+    [
+        (ValueError, "length 3 at dim 1", lambda: torch.tensor([[1, 2, 3], np.ones(2)])),
+        (ValueError, "length 2 at dim 2", lambda: torch.tensor([np.ones((2, 2)), [[1, 2], [3]]])),
+        (TypeError, "not a sequence", lambda: torch.tensor([[np.ones(3), 1.5]])),
+        (TypeError, "only 0-dimensional", lambda: torch.tensor([1.5, np.ones(3)])),
+        (TypeError, "invalid data type 'bytes'", lambda: torch.tensor(b"a")),
+        (ValueError, "buffer protocol", lambda: torch.frombuffer([1], dtype=torch.uint8)),
+        (ValueError, "not a multiple", lambda: torch.from_numpy(np.zeros(2, "u1,f4")["f1"])),
+        (RuntimeError, "got 1.1", lambda: torch.broadcast_shapes(1.1)),
+        (ValueError, "Overflow", lambda: torch.mean(torch.ones(2), np.uint64(2**64 - 1))),
+        (RuntimeError, "could not retrieve", lambda: torch.asarray(np.ones((2, 2)).T.data)),
+    ],
+)
+def test_refusals_as_pytorch_names_them(error, message, call):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_the_bytes_of_other_memory():
+    memory = bytearray(8)
+    numbers = torch.asarray(memory, dtype=torch.int32)
+    numbers += 1
+    assert memory[4] == 1 and torch.tensor(memory).tolist() == [1, 0, 0, 0] * 2
+    assert torch.asarray(memoryview(np.arange(3.0))).tolist() == [0, 0, 0, 1.875, 0, 2]
+    with pytest.warns(UserWarning, match="not writable"):
+        assert torch.asarray(b"ab", dtype=torch.uint8).tolist() == [97, 98]
+
+
 def test_seeds_repeat():
     draws = []
     for _ in range(2):

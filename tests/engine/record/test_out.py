@@ -52,6 +52,16 @@ def test_shapes():
     assert torch.exp(torch.zeros(3), out=torch.empty(0)).tolist() == [1, 1, 1]
     with pytest.warns(UserWarning, match="was resized since it had shape"):
         assert torch.exp(torch.zeros(3), out=torch.zeros(2)).tolist() == [1, 1, 1]
+    turned, square = torch.zeros(2, 3, 4).permute(2, 0, 1), torch.zeros(3, 3).t()
+    for made, strides in (
+        (torch.exp(turned, out=torch.empty(0)), (1, 12, 4)),
+        (torch.eq(turned, 1, out=torch.empty(0, 5, dtype=torch.bool)), (1, 12, 4)),
+        (torch.addcmul(turned, turned, turned, out=torch.empty(0)), (1, 12, 4)),
+        (torch.mean(turned, 0, out=torch.empty(0)), (3, 1)),
+        (torch.topk(turned, 1, 1)[1], (3, 3, 1)),
+        (torch.addmm(square, square, square, out=torch.empty(0)), (3, 1)),
+    ):
+        assert made.stride() == strides
 
 
 @pytest.mark.parametrize("where", ["input", "out"])

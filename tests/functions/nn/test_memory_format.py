@@ -115,6 +115,9 @@ def test_a_memory_format_that_is_asked_for(make):
 
 
 def test_solids_and_kept_formats():
+    lone = images(1, 6, 5, 4, 6).to(memory_format=LAST_3D)[0]
+    for found in F.max_pool3d(lone, 2, return_indices=True):
+        assert found.stride() == (1, 36, 18, 6)
     thin = torch.arange(6.0).reshape(1, 3, 2, 1).permute(0, 2, 1, 3)
     assert F.batch_norm(thin, torch.zeros(2), torch.ones(2)).stride() == (6, 1, 2, 2)
     assert F.batch_norm(images(2, 2, 1, 1).to(memory_format=LAST), *images(2, 2)).stride()[1:] == (
