@@ -91,6 +91,12 @@ def test_what_is_refused(call, said):
     assert said in str(fault.value)
 
 
+def test_counts_of_no_numbers_are_whole():
+    none = gradcli.tensor([], dtype=gradcli.int64)
+    found = gradcli.bincount(none, weights=none.double(), minlength=2)
+    assert found.dtype is gradcli.int64 and found.tolist() == [0, 0]
+
+
 def test_indices_of_a_flat_tensor():
     flat = np.array([[0, 5, 11], [1, 7, 23]])
     found = gradcli.unravel_index(gradcli.tensor(flat), (2, 3, 4))
