@@ -120,7 +120,7 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
         raise bad_value("minlength should be >= 0")
     size = max(minlength, int(numbers.max()) + 1 if numbers.size else 0)
     charge_shape((size,))
-    if weights is None:
+    if weights is None or not numbers.size:
         return wrap(np.bincount(numbers, minlength=minlength), dtypes.int64)
     if tuple(weights.shape) != numbers.shape:
         raise bad_shape("weights should be 1-d and have the same length as input")

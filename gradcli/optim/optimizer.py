@@ -56,6 +56,9 @@ class Optimizer:
     But for ``differentiable``: the step is recorded, for parameters that are no leaves.
     """
 
+    linear = False
+    """Whether a step is linear in the gradient: that of complex numbers is that of their parts."""
+
     stepped: bool | None = False
     """Whether ``step`` has run; None where a class with a ``step`` of its own does not say."""
 
@@ -199,12 +202,12 @@ class Optimizer:
         return int(state["step"])
 
     def _in_reals(self, change: Callable[..., None], p: Tensor, g: Any, group: Group) -> None:
-        """Call ``change(p, g, state, group)``, where ``p`` is complex with pairs of reals for all.
+        """Call ``change(p, g, state, group)``, with pairs of reals for all that is complex.
 
         The state of a complex parameter is complex between steps, as in PyTorch.
         """
         state = self._state(p)
-        if not p.is_complex():
+        if self.linear or not p.is_complex():
             change(p, g, state, group)
             return
         pairs = {name: as_reals(value) for name, value in state.items()}

@@ -31,6 +31,7 @@ class SGD(Optimizer):
         tensor(1., requires_grad=True)
     """
 
+    linear = True
     switches = ("foreach", "differentiable", "fused")
 
     def __init__(

@@ -75,14 +75,18 @@ def test_histograms_are_those_of_numpy(density, weighted):
         ("tensor((l := [1]).append(l) or l)", "self-referential"),
         ("split(x, [1, -1, 3])", "only non-negative entries"),
         ("histogram(x, x.flip(0))", "ascending"),
-        ("nn.LSTMCell(3, 2)(torch.ones(2, 3), (torch.ones(1, 2), torch.ones(1, 2)))",
-         "Input batch size 2 doesn't match hidden0 batch size 1"),
+        (
+            "nn.LSTMCell(3, 2)(torch.ones(2, 3), (torch.ones(1, 2), torch.ones(1, 2)))",
+            "Input batch size 2 doesn't match hidden0 batch size 1",
+        ),
         ("nn.GRUCell(3, 2)(torch.ones(2, 3), torch.ones(2, 1))", "got 1, expected 2"),
         ("nn.Unflatten(1, 3)", "tuple of ints, but found type int"),
         ("nn.functional.embedding(x.long(), torch.ones(5, 2), 7)", "Padding_idx must be within"),
         ("nn.functional.embedding_bag(x.long(), torch.ones(5, 2), x[:1])", "Long, Int"),
-        ("nn.functional.ctc_loss(torch.ones(5, 2, 4), torch.ones(2, 3).long(), (5, 5), (-1, 3))",
-         "at least 0"),
+        (
+            "nn.functional.ctc_loss(torch.ones(5, 2, 4), torch.ones(2, 3).long(), (5, 5), (-1, 3))",
+            "at least 0",
+        ),
         ("func.jacfwd(lambda x: x, randomness='all')(x)", "Only allowed values for randomness"),
         ("conv_tbc(x, x, x)", "Input must have 3 dims"),
     ],
@@ -92,6 +96,12 @@ def test_what_is_refused(call, said):
     with pytest.raises(Fault) as fault:
         eval(f"torch.{call}", scope)
     assert said in str(fault.value)
+
+
+def test_counts_of_no_numbers_are_whole():
+    none = gradcli.tensor([], dtype=gradcli.int64)
+    found = gradcli.bincount(none, weights=none.double(), minlength=2)
+    assert found.dtype is gradcli.int64 and found.tolist() == [0, 0]
 
 
 def test_indices_of_a_flat_tensor():

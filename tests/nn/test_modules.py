@@ -181,6 +181,19 @@ def test_conversions_keep_parameters_and_whole_numbers():
     assert m.num_batches_tracked.dtype is torch.int64 and weight.dtype is torch.float32
 
 
+def test_a_lazy_layer_is_made_in_the_type_that_it_was_converted_to():
+    torch.manual_seed(3)
+    lazy = nn.Sequential(nn.LazyLinear(3), nn.LazyBatchNorm1d()).double()
+    assert lazy[0].weight.dtype is torch.float64
+    found = lazy(torch.ones(2, 4, dtype=torch.float64))
+    torch.manual_seed(3)
+    full = nn.Sequential(nn.Linear(4, 3, dtype=torch.float64), nn.BatchNorm1d(3)).double()
+    assert torch.equal(found, full(torch.ones(2, 4, dtype=torch.float64)))
+    assert [v.dtype for v in lazy.state_dict().values()] == [
+        v.dtype for v in full.state_dict().values()
+    ]
+
+
 def test_cells_and_layers_agree():
     torch.manual_seed(0)
     gru, cell = nn.GRU(3, 2), nn.GRUCell(3, 2)

@@ -459,10 +459,7 @@ def test_slopes_at_kinks(name, i):
         out = way(*args)
         np.testing.assert_allclose(out.detach().numpy(), kink.value, rtol=1e-13)
         found = gradcli.autograd.grad(
-            out,
-            [args[j] for j in wrt],
-            gradcli.ones(out.shape, dtype=out.dtype),
-            create_graph=True,
+            out, [args[j] for j in wrt], gradcli.ones(out.shape, dtype=out.dtype), create_graph=True
         )
         for g, want in zip(found, kink.grads, strict=True):
             np.testing.assert_allclose(g.detach().numpy(), want, rtol=1e-13)

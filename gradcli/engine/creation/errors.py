@@ -113,9 +113,10 @@ def _has_floats(data: Any) -> bool:
     return False
 
 
-def of_wide_numbers(data: Any, fault: Fault) -> bool:
-    """Whether nothing is wrong but whole numbers beyond int64, and floats are among them."""
-    return fault.message == too_long().message and _has_floats(data)
+def of_wide_numbers(data: Any, fault: Fault, floats: bool) -> bool:
+    """Whether nothing is wrong but whole numbers beyond int64, where ``floats`` are made of them
+    or are among them."""
+    return fault.message == too_long().message and (floats or _has_floats(data))
 
 
 def too_long() -> ValueFault:

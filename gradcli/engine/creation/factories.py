@@ -65,7 +65,7 @@ def tensor(
     elif isinstance(data, np.ndarray | np.generic):
         array, found = data, dtype_of(data)
     else:
-        array, found = _from_lists(data)
+        array, found = _from_lists(data, wanted)
         if wanted is not None and wanted is not found:
             _check_range(array, wanted)
     target = wanted or found
@@ -90,7 +90,7 @@ _PYTHONS = frozenset((float, int, bool, complex))
 """The classes of Python's own numbers."""
 
 
-def _from_lists(data: Any) -> tuple[np.ndarray, DType]:
+def _from_lists(data: Any, wanted: DType | None = None) -> tuple[np.ndarray, DType]:
     if isinstance(data, list | tuple | bytearray):
         data, cut, kinds = _plain(data)
         if cut:
@@ -116,7 +116,7 @@ def _from_lists(data: Any) -> tuple[np.ndarray, DType]:
     if kind == "i":
         return array, dtypes.int64
     fault = words.no_data(data)
-    if not words.of_wide_numbers(data, fault):
+    if not words.of_wide_numbers(data, fault, wanted is not None and wanted.differentiable):
         raise fault
     return np.array(data, np.float64), dtypes.get_default_dtype()
 
@@ -486,7 +486,7 @@ def _line(name: str, start: Any, end: Any, more: Any, dtype: Any) -> tuple[Any, 
 
 def _bounds(start: Any, end: Any, target: DType) -> tuple[Any, Any]:
     """Both bounds in the dtype of the numbers between them: 4.3 of whole ones is 4."""
-    return (int(start), int(end)) if target.kind < 2 else (start, end)
+    return (target.entry(start), target.entry(end)) if target.kind < 2 else (start, end)
 
 
 @by_element

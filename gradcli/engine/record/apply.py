@@ -255,8 +255,11 @@ def _promoted(op: Operator, inputs: list[Any]) -> list[Any]:
         if is_number(a):
             if policy == "where" and raw:
                 a = target.numpy.type(target.computed.entry(a))
-            elif a.__class__ is int and target.kind == 1 and (op.wraps or not raw) and (
-                -(2**63) <= a < 2**63
+            elif (
+                a.__class__ is int
+                and target.kind == 1
+                and (op.wraps or not raw)
+                and (-(2**63) <= a < 2**63)
             ):
                 a = target.wrapped(a)
             raw.append(a)

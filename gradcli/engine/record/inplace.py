@@ -182,11 +182,14 @@ def put_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
     if kind is complex or ((kind is float or kind is int) and not 0 <= value < 128):
         # Every type holds the others; an assignment to float16 makes them inf, as in PyTorch.
         value = target.dtype.entry(value) if target.dtype is not float16 or one_number else value
-    if not isinstance(value, int | float | bool | complex):
+    raw = value.array if isinstance(value, Plain) else value
+    if not isinstance(value, int | float | bool | complex | Plain):
         value = as_input(
             OPERATORS["put"], value if not isinstance(value, list) else np.array(value)
         )
-    raw = value.array if isinstance(value, Plain) else value
+        raw = value.array
+    elif isinstance(raw, np.generic):  # NumPy refuses a number out of range, and wraps an array
+        raw = np.asarray(raw)
     write(target.own_array(), index, in_memory(target, raw))
     twin = target._alias()
     if current().grad and target.dtype.differentiable:

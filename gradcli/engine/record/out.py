@@ -54,13 +54,7 @@ def into(
     for value in args:
         operands += value if isinstance(value, list | tuple) else (value,)
     given = (*operands, *options.values(), *targets)
-    if current().grad and any(isinstance(v, Tensor) and v.requires_grad for v in given):
-        raise RuntimeFault(
-            "E0405",
-            f"{name}(): functions with out=... arguments don't support automatic differentiation, "
-            "but one of the arguments requires grad.",
-            help="leave out= away, or detach() the arguments",
-        )
+    follows = current().grad and any(isinstance(v, Tensor) and v.requires_grad for v in given)
     rule, apart = _declared(function, "out", "same"), _declared(function, "apart", False)
     if rule == "none":
         raise TypeFault("E0302", f"{name}() got an unexpected keyword argument 'out'")
@@ -77,6 +71,14 @@ def into(
     with no_grad():
         result = function(*args, **options)
         parts = result if isinstance(result, tuple) else (result,)
+        pairs = zip(targets, parts, strict=False)
+        if follows and any(t.requires_grad or p.dtype.differentiable for t, p in pairs):
+            raise RuntimeFault(
+                "E0405",
+                f"{name}(): functions with out=... arguments don't support automatic "
+                "differentiation, but one of the arguments requires grad.",
+                help="leave out= away, or detach() the arguments",
+            )
         if isinstance(result, Extremes):  # of a function whose other results may be wider
             rule = "same"
         if isinstance(out, tuple | list) and not isinstance(result, tuple):

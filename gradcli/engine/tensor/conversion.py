@@ -261,6 +261,9 @@ class Numbers:
         return iter(self.unbind(0))
 
     def __contains__(self, value: Any) -> bool:
+        if not isinstance(value, Numbers | int | float | complex | np.generic | np.ndarray):
+            said = "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
+            raise RuntimeFault("E0303", f"{said}{type(value)}.")
         return bool((self.array == (value.array if isinstance(value, Numbers) else value)).any())
 
     def __format__(self, spec: str) -> str:

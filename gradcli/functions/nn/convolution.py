@@ -311,9 +311,7 @@ def fold(
             "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and "
             f"non-zero dimensions for input, but got: {list(input.shape)}"
         )
-    single = len(input.shape) == 2
-    columns = _O["unsqueeze"](input, 0) if single else input
-    n, rows, length = columns.shape
+    *lead, rows, length = input.shape
     sizes = tuple(m + 2 * e for m, e in zip(out, edges, strict=True))
     index, blocks = places(sizes, kernel, steps, spread, True)
     if rows % math.prod(kernel) or length != math.prod(blocks):
@@ -322,9 +320,10 @@ def fold(
             f"C*{math.prod(kernel)}, {math.prod(blocks)}), got {list(input.shape)}"
         )
     channels = rows // math.prod(kernel)
-    split = _O["reshape"](columns, (n, channels, *kernel, *blocks))
-    charge_shape((n, channels, *sizes))
-    whole = _O["scatter"](split, (n, channels, *sizes), index)
-    kept = tuple(slice(e, e + m) for e, m in zip(edges, out, strict=True))
-    found = called(_O["getitem"](whole, (Ellipsis, *kept)), "Col2ImBackward0", input)
-    return _O["squeeze"](found, 0) if single else found
+    split = _O["reshape"](input, (*lead, channels, *kernel, *blocks))
+    charge_shape((*lead, channels, *sizes))
+    found = _O["scatter"](split, (*lead, channels, *sizes), index)
+    if any(edges):
+        kept = tuple(slice(e, e + m) for e, m in zip(edges, out, strict=True))
+        found = _O["clone"](_O["getitem"](found, (Ellipsis, *kept)))
+    return called(found, "Col2ImBackward0", input)

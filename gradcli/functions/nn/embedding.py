@@ -103,8 +103,7 @@ def _renormalize(input: Any, weight: Any, max_norm: float, norm_type: float) -> 
         sizes = _O["norm"](rows, norm_type, -1, True)
         # As PyTorch has it: a little more than the norm, so that the row is surely small enough.
         scale = _O["where"](sizes > max_norm, max_norm / (sizes + 1e-7), 1.0)
-        if (sizes > max_norm).any():
-            weight.detach()[which] = rows * scale
+        weight.detach()[which] = rows * scale
 
 
 @by_element

@@ -433,4 +433,5 @@ def local_response_norm(
     for i in range(before + after + 1):
         part = _O["getitem"](squares, (slice(None), slice(i, i + c)))
         total = part if total is None else total + part
-    return input / (k + alpha * (total / size)) ** beta
+    mean = total / size if input.dtype.kind > 1 else total // size  # as PyTorch's pools
+    return input / (k + alpha * mean) ** beta

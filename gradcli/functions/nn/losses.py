@@ -224,7 +224,7 @@ def gaussian_nll_loss(
 ) -> Any:  # fmt: skip
     """The negative log-likelihood of normal numbers of mean ``input`` and variance ``var``."""
     if isinstance(var, float):
-        var = input.new_full(tuple(input.shape), var)
+        var = var * _O["ones_like"](input)
     known = getattr(bottom(var), "array", None)
     if known is not None and (known < 0).any():
         raise bad_argument("var has negative entry/entries")

@@ -38,8 +38,6 @@ def pad(input: Any, pad: Sequence[int], mode: Any = "constant", value: Any = Non
         raise UnwrittenFault("E0304", f"Unrecognised padding mode {mode}")
     if mode != "constant":
         _check_repeated(input, sides, mode, value)
-    if not any(sides):
-        input = _O["clone"](input)
     for i in range(len(sides) // 2):
         before, after = sides[2 * i], sides[2 * i + 1]
         axis = len(input.shape) - 1 - i
@@ -50,9 +48,14 @@ def pad(input: Any, pad: Sequence[int], mode: Any = "constant", value: Any = Non
                 else _repeated(input, axis, before, after, mode)
             )
     name = {"constant": "ConstantPadNdBackward0", "circular": "CopySlices"}.get(
-        mode, f"{mode.capitalize()}ionPad1DBackward0"
+        mode, f"{mode.capitalize().rstrip('e')}ionPad{len(sides) // 2}DBackward0"
     )
-    out = rowwise(input) if mode == "circular" else formatted(input, source)
+    crops = max(sides, default=0) <= 0  # which are views
+    out = _O["clone"](input) if crops else input
+    if mode == "circular":
+        out = rowwise(out)
+    elif mode != "constant" or not crops:
+        out = formatted(out, source)
     return called(out, name, leads=source if mode in ("reflect", "replicate") else None)
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from gradcli.engine import Tensor
-from gradcli.engine.dtypes import get_default_dtype
+from gradcli.engine.creation.factories import tensor
+from gradcli.engine.dtypes import DType, get_default_dtype
 from gradcli.engine.graph.node import AccumulateGrad
 from gradcli.nn.modules import batchnorm, conv, linear
 from gradcli.nn.modules.module import Module
@@ -23,12 +24,21 @@ class UninitializedParameter(Parameter):
     __slots__ = ()
     requires_grad = True
 
-    def __new__(cls) -> UninitializedParameter:
+    def __new__(cls, dtype: DType | None = None) -> UninitializedParameter:
         """A parameter without a value."""
         made = object.__new__(cls)
         made.edge = made.meta = None
-        made.dtype = get_default_dtype()
+        made.dtype = dtype or get_default_dtype()
         return made
+
+    @property
+    def data(self) -> Tensor:
+        """Of no entries: what a layer is converted with."""
+        return tensor([], dtype=self.dtype)
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        self.dtype = value.dtype
 
     @property
     def array(self) -> Any:
@@ -63,7 +73,7 @@ class _Lazy(Module):
         self.__dict__["_given"] = args, options
         for name, held in self._parameters.items():
             if held is not None:
-                self._parameters[name] = UninitializedParameter()
+                self._parameters[name] = UninitializedParameter(held.dtype)
 
     def reset_parameters(self) -> None:
         """Nothing: there are no values yet."""
@@ -78,6 +88,9 @@ class _Lazy(Module):
         unbatched = rank is not None and input.ndim == rank + 1
         size = input.shape[-1 if rank is None and self.size == "in_features" else 1 - unbatched]
         args, options = self.__dict__.pop("_given")
+        for held in self._parameters.values():
+            if held is not None:
+                options["dtype"] = held.dtype
         full = self.becomes(size, *args, **options)
         for name, parameter in full._parameters.items():
             held = self._parameters[name]

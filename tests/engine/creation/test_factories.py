@@ -270,6 +270,15 @@ def test_evenly_spaced_numbers_of_a_batch():
     assert powers.tolist() == [[1, 2], [1, 16]]
 
 
+def test_the_ends_of_a_line_are_numbers_of_its_type():
+    assert torch.linspace(-1, 3, 5, dtype=torch.uint8).tolist() == [255, 192, 129, 66, 3]
+    for end, dtype in ((300, torch.uint8), (200, torch.int8)):
+        with pytest.raises(RuntimeError, match="without overflow"):
+            torch.linspace(0, end, 5, dtype=dtype)
+    for data in (2**64, [2**64, 1]):  # beyond int64, and asked for as a float
+        assert torch.tensor(data, dtype=torch.float32).max().item() == 2.0**64
+
+
 def test_entries_with_a_type_of_their_own_decide():
     single, double = np.float32(1), np.float64(1)
     for data, want in (

@@ -433,6 +433,16 @@ def test_an_index_written_to_before_its_use_gives_the_gradient_of_its_use():
     assert x.grad.tolist() == [7.0, 0.0, 5.0]
 
 
+def test_a_tensor_without_dimensions_is_cast_into_its_place():
+    x, large = torch.zeros(3, dtype=torch.int32), torch.tensor(2**40 + 5)
+    x[0] = large
+    x[1:] = large + 1
+    assert x.tolist() == [5, 6, 6]
+    assert x.fill_(large).tolist() == [5] * 3
+    with pytest.raises(RuntimeError, match="without overflow"):
+        x[0] = large.item()
+
+
 def test_what_does_not_fit_half_is_inf_where_it_is_assigned():
     x = torch.zeros(2, dtype=torch.float16)
     x[0] = 1e6

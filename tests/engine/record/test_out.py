@@ -64,6 +64,16 @@ def test_shapes():
         assert made.stride() == strides
 
 
+def test_what_has_no_gradient_may_be_computed_of_what_requires_one():
+    x = torch.tensor([0.5, -1.0], requires_grad=True)
+    assert torch.gt(x, 0, out=torch.zeros(2)).tolist() == [1, 0]
+    assert torch.argmax(x, out=torch.zeros((), dtype=torch.int64)).item() == 0
+    with pytest.raises(RuntimeError, match="don't support automatic differentiation"):
+        torch.max(x, 0, out=(torch.zeros(()), torch.zeros((), dtype=torch.int64)))
+    with pytest.raises(RuntimeError, match="don't support automatic differentiation"):
+        torch.gt(x, 0, out=x * 1)
+
+
 @pytest.mark.parametrize("where", ["input", "out"])
 def test_nothing_may_require_a_gradient(where):
     x = torch.ones(2, requires_grad=where == "input")

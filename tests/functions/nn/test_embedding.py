@@ -30,7 +30,7 @@ def test_rows_are_scaled_once_and_a_saved_table_notices():
         y.backward()
     before = w._version
     F.embedding(torch.tensor([0, 1]), w, max_norm=1.0)
-    assert w._version == before
+    assert w._version == before + 1  # it may have been written to, whether or not it was
     assert w[0].norm().item() <= 1.0
 
 

@@ -91,3 +91,9 @@ def test_the_weighted_mean_of_huber_counts_entries_and_that_of_others_weights():
     x, y, w = (torch.tensor(v) for v in ([1.0, 5.0, -2.0], [0.0, 1.0, 3.0], [0.5, 1.0, 2.0]))
     assert F.huber_loss(x, y, weight=w).item() == pytest.approx((0.25 + 3.5 + 9.0) / 3)
     assert F.l1_loss(x, y, weight=w).item() == pytest.approx((0.5 + 4.0 + 10.0) / 3.5)
+
+
+def test_a_variance_for_all_is_no_whole_number_where_the_means_are():
+    x, y = torch.tensor([1, -2, 3]), torch.tensor([0.5, 0.2, 0.3])
+    wanted = F.gaussian_nll_loss(x, y, torch.full((3,), 0.5))
+    assert F.gaussian_nll_loss(x, y, 0.5).item() == wanted.item() == pytest.approx(3.780093)

@@ -54,6 +54,25 @@ def test_pools_of_whole_numbers_pad_with_the_least_of_them():
     ]
 
 
+def test_the_mean_around_of_whole_numbers_is_whole():
+    x = torch.tensor([[[1], [2], [3]]])  # the means of squares are 1 // 2, 5 // 2 and 13 // 2
+    found = F.local_response_norm(x, 2, alpha=1.0, beta=1.0)
+    assert found.flatten().tolist() == pytest.approx([1.0, 2 / 3, 3 / 7])
+
+
+@family("name, make", {
+    "pad": lambda x: F.pad(x, (0, 0, -1, 0)), "reflect": lambda x: F.pad(x, (0, -1), "reflect"),
+    "none": lambda x: F.pad(x, (0, 0)), "fold": lambda x: F.fold(x, (1, 4), (1, 2)),
+    "cut": lambda x: F.fold(x, (2, 2), (1, 2), padding=(0, 1)),
+}.items())  # fmt: skip
+def test_what_is_cut_lies_in_rows_of_its_own(name, make):
+    x = torch.arange(12.0).reshape(2, 6)[:, : 3 if name == "fold" else 6]
+    found, before = make(x), x.clone()
+    assert not found._is_view() and found.is_contiguous()
+    found.zero_()
+    assert torch.equal(x, before)
+
+
 def test_what_may_look_at_nothing_gives_zeros_where_no_weights_are_asked_for():
     torch.manual_seed(0)
     layer = torch.nn.MultiheadAttention(4, 2)
