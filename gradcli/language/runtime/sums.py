@@ -161,6 +161,8 @@ def in_order(terms: list[Any], counts: Sequence[int], order: array[int]) -> Any:
             break
     if whole is None:
         return total
+    if not total.ndim:
+        total = total.expand(whole.shape[1:])
     # The rest is gathered from one tensor, and added by cumsum, which keeps the order.
     entries = max(1, _BLOCK // max(1, whole[0].numel()))
     while block := list(itertools.islice(rest, entries)):
@@ -173,17 +175,19 @@ def in_order(terms: list[Any], counts: Sequence[int], order: array[int]) -> Any:
 
 
 def _joined(terms: list[Any], counts: Sequence[int]) -> Tensor | None:
-    """All different terms along the first axis of one Tensor; None where they differ in kind, or
-    are too large to be gathered many times."""
-    shapes = [
+    """All different terms along the first axis of one Tensor, those of no dimension expanded; None
+    where they differ in kind, or are too large to be gathered many times."""
+    shapes = {
         (t.shape if count == 1 else t.shape[1:], t.dtype)
         for t, count in zip(terms, counts, strict=True) if t.__class__ is Tensor
-    ]  # fmt: skip
+    }  # fmt: skip
+    if len(shapes) == 2:
+        shapes = {kind for kind in shapes if kind[0] or len({dtype for _, dtype in shapes}) > 1}
     numbers = [x for t in terms if t.__class__ is not Tensor
                for x in (t if t.__class__ is list else (t,))]  # fmt: skip
-    if len({*shapes}) != 1 or not all(abs(x) < _PLAIN for x in numbers):
+    if len(shapes) != 1 or not all(abs(x) < _PLAIN for x in numbers):
         return None
-    (shape, dtype) = shapes[0]
+    ((shape, dtype),) = shapes
     size, different = 1, sum(counts)
     for length in shape:
         size *= length
@@ -196,5 +200,7 @@ def _joined(terms: list[Any], counts: Sequence[int]) -> Tensor | None:
             given = term if term.__class__ is list else [term]
             parts.append(_column(given, dtype, len(shape)).expand(len(given), *shape))
         else:
-            parts.append(term[None] if count == 1 else term)
+            rows = term[None] if count == 1 else term
+            ones = (1,) * (len(shape) + 1 - rows.ndim)  # of numbers beside tensors
+            parts.append(rows.reshape(-1, *ones).expand(-1, *shape) if ones else rows)
     return overloads.cat(parts)

@@ -86,10 +86,9 @@ def long_sum(rng: random.Random, *more: str) -> str:
 @pytest.mark.parametrize("seed", range(8))
 def test_a_long_sum_is_the_one_that_stands_there(seed):
     rng = random.Random(seed)
-    text = long_sum(rng)
-    text = rng.choice(["{}", "sum({})", "y = {}\ny * 2", "2 * -({}) / 3", "[{}, x][0]"]).format(
-        text
-    )
+    text = long_sum(rng, *["sum(x)", "3*sum(x)"] * (seed % 2))
+    forms = ["{}", "sum({})", "y = {}\ny * 2", "2 * -({}) / 3", "[{}, x][0]"]
+    text = rng.choice(["sum({})"] if seed % 2 else forms).format(text)
     walked, compiled = both(text, rng.choice([0.5, [0.25, 4.0]])) if "sum" in text else both(text)
     assert walked[0].item() == compiled[0].item()
     gradcli.testing.assert_close(walked[1], compiled[1], rtol=1e-12, atol=0)
