@@ -383,7 +383,10 @@ def _of_primal(name: str) -> Callable[..., Any]:
     return method
 
 
-for _name in ("backward", "retain_grad", "numpy", "data_ptr", "__deepcopy__", "__reduce_ex__"):
+for _name in (
+    "backward", "retain_grad", "numpy", "data_ptr", "untyped_storage", "__deepcopy__",
+    "__reduce_ex__",
+):  # fmt: skip
     setattr(Dual, _name, _of_primal(_name))
 
 

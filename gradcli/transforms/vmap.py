@@ -48,6 +48,7 @@ def vmap(
                 [6., 8.]])
     """
 
+    _check_randomness(randomness)
     if chunk_size is not None and chunk_size < 1:
         raise ValueFault(
             "E0303", f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})"
@@ -102,14 +103,18 @@ def over_rows(function: Callable, rows: Sequence[Any], randomness: str = "error"
         return unflatten([_whole(out, level, count, 0) for out in outputs], shape)
 
 
-@contextlib.contextmanager
-def mapping(count: int, randomness: str, internal: bool = False) -> Iterator[int]:
-    """A level for values that are ``count`` side by side, until the end of the ``with``."""
+def _check_randomness(randomness: str) -> None:
     if randomness not in ("error", "same", "different"):
         raise RuntimeFault(
             "E0303", "Only allowed values for randomness are 'error', 'different', or 'same'. "
             f"Got {randomness}",
         )  # fmt: skip
+
+
+@contextlib.contextmanager
+def mapping(count: int, randomness: str, internal: bool = False) -> Iterator[int]:
+    """A level for values that are ``count`` side by side, until the end of the ``with``."""
+    _check_randomness(randomness)
     level = next_level()
     running.vmaps.append(Vmap(level, count, lambda value: Batched(value, level), internal))
     drawing = random.drawing.set(_drawing(randomness, level, count))

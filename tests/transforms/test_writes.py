@@ -316,6 +316,7 @@ def test_grad_inside_a_dual_level():
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     with fwad.dual_level():
         point = fwad.make_dual(x, torch.tensor([1.0, 0.5]))
+        assert point.untyped_storage().data_ptr() == x.data_ptr()
         y = point * 1
         y[:1] *= point[1:]
         (g,) = torch.autograd.grad((y * y).sum(), point, create_graph=True)

@@ -384,7 +384,8 @@ def asarray(
         with contextlib.suppress(TypeError):
             obj = memoryview(obj)
     if isinstance(obj, memoryview):
-        obj = frombuffer(obj, dtype=dtype or dtypes.get_default_dtype())
+        kind = dtype or dtypes.get_default_dtype()
+        obj = frombuffer(obj, dtype=kind, requires_grad=bool(requires_grad))
     out = as_tensor(obj, dtype, device)
     shares = isinstance(obj, Tensor | np.ndarray) and np.may_share_memory(
         out.array, getattr(obj, "array", obj)

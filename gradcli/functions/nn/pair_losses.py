@@ -26,7 +26,7 @@ __all__ = [
 
 def _above_0(lack: Any) -> Any:
     """``lack`` where it is not below 0, else 0; NaN keeps its slope, which ``clamp`` has not."""
-    return _O["where"](lack < 0.0, 0.0, lack)
+    return called(_O["where"](lack < 0.0, 0.0, lack), "ClampMinBackward0", lack)
 
 
 def _by_target(target: Any, alike: Any, apart: Any) -> Any:
@@ -59,7 +59,7 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
         )
-    return reduced(arithmetic.clamp(-target * (input1 - input2) + margin, min=0.0), reduction)
+    return reduced(arithmetic.clamp_min(-target * (input1 - input2) + margin, 0.0), reduction)
 
 
 def pairwise_distance(

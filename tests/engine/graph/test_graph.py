@@ -12,6 +12,7 @@ import pytest
 
 import gradcli as torch
 from gradcli.engine.graph.node import AccumulateGrad
+from gradcli.nn import functional as F
 from tests.support.families import family
 
 TWO = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -55,6 +56,8 @@ TWO = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
         (lambda x: x.square(), "PowBackward0"), (lambda x: x.amax(), "AmaxBackward0"),
         (lambda x: torch.softmax(x, 0), "SoftmaxBackward0"),
             (lambda x: x.cumsum(0), "CumsumBackward0"),
+        (lambda x: F.margin_ranking_loss(x, -x, x, reduction="none"), "ClampMinBackward0"),
+        (lambda x: F.triplet_margin_loss(x, -x, x, reduction="none"), "ClampMinBackward0"),
     ])  # fmt: skip
 def test_grad_fns_have_pytorchs_names(make, name):
     out = make(TWO.clone().requires_grad_())
