@@ -47,6 +47,12 @@ def test_constructors_and_names():
     assert (torch.double, torch.long, torch.half) == (torch.float64, torch.int64, torch.float16)
     assert (torch.float, torch.int, torch.short) == (torch.float32, torch.int32, torch.int16)
     assert torch.Tensor(np.array(2.0)).dtype is torch.float32
+    x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+    for alias in (torch.Tensor(x * 1), torch.DoubleTensor(x * 1), x.new(x * 1)):
+        assert alias.dtype is torch.float64 and alias.grad_fn.name() == "AliasBackward0"
+        assert torch.autograd.grad(alias.sum(), x)[0].tolist() == [1, 1]
+    with pytest.raises(TypeError, match="expected a int64 tensor"):
+        torch.LongTensor(x)
     assert torch.tensor([1, 0], dtype=torch.bool).tolist() == [True, False]
 
 

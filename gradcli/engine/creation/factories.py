@@ -648,6 +648,12 @@ class _Typed(type):
             return zeros(data[0], dtype=cls.dtype)
         if len(data) > 1:
             raise TypeFault("E0302", f"{cls.__name__} takes data or sizes, got {len(data)} values")
+        # A program's arrays of NumPy are read as lists are.
+        if data and isinstance(data[0], Tensor) and type(data[0]).__name__ != "NumpyArray":
+            if data[0].dtype is not cls.dtype and cls.__name__ != "Tensor":
+                said = f"expected a {cls.dtype.name} tensor (got {data[0].dtype.name})"
+                raise TypeFault("E0309", said, help=f"write x.to({cls.dtype!r})")
+            return data[0][...]  # an alias: of its memory, and in its graph
         return tensor(data[0] if data else [], dtype=cls.dtype)
 
     def __instancecheck__(cls, value: Any) -> bool:

@@ -6,6 +6,7 @@ With the first call they get their values, and the layer is what it is called af
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from gradcli.engine import Tensor
@@ -31,14 +32,9 @@ class UninitializedParameter(Parameter):
         made.dtype = dtype or get_default_dtype()
         return made
 
-    @property
-    def data(self) -> Tensor:
-        """Of no entries: what a layer is converted with."""
-        return tensor([], dtype=self.dtype)
-
-    @data.setter
-    def data(self, value: Tensor) -> None:
-        self.dtype = value.dtype
+    def _convert(self, convert: Callable[[Tensor], Tensor]) -> None:
+        """Become a parameter of the type that its layer is converted to."""
+        self.dtype = convert(tensor([], dtype=self.dtype)).dtype
 
     @property
     def array(self) -> Any:

@@ -155,6 +155,9 @@ class State:
             for param in module._parameters.values():
                 if param is None:
                     continue
+                if hasattr(param, "_convert"):  # of a lazy layer
+                    param._convert(convert)
+                    continue
                 param.data = convert(param.data)
                 if param.grad is not None:
                     param.grad = convert(param.grad)
