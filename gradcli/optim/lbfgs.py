@@ -15,7 +15,7 @@ import numpy as np
 
 from gradcli.engine.grad_mode import enable_grad, no_grad
 from gradcli.ops import OPERATORS
-from gradcli.ops.errors import bad_argument, bad_value
+from gradcli.ops.errors import AssertionFault, bad_argument, bad_value
 from gradcli.optim.line_search import strong_wolfe
 from gradcli.optim.optimizer import Optimizer, as_reals
 
@@ -64,6 +64,9 @@ class LBFGS(Optimizer):
         if closure is None:
             mend = "write optimizer.step(closure)"
             raise bad_value("LBFGS evaluates the loss several times a step", help=mend)
+        if len(self.param_groups) != 1:
+            said = f"Expected exactly one param_group, got {len(self.param_groups)}"
+            raise AssertionFault("E0304", said, help="give one list of parameters")
         self.stepped = True
         with no_grad():
             return self._step(closure)

@@ -245,8 +245,9 @@ class Optimizer:
         }
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Take over what ``state_dict`` gave. Raises ValueFault where groups or their sizes
-        differ.
+        """Take over what ``state_dict`` gave; switches that it does not have are off.
+
+        Raises ValueFault where groups or their sizes differ.
         """
         saved = state_dict["param_groups"]
         sizes = [len(g["params"]) for g in self.param_groups]
@@ -255,7 +256,8 @@ class Optimizer:
         by_number: dict[Any, Any] = {}
         for group, loaded in zip(self.param_groups, saved, strict=True):
             by_number.update(zip(loaded["params"], group["params"], strict=True))
-            group.update({k: v for k, v in loaded.items() if k != "params"})
+            off = {k: _SWITCHES.get(k, False) for k, v in group.items() if isinstance(v, bool)}
+            group.update({**off, **loaded, "params": group["params"]})  # an older state has fewer
         self.state = {
             by_number[n]: {k: _own(by_number[n], k, v) for k, v in s.items()}
             for n, s in state_dict["state"].items()

@@ -8,7 +8,7 @@ from typing import Any
 
 from gradcli.engine.grad_mode import Transform, enable_grad, outside_inference, transforming
 from gradcli.engine.graph.node import next_number
-from gradcli.ops.errors import RuntimeFault, bad_dtype
+from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.dual import Dual, is_dual
 from gradcli.transforms.func_checks import (
@@ -74,9 +74,6 @@ def jvp(
 
 def _check_tangents(at: Sequence[Any], along: Sequence[Any]) -> None:
     for primal, tangent in zip(at, along, strict=True):
-        if tangent.dtype.is_complex and not primal.dtype.is_complex:
-            said = f"a tangent of {tangent.dtype} has no room in a primal of {primal.dtype}"
-            raise bad_dtype(said, help="give its .real and its .imag one after the other")
         if tuple(primal.shape) != tuple(tangent.shape):
             raise RuntimeFault(
                 "E0301",

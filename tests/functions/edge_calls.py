@@ -732,6 +732,11 @@ APART: tuple[tuple[str, str, str], ...] = (
     (r"copysign", "slope|curve", "inf/inf: the slope is a sign"),
     (r"torch.expm1", "slope|curve", "exp(x), where the result + 1 has lost its digits"),
     (r"hardswish", "value0", "-inf*0 is 0"),
+    (
+        r"F.interpolate\(x\[:12\].*mode='linear'|cosine_similarity\(x\[4:8\],x\[8:12\],0\)",
+        "value0|slope",
+        "halves are rounded once, not weights and norms on the way",
+    ),
     (r"kthvalue", "value1|slope", "which one of several equal entries is not said"),
     (r"vector_norm\(x,3\)|torch.var\(x\)", "slope", "its powers overflow"),
     (r"torch.(mean|sum)\(x\)|log1p|lstsq", "value0", "added in another order; a subnormal"),

@@ -142,7 +142,7 @@ def below(name: str, place: int) -> tuple:
     return arrays, wrt, derivatives(gradcli, function, arrays, wrt, 3), sums
 
 
-@family("name, place", REAL, by=lambda name, place: OPERATORS[name].kind)
+@family("name, place", REAL, by=lambda name, place: name)
 def test_three_orders_against_differences(name, place):
     """Along a direction in which every entry of every input moves: a wrong one shows in it."""
     arrays, wrt, levels, sums = below(name, place)

@@ -237,3 +237,22 @@ def test_a_differentiable_step_is_recorded_and_named_parameters_are_kept():
     assert optimizer.state_dict()["param_groups"][0]["param_names"] == ["weight", "bias"]
     with pytest.warns(UserWarning, match="duplicate"):
         torch.optim.SGD([w, w])
+
+
+def test_an_older_state_turns_off_what_it_does_not_have():
+    p = torch.nn.Parameter(torch.ones(1))
+    sgd = torch.optim.SGD([p], lr=0.1, maximize=True)
+    state = sgd.state_dict()
+    del state["param_groups"][0]["maximize"]
+    sgd.load_state_dict(state)
+    p.grad = torch.ones(1)
+    sgd.step()
+    assert p.item() == pytest.approx(0.9)
+
+
+def test_lbfgs_steps_one_group_alone():
+    a, b = (torch.nn.Parameter(torch.ones(1)) for _ in range(2))
+    lbfgs = torch.optim.LBFGS([a])
+    lbfgs.add_param_group({"params": [b]})
+    with pytest.raises(AssertionError, match="exactly one param_group"):
+        lbfgs.step(lambda: (a * b).sum())

@@ -79,14 +79,14 @@ def rowwise(value: Any) -> Any:
         return value
     for part, _ in parts_of(value):
         if not part.array.flags.c_contiguous:
-            of_its_own(part).array = in_rows(part.array)
+            of_its_own(part).array = in_rows(part.own_array())
     return value
 
 
 def columnwise(value: Any) -> Any:
     """``value``, new matrices, laid out in columns, inside tangents and batches too."""
     for part, _ in parts_of(value):
-        of_its_own(part).array = in_columns(part.array)
+        of_its_own(part).array = in_columns(part.own_array())
     return value
 
 
@@ -115,7 +115,7 @@ def formatted(value: Any, *inputs: Any, gapless: bool = False, lone: bool = Fals
     for x in inputs:
         format = suggested_format(x.array[at], gapless or lone) if isinstance(x, Plain) else ""
         if format.startswith("channels") and value.array.ndim == x.array.ndim:
-            value.array = in_format(value.array[at], format)[0 if lone else ...]
+            value.array = in_format(value.own_array()[at], format)[0 if lone else ...]
             value.meta = None
             return value
     return rowwise(value)

@@ -39,8 +39,8 @@ __all__ = [
 
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     """``input @ weight.T + bias``."""
-    name = "AddmmBackward0" if input.ndim == 2 else "ViewBackward0"
-    if bias is not None and bias.dtype is input.dtype is weight.dtype is float16:
+    if bias is not None and getattr(input, "dtype", 0) is weight.dtype is bias.dtype is float16:
+        name = "AddmmBackward0" if input.ndim == 2 else "ViewBackward0"
         return in_float32(lambda b, x, w: linear(x, w, b), name, bias, input, weight)
     turned = weight.t()
     try:
@@ -54,7 +54,9 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
             f"self and mat2 must have the same dtype, but got {bias.dtype.scalar_name} and "
             f"{weight.dtype.scalar_name}"
         )
-    return called(out + bias, name, *((bias, input, turned) if input.ndim == 2 else ()))
+    if input.ndim == 2:
+        return called(out + bias, "AddmmBackward0", bias, input, turned)
+    return called(out + bias, "ViewBackward0")
 
 
 def _misfit(fault: Fault, input: Any, weight: Any, bias: Any) -> Fault:
