@@ -118,6 +118,9 @@ class Optimizer:
                 raise ValueFault("E0404", "can't optimize a non-leaf Tensor", help=mend)
             if id(p) in seen:
                 raise bad_argument("some parameters appear in more than one parameter group")
+        if self.param_groups and bool(names) is not ("param_names" in self.param_groups[0]):
+            said = f"cannot add param group {'with' if names else 'without'} names to the optimizer"
+            raise bad_argument(f"all optimizer param groups should be with/without names. {said}")
         missing = {name: v for name, v in self.defaults.items() if name not in group}
         self.param_groups.append({**group, "params": tensors, **missing})
 
@@ -183,6 +186,46 @@ class Optimizer:
         vars(self)["step"] = MethodType(_hooked_step, self)
         return held
 
+    def register_state_dict_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(optimizer)`` before each ``state_dict``."""
+        return self._registered("before_saving", hook, prepend)
+
+    def register_state_dict_post_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(optimizer, state)`` after each ``state_dict``; it may return another."""
+        return self._registered("after_saving", hook, prepend)
+
+    def register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(optimizer, state)`` before a state is loaded; it may return another."""
+        return self._registered("before_loading", hook, prepend)
+
+    def register_load_state_dict_post_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(optimizer)`` after a state was loaded."""
+        return self._registered("after_loading", hook, prepend)
+
+    def _registered(self, when: str, hook: Callable[..., Any], prepend: bool) -> RemovableHandle:
+        hooks: dict[int, Any] = vars(self).setdefault("_state_hooks", {}).setdefault(when, {})
+        others = dict(hooks) if prepend else {}
+        for key in others:
+            del hooks[key]
+        handle = RemovableHandle(hooks, hook)
+        hooks.update(others)
+        return handle
+
+    def _told(self, when: str, *state: Any) -> Any:
+        """The state as the hooks of a moment leave it; None at moments without one."""
+        for hook in [*vars(self).get("_state_hooks", {}).get(when, {}).values()]:
+            found = hook(self, *state)
+            state = (found,) if state and found is not None else state
+        return state[0] if state else None
+
     def _decayed(self, p: Tensor, g: Tensor, group: Mapping[str, Any]) -> Tensor:
         """The gradient with weight decay, or the parameter shrunk where that is decoupled."""
         decay = group.get("weight_decay")
@@ -232,6 +275,7 @@ class Optimizer:
 
     def state_dict(self) -> dict[str, Any]:
         """The state by parameter number, and the groups with numbers for their parameters."""
+        self._told("before_saving")
         numbers: dict[Tensor, int] = {}
         groups = []
         for group in self.param_groups:
@@ -239,16 +283,16 @@ class Optimizer:
                 numbers[p] = len(numbers)
             named = {name: v for name, v in group.items() if name != "params"}
             groups.append({**named, "params": [numbers[p] for p in group["params"]]})
-        return {
-            "state": {numbers[p]: dict(s) for p, s in self.state.items() if s},
-            "param_groups": groups,
-        }
+        state = {numbers.get(p, p): dict(s) for p, s in self.state.items() if s}
+        whole: dict[str, Any] = self._told("after_saving", {"state": state, "param_groups": groups})
+        return whole
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Take over what ``state_dict`` gave; switches that it does not have are off.
 
         Raises ValueFault where groups or their sizes differ.
         """
+        state_dict = self._told("before_loading", dict(state_dict))
         saved = state_dict["param_groups"]
         sizes = [len(g["params"]) for g in self.param_groups]
         if sizes != [len(g["params"]) for g in saved]:
@@ -256,12 +300,19 @@ class Optimizer:
         by_number: dict[Any, Any] = {}
         for group, loaded in zip(self.param_groups, saved, strict=True):
             by_number.update(zip(loaded["params"], group["params"], strict=True))
-            off = {k: _SWITCHES.get(k, False) for k, v in group.items() if isinstance(v, bool)}
-            group.update({**off, **loaded, "params": group["params"]})  # an older state has fewer
-        self.state = {
-            by_number[n]: {k: _own(by_number[n], k, v) for k, v in s.items()}
-            for n, s in state_dict["state"].items()
-        }
+            own = {name: group[name] for name in (*self.defaults, "param_names") if name in group}
+            for name, value in own.items():
+                if isinstance(value, bool):
+                    own[name] = _SWITCHES.get(name) if name in self.switches else False
+            params = group["params"]
+            group.clear()
+            group.update({**own, **loaded, "params": params})
+        self.state = {}
+        for number, state in state_dict["state"].items():
+            p = by_number.get(number, number)  # users keep more in it
+            whose = isinstance(p, Tensor)
+            self.state[p] = {k: _own(p, k, v) for k, v in state.items()} if whose else state
+        self._told("after_loading")
 
     def __repr__(self) -> str:
         shown = f"{type(self).__name__} ("

@@ -470,3 +470,8 @@ def test_a_module_put_at_a_name():
     ):  # fmt: skip
         with pytest.raises(kind):
             net.set_submodule(target, module, strict)
+
+
+def test_a_negative_eps_is_refused_outside_training_too():
+    with pytest.raises(ValueError, match="non-negative"):
+        torch.nn.BatchNorm1d(3, eps=-0.5).eval()(torch.ones(2, 3))

@@ -211,3 +211,11 @@ def test_the_derivatives_of_a_function_of_matrices_are_linear_in_large_cotangent
 def test_the_exponential_of_a_triangle_keeps_its_diagonal_beside_large_entries():
     got = torch.matrix_exp(torch.tensor([[1.0, 1e15], [0.0, 1.0]], dtype=torch.float64))
     np.testing.assert_allclose(got.numpy(), [[np.e, 1e15 * np.e], [0.0, np.e]], rtol=1e-14)
+
+
+def test_the_exponential_of_zeros_is_exact_and_of_small_entries_keeps_them():
+    for dtype in (torch.float32, torch.float64, torch.complex128):
+        zeros = torch.zeros(20, 20, dtype=dtype)
+        assert torch.equal(torch.matrix_exp(zeros), torch.eye(20, dtype=dtype))
+    small = torch.tensor([[0.0, 1e-9], [2e-9, 0.0]], dtype=torch.float64)
+    torch.testing.assert_close(torch.matrix_exp(small).fill_diagonal_(0), small, rtol=1e-15, atol=0)

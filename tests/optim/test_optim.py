@@ -256,3 +256,38 @@ def test_lbfgs_steps_one_group_alone():
     lbfgs.add_param_group({"params": [b]})
     with pytest.raises(AssertionError, match="exactly one param_group"):
         lbfgs.step(lambda: (a * b).sum())
+
+
+def test_hooks_around_saving_and_loading():
+    p = torch.nn.Parameter(torch.ones(1))
+    sgd, seen = torch.optim.SGD([p], lr=0.1), []
+    sgd.register_state_dict_pre_hook(lambda one: seen.append("last"))
+    handle = sgd.register_state_dict_pre_hook(lambda one: seen.append("first"), prepend=True)
+    sgd.register_state_dict_post_hook(lambda one, state: {**state, "more": 1})
+    state = sgd.state_dict()
+    assert seen == ["first", "last"] and state["more"] == 1
+    handle.remove()
+    sgd.state_dict()
+    assert seen == ["first", "last", "last"]
+
+    def halved(one, state):
+        return {**state, "param_groups": [{**state["param_groups"][0], "lr": 0.05}]}
+
+    sgd.register_load_state_dict_pre_hook(halved)
+    sgd.register_load_state_dict_post_hook(lambda one: seen.append(one.param_groups[0]["lr"]))
+    sgd.load_state_dict({**state, "state": {"mine": 3}})
+    assert seen[-1] == 0.05 and sgd.state["mine"] == 3
+
+
+def test_adamw_that_loads_adam_stays_adamw():
+    p = torch.nn.Parameter(torch.ones(1))
+    adam = torch.optim.Adam([p], lr=0.1, weight_decay=0.1)
+    w = torch.optim.AdamW([p], lr=0.1, weight_decay=0.1)
+    w.load_state_dict(adam.state_dict())
+    assert w.param_groups[0]["decoupled_weight_decay"] and w.param_groups[0]["lr"] == 0.1
+
+
+def test_groups_have_names_or_not():
+    p, q = (torch.nn.Parameter(torch.ones(1)) for _ in range(2))
+    with pytest.raises(ValueError, match="with/without names"):
+        torch.optim.SGD([{"params": [("w", p)]}, {"params": [q]}], lr=0.1)

@@ -231,6 +231,8 @@ def batch_norm(
     """Mean 0 and variance 1 for each channel: of the batch while training, else as they run."""
     axis, dims = _channel(input)
     shape = (1,) * axis + (input.shape[axis],) + (1,) * (len(input.shape) - 2)
+    if eps < 0 and not training:
+        raise bad_argument(f"batch_norm eps must be non-negative, but got {eps}")
     if training:
         if eps <= 0:
             raise bad_argument(f"batch_norm eps must be positive during training, but got {eps}")

@@ -110,7 +110,7 @@ def _matrix_exp(x: Any) -> Any:
     odd = a @ (odd + b[1] * eye)
     even = a6 @ (b[12] * a6 + b[10] * a4 + b[8] * a2) + b[6] * a6 + b[4] * a4 + b[2] * a2
     even = even + b[0] * eye
-    out = np.linalg.solve(even - odd, even + odd)
+    out = eye + 2 * np.linalg.solve(even - odd, odd)  # exact for a matrix of zeros
     for k in range(int(times.max())):
         out = np.where((times > k)[..., None, None], out @ out, out)
     return out.astype(x.dtype)
