@@ -202,9 +202,9 @@ def sum_to_size(input: Any, *size: Any) -> Any:
     there = have[len(have) - len(shape) :]
     if len(shape) > len(have) or any(n not in (1, m) for n, m in zip(shape, there, strict=True)):
         raise bad_shape(f"size {{{list(shape)}}} is not expandable to size {{{list(have)}}}.")
-    if shape == have:
-        return input
-    return O["sum_to"](input, shape) if shape else O["sum"](input)
+    if not shape:
+        return O["sum"](input)
+    return input if shape == have else O["sum_to"](input, shape)
 
 
 def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
