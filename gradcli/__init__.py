@@ -53,11 +53,12 @@ def __getattr__(name: str) -> object:
         surface = _import_module("gradcli.surface")
         silence_numpy()
         here = globals()
-        for key, value in vars(surface).items():
-            if not key.startswith("_") or key == "__all__":
-                here.setdefault(key, value)
+        loaded = vars(surface)
+        for key in ("__all__", *surface.__all__):
+            if key in loaded:
+                here.setdefault(key, loaded[key])
         return here.setdefault(name, getattr(surface, name))
 
 
 def __dir__() -> list[str]:
-    return sorted({*vars(_import_module("gradcli.surface")), *_PACKAGES, *globals()})
+    return sorted({*_import_module("gradcli.surface").__all__, *_PACKAGES, *globals()})

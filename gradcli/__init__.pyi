@@ -30,8 +30,6 @@ __version__: str
 
 from builtins import bool as _bool, float as _float, int as _int
 
-LATER: Any
-LATER_IN_PROGRAMS: Any
 bool: dtype
 cdouble: dtype
 cfloat: dtype

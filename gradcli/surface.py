@@ -4,10 +4,10 @@ Operators and what is composed of them stand under PyTorch's names; element type
 ``float``, ``int`` and ``bool`` are not Python's here.
 """
 
+# ruff: noqa: F401  (what is imported without an underscore is what the module gives)
 import builtins as _builtins
 import math as _math
 from importlib import import_module as _import_module
-from sys import modules as _modules
 from typing import Any as _Any
 
 import gradcli.engine as _engine
@@ -16,6 +16,7 @@ from gradcli.engine.creation import factories as _creation
 from gradcli.engine.creation.factories import (
     arange,
     as_tensor,
+    asarray,
     empty,
     empty_like,
     eye,
@@ -34,7 +35,6 @@ from gradcli.engine.creation.factories import (
     zeros,
     zeros_like,
 )
-from gradcli.engine.creation.factories import asarray as asarray
 from gradcli.engine.creation.factories import complex_of as complex
 from gradcli.engine.creation.factories import inclusive_range as range
 from gradcli.engine.creation.generator import Generator
@@ -96,14 +96,14 @@ from gradcli.engine.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
-from gradcli.engine.named_tuples import return_types as return_types
+from gradcli.engine.named_tuples import return_types
 from gradcli.engine.record.face import face as _face
 from gradcli.engine.source_location import is_warn_always_enabled, set_warn_always
 from gradcli.engine.source_location import warn_once as _warn_once
 from gradcli.functions.index import LATER as _FUNCTIONS_LATER
 from gradcli.functions.methods import COMPOSED as _COMPOSED
 from gradcli.functions.methods import later as _later
-from gradcli.functions.methods import public_operators
+from gradcli.functions.methods import public_operators as _public_operators
 from gradcli.functions.overloads import broadcast_shapes, is_tensor, numel
 from gradcli.functions.overloads import torch_max as _torch_max
 from gradcli.functions.overloads import torch_min as _torch_min
@@ -123,7 +123,7 @@ layout = memory_format = _dtypes.Layout
 # PyTorch's names: operators, then what is composed of them or takes PyTorch's optional parameters;
 # what is imported above keeps its name.
 _own = frozenset(globals())
-_table = {**{n: v for n, v in public_operators().items() if n not in _own}, **_COMPOSED}
+_table = {**{n: v for n, v in _public_operators().items() if n not in _own}, **_COMPOSED}
 globals().update({name: _face(function, name) for name, function in _table.items()})
 globals().update(_creation.TYPED)
 globals().update(
@@ -261,9 +261,10 @@ LATER = {**LATER_IN_PROGRAMS, "compile": "jit"}
 def __getattr__(name: str) -> object:
     """A function whose module is loaded with its first use."""
     if name not in LATER:
-        raise AttributeError(
-            f"module 'gradcli' has no attribute {name!r}", name=name, obj=_modules["gradcli"]
-        )
+        # Python suggests nothing in a module of more than 750 names.
+        near = _import_module("difflib").get_close_matches(name, __all__, 1)
+        hint = f". Did you mean: {near[0]!r}?" if near else ""
+        raise AttributeError(f"module 'gradcli' has no attribute {name!r}{hint}")
     found = _face(_later(name), name) if name in _FUNCTIONS_LATER else getattr(
         _import_module(f"gradcli.{LATER[name]}"), name
     )  # fmt: skip
@@ -271,20 +272,4 @@ def __getattr__(name: str) -> object:
     return found
 
 
-__all__ = [
-    "Generator", "Size", "Tensor", "arange", "as_tensor", "asarray", "bernoulli", "bool",
-    "broadcast_shapes", "can_cast", "cdouble", "cfloat", "channels_last", "channels_last_3d",
-    "complex", "complex64", "complex128", "contiguous_format", "detach", "device", "double",
-    "dtype", "e", "empty", "empty_like", "enable_grad", "eye", "float", "float16", "float32",
-    "float64", "from_numpy", "frombuffer", "full", "full_like", "get_default_device",
-    "get_default_dtype", "get_rng_state", "half", "inf", "inference_mode", "initial_seed", "int",
-    "int8", "int16", "int32", "int64", "is_complex", "is_floating_point", "is_grad_enabled",
-    "is_inference", "is_inference_mode_enabled", "is_nonzero", "is_signed", "is_tensor",
-    "is_warn_always_enabled", "linspace", "logspace", "long", "manual_seed", "max", "min",
-    "multinomial", "nan", "no_grad", "normal", "numel", "ones", "ones_like", "pi", "poisson",
-    "preserve_format", "promote_types", "rand", "rand_like", "randint", "randint_like", "randn",
-    "randn_like", "randperm", "range", "result_type", "scalar_tensor", "seed", "set_default_device",
-    "set_default_dtype", "set_default_tensor_type", "set_grad_enabled", "set_printoptions",
-    "set_rng_state", "set_warn_always", "short", "strided", "tensor", "tril_indices",
-    "triu_indices", "typename", "uint8", "zeros", "zeros_like",
-]  # fmt: skip
+__all__ = sorted(name for name in {*globals(), *LATER} if not name.startswith(("_", "LATER")))

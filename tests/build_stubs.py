@@ -55,7 +55,6 @@ _GIVEN = frozenset((
     "autograd", "cuda", "fft", "func", "linalg", "masked", "nn", "optim", "random", "special",
     "symbolic", "transforms", "utils", "dtype", "device", "Generator", "Size", "Tensor",
     "enable_grad", "inference_mode", "no_grad", "set_grad_enabled", "annotations",
-    "public_operators",
 ))  # fmt: skip
 _NUMBER = "Tensor | _float"
 _KINDS = {

@@ -98,3 +98,10 @@ def _python(code: str, given: str = "") -> str:
 
 def test_importing_changes_nothing_else():
     assert int(_python(_COMPARE, _python(_LIST))) > 300
+
+
+def test_a_star_brings_what_is_loaded_late_too():
+    names = {}
+    exec("from gradcli import *\nfrom gradcli.func import *", names)
+    assert names["unravel_index"] and names["sin"] and names["functional_call"]
+    assert "LATER" not in names and "public_operators" not in names

@@ -99,7 +99,7 @@ def _functions() -> Iterator[tuple[str, Any, str]]:
         if getattr(function, "__module__", "").startswith("gradcli.functions"):
             yield name, function, "torch"
     made = ("gradcli.functions", "gradcli.engine.creation")
-    for name in (*methods.public_operators(), *surface.__all__):
+    for name in surface.__all__:
         function = getattr(surface, name)
         inner = _unwrapped(function)
         gives = getattr(inner, "__annotations__", {}).get("return")
