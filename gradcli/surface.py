@@ -261,10 +261,7 @@ LATER = {**LATER_IN_PROGRAMS, "compile": "jit"}
 def __getattr__(name: str) -> object:
     """A function whose module is loaded with its first use."""
     if name not in LATER:
-        # Python suggests nothing in a module of more than 750 names.
-        near = _import_module("difflib").get_close_matches(name, __all__, 1)
-        hint = f". Did you mean: {near[0]!r}?" if near else ""
-        raise AttributeError(f"module 'gradcli' has no attribute {name!r}{hint}")
+        raise AttributeError(f"module 'gradcli' has no attribute {name!r}")
     found = _face(_later(name), name) if name in _FUNCTIONS_LATER else getattr(
         _import_module(f"gradcli.{LATER[name]}"), name
     )  # fmt: skip
