@@ -270,3 +270,8 @@ def __getattr__(name: str) -> object:
 
 
 __all__ = sorted(name for name in {*globals(), *LATER} if not name.startswith(("_", "LATER")))
+
+
+def __dir__() -> list[str]:
+    """What Python suggests in place of a wrong name: it looks through 750 names at most."""
+    return [name for name in __all__ if not name.endswith("_")]
