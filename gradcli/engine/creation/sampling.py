@@ -145,6 +145,7 @@ def normal(
     """
     _refuse_same(mean, std)
     given = [v for v in (mean, std) if isinstance(v, Tensor)]
+    _numbers("normal", *(v for v in (mean, std) if not isinstance(v, Tensor)))
     for value in given:
         refuse_kinds("bool int", "normal_kernel_cpu", value.dtype)
     if isinstance(std, Tensor) and (bottom(std.detach()) < 0).any():
