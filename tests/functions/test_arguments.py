@@ -251,6 +251,19 @@ def test_kinds_of_numbers_that_layers_do_not_take():
         gradcli.normal(1j, 0.3, (2, 3))
 
 
+def test_what_is_added_grows_no_result():
+    x = gradcli.ones(2, 2)
+    for call in (
+        lambda: F.linear(x[0], x[0], x[0]),
+        lambda: F.linear(x[0], x, x),
+        lambda: F.soft_margin_loss(x[0], x),
+    ):
+        with pytest.raises(RuntimeError, match="doesn't match the broadcast shape"):
+            call()
+    with pytest.raises(ValueError, match="weight has to be a 2D Tensor"):
+        F.embedding_bag(gradcli.tensor([[0]]), x[0])
+
+
 def test_bytes_name_classes_and_no_rows_and_are_never_a_mask():
     x = gradcli.tensor([[0.0, 1, 2], [1, 0, 3], [2, 2, 1]], requires_grad=True)
     classes = gradcli.tensor([1, 2, 1], dtype=gradcli.uint8)

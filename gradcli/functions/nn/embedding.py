@@ -154,6 +154,10 @@ def embedding_bag(
                 "Expected tensor for argument #1 'weight' to have the same type as tensor for "
                 "argument #1 'per_sample_weights'"
             )
+    if weight.ndim != 2:
+        raise ValueFault(
+            "E0301", f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}"
+        )
     starts = _bags(input, offsets, include_last_offset)
     flat = np.asarray(input.array).reshape(-1)
     wrong = np.flatnonzero((flat < 0) | (flat >= weight.shape[0]))

@@ -20,7 +20,7 @@ from gradcli.functions.nn.loss_checks import (
     of_one_size,
 )
 from gradcli.ops.errors import RuntimeFault, ValueFault, bad_argument, bad_dtype, bad_value
-from gradcli.ops.torch_messages import no_cast
+from gradcli.ops.torch_messages import no_cast, no_room
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "gaussian_nll_loss", "huber_loss",
@@ -202,6 +202,8 @@ def soft_margin_loss(
     """log(1 + exp(-target*input))."""
     reduction = chosen(size_average, reduce, reduction)
     loss = _O["softplus"](-input * target).to(input.dtype)
+    if loss.shape != input.shape:
+        raise no_room(input.shape, loss.shape)
     return reduced(loss, reduction, "SoftMarginLossBackward0", input, target)
 
 
