@@ -249,6 +249,11 @@ def test_kinds_of_numbers_that_layers_do_not_take():
         F.scaled_dot_product_attention(x.half(), x, x)
     with pytest.raises(TypeError, match="complex"):
         gradcli.normal(1j, 0.3, (2, 3))
+    for options in ({"size": (2,)}, {"dtype": gradcli.float64}):
+        with pytest.raises(TypeError, match="normal takes a size and a dtype with numbers"):
+            gradcli.normal(x, 0.3, **options)
+    drawn = gradcli.normal(gradcli.tensor(1.0), 0.3, (2, 3), dtype=gradcli.float64)
+    assert drawn.shape == (2, 3) and drawn.dtype is gradcli.float64
 
 
 def test_what_is_added_grows_no_result():
