@@ -320,6 +320,8 @@ def checkpoint(
                 "E0302",
                 "Passing `context_fn` or `debug` is only supported when use_reentrant=False.",
             )
+        if not any(isinstance(a, Tensor) and a.requires_grad for a in args):
+            warn("None of the inputs have requires_grad=True. Gradients will be None")
         return CheckpointFunction.apply(function, preserve_rng_state, *args)
     contexts = context_fn()
     if not isinstance(contexts, tuple) or [hasattr(c, "__exit__") for c in contexts] != [True] * 2:

@@ -231,7 +231,62 @@ def test_losses_refuse_whole_numbers_and_pooling_gives_tuples():
             loss(x, x)
     with pytest.raises(RuntimeError, match="Integral"):
         F.kl_div(x.float(), x > 0)
+    for truths in (x[:2], x[:2] > 0):
+        with pytest.raises(NotImplementedError, match="binary_cross_entropy"):
+            F.binary_cross_entropy(truths, truths)
+    with pytest.raises(RuntimeError, match="Float can't be cast to the desired output type Long"):
+        F.huber_loss(x, x.float(), reduction="sum")
     assert type(F.max_pool1d(gradcli.ones(1, 4), 2, return_indices=True)) is tuple
+
+
+def test_kinds_of_numbers_that_layers_do_not_take():
+    x = gradcli.ones(2, 2)
+    with pytest.raises(NotImplementedError, match="clamp is not supported for complex types"):
+        F.hardtanh(x.to(gradcli.complex64))
+    with pytest.raises(NotImplementedError, match="prelu_cpu"):
+        F.prelu(x.long(), x[0, :1].long())
+    with pytest.raises(RuntimeError, match="query, key, and value to have the same dtype"):
+        F.scaled_dot_product_attention(x.half(), x, x)
+    with pytest.raises(TypeError, match="complex"):
+        gradcli.normal(1j, 0.3, (2, 3))
+    for options in ({"size": (2,)}, {"dtype": gradcli.float64}):
+        with pytest.raises(TypeError, match="normal takes a size and a dtype with numbers"):
+            gradcli.normal(x, 0.3, **options)
+    drawn = gradcli.normal(gradcli.tensor(1.0), 0.3, (2, 3), dtype=gradcli.float64)
+    assert drawn.shape == (2, 3) and drawn.dtype is gradcli.float64
+
+
+def test_what_is_added_grows_no_result():
+    x = gradcli.ones(2, 2)
+    for call in (
+        lambda: F.linear(x[0], x[0], x[0]),
+        lambda: F.linear(x[0], x, x),
+        lambda: F.soft_margin_loss(x[0], x),
+    ):
+        with pytest.raises(RuntimeError, match="doesn't match the broadcast shape"):
+            call()
+    with pytest.raises(ValueError, match="weight has to be a 2D Tensor"):
+        F.embedding_bag(gradcli.tensor([[0]]), x[0])
+
+
+def test_bytes_name_classes_and_no_rows_and_are_never_a_mask():
+    x = gradcli.tensor([[0.0, 1, 2], [1, 0, 3], [2, 2, 1]], requires_grad=True)
+    classes = gradcli.tensor([1, 2, 1], dtype=gradcli.uint8)
+    weight = gradcli.tensor([1.0, 2, 4])
+    loss = F.cross_entropy(x, classes, weight=weight)
+    loss.backward()
+    assert loss.item() == pytest.approx(0.6523231863975525)
+    assert x.grad[0].tolist() == pytest.approx([0.0225, -0.1888, 0.1663], abs=1e-4)
+    assert F.nll_loss(x[..., None], classes[:, None], weight=weight).item() == -2.25
+    for kind in (gradcli.uint8, gradcli.int16, gradcli.bool):
+        with pytest.raises(RuntimeError, match="scalar types: Long, Int"):
+            F.embedding(classes.to(kind), x)
+
+
+def test_addr_keeps_the_dtype_of_a_number_it_adds_to():
+    number, vector = gradcli.tensor(0.5, dtype=gradcli.float64), gradcli.ones(2)
+    assert gradcli.addr(number, vector, vector).dtype is gradcli.float64
+    assert gradcli.addr(number.float(), vector.half(), vector.half()).dtype is gradcli.float32
 
 
 @pytest.mark.parametrize("wrong", [2.0, np.float64(1.5), [1.0, 2.0]])

@@ -145,6 +145,12 @@ def normal(
     """
     _refuse_same(mean, std)
     given = [v for v in (mean, std) if isinstance(v, Tensor)]
+    if given and (size is not None or dtype is not None):  # with numbers, also in tensors
+        if size is None or any(v.ndim or v.requires_grad for v in given):
+            raise bad_type("normal takes a size and a dtype with numbers, not with tensors")
+        mean, std = (v.item() if isinstance(v, Tensor) else v for v in (mean, std))
+        given = []
+    _numbers("normal", *(v for v in (mean, std) if not isinstance(v, Tensor)))
     for value in given:
         refuse_kinds("bool int", "normal_kernel_cpu", value.dtype)
     if isinstance(std, Tensor) and (bottom(std.detach()) < 0).any():

@@ -17,7 +17,7 @@ from gradcli.engine.source_location import warn
 from gradcli.functions import arithmetic, reductions
 from gradcli.functions.methods import public_operators
 from gradcli.functions.nn.loss_checks import check_floating
-from gradcli.ops.errors import bad_argument, bad_dtype, bad_shape, bad_value
+from gradcli.ops.errors import UnwrittenFault, bad_argument, bad_dtype, bad_shape, bad_value
 from gradcli.ops.operator import is_complex, refuse_derivative
 
 __all__ = [
@@ -122,6 +122,8 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: A
         raise bad_argument("min_val cannot be greater than max_val")
     if inplace:
         return _written(hardtanh, input, min_val, max_val)
+    if input.dtype.is_complex:
+        raise UnwrittenFault("E0309", "clamp is not supported for complex types")
     if input.dtype.kind < 2:
         min_val, max_val = _whole_bounds(input, min_val, max_val)
     elif (min_val, max_val) == (-1.0, 1.0):
@@ -304,6 +306,7 @@ def prelu(input: Any, weight: Any) -> Any:
             f"prelu: Type promoting not supported. Got {input.dtype.scalar_name} and "
             f"{weight.dtype.scalar_name}"
         )
+    check_floating(input, "prelu_cpu", True)
     if weight.numel() > 1:
         channels = input.shape[1] if len(input.shape) > 1 else 1
         if weight.numel() != channels:

@@ -33,6 +33,12 @@ def scaled_dot_product_attention(
 
     With ``enable_gqa`` each head of keys and values serves several heads of queries.
     """
+    if not query.dtype is key.dtype is value.dtype:
+        raise bad_dtype(
+            "Expected query, key, and value to have the same dtype, but got query.dtype: "
+            f"{query.dtype.c_name} key.dtype: {key.dtype.c_name} and value.dtype: "
+            f"{value.dtype.c_name} instead."
+        )
     if attn_mask is not None and attn_mask.dtype not in (bool_, float32, query.dtype):
         raise bad_dtype(
             "Expected attn_mask dtype to be bool or float or to match query dtype, but got "

@@ -42,7 +42,7 @@ def nll_loss(
     reduction = chosen(size_average, reduce, reduction)
     if input.ndim < 1:
         raise ValueFault("E0301", "Expected 1 or more dimensions (got 0)")
-    check_classes(input, target)
+    target = check_classes(input, target)
     rows = input if input.ndim > 1 else _O["unsqueeze"](input, 0)
     classes = target if input.ndim > 1 else target.reshape(1)
     expected = (rows.shape[0], *rows.shape[2:])
@@ -122,7 +122,7 @@ def cross_entropy(
     if not input.ndim:
         raise bad_shape("cross_entropy takes scores of shape (C), (N, C), ...")
     if not (target.dtype.kind == 2 and tuple(target.shape) == tuple(input.shape)):
-        check_classes(input, target)
+        target = check_classes(input, target)
     logs = log_softmax(input, dim)
     count = input.shape[dim] or 1
     if target.is_floating_point():

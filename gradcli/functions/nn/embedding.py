@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.dtypes import bool_, float16, float32, int64
+from gradcli.engine.dtypes import bool_, float16, float32, int32, int64
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.composite import by_element, called, untracked
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
@@ -31,8 +31,8 @@ __all__ = ["embedding", "embedding_bag"]
 
 
 def _check_whole(name: str, indices: Any) -> None:
-    """Raise RuntimeFault (E0309) for indices that are no whole numbers."""
-    if indices.dtype.kind != 1:
+    """Raise RuntimeFault (E0309) for indices that are neither int64 nor int32."""
+    if indices.dtype not in (int64, int32):  # bytes would be a mask
         raise RuntimeFault(
             "E0309",
             "embedding needs whole numbers as indices",
@@ -154,6 +154,10 @@ def embedding_bag(
                 "Expected tensor for argument #1 'weight' to have the same type as tensor for "
                 "argument #1 'per_sample_weights'"
             )
+    if weight.ndim != 2:
+        raise ValueFault(
+            "E0301", f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}"
+        )
     starts = _bags(input, offsets, include_last_offset)
     flat = np.asarray(input.array).reshape(-1)
     wrong = np.flatnonzero((flat < 0) | (flat >= weight.shape[0]))

@@ -29,7 +29,7 @@ from gradcli.ops.errors import (
     bad_shape,
     bad_value,
 )
-from gradcli.ops.torch_messages import not_a
+from gradcli.ops.torch_messages import no_room, not_a
 
 __all__ = [
     "batch_norm", "bilinear", "group_norm", "instance_norm", "layer_norm", "linear",
@@ -54,9 +54,12 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
             f"self and mat2 must have the same dtype, but got {bias.dtype.scalar_name} and "
             f"{weight.dtype.scalar_name}"
         )
+    total = out + bias
+    if total.shape != out.shape:
+        raise no_room(out.shape, total.shape)
     if input.ndim == 2:
-        return called(out + bias, "AddmmBackward0", bias, input, turned)
-    return called(out + bias, "ViewBackward0")
+        return called(total, "AddmmBackward0", bias, input, turned)
+    return called(total, "ViewBackward0")
 
 
 def _misfit(fault: Fault, input: Any, weight: Any, bias: Any) -> Fault:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradcli.engine.dtypes import int64
 from gradcli.engine.source_location import warn
 from gradcli.functions.indexing import broadcast_tensors
 from gradcli.ops.errors import UnwrittenFault, ValueFault, bad_dtype, bad_shape
@@ -41,12 +42,14 @@ def check_probabilities(input: Any, target: Any) -> None:
     if input.dtype is not target.dtype:
         said = f"Found dtype {target.dtype.scalar_name} but expected {input.dtype.scalar_name}"
         raise bad_dtype(said, help=f"write target.to({input.dtype!r})")
+    check_floating(input, "binary_cross_entropy", True)
 
 
-def check_classes(input: Any, target: Any) -> None:
-    """Raise where the targets of ``nll_loss`` are no classes, or not one for each row.
+def check_classes(input: Any, target: Any) -> Any:
+    """The targets of ``nll_loss`` as int64: bytes would be masks where they index.
 
-    RuntimeFault: E0309 for the dtype, E0301 for dimensions; ValueFault (E0301) for sizes.
+    Raises where they are no classes, or not one for each row. RuntimeFault: E0309 for the dtype,
+    E0301 for dimensions; ValueFault (E0301) for sizes.
     """
     if input.dtype.kind < 2:
         raise _not_for_whole(input, "log_softmax_lastdim_kernel_impl")
@@ -63,6 +66,7 @@ def check_classes(input: Any, target: Any) -> None:
     if target.dtype.name not in ("int64", "uint8"):
         said = f"expected target dtype to be Long or Byte, but got {target.dtype.scalar_name}"
         raise bad_dtype(said, help="write target.long()")
+    return target if target.dtype is int64 else target.long()
 
 
 def _not_for_whole(input: Any, kernel: str) -> UnwrittenFault:

@@ -20,6 +20,7 @@ from gradcli.functions.nn.loss_checks import (
     of_one_size,
 )
 from gradcli.ops.errors import RuntimeFault, ValueFault, bad_argument, bad_dtype, bad_value
+from gradcli.ops.torch_messages import no_cast, no_room
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "gaussian_nll_loss", "huber_loss",
@@ -103,6 +104,8 @@ def huber_loss(
     small = 0.5 * difference * difference
     loss = _O["where"](size < delta, small, delta * (arithmetic.nan_in_slope(size) - 0.5 * delta))
     if weight is None:
+        if loss.dtype.kind > input.dtype.kind:
+            raise no_cast(loss.dtype, input.dtype, "write input.float()")
         loss = loss if loss.dtype is input.dtype else loss.to(input.dtype)
         return reduced(loss, reduction, "HuberLossBackward0", input, target)
     return reduced(loss * weight, reduction)  # PyTorch's mean counts entries here, not weights
@@ -199,6 +202,8 @@ def soft_margin_loss(
     """log(1 + exp(-target*input))."""
     reduction = chosen(size_average, reduce, reduction)
     loss = _O["softplus"](-input * target).to(input.dtype)
+    if loss.shape != input.shape:
+        raise no_room(input.shape, loss.shape)
     return reduced(loss, reduction, "SoftMarginLossBackward0", input, target)
 
 
