@@ -20,6 +20,21 @@ def test_a_dimension_that_keeps_its_size_is_copied_whatever_the_factor_is():
     assert line[0, 0].tolist() == [0.0, 0.0, 1.0, 2.0]
 
 
+@family("n, m, options, held", {
+    "area": (5, 3, {"mode": "area"}, {1: [0, 1], 4: [2]}),
+    "area, larger": (7, 10, {"mode": "area"}, {0: [0, 1], 2: [2, 3, 4]}),
+    "bilinear": (10, 7, {"mode": "bilinear", "antialias": True}, {2: [1, 2], 9: [6]}),
+    "bicubic": (9, 4, {"mode": "bicubic", "antialias": True}, {6: [1, 2, 3], 8: [2, 3]}),
+}.values())  # fmt: skip
+def test_infinity_is_in_the_windows_that_hold_it_alone(n, m, options, held):
+    for place, windows in held.items():
+        x = torch.ones(1, 1, 1, n)
+        x[..., place] = float("inf")
+        found = F.interpolate(x, size=(1, m), **options).flatten()
+        assert not found.isnan().any()
+        assert found.isinf().nonzero().flatten().tolist() == windows
+
+
 @family("name, make", {
     "avg_pool2d": lambda x: F.avg_pool2d(x, 1),
     "adaptive_avg_pool2d": lambda x: F.adaptive_avg_pool2d(x, (2, 2)),
