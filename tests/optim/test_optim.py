@@ -258,6 +258,23 @@ def test_lbfgs_steps_one_group_alone():
         lbfgs.step(lambda: (a * b).sum())
 
 
+def test_lbfgs_takes_its_rate_as_a_tensor():
+    ends = []
+    for lr in (0.5, torch.tensor(0.5)):
+        p = torch.nn.Parameter(torch.tensor([1.0, -3.0]))
+        lbfgs = torch.optim.LBFGS([p], lr=lr, max_iter=3)
+
+        def closure(p=p, lbfgs=lbfgs):
+            lbfgs.zero_grad()
+            loss = (p**4 - p).sum()
+            loss.backward()
+            return loss
+
+        lbfgs.step(closure)
+        ends.append(p.tolist())
+    assert ends[0] == ends[1]
+
+
 def test_hooks_around_saving_and_loading():
     p = torch.nn.Parameter(torch.ones(1))
     sgd, seen = torch.optim.SGD([p], lr=0.1), []
