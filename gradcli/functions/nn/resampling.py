@@ -317,9 +317,9 @@ def upsample_bilinear(input: Asked, size: Any = None, scale_factor: Any = None) 
 
 
 def _held(x: Any, size: int) -> Any:
-    """``x`` held within 0 and ``size - 1``: its slope at a bound is 0."""
+    """``x`` held within 0 and ``size - 1``, NaN at 0: its slope at a bound is 0."""
     top = float(size - 1)
-    return _O["where"](x <= 0, 0.0, _O["where"](x >= top, top, x))
+    return _O["where"](x > 0, _O["where"](x >= top, top, x), 0.0)
 
 
 def _mirrored(x: Any, size: int, align: bool) -> Any:

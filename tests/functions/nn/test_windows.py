@@ -35,6 +35,16 @@ def test_infinity_is_in_the_windows_that_hold_it_alone(n, m, options, held):
         assert found.isinf().nonzero().flatten().tolist() == windows
 
 
+@family("padding, mode, wanted", [
+    ("zeros", "nearest", 0.0), ("border", "nearest", 3.0), ("border", "bilinear", 3.0),
+    ("reflection", "nearest", 3.0), ("reflection", "bilinear", 3.0),
+])  # fmt: skip
+def test_places_that_are_nan_are_at_the_first_entry(padding, mode, wanted):
+    grid = torch.tensor([[[[float("nan"), 1.0]]]])
+    found = F.grid_sample(X, grid, mode, padding, align_corners=True)
+    assert found.item() == wanted  # PyTorch 2.13
+
+
 @family("name, make", {
     "avg_pool2d": lambda x: F.avg_pool2d(x, 1),
     "adaptive_avg_pool2d": lambda x: F.adaptive_avg_pool2d(x, (2, 2)),
