@@ -25,6 +25,27 @@ def test_the_cross_entropy_of_certain_probabilities_has_pytorchs_slope(p, y, slo
 
 
 NEGATIVE = torch.tensor([1.0, -0.5])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(
+    ("p", "y", "curvature"),  # (1 - y)/(1 - p)**2 + y/p**2, and as PyTorch where 1e-12 steps in
+    [
+        (1e-6, 0.0, (1 - 1e-6) ** -2),
+        (1e-10, 0.0, (1 - 1e-10) ** -2),
+        (0.3, 0.3, 1 / 0.21),
+        (0.0, 0.0, 0.0),
+        (1.0, 1.0, 0),
+    ],
+)
+def test_the_cross_entropy_of_small_probabilities_has_its_curvature(p, y, curvature, dtype):
+    def loss(x):
+        return F.binary_cross_entropy(x, torch.full_like(x, y))
+
+    found = torch.func.grad(torch.func.grad(loss))(torch.tensor(p, dtype=dtype))
+    assert found.item() == pytest.approx(curvature, rel=16 * torch.finfo(dtype).eps)
+
+
 OUTSIDE = {
     "between 0 and 1": lambda x: F.binary_cross_entropy(x, x.detach() * 0),
     "var has negative": lambda x: F.gaussian_nll_loss(x, x, x),
