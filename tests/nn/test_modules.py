@@ -151,6 +151,27 @@ def test_assigned_state_takes_the_place_of_parameters():
     assert [n for n, _ in m.named_parameters()][:2] == ["0.weight", "0.bias"]
 
 
+class Doubled(nn.Module):
+    """A parametrization."""
+
+    def forward(self, x):
+        return 2 * x
+
+
+@pytest.mark.parametrize("make", [nn.RNN, nn.LSTM, nn.GRU, nn.RNNCell, nn.LSTMCell, nn.GRUCell])
+@pytest.mark.parametrize("name", ["weight_ih", "bias_hh"])
+def test_a_recurrent_layer_reads_weights_that_are_parametrized(make, name):
+    plain, bent = make(2, 3), make(2, 3)
+    bent.load_state_dict(plain.state_dict())
+    name += "" if hasattr(plain, name) else "_l0"
+    nn.utils.parametrize.register_parametrization(bent, name, Doubled())
+    with torch.no_grad():
+        getattr(plain, name).mul_(2)
+    x = torch.ones(1, 2)
+    found, wanted = (o[0] if isinstance(o, tuple) else o for o in (bent(x), plain(x)))
+    assert torch.equal(found, wanted)
+
+
 class Tallying(nn.Module):
     """Has a state that is no tensor."""
 
