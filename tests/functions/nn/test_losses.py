@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import gradcli as torch
@@ -44,6 +45,14 @@ def test_the_cross_entropy_of_small_probabilities_has_its_curvature(p, y, curvat
 
     found = torch.func.grad(torch.func.grad(loss))(torch.tensor(p, dtype=dtype))
     assert found.item() == pytest.approx(curvature, rel=16 * torch.finfo(dtype).eps)
+
+
+def test_a_wider_weight_leaves_the_dtype_of_cross_entropy():
+    x = torch.tensor([0.25, 0.5], requires_grad=True)
+    loss = F.binary_cross_entropy(x, torch.ones(2), torch.tensor([1.0, 2.0], dtype=torch.float64))
+    assert loss.dtype is torch.float32
+    assert loss.item() == pytest.approx(np.log(4))
+    assert torch.autograd.grad(loss, x)[0].tolist() == [-2.0, -2.0]
 
 
 OUTSIDE = {
