@@ -55,6 +55,18 @@ def test_a_wider_weight_leaves_the_dtype_of_cross_entropy():
     assert torch.autograd.grad(loss, x)[0].tolist() == [-2.0, -2.0]
 
 
+def test_a_blank_among_the_labels_of_ctc_is_a_label():
+    scores = (torch.arange(12.0, dtype=torch.float64) * 7 % 5).reshape(4, 1, 3).log_softmax(-1)
+    for labels, loss in (  # PyTorch 2.13
+        ([1, 0], 2.2867001680215537),
+        ([0, 1], 4.351178750087637),
+        ([1, 0, 2], 5.285560796741394),
+    ):
+        sizes = torch.tensor([4]), torch.tensor([len(labels)])
+        found = F.ctc_loss(scores, torch.tensor([labels]), *sizes, reduction="sum")
+        assert found.item() == pytest.approx(loss, rel=1e-12)
+
+
 OUTSIDE = {
     "between 0 and 1": lambda x: F.binary_cross_entropy(x, x.detach() * 0),
     "var has negative": lambda x: F.gaussian_nll_loss(x, x, x),
