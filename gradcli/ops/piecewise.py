@@ -281,6 +281,22 @@ hardtanh = composite(
 )
 
 
+bernoulli_slope = composite(
+    "bernoulli_slope",
+    lambda x, y: (x - y) / clamp(x * (1.0 - x), 9.999999960041972e-13),  # 1e-12 as a float32
+    lambda x, y: (x - y) / np.maximum(x * (1.0 - x), 9.999999960041972e-13),
+    # Of positive terms: those of the quotient's own slope are as large as 1/x and cancel.
+    lambda x, y: (
+        (1.0 - y) * (x / clamp(x * (1.0 - x), 9.999999960041972e-13)) ** 2
+        + y * ((1.0 - x) / clamp(x * (1.0 - x), 9.999999960041972e-13)) ** 2
+    ),
+    lambda x: -1.0 / clamp(x * (1.0 - x), 9.999999960041972e-13),
+    grad_name="BinaryCrossEntropyBackwardBackward0",
+    doc="(x - y) / (x*(1 - x)), the slope of bernoulli_nll by x, with 1e-12 for less below.",
+    public=False,
+)
+
+
 def _bernoulli_nll(x: Any, y: Any) -> Any:
     return (y - 1.0) * np.maximum(np.log1p(-x), -100.0) - y * np.maximum(np.log(x), -100.0)
 
@@ -289,7 +305,7 @@ bernoulli_nll = composite(
     "bernoulli_nll",
     lambda x, y: (y - 1.0) * clamp(log1p(-x), -100.0) - y * clamp(log(x), -100.0),
     _bernoulli_nll,
-    lambda x, y: (x - y) / clamp(x * (1.0 - x), 9.999999960041972e-13),  # 1e-12 as a float32
+    lambda x, y: bernoulli_slope(x, y),
     lambda x: -clamp(logit(x), -100.0, 100.0),
     grad_name="BinaryCrossEntropyBackward0",
     doc="-y*log(x) - (1 - y)*log(1 - x), with logarithms held above -100.",

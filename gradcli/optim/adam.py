@@ -15,7 +15,7 @@ from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.ops import OPERATORS
-from gradcli.optim.optimizer import Group, Optimizer, State
+from gradcli.optim.optimizer import Group, Optimizer, State, is_followed
 
 
 class Adam(Optimizer):
@@ -50,7 +50,10 @@ class Adam(Optimizer):
             largest = state["max_exp_avg_sq"]
             square = largest.copy_(OPERATORS["maximum"](largest, square))
         size = square.sqrt() / math.sqrt(1.0 - beta2**n) + group["eps"]
-        p.addcdiv_(mean, size, value=-lr / (1.0 - beta1**n))
+        rate = lr / (1.0 - beta1**n)
+        if is_followed(lr):  # the product keeps the mean, which the next step writes to
+            mean, rate = mean.clone() * rate, 1.0
+        p.addcdiv_(mean, size, value=-rate)
 
 
 class AdamW(Adam):

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine import Tensor
 from gradcli.engine.grad_mode import enable_grad, no_grad
 from gradcli.ops import OPERATORS
 from gradcli.ops.errors import AssertionFault, bad_argument, bad_value
@@ -103,7 +104,7 @@ class LBFGS(Optimizer):
             before = loss
             state["prev_flat_grad"] = g.copy()
             slope = np.dot(g, direction)
-            t = group["lr"]
+            t = group["lr"].item() if isinstance(group["lr"], Tensor) else group["lr"]
             if state["n_iter"] == 1:
                 t = min(1.0, 1.0 / np.sum(np.abs(g))) * t
             state["d"], state["t"] = direction, t

@@ -322,6 +322,11 @@ class Optimizer:
         return shown + ")"
 
 
+def is_followed(lr: Any) -> bool:
+    """Whether a rate is a tensor with a gradient, which no number beside a step can have."""
+    return isinstance(lr, Tensor) and lr.requires_grad
+
+
 _SWITCHES = {"capturable": False, "differentiable": False}
 """What a switch is that nobody set, where it is not None."""
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.ops.errors import bad_argument
-from gradcli.optim.optimizer import Group, Optimizer, State
+from gradcli.optim.optimizer import Group, Optimizer, State, is_followed
 
 
 class SGD(Optimizer):
@@ -57,4 +57,5 @@ class SGD(Optimizer):
             else:
                 buffer.mul_(momentum).add_(g, alpha=1.0 - group["dampening"])
             g = g.add(buffer, alpha=momentum) if group["nesterov"] else buffer
-        p.add_(g, alpha=-group["lr"])
+        lr = group["lr"]
+        p.sub_(g * lr) if is_followed(lr) else p.add_(g, alpha=-lr)

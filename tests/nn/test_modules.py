@@ -151,6 +151,54 @@ def test_assigned_state_takes_the_place_of_parameters():
     assert [n for n, _ in m.named_parameters()][:2] == ["0.weight", "0.bias"]
 
 
+class Doubled(nn.Module):
+    """A parametrization."""
+
+    def forward(self, x):
+        return 2 * x
+
+
+@pytest.mark.parametrize("make", [nn.RNN, nn.LSTM, nn.GRU, nn.RNNCell, nn.LSTMCell, nn.GRUCell])
+@pytest.mark.parametrize("name", ["weight_ih", "bias_hh"])
+def test_a_recurrent_layer_reads_weights_that_are_parametrized(make, name):
+    plain, bent = make(2, 3), make(2, 3)
+    bent.load_state_dict(plain.state_dict())
+    name += "" if hasattr(plain, name) else "_l0"
+    nn.utils.parametrize.register_parametrization(bent, name, Doubled())
+    with torch.no_grad():
+        getattr(plain, name).mul_(2)
+    x = torch.ones(1, 2)
+    found, wanted = (o[0] if isinstance(o, tuple) else o for o in (bent(x), plain(x)))
+    assert torch.equal(found, wanted)
+
+
+class Tallying(nn.Module):
+    """Has a state that is no tensor."""
+
+    def __init__(self, count):
+        super().__init__()
+        self.count, self.inner = count, nn.Linear(1, 1, bias=False)
+
+    def get_extra_state(self):
+        return {"count": self.count}
+
+    def set_extra_state(self, state):
+        self.count = state["count"]
+
+
+def test_a_module_saves_a_state_of_its_own_too():
+    first, second = nn.Sequential(Tallying(3)), nn.Sequential(Tallying(0))
+    saved = first.state_dict()
+    assert list(saved) == ["0._extra_state", "0.inner.weight"]
+    second.load_state_dict(saved)
+    assert second[0].count == 3
+    with pytest.raises(RuntimeError, match=r'Unexpected key.*"_extra_state"'):
+        nn.ReLU().load_state_dict({"_extra_state": 1})
+    del saved["0._extra_state"]
+    with pytest.raises(RuntimeError, match=r'Missing key.*"0\._extra_state"'):
+        second.load_state_dict(saved)
+
+
 def test_backward_hooks_see_and_replace():
     m = nn.Linear(2, 1, bias=False)
     torch.nn.init.ones_(m.weight)

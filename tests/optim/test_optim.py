@@ -258,6 +258,40 @@ def test_lbfgs_steps_one_group_alone():
         lbfgs.step(lambda: (a * b).sum())
 
 
+@pytest.mark.parametrize(("name", "wanted"), [("SGD", -12.862321265), ("Adam", -15.048435917)])
+def test_a_rate_gets_its_gradient_through_differentiable_steps(name, wanted):
+    def ended(rate):
+        q = torch.tensor([1.0, -2.0, 0.5], dtype=torch.float64, requires_grad=True).clone()
+        optimizer = getattr(torch.optim, name)([q], lr=rate, differentiable=True)
+        for _ in range(3):
+            (q.grad,) = torch.autograd.grad((q.clone() ** 4).sum() / 4, q, create_graph=True)
+            optimizer.step()
+        return (q**2).sum()
+
+    lr = torch.tensor(0.1, dtype=torch.float64, requires_grad=True)
+    (slope,) = torch.autograd.grad(ended(lr), lr)
+    assert slope.item() == pytest.approx(wanted, rel=1e-9)  # PyTorch 2.13, but for its rounding
+    by_difference = (ended(0.1 + 1e-6) - ended(0.1 - 1e-6)).item() / 2e-6
+    assert slope.item() == pytest.approx(by_difference, rel=1e-7)
+
+
+def test_lbfgs_takes_its_rate_as_a_tensor():
+    ends = []
+    for lr in (0.5, torch.tensor(0.5)):
+        p = torch.nn.Parameter(torch.tensor([1.0, -3.0]))
+        lbfgs = torch.optim.LBFGS([p], lr=lr, max_iter=3)
+
+        def closure(p=p, lbfgs=lbfgs):
+            lbfgs.zero_grad()
+            loss = (p**4 - p).sum()
+            loss.backward()
+            return loss
+
+        lbfgs.step(closure)
+        ends.append(p.tolist())
+    assert ends[0] == ends[1]
+
+
 def test_hooks_around_saving_and_loading():
     p = torch.nn.Parameter(torch.ones(1))
     sgd, seen = torch.optim.SGD([p], lr=0.1), []

@@ -114,6 +114,24 @@ def test_a_scheduler_goes_on_with_a_saved_optimizer():
         lr_scheduler.StepLR(sgd(), 3, last_epoch=4)
 
 
+@pytest.mark.parametrize("make", [
+    lambda o: lr_scheduler.StepLR(o, 1, 0.5),
+    lambda o: lr_scheduler.CyclicLR(o, 0.25, 0.5, 1, cycle_momentum=False),
+    lambda o: lr_scheduler.SequentialLR(o, [lr_scheduler.ConstantLR(o, 0.5),
+                                             lr_scheduler.StepLR(o, 1)], [1]),
+])  # fmt: skip
+def test_a_rate_that_is_a_tensor_stays_the_same_tensor(make):
+    lr = torch.tensor(1.0)
+    sgd = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=lr)
+    schedule = make(sgd)
+    seen = schedule.get_last_lr()[0].item()
+    sgd.step()
+    schedule.step()
+    assert sgd.param_groups[0]["lr"] is lr
+    assert lr.item() == schedule.get_last_lr()[0].item() != seen
+    assert sgd.param_groups[0]["initial_lr"].item() in (0.25, 1.0)
+
+
 def test_a_rate_is_used():
     x = torch.tensor(1.0, requires_grad=True)
     optimizer = torch.optim.SGD([x], lr=1.0)

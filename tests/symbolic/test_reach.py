@@ -176,6 +176,7 @@ ELSEWHERE = {
     "logistic": "in the rules of softplus and logaddexp", "softplus_beta": "by F.softplus",
     "over_squares": "in the rules of atan2", "gamma_density": "in the rules of gammainc",
     "log_ratio": "in the rule of gamma_density", "bernoulli_nll": "by F.binary_cross_entropy",
+    "bernoulli_slope": "in the rule of bernoulli_nll",
     "erfcx_slope": "in the rule of erfcx", "mills": "in the rule of log_ndtr",
     "bessel_ie": "in the rules of i0e and i1e", "bessel_j": "in the rules of bessel_j0, bessel_j1",
     "sinc_slope": "in the rule of sinc", "zeta_slope": "in the rule of zeta",

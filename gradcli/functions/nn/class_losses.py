@@ -328,7 +328,7 @@ def ctc_loss(
     if not 0 <= blank < classes:
         raise bad_value("blank must be in label range")
     states = _with_blanks(np.asarray(targets.array, np.int64), sizes, blank, single)
-    loss = -_of_alignments(scores, states, lengths, sizes, blank)
+    loss = -_of_alignments(scores, states, lengths, sizes)
     no_way = loss > -0.5 * _NEVER
     without: Any = 0.0
     if not zero_infinity:  # 1/abs(0): infinite, and its slope NaN
@@ -359,19 +359,18 @@ def _with_blanks(labels: np.ndarray, sizes: np.ndarray, blank: int, single: bool
     return states
 
 
-def _of_alignments(
-    scores: Any, states: np.ndarray, lengths: np.ndarray, sizes: np.ndarray, blank: int
-) -> Any:
+def _of_alignments(scores: Any, states: np.ndarray, lengths: np.ndarray, sizes: np.ndarray) -> Any:
     """The logarithm of the sum of the probabilities of all alignments, for each sequence.
 
     ``alpha`` has those that end in each state after t steps: each came from the state itself, from
-    the one before or, between two labels that differ, from the one before that.
+    the one before or, between two labels that differ, from the one before that. A blank among the
+    labels is a label, as in PyTorch.
     """
     steps, n = scores.shape[:2]
     width = states.shape[1]
     charge_shape((steps, n, 2 * width, 4))
     skips = np.zeros(states.shape, bool)
-    skips[:, 2:] = (states[:, 2:] != blank) & (states[:, 2:] != states[:, :-2])
+    skips[:, 2:] = states[:, 2:] != states[:, :-2]
     rows = np.arange(n)[:, None]
     emitted = _O["getitem"](scores, (slice(None), rows, states))
     start = np.broadcast_to(np.arange(width) < 2, states.shape)

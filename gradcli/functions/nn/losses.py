@@ -146,7 +146,9 @@ def binary_cross_entropy(
             mend = "binary_cross_entropy_with_logits takes any numbers"
             raise bad_value(f"all elements of {name} should be between 0 and 1", help=mend)
     loss = _O["bernoulli_nll"](input, target)
-    loss = loss if weight is None else loss * weight
+    if weight is not None:  # PyTorch writes the product to the loss, whose dtype stays
+        weighted = loss * weight
+        loss = weighted if weighted.dtype is loss.dtype else weighted.to(loss.dtype)
     return reduced(loss, reduction, "BinaryCrossEntropyBackward0", input, target)
 
 

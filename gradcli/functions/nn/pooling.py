@@ -450,8 +450,10 @@ def _fractional_max_pool(
     for i, (size, m, k) in enumerate(zip(old, wanted, sizes, strict=True)):
         # PyTorch draws for the last dimension first in 2-d, and for the first one in 3-d.
         share = shares[..., 1 - i if _rank == 2 else i, None]
-        step = (size - k) / (m - 1) if m > 1 else 0.0
-        starts = ((np.arange(m) + share) * step).astype(int) - (share * step).astype(int)
+        real = share.dtype.type  # PyTorch reckons in the dtype of what is drawn
+        step = real(size - k) / real(m - 1) if m > 1 else real(0)
+        starts = ((np.arange(m, dtype=real) + share) * step).astype(int)
+        starts -= (share * step).astype(int)
         starts[..., m - 1] = size - k
         spots = starts[..., None] + np.arange(k)
         shape = [1] * (2 * _rank)

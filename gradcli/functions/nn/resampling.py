@@ -88,9 +88,20 @@ def averaged(input: Any, wanted: Sequence[int]) -> Any:
     input = in_rows(input)
     for axis, m in enumerate(wanted, first):
         places, sizes = adaptive(input.shape[axis], m)
-        there = np.arange(places.shape[1]) < sizes[:, None]
-        input = taps(input, axis, places, there / sizes[:, None])
+        weights = np.repeat(1 / sizes[:, None], places.shape[1], axis=1)
+        input = taps(input, axis, places, _filled_up(weights, sizes))
     return input
+
+
+def _filled_up(weights: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Weights whose rows are filled up with row i's last of ``sizes[i]`` taps, in exact shares.
+
+    w is w/2 + w/4 + w/4; what reads no more than its own taps keeps infinities, 0 times them not.
+    """
+    last = sizes[:, None] - 1
+    beyond = np.arange(weights.shape[1]) - last
+    share = 0.5 ** np.minimum(beyond + 1, weights.shape[1] - 1 - last)
+    return np.where(beyond < 0, weights, np.take_along_axis(weights, last, 1) * share)
 
 
 def _cubic(x: np.ndarray, a: float) -> np.ndarray:
@@ -137,8 +148,8 @@ def _places(
         places = low[:, None] + np.arange(int((high - low).max(initial=0)))
         far = (places - middle[:, None] + 0.5) / wide
         weights = _cubic(far, -0.5) if cubic else np.maximum(1 - np.abs(far), 0.0)
-        weights = np.where(places < high[:, None], weights, 0.0)
-        return np.minimum(places, n - 1), weights / weights.sum(1, keepdims=True)
+        weights = _filled_up(weights, high - low)
+        return np.minimum(places, high[:, None] - 1), weights / weights.sum(1, keepdims=True)
     if cubic:
         first = np.floor(centre)
         offsets = np.arange(-1, 3)
@@ -306,9 +317,9 @@ def upsample_bilinear(input: Asked, size: Any = None, scale_factor: Any = None) 
 
 
 def _held(x: Any, size: int) -> Any:
-    """``x`` held within 0 and ``size - 1``: its slope at a bound is 0."""
+    """``x`` held within 0 and ``size - 1``, NaN at 0: its slope at a bound is 0."""
     top = float(size - 1)
-    return _O["where"](x <= 0, 0.0, _O["where"](x >= top, top, x))
+    return _O["where"](x > 0, _O["where"](x >= top, top, x), 0.0)
 
 
 def _mirrored(x: Any, size: int, align: bool) -> Any:

@@ -79,7 +79,7 @@ class _Recurrent(Module):
     def _of(self, end: str) -> tuple:
         names = ["weight_ih", "weight_hh", "bias_ih", "bias_hh"]
         names += ["weight_hr"] if self.proj_size else []
-        return tuple(self._parameters.get(f"{name}{end}") for name in names)
+        return tuple(getattr(self, f"{name}{end}", None) for name in names)
 
 
 class _Cell(_Recurrent):

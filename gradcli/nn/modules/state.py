@@ -13,6 +13,9 @@ from gradcli.engine.graph.node import RemovableHandle
 from gradcli.nn.parameter import Parameter
 from gradcli.ops.errors import RuntimeFault, TypeFault, bad_type, bad_value
 
+_EXTRA = "_extra_state"
+"""The name of what a module's own ``get_extra_state`` gives and ``set_extra_state`` takes."""
+
 
 class LoadedKeys(NamedTuple):
     """What ``load_state_dict`` did not find, and what it had no place for."""
@@ -55,12 +58,16 @@ class State:
         return found
 
     @staticmethod
-    def _collected(fronts: list[tuple[str, Any]], keep_vars: bool) -> OrderedDict:
+    def _collected(
+        fronts: list[tuple[str, Any]], keep_vars: bool, extra: bool = True
+    ) -> OrderedDict:
         found: OrderedDict = OrderedDict()
         for front, module in fronts:
             for name, value in (*module._parameters.items(), *module._buffers.items()):
                 if value is not None and name not in module._not_saved:
                     found[front + name] = value if keep_vars else value.detach()
+            if extra and hasattr(module, "get_extra_state"):
+                found[front + _EXTRA] = module.get_extra_state()
         return found
 
     def _fronts(self, prefix: str) -> list[tuple[str, Any]]:
@@ -106,9 +113,14 @@ class State:
         for front, module in fronts:
             for hook in module._load_pre_hooks.values():
                 hook(module, given_dict, front, {}, strict, missing, unexpected, faults)
-        state_dict, own = given_dict, self._collected(fronts, True)
-        missing += [n for n in own if n not in state_dict]
-        unexpected += [n for n in state_dict if n not in own]
+        state_dict, own = given_dict, self._collected(fronts, True, extra=False)
+        extras = {
+            front + _EXTRA: module.set_extra_state
+            for front, module in fronts
+            if hasattr(module, "set_extra_state")
+        }
+        missing += [n for n in (*own, *extras) if n not in state_dict]
+        unexpected += [n for n in state_dict if n not in own and n not in extras]
         keys = LoadedKeys(missing, unexpected)  # type: ignore[call-arg]  # __str__ is no field
         for _, module in reversed(fronts):
             for hook in module._load_hooks.values():
@@ -148,6 +160,9 @@ class State:
                     given.requires_grad_(value.requires_grad)
                 cut = name.rfind(".") + 1
                 setattr(modules[name[:cut]], name[cut:], given)
+        for name, take in extras.items():
+            if name in state_dict:
+                take(state_dict[name])
         return keys
 
     def _converted(self, convert: Callable[[Tensor], Tensor]) -> Any:

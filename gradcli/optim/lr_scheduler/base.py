@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
+from gradcli.engine import Tensor
 from gradcli.ops.errors import KeyFault, bad_argument, bad_type
 from gradcli.ops.memory_budget import step as turn
 from gradcli.optim.optimizer import Optimizer
@@ -49,7 +50,7 @@ class LRScheduler:
         self.optimizer = checked_optimizer(optimizer)
         for i, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
-                group.setdefault("initial_lr", group["lr"])
+                group.setdefault("initial_lr", _copied(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyFault(
                     "E0304",
@@ -97,11 +98,11 @@ class LRScheduler:
 
     def _set(self, rates: list[float]) -> None:
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
-            group["lr"] = rate
+            set_rate(group, rate)
         self._last_lr = self._rates()
 
     def _rates(self) -> list[float]:
-        return [group["lr"] for group in self.optimizer.param_groups]
+        return [_copied(group["lr"]) for group in self.optimizer.param_groups]
 
     def state_dict(self) -> dict[str, Any]:
         """All that ``load_state_dict`` needs to go on from here; the optimizer has its own."""
@@ -110,6 +111,18 @@ class LRScheduler:
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Go on from what ``state_dict()`` gave."""
         vars(self).update(state_dict)
+
+
+def _copied(rate: Any) -> Any:
+    return rate.detach().clone() if isinstance(rate, Tensor) else rate
+
+
+def set_rate(group: dict[str, Any], rate: Any) -> None:
+    """Give a group its next rate; where that is a tensor, whoever has it sees it change."""
+    if isinstance(group["lr"], Tensor):
+        group["lr"].detach().fill_(rate)
+    else:
+        group["lr"] = rate
 
 
 def checked_optimizer(optimizer: Any) -> Optimizer:

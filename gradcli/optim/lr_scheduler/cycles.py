@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gradcli.ops.errors import bad_argument
-from gradcli.optim.lr_scheduler.base import LRScheduler, checked_optimizer, per_group
+from gradcli.optim.lr_scheduler.base import LRScheduler, checked_optimizer, per_group, set_rate
 from gradcli.optim.optimizer import Optimizer
 
 
@@ -59,7 +59,7 @@ class CyclicLR(LRScheduler):
         self.max_lrs = per_group(optimizer, "max_lr", max_lr)
         if last_epoch == -1:
             for group, low in zip(optimizer.param_groups, lows, strict=True):
-                group["lr"] = low
+                set_rate(group, low)
         up = float(step_size_up)
         self.total_size = up + (up if step_size_down is None else float(step_size_down))
         self.step_ratio = up / self.total_size

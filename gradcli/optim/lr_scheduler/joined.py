@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gradcli.ops.errors import bad_argument, bad_type
-from gradcli.optim.lr_scheduler.base import LRScheduler
+from gradcli.optim.lr_scheduler.base import LRScheduler, set_rate
 from gradcli.optim.lr_scheduler.plateau import ReduceLROnPlateau
 from gradcli.optim.optimizer import Optimizer
 
@@ -96,7 +96,7 @@ class SequentialLR(_Joined):
         self.last_epoch = last_epoch + 1
         # Each scheduler set first rates when it was made: only those of the first are wanted.
         for group in optimizer.param_groups:
-            group["lr"] = group["initial_lr"]
+            set_rate(group, group["initial_lr"])
         undo: list[Any] = list(schedulers)
         while undo:
             scheduler = undo.pop()

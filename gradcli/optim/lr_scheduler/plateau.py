@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 from gradcli.ops.errors import bad_argument, bad_value
-from gradcli.optim.lr_scheduler.base import BY_NUMBER, LRScheduler, checked_optimizer
+from gradcli.optim.lr_scheduler.base import BY_NUMBER, LRScheduler, checked_optimizer, set_rate
 from gradcli.optim.optimizer import Optimizer
 
 
@@ -108,4 +108,4 @@ class ReduceLROnPlateau(LRScheduler):
         for group, least in zip(groups, self.min_lrs, strict=True):
             rate = max(group["lr"] * self.factor, least)
             if group["lr"] - rate > self.eps:
-                group["lr"] = rate
+                set_rate(group, rate)

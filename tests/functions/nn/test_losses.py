@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import gradcli as torch
@@ -25,6 +26,47 @@ def test_the_cross_entropy_of_certain_probabilities_has_pytorchs_slope(p, y, slo
 
 
 NEGATIVE = torch.tensor([1.0, -0.5])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(
+    ("p", "y", "curvature"),  # (1 - y)/(1 - p)**2 + y/p**2, and as PyTorch where 1e-12 steps in
+    [
+        (1e-6, 0.0, (1 - 1e-6) ** -2),
+        (1e-10, 0.0, (1 - 1e-10) ** -2),
+        (0.3, 0.3, 1 / 0.21),
+        (0.0, 0.0, 0.0),
+        (1.0, 1.0, 0),
+    ],
+)
+def test_the_cross_entropy_of_small_probabilities_has_its_curvature(p, y, curvature, dtype):
+    def loss(x):
+        return F.binary_cross_entropy(x, torch.full_like(x, y))
+
+    found = torch.func.grad(torch.func.grad(loss))(torch.tensor(p, dtype=dtype))
+    assert found.item() == pytest.approx(curvature, rel=16 * torch.finfo(dtype).eps)
+
+
+def test_a_wider_weight_leaves_the_dtype_of_cross_entropy():
+    x = torch.tensor([0.25, 0.5], requires_grad=True)
+    loss = F.binary_cross_entropy(x, torch.ones(2), torch.tensor([1.0, 2.0], dtype=torch.float64))
+    assert loss.dtype is torch.float32
+    assert loss.item() == pytest.approx(np.log(4))
+    assert torch.autograd.grad(loss, x)[0].tolist() == [-2.0, -2.0]
+
+
+def test_a_blank_among_the_labels_of_ctc_is_a_label():
+    scores = (torch.arange(12.0, dtype=torch.float64) * 7 % 5).reshape(4, 1, 3).log_softmax(-1)
+    for labels, loss in (  # PyTorch 2.13
+        ([1, 0], 2.2867001680215537),
+        ([0, 1], 4.351178750087637),
+        ([1, 0, 2], 5.285560796741394),
+    ):
+        sizes = torch.tensor([4]), torch.tensor([len(labels)])
+        found = F.ctc_loss(scores, torch.tensor([labels]), *sizes, reduction="sum")
+        assert found.item() == pytest.approx(loss, rel=1e-12)
+
+
 OUTSIDE = {
     "between 0 and 1": lambda x: F.binary_cross_entropy(x, x.detach() * 0),
     "var has negative": lambda x: F.gaussian_nll_loss(x, x, x),

@@ -35,6 +35,13 @@ def test_places_are_pytorchs(pool, shape, size, wanted):
         assert found.flatten().tolist() == largest
 
 
+def test_places_of_halves_are_reckoned_in_halves():
+    x = gradcli.arange(100.0).half().reshape(1, 1, 1, 100)
+    drawn = gradcli.tensor([[[0.2, 0.5]]]).half()
+    found = F.fractional_max_pool2d(x, (1, 2), output_size=(1, 30), _random_samples=drawn)
+    assert found[0, 0, 0, 13:16].tolist() == [45.0, 49.0, 52.0]  # in float32 48
+
+
 def test_the_places_come_whatever_is_said_of_them():
     x = gradcli.arange(8.0).reshape(1, 1, 8)
     for given in ((2,), (2, 2, 0, 1, False, False), (2, 2, 0, 1, False, True)):

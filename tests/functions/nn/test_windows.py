@@ -20,6 +20,31 @@ def test_a_dimension_that_keeps_its_size_is_copied_whatever_the_factor_is():
     assert line[0, 0].tolist() == [0.0, 0.0, 1.0, 2.0]
 
 
+@family("n, m, options, held", {
+    "area": (5, 3, {"mode": "area"}, {1: [0, 1], 4: [2]}),
+    "area, larger": (7, 10, {"mode": "area"}, {0: [0, 1], 2: [2, 3, 4]}),
+    "bilinear": (10, 7, {"mode": "bilinear", "antialias": True}, {2: [1, 2], 9: [6]}),
+    "bicubic": (9, 4, {"mode": "bicubic", "antialias": True}, {6: [1, 2, 3], 8: [2, 3]}),
+}.values())  # fmt: skip
+def test_infinity_is_in_the_windows_that_hold_it_alone(n, m, options, held):
+    for place, windows in held.items():
+        x = torch.ones(1, 1, 1, n)
+        x[..., place] = float("inf")
+        found = F.interpolate(x, size=(1, m), **options).flatten()
+        assert not found.isnan().any()
+        assert found.isinf().nonzero().flatten().tolist() == windows
+
+
+@family("padding, mode, wanted", [
+    ("zeros", "nearest", 0.0), ("border", "nearest", 3.0), ("border", "bilinear", 3.0),
+    ("reflection", "nearest", 3.0), ("reflection", "bilinear", 3.0),
+])  # fmt: skip
+def test_places_that_are_nan_are_at_the_first_entry(padding, mode, wanted):
+    grid = torch.tensor([[[[float("nan"), 1.0]]]])
+    found = F.grid_sample(X, grid, mode, padding, align_corners=True)
+    assert found.item() == wanted  # PyTorch 2.13
+
+
 @family("name, make", {
     "avg_pool2d": lambda x: F.avg_pool2d(x, 1),
     "adaptive_avg_pool2d": lambda x: F.adaptive_avg_pool2d(x, (2, 2)),
