@@ -238,7 +238,7 @@ def accumulate(leaf: Any, total: Any, recorded: bool) -> None:
         if have is not None:
             return have + total
         out = called(OPERATORS["clone"](total), "CopyBackwards", None, total)
-        if not leaf.rows and out.__class__ is Tensor:
+        if out.__class__ is Tensor and not (leaf.rows and out.array.flags.c_contiguous):
             out.array = _copied(out.array, leaf.owner())
         return out
 
