@@ -833,3 +833,15 @@ for z in (y, v, kept * kept, apart):
 x = torch.ones(2, 3, requires_grad=True)
 (x.t() * torch.ones(3, 2)).sum().backward(create_graph=True)
 print(x.grad.stride(), x.grad.tolist())
+
+# %% a retained gradient lies by rows; what inference mode made is not resized outside
+x = torch.ones(2, 3, requires_grad=True)
+v = (x * 1).t()
+v.retain_grad()
+v.abs().sum().backward()
+with torch.inference_mode():
+    a = torch.ones(2, 3)
+try:
+    a.resize_(2)
+except RuntimeError as fault:
+    print(v.grad.stride(), str(fault)[:40])
