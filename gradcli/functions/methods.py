@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.creation import factories
+from gradcli.engine.custom_function.function import without_derivative
 from gradcli.engine.dtypes import DType, contiguous_format, preserve_format
 from gradcli.engine.record.apply import apply, flipped_view
 from gradcli.engine.record.arguments import Anything, Operand, is_whole
@@ -155,10 +156,12 @@ def _set(
     """Take the memory of ``source``, a tensor or a storage; or, of none, no entries.
 
     ``size`` and ``stride`` say how to see it. A leaf begins anew: graphs made before do not lead
-    to it. Raises RuntimeFault (E0309) for a tensor of another dtype.
+    to it; what was computed has no gradient from here (E0405). Raises RuntimeFault (E0309) for a
+    tensor of another dtype.
     """
     if source is None:
         source = factories.empty(0, dtype=self.dtype)
+    given = source
     if isinstance(source, Storage):
         source = wrap(source.entries(self.dtype), self.dtype)
         size = tuple(source.shape) if size is None else size
@@ -178,9 +181,13 @@ def _set(
     held = source if source._flips is self._flips else flipped_view(source)  # the memory alone
     self.data = held
     self._meta().version.bump()
-    if self.edge is not None:
+    if self.is_leaf and self.edge is not None:
         self.edge = None
         self.requires_grad_()
+    else:  # no gradient leads from here to what either was computed from
+        asks = given if self.edge is None else self
+        said = "derivative for set_ is not implemented"
+        self.edge = without_derivative(self, asks, "set_", "NotImplemented", said).edge
     return self
 
 

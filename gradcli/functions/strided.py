@@ -20,7 +20,7 @@ from gradcli.engine.dtypes import get_default_dtype
 from gradcli.engine.grad_mode import current, mode
 from gradcli.engine.record.apply import flipped_view, share_memory
 from gradcli.engine.record.composite import called, of_its_own
-from gradcli.engine.record.inplace import record_entries, views_of, written_twice
+from gradcli.engine.record.inplace import check_writable, record_entries, views_of, written_twice
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.engine.undo_log import current_log
@@ -298,6 +298,8 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
         raise RuntimeFault(
             "E0404", "cannot resize variables that require grad", help="write x.reshape(...)"
         )
+    if input.is_inference():
+        check_writable(input, ())
     shape = factories.sizes_of(sizes, "resize_")
     meta, count = input._meta(), math.prod(shape)
     flat = input.untyped_storage().entries(input.dtype)[input.storage_offset() :]

@@ -108,7 +108,7 @@ def _backward(
     graph).
     """
     edge = self.edge
-    if create_graph or inputs is not None or edge is None:
+    if create_graph or inputs is not None or edge is None or edge.__class__ is Severed:
         backward([self], [gradient], retain_graph, create_graph, inputs=inputs)
         return
     # The usual call, in as few steps as may be.

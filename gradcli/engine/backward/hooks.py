@@ -56,6 +56,8 @@ def _seen(node: Node, g: Any, recorded: bool) -> Any:
     if extra.kept is not None and g is not None:
         # In memory of its own: what is done to it is not done to the gradient that goes on.
         found = OPERATORS["clone"](_as_tensor(g))
+        if found.__class__ is Tensor and not found.array.flags.c_contiguous:
+            found.array = found.array.copy()  # by rows, as in PyTorch
         exchange_grad(extra.kept, lambda have: found if have is None else have + found)
     return g
 
@@ -238,7 +240,7 @@ def accumulate(leaf: Any, total: Any, recorded: bool) -> None:
         if have is not None:
             return have + total
         out = called(OPERATORS["clone"](total), "CopyBackwards", None, total)
-        if not leaf.rows and out.__class__ is Tensor:
+        if out.__class__ is Tensor and not (leaf.rows and out.array.flags.c_contiguous):
             out.array = _copied(out.array, leaf.owner())
         return out
 

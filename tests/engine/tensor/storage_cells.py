@@ -813,3 +813,35 @@ for a in (np.arange(3)[::-1], np.ones((2, 3))[:, ::-1], np.ones((2, 2)).T):
         print(torch.from_numpy(a))
     except ValueError as fault:
         print(fault)
+
+# %% no gradient passes what set_ took, or starts where nothing was recorded
+x, w = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+y, v, kept = x * 2, torch.ones(2), x * 3
+y.set_(torch.zeros(2))
+v.set_(w)
+with torch.no_grad():
+    kept.set_(torch.full((2,), 5.0))
+    apart = x[:1]
+for z in (y, v, kept * kept, apart):
+    try:
+        z.backward(torch.ones_like(z))
+    except RuntimeError as fault:
+        print(str(fault).splitlines()[0])
+    print(z.requires_grad, z.is_leaf, x.grad, w.grad, apart.grad)
+
+# %% a gradient with a graph lies as its leaf does
+x = torch.ones(2, 3, requires_grad=True)
+(x.t() * torch.ones(3, 2)).sum().backward(create_graph=True)
+print(x.grad.stride(), x.grad.tolist())
+
+# %% a retained gradient lies by rows; what inference mode made is not resized outside
+x = torch.ones(2, 3, requires_grad=True)
+v = (x * 1).t()
+v.retain_grad()
+v.abs().sum().backward()
+with torch.inference_mode():
+    a = torch.ones(2, 3)
+try:
+    a.resize_(2)
+except RuntimeError as fault:
+    print(v.grad.stride(), str(fault)[:40])
