@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.dtypes import uint8
+from gradcli.engine.dtypes import meeting, uint8
 from gradcli.engine.record.apply import note_view, share_memory
 from gradcli.engine.record.composite import called, is_batch, named, of_its_own, rowwise
 from gradcli.engine.record.dtype_checks import of_truths, one_type, same_dtype
@@ -237,7 +237,7 @@ def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> 
     beta, alpha = (
         factor(name, value, input, vec1, vec2) for name, value in (("beta", beta), ("alpha", alpha))
     )
-    product = O["outer"](vec1, vec2)
+    product = O["outer"](vec1.to(meeting(input, vec1, vec2)), vec2)
     expands(input, tuple(product.shape))
     return called(plus(input, product, beta, alpha), "AddrBackward0", input, vec1, vec2)
 
