@@ -118,11 +118,12 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
             torch="Integer division with addcdiv is no longer supported",
         )  # fmt: skip
     operands = input, tensor1, tensor2
-    if dtypes.meeting(*operands) is dtypes.float16:
+    met = dtypes.meeting(*operands)
+    if met is dtypes.float16:
         return in_float32(partial(addcdiv, value=value), "AddcdivBackward0", *operands)
-    wide = tensor1.to(tensor2.dtype) if _whole(tensor1) else tensor1  # no overflow
-    first = tensor1 if value == 1 else dtypes.meeting(tensor1, tensor2).entry(value) * wide
-    return called(input + first / tensor2, "AddcdivBackward0", *operands)
+    wide = tensor1.to(met)
+    first = wide if value == 1 else met.entry(value) * wide
+    return called(input + first / tensor2.to(met), "AddcdivBackward0", *operands)
 
 
 def lerp(input: Any, end: Tensor, weight: Operand) -> Any:

@@ -56,13 +56,19 @@ def _bits(ufunc: Any, name: str, sign: str, logic: str = "") -> Any:
     return named(of_bits, name, f"``input {sign} other``, bit by bit; of booleans, the logic.")
 
 
+def _lcm(x: Any, y: Any) -> Any:
+    kind = np.result_type(x, y)
+    # Of narrow types PyTorch takes the sign in int32, before the upper bits go.
+    return np.abs(np.lcm(x, y, dtype=np.int32 if kind.itemsize < 4 else kind))
+
+
 bitwise_and = _bits(np.bitwise_and, "bitwise_and", "&", "logical_and")
 bitwise_or = _bits(np.bitwise_or, "bitwise_or", "|", "logical_or")
 bitwise_xor = _bits(np.bitwise_xor, "bitwise_xor", "^", "logical_xor")
 bitwise_left_shift = _bits(np.left_shift, "bitwise_left_shift", "<<")
 bitwise_right_shift = _bits(np.right_shift, "bitwise_right_shift", ">>")
 gcd = _bits(np.gcd, "gcd", "gcd")
-lcm = _bits(lambda x, y: np.abs(np.lcm(x, y)), "lcm", "lcm")
+lcm = _bits(_lcm, "lcm", "lcm")
 
 
 def bitwise_not(input: Any) -> Any:

@@ -237,9 +237,8 @@ def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> 
     beta, alpha = (
         factor(name, value, input, vec1, vec2) for name, value in (("beta", beta), ("alpha", alpha))
     )
-    product = O["outer"](vec1, vec2)
-    kept = promote_types(input.dtype, product.dtype)  # that of a number counts as well
-    product = product if product.dtype is kept else product.to(kept)
+    kept = promote_types(input.dtype, promote_types(vec1.dtype, vec2.dtype))  # a number's counts too
+    product = O["outer"](vec1.to(kept), vec2)
     expands(input, tuple(product.shape))
     return called(plus(input, product, beta, alpha), "AddrBackward0", input, vec1, vec2)
 

@@ -300,7 +300,7 @@ def searchsorted(
             "it once"
         )
     if rows.ndim == 1:
-        found = np.searchsorted(rows, values, where)
+        found = _places(rows, values, where)
     else:
         if rows.shape[:-1] != values.shape[:-1]:
             raise bad_shape(
@@ -310,9 +310,23 @@ def searchsorted(
         charge_shape((*rows.shape[:-1], PIECE), 1)
         found = np.empty(values.shape, np.int64)
         for place in np.ndindex(rows.shape[:-1]):
-            found[place] = np.searchsorted(rows[place], values[place], where)
+            found[place] = _places(rows[place], values[place], where)
     dtype = dtypes.int32 if out_int32 else dtypes.int64
     return wrap(np.asarray(found).astype(dtype.numpy)[()], dtype)
+
+
+def _places(row: np.ndarray, values: np.ndarray, where: Any) -> np.ndarray:
+    """Where each value goes in a row, by PyTorch's bisection where the row ends with NaN."""
+    if not row.size or row[-1] == row[-1]:
+        return np.searchsorted(row, values, where)
+    start = np.zeros(values.shape, np.int64)
+    end = start + row.size
+    while (more := start < end).any():
+        middle = (start + end) // 2
+        met = row[np.minimum(middle, row.size - 1)]
+        on = more & ~(met > values if where == "right" else met >= values)
+        start, end = np.where(on, middle + 1, start), np.where(more & ~on, middle, end)
+    return start
 
 
 @by_element

@@ -121,7 +121,8 @@ div = elementwise(
     "div",
     operator.truediv,
     lambda t, y: t / y,
-    lambda t, x, y: -t * ((x / y) / y),
+    # The cotangent first: a zero one stays 0 where x/y/y overflows.
+    lambda t, x, y: -t * (x / y) / y,
     aliases=("divide", "true_divide"),
     alone=True,
     halves="number",

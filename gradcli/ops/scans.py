@@ -212,7 +212,7 @@ def _logcumsumexp(x: Any, axis: int) -> Any:
 
 def _logaddexp(a: Any, b: Any) -> Any:
     """log(exp(a) + exp(b)), of complex numbers too."""
-    larger = a.real >= b.real
+    larger = a.real > b.real  # of equal ones the newer is subtracted, as in PyTorch
     top, low = np.where(larger, a, b), np.where(larger, b, a)
     gone = np.isneginf(top.real) | np.isposinf(top.real)
     return np.where(gone, top, top + np.log1p(np.exp(np.where(gone, 0.0, low - top))))

@@ -60,6 +60,8 @@ def types_differ(name: str, x: Any, y: Any) -> RuntimeFault:
         said = (
             f"dot : expected both vectors to have same dtype, but found {names[0]} and {names[1]}"
         )
+    elif name == "heaviside":
+        said = "heaviside is not yet implemented for tensors with different dtypes."
     elif x.ndim > 2 and y.ndim > 2:
         said = f"expected scalar type {names[0]} but found {names[1]}"
     elif y.ndim == 1:

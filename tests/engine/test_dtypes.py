@@ -234,3 +234,11 @@ def test_halves_joined_in_groups_are_rounded_once():
     many = torch.full((70_000,), 0.5, dtype=torch.float16)
     where = torch.zeros(70_000, dtype=torch.int64)
     assert one.scatter_reduce(0, where, many, "mean").item() == 0.5
+
+
+def test_products_and_quotients_of_narrow_numbers_have_the_digits_of_what_they_are_added_to():
+    x, y = torch.tensor([1.0]), torch.tensor([3.0])
+    wide = torch.zeros(1, dtype=torch.float64)
+    assert torch.addcdiv(wide, x, y).item() == 1 / 3
+    tenth = torch.tensor([0.1])
+    assert torch.addr(wide, tenth, tenth).item() == tenth.item() ** 2

@@ -53,6 +53,12 @@ def test_logsumexp_gives_the_principal_value():
     assert np.all(np.abs(out.imag) <= np.pi)
 
 
+def test_logcumsumexp_of_equal_real_parts_takes_the_branch_of_pytorch():
+    x = g.tensor([-10j, 8j, -3j], dtype=g.complex128)
+    wanted = [-10j, 0.60007778 + 8.42477796j, 0.88213327 + 8.81063932j]
+    np.testing.assert_allclose(g.logcumsumexp(x, 0), wanted, rtol=1e-6)
+
+
 def test_lu_exchanges_rows_as_lapack_does():
     for seed in range(20):
         x = entries(6, 5, seed=seed)

@@ -111,6 +111,18 @@ def test_indices_of_a_flat_tensor():
         np.testing.assert_array_equal(have.numpy(), want)
 
 
+def test_places_of_entries_lie_one_behind_the_other():
+    x = gradcli.tensor([[0, 1], [1, 1]])
+    assert [f.stride() for f in (*x.nonzero(as_tuple=True), *gradcli.where(x > 0))] == [(1,)] * 4
+
+
+def test_a_common_multiple_of_narrow_numbers_wraps_behind_its_sign():
+    for name, pairs in (("int8", {(6, 75): -106, (-6, 9): 18}), ("int16", {(300, 175): 2100})):
+        for pair, want in pairs.items():
+            x, y = gradcli.tensor(pair, dtype=getattr(gradcli, name))
+            assert gradcli.lcm(x, y).item() == want
+
+
 def test_memory_is_shared_or_copied():
     numbers = array.array("d", [1.0, 2.0, 3.0])
     x = gradcli.frombuffer(numbers, dtype=gradcli.float64, count=2, offset=8)

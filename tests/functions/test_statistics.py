@@ -87,6 +87,9 @@ def test_searching():
     assert torch.searchsorted(rows, values).tolist() == [[0, 0], [1, 3]]
     with pytest.raises(RuntimeError, match="first N-1 dimensions"):
         torch.searchsorted(rows, torch.ones(3, 1))
+    nans = torch.tensor([1.0, nan, nan])  # each is below what it is compared with
+    assert torch.searchsorted(nans, torch.tensor([3.0, 0.0])).tolist() == [3, 3]
+    assert torch.bucketize(torch.tensor([nan, 2.0, 1.0]), nans[:2], right=True).tolist() == [2] * 3
 
 
 def test_running_logsumexp_of_infinities_has_pytorchs_slopes():

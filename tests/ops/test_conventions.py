@@ -121,6 +121,18 @@ def test_what_does_not_move_the_result_has_slope_0_whatever_arrives():
         np.testing.assert_array_equal(slope, [0, 0, 0])
 
 
+def test_a_quotient_by_a_tiny_number_moves_with_its_numerator_alone():
+    """A tangent of 0 by y stays 0 where x/y/y overflows."""
+    for function, y, want in (
+        (torch.div, 1e-200, 1e200),
+        (lambda x, y: torch.addcdiv(0 * x, x, y), 1e-200, 1e200),
+        (torch.xlogy, 5e-324, math.log(5e-324)),
+    ):
+        at = torch.tensor([1.0, y], dtype=torch.float64).unbind()
+        along = torch.tensor([1.0, 0.0], dtype=torch.float64).unbind()
+        assert torch.func.jvp(function, at, along)[1].item() == pytest.approx(want, rel=1e-12)
+
+
 def test_halves_do_not_overflow_on_the_way():
     """PyTorch's numbers: its kernels compute these in float32."""
 
