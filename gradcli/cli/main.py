@@ -191,12 +191,18 @@ def _guarded(work: Callable[[], int], as_json: bool, name: str) -> int:
         streams.discard(1)  # what the reader of a pipe did not want is no error
         return 0
     except Exception as problem:
+        _unwatched()  # else a limit that was passed is told twice
         return _failed(problem, as_json, name)
     finally:
         # A timer that outlived Python's handlers would end the process with its signal.
-        watchdog = sys.modules.get("gradcli.cli.watchdog")
-        if watchdog is not None:
-            watchdog.stop()
+        _unwatched()
+
+
+def _unwatched() -> None:
+    """The computation is over."""
+    watchdog = sys.modules.get("gradcli.cli.watchdog")
+    if watchdog is not None:
+        watchdog.stop()
 
 
 def _failed(problem: Exception, as_json: bool, name: str) -> int:

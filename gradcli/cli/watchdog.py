@@ -64,6 +64,8 @@ class _Watch:
 
 
 _watch = _Watch()
+_speaking = _thread.allocate_lock()
+"""Held while it is decided who tells of a limit: the computation, or the thread that ends it."""
 
 
 def start(seconds: float, memory: int = 0) -> None:
@@ -104,7 +106,8 @@ def keep_process(keep: bool = True) -> None:
 
 def stop() -> None:
     """The computation is over: output may take as long as it needs."""
-    _watch.running = False
+    with _speaking:
+        _watch.running = False
     set_budget(None)
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -211,10 +214,12 @@ SHORTEST = 0.003
 
 
 def _end(message: str, help: str) -> None:
-    """Ends the process with an error, whatever the computation is at."""
-    sys.stderr.write(f"error[{message}\n   help: {help}\n")
-    sys.stderr.flush()
-    os._exit(3)
+    """Ends the process with an error, whatever the computation is at, if it is not over."""
+    with _speaking:
+        if _watch.running:
+            sys.stderr.write(f"error[{message}\n   help: {help}\n")
+            sys.stderr.flush()
+            os._exit(3)
 
 
 def _pressed(reading: int, seconds: float) -> bool:

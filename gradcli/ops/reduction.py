@@ -321,13 +321,15 @@ def _length(
     total = accurate_sum(powers, axes, keepdim)
     out = np.sqrt(total / share) if p == 2 else (total / share) ** (1.0 / p)
     info = np.finfo(total.dtype)
-    if ((total > info.tiny / info.eps) & (total < info.max)).all() or not size.size:
+    fits = (total > info.tiny / info.eps) & (total < info.max)
+    if fits.all() or not size.size:
         return out
     most = (np.max if p > 0 else np.min)(size, axis=axes, keepdims=True)
     safe = np.where((most > 0) & (most < np.inf), most, most.dtype.type(1))
     powers = (size / safe) ** p
     total = accurate_sum(powers, axes, keepdim) / share
-    return (np.reshape(safe, np.shape(total)) * total ** (1.0 / p))[()]
+    # Each by its own: a norm does not depend on what lies beside it.
+    return np.where(fits, out, np.reshape(safe, np.shape(total)) * total ** (1.0 / p))[()]
 
 
 _SPANS = {

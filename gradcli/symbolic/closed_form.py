@@ -324,7 +324,7 @@ def _confirmed(
 
 
 _BRANCHES = re.compile(r"\b(where|max|min|clamp|relu|floor|sign)\(")
-_LOSES = re.compile(r"/|\b(exp|sinh|cosh|tanh|sigmoid|softmax|softmax0)\(")
+_LOSES = re.compile(r"/|\b(exp|sinh|cosh|tanh|sigmoid|softmax|softmax0|(di|poly)gamma)\(")
 
 
 def _lasting(

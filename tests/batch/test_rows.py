@@ -67,6 +67,7 @@ TEXTS = [
     "a*exp(-b*t)", "sin(a*t)*cos(b) + tan(a)", "a**b", "a**3 + t**-1.5", "log(a)*sqrt(b)",
     "tanh(t)/(1 + a*a)", "where(a > 0, log(a), a*t)", "a*t if a > b else a - b",
     "max(a, b)*min(t, b)", "erf(a) + lgamma(b)", "atan2(a, b) + hypot(a, t)",
+    "norm(stack([a, b]))*t", "norm(stack([a, b, t]), 3)",  # infinite in some rows
     "y = a\nwhile y*y > 9:\n    y = y/2 + b*0\ny*t",
 ]  # fmt: skip
 VECTORS = [

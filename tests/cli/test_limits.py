@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from gradcli.cli import watchdog
 from tests.support.processes import started
 
 STUCK = "err = 0.31\nwhile err > 1e-9:\n    err = err * 1.0\n"
@@ -116,6 +117,16 @@ def test_memory_is_watched_inside_a_call():
 
     code, used = peak("sum(fft(rand(4000000)).abs())", "--max-mem", "120M")
     assert code == 3 and used - peak("1")[1] < 1.1 * (120 << 20)
+
+
+def test_a_limit_is_told_once(monkeypatch, capsys):
+    """The thread that ends what does not stop says nothing of a computation that did."""
+    ended = []
+    monkeypatch.setattr("gradcli.cli.watchdog.os._exit", ended.append)
+    for running in (True, False):
+        monkeypatch.setattr("gradcli.cli.watchdog._watch.running", running)
+        watchdog._end("E0602]: too much", "less")
+    assert ended == [3] and capsys.readouterr().err.count("E0602") == 1
 
 
 def test_cycles_that_a_program_leaves_are_collected(process):

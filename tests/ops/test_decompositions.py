@@ -53,6 +53,14 @@ def test_norms_of_infinite_entries_are_nan():
         torch.linalg.svdvals(x - x[:1])
 
 
+@pytest.mark.parametrize("name", ["matrix_exp", "sqrtm", "logm"])
+def test_functions_of_finite_matrices_beside_others(name):
+    function = getattr(torch.linalg, name)
+    x = torch.tensor([[[float("inf"), 1.0], [1.0, 1.0]], [[2.0, 1.0], [1.0, 3.0]]])
+    found = function(x)
+    assert found[0].isnan().all() and torch.equal(found[1], function(x[1]))
+
+
 def test_a_loss_that_hangs_on_phases_is_refused():
     z = torch.complex(*(torch.tensor(RNG.normal(size=(3, 3))) for _ in "ri"))
     for name, vectors in (

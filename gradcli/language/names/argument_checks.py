@@ -314,7 +314,9 @@ def to_list(x: Tensor) -> Any:
 
 
 def _gather(x: Any, indices: Any, dim: Any = 0) -> Any:
-    """``gather`` makes as many entries as there are indices."""
+    """``gather`` makes as many entries as there are indices; PyTorch has ``dim`` before those."""
+    if dim.__class__ is Tensor:
+        indices, dim = dim, indices
     if indices.__class__ is Tensor:
         charge(8 * indices.array.size)
     return OPERATORS["gather"](

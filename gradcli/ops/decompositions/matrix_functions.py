@@ -97,8 +97,9 @@ def _matrix_exp(x: Any) -> Any:
     if not a.size:
         return np.zeros_like(x)
     size = np.abs(a).sum(axis=-2).max(axis=-1)
-    if not np.all(np.isfinite(size)):
-        return np.full_like(x, np.nan)
+    finite = np.isfinite(size)[..., None, None]
+    if not finite.all():  # of a stack the others have theirs
+        return np.where(finite, _matrix_exp(np.where(finite, x, 0)), x.dtype.type(np.nan))
     times = np.ceil(np.log2(np.maximum(size / 5.371920351148152, 1.0))).astype(int)
     a = (a / (2.0**times)[..., None, None]).astype(a.dtype)
     eye = np.broadcast_to(np.eye(shape[-1], dtype=a.dtype, like=a), a.shape)
@@ -313,8 +314,10 @@ def _by_schur(name: str, function: Callable[[Any], Any], x: Any, zero: bool) -> 
     from scipy.linalg import schur  # takes 20 ms, which few programs need
 
     square_shape(name, x)
-    if not np.all(np.isfinite(x)):
-        return np.full_like(x, np.nan)
+    finite = np.isfinite(x).all((-2, -1))[..., None, None]
+    if not finite.all():
+        others = np.where(finite, x, np.eye(x.shape[-1], dtype=x.dtype))
+        return np.where(finite, _by_schur(name, function, others, zero), x.dtype.type(np.nan))
     wide = x.astype(np.result_type(x.dtype, np.float64))
     if x.size:
         _principal(name, wide, zero)

@@ -683,3 +683,9 @@ def test_imports_and_lists_are_found_inside_functions_and_blocks():
         "import torch\nprint(f(4))\n"
     )
     assert printed == "5.0\n"
+
+
+@pytest.mark.parametrize("behind", ["0, i", "i, 0", "i"])
+def test_gather_takes_the_dimension_before_the_indices_as_pytorch_does(behind):
+    text = f"x = tensor([1.0, 2.0])\ni = tensor([1, 1, 0])\nprint(gather(x, {behind}))\n"
+    assert ran(text)[0] == "tensor([2., 2., 1.])\n"
