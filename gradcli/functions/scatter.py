@@ -237,7 +237,8 @@ def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> 
     beta, alpha = (
         factor(name, value, input, vec1, vec2) for name, value in (("beta", beta), ("alpha", alpha))
     )
-    kept = promote_types(input.dtype, promote_types(vec1.dtype, vec2.dtype))  # a number's counts too
+    # That of a number counts too.
+    kept = promote_types(input.dtype, promote_types(vec1.dtype, vec2.dtype))
     product = O["outer"](vec1.to(kept), vec2)
     expands(input, tuple(product.shape))
     return called(plus(input, product, beta, alpha), "AddrBackward0", input, vec1, vec2)
