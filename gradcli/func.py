@@ -13,15 +13,17 @@ from gradcli.transforms.func import (
 from gradcli.transforms.tracer import debug_unwrap
 from gradcli.transforms.vmap import vmap
 
+_OF_MODULES = ("functional_call", "replace_all_batch_norm_modules_", "stack_module_state")
+
 __all__ = [
     "debug_unwrap", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp",
-    "linearize", "vjp", "vmap",
+    "linearize", "vjp", "vmap", *_OF_MODULES,
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:
     """What works on modules is loaded when it is first used."""
-    if name in ("functional_call", "replace_all_batch_norm_modules_", "stack_module_state"):
+    if name in _OF_MODULES:
         from gradcli.nn import functional_call as home
 
         return getattr(home, name)

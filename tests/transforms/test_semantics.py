@@ -481,6 +481,35 @@ def test_a_write_of_values_of_a_transform_to_data(make, write, want):
             assert "`.data` is written" in str(fault) or "modified by an inplace" in str(fault)
 
 
+@pytest.mark.parametrize("part", [lambda y: y, lambda y: y.view(1, 3)[:, 1:]])
+@pytest.mark.parametrize("make", [lambda x: x, lambda x: x * 1])
+def test_a_write_to_data_of_what_was_used_leaves_its_place_in_the_graph(make, part):
+    def f(x):
+        y = make(x)
+        z = y * y
+        part(y).data.mul_(0.5)
+        return z.sum()
+
+    x = X.clone()
+    part(x).mul_(0.5)
+    for transform in (grad, jacrev, lambda f: lambda x: vmap(grad(f))(x[None])[0]):
+        near(transform(f)(X.clone()), 2 * x)  # the product reads y as it is then
+    for transform in (jacrev(jacrev(f)), hessian(f)):  # these would read what has gone
+        with pytest.raises(RuntimeError, match=r"modified by an inplace|leaf Variable"):
+            transform(X.clone())
+
+
+def test_a_write_to_what_a_view_of_a_linked_argument_was_detached_from():
+    def f(x):
+        view = x[None]
+        view.detach().mul_(2)
+        return (view * view).sum()
+
+    x = X.clone().requires_grad_()
+    near(jacrev(f)(x), 4 * X)
+    near(x, 2 * X)
+
+
 def test_a_write_to_the_data_of_a_captured_tensor():
     v = torch.zeros(3).double()
     for transform in (grad, jacrev, jacfwd):
