@@ -499,6 +499,37 @@ def test_a_write_to_data_of_what_was_used_leaves_its_place_in_the_graph(make, pa
             transform(X.clone())
 
 
+@pytest.mark.parametrize("result", [torch.exp, torch.tanh, lambda x: x.softmax(0)])
+def test_a_hook_that_changes_the_gradient_of_what_its_tangent_was_computed_from(result):
+    def f(x, make, hook):
+        y = make(x)
+        y.register_hook(hook)
+        return (y * y).sum()
+
+    for hook, factor in ((lambda g: g * 2, 2), (lambda g: None, 1)):
+        want = jacrev(lambda x, k=factor: vjp(result, x)[1](2 * k * result(x))[0])(X)
+        near(hessian(lambda x, hook=hook: f(x, lambda x: result(x) * 1, hook))(X), want)
+    near(hessian(lambda x: f(x, result, lambda g: None))(X), want)
+    with pytest.raises(RuntimeError, match="register it on the result times 1"):
+        hessian(lambda x: f(x, result, lambda g: g * 2))(X)
+
+
+def test_views_of_what_is_detached_in_place_keep_their_tangents():
+    def f(x, then):
+        y = x * 1
+        v = y[1:]
+        y.detach_()
+        then(y, v, x)
+        return (v * v).sum() + (y * x).sum()
+
+    for then, want in (
+        (lambda y, v, x: None, [1.0, 6.0, 9.0]),
+        (lambda y, v, x: y.mul_(x), [2.0, 16.0, 36.0]),
+        (lambda y, v, x: v.mul_(2), [1.0, 20.0, 30.0]),
+    ):
+        near(jacfwd(lambda x, then=then: f(x, then))(X), torch.tensor(want).double())
+
+
 def test_a_write_to_what_a_view_of_a_linked_argument_was_detached_from():
     def f(x):
         view = x[None]

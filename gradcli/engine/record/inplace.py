@@ -10,6 +10,7 @@ share, goes up, so that a node which saved the old value can tell.
 from __future__ import annotations
 
 import contextlib
+import itertools
 from typing import Any
 
 import numpy as np
@@ -686,14 +687,27 @@ def places_in(view: Tensor, base: Tensor) -> tuple[Any, ...]:
     if not base.own_array().ndim:
         result: tuple[Any, ...] = (None,) * view.array.ndim
         return result
+    seen, known = view.own_array(), base.own_array()
+    rows = _same_rows(seen, known)
+    first = (*(0,) * rows, ...)
     try:
-        found = _positions(view.own_array(), base.own_array())
-        places = np.unravel_index(found, base.own_array().shape)
+        found = _positions(seen[first], known[first])
+        places = np.unravel_index(found, known.shape[rows:])
     except ValueError:
         said = "a view shows entries of its base's memory that the base no longer shows"
         mend = "clone() the view before as_strided_() of its base"
         raise RuntimeFault("E0409", said, help=mend) from None
-    return places if _share_memory(view.own_array()) else Apart(places)
+    if rows:
+        places = (*np.indices(seen.shape)[:rows], *places)
+    return places if _share_memory(seen[first]) else Apart(places)
+
+
+def _same_rows(view: np.ndarray, base: np.ndarray) -> int:
+    """How many leading dimensions of both repeat one memory: those of batches, row by row."""
+    steps = zip(view.shape, view.strides, base.shape, base.strides, strict=False)
+    same = itertools.takewhile(lambda d: d[0] == d[2] and (d[1] == d[3] == 0 or d[0] == 1), steps)
+    count = sum(1 for _ in same)
+    return count if any(n != 1 for n in view.shape[:count]) else 0
 
 
 def _positions(view: np.ndarray, base: np.ndarray) -> np.ndarray:
