@@ -10,7 +10,6 @@ share, goes up, so that a node which saved the old value can tell.
 from __future__ import annotations
 
 import contextlib
-import itertools
 from typing import Any
 
 import numpy as np
@@ -688,26 +687,23 @@ def places_in(view: Tensor, base: Tensor) -> tuple[Any, ...]:
         result: tuple[Any, ...] = (None,) * view.array.ndim
         return result
     seen, known = view.own_array(), base.own_array()
-    rows = _same_rows(seen, known)
-    first = (*(0,) * rows, ...)
+    steps = zip(seen.shape, seen.strides, known.shape, known.strides, strict=False)
+    # Dimensions of which both repeat one memory, as those of batches do: row by row.
+    rows = [k for k, (n, s, m, t) in enumerate(steps) if n == m != 1 and s == t == 0]
+    first = (*(0 if k in rows else slice(None) for k in range(max(rows, default=-1) + 1)), ...)
+    seen, known, sizes = seen[first], known[first], seen.shape
     try:
-        found = _positions(seen[first], known[first])
-        places = np.unravel_index(found, known.shape[rows:])
+        places = np.unravel_index(_positions(seen, known), known.shape)
     except ValueError:
         said = "a view shows entries of its base's memory that the base no longer shows"
         mend = "clone() the view before as_strided_() of its base"
         raise RuntimeFault("E0409", said, help=mend) from None
     if rows:
-        places = (*np.indices(seen.shape)[:rows], *places)
-    return places if _share_memory(seen[first]) else Apart(places)
-
-
-def _same_rows(view: np.ndarray, base: np.ndarray) -> int:
-    """How many leading dimensions of both repeat one memory: those of batches, row by row."""
-    steps = zip(view.shape, view.strides, base.shape, base.strides, strict=False)
-    same = itertools.takewhile(lambda d: d[0] == d[2] and (d[1] == d[3] == 0 or d[0] == 1), steps)
-    count = sum(1 for _ in same)
-    return count if any(n != 1 for n in view.shape[:count]) else 0
+        places = [np.expand_dims(place, rows) for place in places]
+        for k in rows:
+            places.insert(k, np.indices(sizes, sparse=True)[k])
+        places = (*np.broadcast_arrays(*places),)
+    return places if _share_memory(seen) else Apart(places)
 
 
 def _positions(view: np.ndarray, base: np.ndarray) -> np.ndarray:
