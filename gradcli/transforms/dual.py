@@ -261,12 +261,11 @@ class Dual(Layer):
         self.primal.data = value.primal if is_dual(value, self.__gradcli_rank__) else value
 
     def _innermost(self) -> bool:
-        """Whether nothing but the level of this tangent runs inside of it."""
+        """Whether nothing but the level of this tangent, and maps, runs inside of it."""
         level = self.__gradcli_rank__
-        around = running.dual.get(level)
-        if around is not None:
-            return len(transformed.by) <= around
-        return not transformed.by or transformed.by[-1].level == level
+        inner = transformed.by[running.dual.get(level, 0) :]
+        inner = [t for t in inner if t.since is not None]
+        return not inner or inner[-1].level == level
 
     def item(self) -> Any:
         """The primal's number, without its tangent."""
@@ -451,7 +450,7 @@ def _unshare(args: Sequence[Any], primals: list, tangents: list, kept: Sequence[
     for i, (arg, tangent) in enumerate(zip(args, tangents, strict=True)):
         held = tangent is None or arg.kin is None or any(shares(out, primals[i]) for out in kept)
         if not held and _is_recorded(primals, tangents):
-            tangents[i] = snapshot(tangent)
+            tangents[i] = snapshot(tangent, write=False)
 
 
 def _joined(out: Any, tangent: Any, level: int) -> Any:

@@ -514,6 +514,49 @@ def test_a_hook_that_changes_the_gradient_of_what_its_tangent_was_computed_from(
         hessian(lambda x: f(x, result, lambda g: g * 2))(X)
 
 
+def test_a_write_to_a_view_passes_by_its_hook_in_every_transform():
+    def f(x, part, write):
+        v = part(x * 1)
+        v.register_hook(lambda g: g * 2)
+        write(v)
+        return (v * v).sum()
+
+    for part, write, want in (
+        (lambda y: y[...], lambda v: v.mul_(3), [9.0, 9.0, 9.0]),
+        (lambda y: y[1:], lambda v: v.mul_(3), [0.0, 9.0, 9.0]),
+        (lambda y: y[...], lambda v: v[0].mul_(3), [9.0, 1.0, 1.0]),
+        (lambda y: y * 1, lambda v: v.mul_(3), [18.0, 18.0, 18.0]),
+    ):
+
+        def of(x, part=part, write=write):
+            return f(x, part, write)
+
+        diagonal = 2 * torch.tensor(want).double()
+        for found in (grad(of)(X), vmap(grad(of))(X[None])[0], vjp(of, X)[1](X[0])[0]):
+            near(found, diagonal * X)
+        near(hessian(of)(X), torch.diag(diagonal))
+        near(jvp(grad(of), (X,), (T,))[1], diagonal * T)
+
+
+@pytest.mark.parametrize("cut", [
+    lambda y: y.detach_(), lambda y: y.data.mul_(1.5), lambda y: y.data.copy_(y.data * 1.5),
+])  # fmt: skip
+def test_a_map_inside_leaves_data_that_of_the_level_around(cut):
+    def f(x, w):
+        y = w * w
+        cut(y)
+        return y * x
+
+    rows = torch.stack([X, X * 2])
+
+    def mapped(w):
+        return vmap(lambda x: f(x, w))(rows)
+
+    alone = torch.stack([jvp(lambda w, x=x: f(x, w), (X,), (T,))[1] for x in rows])
+    near(jvp(mapped, (X,), (T,))[1], alone)
+    near(jacfwd(mapped)(X), jacrev(mapped)(X))
+
+
 def test_views_of_what_is_detached_in_place_keep_their_tangents():
     def f(x, then):
         y = x * 1
