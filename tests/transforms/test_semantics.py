@@ -538,6 +538,18 @@ def test_a_write_to_a_view_passes_by_its_hook_in_every_transform():
         near(jvp(grad(of), (X,), (T,))[1], diagonal * T)
 
 
+def test_a_write_to_data_of_a_view_with_a_hook_is_none_to_its_base():
+    def f(x):
+        y = x * 1
+        v = y[...]
+        v.register_hook(lambda g: g * 2)
+        v.data.copy_(v)
+        return (v * y).sum()
+
+    near(grad(f)(X), 3 * X)
+    near(vmap(grad(f))(X[None])[0], 3 * X)
+
+
 @pytest.mark.parametrize("cut", [
     lambda y: y.detach_(), lambda y: y.data.mul_(1.5), lambda y: y.data.copy_(y.data * 1.5),
 ])  # fmt: skip

@@ -440,13 +440,14 @@ def _after_write(target: Tensor, result: Tensor, before: Any) -> Tensor:
 def _follow(tensor: Tensor, data: Tensor, before: Any) -> None:
     """After a write to ``tensor.data`` inside nested transforms: for those around the innermost the
     tensor is what was written, for that one what it was. ``before`` is the data's edge then."""
-    if before is None and data.edge is None:  # there is no graph around
+    after = within(data.edge)
+    if before is None and after is None:  # there is no graph around
         return
     while not isinstance(tensor, Plain):  # it was written to with a tangent since
         tensor = tensor.content
     own, new = tensor._alias(), tensor._alias()
     record(OPERATORS["sub"], [tensor, data._alias(before)], {}, own)
-    record(OPERATORS["add"], [data._alias(within(data.edge)), own], {}, new)
+    record(OPERATORS["add"], [data._alias(after), own], {}, new)
     tensor.edge = new.edge
     if tensor.meta is not None:
         take_into_base(tensor)
