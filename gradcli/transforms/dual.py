@@ -261,12 +261,11 @@ class Dual(Layer):
         self.primal.data = value.primal if is_dual(value, self.__gradcli_rank__) else value
 
     def _innermost(self) -> bool:
-        """Whether nothing but the level of this tangent runs inside of it."""
+        """Whether nothing but the level of this tangent, and maps, runs inside of it."""
         level = self.__gradcli_rank__
-        around = running.dual.get(level)
-        if around is not None:
-            return len(transformed.by) <= around
-        return not transformed.by or transformed.by[-1].level == level
+        inner = transformed.by[running.dual.get(level, 0) :]
+        inner = [t for t in inner if t.since is not None]
+        return not inner or inner[-1].level == level
 
     def item(self) -> Any:
         """The primal's number, without its tangent."""
@@ -306,7 +305,8 @@ class Dual(Layer):
         A pass is two, for the primal g of the gradient and for its tangent t; of a value y with the
         tangent v the second brings t to y and g to v. So the hook is called with g, and what it
         gives is the gradient of v in the second pass; with g and t together it gives that of y.
-        Raises RuntimeFault (E0404) where nothing is recorded.
+        Raises RuntimeFault (E0404) where nothing is recorded, and (E0412) in a pass where the hook
+        changes g and v was computed from y: what comes to y by v is not for the hook.
         """
         if not self.requires_grad:
             return super().register_hook(hook)
@@ -314,6 +314,7 @@ class Dual(Layer):
         hooks: dict[int, Callable] = {}
         seen: dict[frozenset, tuple] = {}
         handle = RemovableHandle(hooks, hook)
+        mixed = _leads(self.tangent, self.primal)
 
         def of_primal(g: Any) -> Any:
             place = _place(level)
@@ -325,6 +326,13 @@ class Dual(Layer):
                 given = given.primal if is_dual(given, level) else given
                 if level in running.turned:
                     seen[place] = primal, given
+                    if given is not None and mixed:
+                        raise RuntimeFault(
+                            "E0412",
+                            "a hook changes the gradient of a result from which its own tangent "
+                            "was computed, so that the gradient's tangent is not known",
+                            help="register it on the result times 1",
+                        )
                 return given
             primal, given = seen.get(place, (None, None))
             if given is None:
@@ -352,8 +360,7 @@ class Dual(Layer):
         if self.__gradcli_rank__ in running.dual:
             primal.detach_()
         if len(list(self.sharing())) > 1:  # views of it keep their tangents
-            self.own()
-            store(self.tangent, 0)
+            (self.tangent,) = zeros_beside([primal], self.tangent)
         else:
             self.__class__ = primal.__class__
             copy_slots(primal, self)
@@ -365,6 +372,21 @@ class Dual(Layer):
 
             return with_tail(repr(self.primal), f"tangent={self.tangent}")
         return super().__repr__()
+
+
+def _leads(tangent: Any, primal: Any) -> bool:
+    """Whether a tangent was computed from its primal, as that of ``exp`` is."""
+    end = bottom(primal).edge
+    work = [t.edge for t in tensors_of(tangent) if t.edge is not None]
+    behind = set()
+    while work:
+        node = work.pop()
+        if node is end:
+            return True
+        if node not in behind and getattr(node, "node", node).seq > end.seq:
+            behind.add(node)
+            work += (e for e in getattr(node, "node", node).edges if e is not None)
+    return False
 
 
 def _place(level: int) -> frozenset:
@@ -428,7 +450,7 @@ def _unshare(args: Sequence[Any], primals: list, tangents: list, kept: Sequence[
     for i, (arg, tangent) in enumerate(zip(args, tangents, strict=True)):
         held = tangent is None or arg.kin is None or any(shares(out, primals[i]) for out in kept)
         if not held and _is_recorded(primals, tangents):
-            tangents[i] = snapshot(tangent)
+            tangents[i] = snapshot(tangent, write=False)
 
 
 def _joined(out: Any, tangent: Any, level: int) -> Any:

@@ -23,6 +23,7 @@ from gradcli.transforms.func_checks import (
 from gradcli.transforms.levels import next_level, running
 from gradcli.transforms.memory import demote
 from gradcli.transforms.reverse import (
+    batches_seen,
     finished,
     leaf_of,
     lifted,
@@ -146,7 +147,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     outer = recording()
     at, shape = flatten(tuple(primals))
     floating("primal", at)
-    along = [leaf_of(OPERATORS["zeros_like"](p)) for p in at]
+    around = batches_seen(func, at)
+    along = [leaf_of(OPERATORS["zeros_like"](p), around=around) for p in at]
     versions = [p._version for p in at]
     with _dual_level() as level, outside_inference():
         running.linear[level] = False
@@ -159,7 +161,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     with outside_inference(), enable_grad():
         # Linear in ``along``, so what it is pulled back to, as a function of the weights, has the
         # pushforward for a derivative.
-        weights = [leaf_of(OPERATORS["ones_like"](t)) for t in ends]
+        weights = [leaf_of(OPERATORS["ones_like"](t), around=around) for t in ends]
         back: list = []
         try:
             back = pull_back(ends, along, weights, True)

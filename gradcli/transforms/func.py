@@ -33,6 +33,7 @@ from gradcli.transforms.func_checks import (
 from gradcli.transforms.reverse import (
     batches_seen,
     detached,
+    end_at,
     finished,
     jacobians_of,
     leaf_of,
@@ -44,7 +45,7 @@ from gradcli.transforms.reverse import (
     scalar_only,
     unit_directions,
 )
-from gradcli.transforms.tracer import rank_of, tensors_of
+from gradcli.transforms.tracer import bottom, rank_of, tensors_of
 from gradcli.transforms.tree import flatten, over, unflatten
 from gradcli.transforms.vmap import over_rows
 
@@ -95,7 +96,10 @@ class _Run:
             for i, chosen in zip(which, unflatten(self.leaves, self.shape), strict=True):
                 full[i] = chosen
             arguments += (v for v in flatten([full, named])[0] if rank_of(v))
+            ends = [bottom(leaf).edge for leaf in self.leaves]
             result = function(*full, **named)
+            # A write to ``x.data`` puts x elsewhere in the graphs of transforms around.
+            self.leaves = [end_at(leaf, e) for leaf, e in zip(self.leaves, ends, strict=True)]
         self.aux = None
         if has_aux:
             result, self.aux = pair(result, transform)

@@ -25,8 +25,7 @@ from gradcli.engine.grad_mode import enable_grad, mode
 from gradcli.engine.graph.node import AccumulateGrad, more
 from gradcli.engine.record.apply import record
 from gradcli.engine.record.captures import captured
-from gradcli.engine.record.inplace import ARGUMENT
-from gradcli.engine.tensor.storage import Meta
+from gradcli.engine.tensor.storage import ARGUMENT, Meta
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape, step
@@ -107,6 +106,11 @@ def own_tensor(value: Any) -> Any:
     The memory is the caller's.
     """
     return value.detach() if value.__class__ is Tensor and value.edge is None else value
+
+
+def end_at(leaf: Any, edge: Any) -> Any:
+    """A leaf at the place in the graph that it had."""
+    return leaf if bottom(leaf).edge is edge else rebuilt(leaf, lambda t: t._alias(edge))
 
 
 def finished(leaf: Any) -> None:

@@ -32,7 +32,7 @@ from gradcli.engine.dtypes import Device, DType, contiguous_format
 from gradcli.engine.grad_mode import mode, shown_inside, transformed
 from gradcli.engine.graph.level_detach import recorded_inside
 from gradcli.engine.record.captures import refuse_captured
-from gradcli.engine.record.inplace import check_writable, put_item
+from gradcli.engine.record.inplace import check_writable, edge_before_write, put_item
 from gradcli.engine.tensor.attributes import Facts
 from gradcli.engine.tensor.conversion import Conversions, no_array
 from gradcli.engine.tensor.storage import Slots
@@ -106,13 +106,17 @@ def shares(view: Any, source: Any) -> bool:
     return memory_of(view) is memory_of(source)
 
 
-def snapshot(value: Any) -> Any:
-    """``value`` as it is now, in memory of its own: what a recorded write reads."""
+def snapshot(value: Any, write: bool = True) -> Any:
+    """``value`` as it is now, in memory of its own: what a recorded write reads.
+
+    A write passes by hooks of a view, which other operators (no ``write``) lead back to.
+    """
     if isinstance(value, Layer):
-        return value.over(snapshot)
+        return value.over(lambda part: snapshot(part, write))
     if not mode.grad:
         return value
-    return wrap(value.array.copy(), value.dtype, value.edge)
+    edge = edge_before_write(value) if write else value.edge
+    return wrap(value.array.copy(), value.dtype, edge)
 
 
 # ---- Writes --------------------------------------------------------------------------------------

@@ -103,7 +103,9 @@ class _Writer:
                 "torch.nn.functional.hardtanh({0}, 0.2, 0.9)", "{0}.masked_fill({0} > 0.7, 0.3)",
                 "({0} * (1 + 2j)).conj().imag * 1", "torch.view_as_real({0} * (1 - 1j))[..., 1]",
                 "torch.func.grad(lambda a: (a**3).sum())({0})", "{0}.flip(())",
-                "{0}.detach() * {0}", "cube({0})", "cube({0} * 0.5) * {0}",
+                "{0}.detach() * {0}", "cube({0})", "cube({0} * 0.5) * {0}", "{0} * k",
+                "{0}.to(torch.complex128).real", "torch.hypot({0}, k)", "{0}.frac()",
+                "torch.func.grad(lambda a: (a * k).sin().sum())({0})",
                 "(lambda a: a.as_strided(a.shape, a.stride(), a.storage_offset()) * 1)"
                 "({0}.contiguous())",
                 "torch.func.jvp(torch.sin, ({0},), ({0},))[1]", "torch.func.vjp(torch.sin, {0})[0]",
@@ -120,6 +122,9 @@ class _Writer:
                 "torch.maximum({0}, {1})", "torch.where({0} > {1}, {0} * {1}, {1})",
                 "torch.atan2({0}, {1} * {1} + 1)", "torch.lerp({0}, {1}, 0.3)",
                 "torch.logaddexp({0}, {1})", "torch.xlogy({0}, {1} * {1} + 1)",
+                "torch.func.jvp(lambda a: a.sin() * {1}, ({0},), ({0},))[1]",
+                "torch.func.vjp(lambda a: a * {1}, {0})[0]", "cube({0}) * {1}",
+                "torch.func.linearize(lambda a: a.sin() * {1}, {0})[1]({0})",
             ])  # fmt: skip
             self.put(text.format(v.name, u.name), tuple(shape), on | u.family["on"])
         elif kind < 0.86:
@@ -138,6 +143,9 @@ class _Writer:
                     "torch.fft.fft({0} + 1, dim={1}).real", "{0} - {0}.mean({1}, keepdim=True)",
                     "{0} * ({0} + 2).norm(dim={1}, keepdim=True)",
                     "torch.func.vmap(lambda a: a * a.sum(), in_dims={1}, out_dims={1})({0})",
+                    "torch.where({0} > {0}.mean({1}, keepdim=True), {0}, k)",
+                    "{0}.cummax({1}).values", "{0}.scatter_add({1}, {0}.argsort({1}), {0})",
+                    "torch.einsum('...i,...i->...i', {0}, {0})",
                 ])  # fmt: skip
                 self.put(text.format(v.name, dim), v.shape, on)
             else:
@@ -221,7 +229,10 @@ class _Writer:
         if kind == "flatten":
             return f"{name}.flatten()", (size,), True
         if kind == "same":
-            return name + rng.choice([".real", ".view_as(" + name + ")", "[...]"]), shape, True
+            return name + rng.choice([
+                ".real", f".view_as({name})", "[...]", ".positive()", ".resolve_conj()",
+                f".broadcast_to({shape})", ".movedim((), ())",
+            ]), shape, True  # fmt: skip
         if kind == "unfold" and shape[-1] >= 2:
             return f"{name}.unfold(-1, 2, 2)", (*shape[:-1], shape[-1] // 2, 2), True
         if kind == "diagonal" and rank == 2:
@@ -230,8 +241,9 @@ class _Writer:
             d = rng.randrange(rank + 1)
             return rng.choice([f"{name}.unsqueeze({d})", f"torch.unsqueeze({name}, {d})"]), (
                 *shape[:d], 1, *shape[d:]), True  # fmt: skip
-        if kind == "squeeze" and rank and shape[0] == 1:
-            return f"{name}.squeeze(0)", shape[1:], True
+        if kind == "squeeze" and 1 in shape:
+            d = rng.choice([d for d, n in enumerate(shape) if n == 1])
+            return f"{name}.squeeze({d})", (*shape[:d], *shape[d + 1 :]), True
         if kind == "expand":
             return f"{name}.expand(2, {', '.join(map(str, shape))})".replace(", )", ")"), (
                 2, *shape), False  # fmt: skip
@@ -315,8 +327,11 @@ class _Writer:
                 "sin_()", "cos_()", "tanh_()", "sigmoid_()", "neg_()", "square_()", "erf_()",
                 "abs_()", "clamp_(0.1, 1.5)", "nan_to_num_()", "conj().mul_(1.5)", "atan_()",
                 "lerp_(torch.ones((), dtype=torch.float64), 0.3)", "as_strided((), ()).mul_(2)",
+                "relu_()", "hypot_(k)", "clamp_(min=k)", "addcmul_(k, k)", "detach().mul_(1.5)",
+                "cumsum_(0)", "index_fill_(0, torch.tensor([0]), 0.5)", "unfold(0, 1, 1).mul_(2)",
             ])  # fmt: skip
-            if "strided" not in how or (v.shape and all(v.shape)):
+            whole = not any(part in how for part in ("strided", "(0, ", "(0)"))
+            if whole or (v.shape and all(v.shape)):
                 self.lines.append(f"{name}.{how}")
         elif kind == "masked":
             mask = rng.choice([self.mask_for(v), f"{name} > 0.6"])
@@ -418,6 +433,7 @@ class Case:
         self.torch = torch
         self.function = function
         room: dict[str, Any] = {"torch": torch, "cube": cube_of(torch)}
+        room["k"] = torch.tensor(0.7, dtype=torch.float64)  # captured
         exec(function.source, room)
         self.f = room["f"]
         rng = np.random.default_rng(seed)

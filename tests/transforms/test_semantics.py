@@ -481,6 +481,121 @@ def test_a_write_of_values_of_a_transform_to_data(make, write, want):
             assert "`.data` is written" in str(fault) or "modified by an inplace" in str(fault)
 
 
+@pytest.mark.parametrize("part", [lambda y: y, lambda y: y.view(1, 3)[:, 1:]])
+@pytest.mark.parametrize("make", [lambda x: x, lambda x: x * 1])
+def test_a_write_to_data_of_what_was_used_leaves_its_place_in_the_graph(make, part):
+    def f(x):
+        y = make(x)
+        z = y * y
+        part(y).data.mul_(0.5)
+        return z.sum()
+
+    x = X.clone()
+    part(x).mul_(0.5)
+    for transform in (grad, jacrev, lambda f: lambda x: vmap(grad(f))(x[None])[0]):
+        near(transform(f)(X.clone()), 2 * x)  # the product reads y as it is then
+    for transform in (jacrev(jacrev(f)), hessian(f)):  # these would read what has gone
+        with pytest.raises(RuntimeError, match=r"modified by an inplace|leaf Variable"):
+            transform(X.clone())
+
+
+@pytest.mark.parametrize("result", [torch.exp, torch.tanh, lambda x: x.softmax(0)])
+def test_a_hook_that_changes_the_gradient_of_what_its_tangent_was_computed_from(result):
+    def f(x, make, hook):
+        y = make(x)
+        y.register_hook(hook)
+        return (y * y).sum()
+
+    for hook, factor in ((lambda g: g * 2, 2), (lambda g: None, 1)):
+        want = jacrev(lambda x, k=factor: vjp(result, x)[1](2 * k * result(x))[0])(X)
+        near(hessian(lambda x, hook=hook: f(x, lambda x: result(x) * 1, hook))(X), want)
+    near(hessian(lambda x: f(x, result, lambda g: None))(X), want)
+    with pytest.raises(RuntimeError, match="register it on the result times 1"):
+        hessian(lambda x: f(x, result, lambda g: g * 2))(X)
+
+
+def test_a_write_to_a_view_passes_by_its_hook_in_every_transform():
+    def f(x, part, write):
+        v = part(x * 1)
+        v.register_hook(lambda g: g * 2)
+        write(v)
+        return (v * v).sum()
+
+    for part, write, want in (
+        (lambda y: y[...], lambda v: v.mul_(3), [9.0, 9.0, 9.0]),
+        (lambda y: y[1:], lambda v: v.mul_(3), [0.0, 9.0, 9.0]),
+        (lambda y: y[...], lambda v: v[0].mul_(3), [9.0, 1.0, 1.0]),
+        (lambda y: y * 1, lambda v: v.mul_(3), [18.0, 18.0, 18.0]),
+    ):
+
+        def of(x, part=part, write=write):
+            return f(x, part, write)
+
+        diagonal = 2 * torch.tensor(want).double()
+        for found in (grad(of)(X), vmap(grad(of))(X[None])[0], vjp(of, X)[1](X[0])[0]):
+            near(found, diagonal * X)
+        near(hessian(of)(X), torch.diag(diagonal))
+        near(jvp(grad(of), (X,), (T,))[1], diagonal * T)
+
+
+def test_a_write_to_data_of_a_view_with_a_hook_is_none_to_its_base():
+    def f(x):
+        y = x * 1
+        v = y[...]
+        v.register_hook(lambda g: g * 2)
+        v.data.copy_(v)
+        return (v * y).sum()
+
+    near(grad(f)(X), 3 * X)
+    near(vmap(grad(f))(X[None])[0], 3 * X)
+
+
+@pytest.mark.parametrize("cut", [
+    lambda y: y.detach_(), lambda y: y.data.mul_(1.5), lambda y: y.data.copy_(y.data * 1.5),
+])  # fmt: skip
+def test_a_map_inside_leaves_data_that_of_the_level_around(cut):
+    def f(x, w):
+        y = w * w
+        cut(y)
+        return y * x
+
+    rows = torch.stack([X, X * 2])
+
+    def mapped(w):
+        return vmap(lambda x: f(x, w))(rows)
+
+    alone = torch.stack([jvp(lambda w, x=x: f(x, w), (X,), (T,))[1] for x in rows])
+    near(jvp(mapped, (X,), (T,))[1], alone)
+    near(jacfwd(mapped)(X), jacrev(mapped)(X))
+
+
+def test_views_of_what_is_detached_in_place_keep_their_tangents():
+    def f(x, then):
+        y = x * 1
+        v = y[1:]
+        y.detach_()
+        then(y, v, x)
+        return (v * v).sum() + (y * x).sum()
+
+    for then, want in (
+        (lambda y, v, x: None, [1.0, 6.0, 9.0]),
+        (lambda y, v, x: y.mul_(x), [2.0, 16.0, 36.0]),
+        (lambda y, v, x: v.mul_(2), [1.0, 20.0, 30.0]),
+    ):
+        near(jacfwd(lambda x, then=then: f(x, then))(X), torch.tensor(want).double())
+
+
+def test_a_write_to_what_a_view_of_a_linked_argument_was_detached_from():
+    def f(x):
+        view = x[None]
+        view.detach().mul_(2)
+        return (view * view).sum()
+
+    x = X.clone().requires_grad_()
+    near(jacrev(f)(x), 4 * X)
+    near(x, 2 * X)
+
+
 def test_a_write_to_the_data_of_a_captured_tensor():
     v = torch.zeros(3).double()
     for transform in (grad, jacrev, jacfwd):

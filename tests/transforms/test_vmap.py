@@ -462,3 +462,17 @@ def test_out_dims_are_nested_as_the_results_are():
             vmap(lambda row: (row, row), out_dims=given)(x)
     assert vmap(lambda row: (row, row), out_dims=(1, 0))(x)[0].shape == (3, 2)
     assert vmap(lambda row: row * 2, chunk_size=2)(torch.zeros(0, 3)).shape == (0, 3)
+
+
+def test_linearize_of_what_is_not_mapped_gives_what_is_not():
+    w, rows = torch.tensor([0.5, 1.0]), torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+
+    def scaled(x):
+        total = torch.zeros(2)
+        total.add_(torch.func.linearize(torch.sin, w)[1](w))
+        return total * x
+
+    want = w.cos() * w * rows
+    assert torch.allclose(torch.vmap(scaled)(rows), want)
+    pushed = torch.vmap(lambda x: torch.func.linearize(torch.sin, w)[1](x))(rows)
+    assert torch.allclose(pushed, w.cos() * rows)

@@ -106,6 +106,18 @@ def test_what_is_differentiated_by_in_reverse_is_not_written_to(run):
     same(x, [1, 2, 3])
 
 
+def test_a_view_of_an_argument_that_is_written_to_under_no_grad():
+    def f(x):
+        view = x[1:]
+        with torch.no_grad():
+            x.mul_(2)
+        return (view * view).sum()
+
+    same(grad(f)(point()), [0, 8, 12])
+    same(hessian(f)(point()), np.diag([0, 4, 4]))
+    same(vmap(hessian(f))(torch.stack([point(), point()])), [np.diag([0, 4, 4])] * 2)
+
+
 def test_forward_mode_and_vmap_write_to_the_caller_s_tensor():
     x, t = point(), T.clone()
     value, tangent = jvp(into_part, (x,), (t,))

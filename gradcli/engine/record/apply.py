@@ -22,7 +22,7 @@ from gradcli.engine.record.index_writes import stamp_index, writes
 from gradcli.engine.record.rule_compiler import node_class
 from gradcli.engine.source_location import mark
 from gradcli.engine.tensor.conj_view import ConjView, flipped
-from gradcli.engine.tensor.storage import Slots
+from gradcli.engine.tensor.storage import ARGUMENT, Slots
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops import memory_budget
 from gradcli.ops.dims import in_rows, laid_as
@@ -175,7 +175,8 @@ def share_memory(out: Tensor, source: Tensor) -> None:
     own = out.meta = meta.__class__(meta.version)
     base = own.base = source if meta.base is None else meta.base
     state = current()
-    own.made = meta.made if state.grad else "inference" if state.inference else "no_grad"
+    made = None if meta.made is ARGUMENT else meta.made
+    own.made = made if state.grad else "inference" if state.inference else "no_grad"
     if not state.grad and base.edge is not None and out.dtype.kind >= 2 and not own.inference:
         out.edge = Severed(out)
     base.meta.add_view(out)

@@ -26,7 +26,7 @@ from gradcli.engine.record.composite import called, runs_once
 from gradcli.engine.record.index_writes import count_write
 from gradcli.engine.tensor.conj_view import in_memory
 from gradcli.engine.tensor.stale_view import cut, place_of
-from gradcli.engine.tensor.storage import Meta
+from gradcli.engine.tensor.storage import ARGUMENT, Meta
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.engine.undo_log import note_write, undo
 from gradcli.ops.errors import RuntimeFault, bad_dtype
@@ -34,9 +34,6 @@ from gradcli.ops.indexing import Apart, is_basic, write
 from gradcli.ops.memory_budget import LARGE, budget, charge_shape
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.ops.torch_messages import no_cast, no_room
-
-ARGUMENT = "argument"
-"""``Meta.made`` of what a transform differentiates by, where that is no leaf of the graph."""
 
 
 def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> Tensor:
@@ -236,11 +233,11 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
     if not current().grad:
         return
     base = target.meta.base if target.meta is not None else None
-    argument = target.meta is not None and target.meta.made == ARGUMENT
+    argument = _of_argument(target)
     root = target if base is None else base
     if mode.watching and root.meta is not None:
         outer = getattr(root.meta, "outer", None)  # what the target is the data of
-        argument = argument or getattr(getattr(outer, "meta", None), "made", None) == ARGUMENT
+        argument = argument or _of_argument(outer)
     if argument or (base is None and target.edge.__class__ is AccumulateGrad):
         raise RuntimeFault(
             "E0408",
@@ -269,6 +266,14 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
         )
     if base is not None and _share_memory(base.own_array()) and _in_graph(base, target, *others):
         raise written_twice()  # the graph follows a write to all of such a base alone
+
+
+def _of_argument(tensor: Any) -> bool:
+    """Whether a tensor is what a transform differentiates by, or a view of it that is recorded."""
+    meta = getattr(tensor, "meta", None)
+    if meta is None or meta.base is None:
+        return meta is not None and meta.made == ARGUMENT
+    return meta.made is None and meta.base.meta.made == ARGUMENT
 
 
 def overlap(target: Tensor, *others: Any, apart: bool = False) -> None:
@@ -435,11 +440,14 @@ def _after_write(target: Tensor, result: Tensor, before: Any) -> Tensor:
 def _follow(tensor: Tensor, data: Tensor, before: Any) -> None:
     """After a write to ``tensor.data`` inside nested transforms: for those around the innermost the
     tensor is what was written, for that one what it was. ``before`` is the data's edge then."""
+    after = within(data.edge)
+    if before is None and after is None:  # there is no graph around
+        return
     while not isinstance(tensor, Plain):  # it was written to with a tangent since
         tensor = tensor.content
     own, new = tensor._alias(), tensor._alias()
     record(OPERATORS["sub"], [tensor, data._alias(before)], {}, own)
-    record(OPERATORS["add"], [data._alias(within(data.edge)), own], {}, new)
+    record(OPERATORS["add"], [data._alias(after), own], {}, new)
     tensor.edge = new.edge
     if tensor.meta is not None:
         take_into_base(tensor)
@@ -679,14 +687,24 @@ def places_in(view: Tensor, base: Tensor) -> tuple[Any, ...]:
     if not base.own_array().ndim:
         result: tuple[Any, ...] = (None,) * view.array.ndim
         return result
+    seen, known = view.own_array(), base.own_array()
+    steps = zip(seen.shape, seen.strides, known.shape, known.strides, strict=False)
+    # Dimensions of which both repeat one memory, as those of batches do: row by row.
+    rows = [k for k, (n, s, m, t) in enumerate(steps) if n == m != 1 and s == t == 0]
+    first = (*(0 if k in rows else slice(None) for k in range(max(rows, default=-1) + 1)), ...)
+    seen, known, sizes = seen[first], known[first], seen.shape
     try:
-        found = _positions(view.own_array(), base.own_array())
-        places = np.unravel_index(found, base.own_array().shape)
+        places = np.unravel_index(_positions(seen, known), known.shape)
     except ValueError:
         said = "a view shows entries of its base's memory that the base no longer shows"
         mend = "clone() the view before as_strided_() of its base"
         raise RuntimeFault("E0409", said, help=mend) from None
-    return places if _share_memory(view.own_array()) else Apart(places)
+    if rows:
+        places = [np.expand_dims(place, rows) for place in places]
+        for k in rows:
+            places.insert(k, np.indices(sizes, sparse=True)[k])
+        places = (*np.broadcast_arrays(*places),)
+    return places if _share_memory(seen) else Apart(places)
 
 
 def _positions(view: np.ndarray, base: np.ndarray) -> np.ndarray:

@@ -39,6 +39,10 @@ class Version:
         self.place = here()
 
 
+ARGUMENT = "argument"
+"""``Meta.made`` of what a transform differentiates by, where that is no leaf of the graph."""
+
+
 class Meta:
     """What few tensors have."""
 

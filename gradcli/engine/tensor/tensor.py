@@ -380,7 +380,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         if made_by(None) is not None:
             mode.watching = True
             self._meta().outer = outer
-        passes = sum(t.since is not None and t.level is None for t in transformed.by)
+        passes = sum(t.since is not None for t in transformed.by)
         if self.edge is not None or passes > 1 or transformed.linear:  # saved for a graph around
             self._meta().version = outer._meta().version
         return self
