@@ -31,6 +31,9 @@ def default_dtype():
 
 
 def pytest_collection_finish() -> None:
-    """What is there for the whole run is not looked through at every collection of garbage."""
+    """What is there for the whole run is not looked through at every collection of garbage, and
+    collections are few: they would take a tenth of the time. A test of them asks for one itself.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000)

@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         code = run(list(sys.argv[1:] if argv is None else argv))
         problem = streams.flush()
         if problem is not None:
-            code = _complain(streams.unwritable(problem), False, "")
+            code = _complain(streams.unwritable(problem), False)
             streams.flush()
     except KeyboardInterrupt:  # also while the first modules are imported
         code = 130
@@ -79,7 +79,7 @@ def _interrupt(number: int, _frame: object) -> None:
 
 def run(argv: list[str]) -> int:
     """Run one command and give its exit code."""
-    return _guarded(lambda: _dispatch(argv), "--json" in argv[1:], argv[0] if argv else "")
+    return _guarded(lambda: _dispatch(argv), "--json" in argv[1:])
 
 
 def _dispatch(argv: list[str]) -> int:
@@ -182,7 +182,7 @@ def _command(name: str, rest: list[str]) -> int:
     return invoke(name, module.__dict__[name], rest, COMMANDS[name])
 
 
-def _guarded(work: Callable[[], int], as_json: bool, name: str) -> int:
+def _guarded(work: Callable[[], int], as_json: bool) -> int:
     try:
         return work()
     except KeyboardInterrupt:
@@ -192,7 +192,7 @@ def _guarded(work: Callable[[], int], as_json: bool, name: str) -> int:
         return 0
     except Exception as problem:
         _unwatched()  # else a limit that was passed is told twice
-        return _failed(problem, as_json, name)
+        return _failed(problem, as_json)
     finally:
         # A timer that outlived Python's handlers would end the process with its signal.
         _unwatched()
@@ -205,39 +205,39 @@ def _unwatched() -> None:
         watchdog.stop()
 
 
-def _failed(problem: Exception, as_json: bool, name: str) -> int:
+def _failed(problem: Exception, as_json: bool) -> int:
     """Say what ended a command; gives the exit code that it means."""
     from gradcli.ops.errors import Fault, LimitFault, RuntimeFault
 
     if isinstance(problem, Fault):
-        return _complain(problem, as_json, name)
+        return _complain(problem, as_json)
     if os.environ.get("GRADCLI_DEBUG"):
         raise problem
     if isinstance(problem, OSError):
         streams.discard(1)
-        return _complain(streams.unwritable(problem), as_json, name)
+        return _complain(streams.unwritable(problem), as_json)
     said = f"{type(problem).__name__}: {problem}"
     if isinstance(problem, RecursionError | MemoryError):
         deep = LimitFault("E0604", f"the input is too deep or too large ({said})")
-        return _complain(deep, as_json, name)
+        return _complain(deep, as_json)
     if _interrupts:  # an import that Ctrl-C broke off fails in its own way
         return 130
     help = "this is a fault of gradcli: GRADCLI_DEBUG=1 shows where"
-    return _complain(RuntimeFault("E0999", f"gradcli stumbled: {said}", help=help), as_json, name)
+    return _complain(RuntimeFault("E0999", f"gradcli stumbled: {said}", help=help), as_json)
 
 
-def _complain(fault: Fault, as_json: bool, name: str) -> int:
+def _complain(fault: Fault, as_json: bool) -> int:
     """Show a fault; gives the exit code that it means."""
     from gradcli.cli.output import complain
 
     try:
-        return complain(fault, as_json, name)
+        return complain(fault, as_json)
     except BrokenPipeError:
         streams.discard(1)
         return 0
     except OSError as problem:
         streams.discard(1)
-        return complain(streams.unwritable(problem), False, name)
+        return complain(streams.unwritable(problem), False)
 
 
 if __name__ == "__main__":

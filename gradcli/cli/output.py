@@ -142,7 +142,7 @@ def inert_writer(stream: Any) -> Callable[[str], Any]:
     return write_inert
 
 
-def complain(fault: Fault, as_json: bool, command: str) -> int:
+def complain(fault: Fault, as_json: bool) -> int:
     """Show a fault; gives the exit code that it means."""
     watchdog.stop()
     code = exit_code(fault)

@@ -454,7 +454,7 @@ class Forward:
 # ---- What the backward turns read ----------------------------------------------------------------
 
 
-def save(program: Structured, pairs: dict[Block, Block], trace: Trace) -> None:
+def save(program: Structured, pairs: dict[Block, Block]) -> None:
     """Find what blocks inside loops have to save, and let the backward ones read that instead."""
     there = {b for node in walk(program.block) if node.__class__ in (Branch, Loop)
              for b in node.blocks()}  # fmt: skip

@@ -511,10 +511,10 @@ class _Lowerer:
             outer = self.enter()
             yield self.block([*part, *rest])
             sides.append((self.frame.names, self.leave(outer)))
-        self.merge(test, before, sides)
+        self.merge(test, sides)
         return "done" if jumps else "fall"
 
-    def merge(self, test: Any, before: dict, sides: list) -> None:
+    def merge(self, test: Any, sides: list) -> None:
         """What the variables are after a branch."""
         (yes, yes_tape), (no, no_tape) = sides
         outs: list[Value] = []
@@ -594,7 +594,7 @@ class _Lowerer:
                 self.frame.names["<returned>"] = False
                 yield self.block(rest)
             sides.append((self.frame.names, self.leave(outer)))
-        self.merge(self.values.truth(test), before, sides)
+        self.merge(self.values.truth(test), sides)
         return "done"
 
     def grow(self, node: Any) -> None:

@@ -122,7 +122,7 @@ class Generated:
         if appends:  # longer lists are left to the engine, which ends there
             self._steps = min(self._steps, LIST_LIMIT // appends)
         optimize(self.program)
-        loops.save(self.program, pairs, trace)
+        loops.save(self.program, pairs)
         self.pairs = pairs
         self._native: Any = None
         self._may_be_native = checkpoint is None and scalar and self.dtype is dtypes.float64

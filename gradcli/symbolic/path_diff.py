@@ -156,7 +156,7 @@ class _Path:
                 text, off = self.along(path, steps, tape, known, points)
                 answers[_key(path)] = text
                 error = max(error, off)
-            value = self._value(steps, tape, known)
+            value = self._value(steps, known)
         v.reset()
         result = Result(
             {k: t.key for k, t in answers.items()}, {k: t.cost for k, t in answers.items()},
@@ -252,9 +252,7 @@ class _Path:
             raise withheld(text, off, path)
         return text, off[0]
 
-    def _value(
-        self, steps: list[Step], tape: Tape, known: Mapping[str, Declaration]
-    ) -> Program | None:
+    def _value(self, steps: list[Step], known: Mapping[str, Declaration]) -> Program | None:
         """The path's value as a program of one line, for printers; None where it is too long."""
         v.reset()
         source = self.program.source

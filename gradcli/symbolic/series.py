@@ -340,7 +340,7 @@ def _term(side: w.Text, factor: w.Text | None) -> tuple[int, w.Text]:
     quotient = side.node
     if isinstance(quotient, n.Binary) and quotient.op == "/":
         top, below = quotient.left, w.Text(quotient.right, 0)
-        if n.same(top, n.Number(1, "1")):
+        if n.is_number(top, 1):
             return sign, w.binary("/", factor, below)
         return sign, w.binary("/", w.binary("*", w.Text(top, side.cost - 1), factor), below)
     return sign, w.binary("*", side, factor)

@@ -7,6 +7,7 @@ instead. Any other refusal is a bug.
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import warnings
 from pathlib import Path
@@ -58,6 +59,7 @@ def as_it_was():
     gradcli.set_default_dtype(gradcli.float32)
 
 
+@functools.cache
 def refusal(text):
     """The construct or name that keeps a text out of the language; None where it is in."""
     try:

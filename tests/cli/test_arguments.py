@@ -53,7 +53,7 @@ def test_what_is_refused(args, code):
     assert caught.value.code == code
 
 
-@settings(derandomize=True, max_examples=200)
+@settings(derandomize=True, max_examples=100)
 @given(st.lists(st.text(max_size=6), max_size=6))
 def test_nothing_is_lost_or_crashes(args):
     try:

@@ -86,7 +86,8 @@ def test_a_number_alone_is_an_entry_of_many(key):
         pytest.skip("along a dimension, or one weight for all")
     with np.errstate(all="ignore"):
         whole = evaluate(gradcli, text, arrays, slopes)
-        for i in range(0, len(arrays[0]), 7 if len(arrays) > 1 else 1):
+        # Some entries, of another function others.
+        for i in range(len(text) % 3, len(arrays[0]), 7 if len(arrays) > 1 else 3):
             alone = evaluate(gradcli, text, tuple(np.asarray(a[i]) for a in arrays), slopes)
             for part, value in alone.items():
                 assert value.shape == ()

@@ -178,7 +178,8 @@ def test_three_orders_against_differences_by_each_entry(name, place):
 
 @pytest.mark.parametrize("name", [name for name, row in ROWS.items() if row.wrt])
 def test_gradcheck_to_second_order(name):
-    checked = [(n, place) for n, place in REAL if n == name][:2]
+    """One case of each; ``test_three_orders_against_differences`` has all of them."""
+    checked = [(n, place) for n, place in REAL if n == name][:1]
     for _, place in checked:
         function, arrays, wrt = setup(name, place)
         own = [gradcli.tensor(arrays[i], requires_grad=True) for i in wrt]

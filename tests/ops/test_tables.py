@@ -39,7 +39,8 @@ def names_tested(folder: str) -> list[str]:
     found = []
     for path in sorted((PACKAGE / folder).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if not isinstance(node, ast.Compare) or not ast.unparse(node.left).endswith("op.name"):
+            asked = isinstance(node, ast.Compare) and isinstance(node.left, ast.Attribute)
+            if not asked or not ast.unparse(node.left).endswith("op.name"):
                 continue
             texts = {n.value for n in ast.walk(node) if isinstance(n, ast.Constant)}
             if texts & OPERATORS.keys():

@@ -41,6 +41,13 @@ def test_every_sample() -> None:
     assert len(long) <= 4, long
 
 
+def test_every_third_of_our_own_identities() -> None:
+    right, long = judged(cases(OWN)[::3])
+    assert right == 143
+    assert len(long) <= 2, long
+
+
+@pytest.mark.long
 def test_our_own_identities() -> None:
     right, long = judged(cases(OWN))
     assert right == 429

@@ -24,6 +24,7 @@ from gradcli.symbolic.trace.trace import primal
 from gradcli.symbolic.verify import evaluate
 from tests.support.families import family
 from tests.symbolic.cost import cost
+from tests.symbolic.derivatives import derivative, longer_than_sympys
 from tests.symbolic.test_scalar import TEXTBOOK
 
 QUOTIENTS = [
@@ -57,7 +58,7 @@ SHORT = [
 
 @family("text, wrt", QUOTIENTS)
 def test_quotient_is_right(text: str, wrt: str) -> None:
-    result = diff(text, wrt)
+    result = derivative(text, wrt)
     assert result.checked is not None and result.checked["max_rel_error"] < 1e-8
     program = prepare(text)
     point = {"x": 0.37, "y": 1.2, "z": 0.8, "a": 1.3, "b": 0.7, "c": 1.1, "d": 2.3}
@@ -73,15 +74,7 @@ def _at(program: object, point: dict) -> float:
 
 
 def test_quotients_are_short() -> None:
-    sympy = pytest.importorskip("sympy")
-    names = {n: sympy.Symbol(n, real=True) for n in "abcdxyz"}
-    longer = []
-    for text, wrt in QUOTIENTS:
-        slope = sympy.diff(sympy.sympify(text, locals=names), names[wrt])
-        peer = str(sympy.simplify(slope))
-        ours = diff(text, wrt, check=False).text
-        if cost(ours) > cost(peer):
-            longer.append(f"{text}: {ours} ({cost(ours)}), sympy {peer} ({cost(peer)})")
+    longer = longer_than_sympys(QUOTIENTS)
     assert len(longer) <= len(QUOTIENTS) // 20, "\n".join(longer)
 
 
@@ -104,14 +97,14 @@ def simplified(text: str) -> Text:
 
 @pytest.mark.parametrize(("text", "wrt"), [*QUOTIENTS, *((t, "x") for t in TEXTBOOK[::3])])
 def test_answer_cannot_be_shortened_again(text: str, wrt: str) -> None:
-    answer = diff(text, wrt)
+    answer = derivative(text, wrt)
     assert simplified(answer.text).cost <= cost(answer.text)
     assert diff(text, wrt).text == answer.text
 
 
 @pytest.mark.parametrize(("text", "wrt"), QUOTIENTS[::2])
 def test_second_derivative_from_the_printed_first(text: str, wrt: str) -> None:
-    first = diff(text, wrt)
+    first = derivative(text, wrt)
     if wrt not in prepare(first.text).checked.outer:
         pytest.skip("the derivative is a constant")
     twice = diff(text, wrt, order=2)

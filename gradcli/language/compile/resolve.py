@@ -645,13 +645,7 @@ def _counted_by(clauses: Iterable[n.Clause]) -> list[str]:
 
 def _over_range(loop: Any) -> bool:
     """Whether a loop or a clause has one name that goes over a call of ``range``."""
-    over = loop.iter
-    return (
-        isinstance(loop.target, n.Name)
-        and isinstance(over, n.Call)
-        and isinstance(over.func, n.Name)
-        and over.func.id == "range"
-    )
+    return isinstance(loop.target, n.Name) and n.called(loop.iter) == "range"
 
 
 def _targets(node: n.Node) -> list[n.Expr]:

@@ -258,8 +258,8 @@ def placed(fault: Exception, program: Any, places: list[n.Node]) -> Fault:
     found.labels = labels(found, frames, program, said)  # type: ignore[attr-defined]
     found.start, found.end = found.labels[0][:2]  # type: ignore[attr-defined]
     in_own_words(found, node, program.source.text)
-    if isinstance(node, n.Call) and isinstance(node.func, n.Name):
-        found.message = found.message.replace("<lambda>()", f"{node.func.id}()")
+    if name := n.called(node):
+        found.message = found.message.replace("<lambda>()", f"{name}()")
     if found.help is None or found.code == "E0302":
         found.help = call_help(found, node, program) or found.help
     found.help = name_help(found, frames, program) or found.help or _hint(found.message)

@@ -568,6 +568,30 @@ def dotted_text(node: Node) -> str:
     return ".".join([node.id, *reversed(parts)])
 
 
+def called(node: Any) -> str:
+    """``"f"`` for the call ``f(x)`` of a bare name, else an empty string."""
+    return node.func.id if type(node) is Call and type(node.func) is Name else ""
+
+
+def call(name: str, *args: Expr) -> Call:
+    """``name(args)``."""
+    return Call(Name(name), args, ())
+
+
+def operands(node: Expr, op: str) -> list[Expr]:
+    """``[a, b, c]`` of ``a*b*c``, a chain of one operator to the left; else the node alone."""
+    found = []
+    while type(node) is Binary and node.op == op:
+        found.append(node.right)
+        node = node.left
+    return [node, *reversed(found)]
+
+
+def is_number(node: Any, value: int) -> bool:
+    """Whether a node is this whole number as it is written, ``2`` and not ``2.0``."""
+    return type(node) is Number and type(node.value) is int and node.value == value
+
+
 def walk(node: Node) -> Iterator[Node]:
     """``node`` and all below it, each before its children, in source order."""
     waiting = [node]

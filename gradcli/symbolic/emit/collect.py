@@ -111,9 +111,7 @@ def outers_merged(
 def _sides(p: Piece) -> tuple[Text, Text] | None:
     """u and v where a term is outer(u, v)."""
     node = p.chain[0].node if len(p.chain) == 1 else None
-    if not isinstance(node, w.n.Call) or not isinstance(node.func, w.n.Name):
-        return None
-    if node.func.id != "outer":
+    if w.n.called(node) != "outer":
         return None
     left, right = node.args
     cost = w.operations(left)
@@ -128,7 +126,7 @@ def _entries(x: Text) -> tuple[list[Text], list[Text]]:
     while isinstance(node, w.n.Binary) and node.op in ("*", "/"):
         (above if node.op == "*" else under).append(node.right)
         node = node.left
-    if not w.n.same(node, w.n.Number(1, "1")):
+    if not w.n.is_number(node, 1):
         above.append(node)
     top, below = (
         [Text(one, w.operations(one)) for one in reversed(part)] for part in (above, under)

@@ -91,16 +91,16 @@ def choice(test: Text, yes: Text, no: Text, positive: Collection[str]) -> Text:
         return _extreme("max", ends, yes, no)
     if n.same(size, yes.node) and n.same(bound, no.node):
         return _extreme("min", ends, yes, no)
-    if not n.same(size, n.Call(n.Name("abs"), (yes.node,), ())):
+    if not n.same(size, n.call("abs", yes.node)):
         return found
     if isinstance(bound, n.Number):
         if not bound.value > 0:  # type: ignore[operator]
             return found
     elif not isinstance(bound, n.Name) or bound.id not in positive:
         return found
-    sign = n.Call(n.Name("sign"), (yes.node,), ())
+    sign = n.call("sign", yes.node)
     outside: list[n.Expr] = [n.Binary("*", bound, sign), n.Binary("*", sign, bound)]
-    if n.same(bound, n.Number(1, "1")):
+    if n.is_number(bound, 1):
         outside = [sign]
     if not any(n.same(no.node, x) for x in outside):
         return found
@@ -136,8 +136,7 @@ def smaller(sides: Sequence[Text]) -> Text:
     """``min(u, v)``; the smaller of ``max(u, a)`` and b as ``clamp(u, a, b)``."""
     for u, high in (sides, sides[::-1]):
         node = u.node
-        larger = isinstance(node, n.Call) and n.same(node.func, n.Name("max"))
-        if larger and len(node.args) == 2 and not node.keywords:
+        if n.called(node) == "max" and len(node.args) == 2 and not node.keywords:
             low = node.args[::-1] if isinstance(node.args[0], n.Number) else node.args
-            return Text(n.Call(n.Name("clamp"), (*low, high.node), ()), u.cost + high.cost)
+            return Text(n.call("clamp", *low, high.node), u.cost + high.cost)
     return w.called("min", *sides)

@@ -20,7 +20,6 @@ from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.expr.tensor import Label
 from gradcli.symbolic.unsupported import no_closed_form
 
-_ONE = w.n.Number(1, "1")
 Atom = tuple[Text, Text]
 """A matrix and its transpose."""
 
@@ -112,7 +111,7 @@ def reciprocal(chain: tuple[Text, ...]) -> Vector:
     """A product of matrices by its entries: ``1/X`` as X below the line."""
     node = chain[0].node
     single = len(chain) == 1 and isinstance(node, w.n.Binary) and node.op == "/"
-    if single and w.n.same(node.left, _ONE):
+    if single and w.n.is_number(node.left, 1):
         return Vector((Text(node.right, chain[0].cost - 1),), Fraction(-1))
     return Vector(chain)
 
@@ -273,7 +272,7 @@ class Graph:
         whole = min(m.text(), m.turned().text(), key=lambda t: t.cost)
         node = whole.node
         squared = isinstance(node, w.n.Binary) and node.op == "**"
-        if squared and w.n.same(node.right, w.n.Number(2, "2")):
+        if squared and w.n.is_number(node.right, 2):
             self.square = Text(node.left, whole.cost - 1)
         elif squared and isinstance(node.right, w.n.Number):
             self.power = Text(node.left, whole.cost - 1), Fraction(repr(node.right.value))

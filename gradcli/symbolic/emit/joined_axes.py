@@ -81,9 +81,8 @@ def _flat(writer: Any, factors: list[tuple], f: tuple) -> list[tuple] | None:
     if not inside or not all(any(x in g[1] for g in inside) for x in (i, j)):
         return None
     x = _text(writer, inside, (i, j))
-    node = x.node
-    if isinstance(node, w.n.Call) and w.n.same(node.func, w.n.Name("outer")):
-        text = Text(w.n.Call(w.n.Name("kron"), node.args, ()), x.cost)
+    if w.n.called(x.node) == "outer":
+        text = Text(w.n.call("kron", *x.node.args), x.cost)
     else:
         text = w.called("flatten", x)
     return [*_without(factors, [f, *inside]), (text, (k,), ONE)]

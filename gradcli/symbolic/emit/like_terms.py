@@ -47,12 +47,10 @@ class Piece:
     def shared(self, c: Fraction) -> Text | None:
         """``c*diag(1/u)`` as ``diag(c/u)``; None where there is no such function."""
         node = self.chain[0].node
-        if not isinstance(node, w.n.Call) or not isinstance(node.func, w.n.Name):
-            return None
-        inner = node.args[0] if node.func.id in ("diag", "sum", "mean") else None
+        inner = node.args[0] if w.n.called(node) in ("diag", "sum", "mean") else None
         if not isinstance(inner, w.n.Binary) or inner.op != "/":
             return None
-        if not w.n.same(inner.left, w.n.Number(1, "1")):
+        if not w.n.is_number(inner.left, 1):
             return None
         whole = c if c.denominator >= SMALL else c * c.denominator  # a decimal stays one
         above = w.scaled(whole, self.tops, [])

@@ -67,53 +67,53 @@ def reduction(writer: Any, b: v.Base, labels: tuple[v.Label, ...]) -> Text:
 def row_length(writer: Any, b: v.Base, e: Fraction) -> Text | None:
     """``norm(A, 2, 1)`` for the root of ``sum(A**2, 1)``, ``std(A, 1)`` of ``var(A, 1)``."""
     node = writer.written[b.serial].node
-    if e.denominator != 2 or len(b.dims) != 1 or not isinstance(node, w.n.Call):
+    name = w.n.called(node)
+    if e.denominator != 2 or len(b.dims) != 1 or not name or len(node.args) != 2:
         return None
-    if w.n.same(node.func, w.n.Name("var")) and len(node.args) == 2:
-        return Text(w.n.Call(w.n.Name("std"), node.args, ()), writer.written[b.serial].cost)
-    if not w.n.same(node.func, w.n.Name("sum")) or len(node.args) != 2:
+    if name == "var":
+        return Text(w.n.call("std", *node.args), writer.written[b.serial].cost)
+    if name != "sum":
         return None
     inner = node.args[0]
     if not isinstance(inner, w.n.Binary) or inner.op != "**":
         return None
-    if not w.n.same(inner.right, w.numeral(2).node):
+    if not w.n.is_number(inner.right, 2):
         return None
-    call = w.n.Call(w.n.Name("norm"), (inner.left, w.numeral(2).node, node.args[1]), ())
-    return Text(call, writer.written[b.serial].cost - 1)
+    norm = w.n.call("norm", inner.left, inner.right, node.args[1])
+    return Text(norm, writer.written[b.serial].cost - 1)
 
 
 def row_spread(writer: Any, p: Piece) -> Piece:
     """``sum((A - mean(A, 0))**2, 0)/(n - 1)`` as ``var(A, 0)``; what else it is stays."""
     node = p.chain[0].node if len(p.chain) == 1 else None
-    if not isinstance(node, w.n.Call) or not w.n.same(node.func, w.n.Name("sum")):
+    if w.n.called(node) != "sum":
         return p
     dims = writer.sums.get(p.chain[0].key)
     inner = node.args[0]
     if dims is None or len(dims) != 1 or len(node.args) != 2 or node.keywords:
         return p
-    if not isinstance(inner, w.n.Binary) or not w.n.same(inner.right, w.numeral(2).node):
+    if not isinstance(inner, w.n.Binary) or not w.n.is_number(inner.right, 2):
         return p
     less, count, below = inner.left, writer.dimension(dims[0]), list(p.below)
     c: Any = p.c
-    one = w.numeral(1).node
     if isinstance(count.node, w.n.Number):
         c *= count.node.value - 1
         if c.denominator == p.c.denominator:
             return p
     else:
-        fewer = w.n.Binary("-", count.node, one)
+        fewer = w.n.Binary("-", count.node, w.n.Number(1, "1"))
         place = next((i for i, t in enumerate(below) if w.n.same(t.node, fewer)), None)
         if place is None:
             return p
         del below[place]
     if inner.op != "**" or not isinstance(less, w.n.Binary) or less.op != "-":
         return p
-    keep = (w.n.Literal(True),) if w.n.same(node.args[1], one) else ()
-    mean = w.n.Call(w.n.Name("mean"), (less.left, node.args[1], *keep), ())
+    keep = (w.n.Literal(True),) if w.n.is_number(node.args[1], 1) else ()
+    mean = w.n.call("mean", less.left, node.args[1], *keep)
     if not w.n.same(less.right, mean):
         return p
     own = (p.chain[0].cost - 4) // 2  # sum, minus, mean and a square; A stands twice
-    named = w.n.Call(w.n.Name("var"), (less.left, node.args[1]), ())
+    named = w.n.call("var", less.left, node.args[1])
     return Piece(c, p.tops, below, (Text(named, own + 1),), p.cover)
 
 

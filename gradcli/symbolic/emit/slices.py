@@ -170,12 +170,12 @@ class Acting(Text):
         ends = [size_text(s) for s in (low, sizes.plus(sizes.plus(long, short, -1), low, -1))]
         both = [*([w.numeral(0)] * 2 if rows else []), *ends]
         node = x.node
-        if isinstance(node, n.Call) and n.same(node.func, n.Name("pad")):
+        if n.called(node) == "pad":
             have = node.args[1]
             assert isinstance(have, n.Tuple)
             old = [*have.items, *([w.numeral(0).node] * (4 - len(have.items)))]
             at = 2 if rows else 0
-            zero = all(n.same(t, n.Number(0, "0")) for t in old[at : at + 2])
+            zero = all(n.is_number(t, 0) for t in old[at : at + 2])
             if zero:
                 old[at : at + 2] = [t.node for t in ends]
                 if not rows and len(have.items) == 2:

@@ -63,24 +63,22 @@ _KEEPING = {
 def column(writer: Any, u: Text) -> Text:
     """A vector as a column: along the rows of a matrix. A sum over rows keeps its dimension."""
     node = u.node
-    if isinstance(node, w.n.Call) and isinstance(node.func, w.n.Name):
-        places = _KEEPING.get(node.func.id)
-        if places == len(node.args) and w.n.same(node.args[-1], w.numeral(1).node):
+    if name := w.n.called(node):
+        places = _KEEPING.get(name)
+        if places == len(node.args) and w.n.is_number(node.args[-1], 1):
             args = (*node.args, w.n.Literal(True))
             found = Text(w.n.Call(node.func, args, ()), u.cost)
             if u.key in writer.sums:
                 writer.sums[found.key] = writer.sums[u.key]
             return found
-        if node.func.id in ("var", "std") and len(node.args) == 2 and not node.keywords:
+        if name in ("var", "std") and len(node.args) == 2 and not node.keywords:
             keep = w.n.Keyword("keepdim", w.n.Literal(True))
-            if w.n.same(node.args[1], w.numeral(1).node):
+            if w.n.is_number(node.args[1], 1):
                 return Text(w.n.Call(node.func, node.args, (keep,)), u.cost)
     return w.called("unsqueeze", u, w.numeral(1))
 
 
-def vector_piece(
-    writer: Any, c: Fraction, tops: list[Text], below: list[Text], vectors: list[Vector]
-) -> Piece:
+def vector_piece(c: Fraction, tops: list[Text], below: list[Text], vectors: list[Vector]) -> Piece:
     """Factors that share one label: a matrix product alone as it is, else entry by entry."""
     if not vectors:
         return Piece(c, tops, below, (), 0)
@@ -203,10 +201,8 @@ def diagonal_piece(
     if not every:
         return Piece(c, tops, below, (eye,), 2)
     one = every[0]
-    node = one.text().node
-    single = len(every) == 1 and one.exponent == 1 and isinstance(node, w.n.Call)
-    if single and w.n.same(node.func, w.n.Name("diag")):
-        inner = Text(node.args[0], one.text().cost - 1)
+    inner = w.inside(one.text(), "diag") if len(every) == 1 and one.exponent == 1 else None
+    if inner is not None:
         return Piece(c, tops, below, (w.binary("*", eye, inner),), 2)
     return Piece(c, tops, below, (w.called("diag", elementwise(every)),), 2)
 

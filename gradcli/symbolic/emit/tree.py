@@ -80,8 +80,7 @@ def binary(op: str, left: Text, right: Text) -> Text:
 
 def called(function: str, *args: Text) -> Text:
     """``function(args)``."""
-    node = n.Call(n.Name(function), tuple(a.node for a in args), ())
-    return Text(node, 1 + sum(a.cost for a in args))
+    return Text(n.call(function, *(a.node for a in args)), 1 + sum(a.cost for a in args))
 
 
 def filled(template: str, x: Text) -> Text:
@@ -125,9 +124,7 @@ def indexed(x: Text, places: Sequence[n.Expr | None]) -> Text:
 
 def _is_part(node: n.Subscript) -> bool:
     """Whether an index takes one of several results: ``eigh(A)[1]``."""
-    call: Any = node.value
-    name = call.func.id if isinstance(call, n.Call) and isinstance(call.func, n.Name) else ""
-    return f"{name}_parts" in OPERATORS
+    return f"{n.called(node.value)}_parts" in OPERATORS
 
 
 _ALL = n.Slice(None, None, None)
@@ -140,7 +137,7 @@ def whole(value: int) -> n.Expr:
 
 def choice(node: n.Expr) -> TypeGuard[n.Call]:
     """Whether a tree is a where."""
-    return isinstance(node, n.Call) and n.same(node.func, n.Name("where"))
+    return n.called(node) == "where"
 
 
 def chosen(x: Text) -> Text | None:
@@ -149,7 +146,7 @@ def chosen(x: Text) -> Text | None:
     if not choice(node):
         return None
     one, zero = node.args[1:]
-    if n.same(one, n.Number(1, "1")) and n.same(zero, n.Number(0, "0")):
+    if n.is_number(one, 1) and n.is_number(zero, 0):
         return Text(node.args[0], x.cost - 1)
     return None
 
@@ -157,7 +154,7 @@ def chosen(x: Text) -> Text | None:
 def inside(x: Text, function: str) -> Text | None:
     """What a call of a function of one argument is applied to, else None."""
     node = x.node
-    if isinstance(node, n.Call) and n.same(node.func, n.Name(function)) and len(node.args) == 1:
+    if n.called(node) == function and len(node.args) == 1:
         return Text(node.args[0], x.cost - 1)
     return None
 
@@ -165,23 +162,21 @@ def inside(x: Text, function: str) -> Text | None:
 def less_its_mean(x: Text) -> Text | None:
     """What u is in ``u - mean(u)``, else None."""
     node = x.node
-    if isinstance(node, n.Binary) and node.op == "-":
-        right = node.right
-        if isinstance(right, n.Call) and n.same(right, n.Call(n.Name("mean"), (node.left,), ())):
-            return Text(node.left, (x.cost - 2) // 2)
-    return None
+    if not isinstance(node, n.Binary) or node.op != "-":
+        return None
+    meant = n.same(node.right, n.call("mean", node.left))
+    return Text(node.left, (x.cost - 2) // 2) if meant else None
 
 
 def averaged(x: Text) -> Text:
     """The mean in place of a sum, or of the square of a length."""
     node = x.node
-    if isinstance(node, n.Call) and n.same(node.func, n.Name("norm")):
-        size = n.Call(n.Name("abs"), node.args[:1], ())
-        return Text(n.Call(n.Name("mean"), (size, *node.args[2:]), ()), x.cost + 1)
+    if n.called(node) == "norm":
+        size = n.call("abs", *node.args[:1])
+        return Text(n.call("mean", size, *node.args[2:]), x.cost + 1)
     if isinstance(node, n.Call):
-        return Text(n.Call(n.Name("mean"), node.args, ()), x.cost)
-    square = n.Binary("**", node.left.args[0], node.right)
-    return Text(n.Call(n.Name("mean"), (square,), ()), x.cost)
+        return Text(n.call("mean", *node.args), x.cost)
+    return Text(n.call("mean", n.Binary("**", node.left.args[0], node.right)), x.cost)
 
 
 def compared(op: str, left: Text, right: Text) -> Text:
@@ -211,15 +206,7 @@ def joined(parts: Sequence[Text], op: str = "*") -> Text:
 
 def _times(left: Text, right: Text) -> Text:
     """``a*(b*c)`` as ``a*b*c``."""
-    spine: list[n.Binary] = []
-    node = right.node
-    while isinstance(node, n.Binary) and node.op in ("*", "/"):
-        spine.append(node)
-        node = node.left
-    first = n.Binary("*", left.node, node)
-    for part in reversed(spine):
-        first = n.Binary(part.op, first, part.right)
-    return Text(first, left.cost + right.cost + 1)
+    return _in_front(left, right, ("*", "/"))
 
 
 # ---- Shorter products: one power, one root, a minus inside a bracket -----------------------------
@@ -251,19 +238,19 @@ def turned(node: n.Expr, depth: int = 0) -> tuple[n.Expr, int] | None:
         return None
     if is_difference(node):
         return n.Binary("-", node.right, node.left), 0
-    if isinstance(node, n.Call) and isinstance(node.func, n.Name) and not node.keywords:
-        if node.func.id in ODD and len(node.args) == 1:
+    if isinstance(node, n.Call) and (function := n.called(node)) and not node.keywords:
+        if function in ODD and len(node.args) == 1:
             inner = turned(node.args[0], depth + 1)
             return None if inner is None else (n.Call(node.func, (inner[0],), ()), inner[1])
-        if node.func.id == "where":
+        if function == "where":
             turns = [_turned_or_zero(x, depth) for x in node.args[1:]]
             sides = [x for x in turns if x is not None]
             if len(sides) == len(turns):
                 found = (node.args[0], *(x[0] for x in sides))
                 return n.Call(node.func, found, ()), sum(x[1] for x in sides)
-        if node.func.id in ("outer", "dot") and n.same(*node.args[:2]):
+        if function in ("outer", "dot") and n.same(*node.args[:2]):
             return None  # outer(u, u) is seen to be symmetric
-        for place in range(min(_linear_in(node.func.id), len(node.args))):
+        for place in range(min(_linear_in(function), len(node.args))):
             inner = turned(node.args[place], depth + 1)
             if inner is not None:
                 given = list(node.args)
@@ -343,33 +330,21 @@ def _is_power(node: n.Expr) -> bool:
 
 def _factors(x: Text) -> list[Text]:
     """The factors of a product entry by entry; the cost is split among them."""
-    found: list[n.Expr] = []
-    node = x.node
-    while isinstance(node, n.Binary) and node.op == "*":
-        found.append(node.right)
-        node = node.left
-    if not found:
-        return [x]
-    parts = [node, *reversed(found)]
-    if not all(_is_power(p) or isinstance(p, n.Name | n.Number) for p in parts):
+    parts = n.operands(x.node, "*")
+    if len(parts) == 1 or not all(_is_power(p) or isinstance(p, n.Name | n.Number) for p in parts):
         return [x]
     return [Text(p, operations(p)) for p in parts]
 
 
 def _powers(x: Text) -> bool:
-    node = x.node
-    while isinstance(node, n.Binary) and node.op == "*":
-        if _is_power(node.right):
-            return True
-        node = node.left
-    return _is_power(node)
+    return any(map(_is_power, n.operands(x.node, "*")))
 
 
 def roots_gathered(
     c: Fraction, top: list[Text], below: list[Text]
 ) -> tuple[Fraction, list[Text], list[Text]]:
     """``sqrt(2)*u/(2*sqrt(pi))`` as ``u/sqrt(2*pi)``, ``sqrt(2)*sqrt(x)`` as ``sqrt(2*x)``."""
-    if sum(_is_root(t.node) for part in (top, below) for t in part) < 2:
+    if sum(n.called(t.node) == "sqrt" for t in (*top, *below)) < 2:
         return c, top, below
     pi = next((t for t in below if _root_of(t, n.Name) == "pi"), None)
     for i, t in enumerate(top) if pi is not None else ():
@@ -386,10 +361,6 @@ def roots_gathered(
             top = [*top[:i], ratio, *top[i + 1 :]]
         break
     return c, one_root(top), one_root(below)
-
-
-def _is_root(node: n.Expr) -> bool:
-    return isinstance(node, n.Call) and isinstance(node.func, n.Name) and node.func.id == "sqrt"
 
 
 def one_root(parts: list[Text]) -> list[Text]:
@@ -430,11 +401,7 @@ def _root_of(x: Text, kind: type) -> Any:
 
 def negated(x: Text) -> Text:
     """``-x``: the sign goes to a number in front, into a difference (``b - a``), or in front."""
-    spine: list[n.Binary] = []
-    node = x.node
-    while isinstance(node, n.Binary) and node.op in ("*", "/", "@"):
-        spine.append(node)
-        node = node.left
+    node, spine = _spine(x.node, ("*", "/", "@"))
     if isinstance(node, n.Number):
         first: n.Expr = n.Number(-node.value, repr(-node.value))
         cost = x.cost
@@ -457,9 +424,7 @@ def negated(x: Text) -> Text:
         first, cost = turn[0], x.cost - turn[1]
     else:
         first, cost = n.Unary("-", node), x.cost + 1
-    for part in reversed(spine):
-        first = n.Binary(part.op, first, part.right)
-    return Text(first, cost)
+    return Text(_on_spine(first, spine), cost)
 
 
 def raised(x: Text, e: Fraction) -> Text:
@@ -477,15 +442,29 @@ def raised(x: Text, e: Fraction) -> Text:
 
 def prepended(factor: Text, x: Text) -> Text:
     """``factor*x`` for a scalar factor, put at the very front of a product: ``2*A @ x``."""
+    return _in_front(factor, x, ("*", "/", "@"))
+
+
+def _in_front(factor: Text, x: Text, ops: Sequence[str]) -> Text:
+    """``factor*x`` with the factor at the front of a product by these operators."""
+    node, spine = _spine(x.node, ops)
+    return Text(_on_spine(n.Binary("*", factor.node, node), spine), factor.cost + x.cost + 1)
+
+
+def _spine(node: n.Expr, ops: Sequence[str]) -> tuple[Any, list[n.Binary]]:
+    """What a chain of operators begins with, and the operations on it, the last one first."""
     spine: list[n.Binary] = []
-    node = x.node
-    while isinstance(node, n.Binary) and node.op in ("*", "/", "@"):
+    while isinstance(node, n.Binary) and node.op in ops:
         spine.append(node)
         node = node.left
-    first: n.Expr = n.Binary("*", factor.node, node)
+    return node, spine
+
+
+def _on_spine(first: n.Expr, spine: Sequence[n.Binary]) -> n.Expr:
+    """The operations of a chain on another beginning."""
     for part in reversed(spine):
         first = n.Binary(part.op, first, part.right)
-    return Text(first, factor.cost + x.cost + 1)
+    return first
 
 
 def _exact(c: Fraction) -> bool:
@@ -499,7 +478,7 @@ def _root_below(
     """``sqrt(2)*x/2`` as ``x/sqrt(2)``."""
     for i, t in enumerate(top):
         node = t.node
-        if isinstance(node, n.Call) and n.same(node.func, n.Name("sqrt")):
+        if n.called(node) == "sqrt":
             inside = node.args[0]
             value = inside.value if isinstance(inside, n.Number) else 0
             if isinstance(value, int) and value > 1 and c.denominator % value == 0:

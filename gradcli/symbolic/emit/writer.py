@@ -294,7 +294,7 @@ class Writer:
         graph.fold()
         vectors = [graph.vectors.get(x, []) for x in labels]
         if len(labels) == 1:
-            return vector_piece(self, c, tops, below, vectors[0])
+            return vector_piece(c, tops, below, vectors[0])
         if deltas:
             return diagonal_piece(self, c, tops, below, vectors, graph, labels)
         matrix = graph.matrices[0].towards(labels[0]) if graph.matrices else None

@@ -108,21 +108,15 @@ def named(text: str, avoid: Collection[str] = ()) -> tuple[str, list[tuple[str, 
     if not picked:
         return text, []
     used = {*avoid, *(node.id for node in order if isinstance(node, n.Name))}
-    names = names_for(picked, [_function(order[i]) for i in picked], used)
+    names = names_for(picked, [n.called(order[i]) for i in picked], used)
     built: list[n.Node] = []
     meant: dict[int, n.Node] = {}
     for i, node in enumerate(order):
-        whole = rebuilt(node, [built[c] for c in children[i]])
+        parts = [built[c] for c in children[i]]
+        whole = n.with_parts(node, dict(zip(map(id, parts_of(node)), parts, strict=True)))
         meant[i] = whole
         built.append(n.Name(names[i]) if i in names else whole)
     return unparse(built[root]), [(names[i], unparse(meant[i])) for i in picked]
-
-
-def _function(node: n.Node) -> str | None:
-    """The name of the function that a node calls."""
-    if isinstance(node, n.Call) and isinstance(node.func, n.Name):
-        return node.func.id
-    return None
 
 
 def _interned(root: n.Node) -> tuple[list[n.Node], list[tuple[int, ...]], int]:
@@ -142,7 +136,7 @@ def _interned(root: n.Node) -> tuple[list[n.Node], list[tuple[int, ...]], int]:
         ids = tuple(done[id(c)] for c in inner)
         key = (
             type(node).__name__, tuple(repr(getattr(node, d)) for d in node.data),
-            node.func.id if isinstance(node, n.Call) and isinstance(node.func, n.Name) else "", ids,
+            n.called(node), ids,
             tuple(bool(getattr(node, f)) for f in node.fields),
         )  # fmt: skip
         if key not in place:
@@ -156,7 +150,7 @@ def _interned(root: n.Node) -> tuple[list[n.Node], list[tuple[int, ...]], int]:
 def parts_of(node: n.Node) -> list[n.Node]:
     """Child nodes; the name of a called function is no part."""
     found = list(n.children(node))
-    if isinstance(node, n.Call) and isinstance(node.func, n.Name):
+    if isinstance(node, n.Call) and n.called(node):
         found.remove(node.func)
     return found
 
@@ -165,25 +159,3 @@ def _cost(node: n.Node) -> int:
     if isinstance(node, n.Unary):
         return int(not isinstance(node.operand, n.Number))
     return int(isinstance(node, n.Binary | n.Call | n.Compare | n.Attribute | n.Subscript))
-
-
-def rebuilt(node: n.Node, parts: Sequence[n.Node]) -> n.Node:
-    """The node with other children."""
-    left = iter(parts)
-    copy = object.__new__(type(node))
-    for kind in type(node).__mro__[:-1]:
-        for slot in kind.__dict__.get("__slots__", ()):
-            value = getattr(node, slot)
-            if slot in node.fields:
-                continue
-            object.__setattr__(copy, slot, value)
-    for field in node.fields:
-        value = getattr(node, field)
-        if field == "func" and isinstance(value, n.Name):
-            fresh: object = value
-        elif isinstance(value, tuple):
-            fresh = tuple(next(left) for _ in value)
-        else:
-            fresh = None if value is None else next(left)
-        object.__setattr__(copy, field, fresh)
-    return copy

@@ -72,10 +72,10 @@ class _Shapes:
             outside = self.written(p.c, under, below)
             yield v.add(*(v.distribute(outside, self.tensor({m: c})) for m, c in whole.items()))
         if below:
-            yield from self._over(p, top, whole, below, front, under)
+            yield from self._over(p, top, whole, below, under)
 
     def _over(
-        self, p: Product, top: Poly, whole: Poly, below: list, front: dict, under: dict
+        self, p: Product, top: Poly, whole: Poly, below: list, under: dict
     ) -> Iterator[v.Tensor]:
         """The denominator multiplied out, or the numerator divided by it."""
         bottom = self.ring.one

@@ -19,7 +19,7 @@ from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.printer import unparse
 from gradcli.ops.operator import OPERATORS
 from gradcli.symbolic.emit.tree import Text
-from gradcli.symbolic.program.let import parts_of, rebuilt
+from gradcli.symbolic.program.let import parts_of
 
 _SCALAR = {op.name for op in OPERATORS.values() if op.core.endswith("->()")} | {"exp"}
 """Functions whose value is a number; exp stands in factors of numbers only."""
@@ -76,9 +76,7 @@ def _rewritten(
             longer = isinstance(node, n.Binary) and node.op == "@"
             waiting += [(c, False, longer and c is inner[0]) for c in inner]
             continue
-        new = node
-        if any(built[id(c)] is not c for c in inner):
-            new = rebuilt(node, [built[id(c)] for c in inner])
+        new = n.with_parts(node, {id(c): built[id(c)] for c in inner if built[id(c)] is not c})
         if isinstance(new, n.Binary) and new.op == "@":
             while isinstance(new, n.Binary) and (found := change(new, left)) is not None:
                 new = found[0]
@@ -95,7 +93,7 @@ def _solved(
 
     Not those of what is among ``kept``; what was inverted is put into ``gone``.
     """
-    factors = _factors(node)
+    factors = n.operands(node, "@")
     front: list[Any] = []  # numbers about the first factor: 2*inv(A) @ b
     first: Any = factors[0]
     while True:
@@ -117,7 +115,7 @@ def _solved(
         name = unparse(_plain(known[0])) if known is not None else ""
         if known is None or name in kept:
             continue
-        whole: n.Expr = n.Call(n.Name("solve"), (known[0], _product(factors[at + 1 :])), ())
+        whole: n.Expr = n.call("solve", known[0], _product(factors[at + 1 :]))
         if at:
             whole = _product([*factors[:at], whole])
         else:
@@ -169,9 +167,9 @@ def _joined(node: n.Binary, scalars: Collection[str]) -> tuple[n.Expr, int] | No
     if n.same(_plain(right[0]), _plain(one[0])):
         return None  # inverted once, used twice
     product = right[0]
-    for factor in _factors(one[0]):
+    for factor in n.operands(one[0], "@"):
         product = n.Binary("@", product, factor)
-    whole: n.Expr = n.Call(n.Name("inv"), (product,), ())
+    whole: n.Expr = n.call("inv", product)
     for part in reversed(around):
         if isinstance(part, n.Unary):
             whole = n.Unary(part.op, whole)
@@ -184,7 +182,7 @@ def _argument(node: n.Expr) -> tuple[n.Expr, int] | None:
     """What an inverse is of, and the operations saved beside one: inv(X).T is inv(X.T)."""
     turned = isinstance(node, n.Attribute) and node.name == "T"
     inner: Any = node.value if turned else node  # type: ignore[attr-defined]
-    if not isinstance(inner, n.Call) or not n.same(inner.func, n.Name("inv")):
+    if n.called(inner) != "inv":
         return None
     x = inner.args[0]
     if not turned:
@@ -192,15 +190,6 @@ def _argument(node: n.Expr) -> tuple[n.Expr, int] | None:
     if isinstance(x, n.Attribute) and x.name == "T":
         return x.value, 2
     return n.Attribute(x, "T"), 0
-
-
-def _factors(node: n.Expr) -> list[n.Expr]:
-    """The factors of a matrix product."""
-    found = []
-    while isinstance(node, n.Binary) and node.op == "@":
-        found.append(node.right)
-        node = node.left
-    return [node, *reversed(found)]
 
 
 def _plain(node: n.Expr) -> n.Expr:
@@ -214,7 +203,7 @@ def _is_scalar(node: n.Expr, scalars: Collection[str]) -> bool:
             if part.id not in scalars and part.id not in _SCALAR:
                 return False
         elif isinstance(part, n.Call):
-            return n.same(part, node) and isinstance(part.func, n.Name) and part.func.id in _SCALAR
+            return n.same(part, node) and n.called(part) in _SCALAR
         elif not isinstance(part, n.Number | n.Binary | n.Unary):
             return False
     return True

@@ -167,8 +167,8 @@ UNITS = ["x", "sin(x)+x*2", "sin({0}*x)", "{0}*x+x**2/{0}.5+(x-{0})**3"]
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_a_megabyte_is_read_and_differentiated_in_few_calls(unit):
-    k = np.arange(1, (1 << 20) // (len(unit.format(*["99999"] * 3)) + 1))
+def test_a_long_text_is_read_and_differentiated_in_few_calls(unit):
+    k = np.arange(1, (1 << 18) // (len(unit.format(*["99999"] * 3)) + 1))
     text = "+".join(map(unit.format, k))
     calls: list = []
     sys.settrace(lambda frame, *_: calls.append(None))
@@ -178,7 +178,7 @@ def test_a_megabyte_is_read_and_differentiated_in_few_calls(unit):
         program.run({"x": x}).value.backward()
     finally:
         sys.settrace(None)
-    assert len(calls) < 4 * len(k) + 40_000  # one or two for each number of a term
+    assert len(calls) < 4 * len(k) + 20_000  # one or two for each number of a term
     each = {"x": 1, "s": math.cos(0.5) + 2, "i": k * np.cos(k / 2),
             "0": k + 1 / (k + 0.5) + 3 * (0.5 - k) ** 2.0}["xsi0"[UNITS.index(unit)]]  # fmt: skip
     assert x.grad.item() == pytest.approx(np.sum(each * (k > 0)), rel=1e-9)
