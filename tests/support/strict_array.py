@@ -78,6 +78,7 @@ class StrictArray(NDArrayOperatorsMixin):
     __slots__ = ("__weakref__", "_data")
     __array_priority__ = 100
     device = SimpleNamespace(id=0)
+    base = None  # CuPy's views name theirs
 
     def __init__(self, data: Any) -> None:
         self._data = np.array(data)
