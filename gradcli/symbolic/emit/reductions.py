@@ -166,7 +166,7 @@ def logsumexp(writer: Any, t: v.Tensor, labels: tuple[v.Label, ...]) -> Text | N
     gone = [i for i, x in enumerate(idx) if x[1] < 0]
     if [x for x in idx if x[1] >= 0] != list(labels) or not gone:
         return None
-    inner = writer.sum(b.args[0], tuple((d, i) for i, d in enumerate(b.dims)), True)
+    inner = writer.sum(b.args[0], v.labels_of(b.dims), True)
     if not labels:
         return w.called("logsumexp", inner)
     return w.called("logsumexp", inner, w.numeral(gone[0])) if len(gone) == 1 else None

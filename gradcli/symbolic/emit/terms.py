@@ -35,7 +35,7 @@ def powers_merged(
             times = multiple(under, v.add(v.factor(other[0], other[1])))
             if other in factors and (times == 1 or (times > 0 and other[2].denominator == 1)):
                 number /= times ** int(other[2]) if times != 1 else 1
-                labels = tuple((d, i) for i, d in enumerate(b.dims))
+                labels = v.labels_of(b.dims)
                 exponent = writer.sum(v.add(b.args[1], v.number(e * other[2])), labels, False)
                 base = writer.sum(b.args[0], labels, True)
                 factors.remove(other)

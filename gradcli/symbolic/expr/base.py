@@ -10,7 +10,7 @@ result depends on comes from these numbers.
 from __future__ import annotations
 
 from _thread import _local as local
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import gcd, lcm
 from typing import Any
@@ -230,6 +230,19 @@ def ids(m: Monomial) -> tuple:
 def order(m: Monomial) -> tuple:
     """The sort key of a product: by the bases as they first appeared."""
     return tuple([(b.serial, idx, -e) for b, idx, e in m])
+
+
+def sole(t: Tensor) -> tuple[Base, tuple[Label, ...], Fraction] | None:
+    """b, its labels and c where a tensor is ``c*b[labels]``; None for any other."""
+    if len(t.terms) != 1:
+        return None
+    ((m, c),) = t.terms.items()
+    return (m[0][0], m[0][1], c) if len(m) == 1 and m[0][2] == 1 else None
+
+
+def labels_of(dims: Iterable[str]) -> tuple[Label, ...]:
+    """The labels of the entries of a base with these dimensions, in its own arguments."""
+    return tuple([(d, i) for i, d in enumerate(dims)])
 
 
 def bases_of(t: Tensor) -> list[Base]:
