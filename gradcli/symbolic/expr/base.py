@@ -15,7 +15,7 @@ from fractions import Fraction
 from math import gcd, lcm
 from typing import Any
 
-from gradcli.symbolic.unsupported import too_large
+from gradcli.symbolic.unsupported import no_closed_form, too_large
 
 Label = tuple[str, int]
 Monomial = tuple[tuple["Base", tuple[Label, ...], Fraction], ...]
@@ -243,6 +243,12 @@ def sole(t: Tensor) -> tuple[Base, tuple[Label, ...], Fraction] | None:
 def labels_of(dims: Iterable[str]) -> tuple[Label, ...]:
     """The labels of the entries of a base with these dimensions, in its own arguments."""
     return tuple([(d, i) for i, d in enumerate(dims)])
+
+
+def refuse_hidden(labels: Iterable[Label], name: str) -> None:
+    """Raise the fault (E0701) of an operator applied to what holds a derivative's labels."""
+    if any(map(is_hidden, labels)):
+        raise no_closed_form(f"`{name}` of a derivative (its rule is not linear)")
 
 
 def bases_of(t: Tensor) -> list[Base]:

@@ -14,7 +14,6 @@ from gradcli.ops.declaration.infix import is_comparison
 from gradcli.ops.operator import OPERATORS
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.identities import EVEN, ODD
-from gradcli.symbolic.unsupported import no_closed_form
 
 
 def applied(name: str, tensors: Sequence[v.Tensor]) -> v.Tensor:
@@ -85,8 +84,7 @@ def _made(name: str, tensors: tuple[v.Tensor, ...]) -> v.Tensor:
         if found is not None:
             return found
     labels = tuple(sorted({x for t in tensors for x in t.free()}, key=lambda x: (x[1], x[0])))
-    if any(v.is_hidden(x) for x in labels):
-        raise no_closed_form(f"`{name}` of a derivative (its rule is not linear)")
+    v.refuse_hidden(labels, name)
     return v.factor(*v.settled("call", name, tensors, labels))
 
 

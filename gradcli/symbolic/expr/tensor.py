@@ -33,6 +33,7 @@ from gradcli.symbolic.expr.base import (
     labels_of,
     limited,
     order,
+    refuse_hidden,
     remembered,
     reset,
     sole,
@@ -68,8 +69,8 @@ __all__ = [
     "base", "bases_of", "bases_within", "before_join", "bound_of", "content", "contract", "delta",
     "distribute", "factor", "factor_scaled", "fresh", "groups_of", "has_delta", "hidden",
     "is_hidden", "is_positive", "known", "labels_of", "limited", "mul", "number", "order", "place",
-    "power", "product", "relabel", "remembered", "renamed", "reset", "scale", "settled", "size",
-    "sole", "spend", "through_join",
+    "power", "product", "refuse_hidden", "relabel", "remembered", "renamed", "reset", "scale",
+    "settled", "size", "sole", "spend", "through_join",
 ]  # fmt: skip
 
 
