@@ -85,7 +85,7 @@ def row_length(writer: Any, b: v.Base, e: Fraction) -> Text | None:
 
 def row_spread(writer: Any, p: Piece) -> Piece:
     """``sum((A - mean(A, 0))**2, 0)/(n - 1)`` as ``var(A, 0)``; what else it is stays."""
-    node = p.chain[0].node if len(p.chain) == 1 else None
+    node: Any = p.chain[0].node if len(p.chain) == 1 else None
     if w.n.called(node) != "sum":
         return p
     dims = writer.sums.get(p.chain[0].key)
