@@ -152,6 +152,12 @@ class Result:
         return f"Result({self.derivatives!r})"
 
 
+def check_order(order: int) -> None:
+    """Raise ValueFault (E0901) for an order that no derivative is taken to."""
+    if not 1 <= order <= MOST_ORDER:
+        raise ValueFault("E0901", f"order {order} is not between 1 and {MOST_ORDER}")
+
+
 def diff(
     expression: str | Source | Checked | Program, wrt: str | Sequence[str] | None = None, *,
     order: int = 1, declared: Mapping[str, str | Declaration] | None = None, check: bool = True,
@@ -173,8 +179,7 @@ def diff(
         >>> diff("x.T @ A @ x", "x").text
         '(A + A.T) @ x'
     """
-    if not 1 <= order <= MOST_ORDER:
-        raise ValueFault("E0901", f"order {order} is not between 1 and {MOST_ORDER}")
+    check_order(order)
     if isinstance(expression, Checked):
         expression = Program(expression)
     program = expression if isinstance(expression, Program) else prepare(expression)

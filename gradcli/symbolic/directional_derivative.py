@@ -15,7 +15,7 @@ import numpy as np
 
 from gradcli.language.runtime.run import Program, prepare
 from gradcli.ops.errors import ValueFault
-from gradcli.symbolic.closed_form import MOST_ORDER, Result, _names, withheld
+from gradcli.symbolic.closed_form import Result, _names, check_order, withheld
 from gradcli.symbolic.emit.tree import Text, total
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.base import decimals
@@ -37,8 +37,7 @@ class _Job:
         self, expression: str | Program, declared: Mapping[str, str | Declaration] | None,
         order: int = 1,
     ) -> None:  # fmt: skip
-        if not 1 <= order <= MOST_ORDER:
-            raise ValueFault("E0901", f"order {order} is not between 1 and {MOST_ORDER}")
+        check_order(order)
         self.order = order
         v.reset()
         self.program = prepare(expression) if isinstance(expression, str) else expression

@@ -11,7 +11,7 @@ import gradcli.transforms as transforms
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.language.runtime.run import Limits, Program, prepare
 from gradcli.ops.errors import Fault, ValueFault
-from gradcli.symbolic.closed_form import MOST_ORDER, Result, _key, _paths, withheld
+from gradcli.symbolic.closed_form import Result, _key, _paths, check_order, withheld
 from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.base import decimals
@@ -136,8 +136,7 @@ class _Path:
 
     def run(self, wrt: str | Sequence[str] | None, order: int) -> Result:
         """Trace, differentiate, check."""
-        if not 1 <= order <= MOST_ORDER:
-            raise ValueFault("E0901", f"order {order} is not between 1 and {MOST_ORDER}")
+        check_order(order)
         start, tape, conditions = self.start()
         if conditions and self.open:
             raise needs_values(self.program, conditions, self.open[0])

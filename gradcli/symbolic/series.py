@@ -243,11 +243,9 @@ def _breaks(op: Operator, args: list[Symbol]) -> bool:
 def _turn(op: str, args: list[Symbol]) -> Symbol | None:
     """A sine, a cosine or their quotient at whole multiples of pi/2, where it is defined."""
     top, below = QUOTIENTS.get(op, (op, None))
-    if top not in _TURNS or args[0].axes or len(args[0].tensor.terms) != 1:
-        return None
-    ((m, c),) = args[0].tensor.terms.items()
-    if len(m) == 1 and m[0][0].kind == "constant" and m[0][0].name == "pi" and m[0][2] == 1:
-        quarters = 2 * c
+    sole = v.sole(args[0].tensor) if top in _TURNS and not args[0].axes else None
+    if sole is not None and sole[0].kind == "constant" and sole[0].name == "pi":
+        quarters = 2 * sole[2]
         if quarters.denominator == 1:
             k = int(quarters) % 4
             unit = 1 if below is None else _TURNS[below][k]

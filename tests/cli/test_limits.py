@@ -143,7 +143,7 @@ def test_more_memory_than_a_machine_can_name_is_no_limit(process):
 
 def test_a_call_that_holds_the_clock_up_ends(process):
     done = process(
-        "run", "-e", "while True: y = ones(4000, 4000) @ ones(4000, 4000)", "--timeout", "0.5"
+        "run", "-e", "while True: y = ones(3000, 3000) @ ones(3000, 3000)", "--timeout", "0.2"
     )
     assert done.code == 3 and "E0608" in done.err
 

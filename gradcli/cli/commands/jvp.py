@@ -21,9 +21,7 @@ Along = Annotated[
 @options.command(*options.EVERYTHING)
 def jvp(job: Job, along: Along = None) -> None:
     """Example: gradcli jvp "sin(x)*y" --x 1 --y 2 --along x=1"""
-    directions = _directions(along, job)
-    names = list(directions)
-    at, vectors = tuple(job.leaves[n].detach() for n in names), tuple(directions.values())
+    names, at, vectors = _directions(along, job)
     value, tangent = transforms.jvp(job.function(*names), at, vectors)
     job.emit("jvp", [("value", "value", value, ""), ("tangent", "tangent", tangent, "")])
 
@@ -47,9 +45,7 @@ def hvp(job: Job, along: Along = None, run_by: runner.Runner = "auto") -> None:
 
     Example: gradcli hvp "dot(x,x)**2" --x 1,2 --along x=1,0
     """
-    directions = _directions(along, job)
-    names = list(directions)
-    at, vectors = tuple(job.leaves[n].detach() for n in names), tuple(directions.values())
+    names, at, vectors = _directions(along, job)
     compiled = runner.second(job, names, "hvp", runner.checked(run_by), few=True)
     if compiled is None:
         inputs.need_scalar(job.value(), job.program)
@@ -64,8 +60,11 @@ def hvp(job: Job, along: Along = None, run_by: runner.Runner = "auto") -> None:
     job.emit("hvp", parts)
 
 
-def _directions(along: list[str] | None, job: Job) -> dict[str, Any]:
-    """The tangents of ``--along``, by variable. Raises ValueFault (E0907, E0910, E0912)."""
+def _directions(along: list[str] | None, job: Job) -> tuple[list[str], tuple, tuple]:
+    """The variables of ``--along``, their values and tangents.
+
+    Raises ValueFault (E0907, E0910, E0912).
+    """
     if not along:
         name = job.wanted[0] if job.wanted else "x"
         raise ValueFault("E0907", "there is no direction", help=f"add --along {name}=VALUE")
@@ -85,4 +84,4 @@ def _directions(along: list[str] | None, job: Job) -> dict[str, Any]:
             raise ValueFault("E0912", f"--along {name} has shape {shapes}", help=mend)
         found[name] = wrap(array.astype(leaf.dtype.numpy)[()], leaf.dtype)
     job.fix([*found])
-    return found
+    return [*found], tuple(job.leaves[name].detach() for name in found), tuple(found.values())

@@ -82,8 +82,14 @@ def check_target(w: Tokens, target: n.Expr) -> None:
             waiting.extend((item, True) for item in reversed(one.items))
         elif isinstance(one, n.Starred) and among:
             waiting.append((one.value, False))
-        elif not isinstance(one, n.Name | n.Subscript | n.Attribute) or _special(one):
-            raise _failure("bad_target", w, one, target=one)
+        else:
+            _check_target(w, one)
+
+
+def _check_target(w: Tokens, one: n.Expr) -> None:
+    """Raise what is wrong with a target that is no tuple."""
+    if not isinstance(one, n.Name | n.Subscript | n.Attribute) or _special(one):
+        raise _failure("bad_target", w, one, target=one)
 
 
 def _special(node: n.Expr) -> bool:
@@ -402,8 +408,7 @@ def del_stmt(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Del:
     (target,) = symbols
     targets = target.items if isinstance(target, n.Tuple) else (target,)
     for one in targets:
-        if not isinstance(one, n.Name | n.Subscript | n.Attribute) or _special(one):
-            raise _failure("bad_target", w, one, target=one)
+        _check_target(w, one)
     return n.Del(targets, start, end)
 
 
@@ -422,6 +427,12 @@ MODULES = (
 """What a program may import: names of the language under that prefix, and nothing else."""
 
 
+def _module(w: Tokens, path: str, start: int, end: int) -> str:
+    if path.partition(".")[0] not in MODULES:
+        raise SyntaxFailure("unknown_module", w.source, start, end, path=path)
+    return path
+
+
 def imports(_w: Tokens, start: int, end: int, symbols: list[Any]) -> list[n.Import]:
     """``import torch, numpy as np``: a statement for each."""
     if len(symbols) == 1:
@@ -433,9 +444,7 @@ def imports(_w: Tokens, start: int, end: int, symbols: list[Any]) -> list[n.Impo
 def from_import(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.FromImport:
     """``from torch import sin as s``."""
     path, *names = symbols
-    if path[0].partition(".")[0] not in MODULES:
-        raise SyntaxFailure("unknown_module", w.source, *path[1:], path=path[0])
-    return n.FromImport(path[0], tuple(names), start, end)
+    return n.FromImport(_module(w, *path), tuple(names), start, end)
 
 
 def module_as(
@@ -443,9 +452,7 @@ def module_as(
 ) -> tuple[str, str | None, int, int]:
     """``torch as t`` of an import."""
     path, *alias = symbols
-    if path[0].partition(".")[0] not in MODULES:
-        raise SyntaxFailure("unknown_module", w.source, *path[1:], path=path[0])
-    return path[0], w.word(alias[0]) if alias else None, start, end
+    return _module(w, *path), w.word(alias[0]) if alias else None, start, end
 
 
 def name_as(w: Tokens, _start: int, _end: int, symbols: list[Any]) -> tuple[str, str | None]:

@@ -110,7 +110,7 @@ def outers_merged(
 
 def _sides(p: Piece) -> tuple[Text, Text] | None:
     """u and v where a term is outer(u, v)."""
-    node = p.chain[0].node if len(p.chain) == 1 else None
+    node: Any = p.chain[0].node if len(p.chain) == 1 else None
     if w.n.called(node) != "outer":
         return None
     left, right = node.args

@@ -47,14 +47,11 @@ def comparison(writer: Any, b: v.Base, labels: tuple[v.Label, ...]) -> Text:
 
 def _variable_first(x: Text) -> Text:
     """``x < 1`` for ``1 > x``."""
-    node = x.node
-    if isinstance(node.left, n.Number) and not isinstance(node.rights[0], n.Number):
-        turned = n.Compare(node.rights[0], (MIRRORED[node.ops[0]],), (node.left,))
-        return Text(turned, x.cost)
-    if isinstance(node.left, n.Unary) and isinstance(node.left.operand, n.Number):
-        turned = n.Compare(node.rights[0], (MIRRORED[node.ops[0]],), (node.left,))
-        return Text(turned, x.cost)
-    return x
+    left, (right,), (op,) = x.node.left, x.node.rights, x.node.ops
+    below = isinstance(left, n.Unary) and isinstance(left.operand, n.Number)
+    if not below and (not isinstance(left, n.Number) or isinstance(right, n.Number)):
+        return x
+    return Text(n.Compare(right, (MIRRORED[op],), (left,)), x.cost)
 
 
 def _apart(writer: Any, b: v.Base) -> v.Tensor | None:

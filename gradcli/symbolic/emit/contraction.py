@@ -89,16 +89,11 @@ def elementwise(vectors: Sequence[Vector]) -> Text:
         if test is not None:
             rest = elementwise([x for x in vectors if x is not v])
             return w.called("where", test, rest, w.numeral(0))
-    same: dict[str, list] = {}
-    for v in vectors:
-        part = v.text()
-        same.setdefault(part.key, [part, Fraction(0)])[1] += v.exponent
-    top = [w.raised(x, e) for x, e in same.values() if e > 0]
-    below = [w.raised(x, -e) for x, e in same.values() if e < 0]
+    top, below = w.above_and_below((v.text(), v.exponent) for v in vectors)
     if not top and not below:  # all cancels: it keeps its shape
         one = vectors[0].text()
         return w.binary("/", one, one)
-    top.sort(key=lambda t: isinstance(t.node, w.n.Binary) and t.node.op in "+-@")
+    top.sort(key=w.is_sum)
     found = w.joined(top) if top else w.numeral(1)
     return w.binary("/", found, w.joined(below)) if below else found
 

@@ -85,7 +85,7 @@ def row_length(writer: Any, b: v.Base, e: Fraction) -> Text | None:
 
 def row_spread(writer: Any, p: Piece) -> Piece:
     """``sum((A - mean(A, 0))**2, 0)/(n - 1)`` as ``var(A, 0)``; what else it is stays."""
-    node = p.chain[0].node if len(p.chain) == 1 else None
+    node: Any = p.chain[0].node if len(p.chain) == 1 else None
     if w.n.called(node) != "sum":
         return p
     dims = writer.sums.get(p.chain[0].key)
@@ -166,7 +166,7 @@ def logsumexp(writer: Any, t: v.Tensor, labels: tuple[v.Label, ...]) -> Text | N
     gone = [i for i, x in enumerate(idx) if x[1] < 0]
     if [x for x in idx if x[1] >= 0] != list(labels) or not gone:
         return None
-    inner = writer.sum(b.args[0], tuple((d, i) for i, d in enumerate(b.dims)), True)
+    inner = writer.sum(b.args[0], v.labels_of(b.dims), True)
     if not labels:
         return w.called("logsumexp", inner)
     return w.called("logsumexp", inner, w.numeral(gone[0])) if len(gone) == 1 else None

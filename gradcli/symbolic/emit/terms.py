@@ -35,7 +35,7 @@ def powers_merged(
             times = multiple(under, v.add(v.factor(other[0], other[1])))
             if other in factors and (times == 1 or (times > 0 and other[2].denominator == 1)):
                 number /= times ** int(other[2]) if times != 1 else 1
-                labels = tuple((d, i) for i, d in enumerate(b.dims))
+                labels = v.labels_of(b.dims)
                 exponent = writer.sum(v.add(b.args[1], v.number(e * other[2])), labels, False)
                 base = writer.sum(b.args[0], labels, True)
                 factors.remove(other)
@@ -86,13 +86,8 @@ def vector_piece(c: Fraction, tops: list[Text], below: list[Text], vectors: list
         return Piece(c, tops, below, vectors[0].chain, 2)
     if any(x.exponent == 1 and w.chosen(x.text()) is not None for x in vectors):
         return Piece(c, tops, below, (elementwise(vectors),), 2)
-    same: dict[str, list] = {}
-    for x in vectors:
-        part = x.text()
-        same.setdefault(part.key, [part, Fraction(0)])[1] += x.exponent
-    above = [w.raised(x, e) for x, e in same.values() if e > 0]
-    under = [w.raised(x, -e) for x, e in same.values() if e < 0]
-    above.sort(key=lambda t: isinstance(t.node, w.n.Binary) and t.node.op in "+-@")
+    above, under = w.above_and_below((x.text(), x.exponent) for x in vectors)
+    above.sort(key=w.is_sum)
     chain = (w.joined(above),) if above else ()
     return Piece(c, tops, [*below, *under], chain, 2 if above or under else 0)
 
@@ -297,12 +292,7 @@ def above_and_below(scalars: Sequence[tuple[Text, Fraction]]) -> tuple[list[Text
     """Scalar factors above and below the line; those that are written alike as one power."""
     if not scalars:
         return [], []
-    powers: dict[str, tuple[Text, Fraction]] = {}
-    for text, exponent in scalars:
-        have = powers.get(text.key)
-        powers[text.key] = text, exponent if have is None else have[1] + exponent
-    tops = [w.raised(text, e) for text, e in powers.values() if e > 0]
-    below = [w.raised(text, -e) for text, e in powers.values() if e < 0]
+    tops, below = w.above_and_below(scalars)
     if len(tops) > 1:
         tops.sort(key=place_of)
     return tops, below

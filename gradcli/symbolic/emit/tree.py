@@ -6,7 +6,7 @@ are the language's own, so that the printer brackets them and the answer can be 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any, TypeGuard
 
@@ -438,6 +438,21 @@ def raised(x: Text, e: Fraction) -> Text:
     if not _exact(e) or _short(e):
         return binary("**", x, numeral(_rounded(e)))
     return binary("**", x, binary("/", numeral(e.numerator), numeral(e.denominator)))
+
+
+def above_and_below(factors: Iterable[tuple[Text, Fraction]]) -> tuple[list[Text], list[Text]]:
+    """Factors above and below the line; those that are written alike as one power."""
+    powers: dict[str, tuple[Text, Fraction]] = {}
+    for x, e in factors:
+        have = powers.get(x.key)
+        powers[x.key] = x, e if have is None else have[1] + e
+    above = [raised(x, e) for x, e in powers.values() if e > 0]
+    return above, [raised(x, -e) for x, e in powers.values() if e < 0]
+
+
+def is_sum(x: Text) -> bool:
+    """Whether a factor is a sum, or a matrix product: it stands behind the others."""
+    return isinstance(x.node, n.Binary) and x.node.op in "+-@"
 
 
 def prepended(factor: Text, x: Text) -> Text:

@@ -53,7 +53,7 @@ def write(t: v.Tensor, dims: Sequence[str], sizes: dict[str, int] | None = None)
 
     ``sizes`` replaces dimensions by numbers. Raises a fault (E0701) for what cannot be said.
     """
-    return Writer(sizes or {}).tensor(t, tuple((d, i) for i, d in enumerate(dims)), True)
+    return Writer(sizes or {}).tensor(t, v.labels_of(dims), True)
 
 
 class Writer:
@@ -115,7 +115,7 @@ class Writer:
             return w.called("eye", self.dimension(b.dims[0]))
         if b.kind in KINDS:
             return alone(b, self.resized)
-        labels = tuple((d, i) for i, d in enumerate(b.dims))
+        labels = v.labels_of(b.dims)
         if b.kind == "sum":
             return self.sum_base(b, labels)
         if b.kind == "reduce":
@@ -182,9 +182,9 @@ class Writer:
     def raised(self, b: v.Base, e: Fraction) -> tuple[Text, Fraction]:
         """A base to a power as (text, exponent left): exp takes it inside, a root is a norm."""
         if b.serial not in self.written:  # made of others while these were written
-            self.bases(v.factor(b, tuple((d, i) for i, d in enumerate(b.dims))))
+            self.bases(v.factor(b, v.labels_of(b.dims)))
         if b.kind == "call" and b.name == "exp" and e != 1:
-            labels = tuple((d, i) for i, d in enumerate(b.dims))
+            labels = v.labels_of(b.dims)
             return w.called("exp", self.sum(v.scale(b.args[0], e), labels, True)), Fraction(1)
         u, p = self.powers.get(b.serial, _PLAIN)
         if u is not None and e.denominator > 1 and (e * p).denominator == 1:

@@ -10,12 +10,12 @@ result depends on comes from these numbers.
 from __future__ import annotations
 
 from _thread import _local as local
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import gcd, lcm
 from typing import Any
 
-from gradcli.symbolic.unsupported import too_large
+from gradcli.symbolic.unsupported import no_closed_form, too_large
 
 Label = tuple[str, int]
 Monomial = tuple[tuple["Base", tuple[Label, ...], Fraction], ...]
@@ -230,6 +230,25 @@ def ids(m: Monomial) -> tuple:
 def order(m: Monomial) -> tuple:
     """The sort key of a product: by the bases as they first appeared."""
     return tuple([(b.serial, idx, -e) for b, idx, e in m])
+
+
+def sole(t: Tensor) -> tuple[Base, tuple[Label, ...], Fraction] | None:
+    """b, its labels and c where a tensor is ``c*b[labels]``; None for any other."""
+    if len(t.terms) != 1:
+        return None
+    ((m, c),) = t.terms.items()
+    return (m[0][0], m[0][1], c) if len(m) == 1 and m[0][2] == 1 else None
+
+
+def labels_of(dims: Iterable[str]) -> tuple[Label, ...]:
+    """The labels of the entries of a base with these dimensions, in its own arguments."""
+    return tuple([(d, i) for i, d in enumerate(dims)])
+
+
+def refuse_hidden(labels: Iterable[Label], name: str) -> None:
+    """Raise the fault (E0701) of an operator applied to what holds a derivative's labels."""
+    if any(map(is_hidden, labels)):
+        raise no_closed_form(f"`{name}` of a derivative (its rule is not linear)")
 
 
 def bases_of(t: Tensor) -> list[Base]:

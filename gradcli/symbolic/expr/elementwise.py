@@ -14,7 +14,6 @@ from gradcli.ops.declaration.infix import is_comparison
 from gradcli.ops.operator import OPERATORS
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.identities import EVEN, ODD
-from gradcli.symbolic.unsupported import no_closed_form
 
 
 def applied(name: str, tensors: Sequence[v.Tensor]) -> v.Tensor:
@@ -85,8 +84,7 @@ def _made(name: str, tensors: tuple[v.Tensor, ...]) -> v.Tensor:
         if found is not None:
             return found
     labels = tuple(sorted({x for t in tensors for x in t.free()}, key=lambda x: (x[1], x[0])))
-    if any(v.is_hidden(x) for x in labels):
-        raise no_closed_form(f"`{name}` of a derivative (its rule is not linear)")
+    v.refuse_hidden(labels, name)
     return v.factor(*v.settled("call", name, tensors, labels))
 
 
@@ -180,13 +178,12 @@ def powered(a: v.Tensor, b: v.Tensor) -> v.Tensor:
     """a**b for tensors that share their labels."""
     if a.number() == 1:
         return v.UNIT
-    if len(a.terms) == 1:
-        ((m, c),) = a.terms.items()
-        if c == 1 and len(m) == 1 and m[0][2] == 1:
-            if m[0][0].kind == "constant" and m[0][0].name == "e":
-                return _exp(b)
-            if _alone(m, "exp"):
-                return _exp(v.mul(v.place(m[0][0].args[0], m[0][1]), b))
+    base, idx, c = v.sole(a) or (None, (), 0)
+    if base is not None and c == 1:
+        if base.kind == "constant" and base.name == "e":
+            return _exp(b)
+        if base.kind == "call" and base.name == "exp" and all(x[1] >= 0 for x in idx):
+            return _exp(v.mul(v.place(base.args[0], idx), b))
     whole = b.terms.get((), Fraction(0)) if len(b.terms) > 1 else Fraction(0)
     rest = v.add(b, v.number(-whole))
     sign = -1 if all(c < 0 for c in rest.terms.values()) else 1  # x**-n is 1/x**n

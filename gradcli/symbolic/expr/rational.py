@@ -55,7 +55,7 @@ class Normal:
         self.forms: dict[v.Base, Product] = {}
         for b in self.groups:
             self.forms[b] = self._sum(b.args[0])
-            key = (b, _own(b))
+            key = (b, v.labels_of(b.dims))
             if key in self.place:
                 self._root(self.place[key], self.roots[key], self.forms[b])
         self.whole = self._sum(t)
@@ -71,7 +71,7 @@ class Normal:
                 if v.bound_of(m):
                     raise TooMuch
                 for b, idx, e in m:
-                    if b.kind == "delta" or (_opens(b) and idx != _own(b)):
+                    if b.kind == "delta" or (_opens(b) and idx != v.labels_of(b.dims)):
                         raise TooMuch
                     if b.kind == "call" and b.name == "where":
                         raise TooMuch  # its branches have other denominators
@@ -280,7 +280,3 @@ def _least(maps: list[dict[int, int]]) -> dict[int, int]:
 def _opens(b: v.Base) -> bool:
     """Whether a base is a sum of several terms."""
     return b.kind == "sum" and len(b.args[0].terms) > 1
-
-
-def _own(b: v.Base) -> tuple:
-    return tuple((d, i) for i, d in enumerate(b.dims))

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from gradcli.ops.operator import OPERATORS
-from gradcli.symbolic.expr.base import HALF, ONE, Base, Tensor, base, fresh_sum
+from gradcli.symbolic.expr.base import HALF, ONE, Base, Tensor, base, fresh_sum, sole
 
 Key = tuple[Base, tuple]
 Met = tuple[list, Fraction]
@@ -129,8 +129,8 @@ def _function_of(middle: Key, e: Any, vectors: Base, values: str) -> Tensor | st
 
 def _single(b: Base) -> bool:
     """Whether a base is over a single factor, as every inverse is."""
-    ((m, c), *more) = b.args[0].terms.items()
-    return not more and c == 1 and len(m) == 1 and m[0][2] == 1
+    found = sole(b.args[0])
+    return found is not None and found[2] == 1
 
 
 # ---- The pseudoinverse ---------------------------------------------------------------------------
@@ -228,13 +228,11 @@ def _commutes(f: Base, idx: tuple, along: Base, at: Any) -> bool:
     if len(idx) != 2 or idx[0] == idx[1]:
         return False
     forward = idx[0] == at or "symmetric" in f.traits
-    own = along.args[0].terms
+    own = along.args[0]
     op = OPERATORS.get(f.name) if f.kind == "matrix" else None
-    if op is not None and op.transposes and f.args[0].terms == own:
+    if op is not None and op.transposes and f.args[0] == own:
         return forward
-    if len(own) != 1:
+    b, labels, c = sole(own) or (None, (), 0)
+    if c != 1 or b is not f:
         return False
-    ((m, c),) = own.items()
-    if c != 1 or len(m) != 1 or m[0][0] is not f or m[0][2] != 1:
-        return False
-    return "symmetric" in f.traits or (m[0][1][0][1] == 0) == (idx[0] == at)
+    return "symmetric" in f.traits or (labels[0][1] == 0) == (idx[0] == at)

@@ -30,10 +30,13 @@ from gradcli.symbolic.expr.base import (
     hidden,
     is_hidden,
     known,
+    labels_of,
     limited,
     order,
+    refuse_hidden,
     remembered,
     reset,
+    sole,
     spend,
 )
 from gradcli.symbolic.expr.cancel import rooted
@@ -65,9 +68,9 @@ __all__ = [
     "HALF", "ONE", "UNIT", "ZERO", "Base", "Label", "Monomial", "Tensor", "add", "as_factor",
     "base", "bases_of", "bases_within", "before_join", "bound_of", "content", "contract", "delta",
     "distribute", "factor", "factor_scaled", "fresh", "groups_of", "has_delta", "hidden",
-    "is_hidden", "is_positive", "known", "limited", "mul", "number", "order", "place", "power",
-    "product", "relabel", "remembered", "renamed", "reset", "scale", "settled", "size", "spend",
-    "through_join",
+    "is_hidden", "is_positive", "known", "labels_of", "limited", "mul", "number", "order", "place",
+    "power", "product", "refuse_hidden", "relabel", "remembered", "renamed", "reset", "scale",
+    "settled", "size", "sole", "spend", "through_join",
 ]  # fmt: skip
 
 

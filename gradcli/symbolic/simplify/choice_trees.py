@@ -277,7 +277,7 @@ def choices_met(t: v.Tensor) -> v.Tensor:
             first.setdefault((tuple(a.key for a in test.args), at), b)
         elif b.args[1].number() == 1:
             args = (known.args[0], v.number(0))
-            labels = tuple((d, i) for i, d in enumerate(b.dims))
+            labels = v.labels_of(b.dims)
             turned[b] = v.factor(v.base("call", "where", args, b.dims), labels)
     if not turned:
         return t

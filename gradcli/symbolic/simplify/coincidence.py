@@ -37,11 +37,12 @@ def may_coincide(a: v.Tensor, b: v.Tensor) -> bool:
 
 def in_order(t: v.Tensor) -> int:
     """1 or -1 where a vector is in ascending or descending order, such as eigenvalues; else 0."""
-    ((m, c),) = t.terms.items() if len(t.terms) == 1 else [((), 0)]
-    if len(m) != 1 or m[0][2] != 1 or m[0][0].kind != "matrix" or len(m[0][1]) != 1:
+    sole = v.sole(t)
+    if sole is None or sole[0].kind != "matrix" or len(sole[1]) != 1:
         return 0
-    op = OPERATORS.get(m[0][0].name)
-    return 0 if op is None or m[0][1][0][1] < 0 else op.sorted if c > 0 else -op.sorted
+    b, (label,), c = sole
+    op = OPERATORS.get(b.name)
+    return 0 if op is None or label[1] < 0 else op.sorted if c > 0 else -op.sorted
 
 
 def end_of_sorted(a: v.Tensor, b: v.Tensor) -> v.Tensor | None:
@@ -58,12 +59,8 @@ def end_of_sorted(a: v.Tensor, b: v.Tensor) -> v.Tensor | None:
 
 def _extreme(t: v.Tensor) -> v.Base | None:
     """The base of a tensor that is the largest or smallest entry of something."""
-    if len(t.terms) != 1:
-        return None
-    ((m, c),) = t.terms.items()
-    if len(m) != 1 or c != 1 or m[0][0].kind != "reduce" or m[0][0].name == "prod":
-        return None
-    return m[0][0]
+    b, _, c = v.sole(t) or (None, (), 0)
+    return b if b is not None and c == 1 and b.kind == "reduce" and b.name != "prod" else None
 
 
 def marks_one(t: v.Tensor, gone: Sequence[v.Label]) -> bool:

@@ -167,7 +167,7 @@ def _in_place(found: Sequence[Any]) -> tuple[list, Fraction] | None:
 
 def _under(rest: Sequence[tuple], b: v.Base, idx: tuple) -> list | None:
     """Factors beside an indicator, those that change as tensors; None where none does."""
-    own = tuple((d, i) for i, d in enumerate(b.dims))
+    own = v.labels_of(b.dims)
     forms: dict[v.Base, v.Tensor] = {}
     for other in v.bases_of(v.Tensor({tuple(rest): v.ONE})):
         if other.dims != b.dims and b.dims:
@@ -254,13 +254,10 @@ def _side(other: v.Base, b: v.Base) -> v.Tensor | None:
     if other.args == (left, right) or other.args == (right, left):
         return left if above == most else right
     first, bound = other.args
-    if bound != right or above != most or len(first.terms) != 1:
+    if bound != right or above != most or (sole := v.sole(first)) is None:
         return None
-    ((inner, c),) = first.terms.items()
-    if c != 1 or len(inner) != 1 or inner[0][2] != 1:
-        return None
-    clamped, at, _ = inner[0]  # min(max(u, 0), 1) where u <= 1 is max(u, 0)
-    if not is_call(clamped, "minimum" if most else "maximum"):
+    clamped, at, c = sole  # min(max(u, 0), 1) where u <= 1 is max(u, 0)
+    if c != 1 or not is_call(clamped, "minimum" if most else "maximum"):
         return None
     low, high = clamped.args[1].number(), right.number()
     fits = low is not None and high is not None and (low >= high if most else low <= high)

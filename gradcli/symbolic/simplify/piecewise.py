@@ -74,7 +74,7 @@ class Cells:
     def __init__(self, dims: tuple[str, ...], plainly: bool = False) -> None:
         self.plainly = plainly
         self.dims = dims
-        self.own = tuple((d, i) for i, d in enumerate(dims))
+        self.own = v.labels_of(dims)
         self.signs: list[Sign] = []
         self.places: dict[Any, tuple[int, bool]] = {}
         self.split_up: dict[Any, tuple[tuple[tuple[int, bool], ...], bool]] = {}

@@ -196,14 +196,11 @@ def _single(b: v.Base, labels: tuple) -> tuple | None:
 
 
 def _single_factor(u: v.Tensor, b: v.Base, labels: tuple) -> tuple | None:
-    terms = u.terms
-    if len(terms) != 1:
+    sole = v.sole(u)
+    if sole is None or sole[2] != 1 or any(x[1] < 0 for x in sole[1]):
         return None
-    ((m, c),) = terms.items()
-    if c != 1 or len(m) != 1 or m[0][2] != 1 or v.bound_of(m):
-        return None
-    at = {(d, k): x for k, (d, x) in enumerate(zip(b.dims, labels, strict=True))}
-    return m[0][0], tuple(at[x] for x in m[0][1])
+    at = dict(zip(v.labels_of(b.dims), labels, strict=True))
+    return sole[0], tuple(at[x] for x in sole[1])
 
 
 def _name(factors: dict) -> list | None:
@@ -250,9 +247,7 @@ def _sigmoid(factors: dict, b: v.Base, i: tuple) -> list | None:
     if factors[b, i] < 0 and power == 1:
         factors[key] = Fraction(0)
         factors[b, i] += 1
-        rest = v.add(
-            v.UNIT, v.scale(v.factor(up, tuple((d, n) for n, d in enumerate(exp.dims))), -1)
-        )
+        rest = v.add(v.UNIT, v.scale(v.factor(up, v.labels_of(exp.dims)), -1))
         group = next(iter(v.as_factor(rest).terms.items()))
         if group[1] == 1:
             one = [(g[0], tuple(labels[x[1]] for x in g[1]), g[2]) for g in group[0]]
@@ -269,7 +264,7 @@ def _sigmoid(factors: dict, b: v.Base, i: tuple) -> list | None:
 
 def _share(factors: dict, b: v.Base, i: tuple) -> list | None:
     """exp(u)/(exp(u) + exp(w)) is sigmoid(u - w)."""
-    own = tuple((d, k) for k, d in enumerate(b.dims))
+    own = v.labels_of(b.dims)
     (m1, c1), (m2, c2) = b.args[0].sorted()
     if c1 != 1 or c2 != 1 or any(len(m) != 1 or m[0][1] != own for m in (m1, m2)):
         return None

@@ -184,7 +184,7 @@ def inverses_met(t: v.Tensor) -> v.Tensor:
         if b.name != "inv" or len(b.dims) != 2:
             continue
         counts = {m: sum(f[0] is b and f[2] == 1 for f in m) for m in t.terms}
-        core = v.place(b.args[0], tuple((d, i) for i, d in enumerate(b.dims)))
+        core = v.place(b.args[0], v.labels_of(b.dims))
         ((m, _),) = core.terms.items()
         if m[0][0].kind != "sum" or len(m[0][0].args[0].terms) < 2:
             continue
@@ -344,12 +344,9 @@ def _exponentials(log: v.Base) -> tuple[v.Base, tuple[v.Label, ...]] | None:
     """exp(u) and its labels, of which one is summed over, in log(sum(exp(u)))."""
     body = log.args[0]
     while True:
-        if len(body.terms) != 1:
+        b, labels, c = v.sole(body) or (None, (), 0)
+        if b is None or c != 1:
             return None
-        ((m, c),) = body.terms.items()
-        if c != 1 or len(m) != 1 or m[0][2] != 1:
-            return None
-        b, labels, _ = m[0]
         if b.kind != "sum" or labels:
             break
         body = b.args[0]

@@ -121,7 +121,7 @@ def powers_named(t: v.Tensor) -> v.Tensor:
             return None
         rest = v.product([f for f in m if f is not logs[0]], c, ())
         under = v.place(logs[0][0].args[0], logs[0][1])
-        labels = tuple((d, i) for i, d in enumerate(b.dims))
+        labels = v.labels_of(b.dims)
         return v.factor(v.base("call", "pow", (under, rest), b.dims), labels)
 
     return replaced(t, change)
@@ -139,7 +139,7 @@ def logarithms_named(t: v.Tensor) -> v.Tensor:
         if len(powers) != 2:
             return None
         one, two = sorted(powers, key=lambda u: not u.terms)
-        labels = tuple((d, i) for i, d in enumerate(b.dims))
+        labels = v.labels_of(b.dims)
         if not two.terms:
             return v.factor(v.base("call", "softplus", (one,), b.dims), labels)
         return v.factor(v.base("call", "logaddexp", (one, two), b.dims), labels)

@@ -71,7 +71,7 @@ MOST_STEP, MOST_STEPS = 30_000, 120_000
 
 def forms(t: v.Tensor, dims: Sequence[str], sizes: dict[str, int] | None = None) -> list[Text]:
     """Texts of equal value, shortest first; among equals the one nearest to what was traced."""
-    labels = tuple((d, i) for i, d in enumerate(dims))
+    labels = v.labels_of(dims)
     writer = Writer(sizes or {})
     found: list[Text] = []
     refused: Fault | None = None

@@ -46,10 +46,10 @@ _OPPOSITE = {"lt": "ge", "ge": "lt", "le": "gt", "gt": "le"}
 @operation("logical_not")
 def logical_not(x: Symbol) -> Symbol:
     """The opposite comparison, of two numbers that can be compared: rules say ``not x <= 0``."""
-    ((m, c),) = x.tensor.terms.items() if len(x.tensor.terms) == 1 else (((), 0),)
-    if c != 1 or len(m) != 1 or m[0][0].name not in _OPPOSITE or m[0][2] != 1:
+    sole = v.sole(x.tensor)
+    if sole is None or sole[2] != 1 or sole[0].name not in _OPPOSITE:
         return call("logical_not", [x])
-    base, places, _ = m[0]
+    base, places, _ = sole
     args = tuple(v.place(arg, places) for arg in base.args)
     labels = tuple(x.tensor.free())
     found = v.settled("call", _OPPOSITE[base.name], args, labels)

@@ -21,8 +21,7 @@ def square(x: Symbol, name: str) -> tuple[v.Tensor, v.Label, v.Label]:
     """A square matrix over two fresh labels. Raises a fault (E0701) for anything else."""
     if len(x.axes) != 2 or None in x.axes or x.axes[0][0] != x.axes[1][0]:  # type: ignore[index]
         raise no_closed_form(f"`{name}` of what is no square matrix")
-    if any(v.is_hidden(label) for label in x.tensor.free()):
-        raise no_closed_form(f"`{name}` of a derivative (its rule is not linear)")
+    v.refuse_hidden(x.tensor.free(), name)
     dimension = x.axes[0][0]  # type: ignore[index]
     a, b = v.fresh(dimension), v.fresh(dimension)
     names = dict(zip(x.axes, (a, b), strict=True))

@@ -372,8 +372,7 @@ def _over(name: str, x: Symbol, dim: Any, keepdim: bool) -> Symbol:
         _, labels, (body,) = before
         x, gone = Symbol(body, x.axes), list(labels[1:])
     free = x.tensor.free()
-    if any(v.is_hidden(label) for label in free):
-        raise no_closed_form(f"`{name}` of a derivative (its rule is not linear)")
+    v.refuse_hidden(free, name)
     missing = [label for label in gone if label not in free]
     if name == "prod" and missing:  # of one entry n times
         count = v.UNIT

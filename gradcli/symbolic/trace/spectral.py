@@ -124,8 +124,7 @@ def _matrix(x: Symbol, name: str) -> tuple[v.Tensor, str, str]:
     x = apart(x)
     if len(x.axes) != 2 or None in x.axes:
         raise no_closed_form(f"`{name}` of what is no matrix")
-    if any(v.is_hidden(label) for label in x.tensor.free()):
-        raise no_closed_form(f"`{name}` of a derivative (its rule is not linear)")
+    v.refuse_hidden(x.tensor.free(), name)
     local: Any = {a: (a[0], i) for i, a in enumerate(x.axes) if a is not None}
     (m, _), (n, _) = local
     _whole(x.tensor, *local)

@@ -16,7 +16,7 @@ EXHAUSTION = [
     "import torch\ntorch.nn.functional.pad(torch.ones(3), (0, 10**9))", "import torch\ntorch.nn.functional.one_hot(torch.tensor([10**9]))",
     "import torch\ntorch.nn.functional.unfold(torch.ones(1, 1, 3000, 3000), 1000)", "import torch\ntorch.fft.fft(torch.ones(3), 10**9)",
     "import torch\ntorch.nn.functional.adaptive_avg_pool1d(torch.ones(1, 1, 3), 10**9)", "logcumsumexp(ones(10**5).expand(10**6, 10**5), 0)", "vander(ones(9), 10**9)",
-    "mvlgamma(10**12 * ones(3), 10**11)", "mode(ones(10**6, 1), 1)", "histc(ones(3), 10**9)", "ones(10**6).unfold(0, 10**5, 1)",
+    "mvlgamma(10**12 * ones(3), 10**11)", "mode(ones(10**6, 1), 1)", "histc(ones(3), 10**9)", "ones(10**6).unfold(0, 10**5, 1) * 1",
     "import torch\ntorch.func.vmap(torch.sin)(range(10**12))", "import torch\ntorch.func.jacrev(lambda x: x)(torch.ones(10**5))",
     "import torch\ntorch.func.vmap(torch.sin, chunk_size=1)(torch.ones(10**6))", "import torch\ntorch.optim.SGD(range(10**12), lr=1)",
     "import torch\ntorch.func.grad(lambda x: [i for i in range(10**9)])(torch.tensor(1.0))", "import torch\ntorch.set_printoptions(precision=10**9)",

@@ -55,7 +55,7 @@ for line in sys.stdin:
     begin = time.process_time()
     try:
         x = gradcli.tensor([1.0, 2.0], requires_grad=True) * 1
-        limits = Limits(steps=1_000, memory=16 << 20, output=1 << 20)
+        limits = Limits(steps=1_000, memory=8 << 20, output=1 << 20)
         prepare(text, "file").run({"x": x}, limits=limits)
         said = "ran"
     except Fault as fault:
@@ -139,7 +139,7 @@ def test_each_family_ends_in_a_fault(texts, results):
 
 @LIMITED
 @pytest.mark.parametrize(
-    "every", [pytest.param(2, id="half"), pytest.param(1, id="all", marks=pytest.mark.long)]
+    "every", [pytest.param(3, id="a third"), pytest.param(1, id="all", marks=pytest.mark.long)]
 )
 def test_exhaustion_ends_in_a_fault(every, results):
     wrong = []
@@ -223,7 +223,7 @@ CHAINS = (
 @pytest.mark.long
 @LIMITED
 def test_long_chains_are_freed():
-    worker = WORKER.replace("steps=1_000, memory=16 << 20", "steps=2_000_000, memory=1 << 30")
+    worker = WORKER.replace("steps=1_000, memory=8 << 20", "steps=2_000_000, memory=1 << 30")
     for text in CHAINS:
         ran = subprocess.run(
             [sys.executable, "-c", worker], input=json.dumps(text) + "\n", text=True, cwd=ROOT,
