@@ -124,8 +124,11 @@ class Device(str):
         """The device of that name. Raises RuntimeFault (E0905) for one that PyTorch has not."""
         if index is not None and index < 0:
             raise RuntimeFault("E0905", "Device index must not be negative")
-        if str(type).partition(":")[0] not in _DEVICES.split(", "):
+        kind, colon, number = str(type).partition(":")
+        if kind not in _DEVICES.split(", "):
             raise no_device_name(str(type))
+        if colon and (number != str(int(number)) if number.isdecimal() else True):
+            raise RuntimeFault("E0905", f"Invalid device string: '{type}'", help=f"{kind}:0")
         return super().__new__(cls, type if index is None else f"{type}:{index}")
 
     def __repr__(self) -> str:

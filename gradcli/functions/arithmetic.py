@@ -260,7 +260,9 @@ def nan_in_slope(x: Any) -> Any:
     """``x``, whose slope is NaN where it is NaN: what takes its sign has a slope of 0 there."""
     if x.__class__ is Tensor and not np.isnan(x.array).any():
         return x
-    return x * or_nan(O["ones_like"](x), x) if hasattr(bottom(x), "array") else x
+    if not hasattr(bottom(x), "array"):
+        return x
+    return x * O["where"](O["eq"](x, x), 1.0, x)  # a product of NaN with itself keeps its sign
 
 
 def copysign(input: Any, other: Operand) -> Any:

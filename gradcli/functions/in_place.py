@@ -59,15 +59,19 @@ def augmented(op: Operator) -> Callable:
     """``x += y``."""
 
     def method(self: Tensor, other: Any) -> Tensor:
-        try:
-            overlap(self, other)
-            return write_result(self, op, other)
-        except TypeFault:
-            if other is None or isinstance(other, str | list | tuple | dict | set):
-                return NotImplemented  # Python says that += is not for these two
-            raise
+        if not is_value(other):
+            return NotImplemented  # Python says that += is not for these two
+        overlap(self, other)
+        return write_result(self, op, other)
 
     return method
+
+
+def is_value(other: Any) -> bool:
+    """Whether an operand of a sign, ``x + other``, is a tensor, an array or a number."""
+    return hasattr(other, "__gradcli_rank__") or isinstance(
+        other, int | float | complex | np.ndarray | np.generic
+    )
 
 
 def rewritten(function: Callable, by_index: bool = False) -> Callable:

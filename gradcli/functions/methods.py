@@ -234,13 +234,20 @@ def _compare(op: Operator) -> Callable:
 
     def method(self: Tensor, other: Any) -> Any:
         kind = other.__class__
-        if kind is not float and kind is not int and kind is not Tensor and other is None:
-            return NotImplemented
         if not self.array.ndim and (kind is float or kind is int) and self.dtype.kind < 3:
             return _truth(compute(self.array, other))
-        if isinstance(other, str | list | tuple):
+        if kind is not Tensor and not in_place.is_value(other):
             return NotImplemented
         return FUNCTIONS[op.name](self, other)
+
+    return method
+
+
+def _of_values(function: Callable) -> Callable:
+    """A sign's function: of anything else Python asks the other operand's own method."""
+
+    def method(self: Tensor, other: Any) -> Any:
+        return function(self, other) if in_place.is_value(other) else NotImplemented
 
     return method
 
@@ -255,7 +262,7 @@ def _commuted(op: Callable, word: str) -> Callable:
     def method(self: Tensor, other: Any) -> Any:
         if not hasattr(self, "__gradcli_rank__"):
             raise not_a("Tensor", f"__r{word}__", "self", 0, self)
-        return op(other, self)
+        return op(other, self) if in_place.is_value(other) else NotImplemented
 
     return method
 
@@ -273,7 +280,7 @@ def _signs() -> dict[str, Callable]:
             found |= _of_bits(word, bits)
             continue
         steps = op.kind == "constant"
-        found[f"__{word}__"] = FUNCTIONS[op.name] if steps else method(op, symbol=True)
+        found[f"__{word}__"] = _of_values(FUNCTIONS[op.name]) if steps else method(op, symbol=True)
         found[f"__r{word}__"] = _commuted(op, word) if steps else method(op, reverse=True)
         if op.entrywise:
             found[f"__i{word}__"] = in_place.augmented(op)
@@ -284,8 +291,10 @@ def _signs() -> dict[str, Callable]:
 
 def _of_bits(word: str, bits: Callable) -> dict[str, Callable]:
     """``x & y``, ``True & x`` and ``x &= y``."""
-    written = in_place.rewritten(bits)
-    return {f"__{word}__": bits, f"__r{word}__": _commuted(bits, word), f"__i{word}__": written}
+    return {
+        f"__{word}__": _of_values(bits), f"__r{word}__": _commuted(bits, word),
+        f"__i{word}__": _of_values(in_place.rewritten(bits)),
+    }  # fmt: skip
 
 
 _Source = tuple[Callable, *tuple[Any, ...]]

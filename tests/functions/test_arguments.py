@@ -7,6 +7,7 @@ or an array where a tensor is declared is a TypeError, of a function, a method a
 from __future__ import annotations
 
 import functools
+import math
 
 import numpy as np
 import pytest
@@ -335,3 +336,45 @@ def test_a_number_in_a_tensor_is_a_dimension_beside_keepdim():
     assert gradcli.max(x, gradcli.tensor(1), True).values.tolist() == [[2], [5]]
     with pytest.raises(TypeError):
         gradcli.max(x, gradcli.tensor(1.0), True)
+
+
+class Other:
+    """What is no number, but has the signs' reflected methods."""
+
+    def __radd__(self, other):
+        return "reflected"
+
+    __rmod__ = __rfloordiv__ = __rand__ = __rlshift__ = __gt__ = __eq__ = __radd__
+
+
+def test_signs_leave_what_is_no_value_to_its_own_methods():
+    x, i, o = gradcli.ones(2), gradcli.tensor([1, 2]), Other()
+    found = [x + o, x % o, x // o, i & o, i << o, x < o, x == o]
+    assert found == ["reflected"] * 7
+    assert (x == object()) is False and (x != object()) is True
+    names = ("lt", "mod", "floordiv", "and", "lshift", "iadd", "iand", "ifloordiv", "rfloordiv")
+    for name in names:
+        assert getattr(i, f"__{name}__")(object()) is NotImplemented, name
+
+
+def test_a_device_is_named_with_a_number_too():
+    assert gradcli.zeros(2, device="cpu:0").to(gradcli.device("cpu", 0)).device == "cpu"
+    for name in ("cpu:-1", "cpu:x", "cpu:", "cpu:01", "cuda:0:1"):
+        with pytest.raises(RuntimeError, match=f"Invalid device string: '{name}'"):
+            gradcli.device(name)
+
+
+def test_copysign_gives_nan_its_sign_everywhere():
+    for dtype in (gradcli.float16, gradcli.float32, gradcli.float64):
+        x = gradcli.full((37,), math.nan, dtype=dtype, requires_grad=True)
+        for sign in (-1.0, 1.0):
+            out = gradcli.copysign(x, gradcli.full((37,), sign, dtype=dtype))
+            assert bool((out.signbit() == (sign < 0)).all())
+        out.sum().backward()
+        assert x.grad.isnan().all()
+
+
+def test_a_gradient_has_its_older_name():
+    x = gradcli.ones(2, requires_grad=True)
+    x._grad = gradcli.ones(2)
+    assert x.grad.tolist() == [1, 1]

@@ -77,7 +77,7 @@ class Conversions:
             if len(flags) > 2 or any(not isinstance(flag, bool) for flag in flags):
                 raise _no_overload(wanted)
             copy = flags[1] if len(flags) == 2 else copy
-        if device is not None and str(device) != str(self.device):
+        if device is not None and str(device) not in (self.device, f"{self.device}:0"):
             if not isinstance(device, str | int | dtypes.Device) or device is True:
                 raise not_a("torch.device", "to", "device", 1, device)
             return _no_device(str(device))

@@ -231,6 +231,8 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
     def grad(self) -> None:
         self.grad = None
 
+    _grad = grad
+
     @property
     def grad_dtype(self) -> DType | None:
         """The element type of a leaf's ``grad``: its own unless set, None for any that arrives.

@@ -317,13 +317,16 @@ def test_names_of_older_programs():
     assert torch.scalar_tensor(True, dtype=torch.bool).item() is True
     with pytest.raises(TypeError):
         torch.scalar_tensor([1])
-    with pytest.warns(UserWarning, match="deprecated"):
-        torch.set_default_tensor_type("torch.DoubleTensor")
+    torch.set_warn_always(True)  # whatever a test before has warned of
     try:
+        with pytest.warns(UserWarning, match="deprecated"):
+            torch.set_default_tensor_type("torch.DoubleTensor")
+        torch.set_warn_always(False)
         assert torch.tensor(1.5).dtype is torch.float64
         with pytest.raises(TypeError, match="only floating-point types"):
             torch.set_default_tensor_type(torch.IntTensor)
     finally:
+        torch.set_warn_always(False)
         torch.set_default_dtype(torch.float32)
     with pytest.warns(UserWarning, match="volatile was removed"):
         assert torch.zeros(1).volatile is False
