@@ -59,7 +59,7 @@ class State:
         for front, module in fronts:
             for hook in module._state_pre_hooks.values():
                 hook(module, front, keep_vars)
-        found = OrderedDict() if destination is None else destination
+        found: Any = OrderedDict() if destination is None else destination
         found.update(self._collected(fronts, keep_vars))
         versions = {front[:-1]: {"version": module._version} for front, module in fronts}
         if destination is None:
