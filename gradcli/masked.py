@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.record.composite import named
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions import reductions, statistics
@@ -30,7 +29,6 @@ __all__ = [
 
 def _counted(input: Any, mask: Any) -> Any:
     """``mask`` in the shape of ``input``."""
-    mask = mask if hasattr(mask, "shape") else as_tensor(mask)
     if len(mask.shape) > len(input.shape):
         raise IndexFault(
             "E0301",
@@ -44,6 +42,8 @@ def _counted(input: Any, mask: Any) -> Any:
 def _filled(input: Any, mask: Any, value: Any, dtype: Any = None) -> Any:
     """``input`` in ``dtype`` with ``value`` where it does not count."""
     input = input if dtype is None else input.to(dtype)
+    if value.__class__ is float and input.dtype.kind < 2:
+        value = 0  # whole numbers stay whole, and are refused as without a mask
     return input if mask is None else _O["where"](_counted(input, mask), input, value)
 
 

@@ -17,7 +17,7 @@ from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.record.apply import flipped_view, note_view
 from gradcli.engine.record.arguments import Anything, Operand
 from gradcli.engine.record.composite import bottom, called, in_float32, multiple
-from gradcli.engine.record.dtype_checks import same_dtype
+from gradcli.engine.record.dtype_checks import one_number, same_dtype
 from gradcli.engine.record.face import direct
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
@@ -417,6 +417,7 @@ def conj(input: Any) -> Any:
 
 def fill(input: Any, value: Operand) -> Any:
     """``value`` in every place."""
+    one_number(value)
     return called(O["put"](input, value, Ellipsis), "FillBackward0")
 
 

@@ -55,10 +55,10 @@ def _slice(
 
 
 for _function in (
-    _alias, _detach, _view, _expand, _slice, O["squeeze"], O["unsqueeze"], arithmetic.view_as_real,
-    indexing.narrow, indexing.select, reshaping.permute, reshaping.split,
-    reshaping.split_with_sizes, reshaping.t, reshaping.transpose, reshaping.unbind,
-    scatter.diagonal, scatter.unfold, scatter.view_as_complex, strided.as_strided,
+    _alias, _detach, _view, _expand, _slice, O["squeeze"], arithmetic.view_as_real, indexing.narrow,
+    indexing.select, reshaping.permute, reshaping.split, reshaping.split_with_sizes, reshaping.t,
+    reshaping.transpose, reshaping.unbind, reshaping.unsqueeze, scatter.diagonal, scatter.unfold,
+    scatter.view_as_complex, strided.as_strided,
 ):  # fmt: skip
     _copy = _copied(_function)
     globals()[_copy.__name__] = _copy

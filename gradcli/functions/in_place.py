@@ -16,7 +16,7 @@ from gradcli.engine.grad_mode import inference_mode, no_grad
 from gradcli.engine.record.apply import flipped_view
 from gradcli.engine.record.arguments import Operand
 from gradcli.engine.record.composite import called
-from gradcli.engine.record.dtype_checks import of_truths, one_filling, same_dtype
+from gradcli.engine.record.dtype_checks import of_truths, one_filling, one_number, same_dtype
 from gradcli.engine.record.inplace import (
     check_writable,
     edge_before_write,
@@ -31,7 +31,7 @@ from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions.arithmetic import factor
 from gradcli.functions.index import found
 from gradcli.functions.subscripts import plain_index, written
-from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault, bad_dtype, bad_shape
+from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault, bad_dtype
 from gradcli.ops.operator import OPERATORS, Operator, is_number
 from gradcli.ops.torch_messages import no_cast, no_room, not_a
 
@@ -182,12 +182,7 @@ def _zero(self: Tensor) -> Tensor:
 
 
 def _fill(self: Tensor, value: Operand) -> Tensor:
-    if getattr(value, "ndim", 0):
-        raise bad_shape(
-            f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} "
-            "dimensions.",
-            help="copy_() writes several values",
-        )
+    one_number(value)
     set_item(self, Ellipsis, value, True)
     return written(self, f"FillBackward{3 if isinstance(value, Plain) else 2}")
 

@@ -290,10 +290,10 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
         "torch.take_along_dim(): dtype of indices should be Long but got {}",
     )  # fmt: skip
     charge_shape(indices.shape)
-    size = input.numel() if dim is None else input.shape[normal_dim(dim, input.ndim)]
-    indices = np.where(indices < 0, indices + size, indices)
     if dim is None:
         return _gathered(O["reshape"](input, (-1,)), 0, indices.reshape(-1))
+    size = input.shape[normal_dim(dim, input.ndim)]
+    indices = np.where(indices < 0, indices + size, indices)
     if indices.ndim != input.ndim:
         raise bad_shape(
             "torch.take_along_dim(): input and indices should have the same number of dimensions, "

@@ -255,7 +255,7 @@ def trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
     if x is not None:
         area = O["sum"](_trapezes("trapezoid", y, x, dx, dim), axis) / 2.0
         return called(area, "DivBackward1")
-    _check_points("trapezoid", y, x)
+    _check_points("trapezoid", y, x, dx)
     first, last = (y[(*(slice(None),) * axis, place)] for place in (0, -1))
     return called((O["sum"](y, axis) - (first + last) * 0.5) * dx, "MulBackward1")
 
@@ -266,17 +266,19 @@ def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -
     return O["cumsum"](pieces if x is None else pieces / 2.0, normal_dim(dim, len(y.shape)))
 
 
-def _check_points(name: str, y: Any, x: Any) -> None:
+def _check_points(name: str, y: Any, x: Any, dx: Any) -> None:
     if x is not None and not hasattr(x, "shape"):
         raise not_a("Tensor", name, "x", 2, x)
     if not y.dtype.kind or (x is not None and not x.dtype.kind):
         which = "`y`" if x is None else "`x` or `y`"
         raise bad_dtype(f"{name}: received a bool input for {which}, but bool is not supported")
+    if x is None and is_complex(dx):
+        raise bad_dtype(f"{name}: Currently, we only support dx as a real number.")
 
 
 def _trapezes(name: str, y: Any, x: Any, dx: Any, dim: int) -> Any:
     """Twice the area between neighbours; a vector ``x`` has the places along ``dim``."""
-    _check_points(name, y, x)
+    _check_points(name, y, x, dx)
     axis = normal_dim(dim, len(y.shape))
     before = (slice(None),) * axis
     if x is not None:

@@ -143,8 +143,11 @@ def slice_scatter(
     step: int = 1,
 ) -> Any:
     """``input`` with ``src`` as the slices from ``start`` to ``end`` along a dimension."""
-    part = (*_before(input, dim), slice(start, end, step))
-    return called(O["put"](input, src, part), "SliceScatterBackward0")
+    before, part = _before(input, dim), slice(start, end, step)
+    sizes = list(input.shape)
+    sizes[len(before)] = len(range(*part.indices(sizes[len(before)])))
+    fills(input, src, tuple(sizes))
+    return called(O["put"](input, src, (*before, part)), "SliceScatterBackward0")
 
 
 def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:

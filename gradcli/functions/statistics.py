@@ -334,6 +334,8 @@ def bucketize(
     input: Operand, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
 ) -> Tensor:
     """The number of the bucket, between ``boundaries``, of each value."""
+    if boundaries.ndim != 1:
+        raise bad_shape(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 

@@ -305,6 +305,7 @@ polygamma: Operator = elementwise(
     lambda x, n: _polygamma(x, n),
     lambda x, n: polygamma(x, n + 1),
     params={"n": 1},
+    required="n",
     refuses={"complex": "polygamma"},
     doc="The derivative of order n of digamma; as a function, polygamma(n, x).",
     domain="x > 0",

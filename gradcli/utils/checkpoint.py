@@ -355,7 +355,12 @@ def checkpoint_sequential(
     functions = list(functions)
     if segments < 1:
         raise bad_argument(f"checkpoint_sequential needs a segment at least, got {segments}")
-    size = max(1, len(functions) // segments)
+    size = len(functions) // segments
+    if not size:
+        raise bad_argument(
+            f"checkpoint_sequential has {segments} segments for {len(functions)} functions",
+            help="give a segment at least one function",
+        )
 
     def part(start: int, end: int) -> Callable[[Any], Any]:
         def run(value: Any) -> Any:

@@ -11,6 +11,7 @@ import pytest
 import gradcli as torch
 from gradcli import nn
 from gradcli.nn.utils import parametrize
+from gradcli.utils.checkpoint import checkpoint_sequential
 
 
 class Shared(nn.Module):
@@ -47,6 +48,7 @@ def test_an_assignment_replaces_what_had_the_name():
 def test_what_is_replaced_leaves_its_place_to_the_new():
     """The order of running, of parameters() and of state_dict() is that of the first names."""
     row = nn.Sequential(nn.ReLU(), nn.Tanh(), nn.Sigmoid(), nn.ELU())
+    assert [*(row * 2)] == [*(2 * row)] == [*row, *row]
     row[1] = nn.GELU()
     assert [type(m).__name__ for m in row] == ["ReLU", "GELU", "Sigmoid", "ELU"]
     del row[1]
@@ -101,6 +103,9 @@ def test_a_parameter_of_a_conjugate_shares_its_memory():
         (lambda: nn.BatchNorm2d(3)(torch.ones(2, 3)), ValueError, "expected 4D input"),
         (lambda: nn.RNNCell(1, 1, nonlinearity="sin"), ValueError, "Unknown nonlinearity"),
         (lambda: nn.Sequential(nn.ReLU())[3], IndexError, "out of range"),
+        (lambda: nn.Sequential(nn.ReLU()) * 0, ValueError, "not 0 times"),
+        (lambda: nn.Linear(1, 1).get_buffer("weight"), AttributeError, "`weight` is not a buffer"),
+        (lambda: checkpoint_sequential([torch.sin], 2, torch.ones(1), False), ValueError, "2 segm"),
         (lambda: nn.init.xavier_uniform_(torch.ones(3)), ValueError, "fewer than 2 dimensions"),
         (lambda: nn.init.calculate_gain("cube"), ValueError, "Unsupported nonlinearity"),
         (lambda: nn.init.calculate_gain("leaky_relu", True), ValueError, "not a valid number"),
@@ -222,7 +227,9 @@ def test_backward_hooks_see_and_replace():
 def test_conversions_keep_parameters_and_whole_numbers():
     m = nn.BatchNorm1d(2)
     weight = m.weight
+    grad = weight.grad = torch.ones(2)
     m.double()
+    assert weight.grad is grad and grad.dtype is torch.float64
     assert m.weight is weight and weight.dtype is torch.float64
     assert m.running_mean.dtype is torch.float64 and m.num_batches_tracked.dtype is torch.int64
     m.to(torch.float32)
@@ -240,6 +247,35 @@ def test_a_lazy_layer_is_made_in_the_type_that_it_was_converted_to():
     assert [v.dtype for v in lazy.state_dict().values()] == [
         v.dtype for v in full.state_dict().values()
     ]
+
+
+def test_a_lazy_layer_saves_and_loads():
+    x = torch.ones(2, 3, 4)
+    for lazy, full in (
+        (nn.LazyLinear(2), nn.Linear(4, 2)),
+        (nn.LazyConv1d(2, 2), nn.Conv1d(3, 2, 2)),
+        (nn.LazyBatchNorm1d(), nn.BatchNorm1d(3)),
+    ):
+        full(x)  # whose statistics move
+        assert lazy.load_state_dict(lazy.state_dict()) == ([], [])  # before there is a value
+        lazy.load_state_dict(full.state_dict())
+        assert torch.equal(lazy.eval()(x), full.eval()(x)) and type(lazy) is type(full)
+
+
+def test_a_state_of_an_older_version_lacks_the_number_of_batches():
+    norm = nn.Sequential(nn.Linear(1, 1), nn.BatchNorm1d(1))
+    state = norm.state_dict()
+    versions = {"": 1, "0": 1, "1": 2}
+    assert state._metadata == {name: {"version": n} for name, n in versions.items()}
+    norm[1].num_batches_tracked.fill_(7)
+    del state["1.num_batches_tracked"]
+    norm.load_state_dict(dict(state))
+    assert norm[1].num_batches_tracked == 7 and norm.get_buffer("1.num_batches_tracked") == 7
+    with pytest.raises(RuntimeError, match="Missing"):
+        norm.load_state_dict(state)
+    found = {}
+    assert nn.Linear(1, 1).state_dict(destination=found, prefix="a.") is found
+    assert list(found) == ["a.weight", "a.bias"]
 
 
 def test_cells_and_layers_agree():
@@ -382,6 +418,18 @@ def test_an_empty_batch_leaves_the_statistics():
     norm(torch.zeros(0, 3, 4))
     assert norm.running_mean.tolist() == [0, 0, 0] and norm.running_var.tolist() == [1, 1, 1]
     assert norm.num_batches_tracked == 1
+    norm = nn.InstanceNorm1d(3, track_running_stats=True)
+    assert norm(torch.zeros(1, 3, 0)).shape == (1, 3, 0) and norm.running_var.tolist() == [1, 1, 1]
+    assert norm(torch.zeros(0, 3, 4)).shape == (0, 3, 4) and norm.running_mean.isnan().all()
+    spread = nn.ConvTranspose1d(2, 1, 2, stride=2, output_padding=2)
+    assert spread(torch.zeros(0, 2, 3)).shape == (0, 1, 8)
+
+
+def test_older_arguments_of_losses_are_a_reduction():
+    loss = nn.L1Loss(size_average=False)
+    assert loss.reduction == "sum" and nn.NLLLoss(reduce=False).reduction == "none"
+    loss.reduction = "none"
+    assert loss(torch.ones(2), torch.zeros(2)).tolist() == [1, 1]
 
 
 def test_normalisations_of_halves_are_computed_in_float32_and_rounded_once():

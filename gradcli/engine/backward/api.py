@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,8 @@ def backward(
         grad_tensors = grad_variables
     tensors = _listed(tensors)
     gradients = _weights(grad_tensors, tensors)
+    keep = _flag(create_graph if retain_graph is None else retain_graph)
+    create_graph = _flag(create_graph)
     if create_graph:
         warn_once(_CYCLE)
     wanted = None
@@ -81,8 +84,12 @@ def backward(
             if isinstance(target, Tensor) and not target.is_leaf:
                 target.retain_grad()  # for good, as in PyTorch
         wanted = dict.fromkeys(_edges(targets))
-    keep = create_graph if retain_graph is None else retain_graph
     run(roots, cotangents, keep, create_graph, wanted, wanted is not None)
+
+
+def _flag(value: Any) -> bool:
+    """An option that is on or off, as 1 and 0 are. Raises TypeError for what is no such number."""
+    return value if value.__class__ is bool else bool(index(value))
 
 
 def _refuse_in_transform() -> None:
@@ -123,7 +130,7 @@ def _backward(
         g = gradient.array
     else:
         g = _given(gradient, 0, edge, False)
-    run((edge,), (g,), bool(retain_graph), False, None)
+    run((edge,), (g,), retain_graph is not None and _flag(retain_graph), False, None)
 
 
 _backward.__name__, _backward.__qualname__ = "backward", "Tensor.backward"
@@ -190,7 +197,8 @@ def grad(
                 outputs, inputs, grad_outputs, create_graph, allow_unused, materialize_grads
             )
             return answer
-    keep = create_graph if retain_graph is None else retain_graph
+    keep = _flag(create_graph if retain_graph is None else retain_graph)
+    create_graph = _flag(create_graph)
     if is_grads_batched:
         return _batched(
             outputs, inputs, grad_outputs, keep, create_graph, allow_unused, materialize_grads

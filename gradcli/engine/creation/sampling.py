@@ -70,17 +70,24 @@ def drawn(
         if draw == "uniform":  # what rounding has brought to the upper bound
             low, high = of or (0.0, 1.0)
             numbers[numbers == high] = low
-        return finish(numbers.reshape(shape)[()], target, requires_grad, device)
+        return finish(numbers.reshape(shape)[()], target, requires_grad)
 
-    return _made(make, shape)
+    return _made(make, shape, device)
 
 
 _KERNELS = dict.fromkeys(("normal", "normals_in_pairs"), "normal_kernel_cpu")
 _KERNELS["uniform"] = "check_uniform_bounds"
 
 
-def _made(make: Callable[[tuple[Any, ...]], Tensor], shape: tuple[Any, ...]) -> Tensor:
-    """A random tensor of a shape, by ``make``: inside vmap as that says of random numbers."""
+def _made(
+    make: Callable[[tuple[Any, ...]], Tensor], shape: tuple[Any, ...], device: Any = None
+) -> Tensor:
+    """A random tensor of a shape, by ``make``: inside vmap as that says of random numbers.
+
+    Raises RuntimeFault (E0905) for a device that is not there, before any number is drawn.
+    """
+    if device is not None:
+        wrap(np.zeros(()), float64).to(device=device)
     inside = random.drawing.get()
     return make(shape) if inside is None else inside.of(make, shape)
 
@@ -210,9 +217,9 @@ def randint(
         charge_shape(shape)
         numbers = (generator or random.generator()).integers(low, high, math.prod(shape))
         numbers = numbers.astype(target.numpy).reshape(shape)[()]
-        return finish(numbers, target, requires_grad, device)
+        return finish(numbers, target, requires_grad)
 
-    return _made(make, sizes_of((tuple(size),)))
+    return _made(make, sizes_of((tuple(size),)), device)
 
 
 def randperm(
@@ -234,9 +241,9 @@ def randperm(
         # In nested vmaps those of the innermost one come one after the other.
         numbers = np.array(rows, target.numpy).reshape(*shape[-2::-1], shape[-1])
         numbers = np.ascontiguousarray(np.moveaxis(numbers.T, 0, -1))
-        return finish(numbers, target, requires_grad, device)
+        return finish(numbers, target, requires_grad)
 
-    return _made(make, sizes_of((n,)))
+    return _made(make, sizes_of((n,)), device)
 
 
 rand_like, randn_like = like(rand, rand), like(randn, _randn_in_pairs)
@@ -468,6 +475,8 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     """Write 1 with probability ``p``, else 0."""
     _refuse_same(p)
+    if isinstance(p, Tensor):
+        refuse_kinds("bool int", "bernoulli_tensor_cpu_p_", p.dtype)
     order = memory_order(self)
     if isinstance(p, Tensor) and order != sorted(order):
         p = p.expand(self.shape).permute(*order)

@@ -55,6 +55,8 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
                     result: Tensor = batch.__gradcli_apply__(op, tuple(args), params)
                     return result
                 params[name] = value.array
+            elif value.__class__ is complex:  # of the operands' type: no parameter makes one
+                params[name] = dtypes.meeting(*inputs).entry(value)
     first: Any = inputs[0] if inputs else None
     if op.halves and through_float32(op, inputs):
         found: Tensor = in_float32(lambda *w: apply(op, w, params), op.grad_name, *inputs)

@@ -83,11 +83,12 @@ _BY_NAME: dict[str, str] = {
         "Tensor | None": "sorter weights aweights fweights weight bias running_mean running_var "
         "window prepend append bias_k bias_v attn_mask pos_weight offsets per_sample_weights",
         "Sequence[Tensor]": "tensors matrices",
-        "Number": "alpha beta value min max nan posinf neginf correction negative_slope start step "
-        "base end fill_value dx",
+        "Number": "alpha beta value min max correction negative_slope start step base end "
+        "fill_value dx",
         "int | Sequence[int]": "dim dims size shape shifts",
         "int": "diagonal offset dim0 dim1 decimals n",
-        "float": "rtol atol eps",
+        "float": "rtol atol eps nan",
+        "float | None": "posinf neginf",
         "DType": "dtype",
         "Layout": "memory_format layout",
     }.items()

@@ -83,6 +83,16 @@ def one_filling(value: Any, name: str) -> None:
         )
 
 
+def one_number(value: Any) -> None:
+    """Raise RuntimeFault (E0301) for several values that are to fill a tensor."""
+    if getattr(value, "ndim", 0):
+        raise bad_shape(
+            f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} "
+            "dimensions.",
+            help="copy_() writes several values",
+        )
+
+
 def same_dtype(input: Any, source: Any, said: str) -> None:
     """Raise RuntimeFault (E0309) where what is written has another element type.
 

@@ -186,7 +186,7 @@ def _conv_transpose(
     for name, sizes in (("padding", inner), ("output_padding", more)):
         if min(sizes) < 0:
             raise bad_value(f"negative {name} is not supported")
-    if any(m >= max(s, d) for m, s, d in zip(more, steps, spread, strict=True)):
+    if input.shape[0] and any(m >= max(s, d) for m, s, d in zip(more, steps, spread, strict=True)):
         raise bad_value(
             "output padding must be smaller than either stride or dilation, but got "
             f"output_padding: {more} stride: {steps} dilation: {spread}"

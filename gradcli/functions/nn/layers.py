@@ -229,7 +229,7 @@ def _channel(input: Any) -> tuple[int, tuple[int, ...]]:
 
 def batch_norm(
     input: Asked, running_mean: Tensor | None, running_var: Tensor | None, weight: Any = None,
-    bias: Any = None, training: bool = False, momentum: Any = 0.1, eps: float = 1e-5,
+    bias: Any = None, training: bool = False, momentum: float | None = 0.1, eps: float = 1e-5,
 ) -> Any:  # fmt: skip
     """Mean 0 and variance 1 for each channel: of the batch while training, else as they run."""
     axis, dims = _channel(input)
@@ -328,13 +328,14 @@ def instance_norm(
         raise ValueFault("E0301", said)
     if input.numel():
         _check_channels(input, input.shape[1], running_mean, running_var, weight, bias)
-    elif not input.shape[0] and any(v is not None for v in (running_mean, weight, bias)):
+    elif not input.shape[0] and (weight is not None or bias is not None):
         raise IndexFault(
             "E0307", "select(): index 0 out of range for tensor of size [0] at dimension 0"
         )
     _check_dtypes(input, weight, bias)
     own, w, b = _wide(input, weight, bias)
-    if running_mean is not None:  # they move towards the means over the samples
+    # They move towards the means over the samples, where a sample has any numbers.
+    if running_mean is not None and (count or not input.shape[0]):
         with outside_transforms():
             known = _known(own.detach())
             mean, spread = _O["mean"](known, dims), _O["var"](known, dims, 1)

@@ -241,6 +241,9 @@ def gaussian_nll_loss(
         m not in (1, n) for n, m in zip(input.shape, var.shape, strict=True)
     ):
         raise ValueFault("E0301", "var is of incorrect size")
+    if var.dtype.kind < 2:
+        said = f"result type Float can't be cast to the desired output type {var.dtype.c_name}"
+        raise bad_dtype(said, help="write var.float()")
     # The floor under the variance is seen by no gradient, but by tangents, as in PyTorch.
     held = _O["where"](var >= eps, var, var - untracked(var) + eps)
     loss = 0.5 * (_O["log"](held) + (input - target) ** 2 / held)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine import dtypes
 from gradcli.engine.dtypes import float16, promote_types
 from gradcli.engine.record.arguments import Asked
 from gradcli.engine.record.composite import called, in_float32
@@ -144,9 +143,6 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
         )
     if tuple(x1.shape) != tuple(x2.shape):
         x1, x2 = broadcast_tensors(x1, x2)  # dim counts in the common shape
-    if x1.dtype is not x2.dtype:
-        wide = dtypes.promote_types(x1.dtype, x2.dtype)
-        x1, x2 = x1.to(wide), x2.to(wide)
     if x1.dtype is float16:
         return in_float32(partial(cosine_similarity, dim=dim, eps=eps), "SumBackward1", x1, x2)
     sizes = [arithmetic.clamp(_O["norm"](x, 2, dim, True), min=eps) for x in (x1, x2)]

@@ -27,6 +27,9 @@ def check_rank(input: Tensor, ranks: tuple[int, ...]) -> None:
 class _Norm(Normed):
     """What they share: options, parameters and running statistics."""
 
+    _version = 2
+    _later = ("num_batches_tracked",)
+
     _shown = (
         "{0.num_features}, eps={0.eps}, momentum={0.momentum}, affine={0.affine}, bias={bias}, "
         "track_running_stats={0.track_running_stats}"

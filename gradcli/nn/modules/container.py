@@ -104,6 +104,15 @@ class Sequential(_Numbered):
     def __add__(self, other: Sequential) -> Sequential:
         return Sequential(*self, *other)
 
+    def __mul__(self, count: int) -> Sequential:
+        if not isinstance(count, int):
+            return NotImplemented
+        if count < 1:
+            raise ValueError(f"a Sequential is repeated once or more, not {count} times")
+        return Sequential(*(module for _ in range(count) for module in self))
+
+    __rmul__ = __mul__
+
     def forward(self, input: Any) -> Any:
         """The input through every module in order."""
         for module in self:

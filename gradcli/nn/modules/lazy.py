@@ -6,11 +6,11 @@ With the first call they get their values, and the layer is what it is called af
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from gradcli.engine import Tensor
-from gradcli.engine.creation.factories import tensor
+from gradcli.engine.creation.factories import tensor, zeros
 from gradcli.engine.dtypes import DType, get_default_dtype
 from gradcli.engine.graph.node import AccumulateGrad
 from gradcli.nn.modules import batchnorm, conv, linear
@@ -78,6 +78,18 @@ class _Lazy(Module):
         """Whether it was not called yet."""
         return True
 
+    def take_shapes(self, given: Mapping[str, Any], front: str) -> None:
+        """Have room for the tensors that are loaded, whose names begin with ``front``."""
+        for mine in (self._parameters, self._buffers):
+            for name, held in mine.items():
+                value = given.get(front + name)
+                if held is None or not isinstance(value, Tensor) or hasattr(value, "become"):
+                    continue
+                if isinstance(held, UninitializedParameter):
+                    held.become(Parameter(zeros(*value.shape, dtype=held.dtype)))
+                elif not held.numel():
+                    mine[name] = zeros(*value.shape, dtype=held.dtype)
+
     def forward(self, input: Tensor, *further: Any) -> Any:
         """Become the full layer, for inputs of that size, and call it."""
         rank = getattr(self, "rank", None)
@@ -92,7 +104,9 @@ class _Lazy(Module):
             held = self._parameters[name]
             if isinstance(held, UninitializedParameter):
                 held.become(parameter)
-        self._buffers.update(full._buffers)
+        for name, buffer in full._buffers.items():
+            if buffer is not None and not self._buffers[name].numel():
+                self._buffers[name] = buffer
         setattr(self, self.size, size)
         self.__class__ = self.becomes
         return self.forward(input, *further)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import Any
 
+from gradcli.functions.nn.losses import chosen
 from gradcli.nn import functional as F
 from gradcli.nn.modules.made import module_of
 from gradcli.nn.modules.module import Module
@@ -12,7 +14,22 @@ _REDUCED = {"size_average": None, "reduce": None, "reduction": "mean"}
 
 
 def _row(name: str, function: Any, inputs: int = 2, /, **options: Any) -> type[Module]:
-    return module_of(__name__, name, function, "", inputs, **options)
+    made: Any = module_of(__name__, name, function, "", inputs, **options)
+    if "reduce" in options:
+        made.__init__ = _reducing(made.__init__)
+    return made  # type: ignore[no-any-return]
+
+
+def _reducing(init: Any) -> Any:
+    """``init``, whose two older arguments become the ``reduction``."""
+
+    @wraps(init)
+    def __init__(self: Any, *args: Any, **given: Any) -> None:
+        init(self, *args, **given)
+        self.reduction = chosen(self.size_average, self.reduce, self.reduction)
+        self.size_average = self.reduce = None
+
+    return __init__
 
 
 L1Loss = _row("L1Loss", F.l1_loss, **_REDUCED)

@@ -275,6 +275,15 @@ class Module(State):
             raise AttributeError(f"`{name}` is not an nn.Parameter")
         return found
 
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer at a dotted name."""
+        place, _, name = target.rpartition(".")
+        module = self.get_submodule(place)
+        found: Tensor = getattr(module, name)
+        if name not in module._buffers:
+            raise AttributeError(f"`{name}` is not a buffer")
+        return found
+
     # -- changing all at once ----------------------------------------------------------------------
 
     def apply(self, fn: Callable[[Module], None]) -> Module:

@@ -44,17 +44,31 @@ class State:
     _state_hooks: dict[int, Any]
     _load_pre_hooks: dict[int, Any]
     _load_hooks: dict[int, Any]
+    _version = 1
+    """Of what a module saves: a dict of an older one may lack ``_later``."""
+    _later: tuple[str, ...] = ()
 
-    def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> OrderedDict:
-        """Parameters and persistent buffers by dotted name; their memory is shared."""
+    def state_dict(
+        self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False
+    ) -> Any:
+        """Parameters and persistent buffers by dotted name; their memory is shared.
+
+        They are added to ``destination`` where that is given.
+        """
         fronts = self._fronts(prefix)
         for front, module in fronts:
             for hook in module._state_pre_hooks.values():
                 hook(module, front, keep_vars)
-        found = self._collected(fronts, keep_vars)
+        found: Any = OrderedDict() if destination is None else destination
+        found.update(self._collected(fronts, keep_vars))
+        versions = {front[:-1]: {"version": module._version} for front, module in fronts}
+        if destination is None:
+            found._metadata = OrderedDict()
+        if hasattr(found, "_metadata"):
+            found._metadata.update(versions)
         for front, module in reversed(fronts):  # inner ones first
             for hook in module._state_hooks.values():
-                hook(module, found, front, {})
+                hook(module, found, front, versions[front[:-1]])
         return found
 
     @staticmethod
@@ -65,7 +79,8 @@ class State:
         for front, module in fronts:
             for name, value in (*module._parameters.items(), *module._buffers.items()):
                 if value is not None and name not in module._not_saved:
-                    found[front + name] = value if keep_vars else value.detach()
+                    kept = keep_vars or hasattr(value, "become")  # of a lazy layer
+                    found[front + name] = value if kept else value.detach()
             if extra and hasattr(module, "get_extra_state"):
                 found[front + _EXTRA] = module.get_extra_state()
         return found
@@ -110,9 +125,16 @@ class State:
         faults: list[str] = []
         missing: list[str] = []
         unexpected: list[str] = []
+        versions = getattr(state_dict, "_metadata", {})
         for front, module in fronts:
+            said = versions.get(front[:-1], {})
             for hook in module._load_pre_hooks.values():
-                hook(module, given_dict, front, {}, strict, missing, unexpected, faults)
+                hook(module, given_dict, front, said, strict, missing, unexpected, faults)
+            for name in module._later if said.get("version", 1) < module._version else ():
+                if module._buffers[name] is not None:
+                    given_dict.setdefault(front + name, module._buffers[name])
+            if hasattr(module, "take_shapes"):
+                module.take_shapes(given_dict, front)
         state_dict, own = given_dict, self._collected(fronts, True, extra=False)
         extras = {
             front + _EXTRA: module.set_extra_state
@@ -129,6 +151,7 @@ class State:
             if names:
                 listed = ", ".join(f'"{n}"' for n in names)
                 faults.append(f"{what} key(s) in state_dict: {listed}. ")
+        own = OrderedDict((n, v) for n, v in own.items() if not hasattr(v, "become"))
         for name, value in own.items():
             given = state_dict.get(name, value)
             if not isinstance(given, Tensor):
@@ -175,7 +198,7 @@ class State:
                     continue
                 param.data = convert(param.data)
                 if param.grad is not None:
-                    param.grad = convert(param.grad)
+                    param.grad.data = convert(param.grad.data)
             for name, value in module._buffers.items():
                 if value is not None:
                     module._buffers[name] = convert(value)

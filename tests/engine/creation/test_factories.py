@@ -228,6 +228,22 @@ def test_seeds_repeat():
     assert torch.randint(0, 9, (4,)).dtype is torch.int64
 
 
+def test_what_is_refused_draws_nothing():
+    x = torch.ones(2)
+    before = torch.get_rng_state()
+    for draw in (
+        lambda: torch.randn(3, device="cuda"),
+        lambda: torch.randint(3, (2,), device="cuda"),
+        lambda: torch.randperm(3, device="cuda"),
+        lambda: torch.rand_like(x, device="cuda"),
+        lambda: torch.normal(x, x, device="cuda"),
+        lambda: torch.rand(3, dtype=torch.int64),
+    ):
+        with pytest.raises(RuntimeError):
+            draw()
+        assert torch.equal(torch.get_rng_state(), before)
+
+
 def test_a_tensor_of_tensors():
     x = torch.tensor(2.0)
     assert torch.tensor([x, 3]).tolist() == [2, 3]
