@@ -50,7 +50,9 @@ def say(text: str, comment: str, result: Any) -> None:
         output.write(f"{comment} {note}\n")
 
 
-def write_json(result: Any, found: Any, looked: Mapping[str, Any] | None, job: Any) -> None:
+def write_json(
+    result: Any, found: Mapping[str, Any] | None, looked: Mapping[str, Any] | None, job: Any
+) -> None:
     """One object: the derivatives, what was assumed and checked, and what was asked besides."""
     record: dict[str, Any] = {
         "order": result.order, "derivatives": result.derivatives, "assumed": result.assumed,
@@ -63,8 +65,9 @@ def write_json(result: Any, found: Any, looked: Mapping[str, Any] | None, job: A
     if result.constants:
         record["constants"] = {k: tensor_record(x) for k, x in result.constants.items()}
     if found is not None:
-        values = found if isinstance(found, dict) else dict.fromkeys(result.derivatives, found)
-        record["values"] = {name: tensor_record(value) for name, value in values.items()}
+        record["values"] = {name: tensor_record(value) for name, value in found.items()}
+    if job.settled:
+        record["values_of_engine"] = job.settled
     if looked is not None:
         record["zeros"] = {name: z.record() for name, z in looked.items()}
     if result.kinks:
@@ -73,13 +76,17 @@ def write_json(result: Any, found: Any, looked: Mapping[str, Any] | None, job: A
 
 
 def write_text(
-    result: Any, found: Any, looked: Mapping[str, Any] | None, job: Any, let: bool, digits: Any
+    result: Any,
+    found: Mapping[str, Any] | None,
+    looked: Mapping[str, Any] | None,
+    job: Any,
+    let: bool,
+    digits: Any,
 ) -> None:
     """Print the formulas in rows, each with its value or its zeros below, and the notes last.
 
     ``let`` gives parts that come up again a name; ``digits`` is the precision of values.
     """
-    values = found if isinstance(found, dict) else dict.fromkeys(result.derivatives, found)
     rows: list[tuple[str, str]] = []
     for name, formula in result.derivatives.items():
         bindings: list[tuple[str, str]] = []
@@ -90,11 +97,15 @@ def write_text(
             lines.append(f"{'where' if not i else '     '} {short} = {meaning}")
         rows.append((job.label(name, result.order), "\n".join(lines)))
         if found is not None:
-            rows.append(("  at", show_value(values[name], digits)))
+            rows.append(("  at", show_value(found[name], digits)))
         if looked is not None:
             rows.append(("  zero", _zeros_text(name, looked[name], digits)))
     output.write(show_rows(rows) + "\n")
     notes = notes_of(result)
+    if job.settled:
+        notes.append(
+            "value by the engine, as in gradcli grad: rounding costs the formula its digits there"
+        )
     if looked is not None:
         notes += sorted({z.method for z in looked.values()})
     line = "# " + "      ".join(notes)

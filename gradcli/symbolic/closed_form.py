@@ -30,9 +30,11 @@ from gradcli.symbolic.simplify.search import forms, forms_at
 from gradcli.symbolic.symmetry import reread, retraced, without_symmetry
 from gradcli.symbolic.trace.trace import derivative
 from gradcli.symbolic.unsupported import NO_CLOSED_FORM, WITHHELD, as_reals, no_closed_form
-from gradcli.symbolic.verify import TOLERANCE, Kept, Points, agreeing, evaluate, worst
+from gradcli.symbolic.verify import TOLERANCE, Kept, Points, agreeing, evaluate, settled, worst
 
 MOST_ORDER = 8
+_MOST_PASSES = 1000
+"""Derivatives that take the engine more passes are those of the formula alone."""
 
 
 class Result:
@@ -91,6 +93,36 @@ class Result:
 
         Sizes that the expression names (``eye(n)``) are taken from the values' shapes.
         """
+        given, sizes = self._at(values)
+        found = self._evaluated(given, sizes)
+        return next(iter(found.values())) if len(found) == 1 else found
+
+    def settled(self, **values: Any) -> tuple[dict[str, Any], list[str]]:
+        """The derivatives at values of the variables, and those of which a formula loses digits.
+
+        Of these the value is the numeric engine's. Raises as ``evaluate``.
+        """
+        given, sizes = self._at(values)
+        found, lost = self._evaluated(given, sizes), []
+        for key, got in found.items():
+            path = key.split(",") if "," in key else [key] * self.order
+            if got.size > _MOST_PASSES * given[path[-1]].size:
+                continue
+            answer = self._read[self.derivatives[key]]
+            better = settled(self.program, answer, got, given, sizes, path)
+            if better is not got:
+                found[key] = better
+                lost.append(key)
+        return found, lost
+
+    def _evaluated(self, given: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, Any]:
+        for text in self.derivatives.values():
+            if text not in self._read:
+                self._read[text] = prepare(text)
+        return {k: evaluate(self._read[t], given, sizes) for k, t in self.derivatives.items()}
+
+    def _at(self, values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, int]]:
+        """The values of the variables, and the sizes that they give to dimensions."""
         values = {**self.constants, **values}
         sizes: dict[str, int] = {}
         for name, dims in self._sizes.items():
@@ -100,12 +132,7 @@ class Result:
         sizes.update(
             {k: int(x) for k, x in values.items() if k not in self._sizes and np.ndim(x) == 0}
         )
-        given = {k: as_reals(k, x) for k, x in values.items() if k in self._sizes}
-        for text in self.derivatives.values():
-            if text not in self._read:
-                self._read[text] = prepare(text)
-        found = {k: evaluate(self._read[t], given, sizes) for k, t in self.derivatives.items()}
-        return next(iter(found.values())) if len(found) == 1 else found
+        return {k: as_reals(k, x) for k, x in values.items() if k in self._sizes}, sizes
 
     @property
     def latex(self) -> str:

@@ -313,22 +313,59 @@ class Points:
 
     def _numeric(self, point: Mapping[str, np.ndarray], path: Sequence[str]) -> np.ndarray | None:
         """The engine's derivative at a point, or None where there is none."""
-        given: dict[str, Any] = {k: as_tensor(a) for k, a in point.items()}
-        given |= {k: self.sizes[k] for k in self.shapes.sizes}
+        sizes = {k: self.sizes[k] for k in self.shapes.sizes}
+        return numeric(self.program, point, sizes, path, self.strict)
 
-        try:
-            leaves = [given[name].requires_grad_() for name in path]
-            with enable_grad():
-                value = as_tensor(self.program.run(given).value)
-            if not np.isfinite(value.array).all():
-                return None
-            if self.strict and (abs(value.array) < 1e-9).all():
-                return None
-            return _vjps(value, leaves)
-        except Fault as fault:
-            if fault.code in ("E0301", "E0302", "E0303", "E0306"):
-                raise
+
+def numeric(
+    program: Program, point: Mapping[str, Any], sizes: Mapping[str, int], path: Sequence[str],
+    strict: bool = False,
+) -> np.ndarray | None:  # fmt: skip
+    """The engine's derivative by the variables of ``path`` in turn, or None where there is none.
+
+    ``strict`` counts a value of 0 as none.
+    """
+    given: dict[str, Any] = {k: as_tensor(a) for k, a in point.items()} | dict(sizes)
+    try:
+        leaves = [given[name].requires_grad_() for name in path]
+        with enable_grad():
+            value = as_tensor(program.run(given).value)
+        if not np.isfinite(value.array).all():
             return None
+        if strict and (abs(value.array) < 1e-9).all():
+            return None
+        return _vjps(value, leaves)
+    except Fault as fault:
+        if fault.code in ("E0301", "E0302", "E0303", "E0306"):
+            raise
+        return None
+
+
+def settled(
+    program: Program, answer: Program, got: np.ndarray, point: Mapping[str, np.ndarray],
+    sizes: Mapping[str, int], path: Sequence[str],
+) -> np.ndarray:  # fmt: skip
+    """``got``, the value of ``answer`` at a point; the engine's entries where rounding spoils its.
+
+    That is where rounding explains how far they are apart, or the formula gives no number, and the
+    engine's entry hardly changes a little further.
+    """
+    with double():
+        exact = numeric(program, point, sizes, path)
+        if exact is None or exact.shape != got.shape or (near := _close(got, exact)).all():
+            return got
+        rounded = evaluate(prepare(_rounded(answer)), point, sizes)
+        error = abs(rounded - got) * (_EPSILON / _ROUNDING)
+        spoiled = ~near & (~np.isfinite(got) | (abs(got - exact) <= 100 * error))
+        for by in _NEAR if spoiled.any() else ():
+            again = numeric(program, {k: a * (1 + by) for k, a in point.items()}, sizes, path)
+            spoiled &= again is not None and _close(again, exact)
+    return np.where(spoiled, exact, got) if spoiled.any() else got
+
+
+def _close(one: np.ndarray, exact: np.ndarray) -> np.ndarray:
+    """The entries that are another's to six digits: no NaN is."""
+    return abs(one - exact) <= 1e-6 * abs(exact)
 
 
 def _vjps(value: Any, leaves: Sequence[Any]) -> np.ndarray:

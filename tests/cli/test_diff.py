@@ -254,6 +254,26 @@ def test_a_flag_that_is_neither_value_nor_declaration(cli, flag, mend):
     assert f"help: {mend}\n" in done.err and "gradcli diff" not in done.err
 
 
+@pytest.mark.parametrize(("text", "x", "order", "exact"), [
+    ("erfcx(x)", "1e8", 1, -5.641895835477562e-17), ("erfcx(x)", "1e8", 2, 1.1283791670955126e-24),
+    ("bessel_j0(x)", "0", 2, -0.5), ("bessel_j1(x)", "1e-9", 2, -3.75e-10),
+    ("sinc(x)", "1e-9", 2, -3.289868133696453), ("i1(x)", "1e-9", 2, 3.75e-10),
+    ("log_ndtr(x)", "-1e5", 2, -0.9999999999),
+])  # fmt: skip
+def test_a_value_where_rounding_spoils_the_formula_is_the_engines(cli, text, x, order, exact):
+    found = cli("diff", text, f"--x={x}", "--order", str(order), "--json")
+    assert found.json["values"]["x"]["data"] == pytest.approx(exact, rel=1e-9)
+    assert found.json["values_of_engine"] == ["x"]
+
+
+def test_a_value_is_the_formulas_where_nothing_is_rounded_away(cli):
+    for text, x, value in (
+        ("sin(x)**2 + cos(x)**2", "3", "0"), ("x**2*cos(pi/2) + x", "3", "1"), ("1/x", "0", "-inf"),
+    ):  # fmt: skip
+        done = cli("diff", text, f"--x={x}")
+        assert f"  at  {value}\n" in done.out and "engine" not in done.out, text
+
+
 def test_one_variable_to_an_at(cli):
     done = cli("diff", "a*b", "--at", "a=2,b=3")
     assert done.code == 2 and "help: --at a=2 --at b=3\n" in done.err

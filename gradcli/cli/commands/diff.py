@@ -85,7 +85,7 @@ def diff(ctx: typer.Context, **given: Any) -> None:
     if asked.taylor is not None:
         return job.taylor(asked.wrt, asked.taylor, asked.around, asked.json, asked.latex)
     result = job.result(asked.wrt, asked.order, asked.along or (), asked.structured, asked.of)
-    found = None if asked.zeros else job.evaluated(result)
+    found = None if asked.zeros else job.evaluated(result, asked.structured)
     looked = job.zeros(result, asked.range) if asked.zeros else None
     if asked.code is not None:
         return say(result.code(asked.code), "#", result)
@@ -120,6 +120,8 @@ class _Job:
         self.values: dict[str, Any] = {}
         self.along: dict[str, str] = {}
         self.directions: dict[str, Any] = {}
+        self.settled: list[str] = []
+        """The derivatives whose value is the engine's: their formulas lose digits there."""
 
     def read(self, texts: Mapping[str, str], at: Sequence[str]) -> None:
         """Declarations and values of variables, from their flags and from --at."""
@@ -206,15 +208,24 @@ class _Job:
         often = "" if order == 1 else "twice " if order == 2 else f"{order} times "
         return f"{often}along " + ", ".join(f"{k} = {d}" for k, d in self.along.items())
 
-    def evaluated(self, result: Any) -> Any:
-        """The derivatives at the given values, where all that they need is given."""
+    def evaluated(self, result: Any, formula_alone: bool) -> Mapping[str, Any] | None:
+        """The derivatives at the given values, where all that they need is given.
+
+        Where rounding spoils a formula's value it is the engine's, unless ``formula_alone``.
+        """
         have = {**self.values, **self.directions, **result.constants}
         if not self.values and not self.directions:
             return None
         needed = {
             name for text in result.derivatives.values() for name in prepare(text).free
         } - result.sizes  # fmt: skip
-        return result.evaluate(**have) if needed <= have.keys() else None
+        if not needed <= have.keys():
+            return None
+        if formula_alone or self.along or result.conditions:
+            found = result.evaluate(**have)
+            return found if isinstance(found, dict) else dict.fromkeys(result.derivatives, found)
+        found, self.settled = result.settled(**have)
+        return found  # type: ignore[no-any-return]
 
     def zeros(self, result: Any, span: str | None) -> dict[str, Any]:
         """Where each derivative is zero in its own variable."""

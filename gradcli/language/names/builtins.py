@@ -234,6 +234,9 @@ def _is_data(value: Any) -> bool:
     return getattr(value, "__gradcli_rank__", False) > 0 or isinstance(value, np.ndarray)
 
 
+_REAL = frozenset((float, int, bool))
+
+
 def _total(values: Any, *args: Any, **options: Any) -> Any:
     """Tensor: its entries summed, as PyTorch. List: its items added, as Python."""
     if _is_data(values):
@@ -250,7 +253,10 @@ def _total(values: Any, *args: Any, **options: Any) -> Any:
             return total
         count = (values[-1] - values[0]) // values.step + 1
         return bounded(total + count * (values[0] + values[-1]) // 2)
-    for value in counted(values):
+    items = list(counted(values))
+    if float in {v.__class__ for v in (total, *items)} <= _REAL:
+        return sum(items, total)  # with a compensation from Python 3.12 on
+    for value in items:
         total = add(total, value)
     return total
 

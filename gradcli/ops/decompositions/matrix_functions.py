@@ -356,7 +356,8 @@ def _solve_sylvester(x: Any, y: Any, z: Any) -> Any:
     dtype = np.result_type(x, y, z)
     lead = np.broadcast_shapes(x.shape[:-2], y.shape[:-2], z.shape[:-2])
     found = np.empty((*lead, m, n), np.result_type(dtype, np.complex128))
-    x, y, z = (np.broadcast_to(a, (*lead, *a.shape[-2:])) for a in (x, y, z))
+    wide = np.result_type(dtype, np.float32)  # LAPACK has no halves
+    x, y, z = (np.broadcast_to(a.astype(wide), (*lead, *a.shape[-2:])) for a in (x, y, z))
     for place in np.ndindex(*lead) if m and n else ():
         if not all(np.all(np.isfinite(a[place])) for a in (x, y, z)):
             found[place] = np.nan

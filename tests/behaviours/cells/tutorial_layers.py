@@ -41,7 +41,7 @@ import torch.nn as nn
 torch.manual_seed(1)
 a = nn.Linear(2, 2)
 b = nn.Linear(2, 2)
-print(a.state_dict())
+print(dict(a.state_dict()))
 print(b.load_state_dict(a.state_dict()))
 print(torch.equal(a.weight, b.weight))
 try:
