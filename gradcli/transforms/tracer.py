@@ -32,7 +32,7 @@ from gradcli.engine.dtypes import Device, DType, contiguous_format
 from gradcli.engine.grad_mode import mode, shown_inside, transformed
 from gradcli.engine.graph.level_detach import recorded_inside
 from gradcli.engine.record.captures import refuse_captured
-from gradcli.engine.record.inplace import check_writable, edge_before_write, put_item
+from gradcli.engine.record.inplace import check_writable, edge_before_write, overtake, put_item
 from gradcli.engine.tensor.attributes import Facts
 from gradcli.engine.tensor.conversion import Conversions, no_array
 from gradcli.engine.tensor.storage import Slots
@@ -623,6 +623,9 @@ class Layer(Slots, Operand):
             part = getattr(Slots, slot)
             with contextlib.suppress(AttributeError):  # a batch has no tangent
                 part.__set__(self, part.__get__(view))
+        for tensor in tensors_of(self):
+            if tensor.meta is not None:
+                overtake(tensor)
         return self
 
     @property

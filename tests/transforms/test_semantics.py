@@ -550,6 +550,58 @@ def test_a_write_to_data_of_a_view_with_a_hook_is_none_to_its_base():
     near(vmap(grad(f))(X[None])[0], 3 * X)
 
 
+def test_a_view_that_a_sibling_is_turned_in_place_beside_is_read_anew():
+    def f(x):
+        y = x * 1
+        v, w = y[...], y[...]
+        v.register_hook(lambda g: g * 2)
+        w.unsqueeze_(0)
+        return (v * v).sum()
+
+    near(grad(f)(X), 2 * X)
+    near(vmap(grad(f))(X[None])[0], 2 * X)
+    near(hessian(f)(X), 2 * torch.eye(3))
+
+
+@pytest.mark.parametrize(("body", "factor"), [
+    ("y.data.data.mul_(.5)", 2.5), ("y[...].data.data.mul_(.5)", 2.5),
+    ("a = y.data; b = y.data; a.mul_(.5); y = y + b", 6),
+    ("a = y.data; y.mul_(.5); y = y + a", 4), ("a = y.data; y[...].mul_(.5); y = y + a", 4),
+    ("a = y.data; b = a.data; b.mul_(.5); y = y + a", 6),
+])  # fmt: skip
+def test_all_data_of_a_value_are_one_for_the_transforms_around(body, factor):
+    names: dict = {}
+    exec(f"def f(x):\n    y = x * 1; {body}\n    return (y * y * x).sum()", names)
+    f = names["f"]
+    want = torch.diag(factor * X)
+    for found in (jacrev(grad(f))(X), hessian(f)(X), vmap(jacrev(grad(f)))(X[None])[0]):
+        near(found, want)
+
+    def outside(x):
+        y = x * 1
+        return grad(lambda z: (z * y.data.mul_(2)).sum())(x)
+
+    for transform in (grad, lambda g: vmap(grad(g))):
+        with pytest.raises(RuntimeError, match="captured Tensor"):
+            transform(lambda x: outside(x).sum())(X[None])
+
+
+def test_data_is_not_set_inside_linearize():
+    def f(x, of):
+        y = of.rsqrt()
+        y.data = x * 2
+        return torch.cat([y, x])
+
+    for of in (lambda x: x, lambda x: x.detach()):
+        with pytest.raises(RuntimeError, match="mutating directly with"):
+            linearize(lambda x, of=of: f(x, of(x)), X)
+    with torch.autograd.forward_ad.dual_level():
+        x = torch.autograd.forward_ad.make_dual(X, T)
+        value, tangent = torch.autograd.forward_ad.unpack_dual(f(x, x.detach()))
+    near(value, torch.cat([2 * X, X]))
+    near(tangent, torch.cat([0 * T, T]))
+
+
 @pytest.mark.parametrize("cut", [
     lambda y: y.detach_(), lambda y: y.data.mul_(1.5), lambda y: y.data.copy_(y.data * 1.5),
 ])  # fmt: skip
