@@ -501,17 +501,28 @@ def test_a_write_to_data_of_what_was_used_leaves_its_place_in_the_graph(make, pa
 
 @pytest.mark.parametrize("result", [torch.exp, torch.tanh, lambda x: x.softmax(0)])
 def test_a_hook_that_changes_the_gradient_of_what_its_tangent_was_computed_from(result):
-    def f(x, make, hook):
-        y = make(x)
+    def f(x, times, hook):
+        y = result(x) * 1 if times else result(x)
         y.register_hook(hook)
-        return (y * y).sum()
+        y.register_hook(lambda g: None)
+        return (y * y * x).sum()
 
-    for hook, factor in ((lambda g: g * 2, 2), (lambda g: None, 1)):
-        want = jacrev(lambda x, k=factor: vjp(result, x)[1](2 * k * result(x))[0])(X)
-        near(hessian(lambda x, hook=hook: f(x, lambda x: result(x) * 1, hook))(X), want)
-    near(hessian(lambda x: f(x, result, lambda g: None))(X), want)
-    with pytest.raises(RuntimeError, match="register it on the result times 1"):
-        hessian(lambda x: f(x, result, lambda g: g * 2))(X)
+    for hook in (lambda g: g * 2, lambda g: g * g, lambda g: None):
+        one, other = (grad(lambda x, t=t, h=hook: f(x, t, h)) for t in (False, True))
+        want = jacrev(other)(X)
+        pushed = vmap(linearize(one, X)[1])(torch.eye(3).double())
+        for found in (jacfwd(one)(X), vmap(jacfwd(one))(X[None])[0], pushed.T):
+            near(found, want)
+        near(jacfwd(jacfwd(one))(X), jacfwd(jacfwd(other))(X))
+
+
+@pytest.mark.parametrize("result", [torch.exp, torch.tanh, lambda x: x.softmax(0), torch.square])
+def test_a_gradient_by_what_its_own_tangent_was_computed_from(result):
+    forward_ad = torch.autograd.forward_ad
+    with forward_ad.dual_level():
+        y = result(forward_ad.make_dual(X.clone().requires_grad_(), T))
+        (g,) = torch.autograd.grad((y**3).sum(), y, create_graph=True)
+        near(forward_ad.unpack_dual(g).tangent, 6 * result(X) * jvp(result, (X,), (T,))[1])
 
 
 def test_a_write_to_a_view_passes_by_its_hook_in_every_transform():
