@@ -320,7 +320,10 @@ class Operand(Conversions):
     requires_grad_ = Tensor.requires_grad_
 
     def _require(self, requires_grad: bool) -> Any:
-        """Raises RuntimeFault (E0412): a transform says what is differentiated."""
+        """Itself where it is recorded already. Raises RuntimeFault (E0412) elsewhere: a transform
+        says what is differentiated."""
+        if requires_grad is self.requires_grad is True:
+            return self
         said = "a value of a transform cannot become a leaf of a graph"
         raise RuntimeFault("E0412", said, help="differentiate by an argument of the function")
 

@@ -597,6 +597,12 @@ def test_all_data_of_a_value_are_one_for_the_transforms_around(body, factor):
             transform(lambda x: outside(x).sum())(X[None])
 
 
+def test_an_argument_that_is_recorded_already_is_asked_to_be():
+    ask = {"vectorize": True, "outer_jacobian_strategy": "forward-mode"}
+    found = torch.autograd.functional.hessian(lambda x: (x.requires_grad_() ** 2).sum(), X, **ask)
+    near(found, 2 * torch.eye(3))
+
+
 def test_data_is_not_set_inside_linearize():
     def f(x, of):
         y = of.rsqrt()

@@ -704,7 +704,7 @@ def places_in(view: Tensor, base: Tensor) -> tuple[Any, ...]:
     first = (*(0 if k in rows else slice(None) for k in range(max(rows, default=-1) + 1)), ...)
     seen, known, sizes = seen[first], known[first], seen.shape
     try:
-        places = np.unravel_index(_positions(seen, known), known.shape)
+        places: Any = np.unravel_index(_positions(seen, known), known.shape)
     except ValueError:
         said = "a view shows entries of its base's memory that the base no longer shows"
         mend = "clone() the view before as_strided_() of its base"
