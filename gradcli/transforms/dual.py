@@ -57,6 +57,11 @@ class Dual(Layer):
         """The primal and the tangent."""
         return self.primal, self.tangent
 
+    def edges(self) -> tuple[Any, list, list]:
+        """The primal's place in the graph; those of all in it, and of all in the tangent."""
+        parts = ([t.edge for t in tensors_of(part)] for part in (self.primal, self.tangent))
+        return (bottom(self.primal).edge, *parts)
+
     def around(self, content: Any) -> Dual:
         """Another primal with the same tangent; not with memory that may be written to."""
         tangent = self.tangent if self.kin is None else OPERATORS["clone"](self.tangent)
@@ -305,8 +310,8 @@ class Dual(Layer):
         A pass is two, for the primal g of the gradient and for its tangent t; of a value y with the
         tangent v the second brings t to y and g to v. So the hook is called with g, and what it
         gives is the gradient of v in the second pass; with g and t together it gives that of y.
-        Raises RuntimeFault (E0404) where nothing is recorded, and (E0412) in a pass where the hook
-        changes g and v was computed from y: what comes to y by v is not for the hook.
+        What comes to y by v, where that was computed from y, is not for the hook. Raises
+        RuntimeFault (E0404) where nothing is recorded.
         """
         if not self.requires_grad:
             return super().register_hook(hook)
@@ -314,7 +319,6 @@ class Dual(Layer):
         hooks: dict[int, Callable] = {}
         seen: dict[frozenset, tuple] = {}
         handle = RemovableHandle(hooks, hook)
-        mixed = _leads(self.tangent, self.primal)
 
         def of_primal(g: Any) -> Any:
             place = _place(level)
@@ -326,13 +330,6 @@ class Dual(Layer):
                 given = given.primal if is_dual(given, level) else given
                 if level in running.turned:
                     seen[place] = primal, given
-                    if given is not None and mixed:
-                        raise RuntimeFault(
-                            "E0412",
-                            "a hook changes the gradient of a result from which its own tangent "
-                            "was computed, so that the gradient's tangent is not known",
-                            help="register it on the result times 1",
-                        )
                 return given
             primal, given = seen.get(place, (None, None))
             if given is None:
@@ -348,7 +345,7 @@ class Dual(Layer):
         self.primal.register_hook(of_primal)
         with suppress(RuntimeFault):  # not in the graph, or in that of linearize alone
             self.tangent.register_hook(of_tangent)
-        running.hooked.setdefault(level, []).append((self.primal, seen))
+        running.hooked.setdefault(level, []).append((self.primal, *self.edges(), seen))
         return handle
 
     def detach_(self) -> Any:
@@ -372,21 +369,6 @@ class Dual(Layer):
 
             return with_tail(repr(self.primal), f"tangent={self.tangent}")
         return super().__repr__()
-
-
-def _leads(tangent: Any, primal: Any) -> bool:
-    """Whether a tangent was computed from its primal, as that of ``exp`` is."""
-    end = bottom(primal).edge
-    work = [t.edge for t in tensors_of(tangent) if t.edge is not None]
-    behind = set()
-    while work:
-        node = work.pop()
-        if node is end:
-            return True
-        if node not in behind and getattr(node, "node", node).seq > end.seq:
-            behind.add(node)
-            work += (e for e in getattr(node, "node", node).edges if e is not None)
-    return False
 
 
 def _place(level: int) -> frozenset:

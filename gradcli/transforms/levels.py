@@ -35,8 +35,9 @@ class _Running(threading.local):
         # What writes made part of a level (weak references), and what it was before.
         self.promoted: dict[int, list[tuple[Any, Any]]] = {}
 
-        # Of a level, the primals that have hooks, and what these have seen and given back.
-        self.hooked: dict[int, list[tuple[Any, dict]]] = {}
+        # Of a level, the primals that have hooks, where these are, the edges of the primal and of
+        # its tangent then, and what the hooks have seen and given back.
+        self.hooked: dict[int, list[tuple[Any, Any, list, list, dict]]] = {}
         # Of which part of a gradient the pass under way is, by level: the tangent's, or not.
         self.turned: dict[int, bool] = {}
 

@@ -9,8 +9,9 @@ differentiate it.
 from __future__ import annotations
 
 import bisect
+import contextlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from gradcli.engine.backward.traverse import collect
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import get_default_dtype
 from gradcli.engine.grad_mode import enable_grad, mode
-from gradcli.engine.graph.node import AccumulateGrad, more
+from gradcli.engine.graph.node import AccumulateGrad, more, without_hooks
 from gradcli.engine.record.apply import record
 from gradcli.engine.record.captures import captured
 from gradcli.engine.tensor.storage import ARGUMENT, Meta
@@ -194,13 +195,51 @@ def pull_back(
     if not moved:
         return found
     # Where a hook was called, it has to be called again.
-    hooked = [p for p, seen in running.hooked.get(top, ()) if seen]
-    moved += [(p, OPERATORS["zeros_like"](p)) for p in hooked]
-    with running.turning(top, True):
+    hooked = [noted for noted in running.hooked.get(top, ()) if noted[-1]]
+    moved += [(p, OPERATORS["zeros_like"](p)) for p, *_ in hooked]
+    ends = [v.edges() for leaf in leaves for v in operands_of(leaf) if rank_of(v) == top]
+    with running.turning(top, True), _apart([*ends, *(noted[1:4] for noted in hooked)]):
         pushed = pull_back(
             [o for o, _ in moved], leaves, [c for _, c in moved], create_graph, passed
         )
     return [sample.__class__(g, t, top) for g, t in zip(found, pushed, strict=True)]
+
+
+@contextlib.contextmanager
+def _apart(duals: Sequence[tuple]) -> Iterator[None]:
+    """Have tangents that were computed from their primals, as that of ``exp`` is, lead to twins of
+    the primals' nodes: what comes to a primal by its tangent is not for its hooks, and no part of
+    its gradient."""
+    changed = []
+    try:
+        for end, primals, tangents in duals:
+            if end is None or not end.edges:
+                continue
+            twins = {end: without_hooks(end)}
+            lower = _younger(primals, end)  # the formulas of tangents of other levels
+            for node in sorted(lower - {end}, key=lambda n: n.seq):
+                if not twins.keys().isdisjoint(node.edges):
+                    twins[node] = without_hooks(node, twins)
+            for node in _younger(tangents, end) - lower:
+                if not twins.keys().isdisjoint(node.edges):
+                    changed.append((node, node.edges))
+                    node.edges = tuple(twins.get(e, e) for e in node.edges)
+        yield
+    finally:
+        for node, edges in reversed(changed):
+            node.edges = edges
+
+
+def _younger(edges: Sequence[Any], end: Any) -> set:
+    """The nodes behind edges that are not older than one."""
+    found: set = set()
+    work = list(edges)
+    while work:
+        node = work.pop()
+        if node is not None and node not in found and node.seq >= end.seq:
+            found.add(node)
+            work += node.edges
+    return found
 
 
 def _for_each(

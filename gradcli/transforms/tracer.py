@@ -32,7 +32,7 @@ from gradcli.engine.dtypes import Device, DType, contiguous_format
 from gradcli.engine.grad_mode import mode, shown_inside, transformed
 from gradcli.engine.graph.level_detach import recorded_inside
 from gradcli.engine.record.captures import refuse_captured
-from gradcli.engine.record.inplace import check_writable, edge_before_write, put_item
+from gradcli.engine.record.inplace import check_writable, edge_before_write, overtake, put_item
 from gradcli.engine.tensor.attributes import Facts
 from gradcli.engine.tensor.conversion import Conversions, no_array
 from gradcli.engine.tensor.storage import Slots
@@ -320,7 +320,10 @@ class Operand(Conversions):
     requires_grad_ = Tensor.requires_grad_
 
     def _require(self, requires_grad: bool) -> Any:
-        """Raises RuntimeFault (E0412): a transform says what is differentiated."""
+        """Itself where it is recorded already. Raises RuntimeFault (E0412) elsewhere: a transform
+        says what is differentiated."""
+        if requires_grad is self.requires_grad is True:
+            return self
         said = "a value of a transform cannot become a leaf of a graph"
         raise RuntimeFault("E0412", said, help="differentiate by an argument of the function")
 
@@ -623,6 +626,9 @@ class Layer(Slots, Operand):
             part = getattr(Slots, slot)
             with contextlib.suppress(AttributeError):  # a batch has no tangent
                 part.__set__(self, part.__get__(view))
+        for tensor in tensors_of(self):
+            if tensor.meta is not None:
+                overtake(tensor)
         return self
 
     @property

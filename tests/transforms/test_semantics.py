@@ -501,17 +501,28 @@ def test_a_write_to_data_of_what_was_used_leaves_its_place_in_the_graph(make, pa
 
 @pytest.mark.parametrize("result", [torch.exp, torch.tanh, lambda x: x.softmax(0)])
 def test_a_hook_that_changes_the_gradient_of_what_its_tangent_was_computed_from(result):
-    def f(x, make, hook):
-        y = make(x)
+    def f(x, times, hook):
+        y = result(x) * 1 if times else result(x)
         y.register_hook(hook)
-        return (y * y).sum()
+        y.register_hook(lambda g: None)
+        return (y * y * x).sum()
 
-    for hook, factor in ((lambda g: g * 2, 2), (lambda g: None, 1)):
-        want = jacrev(lambda x, k=factor: vjp(result, x)[1](2 * k * result(x))[0])(X)
-        near(hessian(lambda x, hook=hook: f(x, lambda x: result(x) * 1, hook))(X), want)
-    near(hessian(lambda x: f(x, result, lambda g: None))(X), want)
-    with pytest.raises(RuntimeError, match="register it on the result times 1"):
-        hessian(lambda x: f(x, result, lambda g: g * 2))(X)
+    for hook in (lambda g: g * 2, lambda g: g * g, lambda g: None):
+        one, other = (grad(lambda x, t=t, h=hook: f(x, t, h)) for t in (False, True))
+        want = jacrev(other)(X)
+        pushed = vmap(linearize(one, X)[1])(torch.eye(3).double())
+        for found in (jacfwd(one)(X), vmap(jacfwd(one))(X[None])[0], pushed.T):
+            near(found, want)
+        near(jacfwd(jacfwd(one))(X), jacfwd(jacfwd(other))(X))
+
+
+@pytest.mark.parametrize("result", [torch.exp, torch.tanh, lambda x: x.softmax(0), torch.square])
+def test_a_gradient_by_what_its_own_tangent_was_computed_from(result):
+    forward_ad = torch.autograd.forward_ad
+    with forward_ad.dual_level():
+        y = result(forward_ad.make_dual(X.clone().requires_grad_(), T))
+        (g,) = torch.autograd.grad((y**3).sum(), y, create_graph=True)
+        near(forward_ad.unpack_dual(g).tangent, 6 * result(X) * jvp(result, (X,), (T,))[1])
 
 
 def test_a_write_to_a_view_passes_by_its_hook_in_every_transform():
@@ -548,6 +559,64 @@ def test_a_write_to_data_of_a_view_with_a_hook_is_none_to_its_base():
 
     near(grad(f)(X), 3 * X)
     near(vmap(grad(f))(X[None])[0], 3 * X)
+
+
+def test_a_view_that_a_sibling_is_turned_in_place_beside_is_read_anew():
+    def f(x):
+        y = x * 1
+        v, w = y[...], y[...]
+        v.register_hook(lambda g: g * 2)
+        w.unsqueeze_(0)
+        return (v * v).sum()
+
+    near(grad(f)(X), 2 * X)
+    near(vmap(grad(f))(X[None])[0], 2 * X)
+    near(hessian(f)(X), 2 * torch.eye(3))
+
+
+@pytest.mark.parametrize(("body", "factor"), [
+    ("y.data.data.mul_(.5)", 2.5), ("y[...].data.data.mul_(.5)", 2.5),
+    ("a = y.data; b = y.data; a.mul_(.5); y = y + b", 6),
+    ("a = y.data; y.mul_(.5); y = y + a", 4), ("a = y.data; y[...].mul_(.5); y = y + a", 4),
+    ("a = y.data; b = a.data; b.mul_(.5); y = y + a", 6),
+])  # fmt: skip
+def test_all_data_of_a_value_are_one_for_the_transforms_around(body, factor):
+    names: dict = {}
+    exec(f"def f(x):\n    y = x * 1; {body}\n    return (y * y * x).sum()", names)
+    f = names["f"]
+    want = torch.diag(factor * X)
+    for found in (jacrev(grad(f))(X), hessian(f)(X), vmap(jacrev(grad(f)))(X[None])[0]):
+        near(found, want)
+
+    def outside(x):
+        y = x * 1
+        return grad(lambda z: (z * y.data.mul_(2)).sum())(x)
+
+    for transform in (grad, lambda g: vmap(grad(g))):
+        with pytest.raises(RuntimeError, match="captured Tensor"):
+            transform(lambda x: outside(x).sum())(X[None])
+
+
+def test_an_argument_that_is_recorded_already_is_asked_to_be():
+    ask = {"vectorize": True, "outer_jacobian_strategy": "forward-mode"}
+    found = torch.autograd.functional.hessian(lambda x: (x.requires_grad_() ** 2).sum(), X, **ask)
+    near(found, 2 * torch.eye(3))
+
+
+def test_data_is_not_set_inside_linearize():
+    def f(x, of):
+        y = of.rsqrt()
+        y.data = x * 2
+        return torch.cat([y, x])
+
+    for of in (lambda x: x, lambda x: x.detach()):
+        with pytest.raises(RuntimeError, match="mutating directly with"):
+            linearize(lambda x, of=of: f(x, of(x)), X)
+    with torch.autograd.forward_ad.dual_level():
+        x = torch.autograd.forward_ad.make_dual(X, T)
+        value, tangent = torch.autograd.forward_ad.unpack_dual(f(x, x.detach()))
+    near(value, torch.cat([2 * X, X]))
+    near(tangent, torch.cat([0 * T, T]))
 
 
 @pytest.mark.parametrize("cut", [

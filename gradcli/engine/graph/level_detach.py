@@ -16,17 +16,19 @@ from gradcli.engine.graph.node import EMPTY, Node, Part, next_number
 
 
 class LevelDetach(Node):
-    """A value outside the graph for whoever differentiates by one of ``ends``."""
+    """A value that for whoever differentiates by one of ``ends`` is another one, ``own``, or a
+    constant."""
 
     __slots__ = ("ends",)
     op = Part("level_detach", "level_detach")
 
-    def __init__(self, edge: Node, ends: set[Any]) -> None:
+    def __init__(self, edge: Node | None, ends: set[Any], own: Node | None = None) -> None:
         self.ends = ends
-        self.edges = (edge,)
+        self.edges = (edge, own)
         self.saved = EMPTY
         self.seq = next_number()
-        self.shape, self.dtype = edge.shape, edge.dtype
+        first: Any = edge or own
+        self.shape, self.dtype = first.shape, first.dtype
         self.extra = None
 
     def name(self) -> str:
@@ -35,8 +37,8 @@ class LevelDetach(Node):
 
     @staticmethod
     def pull(node: LevelDetach, g: Any) -> tuple[Any, ...]:
-        """The cotangent, in the passes of the transforms around."""
-        return (None if node.ends & getattr(mode.passing, "wanted", set()) else g,)
+        """The cotangent, to the first in the passes of the transforms around."""
+        return (None, g) if node.ends & getattr(mode.passing, "wanted", set()) else (g, None)
 
 
 def made_by(edge: Node | None) -> Transform | None:
@@ -94,6 +96,19 @@ def detached(edge: Node | None) -> LevelDetach | None:
 def within(edge: Node | None) -> Node | None:
     """``detached``, but of a value of the innermost transform alone; others stay as they are."""
     return detached(edge) if edge is not None and made_by(edge) is made_by(None) else edge
+
+
+def following(own: Node | None, edge: Node | None) -> Node | None:
+    """The edge of a value with the edge ``own`` to whose data one with the other edge was written.
+
+    For the innermost transform it is what it was, for those around what was written.
+    """
+    if detached(own) is detached(edge) is None:  # there is no graph around
+        return own
+    transform: Any = made_by(None)
+    return LevelDetach(
+        edge, set().union(*(ends_of(transform, e)[0] for e in (own, edge) if e)), own
+    )
 
 
 def recorded_inside(level: int, edge: Node | None) -> bool:

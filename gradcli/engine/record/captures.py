@@ -26,7 +26,8 @@ _MOST = 2000
 
 def refuse_captured(target: Any) -> None:
     """Raise RuntimeFault (E0412) where a function of a transform writes to what it captures."""
-    target = getattr(getattr(target, "meta", None), "outer", target)  # what it is the data of
+    while (outer := getattr(getattr(target, "meta", None), "outer", None)) is not None:
+        target = outer  # what it is the data of
     for transform in reversed(transformed.by):
         if any(_same_memory(target, t, own=True) for t in transform.arguments):
             return
@@ -48,7 +49,13 @@ def _same_memory(target: Any, other: Any, own: bool = False) -> bool:
         return True
     if not (isinstance(target, Plain) and isinstance(other, Plain)):
         kin = None if isinstance(target, Plain) else target.kin
-        return kin is not None and kin is getattr(other, "kin", None)
+        same = kin is not None and kin is getattr(other, "kin", None)
+        if own or same:
+            return same
+        while not isinstance(target, Plain):
+            target = target.content
+        while not isinstance(other, Plain):
+            other = other.content
     meta, its = target.meta, other.meta
     if meta is None or its is None:
         return False

@@ -16,7 +16,7 @@ import numpy as np
 
 from gradcli.engine.dtypes import float16
 from gradcli.engine.grad_mode import current, mode, restore, transformed
-from gradcli.engine.graph.level_detach import within
+from gradcli.engine.graph.level_detach import following
 from gradcli.engine.graph.node import AccumulateGrad, keeps_result, more
 from gradcli.engine.graph.torch_names import shown_name
 from gradcli.engine.graph.view_edges import output_name, refusal
@@ -413,7 +413,6 @@ def _after_write(target: Tensor, result: Tensor, before: Any) -> Tensor:
     """``target`` takes the place in the graph of ``result``; ``before`` is that of what it was."""
     meta = target._meta()
     meta.version.bump()
-    before_root = before if meta.base is None else meta.base.edge
     if target.dtype.kind < 2:
         count_write(target.array)
     edge = result.edge
@@ -429,28 +428,39 @@ def _after_write(target: Tensor, result: Tensor, before: Any) -> Tensor:
         take_into_base(target, onward=before is not None and before in target.edge.edges)
     elif meta.base is not None or meta.views:
         _overtaken(target if meta.base is None else meta.base)
+    if mode.watching:
+        _tell_of_data(target if meta.base is None else meta.base)
     root = meta if meta.base is None else meta.base.meta
-    if mode.watching and (outer := getattr(root, "outer", None)) is not None:
-        _follow(outer, target if meta.base is None else meta.base, before_root)
     if root.twin is not None and (original := _original(root)) is not None:
         _overtaken(original)
     return target
 
 
-def _follow(tensor: Tensor, data: Tensor, before: Any) -> None:
-    """After a write to ``tensor.data`` inside nested transforms: for those around the innermost the
-    tensor is what was written, for that one what it was. ``before`` is the data's edge then."""
-    after = within(data.edge)
-    if before is None and after is None:  # there is no graph around
-        return
-    while not isinstance(tensor, Plain):  # it was written to with a tangent since
-        tensor = tensor.content
-    own, new = tensor._alias(), tensor._alias()
-    record(OPERATORS["sub"], [tensor, data._alias(before)], {}, own)
-    record(OPERATORS["add"], [data._alias(after), own], {}, new)
-    tensor.edge = new.edge
-    if tensor.meta is not None:
-        take_into_base(tensor)
+def _tell_of_data(root: Tensor) -> None:
+    """After a write inside nested transforms to the memory of ``root``: for those around the
+    innermost, ``x`` and ``x.data`` are one; for that one, each stays what it was."""
+    done, work = {id(root)}, [root]
+
+    def follow(tensor: Any, written: Tensor) -> None:
+        while not isinstance(tensor, Plain):  # it was written to with a tangent since
+            tensor = tensor.content
+        base = tensor if tensor._meta().base is None else tensor.meta.base
+        edge = following(tensor.edge, written.edge)
+        if id(base) not in done and edge is not tensor.edge:
+            tensor.edge = edge
+            take_into_base(tensor)
+            done.add(id(base))
+            work.append(base)
+
+    while work:
+        root = work.pop()
+        outer = getattr(root.meta, "outer", None)
+        if outer is not None:
+            follow(outer, root)
+        for member in (root, *views_of(root)):
+            for reference in getattr(member.meta, "shown", ()):
+                if (data := reference()) is not None:
+                    follow(data, member)
 
 
 def _original(meta: Meta) -> Tensor | None:
@@ -694,7 +704,7 @@ def places_in(view: Tensor, base: Tensor) -> tuple[Any, ...]:
     first = (*(0 if k in rows else slice(None) for k in range(max(rows, default=-1) + 1)), ...)
     seen, known, sizes = seen[first], known[first], seen.shape
     try:
-        places = np.unravel_index(_positions(seen, known), known.shape)
+        places: Any = np.unravel_index(_positions(seen, known), known.shape)
     except ValueError:
         said = "a view shows entries of its base's memory that the base no longer shows"
         mend = "clone() the view before as_strided_() of its base"

@@ -47,8 +47,8 @@ class Meta:
     """What few tensors have."""
 
     __slots__ = (
-        "base", "former", "grad", "kept", "made", "outer", "overtaken", "resting", "room", "twin",
-        "version", "views",
+        "base", "former", "grad", "kept", "made", "outer", "overtaken", "resting", "room", "shown",
+        "twin", "version", "views",
     )  # fmt: skip
     inference = False
     former: Any  # of a view whose base, or which itself, was given other memory: the base it had
@@ -56,6 +56,7 @@ class Meta:
     outer: Any  # of ``x.data`` that is still in the graph of a transform around: x
     resting: Any  # of a leaf that was turned off: the end of the graph that it was
     room: int
+    shown: list[weakref.ref[Tensor]]  # of what there is such ``data`` of: all of them
 
     def __init__(self, version: Version | None = None) -> None:
         self.version = version or Version()

@@ -276,11 +276,12 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
 
     @data.setter
     def data(self, value: Tensor) -> None:
-        if transformed.by and (transformed.by[-1].function is not None or not _is_plain(value)):
-            refuse_in_transform(
-                "mutating directly with `.data` inside functorch transform is not allowed.",
-                "write y = y * 2, or y.copy_(value)",
-            )
+        by = transformed.by
+        if transformed.linear or (by and (by[-1].function is not None or not _is_plain(value))):
+            said = "mutating directly with `.data` inside functorch transform is not allowed."
+            raise RuntimeFault("E0412", said, help="write y = y * 2, or y.copy_(value)")
+        while not _is_plain(value) and isinstance(value, Tensor):  # without its tangent
+            value = value.content
         if not isinstance(value, Tensor):
             raise TypeFault(
                 "E0303", f"Variable data has to be a tensor, but got {type(value).__name__}"
@@ -382,6 +383,8 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         if made_by(None) is not None:
             mode.watching = True
             self._meta().outer = outer
+            shown = outer._meta()
+            shown.shown = [*getattr(shown, "shown", ()), weakref.ref(self)]
         passes = sum(t.since is not None for t in transformed.by)
         if self.edge is not None or passes > 1 or transformed.linear:  # saved for a graph around
             self._meta().version = outer._meta().version
