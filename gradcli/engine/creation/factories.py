@@ -341,11 +341,12 @@ def arange(
         raise RuntimeFault("E0303", f"unsupported range: {start} -> {end}")
     if target is dtypes.int64:
         start, end, step = int(start), int(end), int(step)
-    if step == 0 or (end - start) * step < 0:
+    signed = step > 0 or step < 0  # NaN is neither
+    if not signed or (end - start) * step < 0:
         raise RuntimeFault(
             "E0303",
             "upper bound and lower bound inconsistent with step sign"
-            if step
+            if signed
             else "step must be nonzero",
             help=f"from {start} to {end} needs a {'positive' if end > start else 'negative'} step",
         )

@@ -285,7 +285,10 @@ def _resized(
         factors = tuple(scale_factor) if isinstance(scale_factor, tuple | list) else (
             (scale_factor,) * rank
         )  # fmt: skip
-        new = tuple(math.floor(float(n) * f) for n, f in zip(old, factors, strict=True))
+        sizes = [float(n) * f for n, f in zip(old, factors, strict=True)]
+        if not all(abs(n) < 2**63 for n in sizes):
+            raise bad_value("value cannot be converted to type int64_t without overflow")
+        new = tuple(map(math.floor, sizes))
         factors = (None,) * rank if recompute else factors
     if min(old) < 1 or min(new) < 1:
         raise bad_shape(
