@@ -329,7 +329,8 @@ def cond(A: Any, p: Any = None) -> Any:
         raise bad_value(f"linalg.cond got an invalid norm type: {p}")
     if A.ndim < 2:
         raise bad_shape("linalg.cond: The input tensor must have at least 2 dimensions.")
-    if p not in (None, 2, -2) and A.shape[-1] != A.shape[-2]:
+    by_inverse = p not in (None, 2, -2) and (isinstance(p, str) or A.numel())
+    if by_inverse and A.shape[-1] != A.shape[-2]:
         from gradcli.ops.decompositions.matrix_errors import not_square
 
         raise not_square(f"linalg.cond(ord={p})", tuple(A.shape))
@@ -374,7 +375,7 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
             "torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's "
             f"dtype {A.dtype.scalar_name} and other's dtype {B.dtype.scalar_name}"
         )
-    vector = B.ndim == 1 or tuple(B.shape) == tuple(A.shape[:-1])
+    vector = B.ndim == A.ndim - 1
     right = _O["unsqueeze"](B, -1) if vector else B
     m, n = A.shape[-2:]
     if right.shape[-2] != m:

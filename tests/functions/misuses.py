@@ -1391,6 +1391,7 @@ torch.nn.functional.interpolate(torch.ones(1, 1, 2, 2), scale_factor=float("nan"
 torch.nonzero(v, as_tuple=True, out=i)
 torch.nonzero(v, out=v)
 torch.arange(0, 3, float("nan"))
+torch.arange(0, 3, 0.5, dtype=torch.int64)
 torch.empty(0).view(-1, 0)
 torch.histc(torch.tensor([1.0, 2.0, float("inf")]))
 torch.histc(v, min=3, max=1)

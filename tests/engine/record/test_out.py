@@ -48,6 +48,9 @@ def test_numbers_drawn_by_tensors(chances):
     torch.manual_seed(3)
     found = torch.normal(*chances, out=torch.empty(3))
     torch.manual_seed(3)
+    named = torch.normal(**dict(zip(("mean", "std"), chances, strict=False)), out=torch.empty(3))
+    assert torch.equal(found, named)
+    torch.manual_seed(3)
     assert torch.equal(found, torch.normal(*chances))
 
 
