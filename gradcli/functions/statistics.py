@@ -98,10 +98,9 @@ def _quantile(
     if points.ndim > 1:
         raise bad_shape("quantile() q must be a scalar or 1D tensor")
     if not ((points >= 0) & (points <= 1)).all():
-        said = " values must be in the range [0, 1]"
-        if not isinstance(q, Plain):
-            said = f" must be in the range [0, 1] but got {q:g}"
-        raise bad_value(f"quantile() q{said}")
+        if isinstance(q, int | float):
+            raise bad_value(f"quantile() q must be in the range [0, 1] but got {q:g}")
+        raise bad_value("quantile() q values must be in the range [0, 1]")
     rank = len(input.shape)
     if dim is None:
         line = O["reshape"](input, (-1,))

@@ -69,7 +69,8 @@ def into(
         rule = "wider" if args[0].dtype.is_complex else "same"
     if rule == "any":
         options["dtype"] = targets[0].dtype
-    first, wide = args[0] if args else None, targets[0].dtype
+    first: Any = args[0] if args else None
+    wide = targets[0].dtype
     if rule == "deeper" and first.dtype.kind > 1 and promote(first.dtype, wide) is wide:
         args = (first.to(wide), *args[1:])
     with no_grad():
