@@ -381,7 +381,7 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
     if right.shape[-2] != m:
         raise bad_shape(
             f"lstsq: A has {m} rows, B has {right.shape[-2]}",
-            torch=f"torch.linalg.lstsq: input.size(-2) should match other.size({vector - 2})",
+            torch=f"torch.linalg.lstsq: input.size(-2) should match other.size({-min(B.ndim, 2)})",
         )
     eps = float(np.finfo(A.dtype.numpy).eps)
     # "gels" takes A to be of full rank, and no rcond.
