@@ -467,5 +467,10 @@ may_be(
     add, sub, rsub, div, pow, addcdiv, lerp, clamp, clamp_min, clamp_max, deg2rad, rad2deg,
     copysign, mvlgamma, logit, angle, polygamma,
 )  # fmt: skip
+may_be(
+    "same", float_power,
+    misfit="the output given to float_power has dtype {given} but the operation's result requires "
+    "dtype {made}",
+)  # fmt: skip
 may_be("none", cdist, conj, resolve_conj, resolve_neg, rsub, fill, view_as_real)
 direct(add, sub, div, pow)

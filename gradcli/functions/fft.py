@@ -19,7 +19,7 @@ from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.dims import in_order, normal_dim, normal_dims
-from gradcli.ops.errors import IndexFault, bad_dtype, bad_shape, bad_value
+from gradcli.ops.errors import IndexFault, bad_dim, bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.torch_messages import not_a
 
@@ -167,7 +167,9 @@ def _places(input: Any, s: Sizes, dim: Any, half: str = "") -> list[tuple[int | 
         dims = tuple(range(rank)) if s is None else tuple(range(rank - len(s), rank))
     else:
         several = dim if isinstance(dim, tuple | list) else (dim,)
-        dims = normal_dims(tuple(_axis(input, d) for d in several), rank) if several else ()
+        dims = tuple(_axis(input, d) for d in several)
+        if len(set(dims)) < len(dims):
+            raise bad_dim("FFT dims must be unique")
     if s is not None and len(s) > rank:
         raise bad_shape(
             f"Got shape with {len(s)} values but input tensor only has {rank} dimensions."

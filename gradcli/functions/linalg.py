@@ -227,7 +227,8 @@ def norm(
             f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}"
         )
     if ord is not None and (matrix or isinstance(ord, str)):
-        return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
+        dim = (-2, -1) if dim is None else (dim,) if isinstance(dim, int) else dim
+        return matrix_norm(A, ord, dim, keepdim, dtype=dtype)
     return vector_norm(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
 
 
@@ -324,11 +325,16 @@ def matrix_rank(
 @by_element
 def cond(A: Any, p: Any = None) -> Any:
     """The condition number: the norm of A times that of its inverse; of singular values for 2."""
-    if isinstance(p, str) and A.ndim > 1 and A.shape[-1] != A.shape[-2]:
+    if p not in (None, "fro", "nuc", 1, -1, math.inf, -math.inf, 2, -2):
+        raise bad_value(f"linalg.cond got an invalid norm type: {p}")
+    if A.ndim < 2:
+        raise bad_shape("linalg.cond: The input tensor must have at least 2 dimensions.")
+    by_inverse = p not in (None, 2, -2) and (isinstance(p, str) or A.numel())
+    if by_inverse and A.shape[-1] != A.shape[-2]:
         from gradcli.ops.decompositions.matrix_errors import not_square
 
         raise not_square(f"linalg.cond(ord={p})", tuple(A.shape))
-    if A.ndim > 1 and not A.numel():
+    if not A.numel():
         return _O["sum"](_O["abs"](A), (-2, -1))  # of nothing 0
     if p in (None, 2, -2):
         values = svdvals(A)
@@ -375,7 +381,7 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
     if right.shape[-2] != m:
         raise bad_shape(
             f"lstsq: A has {m} rows, B has {right.shape[-2]}",
-            torch="torch.linalg.lstsq: input.size(-2) should match other.size(-2)",
+            torch=f"torch.linalg.lstsq: input.size(-2) should match other.size({-min(B.ndim, 2)})",
         )
     eps = float(np.finfo(A.dtype.numpy).eps)
     # "gels" takes A to be of full rank, and no rcond.

@@ -568,6 +568,10 @@ def allclose(
 
 may_be("joined", column_stack, hstack, vstack, dstack)
 may_be(
+    "same", nonzero,
+    misfit="nonzero: Expected out tensor to have scalar type {made} but got scalar type{given}",
+)  # fmt: skip
+may_be(
     "none", block_diag, combinations, cartesian_prod, chunk, unsafe_chunk, fliplr, flipud,
     meshgrid, rot90, split, unsafe_split, split_with_sizes, unsafe_split_with_sizes,
     tensor_split, unravel_index, unflatten, unbind, movedim, unsqueeze, permute, transpose, t,

@@ -326,6 +326,8 @@ def view_as_complex(input: Any) -> Any:
             "view_as_complex is only supported for half, float and double tensors, but got a "
             f"tensor of scalar type: {input.dtype.scalar_name}"
         )
+    if not len(input.shape):
+        raise bad_shape("Input tensor must have one or more dimensions")
     if input.shape[-1:] != (2,):
         raise bad_shape("Tensor must have a last dimension of size 2")
     if getattr(input, "__gradcli_rank__", 0) > 1:  # stands for a tensor in a transform

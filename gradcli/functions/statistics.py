@@ -95,7 +95,11 @@ def _quantile(
             "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, "
             f"but got {interpolation}"
         )
-    if points.ndim > 1 or not ((points >= 0) & (points <= 1)).all():
+    if points.ndim > 1:
+        raise bad_shape("quantile() q must be a scalar or 1D tensor")
+    if not ((points >= 0) & (points <= 1)).all():
+        if isinstance(q, int | float):
+            raise bad_value(f"quantile() q must be in the range [0, 1] but got {q:g}")
         raise bad_value("quantile() q values must be in the range [0, 1]")
     rank = len(input.shape)
     if dim is None:
@@ -352,14 +356,14 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor
     if bins < 1:
         raise bad_value("bins must be > 0")
     if max < min:
-        raise bad_value("max must be larger than min")
+        raise bad_value("torch.histc: max must be larger than min")
     charge_shape((bins,))
     if min == max:
         min, max = (raw.min(initial=np.inf), raw.max(initial=-np.inf)) if raw.size else (0, 0)
     if min == max:
         min, max = min - 1, max + 1
     if not np.isfinite(max - min):
-        raise bad_value(f"torch.histc: range of [{min}, {max}] is not finite")
+        raise bad_value(f"torch.histc: range of [{min:g}, {max:g}] is not finite")
     # In the entries' own dtype, so that those that stand at an edge there fall where they stand.
     low, high = (raw.dtype.type(end) for end in (min, max))
     within = raw[(raw >= low) & (raw <= high)]
@@ -399,4 +403,9 @@ def ldexp(input: Any, other: Any) -> Any:
 
 may_be("wider", ldexp, logaddexp2)
 may_be("deeper", nanmean)
+may_be(
+    "same", quantile, nanquantile,
+    misfit="quantile() out tensor must be same dtype as the input tensor",
+)  # fmt: skip
+may_be("same", isposinf, isneginf, misfit="{name} does not support non-boolean outputs.")
 may_be("none", isreal)

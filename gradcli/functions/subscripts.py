@@ -167,6 +167,8 @@ def put_item(self: Tensor, index: Any, value: Any) -> None:
             (mask, *more) = (p for p in parts if isinstance(p, np.ndarray))
             fills = not more and mask.dtype == np.bool_ and (not mask.ndim or source.numel() == 1)
             if not fills or (source.is_complex() and not self.is_complex()):
+                if source.dtype is not self.dtype:  # a shape that does not fit comes first
+                    set_item(self.detach().clone(), index, source.detach())
                 one_type(self, value)  # what fills a mask is cast to what is there
                 if not any(p.__class__ is int for p in parts):
                     overlap(self, value, apart=True)

@@ -139,6 +139,8 @@ def _explained(fault: IndexError, shape: Sequence[int], index: Any) -> IndexFaul
             continue
         axis += 1
     said = str(fault).replace("for axis", "for dimension")
+    if said.endswith("with size 0"):
+        said = "index is out of bounds for dimension with size 0"
     if "broadcast" in said:
         shapes = ", ".join(str(list(np.shape(p))) for p in parts if not is_basic(p))
         said = (

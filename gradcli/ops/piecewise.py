@@ -70,6 +70,7 @@ abs = elementwise(
     lambda t, x: t * unit(x),
     aliases=("absolute",),
     dtypes="keep",
+    out="real",
     doc="The absolute value.",
     edges="slope 0 at 0",
     parity="even",

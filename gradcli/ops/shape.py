@@ -67,9 +67,15 @@ def _reshape(x: Any, shape: Any) -> Any:
                 "E0306", "only one dimension can be inferred", help="write -1 once"
             ) from None
         have = np.shape(x)
+        said = f"shape '{list(shape)}' is invalid for input of size {np.size(x)}"
+        if not np.size(x) and 0 in shape:
+            said = (
+                f"cannot reshape tensor of 0 elements into shape {list(shape)} because the "
+                "unspecified dimension size -1 can be any value and is ambiguous"
+            )
         raise RuntimeFault(
             "E0306",
-            f"shape '{list(shape)}' is invalid for input of size {np.size(x)}",
+            said,
             help=f"the input has shape {tuple(have)}: the product of the sizes must agree",
             operands=((0, f"shape {tuple(have)}"),),
         ) from None

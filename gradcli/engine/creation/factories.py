@@ -339,13 +339,16 @@ def arange(
     )
     if not math.isfinite(start) or not math.isfinite(end):
         raise RuntimeFault("E0303", f"unsupported range: {start} -> {end}")
-    if target is dtypes.int64:
+    signed = step > 0 or step < 0  # NaN is neither
+    if target is dtypes.int64 and signed:
         start, end, step = int(start), int(end), int(step)
-    if step == 0 or (end - start) * step < 0:
+        if not step:  # PyTorch finds it later than a step that was given as 0
+            raise ValueFault("E0303", "step must be nonzero")
+    if not signed or (end - start) * step < 0:
         raise RuntimeFault(
             "E0303",
             "upper bound and lower bound inconsistent with step sign"
-            if step
+            if signed
             else "step must be nonzero",
             help=f"from {start} to {end} needs a {'positive' if end > start else 'negative'} step",
         )

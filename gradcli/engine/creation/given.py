@@ -42,7 +42,8 @@ def filling(create: Callable[..., Tensor]) -> Callable[..., Tensor]:
                     f"({out.dtype.name})",
                     help="leave dtype= away",
                 )
-            options["dtype"] = out.dtype
+            if create.__name__ != "normal" or len(args) > 2 or "size" in options:
+                options["dtype"] = out.dtype  # else tensors that are given have one
         wanted = options.pop("requires_grad", False)
 
         @functools.wraps(create)  # whose name errors say

@@ -163,7 +163,7 @@ def normal(
     if isinstance(std, Tensor) and (bottom(std.detach()) < 0).any():
         raise bad_value("normal expects all elements of std >= 0.0")
     if not isinstance(std, Tensor) and std < 0:
-        raise bad_value(f"normal expects std >= 0.0, but found std {std}")
+        raise bad_value(f"normal expects std >= 0.0, but found std {std:g}")
     if given:
         both = (mean + std).to(given[0].dtype)
         with no_grad():
@@ -462,7 +462,7 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any
     """Write normal numbers."""
     _numbers("normal_", mean, std)
     if std < 0:
-        raise bad_value(f"normal expects std >= 0.0, but found std {std}")
+        raise bad_value(f"normal expects std >= 0.0, but found std {std:g}")
     inside = random.drawing.get()
     alike = inside is not None and inside.randomness != "different"
     together = alike or bottom(self).own_array().flags.c_contiguous

@@ -63,9 +63,14 @@ def into(
         for target in targets:
             overlap(target, *operands, apart=apart)
     rule = rule if options.get("dtype") is None else "same"
+    if options.get("as_tuple"):
+        raise RuntimeFault("E0304", f"{name} does not support the out kwarg when as_tuple is True")
+    if rule == "real":
+        rule = "wider" if args[0].dtype.is_complex else "same"
     if rule == "any":
         options["dtype"] = targets[0].dtype
-    first, wide = args[0], targets[0].dtype
+    first: Any = args[0] if args else None
+    wide = targets[0].dtype
     if rule == "deeper" and first.dtype.kind > 1 and promote(first.dtype, wide) is wide:
         args = (first.to(wide), *args[1:])
     with no_grad():
@@ -88,7 +93,8 @@ def into(
             raise TypeFault("E0303", f"out has {len(targets)} tensors, the result has {len(parts)}")
         for target, part in zip(targets, parts, strict=True):
             if not _FITS[rule](part.dtype, target.dtype):
-                raise _misfit(rule, part.dtype, target.dtype)
+                said = _declared(function, "misfit", _OF_BYTES if rule == "bytes" else "")
+                raise _misfit(rule, part.dtype, target.dtype, said.replace("{name}", name))
             grows = target.shape != part.shape and getattr(OPERATORS.get(name), "entrywise", False)
             if grows and any(target is v for v in operands):
                 raise no_room(target.shape, part.shape)
@@ -109,16 +115,20 @@ _FITS: dict[str, Callable[[DType, DType], bool]] = {
 """Whether a result of one dtype may be written into an ``out`` of another, by the rule's name."""
 
 
-def may_be(rule: str, *functions: Any, apart: bool = False) -> None:
+_OF_BYTES = "{name} only supports bool tensor for result, got: {given}"
+
+
+def may_be(rule: str, *functions: Any, apart: bool = False, misfit: str = "") -> None:
     """Declare which dtype the ``out`` of ``functions`` may have: the result's alone without this.
 
     A "wider" one, which "joined" says too, with another error; a "deeper" one, in which floats are
     computed; one of its "kind"; "bytes" for truths; "any", in which they compute; or "none": there
-    is no ``out``. ``apart`` tells that it has to lie apart from what they read, for they do not
-    write where they read.
+    is no ``out``; "real", where complex numbers give real ones, is "wider" of these and "same" of
+    others. ``apart`` tells that it has to lie apart from what they read, for they do not write
+    where they read. ``misfit`` is PyTorch's own sentence about another dtype.
     """
     for function in functions:
-        function.out, function.apart = rule, apart
+        function.out, function.apart, function.misfit = rule, apart, misfit
 
 
 def _declared(function: Any, fact: str, default: Any) -> Any:
@@ -130,8 +140,10 @@ def _declared(function: Any, fact: str, default: Any) -> Any:
     return default
 
 
-def _misfit(rule: str, made: DType, given: DType) -> Fault:
+def _misfit(rule: str, made: DType, given: DType, said: str) -> Fault:
     help = f"give an out of dtype {made.name}"
+    if said:
+        return bad_dtype(said.format(made=made.scalar_name, given=given.scalar_name), help=help)
     if rule != "same":
         fault = no_cast(made, given, help)
         return TypeFault("E0309", fault.message, help=help) if rule == "joined" else fault

@@ -7,6 +7,7 @@ mean or a maximum: derivatives of every order follow from those.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -17,15 +18,7 @@ from gradcli.engine.record.composite import called, formatted, in_float32, of_it
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions.nn.loss_checks import check_floating
 from gradcli.functions.nn.padding import pad
-from gradcli.functions.nn.windows import (
-    Sizes,
-    check_positive,
-    check_sizes,
-    each,
-    in_ranks,
-    places,
-    windows,
-)
+from gradcli.functions.nn.windows import Sizes, check_positive, each, in_ranks, places, windows
 from gradcli.ops.errors import bad_dtype, bad_shape, bad_type, bad_value
 from gradcli.ops.memory_budget import charge_shape
 
@@ -209,21 +202,60 @@ def _conv_transpose(
 conv_transpose1d, conv_transpose2d, conv_transpose3d = in_ranks(_conv_transpose, 1, 2, 3)
 
 
+_OPTIONS = (("kernel size", "kernel", 1), ("dilation", "dilation", 1), ("padding", "pad", 0),
+            ("stride", "stride", 1))  # fmt: skip
+"""What ``fold`` and ``unfold`` are told, as PyTorch's errors name it, and the least of each."""
+
+
+def _block_sizes(
+    kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes
+) -> tuple[tuple[int, ...], ...]:
+    """Two of each option of ``fold`` and ``unfold``. Raises RuntimeFault (E0304) for too small."""
+    pairs = (
+        each(kernel_size, 2, "kernel_size"), each(dilation, 2, "dilation"),
+        each(padding, 2, "padding"), each(stride, 2, "stride"),
+    )  # fmt: skip
+    for (name, short, least), (high, wide) in zip(_OPTIONS, pairs, strict=True):
+        if min(high, wide) < least:
+            wanted = "greater than zero" if least else "non-negative"
+            raise bad_value(
+                f"{name} should be {wanted}, but got {short}_height: {high} {short}_width: {wide}"
+            )
+    return pairs
+
+
+def _block_counts(
+    sizes: Sequence[int], kernel: Sequence[int], spread: Sequence[int], edges: Sequence[int],
+    steps: Sequence[int],
+) -> tuple[int, ...]:  # fmt: skip
+    """How many windows lie along each dimension."""
+    each_side = zip(sizes, kernel, spread, edges, steps, strict=True)
+    return tuple((n + 2 * e - d * (k - 1) - 1) // s + 1 for n, k, d, e, s in each_side)
+
+
 def unfold(
     input: Any, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1
 ) -> Any:
     """The windows of ``(N, C, H, W)``, or of ``(C, H, W)``, as columns."""
-    check_sizes("unfold", input, 2)
+    shape = tuple(input.shape)
+    if not 3 <= len(shape) <= 4 or 0 in shape[-3:]:
+        raise bad_shape(
+            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero "
+            f"dimensions for input, but got: {list(shape)}"
+        )
     if input.dtype.kind == 1:
         check_floating(input, "im2col_out_cpu")
     if len(input.shape) == 3:
         single = unfold(_O["unsqueeze"](input, 0), kernel_size, dilation, padding, stride)
         return _O["squeeze"](single, 0)
-    kernel = each(kernel_size, 2, "kernel_size")
-    spread, steps = each(dilation, 2, "dilation"), each(stride, 2, "stride")
-    check_positive(dilation=spread, kernel_size=kernel)
-    if min(each(padding, 2, "padding")) < 0:
-        raise bad_value("padding should be non-negative")
+    kernel, spread, edges, steps = _block_sizes(kernel_size, dilation, padding, stride)
+    counts = _block_counts(shape[2:], kernel, spread, edges, steps)
+    if min(counts) < 1:
+        raise bad_shape(
+            f"Given input with spatial size {shape[2:]}, kernel_size={kernel}, dilation={spread}, "
+            f"padding={edges}, calculated shape of the array of sliding blocks as {counts}, but "
+            "its components must be at least one."
+        )
     input = pad(input, sides_of(padding, kernel, spread, 2))
     found, out = windows(input, kernel, steps, spread)
     columns = _O["permute"](found, (0, 1, 4, 5, 2, 3))
@@ -298,27 +330,31 @@ def fold(
     stride: Sizes = 1,
 ) -> Any:  # fmt: skip
     """The transpose of ``unfold``: columns ``(N, C*k*k, L)`` added up as ``(N, C, H, W)``."""
-    kernel, out = each(kernel_size, 2, "kernel_size"), each(output_size, 2, "output_size")
-    spread, steps = each(dilation, 2, "dilation"), each(stride, 2, "stride")
-    edges = each(padding, 2, "padding")
-    check_positive(kernel_size=kernel, output_size=out)
-    if min(edges) < 0:
-        raise bad_value("padding should be non-negative")
+    out = each(output_size, 2, "output_size")
+    kernel, spread, edges, steps = _block_sizes(kernel_size, dilation, padding, stride)
     if input.dtype.kind == 1:
         check_floating(input, "col2im_out_cpu")
-    if len(input.shape) not in (2, 3):
+    if len(input.shape) not in (2, 3) or 0 in input.shape[-2:]:
         raise bad_shape(
             "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and "
             f"non-zero dimensions for input, but got: {list(input.shape)}"
         )
     *lead, rows, length = input.shape
+    if rows % math.prod(kernel):
+        raise bad_shape(
+            "Expected size of input's dimension 1 to be divisible by the product of kernel_size, "
+            f"but got input.size(1)={rows} and kernel_size={kernel}."
+        )
+    high, wide = _block_counts(out, kernel, spread, edges, steps)
+    if length != high * wide:
+        raise bad_shape(
+            f"Given output_size={out}, kernel_size={kernel}, dilation={spread}, padding={edges}, "
+            f"stride={steps}, expected size of input's dimension 2 to match the calculated number "
+            f"of sliding blocks {high} * {wide} = {high * wide}, but got input.size(2)={length}."
+        )
+    check_positive(output_size=out)
     sizes = tuple(m + 2 * e for m, e in zip(out, edges, strict=True))
     index, blocks = places(sizes, kernel, steps, spread, True)
-    if rows % math.prod(kernel) or length != math.prod(blocks):
-        raise bad_shape(
-            f"Given output_size={list(out)}, kernel_size={list(kernel)}, expected (N, "
-            f"C*{math.prod(kernel)}, {math.prod(blocks)}), got {list(input.shape)}"
-        )
     channels = rows // math.prod(kernel)
     split = _O["reshape"](input, (*lead, channels, *kernel, *blocks))
     charge_shape((*lead, channels, *sizes))

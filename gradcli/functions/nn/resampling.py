@@ -234,16 +234,20 @@ def _check_options(
     if align_corners is not None and not isinstance(align_corners, bool):
         raise bad_type(f"interpolate: align_corners must be True or False, not {align_corners!r}")
     if (size is None) is (scale_factor is None):
-        raise ValueFault("E0304", "interpolate takes either size or scale_factor", help="size=8")
+        which = "either" if size is None else "only one of"
+        said = f"{which} size or scale_factor should be defined"
+        raise ValueFault("E0304", said, help="size=8")
     given = scale_factor if size is None else size
     if isinstance(given, list | tuple) and len(given) != rank:
-        named, letter = ("output size", "o") if scale_factor is None else ("scale_factor", "s")
+        named, of, letter = "output size", "of", "o"
+        if size is None:
+            named, of, letter = "scale_factor", "of shape", "s"
         raise ValueFault(
             "E0301",
-            "Input and output must have the same number of spatial dimensions, but got input with "
-            f"spatial dimensions of {list(input.shape[2:])} and {named} of {given}. Please "
-            f"provide input tensor in (N, C, d1, d2, ...,dK) format and {named} in ({letter}1, "
-            f"{letter}2, ...,{letter}K) format.",
+            f"Input and {named.split()[0]} must have the same number of spatial dimensions, but "
+            f"got input with spatial dimensions of {list(input.shape[2:])} and {named} {of} "
+            f"{given}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and {named} "
+            f"in ({letter}1, {letter}2, ...,{letter}K) format.",
         )
     if recompute and size is not None:
         raise ValueFault("E0304", "recompute_scale_factor is not meaningful with an explicit size.")
@@ -285,7 +289,10 @@ def _resized(
         factors = tuple(scale_factor) if isinstance(scale_factor, tuple | list) else (
             (scale_factor,) * rank
         )  # fmt: skip
-        new = tuple(math.floor(float(n) * f) for n, f in zip(old, factors, strict=True))
+        sizes = [float(n) * f for n, f in zip(old, factors, strict=True)]
+        if not all(abs(n) < 2**63 for n in sizes):
+            raise bad_value("value cannot be converted to type int64_t without overflow")
+        new = tuple(map(math.floor, sizes))
         factors = (None,) * rank if recompute else factors
     if min(old) < 1 or min(new) < 1:
         raise bad_shape(

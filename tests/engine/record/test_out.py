@@ -39,6 +39,19 @@ def test_dtypes():
     assert torch.sqrt(torch.tensor([1.0, 4.0]), out=wide).dtype is torch.float64
     with pytest.raises(RuntimeError, match="can't be cast to the desired output type int64"):
         torch.sqrt(torch.ones(2), out=torch.zeros(2, dtype=torch.int64))
+    for dtype in (torch.float32, torch.float64, torch.complex64):
+        assert torch.abs(torch.tensor([3 + 4j]), out=torch.empty(1, dtype=dtype)).tolist() == [5]
+
+
+@pytest.mark.parametrize("chances", [(torch.zeros(3), 2.0), (1.0, torch.ones(3)), (torch.ones(3),)])
+def test_numbers_drawn_by_tensors(chances):
+    torch.manual_seed(3)
+    found = torch.normal(*chances, out=torch.empty(3))
+    torch.manual_seed(3)
+    named = torch.normal(**dict(zip(("mean", "std"), chances, strict=False)), out=torch.empty(3))
+    assert torch.equal(found, named)
+    torch.manual_seed(3)
+    assert torch.equal(found, torch.normal(*chances))
 
 
 @pytest.mark.parametrize("function", [torch.mean, torch.nanmean, torch.logsumexp])
