@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradcli.engine.creation.factories import empty
 from gradcli.engine.graph.node import AccumulateGrad
 from gradcli.engine.tensor.conj_view import ConjView
 from gradcli.engine.tensor.tensor import Tensor
@@ -27,10 +28,7 @@ class Parameter(Tensor):
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
         """A leaf with the memory of ``data``."""
-        if data is None:
-            from gradcli.engine.creation.factories import empty
-
-            data = empty(0)
+        data = empty(0) if data is None else data
         if not isinstance(data, Tensor):
             mend = "write nn.Parameter(torch.tensor(...))"
             raise bad_type(f"a Parameter is made of a tensor, got {type(data).__name__}", help=mend)
@@ -58,9 +56,9 @@ class Buffer(Tensor):
     __slots__ = ()
     persistent: bool
 
-    def __new__(cls, data: Tensor, *, persistent: bool = True) -> Buffer:
+    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Buffer:
         """``data`` itself, marked as state of the module it is set on."""
-        out: Buffer = _sharing(cls, data)
+        out: Buffer = _sharing(cls, empty(0) if data is None else data)
         out.persistent = persistent
         return out
 

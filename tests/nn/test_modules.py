@@ -571,3 +571,26 @@ def test_a_module_put_at_a_name():
 def test_a_negative_eps_is_refused_outside_training_too():
     with pytest.raises(ValueError, match="non-negative"):
         torch.nn.BatchNorm1d(3, eps=-0.5).eval()(torch.ones(2, 3))
+
+
+def test_what_replaces_a_buffer_is_saved():
+    for other in (nn.Parameter(torch.ones(2)), nn.Linear(1, 1), nn.Buffer()):
+        m = nn.Module()
+        m.a = nn.Buffer(torch.zeros(2), persistent=False)
+        assert not m.state_dict()
+        m.a = other
+        assert m.state_dict()
+
+
+def test_names_of_what_a_module_keeps_are_texts():
+    m = nn.Module()
+    for keep, what in (
+        (m.register_buffer, "buffer"), (m.register_parameter, "parameter"), (m.add_module, "module")
+    ):  # fmt: skip
+        with pytest.raises(TypeError, match=f"{what} name should be a string. Got int"):
+            keep(1, None)
+
+
+def test_files_of_modules_have_pytorchs_names():
+    assert nn.modules.module.Module is nn.Module
+    assert nn.modules.linear.Linear is nn.Linear

@@ -75,7 +75,9 @@ __all__ = sorted(HOME)
 
 
 def __getattr__(name: str) -> object:
-    """Load a file when one of its modules is first used."""
+    """Load a file when it, or one of its modules, is first used."""
+    if name == "module" or name in _HOMES:
+        return importlib.import_module(f"gradcli.nn.modules.{name}")
     if name not in HOME:
         raise AttributeError(f"module 'gradcli.nn.modules' has no attribute {name!r}")
     return getattr(importlib.import_module(f"gradcli.nn.modules.{HOME[name]}"), name)

@@ -94,6 +94,7 @@ class Module(State):
                 what = "parameters" if parameter else "module"
                 raise AttributeError(f"cannot assign {what} before Module.__init__() call")
             own.pop(name, None)
+            self._not_saved.discard(name)
             for other in _KINDS:
                 if other != kind:
                     own[other].pop(name, None)
@@ -168,6 +169,8 @@ class Module(State):
     def _free(self, name: str, kind: str) -> None:
         if kind not in self.__dict__:
             raise AttributeError(f"cannot assign {kind[1:-1]} before Module.__init__() call")
+        if not isinstance(name, str):
+            raise bad_type(f"{kind[1:-1]} name should be a string. Got {type(name).__name__}")
         if "." in name or not name:
             raise KeyError(f'a name may not be empty or contain ".", got: {name!r}')
         if hasattr(self, name) and name not in self.__dict__[kind]:
