@@ -72,9 +72,9 @@ def test_a_reader_that_leaves_is_no_error(words, wheel, tmp_path):
 
 
 def test_an_interrupt_while_modules_are_imported_leaves_at_once(wheel, tmp_path):
-    """From the first line of ``main`` on, whatever is being imported."""
+    """From the first line of the program on, whatever is being imported."""
     code = (
-        "from gradcli.cli.main import program\nimport sys\nsys.stderr.write('.')\n"
+        "from gradcli.__main__ import program\nimport sys\nsys.stderr.write('.')\n"
         "sys.stderr.flush()\nprogram()"
     )
     for turn in range(12):
@@ -83,7 +83,7 @@ def test_an_interrupt_while_modules_are_imported_leaves_at_once(wheel, tmp_path)
             cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(wheel)},
         )  # fmt: skip
         assert process.stderr.read(1) == b"."
-        time.sleep(0.01 + 0.008 * turn)
+        time.sleep(0.001 + 0.009 * turn)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=30)
         assert process.returncode in (0, 130), said
