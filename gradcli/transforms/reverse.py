@@ -252,11 +252,6 @@ def gradients(
     ends = [bottom(as_value(t)) for t in inputs]
     edges = [t.edge for out in outputs for t in tensors_of(out) if t.edge is not None]
     reached = collect(edges)
-    for i, end in enumerate(ends):
-        if end.edge is None:
-            raise no_graph(i)
-        if end.edge not in reached and not (allow_unused or materialize):
-            raise unused(i)
     for i, (out, weight) in enumerate(zip(outputs, weights, strict=True)):
         if isinstance(out, Layer) and not out.requires_grad:  # the graph is that of what is inside
             raise no_history(i)
@@ -267,6 +262,11 @@ def gradients(
                 f"{tuple(out.shape)}",
                 torch="grad can be implicitly created only for scalar outputs",
             )
+    for i, end in enumerate(ends):
+        if end.edge is None or not inputs[i].requires_grad:  # a leaf that is mapped over
+            raise no_graph(i)
+        if end.edge not in reached and not (allow_unused or materialize):
+            raise unused(i)
     found = pull_back(outputs, inputs, weights, create_graph)
     return tuple(
         g if end.edge in reached or materialize else None

@@ -250,7 +250,7 @@ class Operand(Conversions):
             total *= n
         return total
 
-    nelement = numel
+    nelement, ndimension = numel, dim
 
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the length of one dimension."""
@@ -317,7 +317,7 @@ class Operand(Conversions):
         """Raises RuntimeFault (E0412): the value has no memory of its own."""
         return self.numpy()
 
-    requires_grad_ = Tensor.requires_grad_
+    requires_grad_ = vars(Tensor)["requires_grad_"]
 
     def _require(self, requires_grad: bool) -> Any:
         """Raises RuntimeFault (E0412): a transform says what is differentiated."""
