@@ -16,10 +16,8 @@ What needs the floors above is bound there: the constructor in ``creation``, ``b
 from __future__ import annotations
 
 import copy
-import functools
 import weakref
 from collections.abc import Callable
-from types import FunctionType
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -100,22 +98,6 @@ class _Kind(type):
 
     def __instancecheck__(cls, value: Any) -> bool:
         return isinstance(value, Slots) if cls is Tensor else type.__instancecheck__(cls, value)
-
-    def __getattribute__(cls, name: str) -> Any:
-        """A method taken from Tensor is, of a value of a transform, that value's own."""
-        found = type.__getattribute__(cls, name)
-        return _unbound(name, found) if found.__class__ is FunctionType and cls is Tensor else found
-
-
-@functools.cache
-def _unbound(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(method)
-    def chosen(*args: Any, **options: Any) -> Any:
-        kind = type(args[0]) if args else Plain
-        inside = issubclass(kind, Slots) and not issubclass(kind, Plain)
-        return ((getattr(kind, name, None) if inside else None) or method)(*args, **options)
-
-    return chosen
 
 
 class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
