@@ -250,6 +250,12 @@ print(torch.autograd.grad((x * x).sum(), {"x": x, "u": u}, allow_unused=True))
 print(torch.autograd.grad(x * x, {"x": x}, torch.ones(2, 2), is_grads_batched=True))
 (x * x * u).sum().backward(inputs={"x": x})
 print(x.grad, u.grad)
+y = x * x
+places = {
+    0: torch.autograd.graph.get_gradient_edge(x),
+    1: torch.autograd.graph.get_gradient_edge(y),
+}
+print(torch.vmap(lambda v: torch.autograd.grad(y * 1, places, v, retain_graph=True))(torch.eye(2)))
 for inputs in ({}, {"x": x, "u": u}, {"x": torch.ones(2)}):
     try:
         torch.autograd.grad((x * x).sum(), inputs)
