@@ -671,14 +671,23 @@ class _Unbound:
 
     def __get__(self, kind: Any, meta: Any) -> Any:
         found = next(vars(k)[self.name] for k in kind.__mro__ if self.name in vars(k))
-        found = found.__get__(None, kind)
+        if hasattr(found, "__get__"):
+            found = found.__get__(None, kind)
         return _chosen(self.name, found) if found.__class__ is FunctionType else found
 
     def __set__(self, kind: Any, method: Any) -> None:
+        self._past(setattr, kind, method)
+
+    def __delete__(self, kind: Any) -> None:
+        self._past(delattr, kind)
+
+    def _past(self, change: Callable, kind: Any, *method: Any) -> None:
         with sharing:
             delattr(type(Tensor), self.name)  # it would be asked again
-            setattr(kind, self.name, method)
-            setattr(type(Tensor), self.name, self)
+            try:
+                change(kind, self.name, *method)
+            finally:
+                setattr(type(Tensor), self.name, self)
 
 
 @functools.cache

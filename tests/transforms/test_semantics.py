@@ -821,6 +821,11 @@ def test_methods_of_the_class_are_those_of_what_stands_for_a_tensor(name, args):
 
     vmap(f)(torch.stack([X, T]))
     jvp(f, (X,), (T,))
+    vars_before = dict(vars(torch.nn.Parameter))
+    setattr(torch.nn.Parameter, name, "own")
+    assert getattr(torch.nn.Parameter, name) == "own" != getattr(torch.Tensor, name)
+    delattr(torch.nn.Parameter, name)
+    assert dict(vars(torch.nn.Parameter)) == vars_before
 
 
 @pytest.mark.parametrize("options", [{}, {"materialize_grads": True}, {"allow_unused": True}])
