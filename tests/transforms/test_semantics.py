@@ -808,7 +808,8 @@ def test_methods_of_the_class_write_to_what_stands_for_a_tensor(name):
 @pytest.mark.parametrize(("name", "args"), [
     ("new_zeros", (3,)), ("new_ones", ((3,),)), ("new_full", ((3,), 2.0)), ("new_empty", (3,)),
     ("new_empty_strided", ((3,), (2,))), ("stride", ()), ("numel", ()), ("ndimension", ()),
-    ("is_contiguous", ()), ("storage_offset", ()), ("detach", ()), ("max", (T,)),
+    ("is_contiguous", ()), ("storage_offset", ()), ("detach", ()),
+    ("__getitem__", (1,)), ("max", (T,)),
 ])  # fmt: skip
 def test_methods_of_the_class_are_those_of_what_stands_for_a_tensor(name, args):
     def f(x):
