@@ -122,7 +122,7 @@ def get_item(self: Tensor, index: Any) -> Any:
     if index.__class__ is tuple and (steps := numbers_first(index)) is not None:
         self, index = FUNCTIONS["getitem"](self, steps[0]), steps[1]
     out = FUNCTIONS["getitem"](self, index)
-    if out.edge is None or index.__class__ is int or is_basic(index):
+    if getattr(out, "edge", None) is None or index.__class__ is int or is_basic(index):
         return out
     return runs_once(out)
 

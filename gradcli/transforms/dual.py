@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.custom_function.context import Context
-from gradcli.engine.custom_function.node import FunctionNode, call
+from gradcli.engine.custom_function.node import FunctionNode, call, pulled_by
 from gradcli.engine.grad_mode import current, enable_grad, mode, no_grad, transformed
 from gradcli.engine.graph.level_detach import within
 from gradcli.engine.graph.node import RemovableHandle, next_number
@@ -536,6 +536,8 @@ class _Checked:
     that is checked: <backward(g), v> is <g, jvp(v)>.
     """
 
+    boxed_grads_call = False
+
     def __init__(self, node: FunctionNode, level: int) -> None:
         self.definition, self.level = node.definition, level
         self.arguments, self.edges = node.arguments, node.edges
@@ -546,7 +548,7 @@ class _Checked:
 
     def backward(self, ctx: Any, *given: Any) -> Any:
         """The user's. Raises RuntimeFault (E0412) where the numbers differ."""
-        found = self.definition.backward(ctx, *given)
+        found = pulled_by(self.definition, ctx, list(given))
         if self.level in running.turned:
             along, edges = [], iter(self.edges)
             for argument in self.arguments:

@@ -19,6 +19,7 @@ import numpy as np
 import gradcli.engine as engine
 from gradcli.engine import Tensor
 from gradcli.engine.backward.api import grad_of_batches, no_graph, no_history, unused
+from gradcli.engine.backward.gradient_edges import GradientEdge, edge_of
 from gradcli.engine.backward.traverse import collect
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import get_default_dtype
@@ -288,14 +289,10 @@ def gradients(
     allow_unused: bool | None, materialize: bool,
 ) -> tuple:  # fmt: skip
     """``autograd.grad`` where tangents or batches of enclosing transforms take part."""
+    inputs = [_at(edge_of(t)) if isinstance(t, GradientEdge) else t for t in inputs]
     ends = [bottom(as_value(t)) for t in inputs]
     edges = [t.edge for out in outputs for t in tensors_of(out) if t.edge is not None]
     reached = collect(edges)
-    for i, end in enumerate(ends):
-        if end.edge is None:
-            raise no_graph(i)
-        if end.edge not in reached and not (allow_unused or materialize):
-            raise unused(i)
     for i, (out, weight) in enumerate(zip(outputs, weights, strict=True)):
         if isinstance(out, Layer) and not out.requires_grad:  # the graph is that of what is inside
             raise no_history(i)
@@ -306,11 +303,21 @@ def gradients(
                 f"{tuple(out.shape)}",
                 torch="grad can be implicitly created only for scalar outputs",
             )
+    for i, end in enumerate(ends):
+        if end.edge is None or not inputs[i].requires_grad:  # a leaf that is mapped over
+            raise no_graph(i)
+        if end.edge not in reached and not (allow_unused or materialize):
+            raise unused(i)
     found = pull_back(outputs, inputs, weights, create_graph)
     return tuple(
         g if end.edge in reached or materialize else None
         for g, end in zip(found, ends, strict=True)
     )
+
+
+def _at(edge: Any) -> Tensor:
+    """A tensor at a place in the graph."""
+    return engine.wrap(np.zeros(edge.shape, edge.dtype.numpy)[()], edge.dtype, edge)
 
 
 # ---- Transforms of functions of tensors, as the command line calls them --------------------------

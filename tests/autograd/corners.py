@@ -211,6 +211,90 @@ x = torch.tensor(2.0, requires_grad=True)
 print(torch.autograd.grad(Power.apply(x), x), torch.autograd.grad(Power.apply(x, y=2), x))
 
 
+class Weighted(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y, factor=2):
+        ctx.factor = factor
+        return x * factor + y * 3
+
+    @staticmethod
+    def backward(ctx, g):
+        print(ctx.needs_input_grad)
+        return (g * ctx.factor, g * 3, None)[: len(ctx.needs_input_grad)]
+
+
+y = torch.tensor(5.0, requires_grad=True)
+for args, options in (
+    ((x,), {"y": y}),
+    ((), {"factor": 6, "y": y, "x": x}),
+    ((x, y), {"factor": 3}),
+):
+    print(torch.autograd.grad(Weighted.apply(*args, **options), x))
+for args, options in (
+    ((x, y), {"z": 1}),
+    ((x,), {"x": y}),
+    ((), {"y": y}),
+    ((x,), {"factor": 2}),
+    ((x,), {"ctx": 1}),
+):
+    try:
+        print(Weighted.apply(*args, **options))
+    except TypeError as error:
+        print(error)
+
+# %% gradients by name
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+u = torch.tensor([3.0], requires_grad=True)
+print(torch.autograd.grad((x * x).sum(), {"x": x}), torch.autograd.grad((x * x).sum(), {0: x}))
+print(torch.autograd.grad((x * x).sum(), {"x": x, "u": u}, allow_unused=True))
+print(torch.autograd.grad(x * x, {"x": x}, torch.ones(2, 2), is_grads_batched=True))
+(x * x * u).sum().backward(inputs={"x": x})
+print(x.grad, u.grad)
+y = x * x
+places = {
+    0: torch.autograd.graph.get_gradient_edge(x),
+    1: torch.autograd.graph.get_gradient_edge(y),
+}
+print(torch.vmap(lambda v: torch.autograd.grad(y * 1, places, v, retain_graph=True))(torch.eye(2)))
+for inputs in ({}, {"x": x, "u": u}, {"x": torch.ones(2)}):
+    try:
+        torch.autograd.grad((x * x).sum(), inputs)
+    except RuntimeError as error:
+        print(error)
+
+# %% gradients in one list
+from torch.autograd.function import once_differentiable
+
+
+class Boxed(torch.autograd.Function):
+    boxed_grads_call = True
+
+    @staticmethod
+    def forward(ctx, x, y):
+        return x * 2, y * 3
+
+    @staticmethod
+    def backward(ctx, gs):
+        print(gs)
+        b, a = gs.pop(), gs.pop()
+        return a * 2, b * 3
+
+
+x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+a, b = Boxed.apply(x, y)
+torch.autograd.backward([a.sum(), b.sum()])
+print(x.grad, y.grad, torch.autograd.Function.boxed_grads_call)
+a, b = Boxed.apply(x, y)
+print(torch.autograd.grad(a.sum(), (x, y)), a.grad_fn.apply(torch.ones(2), torch.ones(2)))
+
+
+class BoxedOnce(Boxed):
+    backward = staticmethod(once_differentiable(Boxed.backward))
+
+
+print(torch.autograd.grad(BoxedOnce.apply(x, y)[1].sum(), y))
+
+
 # %% both names of backward, and none
 class Both(torch.autograd.Function):
     forward = staticmethod(lambda ctx, x: x.clone())

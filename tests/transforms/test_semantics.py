@@ -874,6 +874,45 @@ def test_methods_of_the_class_write_to_what_stands_for_a_tensor(name):
         near(x, y)
 
 
+@pytest.mark.parametrize(("name", "args"), [
+    ("new_zeros", (3,)), ("new_ones", ((3,),)), ("new_full", ((3,), 2.0)), ("new_empty", (3,)),
+    ("new_empty_strided", ((3,), (2,))), ("stride", ()), ("numel", ()), ("ndimension", ()),
+    ("is_contiguous", ()), ("storage_offset", ()), ("detach", ()),
+    ("__getitem__", (1,)), ("max", (T,)),
+])  # fmt: skip
+def test_methods_of_the_class_are_those_of_what_stands_for_a_tensor(name, args):
+    def f(x):
+        found, own = getattr(torch.Tensor, name)(x, *args), getattr(x, name)(*args)
+        assert type(found) is type(own)
+        if isinstance(own, torch.Tensor):
+            found, own = (found.shape, found.stride()), (own.shape, own.stride())
+        assert found == own
+        return x
+
+    vmap(f)(torch.stack([X, T]))
+    jvp(f, (X,), (T,))
+    vars_before = dict(vars(torch.nn.Parameter))
+    setattr(torch.nn.Parameter, name, "own")
+    assert getattr(torch.nn.Parameter, name) == "own" != getattr(torch.Tensor, name)
+    delattr(torch.nn.Parameter, name)
+    assert dict(vars(torch.nn.Parameter)) == vars_before
+
+
+@pytest.mark.parametrize("options", [{}, {"materialize_grads": True}, {"allow_unused": True}])
+def test_no_gradient_by_a_leaf_where_it_is_mapped_over(options):
+    leaf = X.clone().requires_grad_()
+
+    def f(*inputs):
+        return torch.autograd.grad((leaf**2).sum(), inputs, **options)
+
+    for run, value in (
+        (vmap(f), leaf), (vmap(vmap(f)), leaf.view(3, 1)), (vmap(lambda t: f(leaf, t)), leaf)
+    ):  # fmt: skip
+        with pytest.raises(RuntimeError, match="does not require grad"):
+            run(value)
+    near(vmap(lambda t: f(leaf)[0] * t)(T)[1], X * 2 * T[1])
+
+
 def made(**methods):
     body = {"forward": lambda x: x, "setup_context": lambda ctx, inputs, output: None, **methods}
     return type("Made", (torch.autograd.Function,), {k: staticmethod(v) for k, v in body.items()})

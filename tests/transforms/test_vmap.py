@@ -433,6 +433,10 @@ def test_what_has_a_shape_of_its_own_in_every_element():
     same(vmap(lambda x: x.clone().uniform_(1, 1), randomness="different")(x), np.ones((2, 3)))
     with pytest.raises(RuntimeError, match="randomness"):
         vmap(lambda x: x.clone().normal_())(x)
+    for draw in ("normal_", "uniform_", "bernoulli_", "random_", "exponential_", "cauchy_"):
+        shared = getattr(torch.zeros(3), draw)
+        with pytest.raises(RuntimeError, match="different inplace randomness on an unbatched"):
+            vmap(lambda x, shared=shared: x + shared(), randomness="different")(x)
 
 
 def test_what_goes_without_a_dimension_and_what_does_not_fit():

@@ -74,7 +74,7 @@ def backward(
         warn_once(_CYCLE)
     wanted = None
     if inputs is not None:
-        targets = _listed(inputs)
+        targets = _listed(inputs.values() if isinstance(inputs, dict) else inputs)
         if not targets:
             mend = "leave it out to accumulate into every leaf"
             raise bad_value("`inputs` argument to `backward()` cannot be empty.", help=mend)
@@ -157,7 +157,7 @@ Node.__call__ = _applied  # type: ignore[method-assign]
 
 def grad(
     outputs: Tensor | Sequence[Tensor],
-    inputs: Tensor | Sequence[Tensor],
+    inputs: Tensor | Sequence[Tensor] | dict[Any, Tensor],
     grad_outputs: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
@@ -165,9 +165,9 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Tensor | None, ...]:
+) -> Any:
     """Gradients of ``outputs`` by ``inputs``, as new tensors; no ``grad`` is touched,
-    whatever ``only_inputs`` says.
+    whatever ``only_inputs`` says. A tuple of them, or a dict where ``inputs`` is one.
 
     ``grad_outputs`` weights the outputs (needed where one has several entries); with
     ``is_grads_batched`` its first dimension counts sets of weights, and so does that of the
@@ -180,6 +180,12 @@ def grad(
         >>> gradcli.autograd.grad(x * x, x)
         (tensor(6.),)
     """
+    if isinstance(inputs, dict):
+        named = grad(
+            outputs, list(inputs.values()), grad_outputs, retain_graph, create_graph, only_inputs,
+            allow_unused, is_grads_batched, materialize_grads,
+        )  # fmt: skip
+        return dict(zip(inputs, named, strict=True))
     outputs, inputs = _listed(outputs), _listed(inputs)
     if not inputs:
         raise RuntimeFault("E0404", "`inputs` argument to `grad()` cannot be empty.")

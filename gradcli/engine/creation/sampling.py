@@ -436,6 +436,20 @@ def _continuous(name: str, shown: str, dtype: DType) -> None:
         )
 
 
+def _written(self: Tensor, numbers: Tensor) -> Tensor:
+    """``self``, with what was drawn. Raises RuntimeFault (E0414) where that differs in a vmap."""
+    inside = random.drawing.get()
+    differs = inside is not None and inside.randomness == "different"
+    if differs and self.__gradcli_rank__ < numbers.__gradcli_rank__:
+        raise RuntimeFault(
+            "E0414",
+            "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will "
+            "appear like same randomness.",
+            help="draw into a value that is mapped over, x.new_empty(3) for example",
+        )
+    return self.copy_(numbers)
+
+
 def uniform_(self: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Any = None) -> Tensor:
     """Write uniform numbers in [low, high)."""
     _numbers("uniform_", low, high)
@@ -453,8 +467,8 @@ def uniform_(self: Tensor, low: float = 0.0, high: float = 1.0, *, generator: An
                 f"std::numeric_limits<{self.dtype.scalar_name}>::max(), but found to={high:g} and "
                 f"from={low:g} which result in to-from to exceed the limit"
             )
-    return self.copy_(
-        laid(lambda shape: drawn("uniform", shape, self.dtype, generator, low, high), self)
+    return _written(
+        self, laid(lambda shape: drawn("uniform", shape, self.dtype, generator, low, high), self)
     )
 
 
@@ -467,8 +481,8 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any
     alike = inside is not None and inside.randomness != "different"
     together = alike or bottom(self).own_array().flags.c_contiguous
     draw = "normal" if together else "normals_in_pairs"
-    return self.copy_(
-        laid(lambda shape: drawn(draw, shape, self.dtype, generator, mean, std), self)
+    return _written(
+        self, laid(lambda shape: drawn(draw, shape, self.dtype, generator, mean, std), self)
     )
 
 
@@ -481,7 +495,8 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     if isinstance(p, Tensor) and order != sorted(order):
         p = p.expand(self.shape).permute(*order)
     own = bottom(self)
-    return self.copy_(
+    return _written(
+        self,
         laid(
             lambda shape: _bernoulli(own.new_empty(shape), p, generator), self,
             whole=not isinstance(p, Tensor),
@@ -498,7 +513,7 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> 
     """Write exponentially distributed numbers of rate ``lambd``."""
     _continuous("Exponential", self.dtype.scalar_name, self.dtype)
     _above_zero("exponential_", "lambda", lambd)
-    return self.copy_(-(-_uniform(self, generator)).log1p() / lambd)
+    return _written(self, -(-_uniform(self, generator)).log1p() / lambd)
 
 
 def cauchy_(
@@ -507,7 +522,7 @@ def cauchy_(
     """Write numbers of the Cauchy distribution."""
     _continuous("Cauchy", self.dtype.c_name, self.dtype)
     _above_zero("cauchy_", "sigma", sigma)
-    return self.copy_((math.pi * (_uniform(self, generator) - 0.5)).tan() * sigma + median)
+    return _written(self, (math.pi * (_uniform(self, generator) - 0.5)).tan() * sigma + median)
 
 
 def log_normal_(
@@ -517,7 +532,7 @@ def log_normal_(
     refuse_kinds("bool int complex", "log_normal_cpu", self.dtype)
     _above_zero("log_normal_", "std", std)
     of = "normals_in_pairs", float64, generator, mean, std
-    return self.copy_(laid(lambda shape: drawn(of[0], shape, *of[1:]), self).exp())
+    return _written(self, laid(lambda shape: drawn(of[0], shape, *of[1:]), self).exp())
 
 
 def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
@@ -526,7 +541,7 @@ def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
     refuse_kinds("bool complex", "geometric_cpu", self.dtype)
     if not 0 < p < 1:
         raise bad_value(f"geometric_ expects p to be in (0, 1), but got p={p}")
-    return self.copy_((_uniform(self, generator).log() / math.log1p(-p)).ceil())
+    return _written(self, (_uniform(self, generator).log() / math.log1p(-p)).ceil())
 
 
 def random_(
@@ -542,8 +557,8 @@ def random_(
     if high is None:
         low, high = 0, low
     of = low or 0, high
-    return self.copy_(
-        laid(lambda shape: randint(*of, shape, dtype=self.dtype, generator=generator), self)
+    return _written(
+        self, laid(lambda shape: randint(*of, shape, dtype=self.dtype, generator=generator), self)
     )
 
 

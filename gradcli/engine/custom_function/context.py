@@ -18,8 +18,8 @@ from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, TypeFault
 
 OF_NODE = frozenset((
-    "_input_metadata", "_sequence_nr", "metadata", "name", "next_functions", "register_hook",
-    "register_prehook",
+    "_input_metadata", "_sequence_nr", "apply", "metadata", "name", "next_functions",
+    "register_hook", "register_prehook",
 ))  # fmt: skip
 """What a user may ask of the node of a call, also through ``ctx``."""
 

@@ -33,7 +33,8 @@ class Function:
 
     Subclass it with static ``forward(ctx, *args)`` and ``backward(ctx, *gradients)``, or with
     ``forward(*args)``, ``setup_context(ctx, inputs, output)`` and ``backward``; call ``apply``.
-    Backward returns one gradient for each argument of forward, None where there is none. Raises
+    Backward returns one gradient for each argument of forward, None where there is none; with
+    ``boxed_grads_call = True`` it is given its gradients in one list, to empty as it goes. Raises
     RuntimeFault: E0411 (gradients that do not fit), E0412 (tensors marked or saved against the
     rules).
 
@@ -70,6 +71,7 @@ class Function:
 
     vmap: Any = None
     generate_vmap_rule = False
+    boxed_grads_call = False
     clear_saved_tensors_on_access = False
 
     def __init__(self) -> None:
@@ -125,7 +127,7 @@ class Function:
     def apply(cls, *args: Any, **options: Any) -> Any:
         """The function of ``args``, recorded where one of them requires a gradient.
 
-        Arguments by name are for a function that has ``setup_context``. Raises TypeFault (E0302).
+        Arguments may have the names that forward gives them. Raises TypeFault (E0302).
         """
         return call(cls, args, options)
 
@@ -202,12 +204,15 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(backward)
     def wrapped(ctx: Any, *gradients: Any) -> Any:
         before = mode.grad
+        boxed = len(gradients) == 1 and isinstance(gradients[0], list)
+        given = gradients[0] if boxed else gradients
+        asked = before and any(g is not None and g.requires_grad for g in given)
         mode.grad = False
         try:
             result = backward(ctx, *gradients)
         finally:
             mode.grad = before
-        if not before or not any(g is not None and g.requires_grad for g in gradients):
+        if not asked:
             return result
         several = isinstance(result, tuple)
         if not all(isinstance(r, Plain | None) for r in (result if several else (result,))):

@@ -63,6 +63,10 @@ class FunctionNode(Node):
         named = getattr(self.definition, "node_name", None)
         return named or f"{self.definition.__name__}{'Generated' * self.inside}Backward"
 
+    def apply(self, *gradients: Any) -> Any:
+        """What the user's backward makes of gradients of the outputs."""
+        return pulled_by(self.definition, self.ctx, list(gradients))
+
     def dressed(self) -> ShownNode:
         """What the user sees of it: the same as long as someone holds it."""
         found = None if self.shown is None else self.shown()
@@ -81,8 +85,15 @@ class FunctionNode(Node):
         if not ctx._materialize_non_diff_grads:
             zeros = [z and i not in node.fixed for i, z in enumerate(zeros)]
         given = list(map(_as_given, parts, node.outputs, zeros))
-        result = node.definition.backward(node.ctx, *given)
+        result = pulled_by(node.definition, node.ctx, given)
         return _checked(node, list(result) if isinstance(result, tuple) else [result])
+
+
+def pulled_by(definition: Any, ctx: Any, given: list[Any]) -> Any:
+    """What the user's backward makes of gradients, which it may be given in one list."""
+    if getattr(definition, "boxed_grads_call", False):
+        return definition.backward(ctx, given)
+    return definition.backward(ctx, *given)
 
 
 class ShownNode(Node):
@@ -216,7 +227,6 @@ def call(
     ``definition`` has ``__name__``, ``forward``, ``backward`` and ``setup_context`` (None where
     forward takes ctx itself).
     """
-    args = _bound(definition, args, options or {})
     if transformed.by and definition.setup_context is None:
         raise RuntimeFault(
             "E0412",
@@ -224,6 +234,7 @@ def call(
             "jacrev, ...), it must override the setup_context staticmethod.",
             help="let forward(*args) take no ctx, and save in setup_context(ctx, inputs, output)",
         )
+    args = _bound(definition, args, options or {})
     chosen: Any = max(args, key=_rank, default=None)
     if _rank(chosen) > 1:
         if not hasattr(chosen, "__gradcli_function__"):
@@ -273,13 +284,15 @@ def _rank(value: Any) -> float:
 
 
 def _bound(definition: Any, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, ...]:
-    """With setup_context, arguments may have names, and those left out have forward's defaults."""
-    if definition.setup_context is None:
-        if options:
-            raise TypeFault("E0302", f"{definition.__name__}.apply() takes no keyword arguments")
+    """The arguments in their places; with setup_context those left out have forward's defaults."""
+    if definition.setup_context is None and not options:
         return args
     import inspect  # takes as long to load as much of the engine
 
+    if definition.setup_context is None:
+        named = inspect.signature(definition.forward).parameters.values()
+        names = [p.name for p in named if p.kind < p.VAR_POSITIONAL][1:]
+        return _placed_by_name(names, args, options)
     try:
         given = inspect.signature(definition.forward).bind(*args, **options)
     except (TypeError, ValueError):
@@ -291,6 +304,26 @@ def _bound(definition: Any, args: tuple[Any, ...], options: dict[str, Any]) -> t
         fault = UnwrittenFault if transformed.by else TypeFault
         raise fault("E0302", "NYI: kwarg-only Tensor args", help="let forward take them by place")
     return given.args
+
+
+def _placed_by_name(
+    names: list[str], args: tuple[Any, ...], options: dict[str, Any]
+) -> tuple[Any, ...]:
+    """``args`` and behind them ``options`` in the order of ``names``, without a gap."""
+    places = {name: place for place, name in enumerate(names)}
+    wrong = ""
+    for name in options:
+        if name not in places:
+            wrong = f"got an unexpected keyword argument '{name}'"
+        elif places[name] < len(args):
+            wrong = f"got multiple values for argument '{name}'"
+    rest = [] if wrong else names[len(args) : 1 + max(places[name] for name in options)]
+    for name in rest:
+        if name not in options:
+            wrong = f"missing required argument: '{name}' (position {places[name]})"
+    if wrong:
+        raise TypeFault("E0302", f"forward() {wrong}")
+    return args + tuple(options[name] for name in rest)
 
 
 def _wrapped(
