@@ -139,8 +139,11 @@ def _like(make: Callable) -> Callable:
     def method(
         self: Tensor, *size: Any, dtype: Any = None, device: Any = None, **options: Any
     ) -> Tensor:
-        dtype = self.dtype if dtype is None else dtype
-        return make(*size, dtype=dtype, device=device, **options)
+        options |= {"dtype": self.dtype if dtype is None else dtype, "device": device}
+        if not isinstance(self, Plain):  # Tensor.new_zeros(x, 3) inside a transform
+            made: Tensor = getattr(self, f"new_{make.__name__}")(*size, **options)
+            return made
+        return make(*size, **options)
 
     return method
 

@@ -18,10 +18,8 @@ shares its memory (``Dual.admit``).
 from __future__ import annotations
 
 import contextlib
-import functools
 import weakref
 from collections.abc import Callable, Iterator
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -33,7 +31,6 @@ from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import Device, DType, contiguous_format
 from gradcli.engine.grad_mode import mode, shown_inside, transformed
 from gradcli.engine.graph.level_detach import recorded_inside
-from gradcli.engine.graph.node import sharing
 from gradcli.engine.record.captures import refuse_captured
 from gradcli.engine.record.inplace import check_writable, edge_before_write, overtake, put_item
 from gradcli.engine.tensor.attributes import Facts
@@ -464,10 +461,6 @@ class Layer(Slots, Operand):
 
     batch: bool  # a batch, else a tangent
 
-    def __init_subclass__(cls) -> None:
-        """Have the methods of the class when they are taken from Tensor, too."""
-        _Unbound.put(cls)
-
     # -- what a subclass answers -----------------------------------------------------------------
 
     def components(self) -> tuple:
@@ -658,54 +651,6 @@ def _places(shape: tuple, steps: tuple) -> np.ndarray:
     return places
 
 
-class _Unbound:
-    """On the class of Tensor, for a name: the method taken from it is, of a Layer, its own.
-
-    ``Tensor.numel(t)`` comes by here, and ``t.numel()`` does not.
-    """
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    @staticmethod
-    def put(kind: type) -> None:
-        """For all that a class of values has."""
-        known = set(dir(Tensor))
-        for name, found in vars(kind).items():
-            if found.__class__ is FunctionType and name[0] != "_" and name in known:
-                setattr(type(Tensor), name, _Unbound(name))
-
-    def __get__(self, kind: Any, meta: Any) -> Any:
-        found = next(vars(k)[self.name] for k in kind.__mro__ if self.name in vars(k))
-        if hasattr(found, "__get__"):
-            found = found.__get__(None, kind)
-        return _chosen(self.name, found) if found.__class__ is FunctionType else found
-
-    def __set__(self, kind: Any, method: Any) -> None:
-        self._past(setattr, kind, method)
-
-    def __delete__(self, kind: Any) -> None:
-        self._past(delattr, kind)
-
-    def _past(self, change: Callable, kind: Any, *method: Any) -> None:
-        with sharing:
-            delattr(type(Tensor), self.name)  # it would be asked again
-            try:
-                change(kind, self.name, *method)
-            finally:
-                setattr(type(Tensor), self.name, self)
-
-
-@functools.cache
-def _chosen(name: str, method: Callable) -> Callable:
-    @functools.wraps(method)
-    def unbound(*args: Any, **options: Any) -> Any:
-        inside = bool(args) and isinstance(args[0], Layer)
-        return (getattr(type(args[0]), name, method) if inside else method)(*args, **options)
-
-    return unbound
-
-
 def _augmented(op: Operator) -> Callable:
     return lambda self, other: become(self, op(snapshot(self), other))
 
@@ -728,10 +673,6 @@ for _method in sampling.METHODS:
 _WORDS = ("and", "or", "xor", "lshift", "rshift")  # of truths, and of bits
 for _name in ("__invert__", *(f"__{side}{w}__" for w in _WORDS for side in ("", "r", "i"))):
     setattr(Layer, _name, METHODS[_name])
-
-
-for _kind in (Operand, Layer):
-    _Unbound.put(_kind)
 
 
 def as_value(value: Any) -> Any:

@@ -876,26 +876,17 @@ def test_methods_of_the_class_write_to_what_stands_for_a_tensor(name):
 
 @pytest.mark.parametrize(("name", "args"), [
     ("new_zeros", (3,)), ("new_ones", ((3,),)), ("new_full", ((3,), 2.0)), ("new_empty", (3,)),
-    ("new_empty_strided", ((3,), (2,))), ("stride", ()), ("numel", ()), ("ndimension", ()),
-    ("is_contiguous", ()), ("storage_offset", ()), ("detach", ()),
-    ("__getitem__", (1,)), ("max", (T,)),
+    ("new_empty_strided", ((3,), (2,))), ("__getitem__", (1,)), ("max", (T,)),
 ])  # fmt: skip
 def test_methods_of_the_class_are_those_of_what_stands_for_a_tensor(name, args):
     def f(x):
         found, own = getattr(torch.Tensor, name)(x, *args), getattr(x, name)(*args)
         assert type(found) is type(own)
-        if isinstance(own, torch.Tensor):
-            found, own = (found.shape, found.stride()), (own.shape, own.stride())
-        assert found == own
+        assert (found.shape, found.stride()) == (own.shape, own.stride())
         return x
 
     vmap(f)(torch.stack([X, T]))
     jvp(f, (X,), (T,))
-    vars_before = dict(vars(torch.nn.Parameter))
-    setattr(torch.nn.Parameter, name, "own")
-    assert getattr(torch.nn.Parameter, name) == "own" != getattr(torch.Tensor, name)
-    delattr(torch.nn.Parameter, name)
-    assert dict(vars(torch.nn.Parameter)) == vars_before
 
 
 @pytest.mark.parametrize("options", [{}, {"materialize_grads": True}, {"allow_unused": True}])
