@@ -214,8 +214,10 @@ def _logaddexp(a: Any, b: Any) -> Any:
     """log(exp(a) + exp(b)), of complex numbers too."""
     larger = a.real > b.real  # of equal ones the newer is subtracted, as in PyTorch
     top, low = np.where(larger, a, b), np.where(larger, b, a)
-    gone = np.isneginf(top.real) | np.isposinf(top.real)
-    return np.where(gone, top, top + np.log1p(np.exp(np.where(gone, 0.0, low - top))))
+    gone = np.isinf(top.real)
+    found = np.where(gone, top, top + np.log1p(np.exp(np.where(gone, 0.0, low - top))))
+    both = np.isposinf(low.real)  # infinite in a direction each
+    return np.where(both, np.log(np.exp(top) + np.exp(low)), found) if both.any() else found
 
 
 def _share(out: Any, dim: int) -> Any:

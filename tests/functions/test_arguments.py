@@ -378,3 +378,11 @@ def test_a_gradient_has_its_older_name():
     x = gradcli.ones(2, requires_grad=True)
     x._grad = gradcli.ones(2)
     assert x.grad.tolist() == [1, 1]
+
+
+def test_truths_are_not_divided_by_truths():
+    b = gradcli.tensor([True, False])
+    for divide in (lambda: b // True, lambda: gradcli.fmod(b, True), lambda: True % b):
+        with pytest.raises(NotImplementedError, match="Bool"):
+            divide()
+    assert (b // 1).dtype is gradcli.int64

@@ -79,3 +79,11 @@ def test_a_number_leaves_the_gradient_as_narrow_as_it_is():
     z = g.ones(2, dtype=g.complex64, requires_grad=True)
     (z * 2.0 * (1 - 2j)).sum().abs().backward()
     assert z.grad.numpy().dtype == np.complex64
+
+
+def test_infinite_terms_of_a_running_sum_have_a_direction():
+    inf = float("inf")
+    x = g.tensor([complex(inf, 0), complex(inf, 1), complex(inf, 3)])
+    first, second, third = g.logcumsumexp(x, 0).tolist()
+    assert first == complex(inf, 0) and second.real == inf
+    assert second.imag == pytest.approx(np.pi / 4, rel=1e-6) and np.isnan(third.imag)

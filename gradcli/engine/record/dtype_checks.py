@@ -37,8 +37,7 @@ def refused(op: Operator, inputs: Sequence[Any]) -> Fault | None:
             cls, said = said
         if " " not in said:  # the name of PyTorch's kernel
             if highest.kind < 2 and any(
-                v.__class__ is float or (not highest.kind and v.__class__ in (int, bool))
-                for v in inputs
+                v.__class__ is float or (not highest.kind and v.__class__ is int) for v in inputs
             ):
                 return None  # PyTorch has another way for numbers
             if not _broadcast(inputs):

@@ -131,7 +131,7 @@ def cross_entropy(
             wanted = target * (1 - label_smoothing) + label_smoothing / count
         loss = -_O["sum"](logs * wanted * _by_class(weight, input, dim), dim)
         if reduction == "mean":
-            return loss.sum() / loss.numel()
+            return loss.sum() / (loss.numel() if input.numel() else 0)  # NaN without classes
         return reduced(loss, reduction)
     main = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
     if not label_smoothing:

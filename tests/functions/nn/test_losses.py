@@ -139,3 +139,9 @@ def test_a_variance_for_all_is_no_whole_number_where_the_means_are():
     x, y = torch.tensor([1, -2, 3]), torch.tensor([0.5, 0.2, 0.3])
     wanted = F.gaussian_nll_loss(x, y, torch.full((3,), 0.5))
     assert F.gaussian_nll_loss(x, y, 0.5).item() == wanted.item() == pytest.approx(3.780093)
+
+
+def test_a_mean_over_no_classes_is_no_number():
+    for shape in ((5, 0), (5, 0, 3), (0,)):
+        assert F.cross_entropy(torch.rand(shape), torch.rand(shape)).isnan()
+        assert F.cross_entropy(torch.rand(shape), torch.rand(shape), reduction="sum") == 0
