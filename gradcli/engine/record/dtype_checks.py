@@ -36,9 +36,9 @@ def refused(op: Operator, inputs: Sequence[Any]) -> Fault | None:
         if isinstance(said, tuple):
             cls, said = said
         if " " not in said:  # the name of PyTorch's kernel
-            if highest.kind < 2 and any(
-                v.__class__ is float or (not highest.kind and v.__class__ is int) for v in inputs
-            ):
+            numbers = {v.__class__ for v in inputs} & ({float} if highest.kind else {float, int})
+            whole = op.neutral is not None and inputs[-1].__class__ is bool  # x**True is x
+            if highest.kind < 2 and (numbers or whole):
                 return None  # PyTorch has another way for numbers
             if not _broadcast(inputs):
                 return None  # PyTorch looks at the shapes first
