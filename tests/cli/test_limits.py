@@ -184,7 +184,9 @@ def test_a_limit_of_the_command_has_no_place_in_a_value(cli):
     done = cli("eval", "x*y", "--x", "2", "--y", loop, "--timeout", "0.05")
     assert done.code == 3 and done.err.startswith("error[E0608]") and "|" not in done.err
     done = cli("eval", "x", "--x", "sum([i for i in range(10**6)])")
-    assert done.code == 3 and "^" in done.err and "--max-steps" not in done.err
+    # From Python 3.12 on a comprehension has no frame: the place is that of its variable.
+    place = "^^^" if sys.version_info < (3, 12) else "^"
+    assert done.code == 3 and place in done.err and "--max-steps" not in done.err
 
 
 @pytest.mark.parametrize("seconds", ["-1", "nan", "inf"])
