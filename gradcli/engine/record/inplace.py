@@ -508,8 +508,6 @@ def views_of(base: Tensor) -> list[Tensor]:
 
 def _read_again(view: Tensor, base: Tensor) -> None:
     """A new node for ``view``, which reads its entries from ``base`` as that is now."""
-    if not view.array.size and not base.array.ndim:
-        return  # no index says so of a number, and nothing would be read
     again = entries_of_base(view, base)
     keep_on(view, again.edge)
     view.edge = again.edge

@@ -78,6 +78,17 @@ def test_a_write_to_an_empty_view_of_a_number_changes_nothing():
     assert (y.item(), x.grad.item()) == (4.5, 12)
 
 
+def test_an_empty_view_of_a_number_sees_a_write_to_another_view():
+    y = gradcli.ones(2, requires_grad=True).sum()
+    v = y.flatten()
+    empty = v[:-1]
+    v *= v
+    assert empty.grad_fn.name() == "AsStridedBackward0"
+    v[...] = 3.0
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        empty.sum().backward()
+
+
 def test_reversed_is_a_tensor():
     x = gradcli.tensor([[1.0, 2.0], [3.0, 4.0]])
     assert reversed(x).tolist() == [[3, 4], [1, 2]]
