@@ -93,7 +93,9 @@ def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> 
         )
     if _whole(input) and _whole(other):
         left = O["fmod"](input, other)
-        input = input.to(left.dtype) if isinstance(input, Tensor) else input  # a truth has no minus
+        input = (
+            input.to(left.dtype) if isinstance(input, Tensor) else +input
+        )  # a truth has no minus
         return O["floor_divide"](input - left, other)
     if all(is_number(v) or hasattr(bottom(v), "array") for v in (input, other)):
         return called(O["trunc_divide"](input, other), "DivBackward2", *both)
@@ -358,6 +360,9 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: Anything = _MODES[0]) 
 def distances(gaps: Any, p: float) -> Any:
     """The p-norms of differences of rows."""
     p = p if gaps.shape[-1] else 2.0  # of no columns any is 0
+    if p == 0:  # unlike in a norm, no NaN is counted
+        gaps = O["where"](O["isnan"](gaps), np.nan, O["sign"](gaps) ** 2)
+        return O["sum"](gaps, -1)
     return O["norm"](nan_in_slope(gaps) if p in (1, np.inf) else gaps, p, -1)
 
 

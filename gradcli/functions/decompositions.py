@@ -622,12 +622,8 @@ def geqrf(input: Any) -> Any:
 
 
 def _factor(L: Any, upper: bool) -> Any:
-    """One triangle of L, all that is read; as in one_triangle, derivatives are by all of it."""
-    if not isinstance(L, Tensor):
-        return L
-    raw = L.detach()
-    part = _O["triu" if upper else "tril"](raw, 0)
-    return part + _O["where"](_O["lt"](_O["abs"](raw), math.inf), L - raw, 0.0)
+    """One triangle of L: all that is read, and all that has a derivative."""
+    return _O["triu" if upper else "tril"](L, 0)
 
 
 def cholesky_solve(B: Any, L: Tensor, upper: bool = False) -> Any:

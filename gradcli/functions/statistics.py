@@ -155,14 +155,17 @@ def _arranged(out: Any, many: int, dim: int | None, rank: int, keepdim: bool) ->
 
 def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The mean of the entries that are numbers. Raises RuntimeFault (E0309) for whole numbers."""
-    input = input if dtype is None else input.to(dtype)
+    target = input.dtype if dtype is None else dtypes.to_dtype(dtype)
     if input.dtype.is_complex:
         raise bad_dtype("nansum on CPU does not support complex inputs", help="write view_as_real")
-    if input.dtype.kind < 2:
+    refuse_kinds("complex", "nansum_cpu", target)
+    whole = min(input.dtype, target, key=lambda d: d.kind)
+    if whole.kind < 2:
         raise RuntimeFault(
             "E0309", "nanmean(): expected input to have floating point or complex dtype but got "
-            f"{input.dtype.scalar_name}", help="write x.float()",
+            f"{whole.scalar_name}", help="write x.float()",
         )  # fmt: skip
+    input = input.to(target)
     if input.dtype is dtypes.float16:  # counts may be no halves
         return in_float32(lambda x: nanmean(x, dim, keepdim), "DivBackward0", input)
     there = O["logical_not"](O["isnan"](input))

@@ -190,18 +190,22 @@ logit = elementwise(
 )
 
 
-def _logaddexp(x: Any, y: Any) -> Any:
+def log_of_both(x: Any, y: Any) -> Any:
+    """log(exp(x) + exp(y)), of complex numbers too; of equal real parts y's is subtracted."""
     if not (is_complex(x) or is_complex(y)):
         return np.logaddexp(x, y)
-    first = np.real(x) >= np.real(y)  # the larger, by its real part
-    most, least = np.where(first, x, y), np.where(first, y, x)
-    away = np.where(most == least, 0.0, least - most)  # two infinities have no difference
-    return (most + np.log1p(np.exp(away)))[()]
+    first = np.real(x) >= np.real(y)
+    top, low = np.where(first, x, y), np.where(first, y, x)
+    gone = np.isinf(top.real)
+    found = np.where(gone, top, top + np.log1p(np.exp(np.where(gone, 0.0, low - top))))
+    none, both = np.isneginf(top.real), np.isposinf(low.real)  # two infinities point each its way
+    found = np.where(none, low, np.where(both, np.log(np.exp(top) + np.exp(low)), found))
+    return np.where(np.isnan(x) | np.isnan(y), complex(np.nan, np.nan), found)[()]
 
 
 logaddexp = elementwise(
     "logaddexp",
-    _logaddexp,
+    log_of_both,
     lambda x, y: logistic(x - y),
     lambda x, y: logistic(y - x),
     doc="log(exp(x) + exp(y)), without overflow.",

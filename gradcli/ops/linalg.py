@@ -177,14 +177,17 @@ def _adjugate(x: Any) -> Any:
 
 
 def _by_inverse(x: Any) -> tuple[Any, Any]:
-    """Adjugates by inverses, and the sizes of these: infinite where one matrix is singular.
+    """Adjugates by inverses, and the sizes of these: infinite where one matrix is singular, or
+    its determinant has too few digits left.
 
     Far from singular each entry is exact, not beside the largest alone.
     """
+    limits = np.finfo(x.dtype)
     try:
         with np.errstate(all="ignore"):
-            inverse = np.linalg.inv(x)
-            return inverse * np.linalg.det(x)[..., None, None], np.abs(inverse)
+            inverse, det = np.linalg.inv(x), np.linalg.det(x)[..., None, None]
+            kept = (np.abs(det) > limits.tiny / limits.eps) & np.isfinite(det)
+            return inverse * det, np.where(kept, np.abs(inverse), np.inf)
     except np.linalg.LinAlgError:
         return x, np.full(x.shape, np.inf)
 

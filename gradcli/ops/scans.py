@@ -11,6 +11,7 @@ and what each row sums over k is h[j] = g[j] + a[j+1] h[j+1]: a ``recurrence``, 
 
 from __future__ import annotations
 
+import math
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -22,7 +23,7 @@ from gradcli.ops.cupy_compat import on_host
 from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import Batch
 from gradcli.ops.dims import in_rows, normal_dim
-from gradcli.ops.exponential import exp
+from gradcli.ops.exponential import exp, log_of_both
 from gradcli.ops.indexing import getitem
 from gradcli.ops.joining import cat
 from gradcli.ops.kinds import constant, general, linear
@@ -205,19 +206,14 @@ def _product_vjp(g: Any, x: Any, out: Any, dim: int) -> Any:
 
 
 def _logcumsumexp(x: Any, axis: int) -> Any:
-    out = _accumulated(_logaddexp if is_complex(x) else np.logaddexp, x, axis)
+    if is_complex(x):
+        x = x.copy()
+        for first in _steps(x, axis)[:1]:  # it is added to the sum of nothing
+            x[first] = log_of_both(x[first], -np.inf)
+        return _accumulated(lambda before, new: log_of_both(new, before), x, axis)
+    out = np.logaddexp.accumulate(x, axis)
     out += 0  # a first entry of -0.0 is added to nothing, as in PyTorch
     return out
-
-
-def _logaddexp(a: Any, b: Any) -> Any:
-    """log(exp(a) + exp(b)), of complex numbers too."""
-    larger = a.real > b.real  # of equal ones the newer is subtracted, as in PyTorch
-    top, low = np.where(larger, a, b), np.where(larger, b, a)
-    gone = np.isinf(top.real)
-    found = np.where(gone, top, top + np.log1p(np.exp(np.where(gone, 0.0, low - top))))
-    both = np.isposinf(low.real)  # infinite in a direction each
-    return np.where(both, np.log(np.exp(top) + np.exp(low)), found) if both.any() else found
 
 
 def _share(out: Any, dim: int) -> Any:
@@ -235,7 +231,7 @@ def _times_own_share(h: Any, x: Any, out: Any, unknown: float = 0.0) -> Any:
     Where both are infinite it is ``unknown``, and no other entry's derivative feels it: NaN for a
     cotangent and 0 for a tangent, as in PyTorch.
     """
-    same = (x == out) & isinf(out)
+    same = (x == out) & isinf(out) | (out == -math.inf)
     return where(same, unknown, h * exp(where(same, 0.0, x - out)))
 
 

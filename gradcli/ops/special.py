@@ -620,27 +620,28 @@ airy_ai_slope: Operator = elementwise(
 )
 
 
-def _sinc_slope(x: Any, n: int) -> Any:
-    """The derivative of order n of sin(z)/z at z = pi*x, times pi**n.
+def _sinc_slope(x: Any, n: int, unit: float = math.pi) -> Any:
+    """The derivative of order n of sin(z)/z at z = unit*x, times unit**n.
 
     Near 0 by its series, the sum of (-1)**k z**(2k - n)/((2k + 1)(2k - n)!); elsewhere by the
     recurrence of (z f)^(n) = z f^(n) + n f^(n - 1) = sin(z + n pi/2), which loses digits only below
     n/2.
     """
     if getattr(x, "dtype", None) == np.float16:  # pi*x would be rounded to a half
-        return _sinc_slope(np.float32(x), n).astype(np.float16)
-    z = np.pi * x
+        return _sinc_slope(np.float32(x), n, unit).astype(np.float16)
+    z = unit * x
     near = np.abs(z) < 1.0 + 0.5 * n
     safe = np.where(near, 1.0, z)
-    far = np.sin(safe) / safe
+    waves = np.sin(safe), np.cos(safe)
+    far = waves[0] / safe
     for m in range(1, n + 1):
-        far = (np.sin(safe + m * (np.pi / 2)) - m * far) / safe
+        far = ((-1 if m & 2 else 1) * waves[m & 1] - m * far) / safe
     small = np.where(near, z, 0.0)
     series = 0.0 * small
     for k in range((n + 1) // 2, 18 + n):
         term = (-1.0) ** k / ((2 * k + 1) * math.factorial(2 * k - n))
         series = series + term * small ** (2 * k - n)
-    out = np.where(near, series, far) * np.pi**n
+    out = np.where(near, series, far) * unit**n
     return out.astype(x.dtype) if hasattr(x, "dtype") else out
 
 
@@ -664,7 +665,7 @@ def _sine_over(x: Any) -> Any:
 spherical_bessel_j0 = elementwise(
     "spherical_bessel_j0",
     _sine_over,
-    lambda x: sinc_slope(x / math.pi, 1) / math.pi,
+    lambda x: sinc_slope(x, 1, 1.0),
     refuses={"half complex": "spherical_bessel_j0_cpu"},
     doc="sin(x)/x, 1 at 0: the spherical Bessel function of order 0.",
     values={0: 1},
@@ -676,10 +677,10 @@ spherical_bessel_j0 = elementwise(
 )
 sinc_slope: Operator = elementwise(
     "sinc_slope",
-    lambda x, n: _sinc_slope(x, n),
-    lambda x, n: sinc_slope(x, n + 1),
-    params={"n": 1},
-    doc="The derivative of order n of sinc.",
+    lambda x, n, unit: _sinc_slope(x, n, unit),
+    lambda x, n, unit: sinc_slope(x, n + 1, unit),
+    params={"n": 1, "unit": math.pi},
+    doc="The derivative of order n of sin(z)/z at z = unit*x: of sinc, of spherical_bessel_j0.",
     latex=lambda given, rank: (
         r"\operatorname{sinc}" + ("'" if given["n"] == 1 else f"^{{({given['n']})}}")
     ),

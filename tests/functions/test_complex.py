@@ -87,3 +87,15 @@ def test_infinite_terms_of_a_running_sum_have_a_direction():
     first, second, third = g.logcumsumexp(x, 0).tolist()
     assert first == complex(inf, 0) and second.real == inf
     assert second.imag == pytest.approx(np.pi / 4, rel=1e-6) and np.isnan(third.imag)
+    none, nan = complex(-inf, 2), complex(0, float("nan"))
+    assert g.logcumsumexp(g.tensor([none, none, 1 + 2j]), 0).tolist() == [-inf, -inf, 1 + 2j]
+    _, tangent = g.func.jvp(
+        lambda v: g.logcumsumexp(v, 0), (g.tensor([none, 1j]),), (g.tensor([1 + 0j, 1]),)
+    )
+    assert tangent.tolist() == [0, 1]
+    lost = g.logcumsumexp(g.tensor([x[0], nan, 1j]), 0).tolist()
+    assert all(map(np.isnan, [v.real for v in lost[1:]]))
+    sums = [
+        g.logaddexp(x[0], b).item() for b in (x[1], g.tensor(1 + 3j), g.tensor(complex(inf, 2)))
+    ]
+    assert [v.real for v in sums] == [inf] * 3 and sums[1].imag == 0 and np.isnan(sums[2].imag)

@@ -263,7 +263,7 @@ SPECIAL = (
     binary("gamma_density", None, 0.5, 3, second=(0.3, 3), numbers="", saves=("x", "y", "out")),
     binary("gammainc_slope", None, 0.5, 3, second=(0.3, 3), numbers="", saves=("x", "y"),
         extra=[Case((Draw((3,), 0.5, 3), Draw((3,), 0.3, 3)), {"n": 2})]),
-    unary("sinc_slope", None, saves=("x",), params=({"n": 1}, {"n": 2}, {"n": 3})),
+    unary("sinc_slope", None, saves=("x",), params=({"n": 1}, {"n": 2}, {"n": 3, "unit": 1.0})),
 )  # fmt: skip
 
 TIE = ([1.0, 2.0, 3.0], [1.0, 5.0, -1.0])

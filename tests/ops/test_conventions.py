@@ -162,3 +162,10 @@ def test_one_to_any_power_is_one():
     x = torch.tensor([complex(INF, 0), complex(0, NAN), 2 - 1j], requires_grad=True)
     (slope,) = torch.autograd.grad((1.0**x).real.sum(), x)
     assert (1**x).tolist() == [1, 1, 1] and slope.tolist() == [0, 0, 0]
+
+
+def test_a_distance_of_order_0_counts_no_nan():
+    x = torch.tensor([[math.nan, 1.0], [2.0, 1.0], [3.0, 1.0]], requires_grad=True)
+    found = torch.cat([F.pdist(x, 0), torch.cdist(x[1:], x, 0)[0]])
+    np.testing.assert_equal(found.tolist(), [math.nan, math.nan, 1, math.nan, 0, 1])
+    assert not torch.autograd.grad(found.sum(), x)[0].any()

@@ -100,6 +100,13 @@ def test_one_triangle_is_read(function, other):
             assert torch.allclose(*slopes, rtol=1e-5)
 
 
+@pytest.mark.parametrize("upper", [False, True])
+def test_the_triangle_of_a_factor_that_is_not_read_has_no_derivative(upper):
+    for f in (torch.cholesky_inverse, lambda x, upper: torch.cholesky_solve(x[:, :1], x, upper)):
+        leaf = (A + torch.triu(A)).double().requires_grad_()
+        assert torch.autograd.gradcheck(lambda x: f(x, upper), [leaf], check_forward_ad=True)  # noqa: B023
+
+
 def test_rank_condition_and_least_squares():
     low = torch.tensor(np.outer([1.0, 2, 3], [1.0, -1]))
     assert torch.linalg.matrix_rank(low).item() == 1

@@ -75,6 +75,14 @@ def test_the_derivatives_of_a_determinant_of_long_and_short_rows(rank: int) -> N
     np.testing.assert_allclose(found[1][1], found[0][1], rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("scale", [2.0**-50, 2.0**-33, 2.0**50])
+def test_a_determinant_that_is_no_float_leaves_its_gradient(scale: float) -> None:
+    a = of_rank(4)[:3, :3]
+    x = gradcli.tensor(a * scale, dtype=gradcli.float32, requires_grad=True)
+    (got,) = gradcli.autograd.grad(OPERATORS["det"](x), x)
+    np.testing.assert_allclose(got.numpy() / np.float64(scale) ** 2, minors(a), atol=1e-5)
+
+
 def test_an_entry_far_beyond_the_others_leaves_a_determinant_its_gradient() -> None:
     a = np.array([[1e30, 2.0, 1.0], [1.0, 3.0, 1.0], [2.0, 1.0, 4.0]])
     x = gradcli.tensor(a, requires_grad=True)

@@ -52,6 +52,12 @@ def test_bessel_functions_to_third_order(x):
                 (out,) = gradcli.autograd.grad(out, leaf, create_graph=True)
 
 
+def test_derivatives_of_spherical_bessel_j0_keep_large_arguments_in_float32():
+    for x in (10.0, 1e5, 3e7):
+        found = OPERATORS["sinc_slope"](np.float32(x), n=2, unit=1.0)
+        assert found == pytest.approx(float(mpmath.diff(mpmath.sinc, x, 2)), rel=1e-5)
+
+
 @pytest.mark.parametrize("name", ["erf", "lgamma", "digamma", "sinc", "i0"])
 def test_float32_stays_float32(name):
     x = gradcli.tensor([0.5, 1.5], requires_grad=True)

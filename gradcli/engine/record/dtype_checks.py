@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.dtypes import bool_, complex64, complex128
+from gradcli.engine.dtypes import bool_, complex64, complex128, meeting
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.ops.errors import Fault, RuntimeFault, UnwrittenFault, bad_dtype, bad_shape
 from gradcli.ops.operator import Operator
@@ -24,7 +24,7 @@ def refused(op: Operator, inputs: Sequence[Any]) -> Fault | None:
         given = [*dtypes, *(bool_ for v in inputs if v.__class__ is bool)]
         said = op.refuses(given, len(inputs))
         return None if said is None else _fault(RuntimeFault, op, dtypes, said)
-    highest = max(dtypes, key=lambda d: (d.kind, d.itemsize), default=None)
+    highest = meeting(*(v for v in inputs if isinstance(v, Plain))) if dtypes else None
     if highest is not None and any(v.__class__ is complex for v in inputs):
         highest = complex128 if highest.name in ("float64", "complex128") else complex64
     if highest is None or op.refuses is None:

@@ -67,6 +67,28 @@ def _of_exponentials(b: v.Base) -> bool:
     return len(terms) > 1 and all(is_call(f[0], "exp") for m in terms for f in m)
 
 
+@rewrites("exp", "expm1")
+def over_expm1(t: v.Tensor) -> v.Tensor:
+    """exp(u)/expm1(u) as -1/expm1(-u): exp(u) beside other factors overflows before the whole."""
+
+    def change(u: v.Tensor) -> v.Tensor:
+        return v.add(*(_over_expm1(m, c) for m, c in u.terms.items()))
+
+    return inside_groups(t, change)
+
+
+def _over_expm1(m: v.Monomial, c: Fraction) -> v.Tensor:
+    for b, idx, e in m:
+        exp = v.base("call", "exp", b.args, b.dims)
+        above = {f[:2]: f[2] for f in m}.get((exp, idx), Fraction(0))
+        count = min(above, -e)
+        if is_call(b, "expm1") and count.denominator == 1 and count > 0:
+            turned = v.base("call", "expm1", (v.scale(b.args[0], -1),), b.dims)
+            quotient = [(exp, idx, -count), (b, idx, count), (turned, idx, -count)]
+            return v.product([*m, *quotient], c * (-1) ** int(count), v.bound_of(m))
+    return v.Tensor({m: c})
+
+
 def exponents_met(t: v.Tensor) -> v.Tensor:
     """``exp(u + log(a))`` beside ``exp(u)`` as ``a*exp(u)``, however the two are written.
 

@@ -27,7 +27,12 @@ from gradcli.symbolic.simplify.angles import double_angles, roots_named, squares
 from gradcli.symbolic.simplify.arrangements import arrangements
 from gradcli.symbolic.simplify.choice_trees import by_cases, choices_met
 from gradcli.symbolic.simplify.cross_products import crossed, turns
-from gradcli.symbolic.simplify.exponentials import exponents_below, exponents_joined, exponents_met
+from gradcli.symbolic.simplify.exponentials import (
+    exponents_below,
+    exponents_joined,
+    exponents_met,
+    over_expm1,
+)
 from gradcli.symbolic.simplify.guards import known_sides, unguarded
 from gradcli.symbolic.simplify.inverse_products import inverses_joined, systems_solved
 from gradcli.symbolic.simplify.piecewise import PIECES
@@ -129,9 +134,9 @@ class _Search:
                     yield t
                     if len(given) == MOST_FORMS or work > MOST_WORK:
                         break
-        if exponents_below.operators <= self.calls:
-            for t in list(given.values()):
-                lasting = _tried(exponents_below, t)
+        for rule in (exponents_below, over_expm1):
+            for t in list(given.values()) if rule.operators <= self.calls else ():
+                lasting = _tried(rule, t)
                 if lasting is not None and lasting.key not in given:
                     given[lasting.key] = lasting
                     yield lasting

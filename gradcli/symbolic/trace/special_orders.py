@@ -6,6 +6,7 @@ holds away from 0. DLMF 10.6.1 and 10.29.1.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 from gradcli.symbolic.expr import tensor as v
@@ -40,14 +41,14 @@ _bessel("bessel_j", "bessel_j0", "bessel_j1", 1)
 
 
 @operation("sinc_slope")
-def sinc_slope(x: Symbol, n: int = 1) -> Symbol:
-    """x*f(n) + n*f(n-1) is the derivative of order n of sin(pi*x)/pi, for f = sinc."""
-    pi = v.factor(v.base("constant", "pi"))
-    angle = v.mul(pi, x.tensor)
+def sinc_slope(x: Symbol, n: int = 1, unit: float = math.pi) -> Symbol:
+    """x*f(n) + n*f(n-1) is the derivative of order n of sin(unit*x)/unit, for f = sinc or j0."""
+    scale = v.UNIT if unit == 1 else v.factor(v.base("constant", "pi"))
+    angle = v.mul(scale, x.tensor)
     waves = [applied("sin", [angle]), applied("cos", [angle])]
-    found = applied("sinc", [x.tensor])
+    found = applied("spherical_bessel_j0" if unit == 1 else "sinc", [x.tensor])
     for k in range(1, n + 1):
         wave = v.scale(waves[k % 2], (1, 1, -1, -1)[k % 4])
-        top = v.add(v.mul(v.power(pi, Fraction(k - 1)), wave), v.scale(found, -k))
+        top = v.add(v.mul(v.power(scale, Fraction(k - 1)), wave), v.scale(found, -k))
         found = v.mul(v.power(x.tensor, Fraction(-1)), top)
     return Symbol(found, x.axes)
