@@ -371,6 +371,34 @@ def test_a_second_parametrization_inverts_what_it_makes():
     assert seen == [8.0, 16.0] and layer.weight.item() == 16.0
 
 
+def test_the_original_of_a_parametrization_may_be_computed_and_of_another_shape():
+    class Diagonal(nn.Module):
+        def forward(self, x):
+            return x.diag() * 2
+
+        def right_inverse(self, y):
+            return y.diagonal() / 2
+
+    layer = nn.Linear(2, 2)
+    parametrize.register_parametrization(layer, "weight", Diagonal())
+    held = layer.parametrizations.weight
+    parametrize.register_parametrization(held, "original", nn.Tanh())
+    assert list(layer.state_dict()) == [
+        "bias", "parametrizations.weight.parametrizations.original.original"
+    ]  # fmt: skip
+    inner = held.parametrizations.original.original
+    with torch.no_grad():
+        inner.copy_(torch.tensor([1.0, 2.0]))
+    layer.weight.sum().backward()
+    assert torch.equal(layer.weight, 2 * inner.tanh().diag())
+    torch.testing.assert_close(inner.grad, 2 - 2 * inner.tanh().detach() ** 2)
+    layer = nn.Linear(2, 2)
+    with pytest.raises(
+        ValueError, match=r"^Registering a parametrization may not change the shape"
+    ):
+        parametrize.register_parametrization(layer, "weight", nn.Flatten(0))
+
+
 def test_parametrizations_come_and_go():
     class Exp(nn.Module):
         def forward(self, x):
