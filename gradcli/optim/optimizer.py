@@ -85,6 +85,10 @@ class Optimizer:
                 f"{type(self).__name__}.__init__() got an unexpected keyword argument "
                 f"{min(given)!r}"
             )
+        if chosen.get("fused") and chosen.get("differentiable"):
+            raise bad_value("`fused` does not support `differentiable`")
+        if chosen.get("fused") and chosen.get("foreach"):
+            raise bad_value("`fused` and `foreach` cannot be `True` together.")
         self.defaults = {**defaults, **chosen}
         self._check(self.defaults)
         self.state: dict[Tensor, dict[str, Any]] = {}

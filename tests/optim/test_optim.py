@@ -321,6 +321,12 @@ def test_adamw_that_loads_adam_stays_adamw():
     assert w.param_groups[0]["decoupled_weight_decay"] and w.param_groups[0]["lr"] == 0.1
 
 
+@pytest.mark.parametrize("other", ["foreach", "differentiable"])
+def test_a_fused_step_is_no_other(other):
+    with pytest.raises(RuntimeError, match=other):
+        torch.optim.Adam([torch.ones(1, requires_grad=True)], fused=True, **{other: True})
+
+
 def test_groups_have_names_or_not():
     p, q = (torch.nn.Parameter(torch.ones(1)) for _ in range(2))
     with pytest.raises(ValueError, match="with/without names"):
