@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from types import MethodType
 from typing import Any
@@ -91,7 +92,7 @@ class Optimizer:
             raise bad_value("`fused` and `foreach` cannot be `True` together.")
         self.defaults = {**defaults, **chosen}
         self._check(self.defaults)
-        self.state: dict[Tensor, dict[str, Any]] = {}
+        self.state: dict[Tensor, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
         groups = list(params)
         if not groups:
@@ -241,9 +242,10 @@ class Optimizer:
         if not decay:
             return g
         if group.get("decoupled_weight_decay"):
-            p.mul_(1.0 - group["lr"] * decay)
+            factor = 1.0 - group["lr"] * decay
+            p.copy_(p.clone() * factor) if is_followed(factor) else p.mul_(factor)
             return g
-        return g.add(p, alpha=decay)
+        return g + p.clone() * decay if is_followed(decay) else g.add(p, alpha=decay)
 
     def _counted(self, p: Tensor, state: State, *kept: str, **more: Any) -> int:
         """The number of this step, from 1; with the first, ``kept`` begin as zeros like ``p``."""
@@ -271,7 +273,7 @@ class Optimizer:
                 state[name] = view_as_complex(value) if like else value
 
     def _state(self, p: Tensor) -> dict[str, Any]:
-        return self.state.setdefault(p, {})
+        return self.state[p]
 
     def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
         """Write the new value of one parameter into it, given its gradient.
@@ -316,7 +318,7 @@ class Optimizer:
             params = group["params"]
             group.clear()
             group.update({**own, **loaded, "params": params})
-        self.state = {}
+        self.state = defaultdict(dict)
         for number, state in state_dict["state"].items():
             p = by_number.get(number, number)  # users keep more in it
             whose = isinstance(p, Tensor)
@@ -331,9 +333,9 @@ class Optimizer:
         return shown + ")"
 
 
-def is_followed(lr: Any) -> bool:
-    """Whether a rate is a tensor with a gradient, which no number beside a step can have."""
-    return isinstance(lr, Tensor) and lr.requires_grad
+def is_followed(option: Any) -> bool:
+    """Whether an option is a tensor with a gradient, which no number beside a step can have."""
+    return isinstance(option, Tensor) and option.requires_grad
 
 
 _SWITCHES = {"capturable": False, "differentiable": False}
