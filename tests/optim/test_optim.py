@@ -373,6 +373,17 @@ def test_what_a_step_starts_from_may_be_given():
     assert p.tolist() == [-2.0, -4.0]
 
 
+def test_a_rate_in_a_vector_is_scheduled_in_place():
+    rate = torch.tensor([0.5])
+    sgd = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=rate)
+    schedule = torch.optim.lr_scheduler.ExponentialLR(sgd, 0.5)
+    sgd.step()
+    schedule.step()
+    assert rate.item() == 0.25 and sgd.param_groups[0]["lr"] is rate
+    with pytest.raises(NotImplementedError):
+        torch.optim.lr_scheduler.LRScheduler(sgd)
+
+
 @pytest.mark.parametrize("other", ["foreach", "differentiable"])
 def test_a_fused_step_is_no_other(other):
     with pytest.raises(RuntimeError, match=other):
