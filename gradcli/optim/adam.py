@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -44,16 +43,19 @@ class Adam(Optimizer):
         largest_too = ("max_exp_avg_sq",) if group["amsgrad"] else ()
         n = self._counted(p, state, "exp_avg", "exp_avg_sq", *largest_too)
         mean, square = state["exp_avg"], state["exp_avg_sq"]
-        mean.lerp_(g, 1.0 - beta1)
-        square.mul_(beta2).addcmul_(g, g, value=1.0 - beta2)
+        followed = is_followed(lr) or is_followed(beta1) or is_followed(beta2)
+        if followed:  # nothing that is kept may be written to
+            mean = state["exp_avg"] = mean + (g - mean) * (1.0 - beta1)
+            square = state["exp_avg_sq"] = square * beta2 + g * g * (1.0 - beta2)
+        else:
+            mean.lerp_(g, 1.0 - beta1)
+            square.mul_(beta2).addcmul_(g, g, value=1.0 - beta2)
         if group["amsgrad"]:
-            largest = state["max_exp_avg_sq"]
-            square = largest.copy_(OPERATORS["maximum"](largest, square))
-        size = square.sqrt() / math.sqrt(1.0 - beta2**n) + group["eps"]
+            square = OPERATORS["maximum"](state["max_exp_avg_sq"], square)
+            state["max_exp_avg_sq"] = square
+        size = square.sqrt() / (1.0 - beta2**n) ** 0.5 + group["eps"]
         rate = lr / (1.0 - beta1**n)
-        if is_followed(lr):  # the product keeps the mean, which the next step writes to
-            mean, rate = mean.clone() * rate, 1.0
-        p.addcdiv_(mean, size, value=-rate)
+        p.sub_(mean / size * rate) if followed else p.addcdiv_(mean, size, value=-rate)
 
 
 class AdamW(Adam):

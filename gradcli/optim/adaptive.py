@@ -95,7 +95,7 @@ class Rprop(Optimizer):
         step_sizes: tuple[float, float] = (1e-6, 50), *, maximize: bool = False, **switches: Any,
     ) -> None:  # fmt: skip
         if not 0.0 < etas[0] < 1.0 < etas[1]:
-            raise bad_argument(f"etas must be below and above 1, got {tuple(etas)}")
+            raise bad_argument(f"Invalid eta values: {etas[0]}, {etas[1]}")
         super().__init__(params, {
             "lr": lr, "etas": tuple(etas), "step_sizes": tuple(step_sizes), "maximize": maximize,
         }, switches)  # fmt: skip

@@ -51,7 +51,7 @@ class ASGD(Optimizer):
         p.mul_(1 - lambd * eta)
         p.add_(g, alpha=-eta)
         if mu == 1:
-            average.copy_(p.detach())
+            average.copy_(p)
         else:
             average.add_((p - average) * mu)
         state["eta"] = count(lr / (1 + lambd * lr * n) ** group["alpha"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from types import MethodType
 from typing import Any
@@ -74,7 +75,10 @@ class Optimizer:
         switches: Mapping[str, Any] | None = None,
     ) -> None:
         if isinstance(params, Tensor):
-            raise bad_type("params must be a list of tensors", help="write SGD([x], lr=0.1)")
+            raise bad_type(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts",
+                help="write SGD([x], lr=0.1)",
+            )
         given = dict(switches or {})
         chosen = {name: given.pop(name, _SWITCHES.get(name)) for name in self.switches}
         if given:
@@ -82,9 +86,13 @@ class Optimizer:
                 f"{type(self).__name__}.__init__() got an unexpected keyword argument "
                 f"{min(given)!r}"
             )
+        if chosen.get("fused") and chosen.get("differentiable"):
+            raise bad_value("`fused` does not support `differentiable`")
+        if chosen.get("fused") and chosen.get("foreach"):
+            raise bad_value("`fused` and `foreach` cannot be `True` together.")
         self.defaults = {**defaults, **chosen}
         self._check(self.defaults)
-        self.state: dict[Tensor, dict[str, Any]] = {}
+        self.state: dict[Tensor, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
         groups = list(params)
         if not groups:
@@ -104,7 +112,9 @@ class Optimizer:
         tensors = [listed] if isinstance(listed, Tensor) else list(listed)
         names = [p[0] for p in tensors if isinstance(p, tuple)]  # of named_parameters()
         if names and len(names) < len(tensors):
-            raise bad_argument("all optimizer params should be with/without names")
+            raise bad_argument(
+                "all optimizer params should be with/without names. Some param names are missing"
+            )
         if names:
             group, tensors = {**group, "param_names": names}, [p for _, p in tensors]
         if len({id(p) for p in tensors}) < len(tensors):
@@ -232,9 +242,10 @@ class Optimizer:
         if not decay:
             return g
         if group.get("decoupled_weight_decay"):
-            p.mul_(1.0 - group["lr"] * decay)
+            factor = 1.0 - group["lr"] * decay
+            p.copy_(p.clone() * factor) if is_followed(factor) else p.mul_(factor)
             return g
-        return g.add(p, alpha=decay)
+        return g + p.clone() * decay if is_followed(decay) else g.add(p, alpha=decay)
 
     def _counted(self, p: Tensor, state: State, *kept: str, **more: Any) -> int:
         """The number of this step, from 1; with the first, ``kept`` begin as zeros like ``p``."""
@@ -262,7 +273,7 @@ class Optimizer:
                 state[name] = view_as_complex(value) if like else value
 
     def _state(self, p: Tensor) -> dict[str, Any]:
-        return self.state.setdefault(p, {})
+        return self.state[p]
 
     def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
         """Write the new value of one parameter into it, given its gradient.
@@ -307,7 +318,7 @@ class Optimizer:
             params = group["params"]
             group.clear()
             group.update({**own, **loaded, "params": params})
-        self.state = {}
+        self.state = defaultdict(dict)
         for number, state in state_dict["state"].items():
             p = by_number.get(number, number)  # users keep more in it
             whose = isinstance(p, Tensor)
@@ -322,9 +333,9 @@ class Optimizer:
         return shown + ")"
 
 
-def is_followed(lr: Any) -> bool:
-    """Whether a rate is a tensor with a gradient, which no number beside a step can have."""
-    return isinstance(lr, Tensor) and lr.requires_grad
+def is_followed(option: Any) -> bool:
+    """Whether an option is a tensor with a gradient, which no number beside a step can have."""
+    return isinstance(option, Tensor) and option.requires_grad
 
 
 _SWITCHES = {"capturable": False, "differentiable": False}

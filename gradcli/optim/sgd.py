@@ -53,7 +53,7 @@ class SGD(Optimizer):
         if momentum:
             buffer = state.get("momentum_buffer")
             if buffer is None:
-                buffer = state["momentum_buffer"] = g.detach().clone()
+                buffer = state["momentum_buffer"] = g.clone()
             else:
                 buffer.mul_(momentum).add_(g, alpha=1.0 - group["dampening"])
             g = g.add(buffer, alpha=momentum) if group["nesterov"] else buffer

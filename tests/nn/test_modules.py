@@ -188,7 +188,7 @@ class Tallying(nn.Module):
         return {"count": self.count}
 
     def set_extra_state(self, state):
-        self.count = state["count"]
+        self.count = state["count"] if isinstance(state, dict) else state
 
 
 def test_a_module_saves_a_state_of_its_own_too():
@@ -199,9 +199,68 @@ def test_a_module_saves_a_state_of_its_own_too():
     assert second[0].count == 3
     with pytest.raises(RuntimeError, match=r'Unexpected key.*"_extra_state"'):
         nn.ReLU().load_state_dict({"_extra_state": 1})
+    first[0].count = nn.Linear(1, 1)  # becomes a module inside, which is loaded as well
+    assert second.load_state_dict({**saved, "0._extra_state": first[0].count}, strict=False)
+    assert second[0].count is first[0].count
     del saved["0._extra_state"]
     with pytest.raises(RuntimeError, match=r'Missing key.*"0\._extra_state"'):
         second.load_state_dict(saved)
+
+
+class Serial(nn.Linear):
+    """A layer that saves a number beside its weights, by PyTorch's protocol."""
+
+    factor = 1.0
+
+    def _save_to_state_dict(self, destination, prefix, keep_vars):
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        destination[prefix + "factor"] = self.factor
+
+    def _load_from_state_dict(self, state_dict, prefix, *rest):
+        self.factor = state_dict.pop(prefix + "factor")
+        super()._load_from_state_dict(state_dict, prefix, *rest)
+
+
+def test_each_module_saves_and_loads_by_methods_that_it_may_override():
+    first, second = nn.Sequential(Serial(1, 1), nn.Tanh()), nn.Sequential(Serial(1, 1), nn.Tanh())
+    first[0].factor = 3.0
+    saved = first.state_dict()
+    assert list(saved) == ["0.weight", "0.bias", "0.factor"]
+    assert second.load_state_dict(saved) == ([], []) and second[0].factor == 3.0
+    assert torch.equal(second[0].weight, first[0].weight)
+
+
+def test_a_child_is_given_what_its_part_of_the_state_is():
+    model, seen = nn.Sequential(nn.Sequential(nn.Linear(1, 1)), nn.BatchNorm1d(1)), []
+    for module in model.modules():
+        module.register_load_state_dict_pre_hook(
+            lambda module, state, prefix, said, *_: seen.append((prefix, len(state), said))
+        )
+    model[0]._register_load_state_dict_pre_hook(
+        lambda state, prefix, *_: state.pop(prefix + "0.weight")
+    )
+    missing, _ = model.load_state_dict(model.state_dict(), strict=False)
+    versions = {"version": 1}, {"version": 2}
+    assert seen == [("", 7, versions[0]), ("0.", 2, versions[0]), ("0.0.", 1, versions[0]),
+                    ("1.", 5, versions[1])]  # fmt: skip
+    assert missing == ["0.0.weight"]
+
+
+def test_a_state_is_loaded_as_far_as_it_fits():
+    layer = nn.Linear(1, 1)
+    with pytest.raises(RuntimeError, match=r"Linear:\n\tMissing.*\n\tUnexpected.*\n\tsize mism"):
+        layer.load_state_dict({"bias": torch.ones(7), "b": torch.ones(1)})
+    with pytest.raises(RuntimeError, match="Unexpected"):
+        layer.load_state_dict({"weight": torch.ones(1, 1), "bias": torch.ones(1), "b": 1})
+    assert layer.weight == layer.bias == 1
+    layer.scale = nn.Parameter(torch.tensor(0.0))
+    layer.load_state_dict({"scale": torch.tensor([4.0])}, strict=False)  # of one number
+    assert layer.scale == 4
+    with pytest.raises(RuntimeError, match="shape of an uninitialized"):
+        layer.load_state_dict(nn.LazyLinear(1).state_dict(), strict=False)
+    layer.register_state_dict_post_hook(lambda *given: given[1])
+    with pytest.raises(RuntimeError, match="must return None"):
+        layer.state_dict()
 
 
 def test_backward_hooks_see_and_replace():
@@ -310,6 +369,34 @@ def test_a_second_parametrization_inverts_what_it_makes():
     for _ in range(2):
         parametrize.register_parametrization(layer, "weight", Twice())
     assert seen == [8.0, 16.0] and layer.weight.item() == 16.0
+
+
+def test_the_original_of_a_parametrization_may_be_computed_and_of_another_shape():
+    class Diagonal(nn.Module):
+        def forward(self, x):
+            return x.diag() * 2
+
+        def right_inverse(self, y):
+            return y.diagonal() / 2
+
+    layer = nn.Linear(2, 2)
+    parametrize.register_parametrization(layer, "weight", Diagonal())
+    held = layer.parametrizations.weight
+    parametrize.register_parametrization(held, "original", nn.Tanh())
+    assert list(layer.state_dict()) == [
+        "bias", "parametrizations.weight.parametrizations.original.original"
+    ]  # fmt: skip
+    inner = held.parametrizations.original.original
+    with torch.no_grad():
+        inner.copy_(torch.tensor([1.0, 2.0]))
+    layer.weight.sum().backward()
+    assert torch.equal(layer.weight, 2 * inner.tanh().diag())
+    torch.testing.assert_close(inner.grad, 2 - 2 * inner.tanh().detach() ** 2)
+    layer = nn.Linear(2, 2)
+    with pytest.raises(
+        ValueError, match=r"^Registering a parametrization may not change the shape"
+    ):
+        parametrize.register_parametrization(layer, "weight", nn.Flatten(0))
 
 
 def test_parametrizations_come_and_go():

@@ -321,6 +321,75 @@ def test_adamw_that_loads_adam_stays_adamw():
     assert w.param_groups[0]["decoupled_weight_decay"] and w.param_groups[0]["lr"] == 0.1
 
 
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("SGD", {"momentum": 0.9, "nesterov": True}), ("Adam", {}), ("AdamW", {}), ("Adamax", {}),
+        ("NAdam", {}), ("RAdam", {}), ("Adagrad", {}), ("Adadelta", {}),
+        ("RMSprop", {"momentum": 0.5}), ("Rprop", {}), ("ASGD", {"t0": 1, "lambd": 0.1}),
+    ],
+)  # fmt: skip
+def test_differentiable_steps_and_what_they_keep_have_their_gradients(name, options):
+    def trained(start):
+        p = start.clone()
+        optimizer = getattr(torch.optim, name)([p], lr=0.1, differentiable=True, **options)
+        for _ in range(3):
+            q = p.clone()
+            (p.grad,) = torch.autograd.grad((q**4).sum() + q.prod(), q, create_graph=True)
+            optimizer.step()
+        kept = optimizer.state[p].values()
+        return p, *(v for v in kept if isinstance(v, torch.Tensor) and v.requires_grad)
+
+    start = torch.tensor([1.0, -0.7], dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(trained, (start,))
+
+
+@pytest.mark.parametrize("name", ["Adam", "AdamW", "SGD"])
+def test_options_of_a_step_have_their_gradients(name):
+    def trained(start, rate, decay, *betas):
+        p = start.clone()
+        more = {"betas": betas, "amsgrad": True} if betas else {}
+        optimizer = getattr(torch.optim, name)(
+            [p], lr=rate, weight_decay=decay, differentiable=True, **more
+        )
+        for _ in range(2):
+            q = p.clone()
+            (p.grad,) = torch.autograd.grad((q**2).sum(), q, create_graph=True)
+            optimizer.step()
+        return p
+
+    numbers = [0.1, 0.2] + [0.7, 0.8] * (name != "SGD")
+    given = [torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in numbers]
+    start = torch.tensor([1.0, -0.7], dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(trained, (start, *given))
+
+
+def test_what_a_step_starts_from_may_be_given():
+    p = torch.ones(2, requires_grad=True)
+    sgd = torch.optim.SGD([p], lr=1.0, momentum=0.5)
+    sgd.state[p]["momentum_buffer"] = torch.tensor([4.0, 8.0])
+    p.grad = torch.ones(2)
+    sgd.step()
+    assert p.tolist() == [-2.0, -4.0]
+
+
+def test_a_rate_in_a_vector_is_scheduled_in_place():
+    rate = torch.tensor([0.5])
+    sgd = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=rate)
+    schedule = torch.optim.lr_scheduler.ExponentialLR(sgd, 0.5)
+    sgd.step()
+    schedule.step()
+    assert rate.item() == 0.25 and sgd.param_groups[0]["lr"] is rate
+    with pytest.raises(NotImplementedError):
+        torch.optim.lr_scheduler.LRScheduler(sgd)
+
+
+@pytest.mark.parametrize("other", ["foreach", "differentiable"])
+def test_a_fused_step_is_no_other(other):
+    with pytest.raises(RuntimeError, match=other):
+        torch.optim.Adam([torch.ones(1, requires_grad=True)], fused=True, **{other: True})
+
+
 def test_groups_have_names_or_not():
     p, q = (torch.nn.Parameter(torch.ones(1)) for _ in range(2))
     with pytest.raises(ValueError, match="with/without names"):

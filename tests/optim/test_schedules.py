@@ -162,7 +162,7 @@ def test_an_object_that_is_called_keeps_its_attributes():
     [
         ("E0303", lambda: lr_scheduler.StepLR(3, 1)),
         ("E0303", lambda: lr_scheduler.MultiplicativeLR(sgd(), 0.5)),
-        ("E0303", lambda: lr_scheduler.LRScheduler(sgd())),
+        ("E0304", lambda: lr_scheduler.LRScheduler(sgd())),
         ("E0303", lambda: lr_scheduler.ChainedScheduler([3])),
         ("E0304", lambda: lr_scheduler.LambdaLR(sgd(), [])),
         ("E0304", lambda: lr_scheduler.ConstantLR(sgd(), 1.5)),

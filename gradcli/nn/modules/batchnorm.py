@@ -6,6 +6,7 @@ afterwards      the running ones
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from gradcli.engine import Tensor
@@ -28,7 +29,6 @@ class _Norm(Normed):
     """What they share: options, parameters and running statistics."""
 
     _version = 2
-    _later = ("num_batches_tracked",)
 
     _shown = (
         "{0.num_features}, eps={0.eps}, momentum={0.momentum}, affine={0.affine}, bias={bias}, "
@@ -51,6 +51,13 @@ class _Norm(Normed):
         }
         for name, value in tracked.items():
             self.register_buffer(name, value if track_running_stats else None)
+
+    def _load_from_state_dict(
+        self, state_dict: Any, prefix: str, local_metadata: Mapping[str, Any], *noted: Any
+    ) -> None:
+        if local_metadata.get("version", 1) < 2 and self.track_running_stats:
+            state_dict.setdefault(prefix + "num_batches_tracked", self.num_batches_tracked)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *noted)
 
     def reset_running_stats(self) -> None:
         """Forget what was seen."""

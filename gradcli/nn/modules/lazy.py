@@ -6,7 +6,7 @@ With the first call they get their values, and the layer is what it is called af
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from gradcli.engine import Tensor
@@ -16,7 +16,7 @@ from gradcli.engine.graph.node import AccumulateGrad
 from gradcli.nn.modules import batchnorm, conv, linear
 from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter
-from gradcli.ops.errors import bad_argument
+from gradcli.ops.errors import RuntimeFault, bad_argument
 
 
 class UninitializedParameter(Parameter):
@@ -45,6 +45,11 @@ class UninitializedParameter(Parameter):
     @array.setter
     def array(self, _value: Any) -> None:
         raise self.array
+
+    @property
+    def shape(self) -> Any:
+        """There is none yet, as where its state is loaded into a layer that has values."""
+        raise RuntimeFault("E0304", "Can't access the shape of an uninitialized parameter")
 
     def become(self, value: Parameter) -> None:
         """Be a parameter of that value from now on."""
@@ -78,17 +83,18 @@ class _Lazy(Module):
         """Whether it was not called yet."""
         return True
 
-    def take_shapes(self, given: Mapping[str, Any], front: str) -> None:
-        """Have room for the tensors that are loaded, whose names begin with ``front``."""
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, *noted: Any) -> None:
+        """Have room for the tensors that are loaded, whose names begin with ``prefix``."""
         for mine in (self._parameters, self._buffers):
             for name, held in mine.items():
-                value = given.get(front + name)
+                value = state_dict.get(prefix + name)
                 if held is None or not isinstance(value, Tensor) or hasattr(value, "become"):
                     continue
                 if isinstance(held, UninitializedParameter):
                     held.become(Parameter(zeros(*value.shape, dtype=held.dtype)))
                 elif not held.numel():
                     mine[name] = zeros(*value.shape, dtype=held.dtype)
+        super()._load_from_state_dict(state_dict, prefix, *noted)
 
     def forward(self, input: Tensor, *further: Any) -> Any:
         """Become the full layer, for inputs of that size, and call it."""

@@ -12,9 +12,12 @@ from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.graph.node import RemovableHandle
 from gradcli.nn.parameter import Parameter
 from gradcli.ops.errors import RuntimeFault, TypeFault, bad_type, bad_value
+from gradcli.ops.memory_budget import step
 
 _EXTRA = "_extra_state"
 """The name of what a module's own ``get_extra_state`` gives and ``set_extra_state`` takes."""
+_ASSIGN = "assign_to_params_buffers"
+"""Where the metadata that a module loads with have it, given tensors take places themselves."""
 
 
 class LoadedKeys(NamedTuple):
@@ -37,16 +40,20 @@ class LoadedKeys(NamedTuple):
 class State:
     """The part of Module that works on everything inside it."""
 
-    named_modules: Callable[..., Any]
     modules: Callable[..., Any]
     _get_name: Callable[[], str]
     _state_pre_hooks: dict[int, Any]
     _state_hooks: dict[int, Any]
     _load_pre_hooks: dict[int, Any]
     _load_hooks: dict[int, Any]
+    _parameters: dict[str, Any]
+    _buffers: dict[str, Any]
+    _modules: dict[str, Any]
+    _not_saved: set[str]
+    get_extra_state: Callable[[], Any]
+    set_extra_state: Callable[[Any], None]
     _version = 1
-    """Of what a module saves: a dict of an older one may lack ``_later``."""
-    _later: tuple[str, ...] = ()
+    """Of what a module saves, kept beside it: an override of ``_load_from_state_dict`` reads it."""
 
     def state_dict(
         self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False
@@ -55,40 +62,44 @@ class State:
 
         They are added to ``destination`` where that is given.
         """
-        fronts = self._fronts(prefix)
-        for front, module in fronts:
+        found: Any = destination
+        if found is None:
+            found = OrderedDict()
+            found._metadata = OrderedDict()
+        work: list[tuple[Any, str, Any]] = [(self, prefix, None)]
+        while work:
+            module, front, said = work.pop()
+            if said is not None:  # what is inside was saved
+                for hook in module._state_hooks.values():
+                    if hook(module, found, front, said) is not None:
+                        raise RuntimeFault("E0407", "state_dict post-hook must return None")
+                continue
+            step()
+            if module is not self and type(module).state_dict is not State.state_dict:
+                module.state_dict(destination=found, prefix=front, keep_vars=keep_vars)
+                continue
+            said = {"version": module._version}
+            if hasattr(found, "_metadata"):
+                found._metadata[front[:-1]] = said
             for hook in module._state_pre_hooks.values():
                 hook(module, front, keep_vars)
-        found: Any = OrderedDict() if destination is None else destination
-        found.update(self._collected(fronts, keep_vars))
-        versions = {front[:-1]: {"version": module._version} for front, module in fronts}
-        if destination is None:
-            found._metadata = OrderedDict()
-        if hasattr(found, "_metadata"):
-            found._metadata.update(versions)
-        for front, module in reversed(fronts):  # inner ones first
-            for hook in module._state_hooks.values():
-                hook(module, found, front, versions[front[:-1]])
+            module._save_to_state_dict(found, front, keep_vars)
+            work.append((module, front, said))
+            work += [(inner, place, None) for inner, place in _inside(module, front)]
         return found
 
-    @staticmethod
-    def _collected(
-        fronts: list[tuple[str, Any]], keep_vars: bool, extra: bool = True
-    ) -> OrderedDict:
-        found: OrderedDict = OrderedDict()
-        for front, module in fronts:
-            for name, value in (*module._parameters.items(), *module._buffers.items()):
-                if value is not None and name not in module._not_saved:
-                    kept = keep_vars or hasattr(value, "become")  # of a lazy layer
-                    found[front + name] = value if kept else value.detach()
-            if extra and hasattr(module, "get_extra_state"):
-                found[front + _EXTRA] = module.get_extra_state()
-        return found
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        """Put what this module alone saves into ``destination``: for subclasses that save more."""
+        for name, value in self._saved().items():
+            kept = keep_vars or hasattr(value, "become")  # of a lazy layer
+            destination[prefix + name] = value if kept else value.detach()
+        if hasattr(self, "get_extra_state"):
+            destination[prefix + _EXTRA] = self.get_extra_state()
 
-    def _fronts(self, prefix: str) -> list[tuple[str, Any]]:
-        """Every module inside, itself first, and what the names in it begin with."""
-        found = self.named_modules(remove_duplicate=False)
-        return [(f"{prefix}{place}." if place else prefix, module) for place, module in found]
+    def _saved(self) -> dict[str, Any]:
+        """The parameters and persistent buffers of this module alone."""
+        held = (*self._parameters.items(), *self._buffers.items())
+        return {n: v for n, v in held if v is not None and n not in self._not_saved}
 
     def register_state_dict_pre_hook(self, hook: Callable) -> RemovableHandle:
         """Call ``hook(module, prefix, keep_vars)`` before ``state_dict``."""
@@ -104,7 +115,13 @@ class State:
         ``hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
         error_msgs)``
         """
-        return RemovableHandle(self._load_pre_hooks, hook)
+        return self._register_load_state_dict_pre_hook(hook, True)
+
+    def _register_load_state_dict_pre_hook(
+        self, hook: Callable, with_module: bool = False
+    ) -> RemovableHandle:
+        entry: Any = (hook, with_module)
+        return RemovableHandle(self._load_pre_hooks, entry)
 
     def register_load_state_dict_post_hook(self, hook: Callable) -> RemovableHandle:
         """Call ``hook(module, incompatible_keys)`` after ``load_state_dict``."""
@@ -121,72 +138,92 @@ class State:
         """
         if not isinstance(state_dict, Mapping):
             raise bad_type(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
-        fronts, given_dict = self._fronts(""), OrderedDict(state_dict)
         faults: list[str] = []
-        missing: list[str] = []
-        unexpected: list[str] = []
-        versions = getattr(state_dict, "_metadata", {})
-        for front, module in fronts:
-            said = versions.get(front[:-1], {})
-            for hook in module._load_pre_hooks.values():
-                hook(module, given_dict, front, said, strict, missing, unexpected, faults)
-            for name in module._later if said.get("version", 1) < module._version else ():
-                if module._buffers[name] is not None:
-                    given_dict.setdefault(front + name, module._buffers[name])
-            if hasattr(module, "take_shapes"):
-                module.take_shapes(given_dict, front)
-        state_dict, own = given_dict, self._collected(fronts, True, extra=False)
-        extras = {
-            front + _EXTRA: module.set_extra_state
-            for front, module in fronts
-            if hasattr(module, "set_extra_state")
-        }
-        missing += [n for n in (*own, *extras) if n not in state_dict]
-        unexpected += [n for n in state_dict if n not in own and n not in extras]
-        keys = LoadedKeys(missing, unexpected)  # type: ignore[call-arg]  # __str__ is no field
-        for _, module in reversed(fronts):
-            for hook in module._load_hooks.values():
-                hook(module, keys)
+        keys = LoadedKeys([], [])  # type: ignore[call-arg]  # __str__ is no field
+        metadata = getattr(state_dict, "_metadata", {})
+        work: list[tuple[Any, str, Any]] = [(self, "", OrderedDict(state_dict))]
+        while work:
+            module, front, given = work.pop()
+            if given is None:  # what is inside was loaded
+                for hook in module._load_hooks.values():
+                    hook(module, keys)
+                continue
+            said = {**metadata.get(front[:-1], {}), **({_ASSIGN: True} if assign else {})}
+            module._load_from_state_dict(given, front, said, True, *keys, faults)
+            work.append((module, front, None))
+            for inner, place in _inside(module, front):
+                part = {name: value for name, value in given.items() if name.startswith(place)}
+                work.append((inner, place, part))
         for what, names in (("Unexpected", keys[1]), ("Missing", keys[0])) if strict else ():
             if names:
-                listed = ", ".join(f'"{n}"' for n in names)
-                faults.append(f"{what} key(s) in state_dict: {listed}. ")
-        own = OrderedDict((n, v) for n, v in own.items() if not hasattr(v, "become"))
-        for name, value in own.items():
-            given = state_dict.get(name, value)
-            if not isinstance(given, Tensor):
-                faults.append(
-                    f'While copying the parameter named "{name}", expected gradcli.Tensor or '
-                    f"Tensor-like object from checkpoint but received {type(given)}"
-                )
-            elif given.shape != value.shape:
-                faults.append(
-                    f"size mismatch for {name}: copying a param with shape {given.shape} from "
-                    f"checkpoint, the shape in current model is {value.shape}."
-                )
+                listed = ", ".join(f'"{name}"' for name in names)
+                faults.insert(0, f"{what} key(s) in state_dict: {listed}. ")
         if faults:
             lines = "".join(f"\n\t{fault}" for fault in faults)
             name = self._get_name()
             raise bad_value(f"Error(s) in loading state_dict for {name}:{lines}")
-        modules = dict(fronts)
-        with no_grad():
-            for name, value in own.items():
-                if name not in state_dict:
-                    continue
-                given = state_dict[name]
-                if not assign:
-                    value.copy_(given)
-                    continue
-                if isinstance(value, Parameter) and not isinstance(given, Parameter):
-                    given = Parameter(given, value.requires_grad)
-                elif isinstance(value, Parameter):
-                    given.requires_grad_(value.requires_grad)
-                cut = name.rfind(".") + 1
-                setattr(modules[name[:cut]], name[cut:], given)
-        for name, take in extras.items():
-            if name in state_dict:
-                take(state_dict[name])
         return keys
+
+    def _load_from_state_dict(
+        self, state_dict: Any, prefix: str, local_metadata: Mapping[str, Any], strict: bool,
+        missing_keys: list[str], unexpected_keys: list[str], error_msgs: list[str],
+    ) -> None:  # fmt: skip
+        """Load what this module alone has in ``state_dict``, and note in the lists what is wrong.
+
+        ``state_dict`` is a copy of what is given for this module and those inside.
+        """
+        for hook, with_module in self._load_pre_hooks.values():
+            hook(
+                *((self,) if with_module else ()), state_dict, prefix, local_metadata, strict,
+                missing_keys, unexpected_keys, error_msgs,
+            )  # fmt: skip
+        own, extra = self._saved(), prefix + _EXTRA
+        for name, value in own.items():
+            key = prefix + name
+            if key in state_dict:
+                self._load(name, value, state_dict[key], key, _ASSIGN in local_metadata, error_msgs)
+            elif strict:
+                missing_keys.append(key)
+        takes = hasattr(self, "set_extra_state")
+        if takes and extra in state_dict:
+            self.set_extra_state(state_dict[extra])
+        elif takes and strict:
+            missing_keys.append(extra)
+        for key in state_dict if strict else ():
+            if key.startswith(prefix) and not (takes and key == extra):
+                name, inner, _ = key[len(prefix) :].partition(".")
+                if name not in (self._modules if inner else own):
+                    unexpected_keys.append(key)
+
+    def _load(
+        self, name: str, value: Tensor, given: Any, key: str, assign: bool, faults: list[str]
+    ) -> None:
+        """Copy ``given`` into ``value``, or put it into its place."""
+        if not isinstance(given, Tensor):
+            faults.append(
+                f'While copying the parameter named "{key}", expected gradcli.Tensor or '
+                f"Tensor-like object from checkpoint but received {type(given)}"
+            )
+            return
+        if hasattr(value, "become"):  # of a lazy layer, and so is what is given
+            return
+        if value.shape == () and given.shape == (1,):
+            given = given[0]
+        if given.shape != value.shape:
+            faults.append(
+                f"size mismatch for {key}: copying a param with shape {given.shape} from "
+                f"checkpoint, the shape in current model is {value.shape}."
+            )
+            return
+        with no_grad():
+            if not assign:
+                value.copy_(given)
+                return
+            if isinstance(value, Parameter) and not isinstance(given, Parameter):
+                given = Parameter(given, value.requires_grad)
+            elif isinstance(value, Parameter):
+                given.requires_grad_(value.requires_grad)
+            setattr(self, name, given)
 
     def _converted(self, convert: Callable[[Tensor], Tensor]) -> Any:
         for module in self.modules():
@@ -250,3 +287,9 @@ class State:
     def cuda(self, device: Any = None) -> Any:
         """On the GPU."""
         return self._converted(lambda t: t.cuda())
+
+
+def _inside(module: Any, front: str) -> list[tuple[Any, str]]:
+    """The modules directly inside, the last first, and what their names begin with."""
+    held = reversed(module._modules.items())
+    return [(inner, f"{front}{name}.") for name, inner in held if inner is not None]

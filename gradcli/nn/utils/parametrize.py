@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from gradcli.engine.grad_mode import no_grad
@@ -59,17 +60,19 @@ class ParametrizationList(ModuleList):
     def __init__(self, modules: list[Module], tensor: Any, unsafe: bool = False) -> None:
         super().__init__(modules)
         self.unsafe = unsafe
-        with no_grad():
-            start = self._inverse(tensor) if hasattr(modules[0], "right_inverse") else tensor
+        start = tensor
+        if hasattr(modules[0], "right_inverse"):
+            with no_grad(), suppress(NotImplementedError):
+                start = self._inverse(tensor)
         self.is_tensor = isinstance(start, Tensor)
         held = start if isinstance(start, Sequence) else (start,)
         if not all(isinstance(v, Tensor) for v in held):
             raise bad_argument(
-                "'right_inverse' must return a Tensor or a Sequence of tensors, got "
-                f"{type(start).__name__}"
+                "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). "
+                f"Got {type(start).__name__}"
             )
         if not unsafe and self.is_tensor:
-            _alike("right_inverse", start, tensor, "original tensor")
+            _alike(start, tensor, _INVERSE, "right_inverse", ("dtype",))
         for place, value in enumerate(held):
             name = "original" if self.is_tensor else f"original{place}"
             if not isinstance(tensor, Parameter):
@@ -80,7 +83,7 @@ class ParametrizationList(ModuleList):
         self.count = len(held)
         if not unsafe:
             with no_grad():
-                _alike("A parametrization", self(), tensor, "unparametrized tensor")
+                _alike(self(), tensor, _CHANGED, "A parametrization", _FACTS)
 
     def originals(self) -> list[Any]:
         """The parameters or buffers that are kept."""
@@ -91,12 +94,16 @@ class ParametrizationList(ModuleList):
     def forward(self) -> Any:
         """The value that the parametrised name has."""
         value = self[0](*self.originals())
-        for module in list(self)[1:]:
+        for module in self._modules_applied()[1:]:
             value = module(value)
         return value
 
+    def _modules_applied(self) -> list[Module]:
+        """All inside but ``parametrizations``, where an original is computed itself."""
+        return [module for name, module in self._modules.items() if name.isdigit()]
+
     def _inverse(self, value: Any) -> Any:
-        for module in reversed(list(self)):
+        for module in reversed(self._modules_applied()):
             if not hasattr(module, "right_inverse"):
                 said = f"parametrization {type(module).__name__} does not implement right_inverse."
                 raise RuntimeFault("E0304", said)
@@ -125,15 +132,19 @@ class ParametrizationList(ModuleList):
                 original.data = new
 
 
-def _alike(what: str, found: Any, tensor: Any, name: str) -> None:
+_FACTS = ("dtype", "shape")
+_CHANGED = "Registering a parametrization may not change the {} of the tensor"
+_INVERSE = "When `right_inverse` outputs one tensor, it may not change the {}"
+
+
+def _alike(found: Any, tensor: Any, said: str, of: str, facts: Sequence[str]) -> None:
     if not isinstance(found, Tensor):
-        raise bad_argument(f"{what} must return a tensor. Got {type(found).__name__}.")
-    for fact in ("dtype", "shape"):
+        raise bad_argument(f"{of} must return a tensor. Got {type(found).__name__}.")
+    for fact in facts:
         if getattr(found, fact) != getattr(tensor, fact):
             raise bad_argument(
-                f"{what} may not change the {fact} of the tensor, unless the `unsafe` flag is "
-                f"enabled. {name} {fact}: {getattr(tensor, fact)}, result {fact}: "
-                f"{getattr(found, fact)}"
+                f"{said.format(fact)}, unless the `unsafe` flag is enabled. tensor {fact}: "
+                f"{getattr(tensor, fact)}, result {fact}: {getattr(found, fact)}"
             )
 
 
@@ -186,10 +197,10 @@ def register_parametrization(
             with no_grad():
                 value = wrapped()
                 made = parametrization(value)
-                _alike("A parametrization", made, value, "unparametrized tensor")
+                _alike(made, value, _CHANGED, "A parametrization", _FACTS)
                 if hasattr(parametrization, "right_inverse"):
                     start = parametrization.right_inverse(made)
-                    _alike("right_inverse", start, value, "original tensor")
+                    _alike(start, value, _INVERSE, "right_inverse", _FACTS)
         wrapped.append(parametrization)
         wrapped.unsafe |= unsafe
         return module

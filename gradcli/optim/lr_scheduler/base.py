@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gradcli.engine import Tensor
-from gradcli.ops.errors import KeyFault, bad_argument, bad_type
+from gradcli.ops.errors import KeyFault, UnwrittenFault, bad_argument, bad_type
 from gradcli.ops.memory_budget import step as turn
 from gradcli.optim.optimizer import Optimizer
 
@@ -74,7 +74,8 @@ class LRScheduler:
     def get_lr(self) -> list[float]:
         """The rate of each group at ``last_epoch``; what a scheduler is about."""
         mend = "write def get_lr(self) in it: a list with a rate for each parameter group"
-        raise bad_type(f"{type(self).__name__} does not say what its learning rates are", help=mend)
+        said = f"{type(self).__name__} does not say what its learning rates are"
+        raise UnwrittenFault("E0304", said, help=mend)
 
     def get_last_lr(self) -> list[float]:
         """The rates that were set last, one for each group."""
@@ -120,7 +121,7 @@ def _copied(rate: Any) -> Any:
 def set_rate(group: dict[str, Any], rate: Any) -> None:
     """Give a group its next rate; where that is a tensor, whoever has it sees it change."""
     if isinstance(group["lr"], Tensor):
-        group["lr"].detach().fill_(rate)
+        group["lr"].detach().fill_(float(rate))
     else:
         group["lr"] = rate
 
