@@ -429,8 +429,9 @@ def _visit_outer(checked: Checked, node: n.Outer, scope: _Scope, _loop: bool, _w
 
 _VISITS: dict[type, Callable[[Checked, Any, _Scope, bool, _Work], None]] = {
     n.Name: _visit_name, n.Call: _visit_call, n.Sum: _visit_sum, n.Data: _visit_data,
-    n.Outer: _visit_outer, n.Compare: _visit_compare, n.Annotation: _visit_annotation, n.While: _visit_loop,
-    n.For: _visit_loop, n.Def: _visit_function, n.Lambda: _visit_function, n.ClassDef: _visit_class,
+    n.Outer: _visit_outer, n.Compare: _visit_compare, n.Annotation: _visit_annotation,
+    n.While: _visit_loop, n.For: _visit_loop, n.Def: _visit_function, n.Lambda: _visit_function,
+    n.ClassDef: _visit_class,
     **dict.fromkeys((n.ListComp, n.SetComp, n.DictComp, n.GeneratorExp), _visit_comprehension),
 }  # fmt: skip
 """The nodes whose children do not all stand in the scope around, or that say something."""
