@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -72,7 +73,7 @@ def write_json(
         record["zeros"] = {name: z.record() for name, z in looked.items()}
     if result.kinks:
         record["kinks"] = result.kinks
-    output.write_record("diff", **record)
+    output.write_record("diff", _warnings(result, found, job), **record)
 
 
 def write_text(
@@ -110,6 +111,15 @@ def write_text(
         notes += sorted({z.method for z in looked.values()})
     line = "# " + "      ".join(notes)
     output.write((line if len(line) <= WIDTH else "# " + "\n# ".join(notes)) + "\n")
+    for warning in _warnings(result, found, job):
+        sys.stderr.write(f"warning: {warning}\n")
+
+
+def _warnings(result: Any, found: Mapping[str, Any] | None, job: Any) -> list[str]:
+    return [
+        f"the value of {job.label(name, result.order)} is not finite"
+        for name, value in (found or {}).items() if not np.isfinite(value).all()
+    ]  # fmt: skip
 
 
 def _zeros_text(name: str, z: Any, digits: Any) -> str:

@@ -95,11 +95,13 @@ def slope(function: Callable[[np.ndarray], float], x: np.ndarray, place: tuple) 
 
     A step of the usual size decides where both sides agree there; elsewhere (fast oscillation, a
     kink, a jump, a pole) ever smaller ones do: the central difference that changes least is taken.
+    Where those find a jump, or no value, the number's last digits may still lie on one side of it.
     """
     enough = tolerance(x.dtype)
     info = np.finfo(x.dtype)
     base = float(function(x))
-    size = max(1.0, abs(float(x[place])))
+    here = abs(float(x[place]))
+    size = max(1.0, here)
     usual = float(info.eps) ** (1 / 3) * size
     near = _sides(function, x, place, usual, base)
     if near.gap <= 1e-3 * near.scale:
@@ -107,10 +109,35 @@ def slope(function: Callable[[np.ndarray], float], x: np.ndarray, place: tuple) 
         if abs(again.central - near.central) <= 0.1 * enough * near.scale:
             return Slope(again.central, "smooth", again.left, again.right)
     steps = [usual * 10.0**-k for k in range(-1, 7 if x.dtype.itemsize == 8 else 3)]
-    least = 0.1 * usual * abs(float(x[place])) / size
+    least = 0.1 * usual * here / size
     while least and steps[-1] > least:  # beside a small number, steps relative to it
         steps.append(steps[-1] / 10)
     found = [_sides(function, x, place, step, base) for step in steps]
+    seen = _settled(found, steps, base, info, enough)
+    if seen.kind == "kink" or (seen.kind == "smooth" and seen.doubt <= enough):
+        return seen
+    spacing = float(np.spacing(x.dtype.type(here)))
+    steps = [spacing * 10.0**k for k in range(6, -1, -1)]
+    found = [_sides(function, x, place, step, base) for step in steps]
+    last = _settled(found, steps, base, info, enough)
+    worse = seen.kind == "smooth" and seen.doubt < last.doubt
+    return last if last.kind == "smooth" and not worse else seen
+
+
+def turns(
+    function: Callable[[np.ndarray], float], x: np.ndarray, place: tuple, rule: float
+) -> bool:
+    """Whether steps so short that ``rule`` says a small change of the value see what it says."""
+    base = float(function(x))
+    step = 1e-3 * abs(base / rule) if rule else 0.0
+    seen = _sides(function, x, place, step, base)
+    return abs(seen.central - rule) <= 0.1 * abs(rule)
+
+
+def _settled(
+    found: list[_Sides], steps: list[float], base: float, info: Any, enough: float
+) -> Slope:
+    """What the differences over falling ``steps`` say together."""
     last, before = found[-1], found[-2]
     if not np.isfinite(last.gap):
         return Slope(last.central, "edge", last.left, last.right)
@@ -133,10 +160,12 @@ def slope(function: Callable[[np.ndarray], float], x: np.ndarray, place: tuple) 
         for c, step, sides in zip(changes, steps[1:], found[1:], strict=True)
     ]
     best = int(np.argmin([c if np.isfinite(c) else np.inf for c in off]))
-    chosen = found[best + 1]
-    doubt = 10 * changes[best]
+    wide, chosen = found[best : best + 2]
+    doubt = 10 * off[best]
     kind = "smooth" if doubt <= max(1e-2, 100 * enough) else "unsettled"
-    return Slope(chosen.central, kind, chosen.left, chosen.right, doubt)
+    # What a tenth of the step mends is a hundredth of what is left wrong.
+    value = chosen.central + (chosen.central - wide.central) / 99
+    return Slope(value, kind, chosen.left, chosen.right, doubt)
 
 
 _HUGE = 1e8

@@ -274,6 +274,14 @@ def test_a_value_is_the_formulas_where_nothing_is_rounded_away(cli):
         assert f"  at  {value}\n" in done.out and "engine" not in done.out, text
 
 
+def test_a_value_that_is_not_finite_is_said(cli):
+    done = cli("diff", "sum(1/x)", "--x", "0,1")
+    assert done.code == 0 and "[-inf, -1]" in done.out
+    assert done.err == "warning: the value of d/dx is not finite\n"
+    found = cli("diff", "sum(1/x)", "--x", "0,1", "--json").json
+    assert found["warnings"] == ["the value of d/dx is not finite"]
+
+
 def test_one_variable_to_an_at(cli):
     done = cli("diff", "a*b", "--at", "a=2,b=3")
     assert done.code == 2 and "help: --at a=2 --at b=3\n" in done.err

@@ -205,6 +205,12 @@ def test_a_program_has_so_many_functions(cli):
     assert done.code == 3 and "E0604" in done.err and "2,000 functions" in done.err
 
 
+def test_a_chain_has_so_many_comparisons(cli):
+    chain = "<".join(["x"] * 1001)
+    assert cli("eval", f"{chain} < x", "--x", "1").code == 3
+    assert cli("eval", f"1.0*({chain})", "--x", "1").out == "value  0\n"
+
+
 def test_values_of_flags_and_files_count_against_the_memory_limit(cli, tmp_path):
     import numpy as np
 

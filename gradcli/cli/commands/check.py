@@ -21,7 +21,7 @@ from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.grad_mode import no_grad
 from gradcli.language.syntax import nodes as n
 from gradcli.ops.errors import Fault, LimitFault, RuntimeFault
-from gradcli.transforms.check import Slope, by_axes, hidden, slope, tolerance
+from gradcli.transforms.check import Slope, by_axes, hidden, slope, tolerance, turns
 
 Against = Annotated[
     list[str] | None,
@@ -130,14 +130,18 @@ class _Entries:
                 off = abs(rule - seen.value) / max(1.0, abs(seen.value))
                 self.worst, self.compared = max(self.worst, off), self.compared + 1
             elif (
-                _unsettled(rule, seen) or (seen.kind == "smooth" and not coarse and not self.hiding)
+                _unsettled(rule, seen) or (seen.kind != "kink" and not coarse and not self.hiding)
             ) and _steps_agree(job, name, place, rule, axes, fine):
                 self.stepped += 1
-                said = "settle at no step" if _unsettled(rule, seen) else f"see {seen.value:.3g}"
+                said = f"see {seen.value:.3g}" if seen.kind == "smooth" else _SEEN[seen.kind]
+                said = _SEEN["unsettled"] if _unsettled(rule, seen) else said
                 self.notes.append(
                     f"{where}: differences {said}; a complex step agrees with {rule:.10g}"
                 )
             else:
+                with no_grad():
+                    if seen.kind == "smooth" and turns(function, x, place, rule):
+                        seen = seen._replace(kind="unsettled")
                 self.notes.append(_verdict(job, where, rule, seen))
                 low, high = sorted((seen.left, seen.right))
                 self.kinks.setdefault(name, {})[place[: g.array.ndim]] = low, high
@@ -255,6 +259,11 @@ def _where(name: str, place: tuple, axes: bool = False) -> str:
     return f"d/d{name}" + (f" at entry {entry}" if entry else "") + along
 
 
+_SEEN = {
+    "jump": "find a jump", "edge": "find no value on one side", "unsettled": "settle at no step",
+}  # fmt: skip
+
+
 def _verdict(job: Job, where: str, rule: float, seen: Slope) -> str:
     """What is said of an entry that is not comparable. Raises RuntimeFault (E0410) for a wrong one.
 
@@ -271,14 +280,12 @@ def _verdict(job: Job, where: str, rule: float, seen: Slope) -> str:
     hiding = _hides(job)
     if seen.kind == "smooth" and hiding is not None:
         help = f"`{hiding}` takes a value off the graph: the rules see a constant there"
+    elif seen.kind in ("jump", "edge"):
+        said = f"differences {_SEEN[seen.kind]}"
     elif seen.kind == "kink":
         said = f"{seen.left:.10g} on the left and {seen.right:.10g} on the right by differences"
         help = "at a kink both may be right: move the point a little"
-    elif seen.kind == "jump":
-        said = "differences find a jump"
-    elif seen.kind == "edge":
-        said = "differences find no value on one side"
     elif _unsettled(rule, seen):
-        said = "differences settle at no step: it turns too fast, or has no bound"
+        said = f"differences {_SEEN['unsettled']}: it turns too fast, or has no bound"
         help = "float64, or a smaller argument, leaves more digits"
     raise RuntimeFault("E0410", f"{where} is {rule:.10g} by the rules; {said}", help=help)

@@ -365,13 +365,12 @@ class Lowerer:
         truth = self.fresh()
         first = self.compared(left.code, node.ops[0], held.code, where)
         self.out.append(self.assign(truth, first))
-        block = self.out
         for op, (body, value) in zip(node.ops[1:], rest, strict=True):
             name = self.fresh()
             compare = self.compared(held.code, op, self.name(name), where)
             inner = [*body, self.assign(name, value.code), self.assign(truth, compare)]
-            block.append(ast.If(self.name(truth), inner, [], **where))
-            block, held = inner, Value(self.name(name), 1)
+            self.out.append(ast.If(self.name(truth), inner, [], **where))
+            held = Value(self.name(name), 1)
         return Value(self.name(truth), 1)
 
     def compared(self, left: ast.expr, op: str, right: ast.expr, where: dict) -> ast.expr:

@@ -319,6 +319,16 @@ def _visit_call(checked: Checked, node: n.Call, scope: _Scope, loop: bool, work:
     work += [(child, scope, loop) for child in reversed(n.children(node))]
 
 
+def _visit_compare(
+    checked: Checked, node: n.Compare, scope: _Scope, loop: bool, work: _Work
+) -> None:
+    if len(node.ops) > MOST_COMPARED:
+        said = f"more than {MOST_COMPARED:,} comparisons in a row"
+        fault = LimitFault("E0604", said, help="write all(...) of a list, or a loop")
+        raise located(fault, checked.source, node.start, node.left.end)
+    work += [(side, scope, loop) for side in reversed((node.left, *node.rights))]
+
+
 def _visit_sum(checked: Checked, node: n.Sum, scope: _Scope, loop: bool, work: _Work) -> None:
     checked.sums = True
     work += [(term, scope, loop) for term in reversed(node.terms)]
@@ -419,8 +429,9 @@ def _visit_outer(checked: Checked, node: n.Outer, scope: _Scope, _loop: bool, _w
 
 _VISITS: dict[type, Callable[[Checked, Any, _Scope, bool, _Work], None]] = {
     n.Name: _visit_name, n.Call: _visit_call, n.Sum: _visit_sum, n.Data: _visit_data,
-    n.Outer: _visit_outer, n.Annotation: _visit_annotation, n.While: _visit_loop,
-    n.For: _visit_loop, n.Def: _visit_function, n.Lambda: _visit_function, n.ClassDef: _visit_class,
+    n.Outer: _visit_outer, n.Compare: _visit_compare, n.Annotation: _visit_annotation,
+    n.While: _visit_loop, n.For: _visit_loop, n.Def: _visit_function, n.Lambda: _visit_function,
+    n.ClassDef: _visit_class,
     **dict.fromkeys((n.ListComp, n.SetComp, n.DictComp, n.GeneratorExp), _visit_comprehension),
 }  # fmt: skip
 """The nodes whose children do not all stand in the scope around, or that say something."""
@@ -573,6 +584,8 @@ def _imports(checked: Checked, statements: Iterable[n.Statement]) -> None:
                     )  # fmt: skip
 
 
+MOST_COMPARED = 1000
+"""The most comparisons of one chain: each is a statement of generated code."""
 MOST_FUNCTIONS = 2000
 """The most functions, lambdas and comprehensions of one program: CPython's own compiler takes the
 square of their number."""

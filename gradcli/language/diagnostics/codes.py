@@ -530,8 +530,9 @@ CODES: dict[str, tuple[str, str, str]] = {
     ),
     "E0604": (
         "the source nests too deep",
-        "Brackets nest to a depth of 1,000 and blocks to a depth of 100. Name an inner part and "
-        "use the name. Long flat chains, such as a sum of 100,000 terms, are no problem.",
+        "Brackets nest to a depth of 1,000 and blocks to a depth of 100; 1,000 comparisons may "
+        "stand in a row. Name an inner part and use the name. A sum of 100,000 terms is no "
+        "problem.",
         "",
     ),
     "E0605": (
