@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import Tensor
-from gradcli.engine.grad_mode import no_grad
+from gradcli.engine.grad_mode import no_grad, pushing
 from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.inplace import check_writable
 from gradcli.engine.tensor.conj_view import ConjView
@@ -164,6 +164,7 @@ def demote(level: int) -> None:
     the first, for only batches whose values are all the same are written to what is none.
     """
     running.hooked.pop(level, None)
+    pushing.discard(level)
     alive = []
     for reference, was in running.promoted.pop(level, ()):
         value = reference()
