@@ -503,14 +503,12 @@ class Layer(Slots, Operand):
 
     def _steps(self) -> tuple[int, ...]:
         """Steps in memory of each dimension of one element, in entries."""
-        array = bottom(self).own_array()
-        levels = sum(v.batch for v in chain_of(self))
-        return tuple(s // array.itemsize for s in array.strides[levels:])
+        return tuple(bottom(self).stride()[sum(v.batch for v in chain_of(self)) :])
 
     def _across(self) -> int:
         """Steps in memory from one element of a batch to the next, in entries."""
         levels = sum(v.batch for v in chain_of(self.content))
-        return int(bottom(self).own_array().strides[levels]) // self.dtype.itemsize
+        return int(bottom(self).stride(levels))
 
     def stride(self, dim: int | None = None) -> Any:
         """Steps between neighbours, in entries: of one element, as it lies among the others."""
