@@ -254,6 +254,7 @@ REFUSED = {
     "not a number": (lambda: vmap(torch.sin, in_dims=0.5)(V), "E0303"),
     "out None": (lambda: vmap(torch.sin, out_dims=None)(V), "E0303"),
     "shapes": (lambda: vmap(lambda x: x @ V)(numbers(2, 2)), "E0301"),
+    "a parameter": (lambda: vmap(lambda x: torch.nn.Parameter(x) * x)(V), "E0412"),
     "entries among others'": (
         lambda: vmap(lambda x: torch.as_strided_scatter(x, V[:2], (2,), (2,)), -1)(numbers(6, 2)),
         "E0414",
