@@ -508,7 +508,7 @@ class Layer(Slots, Operand):
     def _across(self) -> int:
         """Steps in memory from one element of a batch to the next, in entries."""
         levels = sum(v.batch for v in chain_of(self.content))
-        return int(bottom(self).stride(levels))
+        return bottom(self).stride()[levels]
 
     def stride(self, dim: int | None = None) -> Any:
         """Steps between neighbours, in entries: of one element, as it lies among the others."""
