@@ -178,6 +178,13 @@ def test_what_escapes_from_an_inner_level_keeps_the_outer_derivative():
         plain = torch.autograd.functional.jacobian(lambda x, use=use: use(2 * x * x, x), X)
         for way in (jacfwd, jacrev):
             near(way(lambda x, use=use: use(kept(x), x))(X), plain)
+
+    def written(x):
+        escaped = []
+        hessian(lambda y: (escaped.append(x.clone().mul_(y)) or escaped[-1]).sum())(D)
+        return escaped[0] * x
+
+    near(jacrev(written)(X), (2 * X * D).diag())
     with forward_ad.dual_level():
         z = forward_ad.make_dual(X, D) * X
     assert z.numpy().tolist() == [1.0, 4.0, 9.0]
