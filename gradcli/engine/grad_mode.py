@@ -210,6 +210,19 @@ class _Transformed(threading.local):
 
 
 transformed = _Transformed()
+pushing: set[int] = set()
+"""The levels of tangents that have not ended, in any thread."""
+
+
+@contextlib.contextmanager
+def pushing_again(levels: frozenset[int]) -> Iterator[None]:
+    """Inside, values have the tangents that they had at ``levels``, which may have ended."""
+    ended = levels - pushing
+    pushing.update(ended)
+    try:
+        yield
+    finally:
+        pushing.difference_update(ended)
 
 
 @contextlib.contextmanager

@@ -129,6 +129,13 @@ def as_strided_scatter(
     fills(input, src, shape)
     if isinstance(input, Plain):
         as_strided(input.detach(), shape, steps, offset)  # raises for what is out of bounds
+    elif not input.is_contiguous():
+        raise RuntimeFault(
+            "E0414",
+            "as_strided_scatter is not supported inside of vmap where entries of one element lie "
+            "among those of others",
+            help="write x.contiguous()",
+        )
     begin = input.storage_offset()
     charge_shape((3, *shape, *input.shape))
     here = _steps_from(0, input.shape, input.stride())

@@ -7,7 +7,7 @@ from typing import Any
 from gradcli.engine.creation.factories import empty
 from gradcli.engine.graph.node import AccumulateGrad
 from gradcli.engine.tensor.conj_view import ConjView
-from gradcli.engine.tensor.tensor import Tensor
+from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.errors import RuntimeFault, bad_type
 
 
@@ -88,6 +88,12 @@ for _kind in (_ConjParameter, _ConjBuffer):
 def _sharing(kind: Any, data: Any) -> Any:
     """One of ``kind`` outside the graph, in the memory of ``data``."""
     shared = data.detach()
+    if not isinstance(shared, Plain):
+        raise RuntimeFault(
+            "E0412",
+            f"a {kind.__name__} cannot be made of a value that is a batch",
+            help="func.functional_call(module, {name: value}, args) takes any value",
+        )
     flips = getattr(shared, "_flips", False)
     if flips and "_turned" not in vars(kind):  # a class of the user's has no such twin
         shared, flips = shared.resolve_conj().resolve_neg(), False

@@ -166,7 +166,8 @@ def rolled(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     if dims is None:  # all entries in order
         if not isinstance(shifts, int):
             return NotImplemented
-        return reshape(op(reshape(x, (batch.count, -1)), shifts, 1), tuple(x.shape))
+        flat = reshape(x, (batch.count, math.prod(x.shape[1:])))
+        return reshape(op(flat, shifts, 1), tuple(x.shape))
     dims = _in_turn(dims, batch.ranks[0])
     if not dims:
         return NotImplemented

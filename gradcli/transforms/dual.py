@@ -22,7 +22,7 @@ import numpy as np
 
 from gradcli.engine.custom_function.context import Context
 from gradcli.engine.custom_function.node import FunctionNode, call, pulled_by
-from gradcli.engine.grad_mode import current, enable_grad, mode, no_grad, transformed
+from gradcli.engine.grad_mode import current, enable_grad, mode, no_grad, pushing, transformed
 from gradcli.engine.graph.level_detach import within
 from gradcli.engine.graph.node import RemovableHandle, next_number
 from gradcli.engine.record.apply import through_float32
@@ -87,7 +87,7 @@ class Dual(Layer):
     def __gradcli_apply__(self, op: Any, args: tuple, params: dict) -> Any:
         level = self.__gradcli_rank__
         primals, tangents = _split(args, level)
-        if current().inference:
+        if level not in pushing or current().inference:
             return op(*primals, **params)
         if op.halves == "many" and through_float32(op, primals):
             return in_float32(lambda *w: op(*w, **params), "", *args)
@@ -112,6 +112,8 @@ class Dual(Layer):
         """A custom function, by its own jvp."""
         level = self.__gradcli_rank__
         primals, _ = _split(args, level)
+        if level not in pushing:
+            return call(definition, tuple(primals))
         if level in running.linear:  # what jvp gives need not be linear: at each push
             running.linear[level] = True
         start = next_number()
@@ -177,7 +179,7 @@ class Dual(Layer):
 
         Inference mode knows no tangents: there, as in PyTorch, the one that was stays.
         """
-        if current().inference:
+        if self.__gradcli_rank__ not in pushing or current().inference:
             store(self.primal, value.primal if is_dual(value, self.__gradcli_rank__) else value)
             return
         self.own()
@@ -292,15 +294,20 @@ class Dual(Layer):
     def __format__(self, spec: str) -> str:
         return format(self.primal, spec)
 
-    # -- in ``forward_ad.dual_level`` a dual is a tensor like others ------------------------------
+    # -- in ``forward_ad.dual_level``, and where its level ended, a dual is a tensor like others ---
+
+    def _as_primal(self) -> bool:
+        """Whether what is no operator is the primal's: not in the function that ``jvp`` runs."""
+        level = self.__gradcli_rank__
+        return level in running.dual or level not in pushing
 
     @property
     def grad(self) -> Any:  # type: ignore[override]
         """The primal's gradient, after ``backward()`` in a dual level."""
-        return self.primal.grad if self.__gradcli_rank__ in running.dual else None
+        return self.primal.grad if self._as_primal() else None
 
     def _require(self, requires_grad: bool) -> Any:
-        tensor: Any = self.primal if self.__gradcli_rank__ in running.dual else super()
+        tensor: Any = self.primal if self._as_primal() else super()
         tensor._require(requires_grad)
         return self
 
@@ -313,9 +320,11 @@ class Dual(Layer):
         What comes to y by v, where that was computed from y, is not for the hook. Raises
         RuntimeFault (E0404) where nothing is recorded.
         """
+        level = self.__gradcli_rank__
+        if level not in pushing:
+            return self.primal.register_hook(hook)
         if not self.requires_grad:
             return super().register_hook(hook)
-        level = self.__gradcli_rank__
         hooks: dict[int, Callable] = {}
         seen: dict[frozenset, tuple] = {}
         handle = RemovableHandle(hooks, hook)
@@ -368,7 +377,7 @@ class Dual(Layer):
             from gradcli.engine.printing import with_tail  # most commands print no tensor
 
             return with_tail(repr(self.primal), f"tangent={self.tangent}")
-        return super().__repr__()
+        return super().__repr__() if self.__gradcli_rank__ in pushing else repr(self.primal)
 
 
 def _place(level: int) -> frozenset:
@@ -377,10 +386,10 @@ def _place(level: int) -> frozenset:
 
 
 def _of_primal(name: str) -> Callable[..., Any]:
-    """A method that is the primal's in a dual level, and Layer's in ``func.jvp``."""
+    """A method that is the primal's where ``_as_primal`` says so, else Layer's."""
 
     def method(self: Dual, *args: Any, **options: Any) -> Any:
-        tensor = self.primal if self.__gradcli_rank__ in running.dual else super(Dual, self)
+        tensor = self.primal if self._as_primal() else super(Dual, self)
         return getattr(tensor, name)(*args, **options)
 
     method.__name__, method.__doc__ = name, f"As Tensor's ``{name}``, of the primal."

@@ -6,7 +6,13 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from gradcli.engine.grad_mode import Transform, enable_grad, outside_inference, transforming
+from gradcli.engine.grad_mode import (
+    Transform,
+    enable_grad,
+    outside_inference,
+    pushing,
+    transforming,
+)
 from gradcli.engine.graph.node import next_number
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.operator import OPERATORS
@@ -31,8 +37,8 @@ from gradcli.transforms.reverse import (
     reaches_further,
     recording,
 )
-from gradcli.transforms.tracer import as_value, operands_of, tensors_of
-from gradcli.transforms.tree import flatten, unflatten
+from gradcli.transforms.tracer import as_value, lasting, operands_of, tensors_of
+from gradcli.transforms.tree import flatten, over, unflatten
 
 
 def jvp(
@@ -64,6 +70,7 @@ def jvp(
     batches = {v.__gradcli_rank__ for t in along for v in operands_of(t) if v.batch}
     around = [vmap for vmap in running.vmaps if vmap.level in batches]
     duals = [Dual(p, lifted(t, around), level) for p, t in zip(at, along, strict=True)]
+    pushing.add(level)
     try:
         with transforming(Transform(func, duals, level, next_number())):
             for dual in duals:
@@ -107,7 +114,7 @@ def tangents_of(func: Callable[..., Any], at: Sequence[Any], along: Sequence[Any
 
 
 def _pushed(function: Callable, duals: Any, level: int, strict: bool, has_aux: bool) -> tuple:
-    result = function(*duals)
+    result = over(lasting, function(*duals))
     aux = None
     if has_aux:
         result, aux = pair(result, "jvp(f, primals, tangents)")

@@ -45,7 +45,7 @@ from gradcli.transforms.reverse import (
     scalar_only,
     unit_directions,
 )
-from gradcli.transforms.tracer import bottom, rank_of, tensors_of
+from gradcli.transforms.tracer import bottom, lasting, rank_of, tensors_of
 from gradcli.transforms.tree import flatten, over, unflatten
 from gradcli.transforms.vmap import over_rows
 
@@ -97,7 +97,7 @@ class _Run:
                 full[i] = chosen
             arguments += (v for v in flatten([full, named])[0] if rank_of(v))
             ends = [bottom(leaf).edge for leaf in self.leaves]
-            result = function(*full, **named)
+            result = over(lasting, function(*full, **named))
             # A write to ``x.data`` puts x elsewhere in the graphs of transforms around.
             self.leaves = [end_at(leaf, e) for leaf, e in zip(self.leaves, ends, strict=True)]
         self.aux = None

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from gradcli.engine.grad_mode import transformed
+from gradcli.engine.grad_mode import pushing, transformed
 
 next_level = itertools.count(2).__next__
 """Numbers for nested transforms, above Tensor's rank: the innermost is the highest."""
@@ -54,6 +54,7 @@ class _Running(threading.local):
     def begin_dual(self) -> int:
         """A new level of dual numbers, which ``dual`` has until it ends."""
         level = next_level()
+        pushing.add(level)
         self.dual[level] = len(transformed.by)
         return level
 

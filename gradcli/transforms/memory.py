@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import Tensor
-from gradcli.engine.grad_mode import no_grad
+from gradcli.engine.grad_mode import enable_grad, pushing
 from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.inplace import check_writable
 from gradcli.engine.tensor.conj_view import ConjView
@@ -164,6 +164,7 @@ def demote(level: int) -> None:
     the first, for only batches whose values are all the same are written to what is none.
     """
     running.hooked.pop(level, None)
+    pushing.discard(level)
     alive = []
     for reference, was in running.promoted.pop(level, ()):
         value = reference()
@@ -172,7 +173,7 @@ def demote(level: int) -> None:
     back = {id(was): value for value, was in alive}
     for value, was in alive:
         if value.batch:
-            with no_grad():
+            with enable_grad():
                 store(was, value.content[0])
         value.__class__ = was.__class__
         copy_slots(was, value)

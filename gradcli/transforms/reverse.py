@@ -33,7 +33,16 @@ from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape, step
 from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.levels import Vmap, running
-from gradcli.transforms.tracer import Layer, as_value, bottom, operands_of, rank_of, tensors_of
+from gradcli.transforms.tracer import (
+    Layer,
+    as_value,
+    bottom,
+    lasting,
+    operands_of,
+    rank_of,
+    tensors_of,
+)
+from gradcli.transforms.tree import over
 
 # ---- What to differentiate by, inside tangents and batches of enclosing transforms ---------------
 
@@ -163,6 +172,9 @@ def pull_back(
         return [around[top].around(g) for g in found]
     at_top = [rank_of(o) == top for o in outputs]
     sample = next(o for o in (*outputs, *cotangents) if rank_of(o) == top)
+    if lasting(sample) is not sample:
+        outputs, cotangents = over(lasting, [list(outputs), list(cotangents)])
+        return pull_back(outputs, leaves, cotangents, create_graph, passed)
     if sample.batch and top not in around:
         # Many cotangents, or outputs, of one value that is not mapped over: the vjp for each.
         batches = all(v.batch for c in cotangents for v in operands_of(c))

@@ -29,7 +29,7 @@ from gradcli.engine.backward.api import backward
 from gradcli.engine.creation import factories, sampling
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import Device, DType, contiguous_format
-from gradcli.engine.grad_mode import mode, shown_inside, transformed
+from gradcli.engine.grad_mode import mode, pushing, shown_inside, transformed
 from gradcli.engine.graph.level_detach import recorded_inside
 from gradcli.engine.record.captures import refuse_captured
 from gradcli.engine.record.inplace import check_writable, edge_before_write, overtake, put_item
@@ -68,6 +68,13 @@ def debug_unwrap(tensor: Any, *, recurse: bool = True) -> Any:
     The Tensor inside it, or what one level is around unless ``recurse``.
     """
     return bottom(tensor) if recurse else getattr(tensor, "content", tensor)
+
+
+def lasting(value: Any) -> Any:
+    """``value`` without tangents of levels that have ended, inside of which it was computed."""
+    while isinstance(value, Layer) and not value.batch and value.__gradcli_rank__ not in pushing:
+        value = value.content
+    return value
 
 
 def operands_of(value: Any) -> Iterator[Layer]:
@@ -496,14 +503,12 @@ class Layer(Slots, Operand):
 
     def _steps(self) -> tuple[int, ...]:
         """Steps in memory of each dimension of one element, in entries."""
-        array = bottom(self).own_array()
-        levels = sum(v.batch for v in chain_of(self))
-        return tuple(s // array.itemsize for s in array.strides[levels:])
+        return tuple(bottom(self).stride()[sum(v.batch for v in chain_of(self)) :])
 
     def _across(self) -> int:
         """Steps in memory from one element of a batch to the next, in entries."""
         levels = sum(v.batch for v in chain_of(self.content))
-        return int(bottom(self).own_array().strides[levels]) // self.dtype.itemsize
+        return bottom(self).stride()[levels]
 
     def stride(self, dim: int | None = None) -> Any:
         """Steps between neighbours, in entries: of one element, as it lies among the others."""
@@ -677,4 +682,4 @@ for _name in ("__invert__", *(f"__{side}{w}__" for w in _WORDS for side in ("", 
 
 def as_value(value: Any) -> Any:
     """``value`` where it is a Tensor or stands for one, else a Tensor of it."""
-    return value if isinstance(value, Tensor | Operand) else as_tensor(value)
+    return lasting(value) if isinstance(value, Tensor | Operand) else as_tensor(value)

@@ -18,8 +18,8 @@ from gradcli.transforms.batched import Batched, batch_of, is_batched
 from gradcli.transforms.func_checks import mapped_outputs
 from gradcli.transforms.levels import Vmap, next_level, running
 from gradcli.transforms.memory import demote
-from gradcli.transforms.tracer import as_value, rank_of
-from gradcli.transforms.tree import flatten, is_tree, parts_of, unflatten
+from gradcli.transforms.tracer import as_value, lasting, rank_of
+from gradcli.transforms.tree import flatten, is_tree, over, parts_of, unflatten
 
 
 def vmap(
@@ -81,7 +81,7 @@ def vmap(
                 for v, dim in zip(leaves, dims, strict=True)
             ]
             with transforming(Transform(None, level=level)):
-                result = func(*unflatten(batches, shape), **kwargs)
+                result = over(lasting, func(*unflatten(batches, shape), **kwargs))
             outputs, out_shape = flatten(result)
             where = _for_each(out_dims, result, "out_dims", one=out_shape is None)
             mapped_outputs(outputs, where, func)

@@ -23,7 +23,7 @@ from gradcli.engine.backward.traverse import Towards
 from gradcli.engine.creation import generator as random
 from gradcli.engine.creation.factories import tensor
 from gradcli.engine.custom_function.function import Function
-from gradcli.engine.grad_mode import enable_grad, mode, no_grad, transformed
+from gradcli.engine.grad_mode import enable_grad, mode, no_grad, pushing, pushing_again, transformed
 from gradcli.engine.record.saved_tensor_hooks import saved_tensors_hooks
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.tensor import Plain
@@ -150,6 +150,7 @@ class _Run:
         self.facts: list[Any] = []  # shape, element type and place of each that was saved
         self.early_stop, self.compares, self.debug = early_stop, compares, debug
         self.running = True
+        self.pushing = frozenset(pushing)  # the second run may come when these have ended
         self.found: dict[int, Tensor] = {}
         self.found_in: Any = lambda: None  # the backward pass that asked or its group, weakly
         self.random = _Random(keep_random)
@@ -200,7 +201,10 @@ class _Run:
             return value
 
         hooks = saved_tensors_hooks(collect, lambda value: value)
-        with self.random.again(), enable_grad(), self.context, contextlib.suppress(_Enough), hooks:
+        with (
+            self.random.again(), enable_grad(), pushing_again(self.pushing), self.context,
+            contextlib.suppress(_Enough), hooks,
+        ):  # fmt: skip
             self.call(*args)
         if len(found) != len(self.facts):
             raise self._differs(

@@ -158,6 +158,38 @@ def test_what_is_refused():
     assert fault.value.code == "E0302"
 
 
+def test_what_escapes_from_an_inner_level_keeps_the_outer_derivative():
+    def kept(x):
+        escaped = []
+        jvp(lambda y: escaped.append(y * x) or y, (x * 2,), (x,))
+        return escaped[0]
+
+    uses = {
+        "itself": lambda z, x: z,
+        "read": lambda z, x: z * x + torch.where(z > 3, z, x),
+        "written to": lambda z, x: z.mul_(x),
+        "written": lambda z, x: (x * 1).copy_(z),
+        "by jvp": lambda z, x: jvp(lambda q: q * z * q, (x,), (x,))[1],
+        "by grad": lambda z, x: grad(lambda q: (q * z * q).sum())(x),
+        "of it": lambda z, x: jvp(lambda q: q * x * q, (z,), (x,))[1],
+        "by vmap": lambda z, x: torch.vmap(lambda q: q * z)(x),
+    }
+    for use in uses.values():
+        plain = torch.autograd.functional.jacobian(lambda x, use=use: use(2 * x * x, x), X)
+        for way in (jacfwd, jacrev):
+            near(way(lambda x, use=use: use(kept(x), x))(X), plain)
+
+    def written(x):
+        escaped = []
+        hessian(lambda y: (escaped.append(x.clone().mul_(y)) or escaped[-1]).sum())(D)
+        return escaped[0] * x
+
+    near(jacrev(written)(X), (2 * X * D).diag())
+    with forward_ad.dual_level():
+        z = forward_ad.make_dual(X, D) * X
+    assert z.numpy().tolist() == [1.0, 4.0, 9.0]
+
+
 def test_a_checkpoint_in_a_dual_level():
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     w = torch.tensor([3.0, 4.0], requires_grad=True)

@@ -114,6 +114,8 @@ def test_dimensions_in_and_out():
     assert out.shape == (2, 3, 5)
     assert torch.allclose(out[:, :, 1], torch.outer(a[:, 1], b[1]))
     assert vmap(lambda x, y: x * y, in_dims=(0, None))(a, 3.0).shape == (2, 5)
+    whole = (torch.argmax, lambda x: x.roll(1), lambda x: x.as_strided((2, 2), (1, 2)))
+    assert [vmap(f)(a[:0].reshape(0, 5, 1)).shape for f in whole] == [(0,), (0, 5, 1), (0, 2, 2)]
     first, second = vmap(lambda x: (x, x.sum()), out_dims=(1, 0))(a)
     assert (first.shape, second.shape) == ((5, 2), (2,))
     nested = vmap(lambda p, k: p["a"] * p["b"] * k, in_dims=({"a": 0, "b": None}, None))
@@ -252,6 +254,11 @@ REFUSED = {
     "not a number": (lambda: vmap(torch.sin, in_dims=0.5)(V), "E0303"),
     "out None": (lambda: vmap(torch.sin, out_dims=None)(V), "E0303"),
     "shapes": (lambda: vmap(lambda x: x @ V)(numbers(2, 2)), "E0301"),
+    "a parameter": (lambda: vmap(lambda x: torch.nn.Parameter(x) * x)(V), "E0412"),
+    "entries among others'": (
+        lambda: vmap(lambda x: torch.as_strided_scatter(x, V[:2], (2,), (2,)), -1)(numbers(6, 2)),
+        "E0414",
+    ),
 }
 
 

@@ -10,6 +10,7 @@ dimension get theirs here, from their parameters; the others state it as ``batch
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -69,7 +70,7 @@ def along(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
         return OPERATORS["reshape"](found, (batch.count,))
     if dim is None:
         keep = params.get("keepdim", False)
-        flat = OPERATORS["reshape"](x, (batch.count, -1))
+        flat = OPERATORS["reshape"](x, (batch.count, math.prod(x.shape[1:])))
         found = op(flat, **{**params, "dim": 1, **({"keepdim": False} if keep else {})})
         return OPERATORS["reshape"](found, (batch.count,) + (1,) * rank) if keep else found
     if not isinstance(dim, int):
