@@ -45,7 +45,7 @@ def enter_dual_level() -> int:
             "E0414", "Nested forward mode AD is not supported at the moment",
             help="func.jvp nests: jvp(lambda x: jvp(f, (x,), (v,))[1], ...)",
         )  # fmt: skip
-    running.begin_dual()
+    running.values[running.begin_dual()] = []
     return len(running.dual) - 1
 
 
@@ -138,6 +138,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             tangent = room.copy_(tangent)
     made = Dual(primal, lifted(tangent, running.vmaps), max(running.dual))
     made.take_tangent()
+    made.note_given()
     return made
 
 
@@ -152,5 +153,5 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     if running.dual and is_dual(tensor, max(running.dual)):
         primal = tensor.primal
         primal = primal.view(primal.shape) if isinstance(primal, Plain) else primal
-        return UnpackedDualTensor(primal, None if current().inference else tensor.tangent)
+        return UnpackedDualTensor(primal, None if current().inference else tensor.given())
     return UnpackedDualTensor(tensor.primal if isinstance(tensor, Dual) else tensor, None)

@@ -17,8 +17,9 @@ import numpy as np
 
 from gradcli.engine import Tensor
 from gradcli.engine.grad_mode import no_grad
+from gradcli.engine.graph.node import AccumulateGrad
 from gradcli.engine.record.apply import note_view
-from gradcli.engine.record.inplace import check_writable
+from gradcli.engine.record.inplace import check_writable, views_of
 from gradcli.engine.tensor.conj_view import ConjView
 from gradcli.engine.tensor.stale_view import StaleView
 from gradcli.engine.tensor.storage import Slots
@@ -158,17 +159,21 @@ def note_promoted(value: Any, was: Any, level: int) -> None:
 
 
 def demote(level: int) -> None:
-    """Where a level ends: what a write made part of it, and lives on, is what it was before.
+    """Where a level ends: what is part of it by a write, and lives on, is what it was before.
 
+    So are all values of a level of ``forward_ad``: a program goes on with them as plain tensors.
     With the numbers that were written, in the memory that it had: without tangents, and of a batch
     the first, for only batches whose values are all the same are written to what is none.
     """
-    running.hooked.pop(level, None)
+    running.hooked.pop(level, None), running.given.pop(level, None)
     alive = []
-    for reference, was in running.promoted.pop(level, ()):
+    seen: set[int] = set()
+    others = ((reference, None) for reference in running.values.pop(level, ()))
+    for reference, was in (*running.promoted.pop(level, ()), *others):
         value = reference()
-        if isinstance(value, Layer) and value.__gradcli_rank__ == level:
-            alive.append((value, was))
+        if isinstance(value, Layer) and value.__gradcli_rank__ == level and id(value) not in seen:
+            seen.add(id(value))
+            alive.append((value, value.content if was is None else was))
     back = {id(was): value for value, was in alive}
     for value, was in alive:
         if value.batch:
@@ -182,13 +187,20 @@ def demote(level: int) -> None:
             found = [reference() for reference in references]
             references[:] = [weakref.ref(back.get(id(v), v)) for v in found if v is not None]
 
-    for value, _ in alive:
+    for value, was in alive:
         if isinstance(value, Layer):
             renew(value.kin)
-        elif value.meta is not None:
-            meta = value.meta
+            continue
+        if value.edge.__class__ is AccumulateGrad and value.edge.owner() is was:
+            value.edge.owner = weakref.ref(value)
+        meta = value.meta
+        if meta is not None:
             meta.base = back.get(id(meta.base), meta.base)
             renew(meta.views)
+            if meta.base is not None:
+                renew(meta.base.meta.views)
+            for view in views_of(value):
+                view.meta.base = value
     for noted in running.promoted.values():  # what it was may be so by a level around this one
         for i, (reference, was) in enumerate(noted):
             if id(reference()) in back:

@@ -308,7 +308,7 @@ class Operand(Conversions):
 
     @property
     def _base(self) -> Any:
-        return None if self.batch else self.content._base
+        return None
 
     def _is_view(self) -> bool:
         return self._base is not None
@@ -383,9 +383,13 @@ class Operand(Conversions):
         """``zeros_like`` and the like, of this value."""
         raise NotImplementedError
 
-    def backward(self, *args: Any, **options: Any) -> None:
-        """Raises RuntimeFault (E0412): a transform differentiates what it is given."""
-        backward([self])  # type: ignore[list-item]
+    def backward(
+        self, gradient: Any = None, retain_graph: Any = None, create_graph: bool = False,
+        inputs: Any = None,
+    ) -> None:  # fmt: skip
+        """As Tensor's in a dual level. Raises RuntimeFault (E0412) in a transform, which
+        differentiates what it is given."""
+        backward([self], [gradient], retain_graph, create_graph, inputs=inputs)  # type: ignore
 
     def numpy(self, *, force: bool = False) -> Any:
         """Raises RuntimeFault (E0412): a value inside a transform is no array of numbers."""
@@ -587,6 +591,10 @@ class Layer(Slots, Operand):
     def array(self) -> Any:
         """The numbers, for what is decided by them and has no derivative."""
         return self.content.array
+
+    @array.setter
+    def array(self, numbers: Any) -> None:
+        self.content.array = numbers
 
     @property
     def dtype(self) -> Any:  # type: ignore[override]

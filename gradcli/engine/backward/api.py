@@ -72,6 +72,10 @@ def backward(
     create_graph = _flag(create_graph)
     if create_graph:
         warn_once(_CYCLE)
+    for value in (*tensors, *gradients):
+        if getattr(value, "__gradcli_rank__", 0) > 1:  # a tangent
+            value.__gradcli_backward__(tensors, gradients, keep, create_graph, inputs)
+            return
     wanted = None
     if inputs is not None:
         targets = _listed(inputs.values() if isinstance(inputs, dict) else inputs)

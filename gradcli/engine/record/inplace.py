@@ -489,7 +489,7 @@ def _renew(view: Tensor, base: Tensor) -> None:
     """After a write, a view in the graph reads ``base`` anew, or cannot."""
     if view.meta.made is not None:
         cut(view)
-    elif not _is_leaf(view):
+    elif view.edge is not None:
         _read_again(view, base)
 
 

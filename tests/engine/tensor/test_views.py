@@ -160,3 +160,19 @@ def test_data_of_another_shape_is_for_leaves():
     assert y.tolist() == [5.0, 5.0]
     (x * x).sum().backward()
     assert x.grad.tolist() == [2.0] * 3
+
+
+def test_a_leaf_that_is_a_view_follows_its_base_once_that_is_a_leaf_and_was_written_to():
+    """Not before: then each is a leaf with a gradient of its own."""
+    for write in (0, 1, 2, None):
+        base = gradcli.arange(4.0)
+        view = base[1:]
+        for step in range(3):
+            if step == write:
+                with gradcli.no_grad():
+                    (view if write else base).mul_(2)
+            (view if not step else base).requires_grad_()
+        (view * view).sum().backward()
+        assert view.is_leaf is (write is None)
+        leaf = view if write is None else base
+        assert leaf.grad.tolist() == ([2.0, 4.0, 6.0] if write is None else [0.0, 4.0, 8.0, 12.0])
