@@ -25,7 +25,7 @@ from gradcli.engine.backward.traverse import collect
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import get_default_dtype
 from gradcli.engine.grad_mode import enable_grad, mode
-from gradcli.engine.graph.node import AccumulateGrad, more, without_hooks
+from gradcli.engine.graph.node import AccumulateGrad, Freed, more, without_hooks
 from gradcli.engine.record.apply import record
 from gradcli.engine.record.captures import captured
 from gradcli.engine.tensor.conversion import no_array
@@ -403,7 +403,7 @@ def accumulate_gradients(
     But for the first gradient of a leaf, of which PyTorch keeps the numbers, unless there is a
     graph of it.
     """
-    sample = next(v for v in (*outputs, *weights) if isinstance(v, Layer))
+    sample = next(v for v in (*outputs, *weights, *(inputs or ())) if isinstance(v, Layer))
     level = sample.__gradcli_rank__
     if level not in running.dual:
         raise no_array()
@@ -411,8 +411,6 @@ def accumulate_gradients(
     along = [[v.tangent if rank_of(v) == level else None for v in vs] for vs in (outputs, weights)]
     primals, plain = own
     if inputs is not None:
-        inputs = inputs.values() if isinstance(inputs, dict) else inputs
-        inputs = inputs if isinstance(inputs, list | tuple) else [inputs]
         inputs = [v.primal if rank_of(v) == level else v for v in inputs]
     nodes = collect([t.edge for t in primals if isinstance(t, Plain) and t.edge is not None])
     ends = nodes if inputs is None else [edge_of(v) for v in inputs]
@@ -423,15 +421,20 @@ def accumulate_gradients(
     first: dict = {}
     with running.turning(level, False), _hooks_called(sample, first, False):
         engine.backward(primals, plain, keep or again, create_graph, inputs=inputs)
-    if again:
-        ends = [n for n in ends if inputs is not None or n.__class__ is AccumulateGrad]
-        found = _pushed(
-            sample, primals, along[0], [_at(n) for n in ends], plain, along[1], create_graph,
-            frozenset(), first,
-        )  # fmt: skip
-        for leaf, tangent in zip(ends, found or (), strict=False):
-            if leaf in leaves:
-                leaf.grad = _with_tangent(sample, leaf.grad, tangent)
+    if not again:
+        return
+    ends = [n for n in ends if inputs is not None or n.__class__ is AccumulateGrad]
+    found = _pushed(
+        sample, primals, along[0], [_at(n) for n in ends], plain, along[1], create_graph,
+        frozenset(), first,
+    )  # fmt: skip
+    for leaf, tangent in zip(ends, found or (), strict=False):
+        if leaf in leaves:
+            leaf.grad = _with_tangent(sample, leaf.grad, tangent)
+    gone = None if keep else Freed()
+    for node in nodes:
+        if gone is not None and node.saved:
+            node.saved = gone
 
 
 def _at(edge: Any) -> Tensor:

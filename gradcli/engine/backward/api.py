@@ -72,18 +72,18 @@ def backward(
     create_graph = _flag(create_graph)
     if create_graph:
         warn_once(_CYCLE)
-    for value in (*tensors, *gradients):
-        if getattr(value, "__gradcli_rank__", 0) > 1:  # a tangent
-            value.__gradcli_backward__(tensors, gradients, keep, create_graph, inputs)
-            return
-    wanted = None
+    wanted = targets = None
     if inputs is not None:
         targets = _listed(inputs.values() if isinstance(inputs, dict) else inputs)
         if not targets:
             mend = "leave it out to accumulate into every leaf"
             raise bad_value("`inputs` argument to `backward()` cannot be empty.", help=mend)
+    for value in (*tensors, *gradients, *(targets or ())):
+        if getattr(value, "__gradcli_rank__", 0) > 1:  # with a tangent
+            value.__gradcli_backward__(tensors, gradients, keep, create_graph, targets)
+            return
     roots, cotangents = start(tensors, gradients, create_graph)
-    if inputs is not None:
+    if targets is not None:
         for target in targets:
             if isinstance(target, Tensor) and not target.is_leaf:
                 target.retain_grad()  # for good, as in PyTorch
