@@ -181,7 +181,7 @@ class Dual(Layer):
         given = self.tangent
         if any(t.edge is not None for t in tensors_of(given)):
             with enable_grad():
-                self.tangent = OPERATORS["reshape"](given, tuple(given.shape))
+                self.tangent = OPERATORS["clone"](given)
             self.__dict__[_GIVEN] = self.tangent, given
             nodes = running.given.setdefault(self.__gradcli_rank__, [])
             nodes += [t.edge for t in tensors_of(self.tangent) if t.edge is not None]
@@ -189,7 +189,7 @@ class Dual(Layer):
     def given(self) -> Any:
         """The tangent: the object that ``make_dual`` was given where it is that."""
         alias, given = self.__dict__.get(_GIVEN, (None, None))
-        return given if alias is self.tangent else self.tangent
+        return given if alias is self.tangent and not alias._version else self.tangent
 
     def _view(self, op: Any, primal: Any, params: dict) -> Any:
         self.own()

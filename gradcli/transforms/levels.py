@@ -66,6 +66,11 @@ class _Running(threading.local):
             values[:] = [reference for reference in values if reference() is not None]
         values.append(weakref.ref(value))
 
+    def duals(self, level: int) -> list[Any]:
+        """Those of a level of ``forward_ad`` that are still referred to."""
+        values = (reference() for reference in self.values.get(level, ()))
+        return [v for v in values if getattr(v, "__gradcli_rank__", 0) == level]
+
     def begin_dual(self) -> int:
         """A new level of dual numbers, which ``dual`` has until it ends."""
         level = next_level()

@@ -50,7 +50,9 @@ def movable(target: Any, value: Any) -> list:
     """
     if isinstance(target, Plain):
         check_writable(target, (value,))
-    members = sharing(target)
+    duals = running.duals(value.__gradcli_rank__)
+    inside = {id(dual.content) for dual in duals}  # which have tangents of their own already
+    members = [member for member in sharing(target) if id(member) not in inside]
     for member in members:
         if isinstance(member, Plain) and member.__class__ not in (Tensor, ConjView, StaleView):
             said = f"a {member.__class__.__name__} is written to with a value of a transform"
@@ -138,8 +140,12 @@ def moved(members: Sequence[Any]) -> list:
         elif value.meta is not None:
             if value.meta.base is not None:
                 value.meta.base = new[id(value.meta.base)]
-            if value.meta.views:
-                value.meta.views = [weakref.ref(new[id(v)]) for v in members if v is not old]
+            views = views_of(value)
+            for view in views:
+                if id(view) not in new:
+                    view.meta.base = value
+            if views:
+                value.meta.views = [weakref.ref(new.get(id(view), view)) for view in views]
     return list(new.values())
 
 
@@ -168,12 +174,12 @@ def demote(level: int) -> None:
     running.hooked.pop(level, None), running.given.pop(level, None)
     alive = []
     seen: set[int] = set()
-    others = ((reference, None) for reference in running.values.pop(level, ()))
-    for reference, was in (*running.promoted.pop(level, ()), *others):
-        value = reference()
+    promoted = [(reference(), was) for reference, was in running.promoted.pop(level, ())]
+    for value, was in (*promoted, *((dual, None) for dual in running.duals(level))):
         if isinstance(value, Layer) and value.__gradcli_rank__ == level and id(value) not in seen:
             seen.add(id(value))
             alive.append((value, value.content if was is None else was))
+    running.values.pop(level, None)
     back = {id(was): value for value, was in alive}
     for value, was in alive:
         if value.batch:

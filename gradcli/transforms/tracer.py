@@ -29,7 +29,7 @@ from gradcli.engine.backward.api import backward
 from gradcli.engine.creation import factories, sampling
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import Device, DType, contiguous_format
-from gradcli.engine.grad_mode import mode, shown_inside, transformed
+from gradcli.engine.grad_mode import inference_mode, mode, no_grad, shown_inside, transformed
 from gradcli.engine.graph.level_detach import recorded_inside
 from gradcli.engine.record.captures import refuse_captured
 from gradcli.engine.record.inplace import check_writable, edge_before_write, overtake, put_item
@@ -445,7 +445,12 @@ class Operand(Conversions):
             raise AttributeError(name)
         function = as_method(plain)
         if name in TURNED:
-            return lambda *args, **params: self.become_view(function(self, *args, **params))
+            # Recorded whatever the mode is, as Tensor's.
+            return lambda *args, **params: self.become_view(
+                (no_grad() if self.is_leaf else inference_mode(False))(function)(
+                    self, *args, **params
+                )
+            )
         if written:
             return lambda *args, **params: become(self, function(snapshot(self), *args, **params))
         return lambda *args, **params: function(self, *args, **params)
@@ -608,6 +613,11 @@ class Layer(Slots, Operand):
 
     def _recorded_inside(self) -> bool:
         return recorded_inside(self.__gradcli_rank__, bottom(self).edge)
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether ``retain_grad()`` keeps a gradient."""
+        return bool(self.content.retains_grad)
 
     @property
     def requires_grad(self) -> bool:

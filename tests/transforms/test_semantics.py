@@ -583,6 +583,35 @@ def test_a_base_has_the_tangent_that_its_view_has_a_part_of():
         assert given[1:]._base is X
 
 
+def test_a_dual_of_a_view_keeps_its_tangent_where_the_tensor_gets_one():
+    with forward_ad.dual_level():
+        x, other = X.clone(), X * 2
+        y = forward_ad.make_dual(x, T.clone())
+        z = forward_ad.make_dual(x.detach(), T * 3)
+        x[0] = y[0] * 5
+        y.mul_(2), z.mul_(3)
+        assert x.tolist() == y.tolist() == z.tolist() == [30.0, 12.0, 18.0]
+        tangents = [forward_ad.unpack_dual(v).tangent for v in (x, y, z)]
+        for found, want in zip(tangents, (T * T.new_tensor([5, 0, 0]), T * 2, T * 9), strict=True):
+            near(found, want)
+        y = forward_ad.make_dual(other, T.clone())
+        with torch.no_grad():
+            y.unsqueeze_(0)
+        assert forward_ad.unpack_dual(y).tangent.shape == (1, 3)
+
+
+def test_a_write_to_a_dual_whose_tangent_is_in_the_graph():
+    x = X.clone().requires_grad_()
+    x.register_hook(lambda g: None)
+    along = x * 2
+    with forward_ad.dual_level():
+        y = forward_ad.make_dual(x * 1, along)
+        assert forward_ad.unpack_dual(y).tangent is along
+        y.exp_()
+        (g,) = torch.autograd.grad((y * y).sum(), x, create_graph=True)
+        near(forward_ad.unpack_dual(g).tangent, 8 * X * (2 * X).exp())
+
+
 def test_what_outlives_a_dual_level_is_a_plain_tensor():
     x = X.clone().requires_grad_()
     with forward_ad.dual_level():

@@ -465,7 +465,9 @@ def _tell_of_data(root: Tensor) -> None:
 
 def _original(meta: Meta) -> Tensor | None:
     """What a tensor was detached from, where that has views, which see a write to the tensor."""
-    tensor = None if meta.twin is None else meta.twin()
+    tensor: Any = None if meta.twin is None else meta.twin()
+    while tensor is not None and not isinstance(tensor, Plain):  # written to with a tangent since
+        tensor = tensor.content
     return None if tensor is None or not tensor.meta.views else tensor
 
 

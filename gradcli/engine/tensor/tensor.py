@@ -650,7 +650,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         """Pickled as its array, with what the user has set on it; it comes back as a leaf, also
         where it was computed."""
         self._refuse_copy()
-        made = _unpickled, (type(self), np.asarray(self.array), self.requires_grad)
+        made = _unpickled, (type(self), self.own_array(), self.requires_grad)
         return (*made, self.__dict__) if self.__dict__ else made
 
 
@@ -668,7 +668,7 @@ def _twin(array: Any, memo: dict[int, Any]) -> Any:
 
 def _unpickled(kind: Any, array: np.ndarray, requires_grad: bool) -> Tensor:
     """The tensor, parameter or buffer that an array was pickled for."""
-    out = wrap(array if array.ndim else array[()], dtypes.dtype_of(array))
+    out = wrap(array, dtypes.dtype_of(array))
     if kind is not Tensor:
         kept = kind.__new__(kind, out)
         result: Tensor = (
