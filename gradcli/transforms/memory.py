@@ -21,7 +21,7 @@ from gradcli.engine.graph.node import AccumulateGrad
 from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.inplace import check_writable, views_of
 from gradcli.engine.tensor.conj_view import ConjView
-from gradcli.engine.tensor.stale_view import StaleView
+from gradcli.engine.tensor.stale_view import StaleView, place_of
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.ops.errors import RuntimeFault
@@ -197,8 +197,9 @@ def demote(level: int) -> None:
         if isinstance(value, Layer):
             renew(value.kin)
             continue
-        if value.edge.__class__ is AccumulateGrad and value.edge.owner() is was:
-            value.edge.owner = weakref.ref(value)
+        edge = place_of(value)
+        if edge.__class__ is AccumulateGrad and edge.owner() is was:
+            edge.owner = weakref.ref(value)
         meta = value.meta
         if meta is not None:
             meta.base = back.get(id(meta.base), meta.base)

@@ -617,6 +617,10 @@ def test_what_outlives_a_dual_level_is_a_plain_tensor():
     with forward_ad.dual_level():
         y = forward_ad.make_dual(x, T) * 2
         v = y[1:]
+        base = X.clone()
+        parts = forward_ad.make_dual(base, T.clone()).split(1)
+        base.copy_(x)  # which the parts cannot follow
+    assert parts[0].tolist() == [1.0]
     assert type(y) is type(v) is torch.Tensor and v._base is y and "tangent" not in repr(y)
     y.mul_(3)
     v.sum().backward()
