@@ -702,7 +702,7 @@ def places_in(view: Tensor, base: Tensor) -> tuple[Any, ...]:
     seen, known = view.own_array(), base.own_array()
     steps = zip(seen.shape, seen.strides, known.shape, known.strides, strict=False)
     # Dimensions of which both repeat one memory, as those of batches do: row by row.
-    rows = [k for k, (n, s, m, t) in enumerate(steps) if n == m != 1 and s == t == 0]
+    rows = [k for k, (n, s, m, t) in enumerate(steps) if n == m > 1 and s == t == 0]
     first = (*(0 if k in rows else slice(None) for k in range(max(rows, default=-1) + 1)), ...)
     seen, known, sizes = seen[first], known[first], seen.shape
     try:
