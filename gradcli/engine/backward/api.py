@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.backward.gradient_edges import GradientEdge, edge_of
-from gradcli.engine.backward.traverse import run
+from gradcli.engine.backward.traverse import at_inputs, run
 from gradcli.engine.dtypes import DType, dtype_of
 from gradcli.engine.grad_mode import refuse_in_transform, transformed
 from gradcli.engine.graph.node import Cotangents, Freed, Node, freed
@@ -151,7 +151,7 @@ def _applied(self: Node, *gradients: Tensor | None) -> Any:
     if node.saved.__class__ is Freed:
         raise freed(node)
     g = gradients[0] if node.outputs is None or expected == 1 else Cotangents(list(gradients))
-    pulled = pull_recorded(node, g, wrap)
+    pulled = at_inputs(node, g) or pull_recorded(node, g, wrap)
     shown = len(shown_edges(node))  # what a node of PyTorch's has no place for comes last
     return pulled[0] if shown == 1 else tuple(pulled)[:shown]
 
