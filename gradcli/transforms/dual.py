@@ -333,6 +333,15 @@ class Dual(Layer):
     def grad(self, value: Any) -> None:
         self.primal.grad = value
 
+    @property
+    def array(self) -> Any:
+        """The primal's numbers, which a pass adds to where this is a gradient."""
+        return self.primal.array
+
+    @array.setter
+    def array(self, numbers: Any) -> None:
+        self.primal.array = numbers
+
     def _meta(self) -> Any:
         return bottom(self)._meta()
 

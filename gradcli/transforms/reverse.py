@@ -413,7 +413,7 @@ def accumulate_gradients(
     if inputs is not None:
         inputs = [v.primal if rank_of(v) == level else v for v in inputs]
     nodes = collect([t.edge for t in primals if isinstance(t, Plain) and t.edge is not None])
-    ends = nodes if inputs is None else [edge_of(v) for v in inputs]
+    ends: list[Any] = nodes if inputs is None else [edge_of(v) for v in inputs]
     leaves: Any = [n for n in ends if n.__class__ is AccumulateGrad]
     leaves = [leaf for leaf in leaves if create_graph or leaf.grad is not None]
     kept = any(n.extra is not None and n.extra.kept is not None for n in nodes)
@@ -431,9 +431,9 @@ def accumulate_gradients(
     for leaf, tangent in zip(ends, found or (), strict=False):
         if leaf in leaves:
             leaf.grad = _with_tangent(sample, leaf.grad, tangent)
-    gone = None if keep else Freed()
-    for node in nodes:
-        if gone is not None and node.saved:
+    gone = Freed()
+    for node in () if keep else nodes:
+        if node.saved:
             node.saved = gone
 
 

@@ -597,10 +597,6 @@ class Layer(Slots, Operand):
         """The numbers, for what is decided by them and has no derivative."""
         return self.content.array
 
-    @array.setter
-    def array(self, numbers: Any) -> None:
-        self.content.array = numbers
-
     @property
     def dtype(self) -> Any:  # type: ignore[override]
         """The element type."""
