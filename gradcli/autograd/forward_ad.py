@@ -45,7 +45,7 @@ def enter_dual_level() -> int:
             "E0414", "Nested forward mode AD is not supported at the moment",
             help="func.jvp nests: jvp(lambda x: jvp(f, (x,), (v,))[1], ...)",
         )  # fmt: skip
-    running.begin_dual()
+    running.values[running.begin_dual()] = []
     return len(running.dual) - 1
 
 
@@ -90,7 +90,8 @@ def _check_level(level: int | None) -> None:
 def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     """``tensor`` with a tangent of its shape; a write to it writes to both.
 
-    Raises RuntimeFault: E0414 (outside a level), E0301.
+    A view of it in inference mode, which knows no tangents. Raises RuntimeFault: E0414 (outside a
+    level), E0301.
 
     TypeFault (E0303) for what is no tensor.
     """
@@ -112,6 +113,8 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
                 f"Expected {name} to be floating point or complex, but got: {value.dtype}",
                 help="write x.double(), or give the numbers a decimal point",
             )
+    if current().inference:
+        return tensor.view(tensor.shape)
     if is_dual(tensor, max(running.dual)):
         raise RuntimeFault("E0414", "the tensor has a tangent at this level already")
     if is_dual(tangent, max(running.dual)):
@@ -137,6 +140,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             room = room.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
             tangent = room.copy_(tangent)
     made = Dual(primal, lifted(tangent, running.vmaps), max(running.dual))
+    made.note_given()
     made.take_tangent()
     return made
 
@@ -149,8 +153,11 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     _check_level(level)
     if running.dual and not isinstance(tensor, Tensor):
         raise bad_type(f"unpack_dual takes a tensor, got {type(tensor).__name__}")
-    if running.dual and is_dual(tensor, max(running.dual)):
-        primal = tensor.primal
-        primal = primal.view(primal.shape) if isinstance(primal, Plain) else primal
-        return UnpackedDualTensor(primal, None if current().inference else tensor.tangent)
-    return UnpackedDualTensor(tensor.primal if isinstance(tensor, Dual) else tensor, None)
+    if not running.dual:
+        return UnpackedDualTensor(tensor.primal if isinstance(tensor, Dual) else tensor, None)
+    tangent = None
+    if is_dual(tensor, max(running.dual)):
+        tangent = None if current().inference else tensor.given()
+        tensor = tensor.primal
+    primal = tensor.view(tensor.shape) if isinstance(tensor, Plain) else tensor
+    return UnpackedDualTensor(primal, tangent)

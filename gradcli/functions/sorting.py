@@ -184,7 +184,7 @@ def _extremes(x: Any, dim: int, keepdim: bool, name: str) -> Extremes:
     if not keepdim:
         values = of_its_own(O["squeeze"](values, dim))
         indices = of_its_own(O["squeeze"](indices, dim))
-    return Extremes((called(values, f"{name.capitalize()}Backward0"), indices), name)
+    return Extremes((called(values, f"{name.capitalize()}Backward0", x), indices), name)
 
 
 may_be("none", argsort)

@@ -375,11 +375,17 @@ def _nothing(x: Any) -> Any:
     return sum(x * 0.0, (-2, -1))
 
 
+def _has_log(x: Any) -> Any:
+    found = logdet(x)
+    return found == found
+
+
 logdet = general(
     "logdet",
     _logdet,
     # PyTorch composes it of slogdet and where: below 0 NaN is a branch without a slope.
-    lambda g, x, out: _column(_column(where(out == out, g, _nothing(x)))) * _slope_of_log(x),
+    # It keeps no result, to which ``loss += 1`` may write.
+    lambda g, x: _column(_column(where(_has_log(x), g, _nothing(x)))) * _slope_of_log(x),
     jvp=lambda tx, x, out: where(out == out, sum(_slope_of_log(x) * tx, (-2, -1)), _nothing(x)),
     dtypes="inexact",
     grad_name="WhereBackward0",

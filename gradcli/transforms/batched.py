@@ -8,6 +8,7 @@ the results are stacked.
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -223,12 +224,20 @@ class Batched(Layer):
         """
         if not self.requires_grad:
             return super().register_hook(hook)
+        level = self.__gradcli_rank__
 
+        @functools.wraps(hook, assigned=())
         def below(g: Any) -> Any:
-            changed = hook(self.around(g))
-            if changed is None or is_batched(changed, self.__gradcli_rank__):
-                return getattr(changed, "value", None)
-            return OPERATORS["expand"](changed, g.shape)  # the same for every element
+            def lowered(changed: Any) -> Any:
+                if is_batched(changed, level):
+                    return changed.value
+                return OPERATORS["expand"](changed, g.shape)  # the same for every element
+
+            # With a tangent of a transform inside the vmap, that is around each batch.
+            changed = hook(g.over(self.around) if rank_of(g) > level else self.around(g))
+            if changed is None:
+                return None
+            return changed.over(lowered) if rank_of(changed) > level else lowered(changed)
 
         return self.value.register_hook(below)
 

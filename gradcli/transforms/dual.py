@@ -35,8 +35,15 @@ from gradcli.ops.read import push_forward
 from gradcli.transforms import memory
 from gradcli.transforms.levels import running
 from gradcli.transforms.memory import copy_slots, movable, moved, note_promoted, zeros_beside
-from gradcli.transforms.reverse import gradients
+from gradcli.transforms.reverse import accumulate_gradients, gradients
 from gradcli.transforms.tracer import Layer, bottom, chain_of, shares, snapshot, store, tensors_of
+
+_ROOT = "_gradcli_root"
+"""Attribute of a view: the dual that it is a view of."""
+
+
+_GIVEN = "_gradcli_given"
+"""Attribute: the tangent that stands for one that was given in a graph, and that one."""
 
 
 class Dual(Layer):
@@ -52,6 +59,8 @@ class Dual(Layer):
         self.tangent = tangent
         self.__gradcli_rank__ = level
         self.kin = None
+        if level in running.values:
+            running.note(self, level)
 
     def components(self) -> tuple:
         """The primal and the tangent."""
@@ -157,6 +166,7 @@ class Dual(Layer):
 
         A leaf of a graph stays as it is until a write needs a copy.
         """
+        self.__dict__[_ROOT] = None  # what the caller's tensor is to it has no tangent
         primal, tangent = bottom(self.primal), bottom(self.tangent)
         around, batches = list(chain_of(self.primal)), list(chain_of(self.tangent))
         if not isinstance(tangent, Tensor) or (tangent.requires_grad and tangent.is_leaf):
@@ -167,6 +177,21 @@ class Dual(Layer):
                 self.kin = [weakref.ref(self)]
             else:
                 self.own()
+
+    def note_given(self) -> None:
+        """Note where in the graph begins what is computed from a tangent that is in it itself."""
+        given = self.tangent
+        if any(t.edge is not None for t in tensors_of(given)):
+            with enable_grad():
+                self.tangent = OPERATORS["clone"](given)
+            self.__dict__[_GIVEN] = self.tangent, given
+            nodes = running.given.setdefault(self.__gradcli_rank__, [])
+            nodes += [t.edge for t in tensors_of(self.tangent) if t.edge is not None]
+
+    def given(self) -> Any:
+        """The tangent: the object that ``make_dual`` was given where it is that."""
+        alias, given = self.__dict__.get(_GIVEN, (None, None))
+        return given if alias is self.tangent and not alias._version else self.tangent
 
     def _view(self, op: Any, primal: Any, params: dict) -> Any:
         self.own()
@@ -211,6 +236,8 @@ class Dual(Layer):
             member.__init__(primal, tangent, level)
             member.kin = kin
             kin.append(weakref.ref(member))
+            if len(kin) > 1:
+                member.__dict__[_ROOT] = members[0]
             note_promoted(member, primal, level)
 
     # -- what it is ------------------------------------------------------------------------------
@@ -240,6 +267,9 @@ class Dual(Layer):
 
     def __gradcli_grad__(self, *asked: Any) -> tuple:
         return gradients(*asked)
+
+    def __gradcli_backward__(self, *asked: Any) -> None:
+        accumulate_gradients(*asked)
 
     def __gradcli_like__(self, create: Callable, *value: Any, **options: Any) -> Any:
         return create(self.primal, *value, **options)
@@ -306,6 +336,33 @@ class Dual(Layer):
         """The primal's gradient, after ``backward()`` in a dual level."""
         return self.primal.grad if self._as_primal() else None
 
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        self.primal.grad = value
+
+    @property
+    def array(self) -> Any:
+        """The primal's numbers, which a pass adds to where this is a gradient."""
+        return self.primal.array
+
+    @array.setter
+    def array(self, numbers: Any) -> None:
+        self.primal.array = numbers
+
+    def _meta(self) -> Any:
+        return bottom(self)._meta()
+
+    @property
+    def _base(self) -> Any:
+        """That of the primal, with its tangent where it has one."""
+        base, root = self.primal._base, self.__dict__.get(_ROOT)
+        return base if root is None or root.primal is not base else root
+
+    def note_view(self, view: Layer) -> Any:
+        """``view``, noted to share this value's memory."""
+        view.__dict__[_ROOT] = self.__dict__.get(_ROOT, self)
+        return super().note_view(view)
+
     def _require(self, requires_grad: bool) -> Any:
         tensor: Any = self.primal if self._as_primal() else super()
         tensor._require(requires_grad)
@@ -330,7 +387,7 @@ class Dual(Layer):
         handle = RemovableHandle(hooks, hook)
 
         def of_primal(g: Any) -> Any:
-            place = _place(level)
+            place = running.place(level)
             if not running.turned.get(level):
                 primal, version = OPERATORS["clone"](g), g._version
                 given: Any = hook(g) if hooks else None
@@ -349,8 +406,14 @@ class Dual(Layer):
             return both.tangent if is_dual(both, level) else OPERATORS["zeros_like"](g)
 
         def of_tangent(g: Any) -> Any:
-            return seen.get(_place(level), (None, None))[1] if running.turned.get(level) else None
+            return (
+                seen.get(running.place(level), (None, None))[1]
+                if running.turned.get(level)
+                else None
+            )
 
+        for part in (of_primal, of_tangent):
+            part.gradcli_by_part = True  # type: ignore[attr-defined]
         self.primal.register_hook(of_primal)
         with suppress(RuntimeFault):  # not in the graph, or in that of linearize alone
             self.tangent.register_hook(of_tangent)
@@ -380,11 +443,6 @@ class Dual(Layer):
         return super().__repr__() if self.__gradcli_rank__ in pushing else repr(self.primal)
 
 
-def _place(level: int) -> frozenset:
-    """Of which part of gradients of other levels the pass under way is."""
-    return frozenset(item for item in running.turned.items() if item[0] != level)
-
-
 def _of_primal(name: str) -> Callable[..., Any]:
     """A method that is the primal's where ``_as_primal`` says so, else Layer's."""
 
@@ -397,7 +455,7 @@ def _of_primal(name: str) -> Callable[..., Any]:
 
 
 for _name in (
-    "backward", "retain_grad", "numpy", "data_ptr", "untyped_storage", "__deepcopy__",
+    "retain_grad", "numpy", "data_ptr", "untyped_storage", "__deepcopy__",
     "__reduce_ex__",
 ):  # fmt: skip
     setattr(Dual, _name, _of_primal(_name))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -38,6 +39,9 @@ class _Running(threading.local):
         # Of a level, the primals that have hooks, where these are, the edges of the primal and of
         # its tangent then, and what the hooks have seen and given back.
         self.hooked: dict[int, list[tuple[Any, Any, list, list, dict]]] = {}
+        # Of ``forward_ad``, by level: the values, and the nodes at tangents that were given.
+        self.given: dict[int, list[Any]] = {}
+        self.values: dict[int, list[weakref.ref]] = {}
         # Of which part of a gradient the pass under way is, by level: the tangent's, or not.
         self.turned: dict[int, bool] = {}
 
@@ -50,6 +54,22 @@ class _Running(threading.local):
             yield
         finally:
             self.turned = before
+
+    def place(self, level: int) -> frozenset[tuple[int, bool]]:
+        """Of which part of gradients of other levels the pass under way is."""
+        return frozenset(item for item in self.turned.items() if item[0] != level)
+
+    def note(self, value: Any, level: int) -> None:
+        """Note a value of a level, which it may outlive."""
+        values = self.values[level]
+        if len(values) >= 64 and not len(values) & (len(values) - 1):
+            values[:] = [reference for reference in values if reference() is not None]
+        values.append(weakref.ref(value))
+
+    def duals(self, level: int) -> list[Any]:
+        """Those of a level of ``forward_ad`` that are still referred to."""
+        values = (reference() for reference in self.values.get(level, ()))
+        return [v for v in values if getattr(v, "__gradcli_rank__", 0) == level]
 
     def begin_dual(self) -> int:
         """A new level of dual numbers, which ``dual`` has until it ends."""

@@ -17,10 +17,11 @@ import numpy as np
 
 from gradcli.engine import Tensor
 from gradcli.engine.grad_mode import enable_grad, pushing
+from gradcli.engine.graph.node import AccumulateGrad
 from gradcli.engine.record.apply import note_view
-from gradcli.engine.record.inplace import check_writable
+from gradcli.engine.record.inplace import check_writable, views_of
 from gradcli.engine.tensor.conj_view import ConjView
-from gradcli.engine.tensor.stale_view import StaleView
+from gradcli.engine.tensor.stale_view import StaleView, place_of
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.ops.errors import RuntimeFault
@@ -49,7 +50,9 @@ def movable(target: Any, value: Any) -> list:
     """
     if isinstance(target, Plain):
         check_writable(target, (value,))
-    members = sharing(target)
+    duals = running.duals(value.__gradcli_rank__)
+    inside = {id(dual.content) for dual in duals}  # which have tangents of their own already
+    members = [member for member in sharing(target) if id(member) not in inside]
     for member in members:
         if isinstance(member, Plain) and member.__class__ not in (Tensor, ConjView, StaleView):
             said = f"a {member.__class__.__name__} is written to with a value of a transform"
@@ -137,8 +140,12 @@ def moved(members: Sequence[Any]) -> list:
         elif value.meta is not None:
             if value.meta.base is not None:
                 value.meta.base = new[id(value.meta.base)]
-            if value.meta.views:
-                value.meta.views = [weakref.ref(new[id(v)]) for v in members if v is not old]
+            views = views_of(value)
+            for view in views:
+                if id(view) not in new:
+                    view.meta.base = value
+            if views:
+                value.meta.views = [weakref.ref(new.get(id(view), view)) for view in views]
     return list(new.values())
 
 
@@ -158,18 +165,22 @@ def note_promoted(value: Any, was: Any, level: int) -> None:
 
 
 def demote(level: int) -> None:
-    """Where a level ends: what a write made part of it, and lives on, is what it was before.
+    """Where a level ends: what is part of it by a write, and lives on, is what it was before.
 
+    So are all values of a level of ``forward_ad``: a program goes on with them as plain tensors.
     With the numbers that were written, in the memory that it had: without tangents, and of a batch
     the first, for only batches whose values are all the same are written to what is none.
     """
-    running.hooked.pop(level, None)
+    running.hooked.pop(level, None), running.given.pop(level, None)
     pushing.discard(level)
     alive = []
-    for reference, was in running.promoted.pop(level, ()):
-        value = reference()
-        if isinstance(value, Layer) and value.__gradcli_rank__ == level:
-            alive.append((value, was))
+    seen: set[int] = set()
+    promoted = [(reference(), was) for reference, was in running.promoted.pop(level, ())]
+    for value, was in (*promoted, *((dual, None) for dual in running.duals(level))):
+        if isinstance(value, Layer) and value.__gradcli_rank__ == level and id(value) not in seen:
+            seen.add(id(value))
+            alive.append((value, value.content if was is None else was))
+    running.values.pop(level, None)
     back = {id(was): value for value, was in alive}
     for value, was in alive:
         if value.batch:
@@ -183,13 +194,21 @@ def demote(level: int) -> None:
             found = [reference() for reference in references]
             references[:] = [weakref.ref(back.get(id(v), v)) for v in found if v is not None]
 
-    for value, _ in alive:
+    for value, was in alive:
         if isinstance(value, Layer):
             renew(value.kin)
-        elif value.meta is not None:
-            meta = value.meta
+            continue
+        edge = place_of(value)
+        if edge.__class__ is AccumulateGrad and edge.owner() is was:
+            edge.owner = weakref.ref(value)
+        meta = value.meta
+        if meta is not None:
             meta.base = back.get(id(meta.base), meta.base)
             renew(meta.views)
+            if meta.base is not None:
+                renew(meta.base.meta.views)
+            for view in views_of(value):
+                view.meta.base = value
     for noted in running.promoted.values():  # what it was may be so by a level around this one
         for i, (reference, was) in enumerate(noted):
             if id(reference()) in back:

@@ -20,13 +20,15 @@ import gradcli.engine as engine
 from gradcli.engine import Tensor
 from gradcli.engine.backward.api import grad_of_batches, no_graph, no_history, unused
 from gradcli.engine.backward.gradient_edges import GradientEdge, edge_of
+from gradcli.engine.backward.hooks import calls
 from gradcli.engine.backward.traverse import collect
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import get_default_dtype
 from gradcli.engine.grad_mode import enable_grad, mode
-from gradcli.engine.graph.node import AccumulateGrad, more, without_hooks
+from gradcli.engine.graph.node import AccumulateGrad, Freed, more, without_hooks
 from gradcli.engine.record.apply import record
 from gradcli.engine.record.captures import captured
+from gradcli.engine.tensor.conversion import no_array
 from gradcli.engine.tensor.storage import ARGUMENT, Meta
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.ops.errors import RuntimeFault
@@ -201,30 +203,104 @@ def pull_back(
         dual = rank_of(c) == top
         plain.append(c.primal if dual else c)
         turned.append(c.tangent if dual else None)
-    with running.turning(top, False):
+    first: dict = {}
+    with running.turning(top, False), _hooks_called(sample, first, False):
         found = pull_back(primals, leaves, plain, create_graph, passed)
+    pushed = _pushed(sample, primals, along, leaves, plain, turned, create_graph, passed, first)
+    if pushed is None:
+        return found
+    return [sample.__class__(g, t, top) for g, t in zip(found, pushed, strict=True)]
+
+
+def _pushed(
+    sample: Any, primals: Sequence[Any], along: Sequence[Any], leaves: Sequence[Any],
+    plain: Sequence[Any], turned: Sequence[Any], create_graph: bool, passed: frozenset[int],
+    first: dict,
+) -> list | None:  # fmt: skip
+    """The tangents of gradients, after the pass for their primals; None where there are none.
+
+    ``along`` are the outputs' tangents, ``turned`` those of their cotangents ``plain``; ``first``
+    is what hooks were shown in that pass.
+    """
+    top = sample.__gradcli_rank__
     moved = [(t, c) for t, c in zip(along, plain, strict=True) if t is not None]
     moved += [(p, t) for p, t in zip(primals, turned, strict=True) if t is not None]
     if not moved:
-        return found
+        return None
     # Where a hook was called, it has to be called again.
     hooked = [noted for noted in running.hooked.get(top, ()) if noted[-1]]
     moved += [(p, OPERATORS["zeros_like"](p)) for p, *_ in hooked]
     ends = [v.edges() for leaf in leaves for v in operands_of(leaf) if rank_of(v) == top]
-    with running.turning(top, True), _apart([*ends, *(noted[1:4] for noted in hooked)]):
-        pushed = pull_back(
-            [o for o, _ in moved], leaves, [c for _, c in moved], create_graph, passed
-        )
-    return [sample.__class__(g, t, top) for g, t in zip(found, pushed, strict=True)]
+    duals = [*ends, *(noted[1:4] for noted in hooked)]
+    with (
+        running.turning(top, True), _apart(duals, running.given.get(top, ())),
+        _hooks_called(sample, first, True), _kept_apart(sample, [o for o, _ in moved]),
+    ):  # fmt: skip
+        return pull_back([o for o, _ in moved], leaves, [c for _, c in moved], create_graph, passed)
 
 
 @contextlib.contextmanager
-def _apart(duals: Sequence[tuple]) -> Iterator[None]:
+def _hooks_called(sample: Any, first: dict, again: bool) -> Iterator[None]:
+    """A pass for the primals of gradients, or ``again`` one for their tangents.
+
+    In the second a hook is shown both: what it makes of a gradient need not be linear.
+    """
+    level, before = sample.__gradcli_rank__, calls.call
+
+    def call(node: Any, hook: Callable, g: Any) -> Any:
+        if hasattr(hook, "gradcli_by_part"):
+            return hook(g)
+        place = node, hook, running.place(level)
+        if not again:
+            first[place] = OPERATORS["clone"](g)
+            return before(node, hook, g)
+        both = sample.__class__(first.get(place, OPERATORS["zeros_like"](g)), g, level)
+        given = before(node, hook, both)
+        both = both if given is None else given
+        return both.tangent if rank_of(both) == level else OPERATORS["zeros_like"](g)
+
+    calls.call = call
+    try:
+        yield
+    finally:
+        calls.call = before
+
+
+@contextlib.contextmanager
+def _kept_apart(sample: Any, outputs: Sequence[Any]) -> Iterator[None]:
+    """What ``retain_grad`` keeps in a pass for tangents becomes the tangent of what it kept."""
+    nodes = collect([t.edge for o in outputs for t in tensors_of(o) if t.edge is not None])
+    kept = [n.extra.kept for n in nodes if n.extra is not None and n.extra.kept is not None]
+    before = [keeper.grad for keeper in kept]
+    for keeper in kept:
+        keeper.grad = None
+    try:
+        yield
+    finally:
+        for keeper, have in zip(kept, before, strict=True):
+            keeper.grad = _with_tangent(sample, have, keeper.grad)
+
+
+def _with_tangent(sample: Any, gradient: Any, tangent: Any) -> Any:
+    """A gradient that is kept, with one more tangent: those of a transform end with it."""
+    level = sample.__gradcli_rank__
+    if gradient is None or tangent is None or level not in running.dual:
+        return gradient
+    if rank_of(gradient) == level:
+        return sample.__class__(gradient.primal, gradient.tangent + tangent, level)
+    return sample.__class__(gradient, tangent, level)
+
+
+@contextlib.contextmanager
+def _apart(duals: Sequence[tuple], given: Sequence[Any]) -> Iterator[None]:
     """Have tangents that were computed from their primals, as that of ``exp`` is, lead to twins of
     the primals' nodes: what comes to a primal by its tangent is not for its hooks, and no part of
-    its gradient."""
+    its gradient. Nor is how a tangent that was ``given`` was computed."""
     changed = []
     try:
+        for node in given:
+            changed.append((node, node.edges))
+            node.edges = (_NOWHERE,)
         for end, primals, tangents in duals:
             if end is None or not end.edges:
                 continue
@@ -241,6 +317,10 @@ def _apart(duals: Sequence[tuple]) -> Iterator[None]:
     finally:
         for node, edges in reversed(changed):
             node.edges = edges
+
+
+_NOWHERE = AccumulateGrad(engine.wrap(np.zeros(()), get_default_dtype()))
+"""An end of the graph that is no leaf's."""
 
 
 def _younger(edges: Sequence[Any], end: Any) -> set:
@@ -303,8 +383,7 @@ def gradients(
     """``autograd.grad`` where tangents or batches of enclosing transforms take part."""
     inputs = [_at(edge_of(t)) if isinstance(t, GradientEdge) else t for t in inputs]
     ends = [bottom(as_value(t)) for t in inputs]
-    edges = [t.edge for out in outputs for t in tensors_of(out) if t.edge is not None]
-    reached = collect(edges)
+    reached = collect([t.edge for t in map(bottom, outputs) if t.edge is not None])
     for i, (out, weight) in enumerate(zip(outputs, weights, strict=True)):
         if isinstance(out, Layer) and not out.requires_grad:  # the graph is that of what is inside
             raise no_history(i)
@@ -325,6 +404,49 @@ def gradients(
         g if end.edge in reached or materialize else None
         for g, end in zip(found, ends, strict=True)
     )
+
+
+def accumulate_gradients(
+    outputs: Sequence[Any], weights: Sequence[Any], keep: bool, create_graph: bool, inputs: Any
+) -> None:
+    """``backward`` of values with tangents in ``forward_ad``: what leaves and ``retain_grad`` keep
+    has tangents too.
+
+    But for the first gradient of a leaf, of which PyTorch keeps the numbers, unless there is a
+    graph of it.
+    """
+    sample = next(v for v in (*outputs, *weights, *(inputs or ())) if isinstance(v, Layer))
+    level = sample.__gradcli_rank__
+    if level not in running.dual:
+        raise no_array()
+    own = [[v.primal if rank_of(v) == level else v for v in vs] for vs in (outputs, weights)]
+    along = [[v.tangent if rank_of(v) == level else None for v in vs] for vs in (outputs, weights)]
+    primals, plain = own
+    if inputs is not None:
+        inputs = [v.primal if rank_of(v) == level else v for v in inputs]
+    nodes = collect([t.edge for t in primals if isinstance(t, Plain) and t.edge is not None])
+    ends: list[Any] = nodes if inputs is None else [edge_of(v) for v in inputs]
+    leaves: Any = [n for n in ends if n.__class__ is AccumulateGrad]
+    leaves = [leaf for leaf in leaves if create_graph or leaf.grad is not None]
+    kept = any(n.extra is not None and n.extra.kept is not None for n in nodes)
+    again = bool(leaves) or kept or inputs is not None
+    first: dict = {}
+    with running.turning(level, False), _hooks_called(sample, first, False):
+        engine.backward(primals, plain, keep or again, create_graph, inputs=inputs)
+    if not again:
+        return
+    ends = [n for n in ends if inputs is not None or n.__class__ is AccumulateGrad]
+    found = _pushed(
+        sample, primals, along[0], [_at(n) for n in ends], plain, along[1], create_graph,
+        frozenset(), first,
+    )  # fmt: skip
+    for leaf, tangent in zip(ends, found or (), strict=False):
+        if leaf in leaves:
+            leaf.grad = _with_tangent(sample, leaf.grad, tangent)
+    gone = Freed()
+    for node in () if keep else nodes:
+        if node.saved:
+            node.saved = gone
 
 
 def _at(edge: Any) -> Tensor:

@@ -29,7 +29,14 @@ from gradcli.engine.backward.api import backward
 from gradcli.engine.creation import factories, sampling
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import Device, DType, contiguous_format
-from gradcli.engine.grad_mode import mode, pushing, shown_inside, transformed
+from gradcli.engine.grad_mode import (
+    inference_mode,
+    mode,
+    no_grad,
+    pushing,
+    shown_inside,
+    transformed,
+)
 from gradcli.engine.graph.level_detach import recorded_inside
 from gradcli.engine.record.captures import refuse_captured
 from gradcli.engine.record.inplace import check_writable, edge_before_write, overtake, put_item
@@ -315,7 +322,7 @@ class Operand(Conversions):
 
     @property
     def _base(self) -> Any:
-        return None if self.batch else self.content._base
+        return None
 
     def _is_view(self) -> bool:
         return self._base is not None
@@ -390,9 +397,13 @@ class Operand(Conversions):
         """``zeros_like`` and the like, of this value."""
         raise NotImplementedError
 
-    def backward(self, *args: Any, **options: Any) -> None:
-        """Raises RuntimeFault (E0412): a transform differentiates what it is given."""
-        backward([self])  # type: ignore[list-item]
+    def backward(
+        self, gradient: Any = None, retain_graph: Any = None, create_graph: bool = False,
+        inputs: Any = None,
+    ) -> None:  # fmt: skip
+        """As Tensor's in a dual level. Raises RuntimeFault (E0412) in a transform, which
+        differentiates what it is given."""
+        backward([self], [gradient], retain_graph, create_graph, inputs=inputs)  # type: ignore
 
     def numpy(self, *, force: bool = False) -> Any:
         """Raises RuntimeFault (E0412): a value inside a transform is no array of numbers."""
@@ -448,7 +459,12 @@ class Operand(Conversions):
             raise AttributeError(name)
         function = as_method(plain)
         if name in TURNED:
-            return lambda *args, **params: self.become_view(function(self, *args, **params))
+            # Recorded whatever the mode is, as Tensor's.
+            return lambda *args, **params: self.become_view(
+                (no_grad() if self.is_leaf else inference_mode(False))(function)(
+                    self, *args, **params
+                )
+            )
         if written:
             return lambda *args, **params: become(self, function(snapshot(self), *args, **params))
         return lambda *args, **params: function(self, *args, **params)
@@ -605,6 +621,11 @@ class Layer(Slots, Operand):
 
     def _recorded_inside(self) -> bool:
         return recorded_inside(self.__gradcli_rank__, bottom(self).edge)
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether ``retain_grad()`` keeps a gradient."""
+        return bool(self.content.retains_grad)
 
     @property
     def requires_grad(self) -> bool:

@@ -672,7 +672,7 @@ LINALG = (
     Row("adjugate_along_two", (Case((SQUARE, ALONG, ALONG2)), Case((PAIR, TILTED, PAIR)),
         Case((Draw((0, 2, 2)), Draw((0, 2, 2)), Draw((0, 2, 2))))), None, saves=("x", "y", "z"),
         wrt=(0, 1, 2), apart=NO_SCALAR),
-    square("logdet", "torch.logdet(x)", saves=("x", "out"), empty=((0, 2, 2),)),
+    square("logdet", "torch.logdet(x)", saves=("x",), empty=((0, 2, 2),)),
     square("logabsdet", "torch.linalg.slogdet(x)[1]", TILTED, saves=("x",)),
     square("detsign", "torch.linalg.slogdet(x)[0]", TILTED, UNREAL, saves=("x", "out")),
     Row("solve", (Case((SQUARE, Draw((3,)))), Case((SQUARE, Draw((3, 2)))),

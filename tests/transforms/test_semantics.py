@@ -525,6 +525,110 @@ def test_a_gradient_by_what_its_own_tangent_was_computed_from(result):
         near(forward_ad.unpack_dual(g).tangent, 6 * result(X) * jvp(result, (X,), (T,))[1])
 
 
+def _second(create_graph, tangent_of):
+    """The tangent of the gradient of a cube, where the direction is computed from the argument."""
+    x = X.clone().requires_grad_()
+    with forward_ad.dual_level():
+        y = forward_ad.make_dual(x, tangent_of(x)) * 1
+        y.retain_grad()
+        loss = (y**3).sum()
+        (g,) = torch.autograd.grad(loss, x, create_graph=create_graph, retain_graph=True)
+        yield "grad", g
+        yield "kept by grad", y.grad
+        y.grad = None
+        loss.backward(create_graph=create_graph)
+        yield "kept by backward", y.grad
+        if create_graph:
+            yield "leaf", x.grad
+    near(x.grad, 3 * X**2)  # and has no tangent outside
+    assert type(x.grad) is torch.Tensor
+
+
+@pytest.mark.filterwarnings("ignore:Using backward")
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("tangent_of", [lambda x: 2 * X, lambda x: 2 * x, lambda x: x])
+def test_gradients_in_a_dual_level_have_tangents(create_graph, tangent_of):
+    for _, found in _second(create_graph, tangent_of):
+        near(forward_ad.unpack_dual(found).primal, 3 * X**2)
+        near(forward_ad.unpack_dual(found).tangent, 6 * X * tangent_of(X))
+
+
+def test_a_hook_of_a_plain_tensor_is_shown_the_tangent_of_its_gradient():
+    def f(x, y):
+        h = y.sin()
+        h.register_hook(lambda g: g * g)
+        return (h * x).sum()
+
+    def by_y(x):
+        return grad(f, argnums=1)(x, X)
+
+    want = 2 * X * T * X.cos()
+    near(jvp(by_y, (X,), (T,))[1], want)
+    near(vmap(lambda x, t: jvp(by_y, (x,), (t,))[1])(X[None], T[None])[0], want)
+    y = X.clone().requires_grad_()
+    with forward_ad.dual_level():
+        (g,) = torch.autograd.grad(f(forward_ad.make_dual(X, T), y), y)
+        near(forward_ad.unpack_dual(g).tangent, want)
+
+
+def test_a_base_has_the_tangent_that_its_view_has_a_part_of():
+    near(jvp(lambda x: (x * x)[1:]._base, (X,), (T,))[1], 2 * X * T)
+    with forward_ad.dual_level():
+        base = torch.zeros(3, dtype=torch.double)
+        view = base[1:]
+        view.copy_(forward_ad.make_dual(X, T)[1:])
+        assert view._base is base
+        near(forward_ad.unpack_dual(base).tangent, T * torch.tensor([0.0, 1.0, 1.0]).double())
+        given = forward_ad.make_dual(X, T)
+        assert given[1:]._base is X
+
+
+def test_a_dual_of_a_view_keeps_its_tangent_where_the_tensor_gets_one():
+    with forward_ad.dual_level():
+        x, other = X.clone(), X * 2
+        y = forward_ad.make_dual(x, T.clone())
+        z = forward_ad.make_dual(x.detach(), T * 3)
+        x[0] = y[0] * 5
+        y.mul_(2), z.mul_(3)
+        assert x.tolist() == y.tolist() == z.tolist() == [30.0, 12.0, 18.0]
+        tangents = [forward_ad.unpack_dual(v).tangent for v in (x, y, z)]
+        for found, want in zip(tangents, (T * T.new_tensor([5, 0, 0]), T * 2, T * 9), strict=True):
+            near(found, want)
+        y = forward_ad.make_dual(other, T.clone())
+        with torch.no_grad():
+            y.unsqueeze_(0)
+        assert forward_ad.unpack_dual(y).tangent.shape == (1, 3)
+
+
+def test_a_write_to_a_dual_whose_tangent_is_in_the_graph():
+    x = X.clone().requires_grad_()
+    x.register_hook(lambda g: None)
+    along = x * 2
+    with forward_ad.dual_level():
+        y = forward_ad.make_dual(x * 1, along)
+        assert forward_ad.unpack_dual(y).tangent is along
+        y.exp_()
+        (g,) = torch.autograd.grad((y * y).sum(), x, create_graph=True)
+        near(forward_ad.unpack_dual(g).tangent, 8 * X * (2 * X).exp())
+
+
+def test_what_outlives_a_dual_level_is_a_plain_tensor():
+    x = X.clone().requires_grad_()
+    with forward_ad.dual_level():
+        y = forward_ad.make_dual(x, T) * 2
+        v = y[1:]
+        base = X.clone()
+        parts = forward_ad.make_dual(base, T.clone()).split(1)
+        base.copy_(x)  # which the parts cannot follow
+    assert parts[0].tolist() == [1.0]
+    assert type(y) is type(v) is torch.Tensor and v._base is y and "tangent" not in repr(y)
+    y.mul_(3)
+    v.sum().backward()
+    near(x.grad, torch.tensor([0.0, 6.0, 6.0]).double())
+    with forward_ad.dual_level():
+        assert forward_ad.unpack_dual(y).tangent is None
+
+
 def test_a_write_to_a_view_passes_by_its_hook_in_every_transform():
     def f(x, part, write):
         v = part(x * 1)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.backward.gradient_edges import GradientEdge, edge_of
-from gradcli.engine.backward.traverse import run
+from gradcli.engine.backward.traverse import at_inputs, run
 from gradcli.engine.dtypes import DType, dtype_of
 from gradcli.engine.grad_mode import refuse_in_transform, transformed
 from gradcli.engine.graph.node import Cotangents, Freed, Node, freed
@@ -72,14 +72,18 @@ def backward(
     create_graph = _flag(create_graph)
     if create_graph:
         warn_once(_CYCLE)
-    wanted = None
+    wanted = targets = None
     if inputs is not None:
         targets = _listed(inputs.values() if isinstance(inputs, dict) else inputs)
         if not targets:
             mend = "leave it out to accumulate into every leaf"
             raise bad_value("`inputs` argument to `backward()` cannot be empty.", help=mend)
+    for value in (*tensors, *gradients, *(targets or ())):
+        if getattr(value, "__gradcli_rank__", 0) > 1:  # with a tangent
+            value.__gradcli_backward__(tensors, gradients, keep, create_graph, targets)
+            return
     roots, cotangents = start(tensors, gradients, create_graph)
-    if inputs is not None:
+    if targets is not None:
         for target in targets:
             if isinstance(target, Tensor) and not target.is_leaf:
                 target.retain_grad()  # for good, as in PyTorch
@@ -147,7 +151,7 @@ def _applied(self: Node, *gradients: Tensor | None) -> Any:
     if node.saved.__class__ is Freed:
         raise freed(node)
     g = gradients[0] if node.outputs is None or expected == 1 else Cotangents(list(gradients))
-    pulled = pull_recorded(node, g, wrap)
+    pulled = at_inputs(node, g) or pull_recorded(node, g, wrap)
     shown = len(shown_edges(node))  # what a node of PyTorch's has no place for comes last
     return pulled[0] if shown == 1 else tuple(pulled)[:shown]
 

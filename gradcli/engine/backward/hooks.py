@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,6 +19,16 @@ from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.engine.undo_log import note_write, undo
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.operator import OPERATORS
+
+
+class _Calls(threading.local):
+    """How a hook of a tensor is called: ``(node, hook, gradient)``. See ``transforms.reverse``."""
+
+    def __init__(self) -> None:
+        self.call: Callable[[Node, Callable[..., Any], Any], Any] = lambda node, hook, g: hook(g)
+
+
+calls = _Calls()
 
 
 def _as_tensor(g: Any) -> Tensor | None:
@@ -52,7 +63,7 @@ def _seen(node: Node, g: Any, recorded: bool) -> Any:
         return g
     for hook in list((extra.hooks or {}).values()):
         given = _as_tensor(g)
-        g = _replaced(hook(given), given, node.shape, recorded, hook)
+        g = _replaced(calls.call(node, hook, given), given, node.shape, recorded, hook)
     if extra.kept is not None and g is not None:
         # In memory of its own: what is done to it is not done to the gradient that goes on.
         found = OPERATORS["clone"](_as_tensor(g))

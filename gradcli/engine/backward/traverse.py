@@ -435,15 +435,16 @@ def _pull_watched(
         pulled = (None,) * len(node.edges)
     extra = node.extra  # an unpack hook may have registered one
     if extra is not None and extra.post_hooks:
-        pulled = after(node, pulled, g, recorded, _at_inputs(node, g))
+        pulled = after(node, pulled, g, recorded, at_inputs(node, g, mode.passing or ()))
     if gone is not None and node.saved:
         node.saved = gone
     return pulled
 
 
-def _at_inputs(node: Node, g: Any) -> list[Any] | None:
+def at_inputs(node: Node, g: Any, on: Any = None) -> list[Any] | None:
     """What arrives at the inputs of a function that is composed of operators, of which ``node`` is
-    the last; None where they are the inputs of the node. Raises RuntimeFault (E0407).
+    the last, at those ``on`` the way alone; None where they are the inputs of the node. Raises
+    RuntimeFault (E0407).
     """
     inputs = shown_edges(node)
     known = {e for e in inputs if e is not None}
@@ -460,8 +461,7 @@ def _at_inputs(node: Node, g: Any) -> list[Any] | None:
     for inner in sorted(order, key=_by_age, reverse=True):
         if (have := arrived.pop(inner, None)) is not None:
             _step(inner, have, arrived, None, False)
-    on = mode.passing or ()
-    return [arrived.get(e) if e in on else None for e in inputs]
+    return [arrived.get(e) if on is None or e in on else None for e in inputs]
 
 
 def _capture(captured: Sequence[Node], g: Any, wanted: dict[Any, Any]) -> None:

@@ -465,7 +465,9 @@ def _tell_of_data(root: Tensor) -> None:
 
 def _original(meta: Meta) -> Tensor | None:
     """What a tensor was detached from, where that has views, which see a write to the tensor."""
-    tensor = None if meta.twin is None else meta.twin()
+    tensor: Any = None if meta.twin is None else meta.twin()
+    while tensor is not None and not isinstance(tensor, Plain):  # written to with a tangent since
+        tensor = tensor.content
     return None if tensor is None or not tensor.meta.views else tensor
 
 
@@ -489,7 +491,7 @@ def _renew(view: Tensor, base: Tensor) -> None:
     """After a write, a view in the graph reads ``base`` anew, or cannot."""
     if view.meta.made is not None:
         cut(view)
-    elif not _is_leaf(view):
+    elif view.edge is not None:
         _read_again(view, base)
 
 
@@ -698,7 +700,7 @@ def places_in(view: Tensor, base: Tensor) -> tuple[Any, ...]:
     seen, known = view.own_array(), base.own_array()
     steps = zip(seen.shape, seen.strides, known.shape, known.strides, strict=False)
     # Dimensions of which both repeat one memory, as those of batches do: row by row.
-    rows = [k for k, (n, s, m, t) in enumerate(steps) if n == m != 1 and s == t == 0]
+    rows = [k for k, (n, s, m, t) in enumerate(steps) if n == m > 1 and s == t == 0]
     first = (*(0 if k in rows else slice(None) for k in range(max(rows, default=-1) + 1)), ...)
     seen, known, sizes = seen[first], known[first], seen.shape
     try:

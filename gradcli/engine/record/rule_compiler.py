@@ -19,7 +19,7 @@ from gradcli.engine.record.index_writes import verify_index, writes
 from gradcli.engine.record.piecewise_linear import leading
 from gradcli.engine.record.saved_values import saved_properties
 from gradcli.ops.comparison import all_finite
-from gradcli.ops.operator import Operator, is_number
+from gradcli.ops.operator import OPERATORS, Operator, is_number
 from gradcli.ops.read import on_arrays
 
 _classes: dict[tuple[Any, ...], type[Node]] = {}
@@ -170,6 +170,8 @@ def _for_edges(terms: dict[int, str], numbers: tuple[bool, ...]) -> str:
 
 
 def _conj(value: Any) -> Any:
+    if hasattr(value, "__gradcli_rank__"):  # not a view, as a tensor's conj() gives
+        return OPERATORS["conj"](value)
     # NumPy's function makes a double of a Python number, which widens what it meets.
     return value.conjugate() if is_number(value) else value.conj()
 

@@ -33,6 +33,10 @@ class StaleView(Tensor):
     def edge(self, edge: Any) -> None:
         Slots.edge.__set__(self, edge)  # type: ignore[attr-defined]
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        function, (_, *rest), *state = super().__reduce_ex__(protocol)
+        return (function, (Tensor, *rest), *state)
+
     requires_grad = property(lambda self: True, _ordinary.requires_grad.fset)
     # What records nothing.
     data = property(_quiet(_ordinary.data.fget), _quiet(_ordinary.data.fset))

@@ -16,6 +16,7 @@ What needs the floors above is bound there: the constructor in ``creation``, ``b
 from __future__ import annotations
 
 import copy
+import functools
 import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
@@ -81,7 +82,12 @@ def _within(hook: Callable[..., Any], edge: Node) -> Callable[..., Any]:
     ends, _ = ends_of(transform, edge)
     if not ends:
         raise _no_hook()
-    return lambda g: hook(g) if ends & getattr(mode.passing, "wanted", set()) else None
+
+    @functools.wraps(hook, assigned=())
+    def own(g: Any) -> Any:
+        return hook(g) if ends & getattr(mode.passing, "wanted", set()) else None
+
+    return own
 
 
 def _no_hook() -> RuntimeFault:
@@ -435,10 +441,15 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         """Views that were made before requires_grad was set require it as this tensor does."""
         for reference in () if self.meta is None else self.meta.views or ():
             view = reference()
-            if view is not None and (view.edge is None or view.edge.__class__ is Severed):
+            if view is None:
+                continue
+            overtaken = self.edge is not None and getattr(view.meta, "overtaken", False)
+            if view.edge is None or view.edge.__class__ is Severed or (overtaken and view.is_leaf):
                 follows = self.edge is not None and view.dtype.differentiable
+                if view.edge.__class__ is AccumulateGrad:  # a leaf before
+                    view.meta.grad, more(view.edge).rested = view.edge.grad, True
                 view.edge = Severed(view) if follows else None
-                if follows and getattr(view.meta, "overtaken", False):
+                if follows and overtaken:
                     view._renew(self)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
@@ -639,7 +650,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         """Pickled as its array, with what the user has set on it; it comes back as a leaf, also
         where it was computed."""
         self._refuse_copy()
-        made = _unpickled, (type(self), np.asarray(self.array), self.requires_grad)
+        made = _unpickled, (type(self), self.own_array(), self.requires_grad)
         return (*made, self.__dict__) if self.__dict__ else made
 
 
@@ -657,7 +668,7 @@ def _twin(array: Any, memo: dict[int, Any]) -> Any:
 
 def _unpickled(kind: Any, array: np.ndarray, requires_grad: bool) -> Tensor:
     """The tensor, parameter or buffer that an array was pickled for."""
-    out = wrap(array if array.ndim else array[()], dtypes.dtype_of(array))
+    out = wrap(array, dtypes.dtype_of(array))
     if kind is not Tensor:
         kept = kind.__new__(kind, out)
         result: Tensor = (

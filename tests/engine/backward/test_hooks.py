@@ -236,3 +236,16 @@ def test_a_hook_on_several_counts_the_tensors_as_they_were():
     v.mul_(2)
     (y.sum() + z.sum()).backward()
     assert seen == [[True, False]]
+
+
+def test_a_node_of_a_function_composed_here_gives_the_gradient_of_the_function():
+    for function in (torch.nn.functional.gelu, lambda x: x.max(-1)[0], lambda x: x.kthvalue(1)[0]):
+        x = torch.tensor([[0.3, 1.0], [0.7, 0.2]], requires_grad=True)
+        y = function(x)
+        seen: list = []
+        y.grad_fn.register_hook(lambda inputs, _, seen=seen: seen.append(inputs[0]))
+        cotangent = torch.ones_like(y) * 2
+        found = y.grad_fn(cotangent)
+        y.backward(cotangent)
+        assert found.tolist() == seen[0].tolist() == x.grad.tolist()
+        assert [node.variable for node, _ in y.grad_fn.next_functions] == [x]

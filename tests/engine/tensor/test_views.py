@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import pytest
@@ -171,3 +172,43 @@ def test_data_of_another_shape_is_for_leaves():
     assert y.tolist() == [5.0, 5.0]
     (x * x).sum().backward()
     assert x.grad.tolist() == [2.0] * 3
+
+
+def test_a_leaf_that_is_a_view_follows_its_base_once_that_is_a_leaf_and_was_written_to():
+    """Not before: then each is a leaf with a gradient of its own."""
+    for write in (0, 1, 2, None):
+        base = gradcli.arange(4.0)
+        view = base[1:]
+        for step in range(3):
+            if step == write:
+                with gradcli.no_grad():
+                    (view if write else base).mul_(2)
+            (view if not step else base).requires_grad_()
+        (view * view).sum().backward()
+        assert view.is_leaf is (write is None)
+        leaf = view if write is None else base
+        assert leaf.grad.tolist() == ([2.0, 4.0, 6.0] if write is None else [0.0, 4.0, 8.0, 12.0])
+
+
+def test_a_view_of_no_entries_is_written_to_where_hooks_look_on():
+    x = gradcli.zeros(0, 2, requires_grad=True)
+    y = x * 2
+    y.register_hook(lambda g: None)
+    y[..., 0] *= 3
+    y.sum().backward()
+    assert x.grad.shape == (0, 2)
+
+
+def test_what_a_view_that_went_stale_is_pickled_as():
+    x = gradcli.ones(2, 2, requires_grad=True)
+    part = x.unbind(0)[0]
+    with gradcli.no_grad():
+        x.mul_(2)
+    assert pickle.loads(pickle.dumps(part)).tolist() == [2.0, 2.0]
+
+
+def test_a_recorded_gradient_of_complex_numbers_is_no_view():
+    x = gradcli.tensor([1 + 2j, 3 - 1j], requires_grad=True)
+    (g,) = gradcli.autograd.grad((x**3).abs().sum(), x, create_graph=True)
+    assert not g.is_conj() and not g._is_view()
+    g.detach().numpy()
