@@ -20,7 +20,7 @@ from gradcli.ops.torch_messages import SCALARS
 
 
 class DType:
-    """One element type; ``gradcli.float32`` and its kin are the only instances."""
+    """One element type; ``gradcli.float32`` and the like are the only instances."""
 
     __slots__ = ("itemsize", "kind", "name", "numpy", "quick")
 
