@@ -328,6 +328,12 @@ def test_randomness():
     torch.manual_seed(0)
     assert torch.equal(different, torch.randn(3, 2))
     torch.manual_seed(0)
+    x = torch.zeros(2, 3, 2)
+    drawn = vmap(torch.rand_like, in_dims=1, randomness="different")(x)  # as they lie in memory
+    torch.manual_seed(0)
+    assert torch.equal(drawn, torch.rand(2, 3, 2).transpose(0, 1))
+    torch.manual_seed(0)
+    x = torch.zeros(3)
     chunks = vmap(lambda v: v + torch.randn(2), randomness="same", chunk_size=1)(x)
     assert torch.equal(chunks, torch.stack([chunks[0]] * 3))
     for draw in (lambda p: torch.bernoulli(p, 0.5), lambda p: p.bernoulli(0.5)):
