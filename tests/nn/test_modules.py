@@ -397,6 +397,8 @@ def test_functional_call_leaves_the_module_as_it_was():
     assert torch.equal(torch.func.functional_call(layer, {"w": before}, (torch.ones(1, 2),)), plain)
     with pytest.raises(RuntimeError, match=r"reparametrizing for Linear:\n\tMissing key"):
         torch.func.functional_call(layer, {"weight": before}, torch.ones(1, 2), strict=True)
+    parts = ({"weight": torch.ones(1, 2)}, {"bias": torch.ones(1)})
+    assert torch.func.functional_call(layer, parts, torch.ones(1, 2)).item() == 3
 
 
 class Counting(nn.Module):
