@@ -32,8 +32,6 @@ from gradcli.display.records import dump_json, tensor_record, write_csv
 from gradcli.language.diagnostics.render import Diagnostic
 from gradcli.ops.errors import Fault, ValueFault
 
-FORMS = ("jsonl", "csv", "npy", "npz", "parquet")
-
 
 class Result:
     """The records of some following rows, ready to be written.

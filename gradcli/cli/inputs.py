@@ -142,7 +142,7 @@ def set_dtype(name: str | None, program: Program | None = None) -> dtypes.DType:
 def load(
     source: Source, mode: str, variables: Variables, given: Sequence[str] | None,
     file: str | None, dtype: str | None, rng: int | None, device: str, wrt: str | None = None,
-    differentiate: bool = True, memory: int | None = None, fill: str | None = None,
+    memory: int | None = None, fill: str | None = None,
 ) -> tuple[Program, dict[str, Tensor], list[str]]:  # fmt: skip
     """The program, its variables as leaves, and the names to differentiate by.
 
@@ -171,7 +171,7 @@ def load(
     for name, value in values.items():
         # Nobody else has an array that was read here: it need not be copied.
         leaf = (factories.as_tensor if np.ndim(value) else factories.tensor)(value)
-        if differentiate and leaf.dtype.differentiable:
+        if leaf.dtype.differentiable:
             leaf.requires_grad_()
         leaves[name] = on_device(leaf, device)
     watchdog.hold_memory(device)

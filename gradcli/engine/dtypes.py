@@ -20,7 +20,7 @@ from gradcli.ops.torch_messages import SCALARS
 
 
 class DType:
-    """One element type; ``gradcli.float32`` and its kin are the only instances."""
+    """One element type; ``gradcli.float32`` and the like are the only instances."""
 
     __slots__ = ("itemsize", "kind", "name", "numpy", "quick")
 
@@ -291,7 +291,7 @@ def promote(a: DType, b: DType) -> DType:
         return a
     if a.kind != b.kind:
         high, low = (a, b) if a.kind > b.kind else (b, a)
-        return complex128 if high is complex64 and low is float64 else high
+        return complex128 if low is float64 else high  # only complex numbers are above it
     return _BY_NUMPY[np.promote_types(a.numpy, b.numpy)]
 
 

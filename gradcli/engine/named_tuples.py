@@ -26,7 +26,7 @@ class Results(tuple[Any, ...]):
 
 
 class Extremes(Results):
-    """``(values, indices)`` along a dimension: of max, min, sort, topk and kin."""
+    """``(values, indices)`` along a dimension: of max, min, sort, topk and the like."""
 
     fields = ("values", "indices")
     values = property(lambda self: self[0], doc="The entries.")

@@ -1,7 +1,7 @@
 """Products of vectors, matrices and stacks of them under PyTorch's many names.
 
-``mm`` and kin insist on the dimensions that they are named for; ``kron``, ``tensordot``, ``cross``
-and the sums with a product (``addmm``) are composed of operators.
+``mm`` and the like insist on the dimensions that they are named for; ``kron``, ``tensordot`` and
+``cross``, and the sums with a product (``addmm``), are composed of operators.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class Operator:
     inputs: tuple[str, ...]
     params: dict[str, Any]
     entrywise: bool
-    """An entry of the result hangs on one entry of each input, after broadcasting."""
+    """An entry of the result depends on one entry of each input, after broadcasting."""
     variadic: bool = False
     jvp: Callable[..., Any] | None = None
     slope: Callable[..., Any] | None = None

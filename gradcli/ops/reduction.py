@@ -273,6 +273,7 @@ var = reduction(
     doc="The variance, with n - correction below the line.",
     example="var(x) --x 1,2,4",
     cures=cures.SPREAD,
+    node={"dims": True},
 )
 
 
@@ -310,6 +311,7 @@ std = reduction(
     parity="even",
     kink="where {0} is constant: std has no derivative (gradcli grad takes 0)",
     cures=cures.SPREAD,
+    node={"dims": True},
 )
 
 

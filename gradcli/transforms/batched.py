@@ -79,7 +79,7 @@ class Batched(Layer):
     def __init__(self, value: Any, level: int, given: Any = None) -> None:
         self.value = value
         self.__gradcli_rank__ = level
-        self.kin = None
+        self.aliases = None
         self.given = given
 
     def components(self) -> tuple:
@@ -276,7 +276,7 @@ class Batched(Layer):
         if lacks <= internal:
             members = movable(target, self)
             batches = zeros_beside(members, self)
-            kin: list = []
+            aliases: list = []
             before = moved(members)
             with enable_grad():  # only the memory changes
                 for was, batch in zip(before, batches, strict=True):
@@ -287,8 +287,8 @@ class Batched(Layer):
             for member, was, batch in zip(members, before, batches, strict=True):
                 member.__class__ = Batched
                 member.__init__(batch.content, level)
-                member.kin = kin
-                kin.append(weakref.ref(member))
+                member.aliases = aliases
+                aliases.append(weakref.ref(member))
                 note_promoted(member, was, level)
             return
         raise RuntimeFault(

@@ -58,7 +58,7 @@ class Dual(Layer):
         self.primal = primal
         self.tangent = tangent
         self.__gradcli_rank__ = level
-        self.kin = None
+        self.aliases = None
         if level in running.values:
             running.note(self, level)
 
@@ -73,7 +73,7 @@ class Dual(Layer):
 
     def around(self, content: Any) -> Dual:
         """Another primal with the same tangent; not with memory that may be written to."""
-        tangent = self.tangent if self.kin is None else OPERATORS["clone"](self.tangent)
+        tangent = self.tangent if self.aliases is None else OPERATORS["clone"](self.tangent)
         return Dual(content, tangent, self.__gradcli_rank__)
 
     def over(self, change: Callable[[Any], Any]) -> Dual:
@@ -112,7 +112,7 @@ class Dual(Layer):
             if tangent is None and op.recorded and op.kind == "constant":
                 tangent = OPERATORS["zeros_like"](out)  # a step has a tangent, as it has a gradient
         for arg in args:
-            if tangent is not None and is_dual(arg, level) and arg.kin is not None:
+            if tangent is not None and is_dual(arg, level) and arg.aliases is not None:
                 # Not the memory of a tangent that may be written to.
                 tangent = OPERATORS["clone"](tangent) if shares(tangent, arg.tangent) else tangent
         return _joined(out, tangent, level)
@@ -153,12 +153,12 @@ class Dual(Layer):
 
     def own(self) -> None:
         """Have the tangent in memory of its own, laid out like the primal's."""
-        if self.kin is None:
+        if self.aliases is None:
             (tangent,) = zeros_beside([self.primal], self.tangent)
             with enable_grad():  # only the memory changes, whoever asks for a view
                 store(tangent, self.tangent)
             self.tangent = tangent
-            self.kin = [weakref.ref(self)]
+            self.aliases = [weakref.ref(self)]
 
     def take_tangent(self) -> None:
         """Let the tangent be that of a dual which is written to: the user's own where that is laid
@@ -174,7 +174,7 @@ class Dual(Layer):
         levels = [v.__gradcli_rank__ for v in batches if v.batch]
         if len(levels) == len(batches) and levels == [v.__gradcli_rank__ for v in around]:
             if _alike(primal, tangent):
-                self.kin = [weakref.ref(self)]
+                self.aliases = [weakref.ref(self)]
             else:
                 self.own()
 
@@ -223,7 +223,7 @@ class Dual(Layer):
         members = movable(target, self)
         level = self.__gradcli_rank__
         tangents = zeros_beside(members, self.tangent)
-        kin: list = []
+        aliases: list = []
         outer = getattr(memory.memory_of(target).meta, "outer", None)
         if outer is not None and not self._innermost():  # of ``.data``: what that is of has one too
             if len(members) > 1 or isinstance(target, Layer):
@@ -234,9 +234,9 @@ class Dual(Layer):
         for member, primal, tangent in zip(members, moved(members), tangents, strict=True):
             member.__class__ = Dual
             member.__init__(primal, tangent, level)
-            member.kin = kin
-            kin.append(weakref.ref(member))
-            if len(kin) > 1:
+            member.aliases = aliases
+            aliases.append(weakref.ref(member))
+            if len(aliases) > 1:
                 member.__dict__[_ROOT] = members[0]
             note_promoted(member, primal, level)
 
@@ -497,7 +497,9 @@ def _is_recorded(primals: list, tangents: list) -> bool:
 def _unshare(args: Sequence[Any], primals: list, tangents: list, kept: Sequence[Any] = ()) -> None:
     """Copy tangents, but of ``kept``: a later write to one is none to what a graph saves of it."""
     for i, (arg, tangent) in enumerate(zip(args, tangents, strict=True)):
-        held = tangent is None or arg.kin is None or any(shares(out, primals[i]) for out in kept)
+        held = (
+            tangent is None or arg.aliases is None or any(shares(out, primals[i]) for out in kept)
+        )
         if not held and _is_recorded(primals, tangents):
             tangents[i] = snapshot(tangent, write=False)
 
@@ -678,7 +680,7 @@ def _data_within(value: Any) -> Any:
 
 def _alone(value: Any) -> Any:
     """``value``, which shares memory, and not what is written to it at higher levels."""
-    value.kin = [weakref.ref(value)]
+    value.aliases = [weakref.ref(value)]
     return value
 
 

@@ -29,7 +29,7 @@ def as_tuple(value: Any, what: str, name: str) -> tuple[bool, tuple[Tensor, ...]
 
 
 def differentiable(outputs: Sequence[Tensor]) -> None:
-    """Strict mode: every output hangs on something that requires grad, else E0405."""
+    """Strict mode: every output depends on something that requires grad, else E0405."""
     for i, out in enumerate(outputs):
         if not out.requires_grad:
             raise RuntimeFault(
@@ -41,7 +41,7 @@ def differentiable(outputs: Sequence[Tensor]) -> None:
 
 
 def bent(gradients: Sequence[Tensor]) -> None:
-    """Strict mode: the gradient by every input hangs on the inputs, else E0406."""
+    """Strict mode: the gradient by every input depends on the inputs, else E0406."""
     for i, g in enumerate(gradients):
         if not g.requires_grad:
             raise RuntimeFault(

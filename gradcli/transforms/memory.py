@@ -105,7 +105,7 @@ def zeros_beside(members: Sequence[Any], like: Any) -> list:
     charge_shape((largest,), 1)
     memory = np.zeros(largest, np.uint8)
     found = []
-    kin: dict[int, list] = {}
+    aliases: dict[int, list] = {}
     root = None
     if len(members) > 1 and not isinstance(members[0], Plain):
         dtype = bottom(members[0]).dtype  # nobody is sure to be alive of whom all are views
@@ -124,8 +124,8 @@ def zeros_beside(members: Sequence[Any], like: Any) -> list:
         tangent.__class__ = bottom(member).__class__
         for level, batch in levels:
             tangent = batch.around(tangent)
-            tangent.kin = kin.setdefault(level, [])
-            tangent.kin.append(weakref.ref(tangent))
+            tangent.aliases = aliases.setdefault(level, [])
+            tangent.aliases.append(weakref.ref(tangent))
         found.append(tangent)
     return found
 
@@ -133,10 +133,10 @@ def zeros_beside(members: Sequence[Any], like: Any) -> list:
 def moved(members: Sequence[Any]) -> list:
     """New objects in the places of ``members``, which are free to become something else."""
     new = {id(member): copy_slots(member, _new(member.__class__)) for member in members}
-    kin = [weakref.ref(value) for value in new.values()]
+    aliases = [weakref.ref(value) for value in new.values()]
     for old, value in zip(members, new.values(), strict=True):
         if isinstance(old, Layer):
-            value.kin = kin
+            value.aliases = aliases
         elif value.meta is not None:
             if value.meta.base is not None:
                 value.meta.base = new[id(value.meta.base)]
@@ -196,7 +196,7 @@ def demote(level: int) -> None:
 
     for value, was in alive:
         if isinstance(value, Layer):
-            renew(value.kin)
+            renew(value.aliases)
             continue
         edge = place_of(value)
         if edge.__class__ is AccumulateGrad and edge.owner() is was:

@@ -480,7 +480,7 @@ class Layer(Slots, Operand):
     content: Any = Slots.array  # type: ignore[attr-defined]  # of a lower level
     __gradcli_rank__: Any = Slots.dtype  # type: ignore[attr-defined]
     # Weak references to the values that share this one's memory, itself among them; None: nobody.
-    kin: Any = Slots.meta  # type: ignore[attr-defined]
+    aliases: Any = Slots.meta  # type: ignore[attr-defined]
 
     batch: bool  # a batch, else a tangent
 
@@ -502,19 +502,19 @@ class Layer(Slots, Operand):
 
     def sharing(self) -> Iterator[Layer]:
         """This value and those that share its memory."""
-        if self.kin is None:
-            self.kin = [weakref.ref(self)]
-        return (v for v in (reference() for reference in self.kin) if v is not None)
+        if self.aliases is None:
+            self.aliases = [weakref.ref(self)]
+        return (v for v in (reference() for reference in self.aliases) if v is not None)
 
     def note_view(self, view: Layer) -> Any:
         """``view``, noted to share this value's memory."""
-        if self.kin is None:
-            self.kin = [weakref.ref(self)]
-        kin = self.kin
-        if len(kin) >= 16 and not len(kin) & (len(kin) - 1):
-            kin[:] = [reference for reference in kin if reference() is not None]
-        kin.append(weakref.ref(view))
-        view.kin = kin
+        if self.aliases is None:
+            self.aliases = [weakref.ref(self)]
+        aliases = self.aliases
+        if len(aliases) >= 16 and not len(aliases) & (len(aliases) - 1):
+            aliases[:] = [reference for reference in aliases if reference() is not None]
+        aliases.append(weakref.ref(view))
+        view.aliases = aliases
         return view
 
     def _steps(self) -> tuple[int, ...]:

@@ -354,6 +354,59 @@ def test_cells_and_layers_agree():
     assert torch.allclose(out[0, :, 2:], h[1])
 
 
+@pytest.mark.parametrize("kind", [nn.RNN, nn.GRU, nn.LSTM])
+def test_a_sequence_goes_on_from_the_state_that_was_left(kind):
+    torch.manual_seed(0)
+    layer, x = kind(3, 2, num_layers=2), torch.rand(5, 2, 3)
+    out, last = layer(x)
+    first, between = layer(x[:2])
+    then, end = layer(x[2:], between)
+    assert torch.allclose(torch.cat([first, then]), out)
+    assert torch.allclose(torch.cat(end), torch.cat(last)) if kind is nn.LSTM else (
+        torch.allclose(end, last))  # fmt: skip
+    single = tuple(s[:, 1] for s in between) if kind is nn.LSTM else between[:, 1]
+    assert torch.allclose(layer(x[2:, 1], single)[0], then[:, 1])
+    dropped = kind(3, 2, num_layers=2, dropout=1.0)
+    assert not torch.equal(dropped(x)[0], dropped.eval()(x)[0])
+    dropped.weight_ih_l1.data.zero_()  # what the second layer reads is dropped in training alone
+    assert torch.equal(dropped(x)[0], dropped.train()(x)[0])
+
+
+def test_forward_hooks_with_keywords_in_order_and_after_an_error():
+    class Scaled(nn.Module):
+        def forward(self, x, scale):
+            return x * scale
+
+    layer, seen = Scaled(), []
+    changed = lambda m, args, kw: ((args[0] + 1,), {"scale": kw["scale"] * 2})  # noqa: E731
+    layer.register_forward_pre_hook(changed, with_kwargs=True)
+    layer.register_forward_pre_hook(lambda m, args, kw: seen.append(kw), with_kwargs=True)
+    layer.register_forward_hook(lambda m, args, kw, out: out + kw["scale"], with_kwargs=True)
+    layer.register_forward_hook(lambda m, args, out: seen.append("first"), prepend=True)
+    layer.register_forward_hook(lambda m, args, out: seen.append(out), always_call=True)
+    assert layer(torch.tensor(1.0), scale=3.0).item() == 18
+    assert seen == [{"scale": 6.0}, "first", torch.tensor(18.0)]
+    with pytest.raises(TypeError):
+        layer(torch.tensor(1.0), scale=[])
+    assert seen[3:] == [{"scale": []}, None]
+
+
+def test_containers_join_and_lose_what_they_hold():
+    a, b = nn.ReLU(), nn.Tanh()
+    joined = nn.Sequential(a) + nn.Sequential(b)
+    assert [*joined] == [a, b] and [*joined[1:]] == [b]
+    assert joined.pop(0) is a and [*joined] == [b]
+    assert [*(nn.ModuleList([a]) + nn.ModuleList([b]))] == [a, b]
+    named = nn.ParameterDict({"p": torch.ones(2)})
+    named["q"] = torch.zeros(1)
+    assert [*reversed(named)] == ["q", "p"] and [v.shape[0] for v in named.values()] == [2, 1]
+    assert named.pop("p").tolist() == [1, 1] and [n for n, _ in named.named_parameters()] == ["q"]
+    named.clear()
+    assert not len(named) and not [*named.parameters()]
+    held = nn.ParameterList([torch.ones(1), torch.ones(2)])
+    assert held[1].shape == (2,) and len(held[1:]) == 1 and [len(p) for p in held] == [1, 2]
+
+
 def test_a_second_parametrization_inverts_what_it_makes():
     class Twice(nn.Module):
         def forward(self, x):
@@ -431,6 +484,8 @@ def test_functional_call_leaves_the_module_as_it_was():
     assert torch.equal(torch.func.functional_call(layer, {"w": before}, (torch.ones(1, 2),)), plain)
     with pytest.raises(RuntimeError, match=r"reparametrizing for Linear:\n\tMissing key"):
         torch.func.functional_call(layer, {"weight": before}, torch.ones(1, 2), strict=True)
+    parts = ({"weight": torch.ones(1, 2)}, {"bias": torch.ones(1)})
+    assert torch.func.functional_call(layer, parts, torch.ones(1, 2)).item() == 3
 
 
 class Counting(nn.Module):

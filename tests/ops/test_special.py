@@ -8,6 +8,7 @@ import pytest
 
 import gradcli
 from gradcli.ops import OPERATORS
+from tests.support.families import family
 
 POINTS = (0.01, 0.3, 0.7, 1.0, 1.9, 3.4)
 
@@ -37,6 +38,14 @@ def test_derivatives_of_sinc(n, x):
         want = float(mpmath.diff(mpmath.sincpi, x or mpmath.mpf("1e-30"), n))
     got = float(OPERATORS["sinc_slope"](np.float64(x), n=n))
     assert got == pytest.approx(want, abs=2e-14 * np.pi**n, rel=1e-12)
+
+
+@family("x, n", [(x, n) for x in (-2.0, 7.5, 9.5, 12.5, 40.0, 1e5) for n in (1, 2, 3, 4)])
+def test_derivatives_of_erfcx_near_and_far_out(x, n):
+    with mpmath.workdps(60):
+        scaled = lambda t: mpmath.exp(t * t) * mpmath.erfc(t)  # noqa: E731
+        want = float(mpmath.diff(scaled, mpmath.mpf(x), n, h=mpmath.mpf(10) ** -10))
+    assert OPERATORS["erfcx_slope"](np.float64(x), n=n) == pytest.approx(want, rel=1e-8)
 
 
 @pytest.mark.parametrize("x", (0.0, -0.7, 2.5))

@@ -258,6 +258,28 @@ def test_lbfgs_steps_one_group_alone():
         lbfgs.step(lambda: (a * b).sum())
 
 
+@pytest.mark.parametrize(
+    ("search", "steps", "wanted"),
+    [
+        (None, 12, [-1.16048913172, 1.02160799017]),
+        ("strong_wolfe", 15, [-0.135945854776, -0.0183054412123]),
+    ],
+)
+def test_lbfgs_forgets_the_oldest_step(search, steps, wanted):
+    x = torch.tensor([-1.2, 1.0], dtype=torch.float64, requires_grad=True)
+    rate = 1.0 if search else 0.02
+    lbfgs = torch.optim.LBFGS([x], rate, steps, history_size=2, line_search_fn=search)
+
+    def closure():
+        lbfgs.zero_grad()
+        loss = (1 - x[0]) ** 2 + 100 * (x[1] - x[0] ** 2) ** 2
+        loss.backward()
+        return loss
+
+    lbfgs.step(closure)
+    assert x.tolist() == pytest.approx(wanted, rel=1e-9)
+
+
 @pytest.mark.parametrize(("name", "wanted"), [("SGD", -12.862321265), ("Adam", -15.048435917)])
 def test_a_rate_gets_its_gradient_through_differentiable_steps(name, wanted):
     def ended(rate):

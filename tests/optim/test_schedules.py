@@ -202,6 +202,18 @@ def _one_scheduler_and_a_milestone():
     lr_scheduler.SequentialLR(optimizer, [lr_scheduler.StepLR(optimizer, 1)], [3])
 
 
+def test_warm_restarts_at_the_ends_of_their_cycles():
+    optimizer = sgd()
+    scheduler = lr_scheduler.CosineAnnealingWarmRestarts(optimizer, 4, 2)
+    rates = []
+    for epoch in (4, 11, 12, 3.5, 0, 28):
+        scheduler.step(epoch)
+        rates.append(optimizer.param_groups[0]["lr"])
+    share = [1, 0.0380602337, 1, 0.0380602337, 1, 1]
+    assert rates == pytest.approx([s * rates[0] for s in share], rel=1e-8)
+    assert rates[0] == scheduler.base_lrs[0]
+
+
 def test_one_step_too_many():
     optimizer = sgd(momentum=0.9)
     scheduler = lr_scheduler.OneCycleLR(optimizer, 1.0, total_steps=2)

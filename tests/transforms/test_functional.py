@@ -68,6 +68,12 @@ def test_strict_goes_with_rows_of_their_own_only(name, how):
     assert fault.value.code == "E0303"
 
 
+def test_a_result_that_does_not_depend_has_a_tangent_of_zeros():
+    x = torch.tensor([0.3, 0.7])
+    _, (one, none) = functional.jvp(lambda x: (x * 2, torch.ones(2)), x, torch.ones(2))
+    assert one.tolist() == [2, 2] and none.tolist() == [0, 0]
+
+
 def test_vectorize_runs_the_function_once_however_many_rows():
     calls = []
 

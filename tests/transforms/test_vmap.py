@@ -56,7 +56,12 @@ FUNCTIONS = {
     "index apart": (lambda x: x[torch.tensor([1, 0]), :, 1], (3, 2, 2)),
     "new dimension": (lambda x: x[None, :, None], (3,)), "mask": (lambda x: x[V > 0.5], (3,)),
     "gather": (lambda x: torch.gather(x, 0, torch.tensor([[0, 1], [1, 1]])), (2, 2)),
-    "own index": (lambda x: x[x.argmax()], (3,)), "cat": (lambda x: torch.cat([x, V]), (3,)),
+    "own index": (lambda x: x[x.argmax()], (3,)),
+    "own index and mask": (lambda x: x[V > 0.5, x[0].argmax()], (3, 2)),
+    "max of 0-d": (lambda x: x.max(0)[0] + x.min(-1).values, ()),
+    "put at own index": (lambda x: _put(x, x.argmax(), x[:1] * 2), (3,)),
+    "new indices": (lambda x: _put(x, (x > 0.5).sum() - 1, x[1] * 2), (3,)),
+    "cat": (lambda x: torch.cat([x, V]), (3,)),
     "stack": (lambda x: torch.stack([x, V], 1), (3,)), "dot": (lambda x: torch.dot(x, V), (3,)),
     "matvec": (lambda x: x @ W, (3,)), "vecmat": (lambda x: W.T @ x, (3,)),
     "matmat": (lambda x: x @ W, (2, 3)), "mat@vec": (lambda x: x @ V, (2, 3)),
@@ -68,6 +73,12 @@ FUNCTIONS = {
     "written": (lambda x: _written(x), (3,)), "loop": (lambda x: sum(e * e for e in x), (3,)),
     "kept": (lambda x: x.maximum(x.flip(0)), (3,)),
 }  # fmt: skip
+
+
+def _put(x, index, value):
+    y = x * 1
+    y[index] = value
+    return y
 
 
 def _written(x):
@@ -324,6 +335,12 @@ def test_randomness():
     torch.manual_seed(0)
     assert torch.equal(different, torch.randn(3, 2))
     torch.manual_seed(0)
+    x = torch.zeros(2, 3, 2)
+    drawn = vmap(torch.rand_like, in_dims=1, randomness="different")(x)  # as they lie in memory
+    torch.manual_seed(0)
+    assert torch.equal(drawn, torch.rand(2, 3, 2).transpose(0, 1))
+    torch.manual_seed(0)
+    x = torch.zeros(3)
     chunks = vmap(lambda v: v + torch.randn(2), randomness="same", chunk_size=1)(x)
     assert torch.equal(chunks, torch.stack([chunks[0]] * 3))
     for draw in (lambda p: torch.bernoulli(p, 0.5), lambda p: p.bernoulli(0.5)):

@@ -393,6 +393,25 @@ def test_strided_views_share_memory_in_every_transform():
     same(vmap(jacfwd(strided))(rows), torch.stack([jacrev(strided)(row) for row in rows]))
 
 
+def test_what_a_batch_is_a_view_of_takes_the_tangent_that_is_written_to_it():
+    def slope(e, write):
+        return jvp(lambda t: write(e * torch.ones(2, 3), t), (T[0] * 3,), (T[0],))[1]
+
+    def to_slice(y, t):
+        y[0, 1:] += t * t
+        return y[0].sum() * y[0, 1]
+
+    def to_transpose(y, t):
+        v = y.T
+        v[1:] += t * t
+        y[0].mul_(t)
+        return (y * y).sum() + v[1, 0]
+
+    rows = torch.tensor([1.0, 2.0])  # the numbers are PyTorch's
+    same(vmap(lambda e: slope(e, to_slice))(rows), [246, 276])
+    same(vmap(lambda e: slope(e, to_transpose))(rows), [3634, 4145])
+
+
 def test_elements_in_one_memory_have_gradients_of_their_own():
     def f(x):
         return (x.as_strided((2,), (1,), 1) ** 2).sum() * x.sum()

@@ -68,7 +68,7 @@ def _columns(line: str) -> int:
 def reindented(before: list[str], line: str) -> str:
     """A line as it was typed behind the indentation that the editor gave it.
 
-    Who types the spaces, too, means them from the margin; ``else`` and its kin go to the ``if``.
+    Who types the spaces, too, means them from the margin; ``else`` and the like go to the ``if``.
 
     >>> reindented(["def f(x):"], "        return x"), reindented(["if a:", "    b"], "    else:")
     ('    return x', 'else:')

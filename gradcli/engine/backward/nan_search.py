@@ -213,10 +213,10 @@ class stop_at_nonfinite(detect_anomaly):
         mode.annotate = self.annotated.pop()
 
 
-def first_nonfinite_gradient(root: Tensor, cotangent: Any = None) -> Finding | None:
+def first_nonfinite_gradient(root: Tensor) -> Finding | None:
     """The first operation on the way back from ``root`` whose gradient is not finite, or None.
 
-    No leaf's gradient is touched and the graph is kept. ``cotangent`` as for ``backward``.
+    No leaf's gradient is touched and the graph is kept.
 
     Example:
         >>> import gradcli
@@ -229,7 +229,7 @@ def first_nonfinite_gradient(root: Tensor, cotangent: Any = None) -> Finding | N
         return None
     order, known = _values(root)
     leaves = {node: None for node in order if node.__class__ is AccumulateGrad}
-    roots, cotangents = start([root], [cotangent], False)
+    roots, cotangents = start([root], [None], False)
     before, mode.inspect = mode.inspect, _Search(known)
     try:
         run(roots, cotangents, True, False, leaves)

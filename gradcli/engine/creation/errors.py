@@ -161,7 +161,7 @@ def too_large(shape: Sequence[int]) -> RuntimeFault:
 
 
 def no_tensor(name: str, value: Any) -> TypeFault:
-    """The error of ``zeros_like`` and kin for what is no tensor."""
+    """The error of ``zeros_like`` and the like for what is no tensor."""
     return bad_type(
         f"{name} needs a tensor, got {type(value).__name__}",
         help="tensor([...]) makes a tensor of a list",

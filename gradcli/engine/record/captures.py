@@ -48,8 +48,8 @@ def _same_memory(target: Any, other: Any, own: bool = False) -> bool:
     if target is other:
         return True
     if not (isinstance(target, Plain) and isinstance(other, Plain)):
-        kin = None if isinstance(target, Plain) else target.kin
-        same = kin is not None and kin is getattr(other, "kin", None)
+        aliases = None if isinstance(target, Plain) else target.aliases
+        same = aliases is not None and aliases is getattr(other, "aliases", None)
         if own or same:
             return same
         while not isinstance(target, Plain):

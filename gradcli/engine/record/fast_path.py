@@ -227,40 +227,55 @@ def _text(
     if op.arity == 1:
         lines += _operation(op, names, (False,), reverse, general)
     elif op.arity == 2:
-        (_, other), of = names, f"    kind = {names[1]}.__class__"
-        lines.append(of)
-        test = "kind is Tensor or (kind is not float and kind is not int and "
-        lines.append(f"    if {test}isinstance({other}, Plain)):")
-        if reverse:
-            lines.append(f"        {general}")
-        else:
-            lines += _indented(_operation(op, names, (False, False), reverse, general))
-        if op.dtypes in ("float", "promote", "compare") and (takes is None or "y" in op.numbers):
-            lines.append("    if kind is float or kind is int:")
-            numbers = (True, False) if reverse else (False, True)
-            lines += _indented(_operation(op, names, numbers, reverse, general))
+        lines += _of_two(op, names, reverse, takes, general)
         if plain and takes is None:
             lines.append(f"    if kind in ARRAYS: {general}")
-            lines.append(f"    if getattr({other}, '__gradcli_rank__', 0): return op(*{given})")
+            lines.append(f"    if getattr({names[1]}, '__gradcli_rank__', 0): return op(*{given})")
             if symbol or reverse:
                 lines.append("    return NotImplemented")
             else:
-                lines.append(f"    raise not_a('Tensor', op.name, 'other', 1, {other})")
+                lines.append(f"    raise not_a('Tensor', op.name, 'other', 1, {names[1]})")
         else:
             lines.append(f"    {otherwise}")
     else:
-        everyone = " and ".join(f"{n}.__class__ is Tensor" for n in names[1:])
-        lines.append(f"    if {everyone}:")
-        lines += _indented(_operation(op, names, (False,) * op.arity, reverse, general))
-        if op.dtypes == "where" and takes is None:
-            for i in (1, 2):
-                kind = f"{names[i]}.__class__"
-                lines.append(f"    if {names[3 - i]}.__class__ is Tensor and "
-                             f"({kind} is float or {kind} is int):")  # fmt: skip
-                places = tuple(j == i for j in range(3))
-                lines += _indented(_operation(op, names, places, reverse, general))
+        lines += _of_many(op, names, reverse, takes, general)
         lines.append(f"    {otherwise}")
     return "\n".join(lines) + "\n"
+
+
+def _of_two(
+    op: Operator, names: tuple[str, ...], reverse: bool, takes: Parameters | None, general: str
+) -> list[str]:
+    """The lines for a Tensor and another, or a number."""
+    other = names[1]
+    test = "kind is Tensor or (kind is not float and kind is not int and "
+    lines = [f"    kind = {other}.__class__", f"    if {test}isinstance({other}, Plain)):"]
+    if reverse:
+        lines.append(f"        {general}")
+    else:
+        lines += _indented(_operation(op, names, (False, False), reverse, general))
+    if op.dtypes in ("float", "promote", "compare") and (takes is None or "y" in op.numbers):
+        lines.append("    if kind is float or kind is int:")
+        numbers = (True, False) if reverse else (False, True)
+        lines += _indented(_operation(op, names, numbers, reverse, general))
+    return lines
+
+
+def _of_many(
+    op: Operator, names: tuple[str, ...], reverse: bool, takes: Parameters | None, general: str
+) -> list[str]:
+    """The lines for three Tensors and more; ``where`` takes a number for one of its values."""
+    everyone = " and ".join(f"{n}.__class__ is Tensor" for n in names[1:])
+    lines = [f"    if {everyone}:"]
+    lines += _indented(_operation(op, names, (False,) * op.arity, reverse, general))
+    if op.dtypes == "where" and takes is None:
+        for i in (1, 2):
+            kind = f"{names[i]}.__class__"
+            lines.append(f"    if {names[3 - i]}.__class__ is Tensor and "
+                         f"({kind} is float or {kind} is int):")  # fmt: skip
+            places = tuple(j == i for j in range(3))
+            lines += _indented(_operation(op, names, places, reverse, general))
+    return lines
 
 
 def _input_names(op: Operator) -> tuple[str, ...]:

@@ -31,22 +31,7 @@ def into(
     """
     name = str(getattr(function, "__name__", None) or getattr(function, "name", "this"))
     targets = out if isinstance(out, tuple | list) else (out,)
-    followed = [
-        v for v in (*args, *options.values(), *targets) if getattr(v, "__gradcli_rank__", 0) > 1
-    ]
-    if any(v.batch for v in followed):
-        raise RuntimeFault(
-            "E0414",
-            f"vmap: Batching rule not implemented for aten::{name}.out; the fallback path doesn't "
-            "work on out= or view ops",
-            help="take the result of the function",
-        )
-    if followed:
-        raise UnwrittenFault(
-            "E0414",
-            "the out= function would lose what a transform follows: forward AD takes the result of "
-            "the function",
-        )
+    _refuse_traced(name, (*args, *options.values(), *targets))
     for target in targets:
         if not isinstance(target, Plain):
             raise TypeFault("E0303", f"out must be a tensor, got {type(target).__name__}")
@@ -91,16 +76,35 @@ def into(
             raise TypeFault("E0303", f"argument 'out' must be Tensor, not {kind}")
         if len(parts) != len(targets):
             raise TypeFault("E0303", f"out has {len(targets)} tensors, the result has {len(parts)}")
+        entrywise = getattr(OPERATORS.get(name), "entrywise", False)
         for target, part in zip(targets, parts, strict=True):
             if not _FITS[rule](part.dtype, target.dtype):
                 said = _declared(function, "misfit", _OF_BYTES if rule == "bytes" else "")
                 raise _misfit(rule, part.dtype, target.dtype, said.replace("{name}", name))
-            grows = target.shape != part.shape and getattr(OPERATORS.get(name), "entrywise", False)
+            grows = entrywise and target.shape != part.shape
             if grows and any(target is v for v in operands):
                 raise no_room(target.shape, part.shape)
         for target, part in zip(targets, parts, strict=True):
             _write(target, part)
     return type(result)(targets, result.name) if isinstance(result, Results) else out
+
+
+def _refuse_traced(name: str, values: tuple[Any, ...]) -> None:
+    """A write into ``out`` would lose what a transform follows."""
+    traced = [v for v in values if getattr(v, "__gradcli_rank__", 0) > 1]
+    if any(v.batch for v in traced):
+        raise RuntimeFault(
+            "E0414",
+            f"vmap: Batching rule not implemented for aten::{name}.out; the fallback path doesn't "
+            "work on out= or view ops",
+            help="take the result of the function",
+        )
+    if traced:
+        raise UnwrittenFault(
+            "E0414",
+            "the out= function would lose what a transform follows: forward AD takes the result of "
+            "the function",
+        )
 
 
 _FITS: dict[str, Callable[[DType, DType], bool]] = {

@@ -1,4 +1,4 @@
-"""Convolutions of ``gradcli.nn.functional``, and their kin: unfold, fold, shuffled channels.
+"""Convolutions of ``gradcli.nn.functional``, ``unfold``, ``fold``, shuffled channels and pixels.
 
 Windows are gathered by index arrays (``im2col``), and what is done with them is a matrix product, a
 mean or a maximum: derivatives of every order follow from those.

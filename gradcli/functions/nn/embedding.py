@@ -139,21 +139,7 @@ def embedding_bag(
     if scale_grad_by_freq and mode == "max":
         raise bad_argument("max mode does not support scaling the gradient by the frequency")
     if per_sample_weights is not None:
-        if per_sample_weights.shape != input.shape:
-            raise bad_argument(
-                f"expected per_sample_weights of shape {tuple(input.shape)}, got "
-                f"{tuple(per_sample_weights.shape)}"
-            )
-        if mode != "sum":
-            raise UnwrittenFault(
-                "E0304", f"per_sample_weights is only supported for mode='sum' (got mode='{mode}')"
-            )
-        per_sample_weights = _O["reshape"](per_sample_weights, (-1,))
-        if per_sample_weights.dtype is not weight.dtype:
-            raise bad_dtype(
-                "Expected tensor for argument #1 'weight' to have the same type as tensor for "
-                "argument #1 'per_sample_weights'"
-            )
+        _check_sample_weights(per_sample_weights, input, weight, mode)
     if weight.ndim != 2:
         raise ValueFault(
             "E0301", f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}"
@@ -171,13 +157,7 @@ def embedding_bag(
     bag = np.searchsorted(starts, np.arange(flat.size), side="right") - 1
     kept = bag >= 0
     if padding_idx is not None:
-        rows = weight.shape[0]
-        if not -rows <= padding_idx < rows:
-            raise bad_value(
-                f"padding_idx must be within the number of embeddings, {-rows} through {rows - 1}, "
-                f"but got {padding_idx}"
-            )
-        kept &= flat != padding_idx % rows
+        kept &= flat != _row(padding_idx, weight.shape[0])
     charge_shape((int(kept.sum()), weight.shape[1]), weight.dtype.itemsize)
     chosen = wrap(flat[kept], input.dtype)
     if max_norm is not None:
@@ -186,7 +166,7 @@ def embedding_bag(
     wide = float32 if weight.dtype is float16 else weight.dtype  # halves are rounded once
     rows = embedding(chosen, weight.to(wide), scale_grad_by_freq=scale_grad_by_freq)
     if per_sample_weights is not None:
-        weights = per_sample_weights[wrap(kept, bool_)].to(wide)
+        weights = _O["reshape"](per_sample_weights, (-1,))[wrap(kept, bool_)].to(wide)
         rows = rows * _O["unsqueeze"](weights, -1)
     sizes = np.bincount(bag[kept], minlength=count)
     if mode == "max":
@@ -197,6 +177,32 @@ def embedding_bag(
             out = out / wrap(np.maximum(sizes, 1)[:, None].astype(wide.numpy), wide)
     out = out.to(weight.dtype)
     return called(out, "EmbeddingBagBackward0", weight)
+
+
+def _check_sample_weights(weights: Any, input: Any, weight: Any, mode: str) -> None:
+    if weights.shape != input.shape:
+        raise bad_argument(
+            f"expected per_sample_weights of shape {tuple(input.shape)}, got {tuple(weights.shape)}"
+        )
+    if mode != "sum":
+        raise UnwrittenFault(
+            "E0304", f"per_sample_weights is only supported for mode='sum' (got mode='{mode}')"
+        )
+    if weights.dtype is not weight.dtype:
+        raise bad_dtype(
+            "Expected tensor for argument #1 'weight' to have the same type as tensor for argument "
+            "#1 'per_sample_weights'"
+        )
+
+
+def _row(padding_idx: int, rows: int) -> int:
+    """The row of a ``padding_idx``, which may count from the end."""
+    if not -rows <= padding_idx < rows:
+        raise bad_value(
+            f"padding_idx must be within the number of embeddings, {-rows} through {rows - 1}, but "
+            f"got {padding_idx}"
+        )
+    return padding_idx % rows
 
 
 def _bags(input: Any, offsets: Any, include_last: bool) -> np.ndarray:

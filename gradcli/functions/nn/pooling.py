@@ -446,19 +446,7 @@ def _fractional_max_pool(
             f"Expect _random_samples of shape {[n, channels, _rank]}, but got {list(drawn)}"
         )
     shares = np.asarray(_random_samples.array)[:n].reshape(*input.shape[:-_rank], _rank)
-    index: list[np.ndarray] = []
-    for i, (size, m, k) in enumerate(zip(old, wanted, sizes, strict=True)):
-        # PyTorch draws for the last dimension first in 2-d, and for the first one in 3-d.
-        share = shares[..., 1 - i if _rank == 2 else i, None]
-        real = share.dtype.type  # PyTorch reckons in the dtype of what is drawn
-        step = real(size - k) / real(m - 1) if m > 1 else real(0)
-        starts = ((np.arange(m, dtype=real) + share) * step).astype(int)
-        starts -= (share * step).astype(int)
-        starts[..., m - 1] = size - k
-        spots = starts[..., None] + np.arange(k)
-        shape = [1] * (2 * _rank)
-        shape[i], shape[_rank + i] = m, k
-        index.append(spots.reshape(*starts.shape[:-1], *shape))
+    index = _drawn_windows(shares, old, wanted, sizes)
     lead = np.indices(input.shape[:-_rank], sparse=True)
     charge_shape((*input.shape[:-_rank], *wanted, *sizes))
     rows = [np.asarray(a).reshape(*a.shape, *(1,) * (2 * _rank)) for a in lead]
@@ -479,6 +467,28 @@ def _fractional_max_pool(
     name = f"FractionalMaxPool{_rank}DBackward0"
     values, places = _largest(input, found, at, _rank, return_indices, name)
     return (values, places) if return_indices else values
+
+
+def _drawn_windows(shares: np.ndarray, old: tuple, wanted: tuple, sizes: tuple) -> list[np.ndarray]:
+    """Which entries the windows take along each dimension, as indices that broadcast.
+
+    ``shares``, between 0 and 1 for each channel and dimension, say where windows begin.
+    """
+    rank = len(sizes)
+    index = []
+    for i, (size, m, k) in enumerate(zip(old, wanted, sizes, strict=True)):
+        # PyTorch draws for the last dimension first in 2-d, and for the first one in 3-d.
+        share = shares[..., 1 - i if rank == 2 else i, None]
+        real = share.dtype.type  # PyTorch reckons in the dtype of what is drawn
+        step = real(size - k) / real(m - 1) if m > 1 else real(0)
+        starts = ((np.arange(m, dtype=real) + share) * step).astype(int)
+        starts -= (share * step).astype(int)
+        starts[..., m - 1] = size - k
+        spots = starts[..., None] + np.arange(k)
+        shape = [1] * (2 * rank)
+        shape[i], shape[rank + i] = m, k
+        index.append(spots.reshape(*starts.shape[:-1], *shape))
+    return index
 
 
 fractional_max_pool2d, fractional_max_pool3d = in_ranks(_fractional_max_pool, 2, 3)

@@ -141,7 +141,7 @@ multiply_by, power_by, modulo_by, shift_left_by, shift_right_by = (
     _in_place(operator.imod, modulo), _in_place(operator.ilshift, shift_left),
     _in_place(operator.irshift, operator.rshift),
 )  # fmt: skip
-"""``a *= b`` and its kin: in place on tensors."""
+"""``a *= b`` and the like: in place on tensors."""
 
 
 def set_item(target: Any, index: Any, value: Any) -> None:

@@ -192,17 +192,13 @@ _PASSES = ("backward", "grad", "jac", "hess", "vjp", "vhp", "hvp")
 """One of these stands in every text that runs a backward pass."""
 
 
-def prepare(source: Source | str, mode: str = "line", before: Program | None = None) -> Program:
-    """Parse and check a text. ``mode`` is "line" (``^`` is power) or "file" (valid Python only).
-
-    ``before`` is the session's program before this one, whose imports go on.
-    """
+def prepare(source: Source | str, mode: str = "line") -> Program:
+    """Parse and check a text. ``mode`` is "line" (``^`` is power) or "file" (valid Python only)."""
     text = Source(source) if isinstance(source, str) else source
-    earlier = before.checked if before else None
 
     def read(compact: bool = False) -> Checked:
         with no_collection():
-            return check(text, parse(text, mode, compact), earlier)
+            return check(text, parse(text, mode, compact))
 
     checked = read(compact=True)
     return Program(checked, mode == "line", read if checked.sums or checked.data else None)

@@ -72,13 +72,13 @@ def _bracketed(own: int, asked: int, pieces: list[Any]) -> list[Any]:
     return ["(", *pieces, ")"] if own < asked else pieces
 
 
-def _listed(items: tuple[n.Node, ...], level: int = TEST) -> list[Any]:
+def _listed(items: tuple[n.Node, ...]) -> list[Any]:
     """Items with commas between them."""
     pieces: list[Any] = []
     for item in items:
         if pieces:
             pieces.append(", ")
-        pieces.append((item, level))
+        pieces.append((item, TEST))
     return pieces
 
 

@@ -86,6 +86,13 @@ def test_no_operators_node_pays_for_a_getattr():
         assert type(node).__getattribute__ is object.__getattribute__
 
 
+@family("name", ["sum", "mean", "amin", "amax", "logsumexp", "var", "std"])
+def test_saved_dimensions_are_a_tuple_without_signs(name):
+    x = torch.ones(2, 2, requires_grad=True)
+    assert getattr(x, name)(1).grad_fn._saved_dim == (1,)
+    assert getattr(x, name)(dim=(0, -1)).grad_fn._saved_dim == (0, 2**64 - 1)
+
+
 def test_dir_shows_the_saved_values_that_a_node_has():
     x = torch.ones(2, requires_grad=True)
     assert [n for n in dir((x * x).grad_fn) if n.startswith("_saved")] == [
