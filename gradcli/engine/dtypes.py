@@ -97,7 +97,8 @@ class DType:
         elif self is complex64:
             fits = all(not bounds(float32)[1] < abs(v) < inf for v in (value.real, value.imag))
         if not fits:
-            said = f"value cannot be converted to type {self.c_name} without overflow"
+            held = _HELD.get(self.name, self.c_name)
+            said = f"value cannot be converted to type {held} without overflow"
             raise bad_dtype(said, help="write a number that the element type can hold")
         if self.kind == 1:
             return self.wrapped(int(value))
@@ -188,6 +189,8 @@ _C_NAMES = {
     "int32": "int", "int16": "short int", "int8": "signed char", "uint8": "unsigned char",
     "bool": "bool", "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
 }  # fmt: skip
+_HELD = {"int64": "int64_t", "int16": "int16_t", "int8": "int8_t", "uint8": "uint8_t"}
+"""The same where a number has to fit."""
 BY_TENSOR = {f"{SCALARS[d.name]}Tensor": d for d in ALL}
 """Dtypes by the names of PyTorch's typed tensors, which ``x.type()`` gives."""
 
@@ -216,8 +219,8 @@ def set_default_dtype(dtype: Any) -> None:
     """Set the type of tensors made from Python floats, in this thread. Raises TypeFault (E0309)."""
     dtype = to_dtype(dtype)
     if not dtype.is_floating_point:
-        said = f"the default dtype must be floating point, got {dtype}"
-        raise TypeFault("E0309", said, help="use float32 or float64")
+        said = "only floating-point types are supported as the default type"
+        raise TypeFault("E0309", f"{said}, not {dtype}", help="use float32 or float64", torch=said)
     _default.set(dtype)
 
 

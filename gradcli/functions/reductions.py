@@ -109,7 +109,8 @@ def _spread(name: str) -> Any:
             sizes = [sizes[d] for d in normal_dims(dim, len(sizes))]
         if math.prod(sizes) <= given:
             warn(
-                f"{name}(): degrees of freedom is <= 0: as many entries as the correction, or fewer"
+                f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than "
+                "the reduction factor (input numel divided by output numel)."
             )
         return found
 

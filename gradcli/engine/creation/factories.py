@@ -396,7 +396,11 @@ def asarray(
     if copy and shares:
         out = out.clone()
     elif copy is False and not shares:
-        raise ValueFault("E0303", "can't alias arbitrary sequence into a tensor.")
+        said = "can't alias arbitrary sequence into a tensor."
+        if isinstance(obj, Tensor):
+            kinds = obj.dtype.scalar_name, out.dtype.scalar_name
+            said = f"can't alias tensor with dtype '{kinds[0]}' into dtype '{kinds[1]}'."
+        raise ValueFault("E0303", said)
     if requires_grad:
         return out if out.requires_grad else requiring(out, True)
     return out.detach() if requires_grad is False and out.requires_grad else out
@@ -615,7 +619,7 @@ def _half_indices(places: Any, said: str) -> Any:
     ) -> Tensor:
         for name, n in (("row", row), ("col", col)):
             if n < 0:
-                raise bad_value(f"{name} must be non-negative, got {n}")
+                raise bad_value(f"{name} must be non-negative, got{n}")
         charge_shape((3, row, col))
         target = dtypes.int64 if dtype is None else to_dtype(dtype)
         if target not in (dtypes.int64, dtypes.int32):

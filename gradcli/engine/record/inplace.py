@@ -229,7 +229,8 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
     if target.meta is not None and target.meta.inference and not current().inference:
         said = "Inplace update to inference tensor outside InferenceMode is not allowed."
         mend = "You can make a clone to get a normal tensor before doing inplace update."
-        raise RuntimeFault("E0415", said, help=mend)
+        more = "See https://github.com/pytorch/rfcs/pull/17 for more details."
+        raise RuntimeFault("E0415", said, help=mend, torch=f"{said}{mend}{more}")
     if not current().grad:
         return
     base = target.meta.base if target.meta is not None else None
