@@ -270,7 +270,7 @@ def dtype_of(array: Any) -> DType:
     try:
         return _BY_NUMPY[array.dtype]
     except KeyError:
-        said = f"cannot make a tensor of {array.dtype} entries"
+        said = f"can't convert np.ndarray of type numpy.{array.dtype.type.__name__}."
         raise TypeFault("E0309", said, help="numbers and booleans only") from None
 
 

@@ -182,6 +182,6 @@ def broadcast_shapes(*shapes: Any) -> Size:
         raise bad_shape(said, help="sizes must agree from the right, or be 1") from None
 
 
-may_be("joined", cat, stack)
+may_be("joined", cat, stack, apart=True)
 may_be("wider", torch_max, torch_min)
 may_be("none", flatten)

@@ -324,7 +324,8 @@ def repeat_interleave(
             torch=f"\"repeat_interleave_cpu\" not implemented for {kind.scalar_name!r}",
         )  # fmt: skip
     if np.size(times) and np.min(times) < 0:
-        raise bad_value("repeats can not be negative")
+        plain = not hasattr(repeats, "shape")
+        raise bad_value("Repeats must be non-negative" if plain else "repeats can not be negative")
     if np.size(times) not in (1, size):
         raise bad_shape(
             "repeats must have the same size as input along dim, but got repeats.size(0) = "
@@ -573,7 +574,7 @@ def allclose(
     return bool(np.allclose(input.array, other.array, rtol=rtol, atol=atol, equal_nan=equal_nan))
 
 
-may_be("joined", column_stack, hstack, vstack, dstack)
+may_be("joined", column_stack, hstack, vstack, dstack, apart=True)
 may_be(
     "same", nonzero,
     misfit="nonzero: Expected out tensor to have scalar type {made} but got scalar type{given}",

@@ -92,13 +92,14 @@ def _charge_picked(x: Any, index: Any) -> None:
 def _explained(fault: IndexError, shape: Sequence[int], index: Any) -> IndexFault:
     parts = index if isinstance(index, tuple) else (index,)
     if not shape:
-        return IndexFault(
-            "E0307",
-            "a 0-d tensor cannot be indexed",
-            help="x.item() gives its number",
-            torch="invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
-            "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number",
+        said = (
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` "
+            "in C++ to convert a 0-dim tensor to a number"
         )
+        if isinstance(next(p for p in parts if p is not None), slice):
+            said = "slice() cannot be applied to a 0-dim tensor."
+        mend = "x.item() gives its number"
+        return IndexFault("E0307", "a 0-d tensor cannot be indexed", help=mend, torch=said)
     masks = [getattr(getattr(p, "dtype", None), "kind", "") == "b" for p in parts]
     given = sum(
         np.ndim(p) if mask else 1

@@ -21,7 +21,7 @@ from gradcli.engine.creation import generator as random
 from gradcli.engine.dtypes import DType, dtype_of, to_dtype
 from gradcli.engine.record.arguments import Number
 from gradcli.engine.record.composite import by_element, named
-from gradcli.engine.source_location import warn
+from gradcli.engine.source_location import warn, warn_once
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.dims import format_order, in_format
@@ -56,8 +56,9 @@ def tensor(
     wanted = None if dtype is None else to_dtype(dtype)
     if isinstance(data, Tensor):
         warn(
-            "tensor() of a tensor copies its numbers, and no gradient comes back: write x.clone(), "
-            "or x.detach().clone() where none is wanted"
+            "To copy construct from a tensor, it is recommended to use "
+            "sourceTensor.detach().clone() or sourceTensor.detach().clone().requires_grad_(True), "
+            "rather than torch.tensor(sourceTensor)."
         )
         if not isinstance(data, Plain):  # in a transform
             return OPERATORS["clone"](data.detach()).to(wanted or data.dtype)
@@ -179,6 +180,10 @@ def from_numpy(array: np.ndarray) -> Tensor:
             "E0304",
             "given numpy array strides not a multiple of the element byte size. Copy the numpy "
             "array to reallocate the memory.",
+        )
+    if not array.flags.writeable:
+        warn_once(
+            "The given NumPy array is not writable: neither is the tensor. Give array.copy()."
         )
     return wrap(array, kind)
 

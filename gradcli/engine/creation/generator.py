@@ -212,8 +212,11 @@ class Generator:
         array = np.ascontiguousarray(new_state.array)
         if array.dtype != np.uint8:
             raise TypeFault("E0303", "RNG state must be a torch.ByteTensor")
-        if array.shape != (624 * 4 + 24,):
-            raise RuntimeFault("E0303", "expected a state that get_state() gave")
+        if array.shape != (size := 624 * 4 + 24,):
+            raise RuntimeFault(
+                "E0303", f"Expected a CPUGeneratorImplState of size {size} but found the input RNG "
+                f"state size to be {array.size}",
+            )  # fmt: skip
         place, started = array[-24:-8].view(np.uint64).tolist()
         (waiting,) = array[-8:].view(np.float64).tolist()
         if not 0 <= place <= 624:  # NumPy would read beyond the words

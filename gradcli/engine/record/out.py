@@ -145,8 +145,10 @@ def _misfit(rule: str, made: DType, given: DType, said: str) -> Fault:
     if said:
         return bad_dtype(said.format(made=made.scalar_name, given=given.scalar_name), help=help)
     if rule != "same":
-        fault = no_cast(made, given, help)
-        return TypeFault("E0309", fault.message, help=help) if rule == "joined" else fault
+        if rule == "joined":
+            said = "torch.cat(): input types can't be cast to the desired output type "
+            return TypeFault("E0309", f"{said}{given.scalar_name}", help=help)
+        return no_cast(made, given, help)
     said = "Expected out tensor to have dtype {}, but got {} instead"
     torch = said.format(made.c_name, given.c_name)
     return bad_dtype(said.format(made.name, given.name), help=help, torch=torch)
