@@ -359,7 +359,10 @@ class finfo:
     def __init__(self, type: Any = None) -> None:
         of = get_default_dtype() if type is None else to_dtype(type)
         if of.kind < 2:
-            said = f"gradcli.finfo() requires a floating point input type, got {of.name}"
+            said = (
+                "gradcli.finfo() requires a floating point input type. Use gradcli.iinfo to handle "
+                "'gradcli.finfo'"
+            )
             raise TypeFault("E0309", said, help="iinfo() says the range of whole numbers")
         real = np.empty(0, of.numpy).real.dtype
         info = np.finfo(real)
@@ -387,7 +390,10 @@ class iinfo:
     def __init__(self, type: Any) -> None:
         of = to_dtype(type)
         if of.kind != 1:
-            said = f"gradcli.iinfo() requires an integer input type, got {of.name}"
+            said = (
+                "gradcli.iinfo() requires an integer input type. Use gradcli.finfo to handle "
+                "'gradcli.iinfo'"
+            )
             raise TypeFault("E0309", said, help="finfo() says the range of floating-point numbers")
         info = np.iinfo(of.numpy)
         self.bits, self.min, self.max, self.dtype = info.bits, info.min, info.max, of.name

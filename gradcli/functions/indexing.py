@@ -178,9 +178,17 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
         return gather(input, dim, _spread(index, dim, shape))
     index = _vector(index, "index_select", "(): Expected dtype int32 or int64 for index")
     size = input.shape[normal_dim(dim, input.ndim)]
+    if not input.ndim and index.size != 1:
+        said = f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)"
+        raise RuntimeFault("E0307", said)
     if index.size and (index.min() < 0 or index.max() >= size):
         said = f"the indices are {index.min()} to {index.max()}, dimension {dim} has size {size}"
-        raise IndexFault("E0307", said, torch="index out of range in self")
+        if input.ndim != 2 or (size and not dim % 2):
+            raise IndexFault("E0307", said, torch="index out of range in self")
+        wrong = index[(index < 0) | (index >= size)].flat[0]  # PyTorch looks first in matrices
+        words = f"INDICES element is out of DATA bounds, id={wrong} axis_dim={size}"
+        words = words if size else "index_select(): self indexing axis dim should be positive"
+        raise RuntimeFault("E0307", said, torch=words)
     charge_shape((index.size, input.numel() // max(1, size)))
     return called(rowwise(_along(input, dim, index)), "IndexSelectBackward0")
 

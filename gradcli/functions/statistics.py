@@ -23,7 +23,7 @@ from gradcli.engine.record.composite import (
     of_its_own,
 )
 from gradcli.engine.record.fast_path import FUNCTIONS as O
-from gradcli.engine.record.out import may_be
+from gradcli.engine.record.out import ONE_SCALAR, may_be
 from gradcli.engine.source_location import warn_once
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions.reshaping import movedim
@@ -55,6 +55,7 @@ def _running(name: str) -> Any:
 
 
 cummax, cummin = _running("cummax"), _running("cummin")
+may_be("same", cummax, cummin, misfit=ONE_SCALAR)
 
 
 _INTERPOLATION = ("linear", "lower", "higher", "midpoint", "nearest")

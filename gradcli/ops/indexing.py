@@ -23,6 +23,7 @@ from gradcli.ops.memory_budget import budget, charge_copies, charge_shape
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.ops.piecewise import where
 from gradcli.ops.shape import expand_words, reshape, sum_to
+from gradcli.ops.torch_messages import sizes_differ
 
 _BASIC = frozenset((int, slice, type(None), type(...)))
 
@@ -309,6 +310,8 @@ def write(target: Any, index: Any, value: Any) -> None:
 def _too_large(index: Any, have: tuple[Any, ...], room: tuple[Any, ...]) -> str | None:
     """PyTorch's words for a value that does not fit the entries that it is written to."""
     if index is Ellipsis:
+        if len(have) <= len(room) and (said := sizes_differ(room, have)):
+            return said
         return f"output with shape {list(room)} doesn't match the broadcast shape {list(have)}"
     if not is_basic(index):
         return (

@@ -118,6 +118,9 @@ _FITS: dict[str, Callable[[DType, DType], bool]] = {
 _OF_BYTES = "{name} only supports bool tensor for result, got: {given}"
 
 
+ONE_SCALAR = "expected scalar_type {made} but found {given}"
+
+
 def may_be(rule: str, *functions: Any, apart: bool = False, misfit: str = "") -> None:
     """Declare which dtype the ``out`` of ``functions`` may have: the result's alone without this.
 
