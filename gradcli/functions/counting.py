@@ -75,7 +75,6 @@ def _found(
     return out[0] if len(out) == 1 else tuple(out)
 
 
-@of_no_batch
 def _refuse_empty(input: Any, axis: int) -> None:
     """Raise RuntimeFault (E0301) for slices along ``axis`` that have no entries."""
     if input.shape.count(0) and input.shape[axis]:
@@ -84,6 +83,7 @@ def _refuse_empty(input: Any, axis: int) -> None:
         )
 
 
+@of_no_batch
 def unique_consecutive(
     input: Any, return_inverse: Anything = False, return_counts: Anything = False,
     dim: int | None = None,
