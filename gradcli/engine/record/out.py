@@ -163,7 +163,9 @@ def _write(target: Tensor, part: Tensor) -> None:
             warn(
                 "An output with one or more elements was resized since it had shape "
                 f"{list(target.shape)}, which does not match the required output shape "
-                f"{list(part.shape)}. Give an out of that shape, or an empty one."
+                f"{list(part.shape)}. This behavior is deprecated, and in a future PyTorch release "
+                "outputs will not be resized unless they have zero elements. You can explicitly "
+                "reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0)."
             )
         target.resize_(tuple(part.shape))
         order = np.argsort(np.negative(part.array.strides), kind="stable")
