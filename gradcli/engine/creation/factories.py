@@ -21,7 +21,7 @@ from gradcli.engine.creation import generator as random
 from gradcli.engine.dtypes import DType, dtype_of, to_dtype
 from gradcli.engine.record.arguments import Number
 from gradcli.engine.record.composite import by_element, named
-from gradcli.engine.source_location import warn, warn_once
+from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.dims import format_order, in_format
@@ -182,9 +182,7 @@ def from_numpy(array: np.ndarray) -> Tensor:
             "array to reallocate the memory.",
         )
     if not array.flags.writeable:
-        warn_once(
-            "The given NumPy array is not writable: neither is the tensor. Give array.copy()."
-        )
+        warn("The given NumPy array is not writable: neither is the tensor. Give array.copy().")
     return wrap(array, kind)
 
 
@@ -666,6 +664,9 @@ class _Typed(type):
                 said = f"expected a {cls.dtype.name} tensor (got {data[0].dtype.name})"
                 raise TypeFault("E0309", said, help=f"write x.to({cls.dtype!r})")
             return data[0][...]  # an alias: of its memory, and in its graph
+        if data and (isinstance(data[0], float | dict | set) or data[0] is None):
+            said = f"new(): data must be a sequence (got {type(data[0]).__name__})"
+            raise TypeFault("E0303", said, help="write tensor(x), or give whole numbers as sizes")
         return tensor(data[0] if data else [], dtype=cls.dtype)
 
     def __instancecheck__(cls, value: Any) -> bool:

@@ -41,7 +41,10 @@ class Size(tuple[Any, ...]):
         return f"gradcli.Size({list(self)})"
 
     def __add__(self, other: tuple[Any, ...]) -> Size:
-        return tuple.__new__(Size, tuple.__add__(self, tuple(other)))
+        if not isinstance(other, tuple):
+            given = type(other).__name__
+            raise bad_type(f"can only concatenate tuple (not {given}) to gradcli.Size")
+        return tuple.__new__(Size, tuple.__add__(self, other))
 
     def __radd__(self, other: Any) -> Size:
         if not isinstance(other, tuple):  # Python extends a list by it then
