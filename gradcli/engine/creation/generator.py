@@ -214,9 +214,11 @@ class Generator:
             raise TypeFault("E0303", "RNG state must be a torch.ByteTensor")
         if array.shape != (size := 624 * 4 + 24,):
             raise RuntimeFault(
-                "E0303", f"Expected a CPUGeneratorImplState of size {size} but found the input RNG "
-                f"state size to be {array.size}",
-            )  # fmt: skip
+                "E0303",
+                f"Expected a CPUGeneratorImplState of size {size} but found the input RNG state "
+                f"size to be {array.size}",
+                help="give what get_state() gave, in one dimension",
+            )
         place, started = array[-24:-8].view(np.uint64).tolist()
         (waiting,) = array[-8:].view(np.float64).tolist()
         if not 0 <= place <= 624:  # NumPy would read beyond the words
