@@ -178,9 +178,6 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
         return gather(input, dim, _spread(index, dim, shape))
     index = _vector(index, "index_select", "(): Expected dtype int32 or int64 for index")
     size = input.shape[normal_dim(dim, input.ndim)]
-    if not input.ndim and index.size != 1:
-        said = f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)"
-        raise RuntimeFault("E0307", said)
     if index.size and (index.min() < 0 or index.max() >= size):
         said = f"the indices are {index.min()} to {index.max()}, dimension {dim} has size {size}"
         if input.ndim != 2 or (size and not dim % 2):
