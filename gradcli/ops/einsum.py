@@ -152,8 +152,8 @@ def _read(equation: str, ranks: Sequence[int]) -> tuple[list[str], str]:
             "subscripts must be in [a-zA-Z]"
         )
         if text[wrong] == ".":
-            place = f"operand {text[:wrong].count(',')}" if wrong < len(left) else "output"
-            said = f"einsum(): found '.' for {place} that is not part of any ellipsis"
+            where = f"operand {text[:wrong].count(',')}" if wrong < len(left) else "output"
+            said = f"einsum(): found '.' for {where} that is not part of any ellipsis"
         raise RuntimeFault(
             "E0304", f"{equation!r} is no equation of einsum", help=_HELP, torch=said
         )
