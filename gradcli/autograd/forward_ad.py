@@ -99,7 +99,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
         raise RuntimeFault(
             "E0414",
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to "
-            "enter_dual() first.",
+            "enter_dual_level() first.",
             help="put it inside `with forward_ad.dual_level():`",
         )
     _check_level(level)

@@ -97,7 +97,8 @@ class DType:
         elif self is complex64:
             fits = all(not bounds(float32)[1] < abs(v) < inf for v in (value.real, value.imag))
         if not fits:
-            said = f"value cannot be converted to type {self.c_name} without overflow"
+            held = _HELD.get(self.name, self.c_name)
+            said = f"value cannot be converted to type {held} without overflow"
             raise bad_dtype(said, help="write a number that the element type can hold")
         if self.kind == 1:
             return self.wrapped(int(value))
@@ -188,6 +189,8 @@ _C_NAMES = {
     "int32": "int", "int16": "short int", "int8": "signed char", "uint8": "unsigned char",
     "bool": "bool", "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
 }  # fmt: skip
+_HELD = {"int64": "int64_t", "int16": "int16_t", "int8": "int8_t", "uint8": "uint8_t"}
+"""The same where a number has to fit."""
 BY_TENSOR = {f"{SCALARS[d.name]}Tensor": d for d in ALL}
 """Dtypes by the names of PyTorch's typed tensors, which ``x.type()`` gives."""
 
@@ -216,8 +219,8 @@ def set_default_dtype(dtype: Any) -> None:
     """Set the type of tensors made from Python floats, in this thread. Raises TypeFault (E0309)."""
     dtype = to_dtype(dtype)
     if not dtype.is_floating_point:
-        said = f"the default dtype must be floating point, got {dtype}"
-        raise TypeFault("E0309", said, help="use float32 or float64")
+        said = "only floating-point types are supported as the default type"
+        raise TypeFault("E0309", f"{said}, not {dtype}", help="use float32 or float64", torch=said)
     _default.set(dtype)
 
 
@@ -267,7 +270,7 @@ def dtype_of(array: Any) -> DType:
     try:
         return _BY_NUMPY[array.dtype]
     except KeyError:
-        said = f"cannot make a tensor of {array.dtype} entries"
+        said = f"can't convert np.ndarray of type numpy.{array.dtype.type.__name__}."
         raise TypeFault("E0309", said, help="numbers and booleans only") from None
 
 
@@ -356,7 +359,10 @@ class finfo:
     def __init__(self, type: Any = None) -> None:
         of = get_default_dtype() if type is None else to_dtype(type)
         if of.kind < 2:
-            said = f"gradcli.finfo() requires a floating point input type, got {of.name}"
+            said = (
+                "gradcli.finfo() requires a floating point input type. Use gradcli.iinfo to handle "
+                "'gradcli.finfo'"
+            )
             raise TypeFault("E0309", said, help="iinfo() says the range of whole numbers")
         real = np.empty(0, of.numpy).real.dtype
         info = np.finfo(real)
@@ -384,7 +390,10 @@ class iinfo:
     def __init__(self, type: Any) -> None:
         of = to_dtype(type)
         if of.kind != 1:
-            said = f"gradcli.iinfo() requires an integer input type, got {of.name}"
+            said = (
+                "gradcli.iinfo() requires an integer input type. Use gradcli.finfo to handle "
+                "'gradcli.iinfo'"
+            )
             raise TypeFault("E0309", said, help="finfo() says the range of floating-point numbers")
         info = np.iinfo(of.numpy)
         self.bits, self.min, self.max, self.dtype = info.bits, info.min, info.max, of.name

@@ -454,6 +454,8 @@ def view_as_real(input: Any) -> Any:
     """The two parts of complex numbers along a last dimension."""
     if getattr(input, "__gradcli_rank__", 0) > 1:  # stands for a tensor in a transform
         return input.viewed(view_as_real)
+    if not input.is_complex():
+        raise bad_dtype("view_as_real is only supported for complex tensors")
     if is_conj(input):
         raise bad_dtype(
             "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate "

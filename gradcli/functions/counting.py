@@ -51,15 +51,12 @@ def unique(
     refuse_kinds("complex", "unique", input.dtype)
     charge_shape((3, *input.shape))
     axis = None if dim is None else normal_dim(dim, len(input.shape))
-    empty = 0 if axis is None else input.shape.count(0)
-    if empty > 1:
-        raise bad_shape(
-            "Number of zero sized dimensions is more than one, so unique cannot be applied"
-        )
-    if empty and input.shape[axis]:
-        raise bad_shape(
-            "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied"
-        )
+    if axis is not None:
+        if input.shape.count(0) > 1:
+            raise bad_shape(
+                "Number of zero sized dimensions is more than one, so unique cannot be applied "
+            )
+        _refuse_empty(input, axis)
     values, inverse, counts = np.unique(
         input.array, return_inverse=True, return_counts=True, axis=axis, equal_nan=False
     )
@@ -78,6 +75,14 @@ def _found(
     return out[0] if len(out) == 1 else tuple(out)
 
 
+def _refuse_empty(input: Any, axis: int) -> None:
+    """Raise RuntimeFault (E0301) for slices along ``axis`` that have no entries."""
+    if input.shape.count(0) and input.shape[axis]:
+        raise bad_shape(
+            "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied"
+        )
+
+
 @of_no_batch
 def unique_consecutive(
     input: Any, return_inverse: Anything = False, return_counts: Anything = False,
@@ -90,6 +95,8 @@ def unique_consecutive(
     _flags("unique_consecutive", return_inverse=return_inverse, return_counts=return_counts)
     refuse_kinds("complex", "unique", input.dtype)
     axis = 0 if dim is None else normal_dim(dim, len(input.shape))
+    if dim is not None:
+        _refuse_empty(input, axis)
     rows = np.asarray(input.array)
     rows = rows.ravel() if dim is None else np.moveaxis(rows, axis, 0)
     size = len(rows)
@@ -146,11 +153,6 @@ def histogram(
         tensor([2., 1.])
     """
     rows = O["reshape"](input, (-1, 1))
-    if weight is not None and tuple(weight.shape) != tuple(input.shape):
-        raise bad_shape(
-            "torch.histogram(): weight should have the input's shape, but got input with shape "
-            f"{list(input.shape)} and weight with shape {list(weight.shape)}"
-        )
     flat = None if weight is None else O["reshape"](weight, (-1,))
     given = [bins] if isinstance(bins, Plain) else bins
     hist, edges = histogramdd(rows, given, range, flat, density)
@@ -214,10 +216,16 @@ def histogramdd(
 def _edges(d: int, bins: Any, column: np.ndarray, ends: Any) -> np.ndarray:
     """The edges of the bins of one dimension."""
     if isinstance(bins, Plain):
-        if bins.ndim != 1 or bins.array.dtype != column.dtype:
+        if bins.ndim != 1:
             raise bad_shape(
-                "torch.histogramdd: bins tensor should have one dimension and the input's dtype, "
-                f"but got {bins.ndim} dimensions of {bins.dtype.c_name} for dimension {d}"
+                "torch.histogramdd: bins tensor should have one dimension, but got "
+                f"{bins.ndim} dimensions in the bins tensor for dimension {d}"
+            )
+        if bins.array.dtype != column.dtype:
+            raise bad_dtype(
+                "torch.histogramdd: input tensor and bins tensors should have the same dtype, but "
+                f"got input with dtype {dtypes.dtype_of(column).c_name} and bins for dimension {d} "
+                f"with dtype {bins.dtype.c_name}"
             )
         if not bins.numel():
             raise bad_shape(
@@ -244,17 +252,22 @@ def _edges(d: int, bins: Any, column: np.ndarray, ends: Any) -> np.ndarray:
     return np.linspace(low - half, high + half, bins + 1).astype(column.dtype)
 
 
+def _refuse_deep(name: str, input: Any) -> None:
+    """Raise RuntimeFault (E0301) for an input that is no matrix."""
+    if len(input.shape) > 2:
+        raise bad_shape(
+            f"{name}(): expected input to have two or fewer dimensions but got an input with "
+            f"{len(input.shape)} dimensions"
+        )
+
+
 def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
     """The covariances of variables, a row each; a column is an observation.
 
     ``fweights`` says how often each observation was made, ``aweights`` how much it matters. Raises
     RuntimeFault (E0301) for weights of another length, (E0304) for negative ones.
     """
-    if len(input.shape) > 2:
-        raise bad_shape(
-            "cov(): expected input to have two or fewer dimensions but got an input with "
-            f"{len(input.shape)} dimensions"
-        )
+    _refuse_deep("cov", input)
     if not input.dtype.kind:
         raise bad_dtype("cov(): bool dtype is not supported for input")
     if input.dtype.kind < 2:
@@ -285,14 +298,22 @@ def _weights(count: int, fweights: Any, aweights: Any) -> Any:
     for name, given, whole in (("fweights", fweights, True), ("aweights", aweights, False)):
         if given is None:
             continue
-        if tuple(given.shape) != (count,):
+        if len(given.shape) > 1:
+            raise bad_shape(
+                f"cov(): expected {name} to have one or fewer dimensions but got {name} with "
+                f"{len(given.shape)} dimensions"
+            )
+        if (given.dtype.kind < 2) is not whole:
+            kind = "integral" if whole else "floating point"
+            raise bad_dtype(
+                f"cov(): expected {name} to have {kind} dtype but got {name} with "
+                f"{given.dtype.scalar_name} dtype"
+            )
+        if given.numel() != count:
             raise bad_shape(
                 f"cov(): expected {name} to have the same numel as there are observations in the "
                 f"input but got {given.numel()} != {count}"
             )
-        if (given.dtype.kind < 2) is not whole:
-            kind = "integral" if whole else "floating point"
-            raise bad_dtype(f"cov(): expected {name} to have {kind} dtype")
         if (bottom(given).array < 0).any():
             raise bad_value(f"cov(): {name} cannot be negative")
     if fweights is None or aweights is None:
@@ -302,6 +323,7 @@ def _weights(count: int, fweights: Any, aweights: Any) -> Any:
 
 def corrcoef(input: Any) -> Any:
     """The correlations of variables, a row each."""
+    _refuse_deep("corrcoef", input)
     found = cov(input)
     if not len(found.shape):
         return found / found
@@ -326,8 +348,10 @@ def frexp(input: Any) -> tuple:
 def fill_diagonal_(input: Any, fill_value: Any, wrap: bool = False) -> Any:
     """``fill_value`` written to the main diagonal, in place. Raises RuntimeFault (E0301)."""
     shape = tuple(input.shape)
-    if len(shape) < 2 or (len(shape) > 2 and len(set(shape)) > 1):
-        raise bad_shape("all dimensions of input must be of equal length, at least two")
+    if len(shape) < 2:
+        raise bad_shape("dimensions must larger than 1")
+    if len(shape) > 2 and len(set(shape)) > 1:
+        raise bad_shape("all dimensions of input must be of equal length")
     size = min(shape)
     places = np.arange(size)
     if wrap and len(shape) == 2 and shape[0] > shape[1] + 1:

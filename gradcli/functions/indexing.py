@@ -69,17 +69,21 @@ def whole(
     return array
 
 
+_NO_VECTOR = {
+    "index_select": "Index is supposed to be a vector",
+    "index_copy_": "Index should have dimension 1 or 0 (got {})",
+    "": "Index is supposed to be a vector, but got dim: {}",
+}
+
+
 def _vector(index: Any, name: str, said: str) -> np.ndarray:
     """Indices along one dimension. Raises IndexFault (E0307) for a table of them."""
     found: np.ndarray = _lined(whole(index, name + said))
     if found.ndim > 1:
         raise IndexFault(
             "E0307",
-            f"{name}(): Index is supposed to be a vector, but got dim: {found.ndim}",
+            f"{name}(): {_NO_VECTOR.get(name, _NO_VECTOR['']).format(found.ndim)}",
             help="gather and scatter take an index for each entry",
-            torch="index_select(): Index is supposed to be a vector"
-            if name == "index_select"
-            else None,
         )
     return found
 
@@ -137,7 +141,9 @@ def narrow(input: Any, dim: int, start: Tensor | int, length: int) -> Any:
             f"{start})",
         )  # fmt: skip
     start = int(start) + size * (start < 0)
-    if length < 0 or not 0 <= start <= size or start + length > size:
+    if length < 0:
+        raise RuntimeFault("E0307", "narrow(): length must be non-negative.")
+    if not 0 <= start <= size or start + length > size:
         raise RuntimeFault(
             "E0307", f"start ({start}) + length ({length}) exceeds dimension size ({size})."
         )
@@ -174,7 +180,12 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
     size = input.shape[normal_dim(dim, input.ndim)]
     if index.size and (index.min() < 0 or index.max() >= size):
         said = f"the indices are {index.min()} to {index.max()}, dimension {dim} has size {size}"
-        raise IndexFault("E0307", said, torch="index out of range in self")
+        if input.ndim != 2 or (size and not dim % 2):
+            raise IndexFault("E0307", said, torch="index out of range in self")
+        wrong = index[(index < 0) | (index >= size)].flat[0]  # PyTorch looks first in matrices
+        words = f"INDICES element is out of DATA bounds, id={wrong} axis_dim={size}"
+        words = words if size else "index_select(): self indexing axis dim should be positive"
+        raise RuntimeFault("E0307", said, torch=words)
     charge_shape((index.size, input.numel() // max(1, size)))
     return called(rowwise(_along(input, dim, index)), "IndexSelectBackward0")
 
@@ -241,6 +252,8 @@ def take(input: Any, index: Any) -> Any:
     if is_batch(index):
         return input.reshape(-1)[index]
     index = whole(index, f"take{_LONG}")
+    if index.size and not input.numel():
+        raise IndexFault("E0307", "take(): tried to take from an empty tensor")
     within_flat(index, input.numel())
     charge_shape(index.shape)
     return called(O["getitem"](O["reshape"](input, (-1,)), index), "TakeBackward0", input)
@@ -269,8 +282,13 @@ def _gathered(input: Any, dim: int, index: np.ndarray) -> Any:
     axis = normal_dim(dim, input.ndim)
     _within(index, input.shape[axis], axis)
     sizes = (*index.shape[:axis], input.shape[axis], *index.shape[axis + 1 :])
-    if any(n < m for n, m in zip(input.shape, sizes, strict=True)):
-        raise RuntimeFault("E0307", "gather: index is larger than the tensor")
+    for d, (n, m) in enumerate(zip(input.shape, sizes, strict=True)):
+        if n < m:
+            raise RuntimeFault(
+                "E0307",
+                f"Size does not match at dimension {d} expected index {list(index.shape)} to be no "
+                f"larger than self {list(input.shape)} apart from dimension {axis}",
+            )
     if tuple(input.shape) != sizes:
         input = O["getitem"](input, tuple(slice(0, n) for n in sizes))
     found = O["gather"](input, index, axis)
@@ -527,7 +545,10 @@ def index_reduce(
     ``reduce`` is ``"prod"``, ``"mean"``, ``"amax"`` or ``"amin"``: see ``scatter_reduce``.
     """
     if reduce == "sum":
-        raise bad_value("index_reduce has prod, mean, amax and amin", help="index_add")
+        raise bad_value(
+            "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got sum.",
+            help="index_add sums",
+        )
     axis, index, source = _slices("index_reduce_", input, dim, index, source)
     index = index.reshape((-1,) + (1,) * (input.ndim - 1 - axis))
     index = np.broadcast_to(index, tuple(source.shape))
@@ -564,4 +585,8 @@ def broadcast_tensors(*tensors: Any) -> tuple:
 
 
 may_be("none", broadcast_tensors, masked_fill, narrow, select, index_fill)
-may_be("same", gather, index_select, masked_select, take, take_along_dim, apart=True)
+may_be("same", gather, take, take_along_dim, apart=True)
+may_be(
+    "same", index_select, masked_select, apart=True,
+    misfit="{name}(): self and result must have the same scalar type",
+)  # fmt: skip

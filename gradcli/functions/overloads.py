@@ -100,7 +100,11 @@ def einsum(equation: Any = "", *operands: Any) -> Any:
     if len(operands) == 1 and isinstance(operands[0], list | tuple):
         operands = tuple(operands[0])
     if not operands:
-        raise ValueFault("E0302", "einsum() takes an equation and at least one tensor")
+        raise ValueFault(
+            "E0302",
+            "einsum(): must specify the equation string and at least one operand, or at least one "
+            "operand and its subscripts list",
+        )
     values = [as_value(x) for x in operands]
     if len({x.dtype for x in values}) > 1:
         values = _in_one_type(equation, values)
@@ -178,6 +182,6 @@ def broadcast_shapes(*shapes: Any) -> Size:
         raise bad_shape(said, help="sizes must agree from the right, or be 1") from None
 
 
-may_be("joined", cat, stack)
+may_be("joined", cat, stack, apart=True)
 may_be("wider", torch_max, torch_min)
 may_be("none", flatten)

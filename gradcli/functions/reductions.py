@@ -20,7 +20,7 @@ from gradcli.engine.record.arguments import Asked, Number, Order, Required, is_w
 from gradcli.engine.record.composite import called, in_float32, named
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import joined
-from gradcli.engine.record.out import may_be
+from gradcli.engine.record.out import ONE_SCALAR, may_be
 from gradcli.engine.source_location import warn
 from gradcli.functions.matrices import in_dtype, matrix_norm
 from gradcli.ops.dims import normal_dim, normal_dims
@@ -111,7 +111,8 @@ def _spread(name: str) -> Any:
             sizes = [sizes[d] for d in normal_dims(dim, len(sizes))]
         if math.prod(sizes) <= given:
             warn(
-                f"{name}(): degrees of freedom is <= 0: as many entries as the correction, or fewer"
+                f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than "
+                "the reduction factor (input numel divided by output numel)."
             )
         return found
 
@@ -297,4 +298,5 @@ def _trapezes(name: str, y: Any, x: Any, dx: Any, dim: int) -> Any:
 may_be("wider", diff, var, std)
 may_be("deeper", mean)
 may_be("any", sum, prod, nansum, cumsum, cumprod)
+may_be("same", logcumsumexp, misfit=ONE_SCALAR)
 may_be("none", var_mean, std_mean, dist, trapezoid, cumulative_trapezoid)

@@ -132,6 +132,7 @@ def _unsafe(pieces: tuple, name: str = "UnsafeSplitBackward0") -> tuple:
 
 def unbind(input: Any, dim: int = 0) -> tuple:
     """The slices along a dimension, without it."""
+    normal_dim(dim, len(input.shape))
     if not len(input.shape):
         raise IndexFault("E0305", f"Dimension specified as {dim} but tensor has no dimensions")
     axis, n = _axis("unbind", input, dim)
@@ -149,6 +150,10 @@ def tensor_split(
     if len(given) != 1:
         raise TypeFault("E0302", "tensor_split takes either indices or sections", help="sections=2")
     (indices_or_sections,) = given
+    if not len(input.shape):
+        raise bad_dim(
+            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
+        )
     _, size = _axis("tensor_split", input, dim)
     if isinstance(cut := indices_or_sections, Plain) and cut.dtype is not dtypes.int64:
         raise bad_dtype(
@@ -159,9 +164,7 @@ def tensor_split(
         indices_or_sections = int(indices_or_sections)
     if isinstance(indices_or_sections, int):
         if indices_or_sections < 1:
-            raise bad_size(
-                f"tensor_split expected a number of sections above 0, got {indices_or_sections}"
-            )
+            raise bad_size(f"number of sections must be larger than 0, got {indices_or_sections}")
         small, more = divmod(size, indices_or_sections)
         sizes = [small + (i < more) for i in range(indices_or_sections)]
         cuts = list(itertools.accumulate(sizes))[:-1]
@@ -304,7 +307,9 @@ def repeat_interleave(
     ``output_size``, E0304 for negative ones.
     """
     if repeats is None:
-        size = input.shape[0] if len(input.shape) == 1 else 0
+        if len(input.shape) != 1:
+            raise bad_shape("repeat_interleave only accept 1D vector as repeat")
+        size = input.shape[0]
         return repeat_interleave(wrap(np.arange(size), dtypes.int64), input, 0)
     if dim is None:
         input, dim = O["reshape"](input, (-1,)), 0
@@ -319,7 +324,8 @@ def repeat_interleave(
             torch=f"\"repeat_interleave_cpu\" not implemented for {kind.scalar_name!r}",
         )  # fmt: skip
     if np.size(times) and np.min(times) < 0:
-        raise bad_value("Repeats must be non-negative")
+        plain = not hasattr(repeats, "shape")
+        raise bad_value("Repeats must be non-negative" if plain else "repeats can not be negative")
     if np.size(times) not in (1, size):
         raise bad_shape(
             "repeats must have the same size as input along dim, but got repeats.size(0) = "
@@ -455,7 +461,9 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple:
     if indexing is None:
         warn_once("meshgrid() is to be given an indexing: write indexing='ij' for what it does now")
     elif indexing not in ("ij", "xy"):
-        raise bad_value(f"indexing is 'ij' or 'xy', not {indexing!r}")
+        raise bad_value(
+            f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
+        )
     shape = tuple(t.numel() for t in listed)
     grids = []
     for i, t in enumerate(listed):
@@ -566,7 +574,7 @@ def allclose(
     return bool(np.allclose(input.array, other.array, rtol=rtol, atol=atol, equal_nan=equal_nan))
 
 
-may_be("joined", column_stack, hstack, vstack, dstack)
+may_be("joined", column_stack, hstack, vstack, dstack, apart=True)
 may_be(
     "same", nonzero,
     misfit="nonzero: Expected out tensor to have scalar type {made} but got scalar type{given}",

@@ -23,7 +23,7 @@ from gradcli.engine.record.composite import (
     of_its_own,
 )
 from gradcli.engine.record.fast_path import FUNCTIONS as O
-from gradcli.engine.record.out import may_be
+from gradcli.engine.record.out import ONE_SCALAR, may_be
 from gradcli.engine.source_location import warn_once
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions.reshaping import movedim
@@ -55,6 +55,7 @@ def _running(name: str) -> Any:
 
 
 cummax, cummin = _running("cummax"), _running("cummin")
+may_be("same", cummax, cummin, misfit=ONE_SCALAR)
 
 
 _INTERPOLATION = ("linear", "lower", "higher", "midpoint", "nearest")
@@ -282,15 +283,26 @@ def searchsorted(
     ``sorter`` is the indices that sort it, where it is not. Raises RuntimeFault.
     """
     if side not in (None, "left", "right"):
-        raise bad_value(f"side can only be 'left' or 'right' but got {side!r}")
+        raise bad_value(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
     if side == "left" and right:
-        raise bad_value("side and right can't be set to opposites, got side of left and right")
+        raise bad_value(
+            "torch.searchsorted(): side and right can't be set to opposites, got side of left "
+            "while right was True"
+        )
     rows = np.asarray(as_tensor(sorted_sequence).array)
     met = dtypes.promote_types(as_tensor(sorted_sequence).dtype, as_tensor(input).dtype)
     refuse_kinds("bool complex", "searchsorted_out_cpu", met)
     if sorter is not None:
-        if sorter.dtype is not dtypes.int64 or tuple(sorter.shape) != rows.shape:
-            raise bad_value("sorter must be a tensor of long dtype and of the sequence's shape")
+        if tuple(sorter.shape) != rows.shape:
+            raise bad_shape(
+                "torch.searchsorted(): boundary and sorter must have the same size, but got "
+                f"boundary tensor {list(rows.shape)}and got sorter tensor {list(sorter.shape)}"
+            )
+        if sorter.dtype is not dtypes.int64:
+            raise bad_dtype(
+                "torch.searchsorted(): sorter must be a tensor of long dtype but got dtype "
+                f"{sorter.dtype.scalar_name}"
+            )
         order = np.asarray(sorter.array)
         if order.size and not 0 <= order.min() <= order.max() < rows.shape[-1]:
             raise bad_value("sorter index out of range")
@@ -309,10 +321,17 @@ def searchsorted(
     if rows.ndim == 1:
         found = _places(rows, values, where)
     else:
+        if not values.ndim:
+            raise bad_shape(
+                "torch.searchsorted(): input value can be a scalar only when boundaries tensor "
+                f"dimension is 1, but we got boundaries tensor dim({rows.ndim}) and input value's "
+                f"dim({values.ndim}) numel({values.size})"
+            )
         if rows.shape[:-1] != values.shape[:-1]:
             raise bad_shape(
-                "boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
-                "tensor and input value tensor must match"
+                "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 "
+                "dimensions of boundaries tensor and input value tensor must match, but we got "
+                f"boundaries tensor {list(rows.shape)} and input value tensor {list(values.shape)}"
             )
         charge_shape((*rows.shape[:-1], PIECE), 1)
         found = np.empty(values.shape, np.int64)

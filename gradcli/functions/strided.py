@@ -159,6 +159,14 @@ def _steps_from(start: int, shape: Sequence[int], steps: Sequence[int]) -> np.nd
     return np.asarray(sum((g * s for g, s in zip(grids, steps, strict=True)), np.int64(start)))
 
 
+_LISTS = {
+    True: ", or a list of length equal to 'self.dim() = {wanted}', since dim argument was not "
+    "given, but got a list of length {given}",
+    False: " or it's spacing and dim arguments to have the same length, but got a spacing "
+    "argument of length {given} and a dim argument of length {wanted}.",
+}
+
+
 def gradient(
     input: Any, *, spacing: Any = None, dim: Any = None, edge_order: int = 1
 ) -> tuple[Any, ...]:
@@ -175,7 +183,7 @@ def gradient(
         (tensor([3., 4., 6., 7.]),)
     """
     if edge_order not in (1, 2):
-        raise bad_value("gradient only supports edge_order=1 and edge_order=2.")
+        raise bad_value("torch.gradient only supports edge_order=1 and edge_order=2.")
     rank = len(input.shape)
     given = range(rank) if dim is None else dim if isinstance(dim, tuple | list) else (dim,)
     axes = list(normal_dims(tuple(given), rank)) if rank else []
@@ -184,14 +192,14 @@ def gradient(
     widths = list(spacing) if several else [spacing] * len(axes)
     if len(widths) != len(axes):
         raise bad_shape(
-            "gradient expected spacing to be unspecified, a scalar, or a list with an entry for "
-            f"each of {len(axes)} dimensions, but got a list of length {len(widths)}"
+            "torch.gradient expected spacing to be unspecified, a scalar"
+            + _LISTS[dim is None].format(given=len(widths), wanted=len(axes))
         )
     if input.dtype.name in ("bool", "uint8"):
         said = no_difference([input.dtype] * 2, 2)
         raise bad_dtype(said or "torch.gradient does not support uint8 input.")
     if any(hasattr(w, "shape") and len(w.shape) != 1 for w in widths if several):
-        raise bad_shape("gradient expected each element of spacing to have one dimension")
+        raise bad_shape("torch.gradient expected each element of spacing to have one dimension")
     if input.dtype.kind < 2:
         input = input.to(get_default_dtype())
     return tuple(
@@ -202,7 +210,7 @@ def gradient(
 def _slope(f: Any, axis: int, width: Any, edge_order: int) -> Any:
     size = f.shape[axis]
     if size < edge_order + 1:
-        raise bad_shape("gradient expected each dimension size to be at least edge_order+1")
+        raise bad_shape("torch.gradient expected each dimension size to be at least edge_order+1")
 
     def part(start: int, stop: int) -> Any:
         return O["getitem"](f, (slice(None),) * axis + (slice(start, stop),))

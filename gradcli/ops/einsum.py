@@ -143,13 +143,19 @@ def _read(equation: str, ranks: Sequence[int]) -> tuple[list[str], str]:
     if not arrow:
         out = "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
     if not all(c.isalpha() and c.isascii() for c in letters + out):
-        wrong = next(i for i, c in enumerate(text) if not (c.isalpha() and c.isascii()))
+        signs = (*range(len(left), len(left + arrow)), *(i for i, c in enumerate(left) if c == ","))
+        wrong = next(
+            i for i, c in enumerate(text) if i not in signs and not (c.isalpha() and c.isascii())
+        )
+        said = (
+            f"einsum(): invalid subscript given at index {wrong} in the equation string, "
+            "subscripts must be in [a-zA-Z]"
+        )
+        if text[wrong] == ".":
+            where = f"operand {text[:wrong].count(',')}" if wrong < len(left) else "output"
+            said = f"einsum(): found '.' for {where} that is not part of any ellipsis"
         raise RuntimeFault(
-            "E0304",
-            f"{equation!r} is no equation of einsum",
-            help=_HELP,
-            torch=f"einsum(): invalid subscript given at index {wrong} in the equation string, "
-            "subscripts must be in [a-zA-Z]",
+            "E0304", f"{equation!r} is no equation of einsum", help=_HELP, torch=said
         )
     if len(parts) != len(ranks):
         raise RuntimeFault(
@@ -223,6 +229,19 @@ def _spelt_out(equation: str, operands: list[Any]) -> tuple[str, list[Any]]:
     return f"{','.join(parts)}->{out.replace('...', names)}", operands
 
 
+def _unequal(equation: str, operands: Sequence[Any], sizes: tuple[int, int]) -> str | None:
+    """PyTorch's words for a letter that an operand has twice, for two sizes."""
+    parts = _read(equation, [len(x.shape) for x in operands])[0]
+    for i, (part, x) in enumerate(zip(parts, operands, strict=True)):
+        for letter in part:
+            if {n for c, n in zip(part, x.shape, strict=True) if c == letter} == {*sizes}:
+                return (
+                    f"einsum(): subscript {letter} is repeated for operand {i} but the sizes don't "
+                    f"match, {sizes[1]} != {sizes[0]}"
+                )
+    return None
+
+
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
@@ -249,8 +268,7 @@ def einsum(equation: str, *operands: Any) -> Any:
                 raise RuntimeFault(
                     "E0301",
                     f"einsum: a letter is repeated in an operand, for the sizes {n} and {m}",
-                    torch="einsum(): subscript is repeated for operand but the sizes don't match, "
-                    f"{m} != {n}",
+                    torch=_unequal(equation, operands, (n, m)),
                 )
         made.append(OPERATORS[op](*(made[i] for i in at), **params))
     return made[-1]

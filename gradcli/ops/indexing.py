@@ -23,6 +23,7 @@ from gradcli.ops.memory_budget import budget, charge_copies, charge_shape
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.ops.piecewise import where
 from gradcli.ops.shape import expand_words, reshape, sum_to
+from gradcli.ops.torch_messages import sizes_differ
 
 _BASIC = frozenset((int, slice, type(None), type(...)))
 
@@ -92,13 +93,14 @@ def _charge_picked(x: Any, index: Any) -> None:
 def _explained(fault: IndexError, shape: Sequence[int], index: Any) -> IndexFault:
     parts = index if isinstance(index, tuple) else (index,)
     if not shape:
-        return IndexFault(
-            "E0307",
-            "a 0-d tensor cannot be indexed",
-            help="x.item() gives its number",
-            torch="invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
-            "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number",
+        said = (
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` "
+            "in C++ to convert a 0-dim tensor to a number"
         )
+        if isinstance(next(p for p in parts if p is not None), slice):
+            said = "slice() cannot be applied to a 0-dim tensor."
+        mend = "x.item() gives its number"
+        return IndexFault("E0307", "a 0-d tensor cannot be indexed", help=mend, torch=said)
     masks = [getattr(getattr(p, "dtype", None), "kind", "") == "b" for p in parts]
     given = sum(
         np.ndim(p) if mask else 1
@@ -308,6 +310,8 @@ def write(target: Any, index: Any, value: Any) -> None:
 def _too_large(index: Any, have: tuple[Any, ...], room: tuple[Any, ...]) -> str | None:
     """PyTorch's words for a value that does not fit the entries that it is written to."""
     if index is Ellipsis:
+        if len(have) <= len(room) and (said := sizes_differ(room, have)):
+            return said
         return f"output with shape {list(room)} doesn't match the broadcast shape {list(have)}"
     if not is_basic(index):
         return (

@@ -17,6 +17,7 @@ from gradcli.ops.memory_budget import LARGE, budget, charge_copies, charge_shape
 from gradcli.ops.operator import OPERATORS, Operator, is_number
 from gradcli.ops.reduction import sum
 from gradcli.ops.shape import diagonal, expand, mT, reshape, squeeze, undiagonal, unsqueeze
+from gradcli.ops.torch_messages import sizes_differ
 
 
 def _matmul(x: Any, y: Any) -> Any:
@@ -33,7 +34,9 @@ def _matmul(x: Any, y: Any) -> Any:
         return np.matmul(x, y)
     except ValueError:
         said = f"cannot multiply shapes {a} @ {b}: the leading sizes do not broadcast"
-        raise bad_shape(said, operands=((0, f"shape {a}"), (1, f"shape {b}"))) from None
+        shown = (0, f"shape {a}"), (1, f"shape {b}")
+        torch = sizes_differ((*a[:-2], 1, 1), (*b[:-2], 1, 1))
+        raise bad_shape(said, operands=shown, torch=torch) from None
 
 
 def _no_matrix(x: Any, y: Any) -> RuntimeFault | TypeFault:

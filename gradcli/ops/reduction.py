@@ -357,7 +357,7 @@ def _norm(x: Any, p: Any, dim: Dims, keepdim: bool) -> Any:
         return _length(size, axes, keepdim)
     if p.__class__ is complex:
         raise bad_value("linalg.vector_norm: Expected a non-complex scalar as the order of norm.")
-    if not size.size and p < 0 and not count(size.shape, dim):
+    if not size.size and (p < 0 or p == np.inf) and not count(size.shape, dim):
         raise bad_value(
             f"linalg.vector_norm cannot compute the {p} norm on an empty tensor because the "
             "operation does not have an identity"
@@ -407,8 +407,12 @@ norm = reduction(
 
 def _extreme(name: str) -> Any:
     def compute(x: Any, dim: Dims, keepdim: bool) -> Any:
-        if not x.size and (dim is None or 0 in [x.shape[d] for d in normal_dims(dim, x.ndim)]):
-            raise nothing_largest(name, dim)
+        if not x.size:
+            empty = dim
+            if dim is not None:
+                empty = next((d for d in normal_dims(dim, x.ndim) if not x.shape[d]), -1)
+            if empty != -1:
+                raise nothing_largest(name, empty if dim else dim)
         # The method: np.max costs as much again on small arrays.
         return getattr(x, name[1:])(axis=_axes(x, dim), keepdims=keepdim)
 

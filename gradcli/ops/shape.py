@@ -217,6 +217,11 @@ def expand_words(
             f"size={list(shape)}): the number of sizes provided ({len(shape)}) must be greater or "
             f"equal to the number of dimensions in the tensor ({len(given)})"
         )
+    if -1 in (lead := shape[: len(shape) - len(given)]):
+        return (
+            "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing "
+            f"dimension {lead.index(-1)}"
+        )
     return None
 
 

@@ -422,25 +422,25 @@ class Batched(Layer):
 
     def item(self) -> Any:
         """Raises RuntimeFault (E0414): a batch is not one number."""
-        return self._one(_CALLING.format("item")).item()
+        return self._one(_ITEM).item()
 
     def tolist(self) -> Any:
         """Raises RuntimeFault (E0414), as ``item()`` does."""
-        return self._one(_CALLING.format("tolist")).tolist()
+        return self._one(_ITEM.replace("item", "tolist")).tolist()
 
     def __bool__(self) -> bool:
-        return bool(self._one("data-dependent control flow: the way depends on"))
+        return bool(self._one("attempting to use a Tensor in some data-dependent control flow"))
 
     def __float__(self) -> float:
-        return float(self._one(_CALLING.format("item")))
+        return float(self._one(_ITEM))
 
     def __int__(self) -> int:
-        return int(self._one(_CALLING.format("item")))
+        return int(self._one(_ITEM))
 
     __index__ = __int__
 
     def __format__(self, spec: str) -> str:
-        return format(self._one("you write in a format"), spec) if spec else repr(self)
+        return format(self._one(_ITEM), spec) if spec else repr(self)
 
     def _one(self, what: str) -> Any:
         value = self.alike()
@@ -508,12 +508,13 @@ def _side_by_side(stack: Any, level: int, dim: int = 0) -> Any:
     return Batched(moveaxis(stack, dim, 0) if dim else stack, level)
 
 
-_CALLING = "calling .{}() on a Tensor reads"
+_ITEM = "calling .item() on a Tensor"
 
 
 def _depends(what: str) -> RuntimeFault:
     mend = "choose entry by entry with where(); or write a loop instead of vmap"
-    return RuntimeFault("E0414", f"inside vmap, {what} a value that is a whole batch", help=mend)
+    said = f"vmap: It looks like you're {what}. We don't support that: it is a whole batch"
+    return RuntimeFault("E0414", said, help=mend)
 
 
 def is_batched(value: Any, level: int) -> bool:

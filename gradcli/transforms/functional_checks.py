@@ -128,7 +128,7 @@ def check_forward(name: str, strict: bool, vectorize: bool, create_graph: bool) 
     if not vectorize:
         raise UnwrittenFault(
             "E0303",
-            "Computing Jacobian using forward-AD or forward-over-reverse Hessian is only "
+            "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly "
             "implemented for `vectorize=True`.",
         )
 

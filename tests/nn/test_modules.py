@@ -92,7 +92,7 @@ def test_a_parameter_of_a_conjugate_shares_its_memory():
 @pytest.mark.parametrize(
     ("broken", "error", "said"),
     [
-        (lambda: nn.Linear(1, 1).add_module("a.b", nn.ReLU()), KeyError, "may not be empty"),
+        (lambda: nn.Linear(1, 1).add_module("a.b", nn.ReLU()), KeyError, "got: a.b"),
         (lambda: nn.Linear(1, 1).register_buffer("weight", None), KeyError, "already exists"),
         (lambda: nn.Sequential(nn.ReLU), TypeError, "is not a Module subclass"),
         (lambda: nn.ModuleList([1]), TypeError, "is not a Module subclass"),

@@ -178,7 +178,11 @@ def _replaced(result: Any, g: Tensor | None, shape: Any, recorded: bool, hook: A
             torch=f"hook {_name(hook)!r} has changed the size of value",
         )
     if result.dtype is not g.dtype:
-        raise RuntimeFault("E0407", f"hook {_name(hook)!r} has changed the type of value")
+        kinds = [f"gradcli.{d.scalar_name}Tensor" for d in (g.dtype, result.dtype)]
+        raise RuntimeFault(
+            "E0407",
+            f"hook {_name(hook)!r} has changed the type of value (was {kinds[0]} got {kinds[1]})",
+        )
     return result if recorded else result.array
 
 

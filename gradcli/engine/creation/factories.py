@@ -56,8 +56,9 @@ def tensor(
     wanted = None if dtype is None else to_dtype(dtype)
     if isinstance(data, Tensor):
         warn(
-            "tensor() of a tensor copies its numbers, and no gradient comes back: write x.clone(), "
-            "or x.detach().clone() where none is wanted"
+            "To copy construct from a tensor, it is recommended to use "
+            "sourceTensor.detach().clone() or sourceTensor.detach().clone().requires_grad_(True), "
+            "rather than torch.tensor(sourceTensor)."
         )
         if not isinstance(data, Plain):  # in a transform
             return OPERATORS["clone"](data.detach()).to(wanted or data.dtype)
@@ -180,6 +181,8 @@ def from_numpy(array: np.ndarray) -> Tensor:
             "given numpy array strides not a multiple of the element byte size. Copy the numpy "
             "array to reallocate the memory.",
         )
+    if not array.flags.writeable:
+        warn("The given NumPy array is not writable: neither is the tensor. Give array.copy().")
     return wrap(array, kind)
 
 
@@ -396,7 +399,11 @@ def asarray(
     if copy and shares:
         out = out.clone()
     elif copy is False and not shares:
-        raise ValueFault("E0303", "can't alias arbitrary sequence into a tensor.")
+        said = "can't alias arbitrary sequence into a tensor."
+        if isinstance(obj, Tensor):
+            kinds = obj.dtype.scalar_name, out.dtype.scalar_name
+            said = f"can't alias tensor with dtype '{kinds[0]}' into dtype '{kinds[1]}'."
+        raise ValueFault("E0303", said)
     if requires_grad:
         return out if out.requires_grad else requiring(out, True)
     return out.detach() if requires_grad is False and out.requires_grad else out
@@ -615,7 +622,7 @@ def _half_indices(places: Any, said: str) -> Any:
     ) -> Tensor:
         for name, n in (("row", row), ("col", col)):
             if n < 0:
-                raise bad_value(f"{name} must be non-negative, got {n}")
+                raise bad_value(f"{name} must be non-negative, got{n}")
         charge_shape((3, row, col))
         target = dtypes.int64 if dtype is None else to_dtype(dtype)
         if target not in (dtypes.int64, dtypes.int32):
@@ -657,6 +664,9 @@ class _Typed(type):
                 said = f"expected a {cls.dtype.name} tensor (got {data[0].dtype.name})"
                 raise TypeFault("E0309", said, help=f"write x.to({cls.dtype!r})")
             return data[0][...]  # an alias: of its memory, and in its graph
+        if data and (isinstance(data[0], float | dict | set) or data[0] is None):
+            said = f"new(): data must be a sequence (got {type(data[0]).__name__})"
+            raise TypeFault("E0303", said, help="write tensor(x), or give whole numbers as sizes")
         return tensor(data[0] if data else [], dtype=cls.dtype)
 
     def __instancecheck__(cls, value: Any) -> bool:

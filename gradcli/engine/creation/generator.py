@@ -18,7 +18,7 @@ import numpy as np
 
 from gradcli.engine.dtypes import CPU, uint8
 from gradcli.engine.tensor.tensor import wrap
-from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
 
 
 def fused(a: Any, b: Any, c: Any) -> Any:
@@ -210,8 +210,15 @@ class Generator:
     def set_state(self, new_state: Any) -> Generator:
         """Go back to what ``get_state`` gave. Raises RuntimeFault (E0303) for other tensors."""
         array = np.ascontiguousarray(new_state.array)
-        if array.dtype != np.uint8 or array.shape != (624 * 4 + 24,):
-            raise RuntimeFault("E0303", "expected a state that get_state() gave")
+        if array.dtype != np.uint8:
+            raise TypeFault("E0303", "RNG state must be a torch.ByteTensor")
+        if array.shape != (size := 624 * 4 + 24,):
+            raise RuntimeFault(
+                "E0303",
+                f"Expected a CPUGeneratorImplState of size {size} but found the input RNG state "
+                f"size to be {array.size}",
+                help="give what get_state() gave, in one dimension",
+            )
         place, started = array[-24:-8].view(np.uint64).tolist()
         (waiting,) = array[-8:].view(np.float64).tolist()
         if not 0 <= place <= 624:  # NumPy would read beyond the words

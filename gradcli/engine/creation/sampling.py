@@ -160,6 +160,8 @@ def normal(
     _numbers("normal", *(v for v in (mean, std) if not isinstance(v, Tensor)))
     for value in given:
         refuse_kinds("bool int", "normal_kernel_cpu", value.dtype)
+    if isinstance(std, Tensor) and std.is_complex():
+        raise bad_dtype("normal expects standard deviation to be non-complex")
     if isinstance(std, Tensor) and (bottom(std.detach()) < 0).any():
         raise bad_value("normal expects all elements of std >= 0.0")
     if not isinstance(std, Tensor) and std < 0:
@@ -280,6 +282,12 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
     return _bernoulli(input, p, generator)
 
 
+_IMPROPER = (
+    "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be "
+    "improved?  If so, please report an enhancement request to PyTorch.)"
+)
+
+
 def _bernoulli(input: Tensor, p: Any, generator: Any) -> Tensor:
     if p is None:
         refuse_kinds("bool int complex", "bernoulli_tensor_cpu_p_", input.dtype)
@@ -290,9 +298,8 @@ def _bernoulli(input: Tensor, p: Any, generator: Any) -> Tensor:
     if not one and (known := bottom(chance)).numel():
         low, high = known.min().item(), known.max().item()
     if not (low >= 0 and high <= 1):
-        raise bad_value(
-            f"Expected p_in >= 0 && p_in <= 1 to be true, got {low if low < 0 else high}"
-        )
+        said = f"bernoulli_ expects p to be in [0, 1], but got p={p:.6g}" if one else _IMPROPER
+        raise bad_value(f"{low if low < 0 else high} is no probability", torch=said)
     wide = one or chance.dtype is float64
     numbers = rand(tuple(input.shape), dtype=float64 if wide else float32, generator=generator)
     out = (numbers < chance).to(input.dtype)

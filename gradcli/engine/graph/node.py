@@ -17,6 +17,7 @@ keeps the raw array. How a node pulls a cotangent back is in ``pulling``.
 from __future__ import annotations
 
 import itertools
+import re
 import weakref
 from _thread import RLock
 from collections.abc import Callable, Mapping
@@ -441,8 +442,8 @@ def changed(
     shape, dtype, edge = tensor
     known = f"[gradcli.{dtype.scalar_name}Tensor {list(shape)}]"
     if edge is not None and not edge.leaf:
-        made = edge.name()
-        known += f", which is output {edge.number} of {made.rpartition('Backward')[0] or made},"
+        made = re.sub("Backward0?(?=[0-9]?$)", "", edge.name())  # Sum1 of SumBackward1
+        known += f", which is output {edge.number} of {made},"
     hint = (
         "the backtrace further above shows the operation that failed to compute its gradient. The "
         "variable in question was changed in there or anywhere later. Good luck!"

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.dtypes import float16
+from gradcli.engine.dtypes import dtype_of, float16
 from gradcli.engine.grad_mode import current, mode, restore, transformed
 from gradcli.engine.graph.level_detach import following
 from gradcli.engine.graph.node import AccumulateGrad, keeps_result, more
 from gradcli.engine.graph.torch_names import shown_name
 from gradcli.engine.graph.view_edges import output_name, refusal
-from gradcli.engine.record.apply import apply, as_input, record
+from gradcli.engine.record.apply import apply, record
 from gradcli.engine.record.captures import refuse_captured
 from gradcli.engine.record.composite import called, runs_once
 from gradcli.engine.record.index_writes import count_write
@@ -29,11 +29,11 @@ from gradcli.engine.tensor.stale_view import cut, place_of
 from gradcli.engine.tensor.storage import ARGUMENT, Meta
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.engine.undo_log import note_write, undo
-from gradcli.ops.errors import RuntimeFault, bad_dtype
+from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_type
 from gradcli.ops.indexing import Apart, is_basic, write
 from gradcli.ops.memory_budget import LARGE, budget, charge_shape
 from gradcli.ops.operator import OPERATORS, Operator
-from gradcli.ops.torch_messages import no_cast, no_room
+from gradcli.ops.torch_messages import kind_of, no_cast, no_room
 
 
 def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> Tensor:
@@ -181,9 +181,10 @@ def put_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
         value = target.dtype.entry(value) if target.dtype is not float16 or one_number else value
     raw = value.array if isinstance(value, Plain) else value
     if not isinstance(value, int | float | bool | complex | Plain):
-        value = as_input(
-            OPERATORS["put"], value if not isinstance(value, list) else np.array(value)
-        )
+        if not isinstance(value, list | np.ndarray | np.generic):
+            said = f"can't assign a {kind_of(value)} to a gradcli.{target.dtype.scalar_name}Tensor"
+            raise bad_type(said, help="a tensor or a number can stand on the right")
+        value = wrap(found := np.asarray(value), dtype_of(found))
         raw = value.array
     elif isinstance(raw, np.generic):  # NumPy refuses a number out of range, and wraps an array
         raw = np.asarray(raw)
@@ -229,7 +230,8 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
     if target.meta is not None and target.meta.inference and not current().inference:
         said = "Inplace update to inference tensor outside InferenceMode is not allowed."
         mend = "You can make a clone to get a normal tensor before doing inplace update."
-        raise RuntimeFault("E0415", said, help=mend)
+        more = "See https://github.com/pytorch/rfcs/pull/17 for more details."
+        raise RuntimeFault("E0415", said, help=mend, torch=f"{said}{mend}{more}")
     if not current().grad:
         return
     base = target.meta.base if target.meta is not None else None

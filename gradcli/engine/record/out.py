@@ -122,6 +122,9 @@ _FITS: dict[str, Callable[[DType, DType], bool]] = {
 _OF_BYTES = "{name} only supports bool tensor for result, got: {given}"
 
 
+ONE_SCALAR = "expected scalar_type {made} but found {given}"
+
+
 def may_be(rule: str, *functions: Any, apart: bool = False, misfit: str = "") -> None:
     """Declare which dtype the ``out`` of ``functions`` may have: the result's alone without this.
 
@@ -149,8 +152,10 @@ def _misfit(rule: str, made: DType, given: DType, said: str) -> Fault:
     if said:
         return bad_dtype(said.format(made=made.scalar_name, given=given.scalar_name), help=help)
     if rule != "same":
-        fault = no_cast(made, given, help)
-        return TypeFault("E0309", fault.message, help=help) if rule == "joined" else fault
+        if rule == "joined":
+            said = "torch.cat(): input types can't be cast to the desired output type "
+            return TypeFault("E0309", f"{said}{given.scalar_name}", help=help)
+        return no_cast(made, given, help)
     said = "Expected out tensor to have dtype {}, but got {} instead"
     torch = said.format(made.c_name, given.c_name)
     return bad_dtype(said.format(made.name, given.name), help=help, torch=torch)
@@ -162,7 +167,9 @@ def _write(target: Tensor, part: Tensor) -> None:
             warn(
                 "An output with one or more elements was resized since it had shape "
                 f"{list(target.shape)}, which does not match the required output shape "
-                f"{list(part.shape)}. Give an out of that shape, or an empty one."
+                f"{list(part.shape)}. This behavior is deprecated, and in a future PyTorch release "
+                "outputs will not be resized unless they have zero elements. You can explicitly "
+                "reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0)."
             )
         target.resize_(tuple(part.shape))
         order = np.argsort(np.negative(part.array.strides), kind="stable")

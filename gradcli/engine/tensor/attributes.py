@@ -12,7 +12,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.source_location import warn
 from gradcli.engine.undo_log import owner_of
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import bad_type
+from gradcli.ops.errors import IndexFault, bad_type
 from gradcli.ops.torch_messages import not_a
 
 _new = tuple.__new__
@@ -41,7 +41,10 @@ class Size(tuple[Any, ...]):
         return f"gradcli.Size({list(self)})"
 
     def __add__(self, other: tuple[Any, ...]) -> Size:
-        return tuple.__new__(Size, tuple.__add__(self, tuple(other)))
+        if not isinstance(other, tuple):
+            given = type(other).__name__
+            raise bad_type(f"can only concatenate tuple (not {given}) to gradcli.Size")
+        return tuple.__new__(Size, tuple.__add__(self, other))
 
     def __radd__(self, other: Any) -> Size:
         if not isinstance(other, tuple):  # Python extends a list by it then
@@ -128,7 +131,10 @@ class Facts:
         """The shape, or the size of one dimension."""
         if dim is None:
             return self.shape
-        return int(self.array.shape[normal_dim(dim, self.array.ndim)])
+        place = normal_dim(dim, self.array.ndim)
+        if not self.array.ndim:
+            raise IndexFault("E0305", f"Dimension specified as {dim} but tensor has no dimensions")
+        return int(self.array.shape[place])
 
     @property
     def ndim(self) -> int:

@@ -15,7 +15,7 @@ from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import mode, shown_inside, transformed
 from gradcli.ops import OPERATORS
 from gradcli.ops.dims import format_order, suggested_format
-from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
+from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault, bad_argument
 from gradcli.ops.torch_messages import not_a
 
 
@@ -96,6 +96,8 @@ class Conversions:
         """The same as ``to``; without a dtype, the name of this tensor's type."""
         if isinstance(dtype, type) and issubclass(dtype, Conversions):
             dtype = dtypes.get_default_dtype()
+        if isinstance(dtype, str) and not dtypes.is_name(dtype):
+            raise bad_argument(f"invalid type: {dtype!r}")
         if dtype is not None:
             return self.to(dtype)
         return f"gradcli.{self.dtype.scalar_name}Tensor"

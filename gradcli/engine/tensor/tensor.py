@@ -44,7 +44,14 @@ from gradcli.engine.tensor.attributes import Facts
 from gradcli.engine.tensor.conversion import Conversions, Numbers
 from gradcli.engine.tensor.storage import InferenceMeta, Meta, Slots
 from gradcli.ops import OPERATORS
-from gradcli.ops.errors import AttributeFault, RuntimeFault, TypeFault, UnwrittenFault, bad_dtype
+from gradcli.ops.errors import (
+    AttributeFault,
+    RuntimeFault,
+    TypeFault,
+    UnwrittenFault,
+    bad_dim,
+    bad_dtype,
+)
 
 _new = object.__new__
 _GRAD_DTYPE = "_gradcli_grad_dtype"
@@ -328,6 +335,10 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
     @property
     def mH(self) -> Tensor:
         """The last two dimensions exchanged, and conjugated."""
+        if self.array.ndim == 1:
+            raise bad_dim(
+                "tensor.mH is only supported on matrices or batches of matrices. Got 1-D tensor."
+            )
         result: Tensor = self.mT.conj()
         return result
 

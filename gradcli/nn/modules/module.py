@@ -171,8 +171,11 @@ class Module(State):
             raise AttributeError(f"cannot assign {kind[1:-1]} before Module.__init__() call")
         if not isinstance(name, str):
             raise bad_type(f"{kind[1:-1]} name should be a string. Got {type(name).__name__}")
-        if "." in name or not name:
-            raise KeyError(f'a name may not be empty or contain ".", got: {name!r}')
+        if "." in name:
+            got = f", got: {name}" if kind == "_modules" else ""
+            raise KeyError(f'{kind[1:-1]} name can\'t contain "."{got}')
+        if not name:
+            raise KeyError(f'{kind[1:-1]} name can\'t be empty string ""')
         if hasattr(self, name) and name not in self.__dict__[kind]:
             raise KeyError(f"attribute '{name}' already exists")
 
@@ -269,23 +272,26 @@ class Module(State):
 
     def get_parameter(self, target: str) -> Parameter:
         """The parameter at a dotted name."""
-        place, _, name = target.rpartition(".")
-        module = self.get_submodule(place)
-        if not hasattr(module, name):
-            raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
-        found = getattr(module, name)
+        _, name, found = self._found(target)
         if not isinstance(found, Parameter):
             raise AttributeError(f"`{name}` is not an nn.Parameter")
         return found
 
     def get_buffer(self, target: str) -> Tensor:
         """The buffer at a dotted name."""
-        place, _, name = target.rpartition(".")
-        module = self.get_submodule(place)
-        found: Tensor = getattr(module, name)
+        module, name, found = self._found(target)
         if name not in module._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
-        return found
+        buffer: Tensor = found
+        return buffer
+
+    def _found(self, target: str) -> tuple[Module, str, Any]:
+        """What a dotted name names, with its module and its own name."""
+        place, _, name = target.rpartition(".")
+        module = self.get_submodule(place)
+        if not hasattr(module, name):
+            raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
+        return module, name, getattr(module, name)
 
     # -- changing all at once ----------------------------------------------------------------------
 

@@ -149,8 +149,10 @@ def test_pieces_of_a_detached_expansion_are_written_to():
     assert wide.tolist() == [[2.0, 2.0], [2.0, 2.0]]
     protected = np.ones(2)
     protected.flags.writeable = False
+    with pytest.warns(UserWarning, match="not writable"):
+        protected = torch.from_numpy(protected)
     with pytest.raises(RuntimeError):
-        torch.from_numpy(protected).add_(1)
+        protected.add_(1)
 
 
 def windows(y):
