@@ -285,14 +285,22 @@ def _weights(count: int, fweights: Any, aweights: Any) -> Any:
     for name, given, whole in (("fweights", fweights, True), ("aweights", aweights, False)):
         if given is None:
             continue
-        if tuple(given.shape) != (count,):
+        if given.ndim > 1:
+            raise bad_shape(
+                f"cov(): expected {name} to have one or fewer dimensions but got {name} with "
+                f"{given.ndim} dimensions"
+            )
+        if (given.dtype.kind < 2) is not whole:
+            kind = "integral" if whole else "floating point"
+            raise bad_dtype(
+                f"cov(): expected {name} to have {kind} dtype but got {name} with "
+                f"{given.dtype.scalar_name} dtype"
+            )
+        if given.numel() != count:
             raise bad_shape(
                 f"cov(): expected {name} to have the same numel as there are observations in the "
                 f"input but got {given.numel()} != {count}"
             )
-        if (given.dtype.kind < 2) is not whole:
-            kind = "integral" if whole else "floating point"
-            raise bad_dtype(f"cov(): expected {name} to have {kind} dtype")
         if (bottom(given).array < 0).any():
             raise bad_value(f"cov(): {name} cannot be negative")
     if fweights is None or aweights is None:

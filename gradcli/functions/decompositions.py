@@ -27,7 +27,7 @@ from gradcli.engine.record.composite import (
 from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.record.multi_output import joined as outputs
-from gradcli.engine.record.out import may_be
+from gradcli.engine.record.out import may_be, safely
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions.matrices import one_triangle
 from gradcli.functions.scatter import diag_embed
@@ -707,4 +707,7 @@ def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 
     return svd_lowrank(A - _O["mean"](A, -2, True) if center else A, q, niter)
 
 
-may_be("wider", cholesky_inverse, cholesky_solve, geqrf, eig, eigvals)
+may_be("wider", cholesky_inverse, cholesky_solve, misfit=safely("{name}"))
+may_be("wider", geqrf, misfit=safely("torch.geqrf", "{part}"))
+may_be("wider", eig, misfit=safely("torch.linalg.eig", "{part}"))
+may_be("wider", eigvals, misfit=safely("torch.linalg.eigvals", "eigenvalues"))

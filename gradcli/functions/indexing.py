@@ -137,7 +137,9 @@ def narrow(input: Any, dim: int, start: Tensor | int, length: int) -> Any:
             f"{start})",
         )  # fmt: skip
     start = int(start) + size * (start < 0)
-    if length < 0 or not 0 <= start <= size or start + length > size:
+    if length < 0:
+        raise RuntimeFault("E0307", "narrow(): length must be non-negative.")
+    if not 0 <= start <= size or start + length > size:
         raise RuntimeFault(
             "E0307", f"start ({start}) + length ({length}) exceeds dimension size ({size})."
         )
@@ -267,10 +269,14 @@ def _gathered(input: Any, dim: int, index: np.ndarray) -> Any:
     if index.ndim != input.ndim:
         raise bad_shape("Index tensor must have the same number of dimensions as input tensor")
     axis = normal_dim(dim, input.ndim)
+    for at, (n, size) in enumerate(zip(index.shape, input.shape, strict=True)):
+        if n > size and at != axis:
+            raise bad_shape(
+                f"Size does not match at dimension {at} expected index {list(index.shape)} to be "
+                f"no larger than self {list(input.shape)} apart from dimension {axis}"
+            )
     _within(index, input.shape[axis], axis)
     sizes = (*index.shape[:axis], input.shape[axis], *index.shape[axis + 1 :])
-    if any(n < m for n, m in zip(input.shape, sizes, strict=True)):
-        raise RuntimeFault("E0307", "gather: index is larger than the tensor")
     if tuple(input.shape) != sizes:
         input = O["getitem"](input, tuple(slice(0, n) for n in sizes))
     found = O["gather"](input, index, axis)

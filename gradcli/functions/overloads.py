@@ -100,7 +100,9 @@ def einsum(equation: Any = "", *operands: Any) -> Any:
     if len(operands) == 1 and isinstance(operands[0], list | tuple):
         operands = tuple(operands[0])
     if not operands:
-        raise ValueFault("E0302", "einsum() takes an equation and at least one tensor")
+        said = "einsum(): must specify the equation string and at least one operand, or at least "
+        said += "one operand and its subscripts list"
+        raise ValueFault("E0302", "einsum takes an equation and at least one tensor", torch=said)
     values = [as_value(x) for x in operands]
     if len({x.dtype for x in values}) > 1:
         values = _in_one_type(equation, values)

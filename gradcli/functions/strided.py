@@ -168,7 +168,7 @@ def gradient(
         (tensor([3., 4., 6., 7.]),)
     """
     if edge_order not in (1, 2):
-        raise bad_value("gradient only supports edge_order=1 and edge_order=2.")
+        raise bad_value("torch.gradient only supports edge_order=1 and edge_order=2.")
     rank = len(input.shape)
     given = range(rank) if dim is None else dim if isinstance(dim, tuple | list) else (dim,)
     axes = list(normal_dims(tuple(given), rank)) if rank else []
@@ -176,15 +176,19 @@ def gradient(
     several = isinstance(spacing, tuple | list)
     widths = list(spacing) if several else [spacing] * len(axes)
     if len(widths) != len(axes):
-        raise bad_shape(
-            "gradient expected spacing to be unspecified, a scalar, or a list with an entry for "
-            f"each of {len(axes)} dimensions, but got a list of length {len(widths)}"
-        )
+        said = "torch.gradient expected spacing to be unspecified, a scalar"
+        if dim is None:
+            said += f", or a list of length equal to 'self.dim() = {rank}', since dim argument was "
+            said += f"not given, but got a list of length {len(widths)}"
+        else:
+            said += " or it's spacing and dim arguments to have the same length, but got a spacing "
+            said += f"argument of length {len(widths)} and a dim argument of length {len(axes)}."
+        raise bad_shape(said)
     if input.dtype.name in ("bool", "uint8"):
         said = no_difference([input.dtype] * 2, 2)
         raise bad_dtype(said or "torch.gradient does not support uint8 input.")
     if any(hasattr(w, "shape") and len(w.shape) != 1 for w in widths if several):
-        raise bad_shape("gradient expected each element of spacing to have one dimension")
+        raise bad_shape("torch.gradient expected each element of spacing to have one dimension")
     if input.dtype.kind < 2:
         input = input.to(get_default_dtype())
     return tuple(
@@ -195,7 +199,7 @@ def gradient(
 def _slope(f: Any, axis: int, width: Any, edge_order: int) -> Any:
     size = f.shape[axis]
     if size < edge_order + 1:
-        raise bad_shape("gradient expected each dimension size to be at least edge_order+1")
+        raise bad_shape("torch.gradient expected each dimension size to be at least edge_order+1")
 
     def part(start: int, stop: int) -> Any:
         return O["getitem"](f, (slice(None),) * axis + (slice(start, stop),))

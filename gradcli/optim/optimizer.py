@@ -74,7 +74,11 @@ class Optimizer:
         switches: Mapping[str, Any] | None = None,
     ) -> None:
         if isinstance(params, Tensor):
-            raise bad_type("params must be a list of tensors", help="write SGD([x], lr=0.1)")
+            raise bad_type(
+                "params must be a list of tensors", help="write SGD([x], lr=0.1)",
+                torch="params argument given to the optimizer should be an iterable of Tensors or "
+                f"dicts, but got {params.type()}",
+            )  # fmt: skip
         given = dict(switches or {})
         chosen = {name: given.pop(name, _SWITCHES.get(name)) for name in self.switches}
         if given:
@@ -104,7 +108,9 @@ class Optimizer:
         tensors = [listed] if isinstance(listed, Tensor) else list(listed)
         names = [p[0] for p in tensors if isinstance(p, tuple)]  # of named_parameters()
         if names and len(names) < len(tensors):
-            raise bad_argument("all optimizer params should be with/without names")
+            raise bad_argument(
+                "all optimizer params should be with/without names. Some param names are missing"
+            )
         if names:
             group, tensors = {**group, "param_names": names}, [p for _, p in tensors]
         if len({id(p) for p in tensors}) < len(tensors):

@@ -151,6 +151,14 @@ torch.einsum('ij,jk',torch.ones(2,2))
 torch.einsum('i->k',torch.ones(2))
 torch.einsum('i->ii',torch.ones(2))
 torch.einsum('i1',torch.ones(2,2))
+torch.einsum('i,j')
+torch.einsum('. ..',torch.ones(2))
+torch.einsum('... ...',torch.ones(2))
+torch.einsum('ai...',torch.ones(2))
+torch.einsum('a->... .',torch.ones(2))
+torch.einsum('a->..',torch.ones(2))
+torch.einsum('a->1',torch.ones(2))
+torch.einsum('aa',torch.ones(2,3))
 torch.trace(torch.ones(2))
 torch.trace(torch.ones(2,2,2))
 torch.tril(torch.ones(2))
@@ -466,7 +474,6 @@ x=torch.stack([torch.ones(2),3])
 OWN_WORDS = {
     "the words here say more, or PyTorch says it of another operator of its own": """
 torch.ones(2,device='cuda:7')
-torch.einsum('i,j')
 x=torch.ones(2,3); x[:]=torch.ones(2)
 x=torch.ones(3); x['a']
 x=torch.ones(3); x[0:'a']

@@ -148,7 +148,7 @@ def negative(name: str, shape: Sequence[int]) -> RuntimeFault:
     if name == "zeros":
         said = "zeros: Dimension size must be non-negative."
     elif name == "eye":
-        said = f"n must be greater or equal to 0, got {wrong}"
+        said = f"{'mn'[shape[0] < 0]} must be greater or equal to 0, got {wrong}"
     elif name == "linspace":
         said = "number of steps must be non-negative"
     return RuntimeFault("E0303", f"a size cannot be negative: {wrong}", torch=said)

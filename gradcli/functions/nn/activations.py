@@ -308,6 +308,8 @@ def prelu(input: Any, weight: Any) -> Any:
         )
     check_floating(input, "prelu_cpu", True)
     if weight.numel() > 1:
+        if not input.ndim:
+            raise bad_shape("Not allow zero-dim input tensor.")
         channels = input.shape[1] if len(input.shape) > 1 else 1
         if weight.numel() != channels:
             raise bad_shape(

@@ -177,12 +177,13 @@ def multi_margin_loss(
             f"samples (batch size). Expected target size [{count}], but got {list(target.shape)}. "
             f"Input has shape {list(input.shape)}."
         )
-    check_classes(input, target)
     classes_count = input.shape[-1] if input.ndim else 1
     if weight is not None and weight.numel() != classes_count:
         raise bad_shape(
             f"inconsistent weight size, expected {classes_count} but got {list(weight.shape)}"
         )
+    _check_long(target)
+    check_classes(input, target)
     rows = input if input.ndim > 1 else _O["reshape"](input, (1, -1))
     classes = target.reshape(-1, 1)
     lack = _O["relu"](margin - rows.gather(1, classes) + rows).scatter(1, classes, 0.0)
@@ -191,6 +192,12 @@ def multi_margin_loss(
     loss = _O["sum"](lack, 1) / rows.shape[1]
     loss = loss if target.ndim else _O["squeeze"](loss, 0)
     return reduced(loss, reduction, "MultiMarginLossBackward0", input, target)
+
+
+def _check_long(target: Any) -> None:
+    if target.dtype is not int64:
+        said = f"expected scalar type Long but found {target.dtype.scalar_name}"
+        raise bad_dtype(said, help="write target.long()")
 
 
 def _check_words(reduction: str) -> None:
@@ -221,13 +228,11 @@ def multilabel_margin_loss(
     _check_words(reduction)
     _check_rows(input)
     check_floating(input, "multilabel_margin_loss_forward_out_frame", True)
-    if target.dtype is not int64:
-        said = f"expected scalar type Long but found {target.dtype.scalar_name}"
-        raise bad_dtype(said, help="write target.long()")
     if tuple(input.shape) != tuple(target.shape) or len(input.shape) > 2:
         raise bad_shape(
             f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}"
         )
+    _check_long(target)
     rows = _O["reshape"](input, (1,) * (2 - len(input.shape)) + tuple(input.shape))
     n, c = rows.shape
     classes = np.asarray(target.array).reshape(n, c)
@@ -275,6 +280,17 @@ def linear_cross_entropy(
             f"requires batched input, (N, {input.shape[0]}), got unbatched input with shape "
             f"{tuple(input.shape)}"
         )
+    features, wanted = input.shape[-1], linear_weight.shape[-1]
+    if features != wanted:
+        raise bad_shape(
+            "expected equal input and linear_weight last dimensions (in_features), got "
+            f"{features} and {wanted}, respectively"
+        )
+    if ignore_index is not None and target.is_floating_point():
+        raise bad_value("ignore_index cannot be specified when target contains probabilities")
+    if linear_bias is not None and linear_bias.shape != linear_weight.shape[:-1]:
+        shapes = tuple(linear_weight.shape[:-1]), tuple(linear_bias.shape)
+        raise bad_shape("expected linear_bias shape {}, got {}".format(*shapes))
     logits = products.tensordot(input, linear_weight, ([-1], [-1]))
     logits = logits if linear_bias is None else logits + linear_bias
     ignored = -100 if ignore_index is None else ignore_index

@@ -98,14 +98,18 @@ class _Cell(_Recurrent):
 
     def forward(self, input: Tensor, hx: Any = None) -> Any:
         """The next state, from an input and the last one (0 where there is none)."""
-        for name, value in (("input", input), ("hidden", hx)):
-            for v in value if isinstance(value, tuple) else (value,):
-                if v is not None and v.ndim not in (1, 2):
-                    raise ValueFault(
-                        "E0301",
-                        f"{type(self).__name__}: Expected {name} to be 1D or 2D, got {v.ndim}D "
-                        "instead",
-                    )
+        named = {"input": input, "hidden": hx}
+        if isinstance(hx, tuple):
+            named = {"input": input, **{f"hx[{i}]": v for i, v in enumerate(hx)}}
+        for name, v in named.items():
+            if v is not None and v.ndim not in (1, 2):
+                said = f"Expected {name} to be 1D or 2D, got {v.ndim}D instead"
+                raise ValueFault("E0301", f"{type(self).__name__}: {said}")
+        if input.shape[-1] != self.input_size:
+            raise bad_shape(
+                f"input has inconsistent input_size: got {input.shape[-1]} expected "
+                f"{self.input_size}"
+            )
         for i, state in enumerate(hx if isinstance(hx, tuple) else (hx,)):
             if state is None:
                 continue
@@ -169,6 +173,11 @@ class _Layers(_Recurrent):
                 raise TypeFault(
                     "E0304", f"{name} should be of type bool, got: {type(flag).__name__}"
                 )
+        for name, size in (("input_size", input_size), ("hidden_size", hidden_size)):
+            if not isinstance(size, int):
+                raise TypeFault(
+                    "E0304", f"{name} should be of type int, got: {type(size).__name__}"
+                )
         for wrong, said in (
             (input_size <= 0, "input_size must be greater than zero"),
             (hidden_size <= 0, "hidden_size must be greater than zero"),
@@ -219,6 +228,8 @@ class _Layers(_Recurrent):
         first = self._states(input, hx, single)
         last: list[Any] = []
         values = list(input.unbind(0))
+        if not values:
+            raise bad_shape("Expected sequence length to be larger than 0 in RNN")
         for layer, ends in enumerate(self._ends):
             if layer and self.dropout:
                 values = [F.dropout(v, self.dropout, self.training) for v in values]
