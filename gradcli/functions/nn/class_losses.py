@@ -48,6 +48,11 @@ def nll_loss(
     expected = (rows.shape[0], *rows.shape[2:])
     if tuple(classes.shape) != expected:
         said = f"Expected target size {list(expected)}, got {list(classes.shape)}"
+        if input.ndim == 4 and classes.ndim != 3:
+            said = "only batches of spatial targets supported (3D tensors) but got targets of "
+            said += f"dimension: {classes.ndim}"
+        elif input.ndim == 4:
+            said = f"size mismatch (got input: {list(input.shape)} , target: {list(classes.shape)}"
         raise bad_shape(said, help="the target has a class number for each row")
     if weight is not None:
         _check_weight(weight, rows)
@@ -335,8 +340,9 @@ def ctc_loss(
         np.asarray(getattr(v, "array", v), np.int64).reshape(-1)
         for v in (input_lengths, target_lengths)
     )
-    if lengths.size != n or sizes.size != n:
-        raise bad_value(f"input_lengths and target_lengths must be of size {n}")
+    for name, given in (("input", lengths), ("target", sizes)):
+        if given.size != n:
+            raise bad_value(f"{name}_lengths must be of size batch_size")
     if lengths.max(initial=0) > steps or lengths.min(initial=0) < 0:
         raise bad_value(f"Expected input_lengths to have value at most {steps}")
     if sizes.min(initial=0) < 0:
@@ -419,6 +425,8 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         raise bad_dtype(
             "one_hot is only applicable to index tensor of type LongTensor.", help="write x.long()"
         )
+    if num_classes < 1 and not tensor.numel():
+        raise bad_value("Can not infer total number of classes from empty tensor.")
     count = int(tensor.max().item()) + 1 if num_classes == -1 else num_classes
     if tensor.numel() and not is_batch(tensor):  # of a batch, scatter looks
         if tensor.min().item() < 0:

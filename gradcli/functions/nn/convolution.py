@@ -320,11 +320,12 @@ def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
     r = downscale_factor
     if r == 1:
         return _O["clone"](input)
-    if h % r or w % r:
-        raise bad_shape(
-            "pixel_unshuffle expects height and width to be divisible by downscale_factor, but "
-            f"{h}x{w} is not divisible by {r}"
-        )
+    for name, axis, size in (("height", -2, h), ("width", -1, w)):
+        if size % r:
+            raise bad_shape(
+                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
+                f"input.size({axis})={size} is not divisible by {r}"
+            )
     n = len(lead)
     split = _O["reshape"](input, (*lead, c, h // r, r, w // r, r))
     turned = _O["permute"](split, (*range(n), n, n + 2, n + 4, n + 1, n + 3))
@@ -335,7 +336,10 @@ def channel_shuffle(input: Any, groups: int) -> Any:
     """Channels ``(N, C, ...)`` dealt out: the first of each group, then the second ones."""
     _check_shuffled("channel_shuffle", input)
     n, c, *rest = input.shape
-    if groups < 1 or c % groups:
+    if groups < 1:
+        said = f"Number of groups to divide channels in must be positive. Value of groups:{groups}"
+        raise bad_value(said)
+    if c % groups:
         raise bad_shape(
             f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups."
         )

@@ -141,8 +141,8 @@ def embedding_bag(
     if per_sample_weights is not None:
         if per_sample_weights.shape != input.shape:
             raise bad_argument(
-                f"expected per_sample_weights of shape {tuple(input.shape)}, got "
-                f"{tuple(per_sample_weights.shape)}"
+                f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, "
+                f"then it must have the same shape as the input ({input.shape})"
             )
         if mode != "sum":
             raise UnwrittenFault(

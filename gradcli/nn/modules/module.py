@@ -172,7 +172,9 @@ class Module(State):
         if not isinstance(name, str):
             raise bad_type(f"{kind[1:-1]} name should be a string. Got {type(name).__name__}")
         if "." in name or not name:
-            raise KeyError(f'a name may not be empty or contain ".", got: {name!r}')
+            said = 'can\'t contain "."' if name else 'can\'t be empty string ""'
+            got = f", got: {name}" if name and kind == "_modules" else ""
+            raise KeyError(f"{kind[1:-1]} name {said}{got}")
         if hasattr(self, name) and name not in self.__dict__[kind]:
             raise KeyError(f"attribute '{name}' already exists")
 
@@ -282,6 +284,8 @@ class Module(State):
         """The buffer at a dotted name."""
         place, _, name = target.rpartition(".")
         module = self.get_submodule(place)
+        if not hasattr(module, name):
+            raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
         found: Tensor = getattr(module, name)
         if name not in module._buffers:
             raise AttributeError(f"`{name}` is not a buffer")

@@ -9,6 +9,7 @@ from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import empty, zeros
+from gradcli.engine.source_location import warn
 from gradcli.functions.overloads import cat, stack
 from gradcli.nn import functional as F
 from gradcli.nn import init
@@ -192,6 +193,12 @@ class _Layers(_Recurrent):
         ):  # fmt: skip
             if wrong:
                 raise bad_argument(said)
+        if dropout > 0 and num_layers == 1:
+            warn(
+                "dropout option adds dropout after all but last recurrent layer, so non-zero "
+                f"dropout expects num_layers greater than 1, but got dropout={dropout} and "
+                "num_layers=1"
+            )
         self.proj_size = proj_size
         self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
         self.bias, self.batch_first, self.dropout = bias, batch_first, dropout
@@ -219,6 +226,11 @@ class _Layers(_Recurrent):
                 f"RNN input dtype ({input.dtype!r}) does not match weight dtype "
                 f"({weight.dtype!r}). Convert input: input.to({weight.dtype!r}), or convert model: "
                 f"model.to({input.dtype!r})",
+            )
+        if input.shape[-1] != self.input_size:
+            raise bad_shape(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got "
+                f"{input.shape[-1]}"
             )
         single = input.ndim == 2
         if single:
@@ -261,6 +273,15 @@ class _Layers(_Recurrent):
             return [(h, c) if self.kind == "lstm" else h] * count
         parts = hx if self.kind == "lstm" else (hx,)
         widths = (self.proj_size or self.hidden_size, self.hidden_size)
+        ranks = [p.ndim for p in parts]
+        if any(rank != 3 - single for rank in ranks):
+            names = "hx and cx" if self.kind == "lstm" else "hx"
+            shown = ", ".join(f"{rank}-D" for rank in ranks)
+            kind = f"({shown}) tensors" if self.kind == "lstm" else f"{shown} tensor"
+            raise bad_shape(
+                f"For {'unbatched 2-D' if single else 'batched 3-D'} input, {names} should also be "
+                f"{3 - single}-D but got {kind}"
+            )
         for i, (part, width) in enumerate(zip(parts, widths, strict=False)):
             wanted = (count, width) if single else (count, input.shape[1], width)
             if tuple(part.shape) != wanted:

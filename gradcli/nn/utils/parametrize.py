@@ -65,11 +65,14 @@ class ParametrizationList(ModuleList):
         held = start if isinstance(start, Sequence) else (start,)
         if not all(isinstance(v, Tensor) for v in held):
             raise bad_argument(
-                "'right_inverse' must return a Tensor or a Sequence of tensors, got "
-                f"{type(start).__name__}"
+                "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). "
+                f"Got {type(start).__name__}"
             )
-        if not unsafe and self.is_tensor:
-            _alike("right_inverse", start, tensor, "original tensor")
+        if not unsafe and self.is_tensor and start.dtype is not tensor.dtype:
+            raise bad_argument(
+                "When `right_inverse` outputs one tensor, it may not change the dtype.\n"
+                f"original.dtype: {tensor.dtype}\nright_inverse(original).dtype: {start.dtype}"
+            )
         for place, value in enumerate(held):
             name = "original" if self.is_tensor else f"original{place}"
             if not isinstance(tensor, Parameter):
@@ -80,7 +83,7 @@ class ParametrizationList(ModuleList):
         self.count = len(held)
         if not unsafe:
             with no_grad():
-                _alike("A parametrization", self(), tensor, "unparametrized tensor")
+                _alike(_FIRST, self(), tensor)
 
     def originals(self) -> list[Any]:
         """The parameters or buffers that are kept."""
@@ -125,16 +128,31 @@ class ParametrizationList(ModuleList):
                 original.data = new
 
 
-def _alike(what: str, found: Any, tensor: Any, name: str) -> None:
+_KEPT = "Registering a parametrization may not change the {fact} of the tensor, unless "
+_FIRST = (
+    "A parametrization must return a tensor. Got {kind}.",
+    _KEPT + "`unsafe` flag is enabled.\nunparametrized {fact}: {old}\nparametrized {fact}: {new}",
+)
+_NEXT = (
+    "A parametrization must return a tensor. Got {kind}.",
+    _KEPT + "the `unsafe` flag is enabled.\n"
+    "module.{name}.{fact}: {old}\nparametrization(module.{name}).{fact}: {new}",
+)
+_INVERSE = (
+    "parametrization.right_inverse must return a tensor. Got: {kind}",
+    "The tensor returned by parametrization.right_inverse must have the same {fact} as "
+    "module.{name}, unless the `unsafe` flag is enabled.\n"
+    "module.{name}.{fact}: {old}\nreturned {fact}: {new}",
+)
+
+
+def _alike(said: tuple[str, str], found: Any, tensor: Any, name: str = "") -> None:
     if not isinstance(found, Tensor):
-        raise bad_argument(f"{what} must return a tensor. Got {type(found).__name__}.")
+        raise bad_argument(said[0].format(kind=type(found).__name__))
     for fact in ("dtype", "shape"):
-        if getattr(found, fact) != getattr(tensor, fact):
-            raise bad_argument(
-                f"{what} may not change the {fact} of the tensor, unless the `unsafe` flag is "
-                f"enabled. {name} {fact}: {getattr(tensor, fact)}, result {fact}: "
-                f"{getattr(found, fact)}"
-            )
+        old, new = getattr(tensor, fact), getattr(found, fact)
+        if old != new:
+            raise bad_argument(said[1].format(name=name, fact=fact, old=old, new=new))
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
@@ -186,10 +204,10 @@ def register_parametrization(
             with no_grad():
                 value = wrapped()
                 made = parametrization(value)
-                _alike("A parametrization", made, value, "unparametrized tensor")
+                _alike(_NEXT, made, value, tensor_name)
                 if hasattr(parametrization, "right_inverse"):
                     start = parametrization.right_inverse(made)
-                    _alike("right_inverse", start, value, "original tensor")
+                    _alike(_INVERSE, start, value, tensor_name)
         wrapped.append(parametrization)
         wrapped.unsafe |= unsafe
         return module
