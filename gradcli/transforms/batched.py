@@ -504,7 +504,16 @@ _CALLING = "calling .{}() on a Tensor reads"
 
 def _depends(what: str) -> RuntimeFault:
     mend = "choose entry by entry with where(); or write a loop instead of vmap"
-    return RuntimeFault("E0414", f"inside vmap, {what} a value that is a whole batch", help=mend)
+    said = None
+    if what == _CALLING.format("item"):
+        said = (
+            "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over "
+            "calling .item() on a Tensor, please try to rewrite what you're doing with other "
+            "operations. If error is occurring somewhere inside PyTorch internals, please file a "
+            "bug report."
+        )
+    wrong = f"inside vmap, {what} a value that is a whole batch"
+    return RuntimeFault("E0414", wrong, help=mend, torch=said)
 
 
 def is_batched(value: Any, level: int) -> bool:

@@ -92,11 +92,7 @@ def test_a_parameter_of_a_conjugate_shares_its_memory():
 @pytest.mark.parametrize(
     ("broken", "error", "said"),
     [
-        (
-            lambda: nn.Linear(1, 1).add_module("a.b", nn.ReLU()),
-            KeyError,
-            "module name can't contain",
-        ),
+        (lambda: nn.Linear(1, 1).add_module("a.b", nn.ReLU()), KeyError, "module name can"),
         (lambda: nn.Linear(1, 1).register_buffer("weight", None), KeyError, "already exists"),
         (lambda: nn.Sequential(nn.ReLU), TypeError, "is not a Module subclass"),
         (lambda: nn.ModuleList([1]), TypeError, "is not a Module subclass"),
