@@ -31,7 +31,7 @@ from gradcli.engine.record.out import may_be, safely
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions.matrices import one_triangle
 from gradcli.functions.scatter import diag_embed
-from gradcli.ops.dims import in_columns, normal_dim
+from gradcli.ops.dims import in_columns
 from gradcli.ops.errors import (
     LinAlgFault,
     RuntimeFault,
@@ -391,7 +391,11 @@ def lu_unpack(
     LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> Any:
     """``(P, L, U)`` of what ``lu_factor`` gives; what is not asked for is empty."""
-    normal_dim(-2, LU_data.ndim)
+    if LU_data.ndim < 2:
+        raise bad_shape(
+            "torch.lu_unpack: Expected tensor with 2 or more dimensions. Got size: "
+            f"{list(LU_data.shape)} instead"
+        )
     m, n = LU_data.shape[-2:]
     k = min(m, n)
     P = low = high = LU_data.new_zeros((0,))

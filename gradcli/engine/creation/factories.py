@@ -56,9 +56,9 @@ def tensor(
     wanted = None if dtype is None else to_dtype(dtype)
     if isinstance(data, Tensor):
         warn(
-            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone()"
-            " or sourceTensor.detach().clone().requires_grad_(True), rather than "
-            "torch.tensor(sourceTensor)."
+            "To copy construct from a tensor, it is recommended to use "
+            "sourceTensor.detach().clone() or sourceTensor.detach().clone().requires_grad_(True), "
+            "rather than torch.tensor(sourceTensor)."
         )
         if not isinstance(data, Plain):  # in a transform
             return OPERATORS["clone"](data.detach()).to(wanted or data.dtype)
