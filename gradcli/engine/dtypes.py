@@ -270,8 +270,18 @@ def dtype_of(array: Any) -> DType:
     try:
         return _BY_NUMPY[array.dtype]
     except KeyError:
-        said = f"can't convert np.ndarray of type numpy.{array.dtype.type.__name__}."
-        raise TypeFault("E0309", said, help="numbers and booleans only") from None
+        kind = f"numpy.{array.dtype.type.__name__}"
+        said = f"can't convert np.ndarray of type {kind}. The only supported types are: "
+        said += f"{', '.join(_TAKEN)}, and bool."
+        wrong = f"cannot make a tensor of {array.dtype} entries"
+        raise TypeFault("E0309", wrong, help="numbers and booleans only", torch=said) from None
+
+
+_TAKEN = (
+    "float64", "float32", "float16", "complex64", "complex128", "int64", "int32", "int16", "int8",
+    "uint64", "uint32", "uint16", "uint8",
+)  # fmt: skip
+"""What PyTorch takes of NumPy's types, in the order of its message."""
 
 
 def number_dtype(value: Any) -> DType:

@@ -27,11 +27,11 @@ from gradcli.engine.record.composite import (
 from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.record.multi_output import joined as outputs
-from gradcli.engine.record.out import may_be
+from gradcli.engine.record.out import may_be, safely
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions.matrices import one_triangle
 from gradcli.functions.scatter import diag_embed
-from gradcli.ops.dims import in_columns, normal_dim
+from gradcli.ops.dims import in_columns
 from gradcli.ops.errors import (
     LinAlgFault,
     RuntimeFault,
@@ -391,7 +391,11 @@ def lu_unpack(
     LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> Any:
     """``(P, L, U)`` of what ``lu_factor`` gives; what is not asked for is empty."""
-    normal_dim(-2, LU_data.ndim)
+    if LU_data.ndim < 2:
+        raise bad_shape(
+            "torch.lu_unpack: Expected tensor with 2 or more dimensions. Got size: "
+            f"{list(LU_data.shape)} instead"
+        )
     m, n = LU_data.shape[-2:]
     k = min(m, n)
     P = low = high = LU_data.new_zeros((0,))
@@ -703,4 +707,7 @@ def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 
     return svd_lowrank(A - _O["mean"](A, -2, True) if center else A, q, niter)
 
 
-may_be("wider", cholesky_inverse, cholesky_solve, geqrf, eig, eigvals)
+may_be("wider", cholesky_inverse, cholesky_solve, misfit=safely("{name}"))
+may_be("wider", geqrf, misfit=safely("torch.geqrf", "{part}"))
+may_be("wider", eig, misfit=safely("torch.linalg.eig", "{part}"))
+may_be("wider", eigvals, misfit=safely("torch.linalg.eigvals", "eigenvalues"))

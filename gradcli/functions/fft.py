@@ -113,7 +113,8 @@ def ifft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = Non
 def rfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
     """``fft`` of real numbers: the first half, which says all."""
     if input.dtype.is_complex:
-        raise bad_dtype(f"rfft expects a real input tensor, but got {input.dtype}", help="use fft")
+        kind = input.dtype.scalar_name
+        raise bad_dtype(f"rfft expects a real input tensor, but got {kind}", help="use fft")
     return called(_laid(_half(fft(input, n, dim, norm), dim), input, dim), "FftR2CBackward0")
 
 
@@ -204,6 +205,9 @@ def ifftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None)
 def rfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
     """``rfft`` along the last of several dimensions, ``fft`` along the others."""
     *others, (last, axis) = _places(input, s, dim, "rfftn")
+    if input.dtype.is_complex:
+        kind = input.dtype.scalar_name
+        raise bad_dtype(f"rfftn expects a real-valued input tensor, but got {kind}")
     out = rfft(input, last, axis, norm)
     for n, d in others:
         out = fft(out, n, d, norm)

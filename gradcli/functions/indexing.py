@@ -280,15 +280,14 @@ def _gathered(input: Any, dim: int, index: np.ndarray) -> Any:
     if index.ndim != input.ndim:
         raise bad_shape("Index tensor must have the same number of dimensions as input tensor")
     axis = normal_dim(dim, input.ndim)
+    for at, (n, size) in enumerate(zip(index.shape, input.shape, strict=True)):
+        if n > size and at != axis:
+            raise bad_shape(
+                f"Size does not match at dimension {at} expected index {list(index.shape)} to be "
+                f"no larger than self {list(input.shape)} apart from dimension {axis}"
+            )
     _within(index, input.shape[axis], axis)
     sizes = (*index.shape[:axis], input.shape[axis], *index.shape[axis + 1 :])
-    for d, (n, m) in enumerate(zip(input.shape, sizes, strict=True)):
-        if n < m:
-            raise RuntimeFault(
-                "E0307",
-                f"Size does not match at dimension {d} expected index {list(index.shape)} to be no "
-                f"larger than self {list(input.shape)} apart from dimension {axis}",
-            )
     if tuple(input.shape) != sizes:
         input = O["getitem"](input, tuple(slice(0, n) for n in sizes))
     found = O["gather"](input, index, axis)

@@ -17,7 +17,7 @@ from gradcli.engine.record.arguments import Number, Operand
 from gradcli.engine.record.composite import by_element, called, columnwise
 from gradcli.engine.record.face import face
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
-from gradcli.engine.record.out import may_be
+from gradcli.engine.record.out import may_be, safely
 from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.functions import overloads, products, scatter
 from gradcli.functions.decompositions import (
@@ -275,8 +275,7 @@ def pinv(
     Tolerances are numbers, or tensors of one for each matrix; ``rcond`` is NumPy's name of
     ``rtol``. Raises RuntimeFault (E0405) for one that requires a gradient.
     """
-    rtol = rcond if rtol is None else rtol
-    for name, given in (("rtol", rtol), ("atol", atol)):
+    for name, given in (("rcond", rcond), ("rtol", rtol), ("atol", atol)):
         if getattr(given, "requires_grad", False):
             raise RuntimeFault(
                 "E0405",
@@ -285,7 +284,16 @@ def pinv(
                 help=f"write {name}.detach()",
             )
         if given is not None and is_complex(given):
-            raise bad_dtype(f"linalg.pinv: {name} tensor of complex type is not supported.")
+            kind = given.dtype.scalar_name
+            raise bad_dtype(
+                f"torch.linalg.pinv: {name} tensor of complex type is not supported. Got {kind}"
+            )
+    if A.ndim < 2:
+        raise bad_shape(
+            f"linalg.pinv({A.dtype.scalar_name}{{{list(A.shape)}}}): expected a tensor with 2 or "
+            "more dimensions of float, double, cfloat or cdouble types"
+        )
+    rtol = rcond if rtol is None else rtol
     if hermitian and A.numel():
         of_squares("linalg.eigh", A)
         A = one_triangle(A, "L")
@@ -469,9 +477,14 @@ def tensorsolve(A: Any, B: Any, dims: Any = None) -> Any:
     return solve(A.reshape(B.numel(), size), B.reshape(-1)).reshape(shape)
 
 
+may_be("same", norm, matrix_norm,
+       misfit="linalg.{name} expected out tensor dtype {made} but got: {given}")  # fmt: skip
+may_be("same", vecdot, misfit="linalg.vecdot: Expected out of dtype{made} but found {given}")
+may_be("wider", cond, pinv, misfit=safely("linalg.{name}"))
+may_be("wider", matrix_power, tensorinv, tensorsolve, misfit=safely("{name}"))
 may_be(
-    "wider",
-    cond, householder_product, lstsq, matrix_power, matrix_rank, pinv, tensorinv, tensorsolve,
+    "wider", householder_product, lstsq, matrix_rank,
+    misfit=safely("torch.linalg.{name}", "{part}"),
 )  # fmt: skip
 may_be("same", cross, apart=True)
 globals().update({_n: face(globals()[_n]) for _n in __all__ if _n != "LinAlgError"})

@@ -13,7 +13,7 @@ from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.record.arguments import Order
 from gradcli.engine.record.composite import called, columnwise
 from gradcli.engine.record.fast_path import FUNCTIONS as O
-from gradcli.engine.record.out import may_be
+from gradcli.engine.record.out import may_be, safely
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions.arithmetic import conj
 from gradcli.ops.dims import normal_dim
@@ -161,4 +161,4 @@ def cholesky_factor(A: Any, upper: bool) -> Any:
     return columnwise(adjoint(low)) if upper else low
 
 
-may_be("wider", cholesky)
+may_be("wider", cholesky, misfit=safely("{name}"))

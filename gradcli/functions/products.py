@@ -193,6 +193,18 @@ def multi_dot(tensors: Sequence[Any]) -> Any:
             said = f"{ends[i]} must be 1D or 2D" if i in ends else f"tensor {i} must be 2D"
             raise bad_shape(f"multi_dot(): {said} but got {rank}D")
     first, *others = tensors
+    for i, other in enumerate(others, 1):
+        if hasattr(other, "shape") and other.dtype is not tensors[0].dtype:
+            raise bad_dtype(
+                "multi_dot(): all tensors must have be the same dtype but tensor 0 is "
+                f"{tensors[0].dtype.c_name} and tensor {i} {other.dtype.c_name}"
+            )
+        before = tensors[i - 1]
+        if hasattr(other, "shape") and before.shape[-1] != other.shape[0]:
+            raise bad_shape(
+                f"multi_dot(): tensors {i - 1} and {i} with shapes {list(before.shape)} and "
+                f"{list(other.shape)} cannot be multiplied"
+            )
     for other in others:
         first = O["matmul"](first, other)
     return first
@@ -200,6 +212,8 @@ def multi_dot(tensors: Sequence[Any]) -> Any:
 
 def chain_matmul(*matrices: Any) -> Any:
     """The product of several matrices."""
+    if not matrices:
+        raise bad_size("chain_matmul(): Expected one or more matrices")
     for m in matrices:
         if getattr(m, "ndim", 2) != 2:
             raise bad_shape(f"Tensor dimension is {m.ndim}, expected 2 instead.")
@@ -273,3 +287,8 @@ def cross(input: Any, other: Any, dim: int | None = None) -> Any:
 
 
 may_be("same", cross, apart=True)
+may_be("wider", kron)
+may_be(
+    "same", multi_dot,
+    misfit="multi_dot(): expected out tensor to have dtype {made_c} but got {given_c}",
+)  # fmt: skip

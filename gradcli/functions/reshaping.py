@@ -459,11 +459,13 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple:
     if len({t.dtype for t in listed}) > 1:
         raise bad_dtype("meshgrid expects all tensors to have the same dtype")
     if indexing is None:
-        warn_once("meshgrid() is to be given an indexing: write indexing='ij' for what it does now")
-    elif indexing not in ("ij", "xy"):
-        raise bad_value(
-            f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
+        warn_once(
+            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing "
+            "argument."
         )
+    elif indexing not in ("ij", "xy"):
+        said = 'torch.meshgrid: indexing must be one of "xy" or "ij", but received: '
+        raise bad_value(f"{said}{indexing}")
     shape = tuple(t.numel() for t in listed)
     grids = []
     for i, t in enumerate(listed):

@@ -22,7 +22,14 @@ from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.functions.indexing import _along
 from gradcli.ops.dims import laid_as, normal_dim
-from gradcli.ops.errors import IndexFault, RuntimeFault, UnwrittenFault, bad_dtype, bad_value
+from gradcli.ops.errors import (
+    IndexFault,
+    RuntimeFault,
+    UnwrittenFault,
+    bad_dtype,
+    bad_shape,
+    bad_value,
+)  # fmt: skip
 from gradcli.ops.torch_messages import not_a
 
 
@@ -145,6 +152,11 @@ def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any
     if dim is not None:
         normal_dim(dim, input.ndim)
     along = () if dim is None else dim
+    if dim is None and not input.numel():
+        raise bad_shape(
+            "aminmax(): cannot compute aminmax over an empty dimension as the operation has no "
+            "identity."
+        )
     both = O["amin"](input, along, keepdim), O["amax"](input, along, keepdim)
     return Range(joined("AminmaxBackward0", both, input), "aminmax")
 

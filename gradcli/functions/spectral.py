@@ -22,6 +22,7 @@ from gradcli.functions.nn.windows import places
 from gradcli.ops.errors import bad_dtype, bad_shape, bad_type, bad_value
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import is_complex
+from gradcli.ops.torch_messages import nothing_largest
 
 
 def _window(window: Any, length: int, n_fft: int, like: Any) -> Any:
@@ -64,7 +65,7 @@ def stft(
         said = "stft requires the return_complex parameter be given for real inputs"
         raise bad_value(said, help="return_complex=True")
     if len(input.shape) not in (1, 2):
-        raise bad_shape("stft expects a tensor with 1 or 2 dimensions")
+        raise bad_shape("stft: expected a 1D or 2D tensor")
     if input.dtype.kind < 2:
         raise bad_dtype("stft: expected a tensor of floating point or complex values")
     hop = n_fft // 4 if hop_length is None else hop_length
@@ -73,11 +74,10 @@ def stft(
         edge = n_fft // 2
         signal = O["squeeze"](pad(O["unsqueeze"](signal, 1), (edge, edge), pad_mode), 1)
     length = signal.shape[-1]
-    if not 0 < n_fft <= length or hop <= 0:
-        raise bad_value(
-            f"stft: expected 0 < n_fft <= {length} and hop_length > 0, but got n_fft={n_fft}, "
-            f"hop_length={hop}"
-        )
+    if not 0 < n_fft <= length:
+        raise bad_value(f"stft: expected 0 < n_fft < {length}, but got n_fft={n_fft}")
+    if hop <= 0:
+        raise bad_value(f"stft: expected hop_length > 0, but got hop_length={hop}")
     shape = _window(window, n_fft if win_length is None else win_length, n_fft, input)
     frames = scatter.unfold(signal, -1, n_fft, hop) * shape
     if onesided and frames.is_complex():
@@ -103,15 +103,23 @@ def istft(
         raise bad_value("Complex windows are incompatible with return_complex=False")
     hop = n_fft // 4 if hop_length is None else hop_length
     spectra = input if len(input.shape) == 3 else O["unsqueeze"](input, 0)
-    if len(spectra.shape) != 3 or not input.is_complex():
-        raise bad_shape(
-            "istft expects a complex tensor of 2 or 3 dimensions", help="view_as_complex"
+    if not input.is_complex():
+        raise bad_dtype(
+            "istft requires a complex-valued input tensor matching the output from stft with "
+            "return_complex=True.",
+            help="view_as_complex",
         )
+    if len(spectra.shape) != 3:
+        raise bad_shape("istft: expected a tensor with 2 or 3 dimensions")
+    if not 0 < hop <= (n_fft if win_length is None else win_length):
+        raise bad_value("istft: expected 0 < hop_length <= win_length")
     half = spectra.shape[1] != n_fft if onesided is None else onesided
     size = n_fft // 2 + 1 if half else n_fft
-    if spectra.shape[1] != size or hop <= 0:
+    if spectra.shape[1] != size:
+        wanted = "n_fft / 2 + 1 when onesided=True" if half else "n_fft when onesided=False"
         raise bad_shape(
-            f"istft: expected the frequency dimension to be {size}, got {spectra.shape[1]}"
+            "istft: expected the frequency dimension (3rd to the last) of the input tensor to "
+            f"match {wanted}, but got {spectra.shape[1]}"
         )
     turned, norm = O["transpose"](spectra, -1, -2), "ortho" if normalized else None
     if return_complex:
@@ -130,6 +138,8 @@ def istft(
     end = whole - start if length is None else start + length
     kept = (Ellipsis, slice(start, min(end, whole)))
     weight = O["getitem"](weight, kept)
+    if not weight.numel():
+        raise nothing_largest("min", None)
     if bool((np.abs(weight.array) < 1e-11).any()):
         raise bad_value("window overlap add min: 1", help="a window without zeros")
     found = O["getitem"](total, kept) / weight

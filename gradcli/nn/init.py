@@ -110,6 +110,11 @@ def trunc_normal_(
     Where fewer than three in ten would fall inside, uniform ones are drawn and kept as often as the
     normal density asks.
     """
+    if mean < a - 2 * std or mean > b + 2 * std:
+        warn(
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of "
+            "values may be incorrect."
+        )
     inside = math.erf((b - mean) / std / math.sqrt(2)) - math.erf((a - mean) / std / math.sqrt(2))
     with no_grad():
         if inside > 0.6:
@@ -195,6 +200,8 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     """Normal numbers, of which a part of each column is 0."""
     from gradcli.engine.creation.sampling import randperm
 
+    if tensor.ndim != 2:
+        raise bad_argument("Only tensors with 2 dimensions are supported")
     rows, columns = tensor.shape
     none = math.ceil(sparsity * rows)
     normal_(tensor, 0.0, std, generator)

@@ -136,27 +136,12 @@ def _planned(
 
 
 def _read(equation: str, ranks: Sequence[int]) -> tuple[list[str], str]:
-    text = equation.replace(" ", "")
-    left, arrow, out = text.partition("->")
+    _check_signs(equation)
+    left, arrow, out = equation.replace(" ", "").partition("->")
     parts = left.split(",")
     letters = "".join(parts)
     if not arrow:
         out = "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
-    if not all(c.isalpha() and c.isascii() for c in letters + out):
-        signs = (*range(len(left), len(left + arrow)), *(i for i, c in enumerate(left) if c == ","))
-        wrong = next(
-            i for i, c in enumerate(text) if i not in signs and not (c.isalpha() and c.isascii())
-        )
-        said = (
-            f"einsum(): invalid subscript given at index {wrong} in the equation string, "
-            "subscripts must be in [a-zA-Z]"
-        )
-        if text[wrong] == ".":
-            where = f"operand {text[:wrong].count(',')}" if wrong < len(left) else "output"
-            said = f"einsum(): found '.' for {where} that is not part of any ellipsis"
-        raise RuntimeFault(
-            "E0304", f"{equation!r} is no equation of einsum", help=_HELP, torch=said
-        )
     if len(parts) != len(ranks):
         raise RuntimeFault(
             "E0301",
@@ -181,6 +166,36 @@ def _read(equation: str, ranks: Sequence[int]) -> tuple[list[str], str]:
     return parts, out
 
 
+def _check_signs(equation: str) -> None:
+    """Raise RuntimeFault (E0304) for what is no letter and no ellipsis, or an ellipsis too many."""
+    left, arrow, _ = equation.partition("->")
+    place, seen, after = 0, False, len(left + arrow)
+    at = 0
+    while at < len(equation):
+        sign, output = equation[at], bool(arrow) and at >= after
+        said = None
+        if at == len(left):  # the arrow
+            seen, at = False, at + 1
+        elif sign == "," and not output:
+            place, seen = place + 1, False
+        elif sign == ".":
+            where = "output" if output else f"operand {place}"
+            if seen and output:
+                said = "found '.' for output but an ellipsis (...) was already found"
+            elif seen:
+                said = f"found '.' for {where} for which an ellipsis was already found"
+            elif equation[at : at + 3] != "...":
+                said = f"found '.' for {where} that is not part of any ellipsis{' (...)' * output}"
+            seen, at = True, at + 2
+        elif sign != " " and not (sign.isalpha() and sign.isascii()):
+            said = f"invalid subscript given at index {at} in the equation string, subscripts must "
+            said += "be in [a-zA-Z]"
+        if said:
+            wrong = f"{equation!r} is no equation of einsum"
+            raise RuntimeFault("E0304", wrong, help=_HELP, torch=f"einsum(): {said}")
+        at += 1
+
+
 _TORCHS = {
     False: "does not appear in the equation for any input operand",
     True: "appears more than once in the output",
@@ -191,6 +206,7 @@ _HELP = "write einsum('ij,jk->ik', A, B): letters for dimensions, the result's b
 
 def _spelt_out(equation: str, operands: list[Any]) -> tuple[str, list[Any]]:
     """The equation with letters for ``...``, and the operands without sizes 1 that broadcast."""
+    _check_signs(equation)
     left, arrow, out = equation.replace(" ", "").partition("->")
     parts = left.split(",")
     free = [c for c in _LETTERS if c not in left + out]
@@ -203,11 +219,18 @@ def _spelt_out(equation: str, operands: list[Any]) -> tuple[str, list[Any]]:
     sizes: dict[str, int] = {}
     for i, (part, rank) in enumerate(zip(parts, ranks, strict=True)):
         if "..." in part:
+            if rank < 0:
+                count = len(operands[i].shape)
+                raise bad_shape(
+                    f"einsum(): the number of subscripts in the equation ({count - rank}) is more "
+                    f"than the number of dimensions ({count}) for operand {i}"
+                )
             parts[i] = part.replace("...", names[most - max(0, rank) :])
     for part, x in zip(parts, operands, strict=True):
         own: dict[str, int] = {}
         for letter, size in zip(part, x.shape, strict=False):
-            if own.setdefault(letter, size) != size:
+            known = own.setdefault(letter, size)
+            if known != size and isinstance(known, int) and isinstance(size, int):
                 raise bad_shape(
                     f"einsum(): subscript {letter} is repeated for operand {len(given)} but the "
                     f"sizes don't match, {size} != {own[letter]}"
@@ -229,19 +252,6 @@ def _spelt_out(equation: str, operands: list[Any]) -> tuple[str, list[Any]]:
     return f"{','.join(parts)}->{out.replace('...', names)}", operands
 
 
-def _unequal(equation: str, operands: Sequence[Any], sizes: tuple[int, int]) -> str | None:
-    """PyTorch's words for a letter that an operand has twice, for two sizes."""
-    parts = _read(equation, [len(x.shape) for x in operands])[0]
-    for i, (part, x) in enumerate(zip(parts, operands, strict=True)):
-        for letter in part:
-            if {n for c, n in zip(part, x.shape, strict=True) if c == letter} == {*sizes}:
-                return (
-                    f"einsum(): subscript {letter} is repeated for operand {i} but the sizes don't "
-                    f"match, {sizes[1]} != {sizes[0]}"
-                )
-    return None
-
-
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
@@ -258,17 +268,13 @@ def einsum(equation: str, *operands: Any) -> Any:
         11.0
     """
     made = list(operands)
-    if isinstance(equation, str) and ("..." in equation or any(1 in x.shape for x in operands)):
+    if isinstance(equation, str) and (
+        "..." in equation
+        or any(1 in x.shape for x in operands)
+        or any(len(set(part)) < len(part) for part in equation.partition("->")[0].split(","))
+    ):
         equation, made = _spelt_out(equation, made)
         operands = tuple(made)
     for op, at, params in plan(equation, [len(x.shape) for x in operands]):
-        if op == "diagonal":  # of two dimensions by one letter
-            n, m = made[at[0]].shape[-2:]
-            if isinstance(n, int) and isinstance(m, int) and n != m:
-                raise RuntimeFault(
-                    "E0301",
-                    f"einsum: a letter is repeated in an operand, for the sizes {n} and {m}",
-                    torch=_unequal(equation, operands, (n, m)),
-                )
         made.append(OPERATORS[op](*(made[i] for i in at), **params))
     return made[-1]

@@ -344,6 +344,19 @@ _SPANS = {
 """By element type: between which sums of squares their root needs no scaling."""
 
 
+def _check_norm(p: float, shape: tuple[int, ...], dim: Dims) -> None:
+    """Raise RuntimeFault (E0304) for a norm of no entries that begins with none."""
+    if 0 in shape and not count(shape, dim):
+        axes = () if dim is None else normal_dims(dim, len(shape))
+        empty = next((d for d in axes if not shape[d]), None)
+        where = "an empty tensor " if empty is None else f"the dimension {empty}"
+        this = "" if empty is None else "this dimension is empty and "
+        raise bad_value(
+            f"linalg.vector_norm cannot compute the {p:g} norm on {where}because {this}the "
+            "operation does not have an identity"
+        )
+
+
 def _norm(x: Any, p: Any, dim: Dims, keepdim: bool) -> Any:
     plain = p.__class__ is int and dim is None and x.__class__ is np.ndarray
     if plain and p == 2 and x.dtype.char in _SPANS:
@@ -357,16 +370,14 @@ def _norm(x: Any, p: Any, dim: Dims, keepdim: bool) -> Any:
         return _length(size, axes, keepdim)
     if p.__class__ is complex:
         raise bad_value("linalg.vector_norm: Expected a non-complex scalar as the order of norm.")
-    if not size.size and (p < 0 or p == np.inf) and not count(size.shape, dim):
-        raise bad_value(
-            f"linalg.vector_norm cannot compute the {p} norm on an empty tensor because the "
-            "operation does not have an identity"
-        )
+    if p < 0:
+        _check_norm(p, size.shape, dim)
     if p == 1:
         return accurate_sum(size, axes, keepdim)
     if p == 0:
         return np.sum(size != 0, axis=axes, keepdims=keepdim).astype(size.dtype)
     if p in (np.inf, -np.inf):
+        _check_norm(p, size.shape, dim)
         return (np.max if p > 0 else np.min)(size, axis=axes, keepdims=keepdim)
     return _length(size, axes, keepdim, p)
 

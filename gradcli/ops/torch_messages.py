@@ -56,7 +56,9 @@ def types_differ(name: str, x: Any, y: Any) -> RuntimeFault:
     """The error of a product of two element types, which PyTorch does not bring together."""
     a, b = x.dtype, y.dtype
     names = a.scalar_name, b.scalar_name
-    if name == "dot" or (name == "matmul" and x.ndim == y.ndim == 1):
+    if name == "dot" and not x.ndim == y.ndim == 1:
+        said = f"1D tensors expected, but got {x.ndim}D and {y.ndim}D tensors"
+    elif name == "dot" or (name == "matmul" and x.ndim == y.ndim == 1):
         said = (
             f"dot : expected both vectors to have same dtype, but found {names[0]} and {names[1]}"
         )

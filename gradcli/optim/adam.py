@@ -14,6 +14,7 @@ from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.ops import OPERATORS
+from gradcli.ops.errors import bad_argument
 from gradcli.optim.optimizer import Group, Optimizer, State, is_followed
 
 
@@ -33,6 +34,11 @@ class Adam(Optimizer):
         maximize: bool = False, **switches: Any,
     ) -> None:  # fmt: skip
         switches.setdefault("decoupled_weight_decay", self.decoupled)
+        if isinstance(lr, Tensor) and switches.get("foreach") and not switches.get("capturable"):
+            said = "lr as a Tensor is not supported for capturable=False and foreach=True"
+            raise bad_argument(said)
+        if len({isinstance(beta, Tensor) for beta in betas}) > 1:
+            raise bad_argument("betas must be either both floats or both Tensors")
         super().__init__(params, {
             "lr": lr, "betas": tuple(betas), "eps": eps, "weight_decay": weight_decay,
             "amsgrad": amsgrad, "maximize": maximize,

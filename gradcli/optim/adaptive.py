@@ -67,7 +67,8 @@ class Adadelta(Optimizer):
         weight_decay: float = 0, *, maximize: bool = False, **switches: Any,
     ) -> None:  # fmt: skip
         if not 0.0 <= rho <= 1.0:
-            raise bad_argument(f"rho must be between 0 and 1, got {rho}")
+            said = f"Invalid rho value: {rho}"
+            raise bad_argument(f"rho must be between 0 and 1, got {rho}", torch=said)
         super().__init__(params, {
             "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
         }, switches)  # fmt: skip

@@ -57,7 +57,7 @@ class LBFGS(Optimizer):
             "history_size": history_size, "line_search_fn": line_search_fn,
         })  # fmt: skip
         if len(self.param_groups) != 1:
-            raise bad_argument("LBFGS takes one group of parameters")
+            raise bad_argument("LBFGS doesn't support per-parameter options (parameter groups)")
         self._params = self.param_groups[0]["params"]
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:

@@ -76,9 +76,10 @@ class Optimizer:
     ) -> None:
         if isinstance(params, Tensor):
             raise bad_type(
-                "params argument given to the optimizer should be an iterable of Tensors or dicts",
-                help="write SGD([x], lr=0.1)",
-            )
+                "params must be a list of tensors", help="write SGD([x], lr=0.1)",
+                torch="params argument given to the optimizer should be an iterable of Tensors or "
+                f"dicts, but got {params.type()}",
+            )  # fmt: skip
         given = dict(switches or {})
         chosen = {name: given.pop(name, _SWITCHES.get(name)) for name in self.switches}
         if given:
@@ -108,7 +109,9 @@ class Optimizer:
             raise bad_type(f"param_group must be a dict, but got {type(group)}")
         listed = group["params"]
         if isinstance(listed, set):
-            raise bad_type("a set of parameters has no order", help="give them in a list")
+            said = "optimizer parameters need to be organized in ordered collections, but the "
+            said += "ordering of tensors in sets will change between runs. Please use a list "
+            raise bad_type("a set of parameters has no order", torch=said + "instead.")
         tensors = [listed] if isinstance(listed, Tensor) else list(listed)
         names = [p[0] for p in tensors if isinstance(p, tuple)]  # of named_parameters()
         if names and len(names) < len(tensors):
@@ -122,7 +125,8 @@ class Optimizer:
         seen = {id(p) for g in self.param_groups for p in g["params"]}
         for p in tensors:
             if not isinstance(p, Tensor):
-                raise bad_type(f"an optimizer works on tensors, got {type(p).__name__}")
+                said = "optimizer can only optimize Tensors, but one of the params is "
+                raise bad_type(said + type(p).__name__)
             if not (p.is_leaf or p.retains_grad or self.defaults.get("differentiable")):
                 mend = "make the leaf last: x.detach().requires_grad_()"
                 raise ValueFault("E0404", "can't optimize a non-leaf Tensor", help=mend)
@@ -306,8 +310,13 @@ class Optimizer:
         state_dict = self._told("before_loading", dict(state_dict))
         saved = state_dict["param_groups"]
         sizes = [len(g["params"]) for g in self.param_groups]
+        if len(sizes) != len(saved):
+            raise bad_argument("loaded state dict has a different number of parameter groups")
         if sizes != [len(g["params"]) for g in saved]:
-            raise bad_argument("the saved state has other parameter groups than this optimizer")
+            raise bad_argument(
+                "loaded state dict contains a parameter group that doesn't match the size of "
+                "optimizer's group"
+            )
         by_number: dict[Any, Any] = {}
         for group, loaded in zip(self.param_groups, saved, strict=True):
             by_number.update(zip(loaded["params"], group["params"], strict=True))

@@ -589,7 +589,8 @@ def empty(
     device: Any = None, layout: Any = None, pin_memory: bool = False, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """A tensor to be written to: zeros, so that nothing uninitialised is ever read."""
-    made: Tensor = zeros(*sizes, size=size, dtype=dtype, device=device)
+    shape = sizes_of(sizes if size is None else (size,), "empty")
+    made: Tensor = zeros(shape, dtype=dtype, device=device)
     if memory_format is not None:
         made.array = in_format(made.array, memory_format)
     return made.requires_grad_() if requires_grad else made

@@ -76,12 +76,13 @@ def into(
             raise TypeFault("E0303", f"argument 'out' must be Tensor, not {kind}")
         if len(parts) != len(targets):
             raise TypeFault("E0303", f"out has {len(targets)} tensors, the result has {len(parts)}")
-        entrywise = getattr(OPERATORS.get(name), "entrywise", False)
-        for target, part in zip(targets, parts, strict=True):
+        places = getattr(result, "fields", ()) or ["result"] * len(parts)
+        for place, target, part in zip(places, targets, parts, strict=True):
             if not _FITS[rule](part.dtype, target.dtype):
                 said = _declared(function, "misfit", _OF_BYTES if rule == "bytes" else "")
-                raise _misfit(rule, part.dtype, target.dtype, said.replace("{name}", name))
-            grows = entrywise and target.shape != part.shape
+                said = said.replace("{name}", name).replace("{part}", place)
+                raise _misfit(rule, part.dtype, target.dtype, said)
+            grows = target.shape != part.shape and getattr(OPERATORS.get(name), "entrywise", False)
             if grows and any(target is v for v in operands):
                 raise no_room(target.shape, part.shape)
         for target, part in zip(targets, parts, strict=True):
@@ -132,10 +133,19 @@ def may_be(rule: str, *functions: Any, apart: bool = False, misfit: str = "") ->
     computed; one of its "kind"; "bytes" for truths; "any", in which they compute; or "none": there
     is no ``out``; "real", where complex numbers give real ones, is "wider" of these and "same" of
     others. ``apart`` tells that it has to lie apart from what they read, for they do not write
-    where they read. ``misfit`` is PyTorch's own sentence about another dtype.
+    where they read. ``misfit`` is PyTorch's own sentence about another dtype: ``safely`` makes one.
     """
     for function in functions:
         function.out, function.apart, function.misfit = rule, apart, misfit
+
+
+def safely(of: str, part: str = "result") -> str:
+    """What PyTorch's decompositions say of an ``out`` of another dtype, for ``misfit``.
+
+    ``{name}`` in it stands for the function, ``{part}`` for the place of the result.
+    """
+    said = "{of}: Expected {part} to be safely castable from {made} dtype, but got {part} with "
+    return said.replace("{of}", of).replace("{part}", part) + "dtype {given}"
 
 
 def _declared(function: Any, fact: str, default: Any) -> Any:
@@ -150,7 +160,9 @@ def _declared(function: Any, fact: str, default: Any) -> Any:
 def _misfit(rule: str, made: DType, given: DType, said: str) -> Fault:
     help = f"give an out of dtype {made.name}"
     if said:
-        return bad_dtype(said.format(made=made.scalar_name, given=given.scalar_name), help=help)
+        names = {"made": made.scalar_name, "given": given.scalar_name}
+        kinds = {"made_c": made.c_name, "given_c": given.c_name}
+        return bad_dtype(said.format(**names, **kinds), help=help)
     if rule != "same":
         if rule == "joined":
             said = "torch.cat(): input types can't be cast to the desired output type "

@@ -17,6 +17,7 @@ from gradcli.engine.source_location import warn
 from gradcli.functions import arithmetic, reductions
 from gradcli.functions.methods import public_operators
 from gradcli.functions.nn.loss_checks import check_floating
+from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import UnwrittenFault, bad_argument, bad_dtype, bad_shape, bad_value
 from gradcli.ops.operator import is_complex, refuse_derivative
 
@@ -287,9 +288,10 @@ def glu(input: Asked, dim: int = -1) -> Any:
     check_floating(input, "glu_cpu", True)
     if not input.ndim:
         raise bad_shape("glu does not support scalars because halving size must be even")
-    if input.shape[dim] % 2:
+    axis = normal_dim(dim, input.ndim)
+    if input.shape[axis] % 2:
         raise bad_shape(
-            f"Halving dimension must be even, but dimension {dim} is size {input.shape[dim]}"
+            f"Halving dimension must be even, but dimension {axis} is size {input.shape[axis]}"
         )
     first, second = input.tensor_split(2, dim)
     return called(first * _O["sigmoid"](second), "GluBackward0", input)
@@ -308,6 +310,8 @@ def prelu(input: Any, weight: Any) -> Any:
         )
     check_floating(input, "prelu_cpu", True)
     if weight.numel() > 1:
+        if not input.ndim:
+            raise bad_shape("Not allow zero-dim input tensor.")
         channels = input.shape[1] if len(input.shape) > 1 else 1
         if weight.numel() != channels:
             raise bad_shape(

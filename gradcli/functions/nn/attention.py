@@ -94,7 +94,7 @@ def multi_head_attention_forward(
     if is_causal and attn_mask is None:
         mend = "pass nn.Transformer.generate_square_subsequent_mask(L)"
         raise bad_value("Need attn_mask if specifying the is_causal hint.", help=mend)
-    _check_masks(query, key, key_padding_mask, attn_mask, num_heads)
+    _check_masks(query, key, value, key_padding_mask, attn_mask, num_heads)
     batched = len(query.shape) == 3
     if not batched:
         query, key, value = (_O["unsqueeze"](t, 1) for t in (query, key, value))
@@ -146,16 +146,22 @@ def _check_sizes(size: int, wanted: int, heads: int, bias_k: Any, bias_v: Any) -
     raise AssertionFault("E0304", said)
 
 
-def _check_masks(query: Any, key: Any, padding: Any, mask: Any, heads: int) -> None:
+def _check_masks(query: Any, key: Any, value: Any, padding: Any, mask: Any, heads: int) -> None:
     """Raise AssertionFault (E0304) for kinds and ranks, RuntimeFault (E0301) for a mask's sizes."""
     rank = len(query.shape)
     if rank not in (2, 3):
         said = "query should be unbatched 2D or batched 3D tensor but received"
         raise AssertionFault("E0304", f"{said} {rank}-D query tensor")
+    each = "batched (3-D)" if rank == 3 else "unbatched (2-D)"
+    if not len(key.shape) == len(value.shape) == rank:
+        raise AssertionFault(
+            "E0304",
+            f"For {each} `query`, expected `key` and `value` to be {rank}-D but found "
+            f"{len(key.shape)}-D and {len(value.shape)}-D tensors respectively",
+        )
     pair, batch = (query.shape[0], key.shape[0]), query.shape[1] if rank == 3 else 1
     if rank == 3 and len(key.shape) == 3 and key.shape[1] != batch:
         raise bad_shape(f"there are {batch} sequences of queries and {key.shape[1]} of keys")
-    each = "batched (3-D)" if rank == 3 else "unbatched (2-D)"
     for name, given, sizes, ranks in (
         ("key_padding_mask", padding, ((batch, pair[1])[3 - rank :],), f" or {rank - 1}-D"),
         ("attn_mask", mask, (pair, (batch * heads, *pair)), ", 2-D or 3-D"),

@@ -48,6 +48,11 @@ def nll_loss(
     expected = (rows.shape[0], *rows.shape[2:])
     if tuple(classes.shape) != expected:
         said = f"Expected target size {list(expected)}, got {list(classes.shape)}"
+        if input.ndim == 4 and classes.ndim != 3:
+            said = "only batches of spatial targets supported (3D tensors) but got targets of "
+            said += f"dimension: {classes.ndim}"
+        elif input.ndim == 4:
+            said = f"size mismatch (got input: {list(input.shape)} , target: {list(classes.shape)}"
         raise bad_shape(said, help="the target has a class number for each row")
     if weight is not None:
         _check_weight(weight, rows)
@@ -177,12 +182,13 @@ def multi_margin_loss(
             f"samples (batch size). Expected target size [{count}], but got {list(target.shape)}. "
             f"Input has shape {list(input.shape)}."
         )
-    check_classes(input, target)
     classes_count = input.shape[-1] if input.ndim else 1
     if weight is not None and weight.numel() != classes_count:
         raise bad_shape(
             f"inconsistent weight size, expected {classes_count} but got {list(weight.shape)}"
         )
+    _check_long(target)
+    check_classes(input, target)
     rows = input if input.ndim > 1 else _O["reshape"](input, (1, -1))
     classes = target.reshape(-1, 1)
     lack = _O["relu"](margin - rows.gather(1, classes) + rows).scatter(1, classes, 0.0)
@@ -191,6 +197,12 @@ def multi_margin_loss(
     loss = _O["sum"](lack, 1) / rows.shape[1]
     loss = loss if target.ndim else _O["squeeze"](loss, 0)
     return reduced(loss, reduction, "MultiMarginLossBackward0", input, target)
+
+
+def _check_long(target: Any) -> None:
+    if target.dtype is not int64:
+        said = f"expected scalar type Long but found {target.dtype.scalar_name}"
+        raise bad_dtype(said, help="write target.long()")
 
 
 def _check_words(reduction: str) -> None:
@@ -221,13 +233,11 @@ def multilabel_margin_loss(
     _check_words(reduction)
     _check_rows(input)
     check_floating(input, "multilabel_margin_loss_forward_out_frame", True)
-    if target.dtype is not int64:
-        said = f"expected scalar type Long but found {target.dtype.scalar_name}"
-        raise bad_dtype(said, help="write target.long()")
     if tuple(input.shape) != tuple(target.shape) or len(input.shape) > 2:
         raise bad_shape(
             f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}"
         )
+    _check_long(target)
     rows = _O["reshape"](input, (1,) * (2 - len(input.shape)) + tuple(input.shape))
     n, c = rows.shape
     classes = np.asarray(target.array).reshape(n, c)
@@ -275,6 +285,17 @@ def linear_cross_entropy(
             f"requires batched input, (N, {input.shape[0]}), got unbatched input with shape "
             f"{tuple(input.shape)}"
         )
+    features, wanted = input.shape[-1], linear_weight.shape[-1]
+    if features != wanted:
+        raise bad_shape(
+            "expected equal input and linear_weight last dimensions (in_features), got "
+            f"{features} and {wanted}, respectively"
+        )
+    if ignore_index is not None and target.is_floating_point():
+        raise bad_value("ignore_index cannot be specified when target contains probabilities")
+    if linear_bias is not None and linear_bias.shape != linear_weight.shape[:-1]:
+        shapes = tuple(linear_weight.shape[:-1]), tuple(linear_bias.shape)
+        raise bad_shape("expected linear_bias shape {}, got {}".format(*shapes))
     logits = products.tensordot(input, linear_weight, ([-1], [-1]))
     logits = logits if linear_bias is None else logits + linear_bias
     ignored = -100 if ignore_index is None else ignore_index
@@ -319,8 +340,9 @@ def ctc_loss(
         np.asarray(getattr(v, "array", v), np.int64).reshape(-1)
         for v in (input_lengths, target_lengths)
     )
-    if lengths.size != n or sizes.size != n:
-        raise bad_value(f"input_lengths and target_lengths must be of size {n}")
+    for name, given in (("input", lengths), ("target", sizes)):
+        if given.size != n:
+            raise bad_value(f"{name}_lengths must be of size batch_size")
     if lengths.max(initial=0) > steps or lengths.min(initial=0) < 0:
         raise bad_value(f"Expected input_lengths to have value at most {steps}")
     if sizes.min(initial=0) < 0:
@@ -403,6 +425,8 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         raise bad_dtype(
             "one_hot is only applicable to index tensor of type LongTensor.", help="write x.long()"
         )
+    if num_classes < 1 and not tensor.numel():
+        raise bad_value("Can not infer total number of classes from empty tensor.")
     count = int(tensor.max().item()) + 1 if num_classes == -1 else num_classes
     if tensor.numel() and not is_batch(tensor):  # of a batch, scatter looks
         if tensor.min().item() < 0:

@@ -43,31 +43,30 @@ def _conv(
     single = len(input.shape) == _rank + 1
     if single:
         input = _O["unsqueeze"](input, 0)
-    if len(input.shape) != _rank + 2 or len(weight.shape) != _rank + 2:
+    if len(input.shape) != _rank + 2:
         raise bad_shape(
             f"Expected {_rank + 1}D (unbatched) or {_rank + 2}D (batched) input to "
             f"conv{_rank}d, but got input of size: {list(input.shape)}"
         )
+    steps, spread = each(stride, _rank, "stride"), each(dilation, _rank, "dilation")
+    _check_weight(input, weight, groups, _rank)
+    kernel = tuple(weight.shape[2:])
+    source, sides = input, sides_of(padding, kernel, spread, _rank)
+    if min(sides) < 0:
+        raise bad_value("negative padding is not supported")
+    check_positive(stride=steps, dilation=spread)
     _check_extent(input, _rank)
     channels, wanted = input.shape[1], weight.shape[1] * groups
-    if channels != wanted or weight.shape[0] % groups:
+    if channels != wanted:
         raise bad_shape(
             f"Given groups={groups}, weight of size {list(weight.shape)}, expected "
             f"input{list(input.shape)} to have {wanted} channels, but got {channels} channels "
             "instead"
         )
-    kernel = tuple(weight.shape[2:])
-    steps, spread = each(stride, _rank, "stride"), each(dilation, _rank, "dilation")
-    if not weight.shape[0]:
-        raise bad_shape(
-            f"Given groups={groups}, expected weight to be at least 1 at dimension 0, but got "
-            f"weight of size {list(weight.shape)} instead"
-        )
     if bias is not None:
         _check_bias(input, weight, bias, weight.shape[0])
-    source, sides = input, sides_of(padding, kernel, spread, _rank)
-    if min(sides) < 0 or 0 in kernel:
-        raise bad_value("negative padding and kernels of size 0 are not supported")
+    if 0 in kernel:
+        raise bad_value("kernel size should be greater than zero")
     if padding == "same" and max(steps) > 1:
         raise bad_value("padding='same' is not supported for strided convolutions")
     found, out = windows(pad(input, sides) if any(sides) else input, kernel, steps, spread, True)
@@ -88,6 +87,23 @@ def _check_groups(groups: Any) -> None:
     if isinstance(groups, bool) or not isinstance(groups, int | np.integer):
         raise bad_type(f"groups must be a whole number, not {groups!r}")
     check_positive(groups=(int(groups),))
+
+
+def _check_weight(input: Any, weight: Any, groups: int, rank: int) -> None:
+    """Raise RuntimeFault (E0301) for a weight of other dimensions, or that no groups divide."""
+    if len(weight.shape) < 3:
+        raise bad_shape("weight should have at least three dimensions")
+    if (k := len(weight.shape)) != rank + 2:
+        raise bad_shape(
+            f"Expected {k}-dimensional input for {k}-dimensional weight{list(weight.shape)}, but "
+            f"got {rank + 2}-dimensional input of size {list(input.shape)} instead"
+        )
+    if weight.shape[0] < groups or weight.shape[0] % groups:
+        kind = "at least" if weight.shape[0] < groups else "divisible by"
+        raise bad_shape(
+            f"Given groups={groups}, expected weight to be {kind} {groups} at dimension 0, but got "
+            f"weight of size {list(weight.shape)} instead"
+        )
 
 
 def _check_extent(input: Any, rank: int) -> None:
@@ -161,13 +177,12 @@ def _conv_transpose(
     """The transpose of ``conv1d``: ``weight`` is ``(C, O/groups, ...)``."""
     # A convolution of the spread input with the kernel turned about.
     _check_groups(groups)
-    if len(weight.shape) < 3:
-        raise bad_shape("weight should have at least three dimensions")
-    if not 1 <= len(input.shape) - _rank <= 2 or len(weight.shape) != _rank + 2:
+    if not 1 <= len(input.shape) - _rank <= 2:
         raise bad_shape(
             f"Expected {_rank + 1}D (unbatched) or {_rank + 2}D (batched) input to "
             f"conv_transpose{_rank}d, but got input of size: {list(input.shape)}"
         )
+    _check_weight(input, weight, groups, _rank)
     _check_extent(input, _rank)
     single = len(input.shape) == _rank + 1
     if single:
@@ -175,7 +190,13 @@ def _conv_transpose(
     steps, spread = each(stride, _rank, "stride"), each(dilation, _rank, "dilation")
     inner, more = each(padding, _rank, "padding"), each(output_padding, _rank, "output_padding")
     kernel = tuple(weight.shape[2:])
-    check_positive(stride=steps, dilation=spread, groups=(groups,))
+    check_positive(stride=steps, dilation=spread)
+    if input.shape[1] != weight.shape[0]:
+        raise bad_shape(
+            f"Given transposed=1, weight of size {list(weight.shape)}, expected "
+            f"input{list(input.shape)} to have {weight.shape[0]} channels, but got "
+            f"{input.shape[1]} channels instead"
+        )
     for name, sizes in (("padding", inner), ("output_padding", more)):
         if min(sizes) < 0:
             raise bad_value(f"negative {name} is not supported")
@@ -299,11 +320,12 @@ def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
     r = downscale_factor
     if r == 1:
         return _O["clone"](input)
-    if h % r or w % r:
-        raise bad_shape(
-            "pixel_unshuffle expects height and width to be divisible by downscale_factor, but "
-            f"{h}x{w} is not divisible by {r}"
-        )
+    for name, axis, size in (("height", -2, h), ("width", -1, w)):
+        if size % r:
+            raise bad_shape(
+                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
+                f"input.size({axis})={size} is not divisible by {r}"
+            )
     n = len(lead)
     split = _O["reshape"](input, (*lead, c, h // r, r, w // r, r))
     turned = _O["permute"](split, (*range(n), n, n + 2, n + 4, n + 1, n + 3))
@@ -314,7 +336,10 @@ def channel_shuffle(input: Any, groups: int) -> Any:
     """Channels ``(N, C, ...)`` dealt out: the first of each group, then the second ones."""
     _check_shuffled("channel_shuffle", input)
     n, c, *rest = input.shape
-    if groups < 1 or c % groups:
+    if groups < 1:
+        said = f"Number of groups to divide channels in must be positive. Value of groups:{groups}"
+        raise bad_value(said)
+    if c % groups:
         raise bad_shape(
             f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups."
         )

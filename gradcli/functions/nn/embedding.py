@@ -182,7 +182,8 @@ def embedding_bag(
 def _check_sample_weights(weights: Any, input: Any, weight: Any, mode: str) -> None:
     if weights.shape != input.shape:
         raise bad_argument(
-            f"expected per_sample_weights of shape {tuple(input.shape)}, got {tuple(weights.shape)}"
+            f"embedding_bag: If per_sample_weights ({weights.shape}) is not None, then it must "
+            f"have the same shape as the input ({input.shape})"
         )
     if mode != "sum":
         raise UnwrittenFault(

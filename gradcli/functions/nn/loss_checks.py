@@ -61,6 +61,11 @@ def check_classes(input: Any, target: Any) -> Any:
         raise ValueFault(
             "E0301", f"For 1D input, 1D target must have size 1, but got target size: {rows}"
         )
+    if input.shape == target.shape and input.ndim > 1:
+        raise bad_dtype(
+            "Expected floating point type for target with class probabilities, got "
+            f"{target.dtype.scalar_name}"
+        )
     if input.ndim <= 2 and target.ndim > 1:
         raise bad_shape("0D or 1D target tensor expected, multi-target not supported")
     if target.dtype.name not in ("int64", "uint8"):

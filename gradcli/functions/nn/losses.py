@@ -12,6 +12,7 @@ from typing import Any
 from gradcli.engine.record.arguments import Asked
 from gradcli.engine.record.composite import bottom, called, is_batch, untracked
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
+from gradcli.engine.source_location import warn
 from gradcli.functions import arithmetic
 from gradcli.functions.nn.loss_checks import (
     check_floating,
@@ -46,9 +47,12 @@ def chosen(size_average: Any, reduce: Any, reduction: str) -> str:
     """The reduction that PyTorch's two older arguments mean, where they are given."""
     if size_average is None and reduce is None:
         return reduction
-    if reduce is not None and not reduce:
-        return "none"
-    return "mean" if size_average is None or size_average else "sum"
+    meant = "mean" if size_average is None or size_average else "sum"
+    meant = meant if reduce is None or reduce else "none"
+    warn(
+        f"size_average and reduce args will be deprecated, please use reduction='{meant}' instead."
+    )
+    return meant
 
 
 def _weighted(loss: Any, weight: Any, reduction: str) -> Any:

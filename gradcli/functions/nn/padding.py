@@ -115,6 +115,8 @@ def _repeated(input: Any, axis: int, before: int, after: int, mode: str) -> Any:
         before, after = max(0, before), max(0, after)
     size = input.shape[axis]
     most = {"reflect": size - 1, "circular": size, "replicate": max(before, after)}[mode]
+    if mode == "circular" and max(before, after) > most:
+        raise bad_value("Padding value causes wrapping around more than once.")
     if max(before, after) > most:
         raise bad_value(
             "Padding size should be less than the corresponding input dimension, but got padding "

@@ -20,7 +20,7 @@ from gradcli.functions.indexing import scatter
 from gradcli.functions.nn.loss_checks import check_floating
 from gradcli.functions.nn.padding import pad
 from gradcli.functions.nn.resampling import adaptive, averaged
-from gradcli.functions.nn.windows import Sizes, check_positive, check_sizes, each, in_ranks, windows
+from gradcli.functions.nn.windows import Sizes, check_sizes, each, in_ranks, windows
 from gradcli.ops.errors import ValueFault, bad_argument, bad_dtype, bad_shape, bad_value
 from gradcli.ops.indexing import Apart
 from gradcli.ops.memory_budget import charge_shape
@@ -63,23 +63,79 @@ def _least(dtype: Any) -> float:
     return -math.inf if dtype.kind > 1 else int(np.iinfo(dtype.numpy).min)
 
 
-def _pooled(name: str, input: Any, kernel: Any, stride: Any, padding: Any, rank: int) -> tuple:
-    check_sizes(name, input, rank)
-    sizes = each(kernel, rank, "kernel_size")
-    steps = each(stride, rank, "stride") if isinstance(stride, int) or stride else sizes
-    edges = each(padding, rank, "padding")
+_WORDS = (
+    ("stride should not be zero", "kernel size should be greater than zero, but got {k}",
+     "stride should be greater than zero, but got {d}",
+     "dilation should be greater than zero, but got {dilation}",
+     "pad must be non-negative, but got pad: {e}", "pad should be at most half of effective "
+     "kernel size, but got pad={p}, kernel_size={size} and dilation=1"),
+    ("max_pool1d() stride must be greater than zero, but got 0",
+     "max_pool1d() kernel_size must be greater than zero, but got {least}",
+     "max_pool1d() stride must be greater than zero, but got {least}",
+     "max_pool1d() dilation must be greater than zero, but got {least}",
+     "max_pool1d() padding must be non-negative, but got {e}", "max_pool1d() padding should be at "
+     "most half of kernel size, but got padding={p} and kernel_size={size}"),
+)  # fmt: skip
+"""Of any pool and of ``max_pool1d``: what PyTorch says of a window's options out of range."""
+
+
+def _pooled(
+    name: str, input: Any, kernel: Any, stride: Any, padding: Any, rank: int, dilation: Any = 1,
+    over: bool = False, lone: bool = False,
+) -> tuple:  # fmt: skip
+    """The options of a window, for each dimension; ``over``: the last one may reach past the end.
+
+    ``lone``: in the words of ``max_pool1d`` without indices.
+
+    Raises RuntimeFault for a shape (E0301) and for a number that is out of range (E0304).
+    """
+    sizes = each(kernel, rank, "kernel_size", name)
+    steps = each(stride, rank, "stride", name) if isinstance(stride, int) or stride else sizes
+    edges, spread = each(padding, rank, "padding", name), each(dilation, rank, "dilation", name)
+    if rank > 1 and not 1 <= len(input.shape) - rank <= 2:
+        raise bad_shape(
+            f"non-empty {rank + 1}D or {rank + 2}D (batch mode) tensor expected for input"
+        )
+    zero, *low, negative, wide = _WORDS[lone]
+    if lone and min(sizes) < 1:
+        raise bad_value(low[0].format(least=min(sizes)))
     if 0 in steps:
-        raise bad_value("stride should not be zero")
-    check_positive(kernel_size=sizes, stride=steps)
+        raise bad_value(zero)
+    for said, letter, given in zip(
+        low, ("k", "d", "dilation"), (sizes, steps, spread), strict=True
+    ):
+        if min(given) < 1:
+            each_one = zip("THW"[-rank:], given, strict=True)
+            listed = " ".join(f"{letter}{axis}: {n}" for axis, n in each_one)
+            raise bad_value(said.format(least=min(given), **{letter: listed}))
     if min(edges) < 0:
-        raise bad_value(f"pad must be non-negative, but got pad: {min(edges)}")
-    if any(edges) and any(2 * e > k for e, k in zip(edges, sizes, strict=True)):
-        raise bad_value(
-            f"pad should be at most half of effective kernel size, but got pad={edges[0]}, "
-            f"kernel_size={sizes[0]} and dilation=1"
+        raise bad_value(negative.format(e=min(edges)))
+    for e, k in zip(edges, sizes, strict=True):
+        if 2 * e > k:
+            raise bad_value(wide.format(p=e, size=k))
+    if rank > 2 and 0 in input.shape[-rank - 1 :]:
+        raise bad_shape(
+            f"{name}3d(): Expected input's non-batch dimensions to have positive length, but input "
+            f"has a shape of {list(input.shape)} and non-batch dimension 0 has length zero!"
+        )
+    check_sizes(name, input, rank)
+    old = input.shape[-rank:]
+    counts = [
+        (n + 2 * e - d * (k - 1) - 1 + (s - 1) * over) // s + 1
+        for n, e, d, k, s in zip(old, edges, spread, sizes, steps, strict=True)
+    ]
+    if min(counts) < 1:
+        if lone:
+            raise bad_shape(f"max_pool1d() Invalid computed output size: {counts[0]}")
+        lead = (input.shape[-rank - 1], *(1,) * (rank < 2))  # PyTorch has it of two dimensions
+        shown = ("x".join(map(str, (*lead, *shape))) for shape in (old, counts))
+        raise bad_shape(
+            "Given input size: ({}). Calculated output size: ({}). Output size is too small".format(
+                *shown
+            )
         )
     sides = [e for edge in reversed(edges) for e in (edge, edge)]
-    return sizes, steps, sides
+    return sizes, steps, sides, spread
 
 
 def _max_pool(
@@ -89,8 +145,10 @@ def _max_pool(
 ) -> Any:  # fmt: skip
     """The largest entry of each window of ``(N, C, SIZES)``."""
     return_indices = return_indices or _both
-    sizes, steps, sides = _pooled("max_pool", input, kernel_size, stride, padding, _rank)
-    spread = each(dilation, _rank, "dilation")
+    sizes, steps, sides, spread = _pooled(
+        "max_pool", input, kernel_size, stride, padding, _rank, dilation, ceil_mode,
+        _rank == 1 and not return_indices,
+    )  # fmt: skip
     _check_kind(input, f"max_pool{_rank}d{'_impl' * (_rank < 2)}", _rank > 1)
     padded, least = input.detach(), _least(input.dtype)
     padded = pad(padded, sides, value=least) if any(sides) else padded
@@ -202,11 +260,12 @@ def _avg_pool(
     *, _rank: int,
 ) -> Any:  # fmt: skip
     """The mean of each window of ``(N, C, SIZES)``."""
-    sizes, steps, sides = _pooled("avg_pool", input, kernel_size, stride, padding, _rank)
+    sizes, steps, sides, one = _pooled(
+        "avg_pool", input, kernel_size, stride, padding, _rank, over=ceil_mode
+    )
     if divisor_override == 0:
         raise bad_value("divisor must be not zero")
     _check_kind(input, f"avg_pool{max(_rank, 2)}d", input.dtype is int64)
-    one = (1,) * _rank
     padded = pad(input, sides) if any(sides) else input
     counted = _O["ones_like"](padded if count_include_pad else input).detach()
     if not count_include_pad and any(sides):
@@ -270,12 +329,24 @@ def _wanted(name: str, input: Any, output_size: Any, rank: int) -> tuple[int, ..
         if len(output_size) == rank == len(old):
             output_size = [n if m is None else m for n, m in zip(old, output_size, strict=True)]
     check_sizes(name, input, rank, 1)
+    if not isinstance(output_size, int) and len(output_size) != rank:
+        said = f"{name}{rank}d: output_size must be {rank}"
+        if rank == 1:
+            said = f"{name}1d() argument 'output_size' should contain one int (got "
+            said += f"{len(output_size)})"
+        elif name == "adaptive_max_pool":
+            said = f"{name}{rank}d(): internal error: output_size.size() must be {rank}"
+        raise bad_value(said)
     wanted = each(output_size, rank, "output_size")
     if min(wanted) < 0:
-        raise bad_value(
-            f"{name}{rank}d: elements of output_size must be greater than or equal to 0 but "
-            f"received {list(wanted)}"
-        )
+        lead = [1] * (rank < 2)  # PyTorch has it of two dimensions
+        listed = ", ".join(map(str, (*lead, *wanted)))
+        said = f"{name}{max(rank, 2)}d: elements of output_size must be greater than or equal to 0 "
+        said += f"but received {{{listed}}}"
+        if name == "adaptive_max_pool":
+            sizes = [*input.shape[:-rank], *lead, *wanted]
+            said = f"Trying to create tensor with negative dimension {min(wanted)}: {sizes}"
+        raise bad_value(said)
     return wanted
 
 
@@ -381,7 +452,10 @@ def _max_unpool(
     if output_size is not None:
         asked = tuple(output_size)[-_rank:]
         if len(asked) != _rank:
-            raise bad_argument(f"output_size should have {_rank} sizes, but it has {len(asked)}")
+            raise bad_argument(
+                f"output_size should be a sequence containing {_rank} or {_rank + 2} elements, but "
+                f"it has a length of '{len(asked)}'"
+            )
         for dim, (size, n, s) in enumerate(zip(asked, out, steps, strict=True)):
             if abs(size - n) >= s:
                 raise bad_argument(

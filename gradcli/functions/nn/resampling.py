@@ -258,10 +258,17 @@ def _check_options(
             "tensor as input",
         )
     if mode not in _NAMES or not 1 <= rank <= 3 or _RANKS.get(mode, rank) != rank:
+        count = len(input.shape)
+        said = f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {count}D) for the "
+        said += "modes: nearest | linear | bilinear | bicubic | trilinear | lanczos | area | "
+        said += f"nearest-exact (got {mode})"
+        if mode in ("linear", "bilinear", "trilinear") and 1 <= rank <= 3:
+            said = f"Got {count}D input, but {mode} mode needs {_RANKS[mode] + 2}D input"
         raise UnwrittenFault(
             "E0304",
-            f"interpolate: mode {mode!r} does not go with an input of {len(input.shape)} "
-            f"dimensions; modes are {', '.join(_NAMES)}",
+            f"interpolate: mode {mode!r} does not go with an input of {count} dimensions; modes "
+            f"are {', '.join(_NAMES)}",
+            torch=said,
         )
     if not input.shape[1]:
         raise bad_shape(
@@ -414,9 +421,17 @@ def grid_sample(
     rank = len(input.shape) - 2
     fits = len(grid.shape) == rank + 2 and grid.shape[0] == input.shape[0]
     if rank not in (2, 3) or not fits or grid.shape[-1] != rank:
-        said = f"grid_sampler(): input {list(input.shape)} and grid {list(grid.shape)} do not fit"
+        given = f"input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
+        if grid.shape[0] != input.shape[0]:
+            said = f"expected grid and input to have same batch size, but got {given}"
+        elif grid.shape[-1] != rank:
+            said = f"expected grid to have size {rank} in last dimension, but got grid with sizes "
+            said += f"{list(grid.shape)}"
+        else:
+            said = f"expected {'5D' if rank > 2 else '4D'} input and grid with same number of "
+            said += f"dimensions, but got {given}"
         mend = "the grid is (N, ..., 2) for 4-D input, (N, ..., 3) for 5-D input"
-        raise bad_shape(said, help=mend)
+        raise bad_shape(f"grid_sampler(): {said}", help=mend)
     if input.dtype is not grid.dtype:
         raise bad_dtype(
             f"expected scalar type {input.dtype.scalar_name} but found {grid.dtype.scalar_name}"
@@ -516,8 +531,11 @@ def affine_grid(theta: Any, size: Sequence[int], align_corners: bool | None = No
         )  # fmt: skip
     if tuple(theta.shape) != (size[0], rank, rank + 1):
         raise ValueFault(
-            "E0301", f"affine_grid: theta {list(theta.shape)} does not fit size {list(size)}"
-        )
+            "E0301", f"Expected a batch of {rank}D affine matrices of shape Nx{rank}x{rank + 1} "
+            f"for size {tuple(size)}. Got {theta.shape}.",
+        )  # fmt: skip
+    if min(size) < 1:
+        raise ValueFault("E0301", f"Expected non-zero, positive output size. Got {tuple(size)}")
     charge_shape((3, *size[2:], rank + 1))
     axes = []
     for n in size[2:]:

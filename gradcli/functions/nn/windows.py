@@ -19,8 +19,14 @@ from gradcli.ops.memory_budget import charge_shape
 Sizes = int | Sequence[int]
 
 
-def each(value: Any, rank: int, name: str) -> tuple[int, ...]:
-    """A size for each spatial dimension. Raises TypeFault (E0303) for what is no whole number."""
+_SPELLED = ("", "one", "two", "three")
+
+
+def each(value: Any, rank: int, name: str, pool: str = "") -> tuple[int, ...]:
+    """A size for each spatial dimension, of a convolution or a ``pool``.
+
+    Raises TypeFault (E0303) for what is no whole number.
+    """
     if value.__class__ is int:
         return (value,) * rank
     sizes = (value,) if isinstance(value, int) else tuple(value)
@@ -29,7 +35,15 @@ def each(value: Any, rank: int, name: str) -> tuple[int, ...]:
     if len(sizes) == 1:
         return sizes * rank
     if len(sizes) != rank:
-        raise bad_value(f"{name} must be one number or {rank}, got {list(sizes)}")
+        said = (
+            f"expected {name} to be a single integer value or a list of {rank} values to match the "
+            f"convolution dimensions, but got {name}={list(sizes)}"
+        )
+        if pool:
+            none = "omitted, " * (name == "stride")
+            said = f"must either be {none}a single int, or a tuple of {_SPELLED[rank]} ints"
+            said = f"{pool}{rank}d: {name} {said}"
+        raise bad_value(f"{name} must be one number or {rank}, got {list(sizes)}", torch=said)
     return sizes
 
 
@@ -51,7 +65,8 @@ def check_positive(**options: tuple[int, ...]) -> None:
     """Raise RuntimeFault (E0304) for a stride, a dilation or groups of which one is not above 0."""
     for name, given in options.items():
         if min(given) < 1:
-            raise bad_value(f"non-positive {name} is not supported")
+            said = "dilation should be greater than zero" if name == "dilation" else None
+            raise bad_value(f"non-positive {name} is not supported", torch=said)
 
 
 def windows(

@@ -11,6 +11,7 @@ from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import ones, tensor, zeros
+from gradcli.engine.source_location import warn
 from gradcli.nn import functional as F
 from gradcli.nn import init
 from gradcli.nn.modules.made import in_ranks
@@ -126,11 +127,16 @@ class _InstanceNorm(_Norm):
         check_rank(input, (self.rank + 1, self.rank + 2))
         if input.ndim == self.rank + 1:
             return self.forward(input.unsqueeze(0)).squeeze(0)
-        if self.affine and input.shape[1] != self.num_features:
-            raise ValueFault(
-                "E0301", f"expected input's size at dim=1 to match num_features "
-                f"({self.num_features}), but got: {input.shape[1]}.",
-            )  # fmt: skip
+        if input.shape[1] != self.num_features:
+            if self.affine:
+                raise ValueFault(
+                    "E0301", f"expected input's size at dim=1 to match num_features "
+                    f"({self.num_features}), but got: {input.shape[1]}.",
+                )  # fmt: skip
+            warn(
+                "input's size at dim=1 does not match num_features. You can silence this warning "
+                "by not passing in num_features, which is not used because affine=False"
+            )
         return F.instance_norm(
             input, self.running_mean, self.running_var, self.weight, self.bias,
             self.training or not self.track_running_stats, self.momentum, self.eps,

@@ -9,7 +9,7 @@ from typing import Any
 from gradcli.engine import Tensor
 from gradcli.nn.modules.module import Module, indented
 from gradcli.nn.parameter import Parameter
-from gradcli.ops.errors import IndexFault
+from gradcli.ops.errors import IndexFault, bad_argument, bad_type
 from gradcli.ops.memory_budget import step
 
 
@@ -57,6 +57,11 @@ class _Numbered(Module):
 
     def extend(self, modules: Iterable[Module]) -> Any:
         """Add modules at the end."""
+        if not isinstance(modules, Iterable):
+            raise bad_type(
+                f"{type(self).__name__}.extend should be called with an iterable, but got "
+                f"{type(modules).__name__}"
+            )
         for module in modules:
             self.append(module)
         return self
@@ -102,13 +107,18 @@ class Sequential(_Numbered):
         return Sequential(dict(items))
 
     def __add__(self, other: Sequential) -> Sequential:
+        if not isinstance(other, Sequential):
+            raise bad_argument(
+                f"add operator supports only objects of Sequential class, but {type(other)} is "
+                "given."
+            )
         return Sequential(*self, *other)
 
     def __mul__(self, count: int) -> Sequential:
         if not isinstance(count, int):
             return NotImplemented
         if count < 1:
-            raise ValueError(f"a Sequential is repeated once or more, not {count} times")
+            raise bad_argument(f"Non-positive multiplication factor {count} for {type(self)}")
         return Sequential(*(module for _ in range(count) for module in self))
 
     __rmul__ = __mul__
@@ -194,9 +204,23 @@ class _Named:
 
     def update(self, values: Any) -> None:
         """Add from a dict or pairs."""
+        name = type(self).__name__
+        if not isinstance(values, Iterable):
+            raise bad_type(
+                f"{name}.update should be called with an iterable of key/value pairs, but got "
+                f"{type(values).__name__}"
+            )
         pairs = values.items() if hasattr(values, "items") else values
-        for key, value in pairs:
-            self[key] = value
+        for place, pair in enumerate(pairs):
+            if not isinstance(pair, Iterable):
+                said = f"{name} update sequence element #{place} should be Iterable; is"
+                raise bad_type(said + type(pair).__name__)
+            pair = tuple(pair)
+            if len(pair) != 2:
+                raise bad_argument(
+                    f"{name} update sequence element #{place} has length {len(pair)}; 2 is required"
+                )
+            self[pair[0]] = pair[1]
 
     def pop(self, key: str) -> Any:
         """Take what is under ``key`` out."""

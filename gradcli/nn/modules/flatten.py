@@ -30,10 +30,14 @@ class Unflatten(Module):
 
     def __init__(self, dim: int, unflattened_size: Sequence[int]) -> None:
         super().__init__()
-        whole = isinstance(unflattened_size, list | tuple)
-        if not whole or any(not isinstance(n, int) for n in unflattened_size):
-            said = "unflattened_size must be a tuple of ints"
-            raise bad_type(f"{said}, but found type {type(unflattened_size).__name__}")
+        said = "unflattened_size must be {} of ints, but found {}type {}"
+        if not isinstance(unflattened_size, list | tuple):
+            kind = type(unflattened_size).__name__
+            raise bad_type(said.format("a tuple", "", kind))
+        for at, n in enumerate(unflattened_size):
+            if not isinstance(n, int):
+                kind = f"{type(n).__name__} at pos {at}"
+                raise bad_type(said.format("tuple", "element of ", kind))
         self.dim, self.unflattened_size = dim, unflattened_size
 
     def forward(self, input: Tensor) -> Tensor:

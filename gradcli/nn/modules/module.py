@@ -171,11 +171,10 @@ class Module(State):
             raise AttributeError(f"cannot assign {kind[1:-1]} before Module.__init__() call")
         if not isinstance(name, str):
             raise bad_type(f"{kind[1:-1]} name should be a string. Got {type(name).__name__}")
-        if "." in name:
-            got = f", got: {name}" if kind == "_modules" else ""
-            raise KeyError(f'{kind[1:-1]} name can\'t contain "."{got}')
-        if not name:
-            raise KeyError(f'{kind[1:-1]} name can\'t be empty string ""')
+        if "." in name or not name:
+            said = 'can\'t contain "."' if name else 'can\'t be empty string ""'
+            got = f", got: {name}" if name and kind == "_modules" else ""
+            raise KeyError(f"{kind[1:-1]} name {said}{got}")
         if hasattr(self, name) and name not in self.__dict__[kind]:
             raise KeyError(f"attribute '{name}' already exists")
 

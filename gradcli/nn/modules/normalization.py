@@ -89,7 +89,9 @@ class GroupNorm(Normed):
     ) -> None:  # fmt: skip
         super().__init__()
         if num_channels % num_groups:
-            raise bad_argument("num_channels must be divisible by num_groups")
+            raise bad_argument(
+                f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})"
+            )
         self.num_groups, self.num_channels, self.eps = num_groups, num_channels, eps
         self.affine = affine
         self._learnt((num_channels,), affine, affine and bias, dtype)

@@ -9,6 +9,7 @@ from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import empty, zeros
+from gradcli.engine.source_location import warn
 from gradcli.functions.overloads import cat, stack
 from gradcli.nn import functional as F
 from gradcli.nn import init
@@ -98,14 +99,18 @@ class _Cell(_Recurrent):
 
     def forward(self, input: Tensor, hx: Any = None) -> Any:
         """The next state, from an input and the last one (0 where there is none)."""
-        for name, value in (("input", input), ("hidden", hx)):
-            for v in value if isinstance(value, tuple) else (value,):
-                if v is not None and v.ndim not in (1, 2):
-                    raise ValueFault(
-                        "E0301",
-                        f"{type(self).__name__}: Expected {name} to be 1D or 2D, got {v.ndim}D "
-                        "instead",
-                    )
+        named = {"input": input, "hidden": hx}
+        if isinstance(hx, tuple):
+            named = {"input": input, **{f"hx[{i}]": v for i, v in enumerate(hx)}}
+        for name, v in named.items():
+            if v is not None and v.ndim not in (1, 2):
+                said = f"Expected {name} to be 1D or 2D, got {v.ndim}D instead"
+                raise ValueFault("E0301", f"{type(self).__name__}: {said}")
+        if input.shape[-1] != self.input_size:
+            raise bad_shape(
+                f"input has inconsistent input_size: got {input.shape[-1]} expected "
+                f"{self.input_size}"
+            )
         for i, state in enumerate(hx if isinstance(hx, tuple) else (hx,)):
             if state is None:
                 continue
@@ -169,6 +174,11 @@ class _Layers(_Recurrent):
                 raise TypeFault(
                     "E0304", f"{name} should be of type bool, got: {type(flag).__name__}"
                 )
+        for name, size in (("input_size", input_size), ("hidden_size", hidden_size)):
+            if not isinstance(size, int):
+                raise TypeFault(
+                    "E0304", f"{name} should be of type int, got: {type(size).__name__}"
+                )
         for wrong, said in (
             (input_size <= 0, "input_size must be greater than zero"),
             (hidden_size <= 0, "hidden_size must be greater than zero"),
@@ -183,6 +193,12 @@ class _Layers(_Recurrent):
         ):  # fmt: skip
             if wrong:
                 raise bad_argument(said)
+        if dropout > 0 and num_layers == 1:
+            warn(
+                "dropout option adds dropout after all but last recurrent layer, so non-zero "
+                f"dropout expects num_layers greater than 1, but got dropout={dropout} and "
+                "num_layers=1"
+            )
         self.proj_size = proj_size
         self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
         self.bias, self.batch_first, self.dropout = bias, batch_first, dropout
@@ -211,6 +227,11 @@ class _Layers(_Recurrent):
                 f"({weight.dtype!r}). Convert input: input.to({weight.dtype!r}), or convert model: "
                 f"model.to({input.dtype!r})",
             )
+        if input.shape[-1] != self.input_size:
+            raise bad_shape(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got "
+                f"{input.shape[-1]}"
+            )
         single = input.ndim == 2
         if single:
             input = input.unsqueeze(1)
@@ -219,6 +240,8 @@ class _Layers(_Recurrent):
         first = self._states(input, hx, single)
         last: list[Any] = []
         values = list(input.unbind(0))
+        if not values:
+            raise bad_shape("Expected sequence length to be larger than 0 in RNN")
         for layer, ends in enumerate(self._ends):
             if layer and self.dropout:
                 values = [F.dropout(v, self.dropout, self.training) for v in values]
@@ -250,6 +273,15 @@ class _Layers(_Recurrent):
             return [(h, c) if self.kind == "lstm" else h] * count
         parts = hx if self.kind == "lstm" else (hx,)
         widths = (self.proj_size or self.hidden_size, self.hidden_size)
+        ranks = [p.ndim for p in parts]
+        if any(rank != 3 - single for rank in ranks):
+            names = "hx and cx" if self.kind == "lstm" else "hx"
+            shown = ", ".join(f"{rank}-D" for rank in ranks)
+            kind = f"({shown}) tensors" if self.kind == "lstm" else f"{shown} tensor"
+            raise bad_shape(
+                f"For {'unbatched 2-D' if single else 'batched 3-D'} input, {names} should also be "
+                f"{3 - single}-D but got {kind}"
+            )
         for i, (part, width) in enumerate(zip(parts, widths, strict=False)):
             wanted = (count, width) if single else (count, input.shape[1], width)
             if tuple(part.shape) != wanted:

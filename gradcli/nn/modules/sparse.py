@@ -11,6 +11,14 @@ from gradcli.functions.nn import embedding
 from gradcli.nn import init
 from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter
+from gradcli.ops.errors import AssertionFault
+
+
+def _sizes(table: Tensor) -> tuple[int, ...]:
+    if table.ndim != 2:
+        said = "Embeddings parameter is expected to be 2-dimensional"
+        raise AssertionFault("E0301", said)
+    return tuple(table.shape)
 
 
 class _Table(Module):
@@ -33,6 +41,9 @@ class _Table(Module):
             self.weight = Parameter(empty(num_embeddings, embedding_dim, dtype=dtype))
             self.reset_parameters()
         else:
+            if tuple(_weight.shape) != (num_embeddings, embedding_dim):
+                said = "Shape of weight does not match num_embeddings and embedding_dim"
+                raise AssertionFault("E0301", said)
             self.weight = Parameter(_weight, requires_grad=not _freeze)
 
     def reset_parameters(self) -> None:
@@ -60,7 +71,7 @@ class Embedding(_Table):
         sparse: bool = False,
     ) -> Embedding:  # fmt: skip
         """An embedding with the rows of a matrix; ``freeze`` keeps them as they are."""
-        count, size = embeddings.shape
+        count, size = _sizes(embeddings)
         return cls(
             count, size, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse,
             _weight=embeddings, _freeze=freeze,
@@ -105,7 +116,7 @@ class EmbeddingBag(_Table):
         sparse: bool = False, include_last_offset: bool = False, padding_idx: int | None = None,
     ) -> EmbeddingBag:  # fmt: skip
         """A table with the rows of a matrix; ``freeze`` keeps them as they are."""
-        count, size = embeddings.shape
+        count, size = _sizes(embeddings)
         return cls(
             count, size, max_norm, norm_type, scale_grad_by_freq, mode, sparse, embeddings,
             include_last_offset, padding_idx, _freeze=freeze,

@@ -71,8 +71,11 @@ class ParametrizationList(ModuleList):
                 "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). "
                 f"Got {type(start).__name__}"
             )
-        if not unsafe and self.is_tensor:
-            _alike(start, tensor, _INVERSE, "right_inverse", ("dtype",))
+        if not unsafe and self.is_tensor and start.dtype is not tensor.dtype:
+            raise bad_argument(
+                "When `right_inverse` outputs one tensor, it may not change the dtype.\n"
+                f"original.dtype: {tensor.dtype}\nright_inverse(original).dtype: {start.dtype}"
+            )
         for place, value in enumerate(held):
             name = "original" if self.is_tensor else f"original{place}"
             if not isinstance(tensor, Parameter):
@@ -83,7 +86,7 @@ class ParametrizationList(ModuleList):
         self.count = len(held)
         if not unsafe:
             with no_grad():
-                _alike(self(), tensor, _CHANGED, "A parametrization", _FACTS)
+                _alike(_FIRST, self(), tensor)
 
     def originals(self) -> list[Any]:
         """The parameters or buffers that are kept."""
@@ -132,20 +135,31 @@ class ParametrizationList(ModuleList):
                 original.data = new
 
 
-_FACTS = ("dtype", "shape")
-_CHANGED = "Registering a parametrization may not change the {} of the tensor"
-_INVERSE = "When `right_inverse` outputs one tensor, it may not change the {}"
+_KEPT = "Registering a parametrization may not change the {fact} of the tensor, unless "
+_FIRST = (
+    "A parametrization must return a tensor. Got {kind}.",
+    _KEPT + "`unsafe` flag is enabled.\nunparametrized {fact}: {old}\nparametrized {fact}: {new}",
+)
+_NEXT = (
+    "A parametrization must return a tensor. Got {kind}.",
+    _KEPT + "the `unsafe` flag is enabled.\n"
+    "module.{name}.{fact}: {old}\nparametrization(module.{name}).{fact}: {new}",
+)
+_INVERSE = (
+    "parametrization.right_inverse must return a tensor. Got: {kind}",
+    "The tensor returned by parametrization.right_inverse must have the same {fact} as "
+    "module.{name}, unless the `unsafe` flag is enabled.\n"
+    "module.{name}.{fact}: {old}\nreturned {fact}: {new}",
+)
 
 
-def _alike(found: Any, tensor: Any, said: str, of: str, facts: Sequence[str]) -> None:
+def _alike(said: tuple[str, str], found: Any, tensor: Any, name: str = "") -> None:
     if not isinstance(found, Tensor):
-        raise bad_argument(f"{of} must return a tensor. Got {type(found).__name__}.")
-    for fact in facts:
-        if getattr(found, fact) != getattr(tensor, fact):
-            raise bad_argument(
-                f"{said.format(fact)}, unless the `unsafe` flag is enabled. tensor {fact}: "
-                f"{getattr(tensor, fact)}, result {fact}: {getattr(found, fact)}"
-            )
+        raise bad_argument(said[0].format(kind=type(found).__name__))
+    for fact in ("dtype", "shape"):
+        old, new = getattr(tensor, fact), getattr(found, fact)
+        if old != new:
+            raise bad_argument(said[1].format(name=name, fact=fact, old=old, new=new))
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
@@ -197,10 +211,10 @@ def register_parametrization(
             with no_grad():
                 value = wrapped()
                 made = parametrization(value)
-                _alike(made, value, _CHANGED, "A parametrization", _FACTS)
+                _alike(_NEXT, made, value, tensor_name)
                 if hasattr(parametrization, "right_inverse"):
                     start = parametrization.right_inverse(made)
-                    _alike(start, value, _INVERSE, "right_inverse", _FACTS)
+                    _alike(_INVERSE, start, value, tensor_name)
         wrapped.append(parametrization)
         wrapped.unsafe |= unsafe
         return module

@@ -54,10 +54,15 @@ def square_shape(name: str, x: Any) -> tuple[int, ...]:
 def decompose(name: str, function: Any, x: Any) -> Any:
     """A NumPy decomposition, in single precision for half. E0304 for what does not converge."""
     if np.size(x) and not np.all(np.isfinite(x)):
+        said = f"torch.linalg.{name}: input tensor should not contain infs or NaNs."
+        if name in ("eig", "eigvals"):
+            raise bad_value(said.replace("vals", ""))
+        wrong = np.flatnonzero(~np.isfinite(x).all((-2, -1)))
+        which = f"(Batch element {wrong[0]}): " if np.ndim(x) > 2 else ""
         raise LinAlgFault(
             "E0304",
-            f"linalg.{name}: The algorithm failed to converge because the input matrix contained "
-            "non-finite values.",
+            f"linalg.{name}: {which}The algorithm failed to converge because the input matrix "
+            "contained non-finite values.",
         )
     return _solved(name, function, x)
 

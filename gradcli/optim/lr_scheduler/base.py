@@ -12,8 +12,8 @@ from gradcli.ops.memory_budget import step as turn
 from gradcli.optim.optimizer import Optimizer
 
 BY_NUMBER = (
-    "The epoch parameter in `scheduler.step()` is deprecated: call `scheduler.step()` once an "
-    "epoch, without it."
+    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where "
+    "possible. Please use `scheduler.step()` to step the scheduler."
 )
 ORDER = (
     "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in the opposite "

@@ -232,6 +232,9 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             raise bad_argument(f"Expected positive integer T_0, but got {T_0}")
         if not isinstance(T_mult, int) or T_mult < 1:
             raise bad_argument(f"Expected integer T_mult >= 1, but got {T_mult}")
+        if not isinstance(eta_min, float | int):
+            said = f"Expected float or int eta_min, but got {eta_min} of type {type(eta_min)}"
+            raise bad_argument(said)
         self.T_0 = self.T_i = T_0
         self.T_mult, self.eta_min = T_mult, eta_min
         self.T_cur: float = last_epoch

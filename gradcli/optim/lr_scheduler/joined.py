@@ -18,7 +18,9 @@ class _Joined(LRScheduler):
     def _take(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None) -> None:
         name = type(self).__name__
         if not schedulers:
-            raise bad_argument(f"{name} expects at least one scheduler, but got none.")
+            kind = " to be chained" if name == "ChainedScheduler" else ""
+            said = f"{name} expects at least one scheduler{kind}, but got no scheduler."
+            raise bad_argument(said)
         for i, scheduler in enumerate(schedulers):
             if not hasattr(scheduler, "optimizer"):
                 raise bad_type(f"{name} at index {i} should have `optimizer` as its attribute.")
@@ -30,8 +32,8 @@ class _Joined(LRScheduler):
                 )
             if scheduler.optimizer is not (optimizer or schedulers[0].optimizer):
                 raise bad_argument(
-                    f"{name} expects all schedulers to belong to the same optimizer, but the one "
-                    f"at index {i} has another."
+                    f"{name} expects all schedulers to belong to the same optimizer, but got "
+                    f"scheduler {type(scheduler).__name__} at index {i} with another."
                 )
         self._schedulers = schedulers
         self.optimizer = optimizer or schedulers[0].optimizer
@@ -89,8 +91,9 @@ class SequentialLR(_Joined):
         self._take(schedulers, optimizer)
         if len(milestones) != len(schedulers) - 1:
             raise bad_argument(
-                "SequentialLR expects one scheduler more than milestones, but got "
-                f"{len(schedulers)} schedulers and {len(milestones)} milestones"
+                "Sequential Schedulers expects number of schedulers provided to be one more than "
+                f"the number of milestone points, but got number of schedulers {len(schedulers)} "
+                f"and the number of milestones to be equal to {len(milestones)}"
             )
         self._milestones = milestones
         self.last_epoch = last_epoch + 1

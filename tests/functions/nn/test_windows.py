@@ -128,6 +128,7 @@ def test_the_mean_of_no_rows_of_probabilities_is_nan():
     assert F.cross_entropy(nothing, nothing).isnan()
 
 
+@pytest.mark.filterwarnings("ignore:size_average")
 @pytest.mark.parametrize(("old", "wanted"), [(0, "sum"), (1, "mean"), (False, "sum")])
 def test_the_older_arguments_count_by_their_truth(old, wanted):
     x = torch.tensor([1.0, 2.0])
