@@ -91,9 +91,11 @@ def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
     """The sum of the entries that are numbers, computed in ``dtype`` where one is given."""
     if is_complex(input):
         raise bad_dtype("nansum on CPU does not support complex inputs")
-    if dtype is not None:
-        refuse_kinds("complex", "nansum_cpu", dtypes.to_dtype(dtype))
-    kept = O["where"](O["isnan"](input), 0.0, input) if input.dtype.kind > 1 else input
+    kept = input
+    if input.dtype.kind > 1:
+        if dtype is not None:
+            refuse_kinds("complex", "nansum_cpu", dtypes.to_dtype(dtype))
+        kept = O["where"](O["isnan"](input), 0.0, input)
     return called(sum(kept, dim, keepdim, dtype=dtype), "NansumBackward0", input)
 
 

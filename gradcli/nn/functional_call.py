@@ -73,8 +73,9 @@ def functional_call(
         )
     dicts = [dicts] if isinstance(dicts, Mapping) else list(dicts)
     if not all(isinstance(found, Mapping) for found in dicts):
-        said = "Expected all elements of parameter_and_buffer_dicts to be dictionaries"
-        raise ValueFault("E0303", said)
+        raise ValueFault(
+            "E0303", "Expected all elements of parameter_and_buffer_dicts to be dictionaries"
+        )
     times = Counter(name for found in dicts for name in found)
     if twice := [name for name in times if times[name] > 1]:
         raise bad_argument(

@@ -682,7 +682,8 @@ sinc_slope: Operator = elementwise(
     params={"n": 1, "unit": math.pi},
     doc="The derivative of order n of sin(z)/z at z = unit*x: of sinc, of spherical_bessel_j0.",
     latex=lambda given, rank: (
-        r"\operatorname{sinc}" + ("'" if given["n"] == 1 else f"^{{({given['n']})}}")
+        (r"\operatorname{sinc}" if given["unit"] == math.pi else "j_{0}")
+        + ("'" if given["n"] == 1 else f"^{{({given['n']})}}")
     ),
     public=False,
 )

@@ -41,7 +41,7 @@ def test_what_is_no_square_matrix_is_refused(name):
 
 @pytest.mark.parametrize("name", ["eigh", "eigvals", "svd", "qr", "pinv"])
 def test_infinite_entries_are_refused(name):
-    with pytest.raises(Fault, match="non-finite"):
+    with pytest.raises(Fault, match=r"non-finite|infs or NaNs"):
         getattr(torch.linalg, name)(torch.tensor([[float("inf"), 1.0], [1.0, 1.0]]))
 
 

@@ -56,9 +56,8 @@ def tensor(
     wanted = None if dtype is None else to_dtype(dtype)
     if isinstance(data, Tensor):
         warn(
-            "To copy construct from a tensor, it is recommended to use "
-            "sourceTensor.detach().clone() or sourceTensor.detach().clone().requires_grad_(True), "
-            "rather than torch.tensor(sourceTensor)."
+            "To copy construct from a tensor, write x.detach().clone(), or x.clone() where a "
+            "gradient is to come back: tensor(x) gives none"
         )
         if not isinstance(data, Plain):  # in a transform
             return OPERATORS["clone"](data.detach()).to(wanted or data.dtype)
@@ -589,8 +588,7 @@ def empty(
     device: Any = None, layout: Any = None, pin_memory: bool = False, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """A tensor to be written to: zeros, so that nothing uninitialised is ever read."""
-    shape = sizes_of(sizes if size is None else (size,), "empty")
-    made: Tensor = zeros(shape, dtype=dtype, device=device)
+    made: Tensor = zeros(shape_of(sizes, size, "empty"), dtype=dtype, device=device)
     if memory_format is not None:
         made.array = in_format(made.array, memory_format)
     return made.requires_grad_() if requires_grad else made
