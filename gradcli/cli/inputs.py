@@ -207,12 +207,20 @@ def given_texts(
     return texts
 
 
+def names_in(flag: str, text: str) -> list[str]:
+    """The names that a flag lists. Raises ValueFault (E0910) where it lists none."""
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise ValueFault("E0910", f"{flag} names nothing", help=f"{flag} x,y; or leave it out")
+    return names
+
+
 def wanted(wrt: str | None, leaves: Mapping[str, Tensor], program: Program) -> list[str]:
     """The variables to differentiate by: all, or those of ``--wrt``. Raises ValueFault (E0910)."""
     if wrt is None:
         order = [name for name in program.names.outer if name in leaves]
         return [name for name in order if leaves[name].requires_grad]
-    chosen = [name.strip() for name in wrt.split(",") if name.strip()]
+    chosen = names_in("--wrt", wrt)
     for name in chosen:
         if name not in leaves:
             mend = did_you_mean(name, leaves, f"given: {', '.join(leaves) or 'none'}")

@@ -311,3 +311,10 @@ def test_leaves_that_the_program_makes(cli, tmp_path):
                     "y.backward()\nprint(x.grad)\n")  # fmt: skip
     done = cli("grad", "-f", str(file))
     assert done.out == "value  8\nd/dx   12\n" and done.err == "tensor(12.)\n"
+
+
+@pytest.mark.parametrize("names", ["", ",", " , "])
+@pytest.mark.parametrize("command", ["grad", "check", "jac"])
+def test_wrt_without_a_name_is_refused(cli, command, names):
+    done = cli(command, "x*x", "--x", "2", "--wrt", names)
+    assert done.code == 2 and "E0910" in done.err

@@ -141,7 +141,7 @@ def _source(asked: Any) -> Any:
     if asked.form in ARRAYS:
         from gradcli.batch.arrays import open_arrays
 
-        return open_arrays(asked.form, asked.path, _names(asked.columns))
+        return open_arrays(asked.form, asked.path, _names("--columns", asked.columns))
     from gradcli.batch.lines import LineSource
 
     try:
@@ -175,7 +175,7 @@ def _task(asked: Any, source: Any) -> Any:
     text, mode = inputs.read_source(asked.expression, asked.pieces, asked.file)
     weights = asked.cotangent
     options = {
-        "wrt": _names(asked.wrt), "grad": not asked.no_grad,
+        "wrt": _names("--wrt", asked.wrt), "grad": not asked.no_grad,
         "cotangent": None if weights is None else inputs.read_flag("cotangent", weights, dtype),
         "dtype": dtype.name, "seed": asked.rng, "constants": _constants(asked.const or (), dtype),
     }  # fmt: skip
@@ -228,8 +228,8 @@ def _run(asked: Any, source: Any, task: Any) -> int:
     return 1 if summary.failed else 0
 
 
-def _names(text: str | None) -> list[str] | None:
-    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+def _names(flag: str, text: str | None) -> list[str] | None:
+    return None if text is None else inputs.names_in(flag, text)
 
 
 def _constants(given: Sequence[str], dtype: Any) -> dict[str, Any]:

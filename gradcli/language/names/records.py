@@ -365,7 +365,12 @@ class Instance:
         for name in ("__bool__", "__len__"):
             method = self.record.method(name)
             if method is not None:
-                return bool(method(self))
+                found = method(self)
+                if name == "__bool__" and not isinstance(found, bool):
+                    raise TypeFault(
+                        "E0303", f"__bool__ should give True or False, got {a_value(found)}"
+                    )
+                return bool(found)
         return True
 
     def __eq__(self, other: object) -> Any:

@@ -224,6 +224,7 @@ def test_in_place_on_tensors_and_no_grad():
         ("with ones(3): pass\n", "E0164", "ones(3)"),
         ("x = ones(2)\nx.backward()\n", "E0405", "x.backward()"),
         ("for i in 5: pass\n", "E0303", "5"),
+        ("class A:\n    def __bool__(self): return 3\nif A(): print(1)\n", "E0303", None),
         ("def f(n): return f(n)\nf(1)\n", "E0606", None),
     ],
 )
