@@ -54,6 +54,7 @@ def movable(target: Any, value: Any) -> list:
     inside = {id(dual.content) for dual in duals}  # which have tangents of their own already
     members = [member for member in sharing(target) if id(member) not in inside]
     for member in members:
+        _ = isinstance(member, Plain) and member.edge  # a late view's is made before it moves
         if isinstance(member, Plain) and member.__class__ not in (Tensor, ConjView, StaleView):
             said = f"a {member.__class__.__name__} is written to with a value of a transform"
             raise RuntimeFault("E0409", said, help="write to a clone() of it")

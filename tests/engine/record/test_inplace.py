@@ -471,3 +471,19 @@ def test_a_saved_result_on_a_view_holds_no_cycle(write):
         assert gone() is None
     finally:
         gc.enable()
+
+
+def test_many_views_follow_writes_when_they_are_asked_for():
+    a = leaf(2.0)
+    y = torch.zeros(40)
+    views = [y[i] for i in range(40)]
+    y.copy_(a * torch.arange(40.0))
+    y[:20] *= 3
+    y[5] = a * a
+    assert views[7].requires_grad
+    assert views[9].grad_fn.name() == "AsStridedBackward0"
+    found = (views[5], views[6] * views[30], 5 * views[31])  # 4, 36 * 60, 5 * 62
+    assert [v.item() for v in found] == [4, 2160, 310]
+    assert [torch.autograd.grad(v, a, retain_graph=True)[0].item() for v in found] == [4, 2160, 155]
+    views[8].mul_(a)
+    assert torch.autograd.grad(y[8] + views[8], a)[0].item() == 192  # 2 * 24 a**2
