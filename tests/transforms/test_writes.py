@@ -562,3 +562,14 @@ def test_elements_of_a_batch_lie_as_they_do_alone():
         alone = torch.stack([function(x) for x in batch])
         assert torch.equal(torch.vmap(function)(batch), alone)
         assert torch.equal(torch.vmap(function, in_dims=-1)(batch.movedim(0, -1)), alone)
+
+
+def test_an_argument_written_to_in_a_transform_of_a_transform_is_written_to():
+    def f(a, b):
+        b.copy_(a)
+        return (b * a).sum()
+
+    for hessian in (torch.func.hessian(f), jacfwd(torch.func.grad(f))):
+        y = torch.zeros(2)
+        same(hessian(torch.tensor([3.0, 4.0]), y), 2 * torch.eye(2))
+        same(y, torch.tensor([3.0, 4.0]))
