@@ -487,3 +487,15 @@ def test_many_views_follow_writes_when_they_are_asked_for():
     assert [torch.autograd.grad(v, a, retain_graph=True)[0].item() for v in found] == [4, 2160, 155]
     views[8].mul_(a)
     assert torch.autograd.grad(y[8] + views[8], a)[0].item() == 192  # 2 * 24 a**2
+
+
+@pytest.mark.parametrize("shape", [(), (2,)])
+def test_views_follow_a_gradient_that_lies_in_their_memory(shape):
+    x = torch.full(shape, 2.0, requires_grad=True)
+    x.grad = x.detach()
+    v = x.view(-1)
+    x.register_hook(lambda g: g * 1.5)
+    (x * 3).sum().backward()
+    assert v.tolist() == [6.5] * v.numel()
+    (v * v * x.view(-1)).sum().backward()
+    assert v.tolist() == [196.625] * v.numel()  # 6.5 + 1.5 * 3 * 6.5**2
