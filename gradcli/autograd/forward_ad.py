@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from gradcli.engine import Tensor
-from gradcli.engine.grad_mode import current
+from gradcli.engine.grad_mode import current, pushing, transformed
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.ops.errors import RuntimeFault, ValueFault, bad_shape, bad_type
 from gradcli.transforms.dual import Dual, is_dual
@@ -153,11 +153,19 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     _check_level(level)
     if running.dual and not isinstance(tensor, Tensor):
         raise bad_type(f"unpack_dual takes a tensor, got {type(tensor).__name__}")
-    if not running.dual:
+    at = max(running.dual, default=_of_another_thread(tensor))
+    if at is None:
         return UnpackedDualTensor(tensor.primal if isinstance(tensor, Dual) else tensor, None)
     tangent = None
-    if is_dual(tensor, max(running.dual)):
+    if is_dual(tensor, at):
         tangent = None if current().inference else tensor.given()
         tensor = tensor.primal
     primal = tensor.view(tensor.shape) if isinstance(tensor, Plain) else tensor
     return UnpackedDualTensor(primal, tangent)
+
+
+def _of_another_thread(tensor: Any) -> int | None:
+    """The level of a value whose tangent is of one that is on in another thread."""
+    level: int = tensor.__gradcli_rank__ if isinstance(tensor, Dual) else 0
+    here = {transform.level for transform in transformed.by}
+    return level if level in pushing and level not in here else None

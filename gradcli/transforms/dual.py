@@ -189,9 +189,21 @@ class Dual(Layer):
             nodes += [t.edge for t in tensors_of(self.tangent) if t.edge is not None]
 
     def given(self) -> Any:
-        """The tangent: the object that ``make_dual`` was given where it is that."""
+        """The tangent: the object that ``make_dual`` was given where it is that.
+
+        A later write to the primal writes to it. In memory of its own it is where it was in a
+        graph.
+        """
         alias, given = self.__dict__.get(_GIVEN, (None, None))
-        return given if alias is self.tangent and not alias._version else self.tangent
+        if alias is self.tangent and not alias._version:
+            return given
+        before = self.tangent
+        alone = not any(isinstance(part, Layer) for part in self.components())
+        if self.aliases is None and not (alone and before.requires_grad and before.is_leaf):
+            self.own()
+            if alone:
+                self.tangent.edge = before.edge
+        return self.tangent
 
     def _view(self, op: Any, primal: Any, params: dict) -> Any:
         self.own()

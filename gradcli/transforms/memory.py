@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,7 @@ def movable(target: Any, value: Any) -> list:
     inside = {id(dual.content) for dual in duals}  # which have tangents of their own already
     members = [member for member in sharing(target) if id(member) not in inside]
     for member in members:
+        _ = isinstance(member, Plain) and member.edge  # a late view's is made before it moves
         if isinstance(member, Plain) and member.__class__ not in (Tensor, ConjView, StaleView):
             said = f"a {member.__class__.__name__} is written to with a value of a transform"
             raise RuntimeFault("E0409", said, help="write to a clone() of it")
@@ -159,9 +161,19 @@ def copy_slots(source: Any, target: Any) -> Any:
     return target
 
 
+def _itself(value: Any) -> Any:
+    return value
+
+
 def note_promoted(value: Any, was: Any, level: int) -> None:
-    """Note what a value was before a write made it one of ``level``: it will be that again."""
-    running.promoted.setdefault(level, []).append((weakref.ref(value), was))
+    """Note what a value was before a write made it one of ``level``: it will be that again.
+
+    A batch is kept until then where others see the memory that it had: that of a detached twin.
+    """
+    meta = bottom(was).meta if value.batch else None
+    twin = meta is not None and (meta if meta.base is None else meta.base._meta()).twin is not None
+    reference = partial(_itself, value) if twin else weakref.ref(value)
+    running.promoted.setdefault(level, []).append((reference, was))
 
 
 def demote(level: int) -> None:
@@ -212,4 +224,6 @@ def demote(level: int) -> None:
     for noted in running.promoted.values():  # what it was may be so by a level around this one
         for i, (reference, was) in enumerate(noted):
             if id(reference()) in back:
-                noted[i] = weakref.ref(back[id(reference())]), was
+                value = back[id(reference())]
+                weak = isinstance(reference, weakref.ref)
+                noted[i] = weakref.ref(value) if weak else partial(_itself, value), was

@@ -562,3 +562,43 @@ def test_elements_of_a_batch_lie_as_they_do_alone():
         alone = torch.stack([function(x) for x in batch])
         assert torch.equal(torch.vmap(function)(batch), alone)
         assert torch.equal(torch.vmap(function, in_dims=-1)(batch.movedim(0, -1)), alone)
+
+
+def test_an_argument_written_to_in_a_transform_of_a_transform_is_written_to():
+    def f(a, b):
+        b.copy_(a)
+        return (b * a).sum()
+
+    for second in (hessian(f), jacfwd(grad(f))):
+        y = torch.zeros(2)
+        same(second(torch.tensor([3.0, 4.0]), y), 2 * torch.eye(2))
+        same(y, torch.tensor([3.0, 4.0]))
+
+
+def test_a_tangent_that_was_read_sees_later_writes():
+    x = torch.tensor([3.0, 4.0], requires_grad=True)
+    with fwad.dual_level():
+        d = fwad.make_dual(torch.tensor([1.0, 2.0]), x)
+        y = d * d
+        read = fwad.unpack_dual(y).tangent
+        same(torch.autograd.grad(read.sum(), x, retain_graph=True)[0], torch.tensor([2.0, 4.0]))
+        y.mul_(2)
+        y[0] = 0.0
+        assert fwad.unpack_dual(y).tangent is read
+        same(read, torch.tensor([0.0, 32.0]))
+        same(torch.autograd.grad(read.sum(), x)[0], torch.tensor([0.0, 8.0]))
+
+
+def test_another_thread_sees_the_tangents_of_a_level():
+    found = []
+    with fwad.dual_level():
+        d = fwad.make_dual(torch.tensor(3.0), torch.tensor(1.0))
+
+        def look():
+            found.extend(fwad.unpack_dual(v).tangent.item() for v in (d, d * d))
+
+        thread = threading.Thread(target=look)
+        thread.start()
+        thread.join()
+    assert found == [1, 6]
+    assert fwad.unpack_dual(d).tangent is None

@@ -14,7 +14,7 @@ from gradcli.engine.graph.node import AccumulateGrad, Cotangents, Node, sharing
 from gradcli.engine.graph.torch_names import shown_edges
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.cotangents import fit
-from gradcli.engine.record.inplace import dense
+from gradcli.engine.record.inplace import added_to, dense
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.engine.undo_log import note_write, undo
 from gradcli.ops.errors import RuntimeFault, TypeFault
@@ -279,8 +279,11 @@ def _step(leaf: Any, total: Any, arrived: Any = None, gone: Any = None) -> None:
             have.array += total
         else:
             have.array = have.array + total
-        version = have._meta().version  # for what saved the gradient, and for exchange_grad
+        meta = have._meta()
+        version = meta.version  # for what saved the gradient, and for exchange_grad
         version.number, version.place = version.number + 1, None  # of no line of the user's
+    if meta.twin is not None or meta.base is not None:
+        added_to(have)
 
 
 def _copied(total: np.ndarray, leaf: Any) -> np.ndarray:

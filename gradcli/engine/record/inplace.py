@@ -25,7 +25,7 @@ from gradcli.engine.record.captures import refuse_captured
 from gradcli.engine.record.composite import called, runs_once
 from gradcli.engine.record.index_writes import count_write
 from gradcli.engine.tensor.conj_view import in_memory
-from gradcli.engine.tensor.stale_view import cut, place_of
+from gradcli.engine.tensor.stale_view import LateView, cut, follow_later, place_of
 from gradcli.engine.tensor.storage import ARGUMENT, Meta
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.engine.undo_log import note_write, undo
@@ -432,10 +432,22 @@ def _after_write(target: Tensor, result: Tensor, before: Any) -> Tensor:
         _overtaken(target if meta.base is None else meta.base)
     if mode.watching:
         _tell_of_data(target if meta.base is None else meta.base)
+    _tell_original(meta)
+    return target
+
+
+def _tell_original(meta: Meta) -> None:
     root = meta if meta.base is None else meta.base.meta
     if root.twin is not None and (original := _original(root)) is not None:
         _overtaken(original)
-    return target
+
+
+def added_to(gradient: Tensor) -> None:
+    """After a pass added to a gradient that lies in memory of other tensors: their views see it."""
+    meta = gradient._meta()
+    if meta.base is not None and meta.base.edge is not None:
+        _overtaken(meta.base)
+    _tell_original(meta)
 
 
 def _tell_of_data(root: Tensor) -> None:
@@ -520,6 +532,9 @@ def _read_again(view: Tensor, base: Tensor) -> None:
         more(view.edge).params["called"] = "ConjBackward0" if lazy else "AsStridedBackward0"
 
 
+LateView.read_again = staticmethod(_read_again)
+
+
 def keep_on(target: Tensor, edge: Any) -> None:
     """``retain_grad()`` is about the tensor: after a write it keeps the new node's gradient."""
     kept = target.meta.kept if target.meta is not None else None
@@ -569,11 +584,20 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
         old = _flipped(old) if base._flips else old
         keep_on(base, old.edge)
         base.edge = old.edge
-    for view in views_of(base):
-        if view.meta.made is not None:
+    views = views_of(base)
+    late = len(views) > FEW and not (transformed.by or mode.watching)
+    for view in views:
+        meta = view.meta
+        if meta.made is not None:
             cut(view)
+        elif late and view.__class__ in (Tensor, LateView) and meta.kept is None:
+            follow_later(view, old)
         else:
             _read_again(view, old)
+
+
+FEW = 16
+"""So many views follow a write at once; of more, each when its place in the graph is asked for."""
 
 
 def _held(x: Tensor) -> Tensor:

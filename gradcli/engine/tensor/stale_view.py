@@ -1,7 +1,9 @@
-"""Views whose memory was written to where the graph does not follow: see ``graph.view_edges``."""
+"""Views whose memory was written to: those that the graph does not follow (``graph.view_edges``),
+and those of many whose new place is yet to be made."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from gradcli.engine.grad_mode import mode, no_grad
@@ -46,6 +48,43 @@ class StaleView(Tensor):
 
 
 StaleView.__name__, StaleView.__qualname__, StaleView.__module__ = "Tensor", "Tensor", "gradcli"
+
+
+class LateView(Tensor):
+    """A view that reads its base anew when its place in the graph is asked for, and not before.
+
+    Of many views of one base most are held by what the graph saves alone, and nobody asks them;
+    were all of them to follow each write at once, a loop that writes would take quadratic time.
+    """
+
+    __slots__ = ()
+    read_again: Callable[[Tensor, Tensor], None]  # of ``record.inplace``, which is above
+
+    @property
+    def edge(self) -> Any:
+        """Its place, from now on an ordinary tensor's."""
+        base = place_of(self)
+        if isinstance(base, Tensor):  # no other thread was here meanwhile
+            LateView.read_again(self, base)
+        return place_of(self)
+
+    @edge.setter
+    def edge(self, edge: Any) -> None:
+        Slots.edge.__set__(self, edge)  # type: ignore[attr-defined]
+        self.__class__ = _ordinary
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        _ = self.edge
+        return Tensor.__reduce_ex__(self, protocol)
+
+
+LateView.__name__, LateView.__qualname__, LateView.__module__ = "Tensor", "Tensor", "gradcli"
+
+
+def follow_later(view: Tensor, base: Tensor) -> None:
+    """``view``, of class Tensor or LateView, is to read its entries from ``base`` as that is."""
+    Slots.edge.__set__(view, base)  # type: ignore[attr-defined]
+    view.__class__ = LateView
 
 
 def cut(view: Tensor) -> None:

@@ -471,3 +471,31 @@ def test_a_saved_result_on_a_view_holds_no_cycle(write):
         assert gone() is None
     finally:
         gc.enable()
+
+
+def test_many_views_follow_writes_when_they_are_asked_for():
+    a = leaf(2.0)
+    y = torch.zeros(40)
+    views = [y[i] for i in range(40)]
+    y.copy_(a * torch.arange(40.0))
+    y[:20] *= 3
+    y[5] = a * a
+    assert views[7].requires_grad
+    assert views[9].grad_fn.name() == "AsStridedBackward0"
+    found = (views[5], views[6] * views[30], 5 * views[31])  # 4, 36 * 60, 5 * 62
+    assert [v.item() for v in found] == [4, 2160, 310]
+    assert [torch.autograd.grad(v, a, retain_graph=True)[0].item() for v in found] == [4, 2160, 155]
+    views[8].mul_(a)
+    assert torch.autograd.grad(y[8] + views[8], a)[0].item() == 192  # 2 * 24 a**2
+
+
+@pytest.mark.parametrize("shape", [(), (2,)])
+def test_views_follow_a_gradient_that_lies_in_their_memory(shape):
+    x = torch.full(shape, 2.0, requires_grad=True)
+    x.grad = x.detach()
+    v = x.view(-1)
+    x.register_hook(lambda g: g * 1.5)
+    (x * 3).sum().backward()
+    assert v.tolist() == [6.5] * v.numel()
+    (v * v * x.view(-1)).sum().backward()
+    assert v.tolist() == [196.625] * v.numel()  # 6.5 + 1.5 * 3 * 6.5**2
