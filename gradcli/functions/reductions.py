@@ -24,7 +24,7 @@ from gradcli.engine.record.out import ONE_SCALAR, may_be
 from gradcli.engine.source_location import warn
 from gradcli.functions.matrices import in_dtype, matrix_norm
 from gradcli.ops.dims import normal_dim, normal_dims
-from gradcli.ops.errors import bad_dtype, bad_shape, bad_size, bad_value
+from gradcli.ops.errors import bad_dtype, bad_shape, bad_size, bad_type, bad_value
 from gradcli.ops.operator import is_complex
 from gradcli.ops.torch_messages import not_a
 
@@ -252,7 +252,7 @@ def _fits_end(input: Any, part: Any, dim: int) -> None:
             )
 
 
-def trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
+def trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
     """The area below points, by trapezes."""
     axis = normal_dim(dim, len(y.shape))
     if y.shape and not y.shape[axis]:
@@ -260,18 +260,22 @@ def trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
     if x is not None:
         area = O["sum"](_trapezes("trapezoid", y, x, dx, dim), axis) / 2.0
         return called(area, "DivBackward1")
-    _check_points("trapezoid", y, x, dx)
+    dx = _check_points("trapezoid", y, x, dx)
     first, last = (y[(*(slice(None),) * axis, place)] for place in (0, -1))
     return called((O["sum"](y, axis) - (first + last) * 0.5) * dx, "MulBackward1")
 
 
-def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
+def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
     """The area below points up to each of them, by trapezes."""
-    pieces = _trapezes("cumulative_trapezoid", y, x, dx / 2.0 if x is None else dx, dim)
+    half = _check_points("cumulative_trapezoid", y, x, dx) / 2.0 if x is None else dx
+    pieces = _trapezes("cumulative_trapezoid", y, x, half, dim)
     return O["cumsum"](pieces if x is None else pieces / 2.0, normal_dim(dim, len(y.shape)))
 
 
-def _check_points(name: str, y: Any, x: Any, dx: Any) -> None:
+def _check_points(name: str, y: Any, x: Any, dx: Any) -> Any:
+    """The distance of points, 1 if none is given."""
+    if x is not None and dx is not None:
+        raise bad_type(f"{name}() takes the places x or their distance dx, not both")
     if x is not None and not hasattr(x, "shape"):
         raise not_a("Tensor", name, "x", 2, x)
     if not y.dtype.kind or (x is not None and not x.dtype.kind):
@@ -279,11 +283,12 @@ def _check_points(name: str, y: Any, x: Any, dx: Any) -> None:
         raise bad_dtype(f"{name}: received a bool input for {which}, but bool is not supported")
     if x is None and is_complex(dx):
         raise bad_dtype(f"{name}: Currently, we only support dx as a real number.")
+    return 1 if dx is None else dx
 
 
 def _trapezes(name: str, y: Any, x: Any, dx: Any, dim: int) -> Any:
     """Twice the area between neighbours; a vector ``x`` has the places along ``dim``."""
-    _check_points(name, y, x, dx)
+    dx = _check_points(name, y, x, dx)
     axis = normal_dim(dim, len(y.shape))
     before = (slice(None),) * axis
     if x is not None:

@@ -331,7 +331,9 @@ def _length(
     powers = (size / safe) ** p
     total = accurate_sum(powers, axes, keepdim) / share
     # Each by its own: a norm does not depend on what lies beside it.
-    return np.where(fits, out, np.reshape(safe, np.shape(total)) * total ** (1.0 / p))[()]
+    found = np.reshape(safe, np.shape(total)) * total ** (1.0 / p)
+    found = np.where(np.reshape(most, np.shape(total)) == 0, 0.0, found)  # where 1/p is 0 too
+    return np.where(fits, out, found)[()]
 
 
 _SPANS = {

@@ -549,7 +549,7 @@ def _rolled(shifts: Any, dims: Any) -> str:
 
 
 def _opposite(shifts: Any) -> Any:
-    return -shifts if isinstance(shifts, int) else tuple(-s for s in shifts)
+    return tuple(-s for s in shifts) if isinstance(shifts, tuple | list) else -shifts
 
 
 def _tile(x: Any, repeats: Any) -> Any:

@@ -60,11 +60,8 @@ class LBFGS(Optimizer):
             raise bad_argument("LBFGS doesn't support per-parameter options (parameter groups)")
         self._params = self.param_groups[0]["params"]
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+    def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
         """Run the closure, then move up to ``max_iter`` times; returns the first loss."""
-        if closure is None:
-            mend = "write optimizer.step(closure)"
-            raise bad_value("LBFGS evaluates the loss several times a step", help=mend)
         if len(self.param_groups) != 1:
             said = f"Expected exactly one param_group, got {len(self.param_groups)}"
             raise AssertionFault("E0304", said, help="give one list of parameters")

@@ -331,6 +331,13 @@ def test_python_gives_what_flip_roll_tile_and_logsumexp_need_and_programs_need_n
     assert of_language("roll")(x).tolist() == gradcli.roll(x, 1).tolist()
 
 
+def test_trapezes_have_places_or_a_distance():
+    y = gradcli.tensor([1.0, 2.0])
+    for area in (gradcli.trapezoid, gradcli.cumulative_trapezoid):
+        with pytest.raises(TypeError, match="not both"):
+            area(y, y, dx=3)
+
+
 def test_a_number_in_a_tensor_is_a_dimension_beside_keepdim():
     x = gradcli.tensor([[1.0, 2.0], [3.0, 5.0]])
     assert gradcli.max(x, gradcli.tensor(1), True).values.tolist() == [[2], [5]]

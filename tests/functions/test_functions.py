@@ -170,3 +170,5 @@ def test_rows_of_no_columns_are_0_apart():
     x, y = gradcli.ones(2, 0), gradcli.ones(1, 0)
     for p in (0.0, 1.0, 2.0, float("inf")):
         assert gradcli.cdist(x, y, p=p).tolist() == [[0.0], [0.0]]
+    x = gradcli.ones(2, 3)  # nor are equal ones, by an order whose reciprocal is 0 in float32
+    assert gradcli.pdist(x, 1e60).tolist() == [0.0]

@@ -31,6 +31,12 @@ def test_polygamma_far_below_zero(n):
     assert OPERATORS["polygamma"](x, n=n) == pytest.approx(want, rel=1e-11)
 
 
+def test_lgamma_keeps_its_digits_beside_its_zeros():
+    for x in (1 - 1e-9, 1 + 2.0**-52, 2 + 1e-9, 2 - 1e-13, 0.81, 2.19, 1.0, 2.0):
+        want = float(mpmath.loggamma(x))
+        assert OPERATORS["lgamma"](np.float64(x)) == pytest.approx(want, rel=1e-14)
+
+
 @pytest.mark.parametrize("x", (0.0, *POINTS))
 @pytest.mark.parametrize("n", range(6))
 def test_derivatives_of_sinc(n, x):

@@ -278,6 +278,8 @@ def test_lbfgs_forgets_the_oldest_step(search, steps, wanted):
 
     lbfgs.step(closure)
     assert x.tolist() == pytest.approx(wanted, rel=1e-9)
+    with pytest.raises(TypeError, match="closure"):
+        lbfgs.step()
 
 
 @pytest.mark.parametrize(("name", "wanted"), [("SGD", -12.862321265), ("Adam", -15.048435917)])

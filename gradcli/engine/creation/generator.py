@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.engine.dtypes import CPU, uint8
+from gradcli.engine.dtypes import CPU, Device, uint8
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
 
@@ -165,6 +165,7 @@ class Generator:
     """
 
     def __init__(self, device: Any = "cpu", *, seed: int = 67280421310721) -> None:
+        Device(device)  # an error for what is none; numbers are drawn on the CPU
         self.bits = np.random.MT19937()
         self.manual_seed(seed)
 
@@ -364,9 +365,16 @@ def restore(state: Any) -> None:
         _generator = found
 
 
-def generator() -> Generator:
-    """The process's generator; seeded by the system where nobody seeded it."""
+def generator(given: Generator | None = None) -> Generator:
+    """The one ``given``, or the process's; seeded by the system where nobody seeded it.
+
+    Raises TypeFault (E0303) for what is no generator.
+    """
     global _generator
+    if given is not None:
+        if not isinstance(given, Generator):
+            raise TypeFault("E0303", f"generator must be a Generator, not {type(given).__name__}")
+        return given
     found = _generator
     if found is None:
         with _alone:

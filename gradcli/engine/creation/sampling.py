@@ -52,7 +52,7 @@ def drawn(
 
     def make(shape: tuple[Any, ...]) -> Tensor:
         charge_shape(shape)
-        source = generator or random.generator()
+        source = random.generator(generator)
         if target.is_complex:  # both parts are drawn, of half the variance each
             given = of or (0.0, 1.0)
             parts = given if draw == "uniform" else (given[0], given[1] * math.sqrt(0.5))
@@ -217,7 +217,7 @@ def randint(
 
     def make(shape: tuple[Any, ...]) -> Tensor:
         charge_shape(shape)
-        numbers = (generator or random.generator()).integers(low, high, math.prod(shape))
+        numbers = random.generator(generator).integers(low, high, math.prod(shape))
         numbers = numbers.astype(target.numpy).reshape(shape)[()]
         return finish(numbers, target, requires_grad)
 
@@ -238,7 +238,7 @@ def randperm(
 
     def make(shape: tuple[Any, ...]) -> Tensor:
         charge_shape(shape)
-        source = generator or random.generator()
+        source = random.generator(generator)
         rows = [source.permutation(shape[-1]) for _ in range(math.prod(shape[:-1]))]
         # In nested vmaps those of the innermost one come one after the other.
         numbers = np.array(rows, target.numpy).reshape(*shape[-2::-1], shape[-1])
@@ -324,7 +324,7 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
     def counts(rates: np.ndarray) -> np.ndarray:
         if not np.all(rates >= 0):
             raise bad_value("invalid Poisson rate, expected rate to be non-negative")
-        source = generator or random.generator()
+        source = random.generator(generator)
         before, used = source.get_state(), 0
 
         def uniform() -> Iterator[float]:
@@ -405,7 +405,7 @@ def multinomial(
             raise bad_value("invalid multinomial distribution (sum of probabilities <= 0)")
         rows = weights.shape[:-1]
         charge_shape((*rows, num_samples))
-        source = generator or random.generator()
+        source = random.generator(generator)
         if replacement and num_samples > 1:
             numbers = source.uniform(math.prod(rows) * num_samples, True).reshape(-1, num_samples)
             heights = np.cumsum(weights.reshape(-1, places).astype(np.float64), -1)

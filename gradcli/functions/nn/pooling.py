@@ -328,7 +328,9 @@ def _wanted(name: str, input: Any, output_size: Any, rank: int) -> tuple[int, ..
             raise ValueFault("E0301", f"Input dimension should be at least {len(output_size) + 1}")
         if len(output_size) == rank == len(old):
             output_size = [n if m is None else m for n, m in zip(old, output_size, strict=True)]
-    check_sizes(name, input, rank, 1)
+    sizes = (output_size,) if isinstance(output_size, int) else output_size
+    one = name == "adaptive_avg_pool" and all(m == 1 for m in sizes)  # NaN of no entries
+    check_sizes(name, input, rank, len(input.shape) if one else 1)
     if not isinstance(output_size, int) and len(output_size) != rank:
         said = f"{name}{rank}d: output_size must be {rank}"
         if rank == 1:

@@ -381,6 +381,14 @@ def test_uniform_numbers_up_to_the_largest():
         assert low <= x.min() <= x.max() <= high
 
 
+def test_what_draws_is_a_generator_of_a_device():
+    for draw in (torch.rand, torch.randperm, torch.ones(3).uniform_, torch.ones(3).multinomial):
+        with pytest.raises(TypeError, match="must be a Generator, not int"):
+            draw(1, generator=5)
+    with pytest.raises(RuntimeError, match="device"):
+        torch.Generator("foo")
+
+
 def test_arguments_of_to():
     x = torch.zeros(2)
     assert x.to("cpu", torch.float64, True, True).dtype is torch.float64

@@ -79,6 +79,14 @@ def test_pools_of_whole_numbers_pad_with_the_least_of_them():
     ]
 
 
+@pytest.mark.parametrize("rank", (1, 2, 3))
+def test_one_mean_of_no_entries_is_nan(rank):
+    pool = getattr(F, f"adaptive_avg_pool{rank}d")
+    assert pool(torch.ones(2, *[0] * rank), 1).isnan().sum() == 2
+    with pytest.raises(RuntimeError, match="input"):
+        pool(torch.ones(2, *[0] * rank), 2)
+
+
 def test_the_mean_around_of_whole_numbers_is_whole():
     x = torch.tensor([[[1], [2], [3]]])  # the means of squares are 1 // 2, 5 // 2 and 13 // 2
     found = F.local_response_norm(x, 2, alpha=1.0, beta=1.0)
