@@ -267,7 +267,8 @@ def _lgamma(x: Any) -> Any:
     out = special("gammaln", x, x)
     near = np.abs(np.abs(x - 1.5) - 0.5) < 0.2
     if np.any(near):  # of the zeros at 1 and 2, where SciPy's has an absolute error
-        series = special("loggamma", x, np.where(near, x, 1.0) + 0j).real + 0.0  # not -0.0
+        z = np.where(near, x, 1.0) + 0j
+        series = special("loggamma", z, z).real + 0.0  # not -0.0
         out = np.where(near, series.astype(out.dtype), out)[()]
     if np.any(x == -np.inf):  # where SciPy has -inf
         out = np.where(x == -np.inf, np.asarray(np.inf, out.dtype), out)[()]

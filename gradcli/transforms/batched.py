@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.engine.custom_function.node import call
-from gradcli.engine.grad_mode import enable_grad, refuse_in_transform, transformed
+from gradcli.engine.grad_mode import enable_grad, mode, refuse_in_transform, transformed
 from gradcli.engine.named_tuples import Extremes, Results
 from gradcli.engine.record.composite import dynamic_shape, parts_of
 from gradcli.engine.tensor.attributes import Size
@@ -118,7 +118,11 @@ class Batched(Layer):
         return level
 
     def __gradcli_function__(self, definition: Any, args: tuple) -> Any:
-        """A custom function: by its own vmap, or once for each element."""
+        """A custom function: by its own vmap, or once for each element.
+
+        So also where a gradient is taken inside of the vmap: that is its ``backward``'s, not what
+        its vmap is computed by.
+        """
         level = self.__gradcli_rank__
         if getattr(definition, "vmap", None) is not None:
             if getattr(definition, "generate_vmap_rule", False):
@@ -128,8 +132,10 @@ class Batched(Layer):
                     "generate_vmap_rule=True and an overridden vmap staticmethod.",
                     help="set generate_vmap_rule to False, or leave the vmap method out",
                 )
-            return self._by_vmap(definition, args)
-        if not running.internal(level) and not getattr(definition, "generate_vmap_rule", False):
+            own = [a for a in args if is_batched(a, level)]
+            if not (mode.grad and any(a.requires_grad for a in own)):
+                return self._by_vmap(definition, args)
+        elif not running.internal(level) and not getattr(definition, "generate_vmap_rule", False):
             raise RuntimeFault(
                 "E0412",
                 f"You tried to vmap over {definition.__name__}, but it does not have vmap support. "

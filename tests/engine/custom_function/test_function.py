@@ -479,6 +479,37 @@ def test_vmap_refuses_two_rules_at_once():
         torch.vmap(Both.apply)(torch.ones(2))
 
 
+def test_a_gradient_inside_vmap_is_that_of_backward():
+    """Not of what the function's own vmap computes by, here the sign, whose derivative is 0."""
+
+    class Through(Function):
+        @staticmethod
+        def forward(x):
+            return x.sign()
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
+
+        @staticmethod
+        def backward(ctx, g):
+            return 3 * g
+
+        @staticmethod
+        def vmap(info, in_dims, x):
+            return x.sign(), in_dims[0]
+
+    x = torch.tensor([0.5, -0.25])
+    func, f = torch.func, Through.apply
+    assert torch.vmap(f)(x).tolist() == [1, -1]
+    assert torch.vmap(func.grad(f))(x).tolist() == [3, 3]
+    assert torch.vmap(func.grad(func.grad(lambda z: f(z) * z)))(x).tolist() == [6, 6]
+    assert torch.vmap(torch.vmap(func.grad(f)))(x[None]).tolist() == [[3, 3]]
+    assert torch.vmap(func.jacrev(f))(x[:, None]).tolist() == [[[3]], [[3]]]
+    assert torch.vmap(lambda z: func.vjp(f, z)[1](z)[0])(x).tolist() == [1.5, -0.75]
+    assert func.grad(lambda x: torch.vmap(f)(x).sum())(x).tolist() == [0, 0]
+
+
 def test_forward_mode_runs_a_function_once():
     runs = []
 
