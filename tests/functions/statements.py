@@ -525,6 +525,14 @@ x=torch.ones(2); x.grad_fn=3
 """By the reason: what says something else than PyTorch, or is taken here."""
 
 RARE = """
+torch.nn.functional.max_pool1d(m, 1, stride=0)
+torch.nn.functional.max_pool1d(m, 0)
+torch.nn.functional.max_pool1d(m, 1, padding=-1)
+torch.nn.functional.max_pool1d(m, 1, padding=1)
+torch.nn.functional.max_pool1d(m, 1, 1, dilation=0)
+torch.nn.functional.max_pool1d(m, 5)
+torch.nn.functional.max_pool2d(m.view(1, 2, 3), 1, stride=-1)
+torch.nn.functional.max_pool2d(m.view(1, 2, 3), 1, dilation=0)
 torch.zeros(2, device="moon")
 torch.stft(i, 2, return_complex=True)
 torch.polygamma(1, c)

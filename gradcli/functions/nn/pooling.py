@@ -63,29 +63,11 @@ def _least(dtype: Any) -> float:
     return -math.inf if dtype.kind > 1 else int(np.iinfo(dtype.numpy).min)
 
 
-_WORDS = (
-    ("stride should not be zero", "kernel size should be greater than zero, but got {k}",
-     "stride should be greater than zero, but got {d}",
-     "dilation should be greater than zero, but got {dilation}",
-     "pad must be non-negative, but got pad: {e}", "pad should be at most half of effective "
-     "kernel size, but got pad={p}, kernel_size={size} and dilation=1"),
-    ("max_pool1d() stride must be greater than zero, but got 0",
-     "max_pool1d() kernel_size must be greater than zero, but got {least}",
-     "max_pool1d() stride must be greater than zero, but got {least}",
-     "max_pool1d() dilation must be greater than zero, but got {least}",
-     "max_pool1d() padding must be non-negative, but got {e}", "max_pool1d() padding should be at "
-     "most half of kernel size, but got padding={p} and kernel_size={size}"),
-)  # fmt: skip
-"""Of any pool and of ``max_pool1d``: what PyTorch says of a window's options out of range."""
-
-
 def _pooled(
     name: str, input: Any, kernel: Any, stride: Any, padding: Any, rank: int, dilation: Any = 1,
-    over: bool = False, lone: bool = False,
+    over: bool = False,
 ) -> tuple:  # fmt: skip
     """The options of a window, for each dimension; ``over``: the last one may reach past the end.
-
-    ``lone``: in the words of ``max_pool1d`` without indices.
 
     Raises RuntimeFault for a shape (E0301) and for a number that is out of range (E0304).
     """
@@ -96,28 +78,20 @@ def _pooled(
         raise bad_shape(
             f"non-empty {rank + 1}D or {rank + 2}D (batch mode) tensor expected for input"
         )
-    zero, *low, negative, wide = _WORDS[lone]
-    if lone and min(sizes) < 1:
-        raise bad_value(low[0].format(least=min(sizes)))
     if 0 in steps:
-        raise bad_value(zero)
-    for said, letter, given in zip(
-        low, ("k", "d", "dilation"), (sizes, steps, spread), strict=True
-    ):
-        if min(given) < 1:
-            each_one = zip("THW"[-rank:], given, strict=True)
-            listed = " ".join(f"{letter}{axis}: {n}" for axis, n in each_one)
-            raise bad_value(said.format(least=min(given), **{letter: listed}))
+        raise bad_value("stride should not be zero")
+    if min(*sizes, *steps, *spread) < 1:
+        named = {"kernel size": sizes, "stride": steps, "dilation": spread}
+        wrong = next(name for name, given in named.items() if min(given) < 1)
+        raise bad_value(f"{wrong} should be greater than zero, but got {list(named[wrong])}")
     if min(edges) < 0:
-        raise bad_value(negative.format(e=min(edges)))
+        raise bad_value(f"pad must be non-negative, but got pad: {min(edges)}")
     for e, k in zip(edges, sizes, strict=True):
         if 2 * e > k:
-            raise bad_value(wide.format(p=e, size=k))
-    if rank > 2 and 0 in input.shape[-rank - 1 :]:
-        raise bad_shape(
-            f"{name}3d(): Expected input's non-batch dimensions to have positive length, but input "
-            f"has a shape of {list(input.shape)} and non-batch dimension 0 has length zero!"
-        )
+            raise bad_value(
+                f"pad should be at most half of effective kernel size, but got pad={e}, "
+                f"kernel_size={k} and dilation=1"
+            )
     check_sizes(name, input, rank)
     old = input.shape[-rank:]
     counts = [
@@ -125,14 +99,11 @@ def _pooled(
         for n, e, d, k, s in zip(old, edges, spread, sizes, steps, strict=True)
     ]
     if min(counts) < 1:
-        if lone:
-            raise bad_shape(f"max_pool1d() Invalid computed output size: {counts[0]}")
         lead = (input.shape[-rank - 1], *(1,) * (rank < 2))  # PyTorch has it of two dimensions
-        shown = ("x".join(map(str, (*lead, *shape))) for shape in (old, counts))
+        given, made = ("x".join(map(str, (*lead, *shape))) for shape in (old, counts))
         raise bad_shape(
-            "Given input size: ({}). Calculated output size: ({}). Output size is too small".format(
-                *shown
-            )
+            f"Given input size: ({given}). Calculated output size: ({made}). Output size is too "
+            "small"
         )
     sides = [e for edge in reversed(edges) for e in (edge, edge)]
     return sizes, steps, sides, spread
@@ -146,9 +117,8 @@ def _max_pool(
     """The largest entry of each window of ``(N, C, SIZES)``."""
     return_indices = return_indices or _both
     sizes, steps, sides, spread = _pooled(
-        "max_pool", input, kernel_size, stride, padding, _rank, dilation, ceil_mode,
-        _rank == 1 and not return_indices,
-    )  # fmt: skip
+        "max_pool", input, kernel_size, stride, padding, _rank, dilation, ceil_mode
+    )
     _check_kind(input, f"max_pool{_rank}d{'_impl' * (_rank < 2)}", _rank > 1)
     padded, least = input.detach(), _least(input.dtype)
     padded = pad(padded, sides, value=least) if any(sides) else padded
