@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 import re
 
 import numpy as np
@@ -313,12 +314,24 @@ def test_a_lazy_layer_saves_and_loads():
     for lazy, full in (
         (nn.LazyLinear(2), nn.Linear(4, 2)),
         (nn.LazyConv1d(2, 2), nn.Conv1d(3, 2, 2)),
+        (nn.LazyConvTranspose1d(2, 2), nn.ConvTranspose1d(3, 2, 2)),
         (nn.LazyBatchNorm1d(), nn.BatchNorm1d(3)),
+        (nn.LazyBatchNorm1d(affine=False), nn.BatchNorm1d(3, affine=False)),
     ):
         full(x)  # whose statistics move
         assert lazy.load_state_dict(lazy.state_dict()) == ([], [])  # before there is a value
+        lazy = pickle.loads(pickle.dumps(copy.deepcopy(lazy)))
+        assert lazy.has_uninitialized_params() and type(lazy).__name__.startswith("Lazy")
         lazy.load_state_dict(full.state_dict())
+        assert not lazy.has_uninitialized_params()
+        drawn = torch.get_rng_state()
         assert torch.equal(lazy.eval()(x), full.eval()(x)) and type(lazy) is type(full)
+        assert torch.equal(torch.get_rng_state(), drawn)
+
+
+def test_a_lazy_layer_passes_on_all_that_it_is_called_with():
+    layer = nn.LazyConvTranspose2d(4, 3, stride=2)
+    assert layer(torch.ones(1, 3, 4, 4), output_size=(10, 10)).shape == (1, 4, 10, 10)
 
 
 def test_a_state_of_an_older_version_lacks_the_number_of_batches():
@@ -486,6 +499,26 @@ def test_functional_call_leaves_the_module_as_it_was():
         torch.func.functional_call(layer, {"weight": before}, torch.ones(1, 2), strict=True)
     parts = ({"weight": torch.ones(1, 2)}, {"bias": torch.ones(1)})
     assert torch.func.functional_call(layer, parts, torch.ones(1, 2)).item() == 3
+
+
+def test_walks_along_names_of_a_module_inside_itself_end():
+    m = nn.Sequential(nn.Linear(1, 1, bias=False))
+    m[0].around = m
+    for walk in (
+        lambda: list(m.named_parameters(remove_duplicate=False)),
+        lambda: list(m.named_modules(remove_duplicate=False)),
+        m.state_dict,
+        lambda: m.load_state_dict({}),
+        lambda: m.apply(print),
+        lambda: repr(m),
+        lambda: torch.func.functional_call(m, {}, torch.ones(1)),
+    ):
+        with pytest.raises(RecursionError):
+            walk()
+    assert len(list(copy.deepcopy(m).modules())) == len(list(m.parameters())) + 1 == 2
+    for name in ("0.weight", "0.around.0.weight"):
+        given = {name: torch.full((1, 1), 3.0)}
+        assert torch.func.functional_call(m, given, torch.ones(1), tie_weights=False) == 3
 
 
 class Counting(nn.Module):
