@@ -677,6 +677,36 @@ def test_the_gradients_of_convolutions_are_functions():
     )
 
 
+def test_a_transposed_convolution_of_long_strides_needs_memory_for_its_windows_alone():
+    layer = nn.ConvTranspose3d(1, 1, kernel_size=16, stride=16, padding=7, bias=False)
+    nn.init.ones_(layer.weight)
+    x = torch.ones(1, 4, 5, 5, requires_grad=True)
+    y = layer(x, output_size=(1, 64, 67, 80))
+    assert y.shape == (1, 64, 67, 80) and y[0, :57, :, :73].eq(1).all()
+    assert y[0, 57:].eq(0).all() and y[0, :, :, 73:].eq(0).all()
+    y.sum().backward()
+    assert x.grad[0, 0, 0, 0] == 9 * 9 * 9 and x.grad[0, 1, 1, 1] == 16**3
+
+
+def test_transposed_convolutions_of_overlapping_windows_have_every_derivative():
+    x, w, b = (
+        torch.randn(*s, dtype=torch.double, requires_grad=True)
+        for s in ((1, 2, 3, 2), (2, 1, 2, 3), (2,))
+    )
+    options = {"stride": (2, 1), "padding": (1, 2), "output_padding": (1, 2), "groups": 2}
+
+    def turned(x, w, b):
+        return nn.functional.conv_transpose2d(x, w, b, **options, dilation=(1, 3))
+
+    assert torch.autograd.gradcheck(turned, (x, w, b), check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(turned, (x, w, b))
+    forward = nn.functional.conv2d(
+        g := torch.randn(turned(x, w, b).shape, dtype=torch.double), w, stride=(2, 1),
+        padding=(1, 2), groups=2, dilation=(1, 3),
+    )  # fmt: skip
+    assert torch.allclose(torch.autograd.grad(turned(x, w, b), x, g)[0], forward[..., :2])
+
+
 def test_a_convolution_of_time_first():
     x, w, b = (torch.randn(*s, dtype=torch.double) for s in ((5, 2, 3), (2, 3, 4), (4,)))
     want = nn.functional.conv1d(x.permute(1, 2, 0), w.permute(2, 1, 0), b, padding=1)

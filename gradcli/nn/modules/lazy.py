@@ -121,8 +121,8 @@ class _Lazy(Module):
     def _materialize(self, size: int) -> None:
         """Take the values of a full layer of that size where there are none yet."""
         args, options = self.__dict__["_given"]
-        dtypes = {"dtype": held.dtype for held in self._parameters.values() if held is not None}
-        full = self.becomes(size, *args, **{**options, **dtypes})
+        kept = [held.dtype for held in self._parameters.values() if held is not None]
+        full = self.becomes(size, *args, **{**options, **({"dtype": kept[0]} if kept else {})})
         for name, parameter in full._parameters.items():
             held = self._parameters[name]
             if isinstance(held, UninitializedParameter):
