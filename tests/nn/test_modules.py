@@ -643,7 +643,13 @@ def test_normalisations_of_halves_are_computed_in_float32_and_rounded_once():
         ({"attn_mask": torch.ones(1, 3)}, RuntimeError, "should be (3, 3)"),
         ({"attn_mask": torch.ones(4, 3, 2)}, RuntimeError, "should be (4, 3, 3)"),
         ({"key_padding_mask": torch.zeros(3)}, AssertionError, "`None` or 2-D but found 1-D"),
-        ({"key_padding_mask": torch.zeros(1, 3)}, AssertionError, "should be (2, 3)"),
+        ({"key_padding_mask": torch.zeros(1, 3)}, AssertionError, "to be (2, 3) but got"),
+        (
+            dict.fromkeys(("query", "key", "value"), torch.ones(3, 4))
+            | {"attn_mask": torch.ones(4, 3, 3)},
+            AssertionError,
+            "Expected `attn_mask` shape to be (2, 3, 3) but got",
+        ),
         ({"key": torch.ones(1, 3, 4), "value": torch.ones(1, 3, 4)}, RuntimeError, "sequences"),
         ({"query": torch.ones(1, 2, 3, 4)}, AssertionError, "received 4-D query tensor"),
     ],
