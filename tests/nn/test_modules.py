@@ -692,6 +692,8 @@ def test_a_transposed_convolution_of_long_strides_needs_memory_for_its_windows_a
     assert y[0, 57:].eq(0).all() and y[0, :, :, 73:].eq(0).all()
     y.sum().backward()
     assert x.grad[0, 0, 0, 0] == 9 * 9 * 9 and x.grad[0, 1, 1, 1] == 16**3
+    wide = nn.functional.conv_transpose2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 400, 400))
+    assert wide.sum() == 4 * 400**2 and wide[0, 0, 0, 0] == 1 and wide[0, 0, 1, 1] == 4
 
 
 def test_transposed_convolutions_of_overlapping_windows_have_every_derivative():

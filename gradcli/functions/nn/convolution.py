@@ -198,7 +198,11 @@ def _conv_transpose(
             "output padding must be smaller than either stride or dilation, but got "
             f"output_padding: {more} stride: {steps} dilation: {spread}"
         )
-    if max(steps) > 1:
+    old = tuple(input.shape[2:])
+    each_side = zip(old, spread, kernel, inner, more, strict=True)
+    out = math.prod(n + d * (k - 1) - 2 * p + m for n, d, k, p, m in each_side)  # of stride 1
+    fewer = 2 * weight.shape[1] * groups * math.prod(old) < weight.shape[0] * out
+    if fewer or max(steps) > 1:  # fewer entries in the windows of the input than of the output
         made = _added_windows(input, weight, bias, groups, steps, inner, more, spread)
         return _O["squeeze"](made, 0) if single else made
     # A convolution with the kernel turned about.
