@@ -106,7 +106,9 @@ class _Lazy(Module):
                     mine[name] = zeros(*value.shape, dtype=held.dtype)
         super()._load_from_state_dict(state_dict, prefix, *noted)
 
-    def forward(self, input: Tensor, *further: Any, **options: Any) -> Any:
+    def forward(  # type: ignore[override]  # what the full layer takes
+        self, input: Tensor, *further: Any, **options: Any
+    ) -> Any:
         """Become the full layer, for inputs of that size, and call it."""
         rank = getattr(self, "rank", None)
         unbatched = rank is not None and input.ndim == rank + 1
