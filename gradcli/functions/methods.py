@@ -148,8 +148,8 @@ def _like(make: Callable) -> Callable:
     return method
 
 
-def _new(self: Tensor, *data: Any, size: Any = None) -> Tensor:
-    return factories.typed(self.dtype, "new")(*(data if size is None else size))
+def _new(self: Tensor, *data: Any, size: Any = None, device: Any = None) -> Tensor:
+    return factories.typed(self.dtype, "new")(*(data if size is None else size), device=device)
 
 
 def _set(

@@ -82,10 +82,10 @@ def functional_call(
             f"{twice} appeared in multiple dictionaries; behavior of functional call is ambiguous"
         )
     given = dicts[0] if len(dicts) == 1 else {n: t for found in dicts for n, t in found.items()}
-    own = {
-        **dict(module.named_parameters(remove_duplicate=False)),
-        **dict(module.named_buffers(remove_duplicate=False)),
-    }
+    own: dict[str, Any] = {}
+    if tie_weights or strict:
+        own |= module.named_parameters(remove_duplicate=False)
+        own |= module.named_buffers(remove_duplicate=False)
     values = dict(given)
     if tie_weights:
         shared: dict[int, Any] = {}

@@ -53,6 +53,12 @@ def test_constructors_and_names():
         assert torch.autograd.grad(alias.sum(), x)[0].tolist() == [1, 1]
     with pytest.raises(TypeError, match="expected a int64 tensor"):
         torch.LongTensor(x)
+    assert torch.FloatTensor((2.0, 3.0), device="cpu").tolist() == [2, 3]
+    for make in (torch.Tensor, torch.FloatTensor, x.new):
+        with pytest.raises(RuntimeError, match="expects device type: cpu"):
+            make((2.0, 3.0), device="cuda")
+        with pytest.raises(RuntimeError, match="Legacy tensor"):
+            make(x, device="cpu")
     assert torch.tensor([1, 0], dtype=torch.bool).tolist() == [True, False]
 
 

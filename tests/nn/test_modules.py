@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 import re
 
 import numpy as np
@@ -313,12 +314,24 @@ def test_a_lazy_layer_saves_and_loads():
     for lazy, full in (
         (nn.LazyLinear(2), nn.Linear(4, 2)),
         (nn.LazyConv1d(2, 2), nn.Conv1d(3, 2, 2)),
+        (nn.LazyConvTranspose1d(2, 2), nn.ConvTranspose1d(3, 2, 2)),
         (nn.LazyBatchNorm1d(), nn.BatchNorm1d(3)),
+        (nn.LazyBatchNorm1d(affine=False), nn.BatchNorm1d(3, affine=False)),
     ):
         full(x)  # whose statistics move
         assert lazy.load_state_dict(lazy.state_dict()) == ([], [])  # before there is a value
+        lazy = pickle.loads(pickle.dumps(copy.deepcopy(lazy)))
+        assert lazy.has_uninitialized_params() and type(lazy).__name__.startswith("Lazy")
         lazy.load_state_dict(full.state_dict())
+        assert not lazy.has_uninitialized_params()
+        drawn = torch.get_rng_state()
         assert torch.equal(lazy.eval()(x), full.eval()(x)) and type(lazy) is type(full)
+        assert torch.equal(torch.get_rng_state(), drawn)
+
+
+def test_a_lazy_layer_passes_on_all_that_it_is_called_with():
+    layer = nn.LazyConvTranspose2d(4, 3, stride=2)
+    assert layer(torch.ones(1, 3, 4, 4), output_size=(10, 10)).shape == (1, 4, 10, 10)
 
 
 def test_a_state_of_an_older_version_lacks_the_number_of_batches():
@@ -488,6 +501,26 @@ def test_functional_call_leaves_the_module_as_it_was():
     assert torch.func.functional_call(layer, parts, torch.ones(1, 2)).item() == 3
 
 
+def test_walks_along_names_of_a_module_inside_itself_end():
+    m = nn.Sequential(nn.Linear(1, 1, bias=False))
+    m[0].around = m
+    for walk in (
+        lambda: list(m.named_parameters(remove_duplicate=False)),
+        lambda: list(m.named_modules(remove_duplicate=False)),
+        m.state_dict,
+        lambda: m.load_state_dict({}),
+        lambda: m.apply(print),
+        lambda: repr(m),
+        lambda: torch.func.functional_call(m, {}, torch.ones(1)),
+    ):
+        with pytest.raises(RecursionError):
+            walk()
+    assert len(list(copy.deepcopy(m).modules())) == len(list(m.parameters())) + 1 == 2
+    for name in ("0.weight", "0.around.0.weight"):
+        given = {name: torch.full((1, 1), 3.0)}
+        assert torch.func.functional_call(m, given, torch.ones(1), tie_weights=False) == 3
+
+
 class Counting(nn.Module):
     """A module that reassigns a buffer, and reads an attribute that it may not have."""
 
@@ -610,7 +643,13 @@ def test_normalisations_of_halves_are_computed_in_float32_and_rounded_once():
         ({"attn_mask": torch.ones(1, 3)}, RuntimeError, "should be (3, 3)"),
         ({"attn_mask": torch.ones(4, 3, 2)}, RuntimeError, "should be (4, 3, 3)"),
         ({"key_padding_mask": torch.zeros(3)}, AssertionError, "`None` or 2-D but found 1-D"),
-        ({"key_padding_mask": torch.zeros(1, 3)}, AssertionError, "should be (2, 3)"),
+        ({"key_padding_mask": torch.zeros(1, 3)}, AssertionError, "to be (2, 3) but got"),
+        (
+            dict.fromkeys(("query", "key", "value"), torch.ones(3, 4))
+            | {"attn_mask": torch.ones(4, 3, 3)},
+            AssertionError,
+            "Expected `attn_mask` shape to be (2, 3, 3) but got",
+        ),
         ({"key": torch.ones(1, 3, 4), "value": torch.ones(1, 3, 4)}, RuntimeError, "sequences"),
         ({"query": torch.ones(1, 2, 3, 4)}, AssertionError, "received 4-D query tensor"),
     ],
@@ -642,6 +681,38 @@ def test_the_gradients_of_convolutions_are_functions():
     assert torch.autograd.gradcheck(
         lambda w, g: nn.grad.conv1d_input(x.shape, w, g, **options), (w, g)
     )
+
+
+def test_a_transposed_convolution_of_long_strides_needs_memory_for_its_windows_alone():
+    layer = nn.ConvTranspose3d(1, 1, kernel_size=16, stride=16, padding=7, bias=False)
+    nn.init.ones_(layer.weight)
+    x = torch.ones(1, 4, 5, 5, requires_grad=True)
+    y = layer(x, output_size=(1, 64, 67, 80))
+    assert y.shape == (1, 64, 67, 80) and y[0, :57, :, :73].eq(1).all()
+    assert y[0, 57:].eq(0).all() and y[0, :, :, 73:].eq(0).all()
+    y.sum().backward()
+    assert x.grad[0, 0, 0, 0] == 9 * 9 * 9 and x.grad[0, 1, 1, 1] == 16**3
+    wide = nn.functional.conv_transpose2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 400, 400))
+    assert wide.sum() == 4 * 400**2 and wide[0, 0, 0, 0] == 1 and wide[0, 0, 1, 1] == 4
+
+
+def test_transposed_convolutions_of_overlapping_windows_have_every_derivative():
+    x, w, b = (
+        torch.randn(*s, dtype=torch.double, requires_grad=True)
+        for s in ((1, 2, 3, 2), (2, 1, 2, 3), (2,))
+    )
+    options = {"stride": (2, 1), "padding": (1, 2), "output_padding": (1, 2), "groups": 2}
+
+    def turned(x, w, b):
+        return nn.functional.conv_transpose2d(x, w, b, **options, dilation=(1, 3))
+
+    assert torch.autograd.gradcheck(turned, (x, w, b), check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(turned, (x, w, b))
+    forward = nn.functional.conv2d(
+        g := torch.randn(turned(x, w, b).shape, dtype=torch.double), w, stride=(2, 1),
+        padding=(1, 2), groups=2, dilation=(1, 3),
+    )  # fmt: skip
+    assert torch.allclose(torch.autograd.grad(turned(x, w, b), x, g)[0], forward[..., :2])
 
 
 def test_a_convolution_of_time_first():

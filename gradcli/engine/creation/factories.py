@@ -650,7 +650,13 @@ class _Typed(type):
 
     dtype: DType
 
-    def __call__(cls, *data: Any) -> Any:
+    def __call__(cls, *data: Any, device: Any = None) -> Any:
+        if device is not None and (kind := dtypes.Device(device).type) != "cpu":
+            raise RuntimeFault(
+                "E0905",
+                f"legacy constructor expects device type: cpu but device type: {kind} was passed",
+                help="write tensor(x, device=...)",
+            )
         if data and all(isinstance(d, int) for d in data):
             return zeros(*data, dtype=cls.dtype)
         if len(data) == 1 and isinstance(data[0], Size):
@@ -659,6 +665,14 @@ class _Typed(type):
             raise TypeFault("E0302", f"{cls.__name__} takes data or sizes, got {len(data)} values")
         # A program's arrays of NumPy are read as lists are.
         if data and isinstance(data[0], Tensor) and type(data[0]).__name__ != "NumpyArray":
+            if device is not None:
+                form = "new of the form tensor.new"
+                if cls.__name__ != "new":
+                    form = "constructor of the form torch.Tensor"
+                raise bad_value(
+                    f"Legacy tensor {form}(tensor, device=device) is not supported.",
+                    help="write tensor(x) or as_tensor(x)",
+                )
             if data[0].dtype is not cls.dtype and cls.__name__ != "Tensor":
                 said = f"expected a {cls.dtype.name} tensor (got {data[0].dtype.name})"
                 raise TypeFault("E0309", said, help=f"write x.to({cls.dtype!r})")
@@ -672,9 +686,9 @@ class _Typed(type):
         return isinstance(value, Tensor) and value.dtype is cls.dtype
 
 
-def _constructor(cls: type[Tensor], *data: Any) -> Tensor:
+def _constructor(cls: type[Tensor], *data: Any, device: Any = None) -> Tensor:
     """A tensor of data, or of a shape, in the default dtype: PyTorch's typed constructor."""
-    result: Tensor = typed(dtypes.get_default_dtype(), "Tensor")(*data)
+    result: Tensor = typed(dtypes.get_default_dtype(), "Tensor")(*data, device=device)
     return result
 
 

@@ -177,9 +177,10 @@ def _check_masks(query: Any, key: Any, value: Any, padding: Any, mask: Any, head
                 f"{len(given.shape)}-D tensor instead",
             )  # fmt: skip
         if tuple(given.shape) not in wanted:
-            said = f"is {given.shape}, but should be {wanted[0]}."
             if given is padding or rank < len(given.shape):
-                raise AssertionFault("E0304", f"The shape of {name} {said}")
+                said = f"shape to be {wanted[0]} but got {given.shape}"
+                raise AssertionFault("E0304", f"Expected `{name}` {said}")
+            said = f"is {given.shape}, but should be {wanted[0]}."
             raise bad_shape(f"The shape of the {len(given.shape)}D {name} {said}")
 
 

@@ -158,24 +158,17 @@ def conv_tbc(input: Any, weight: Any, bias: Any, pad: int = 0) -> Any:
     return called(turned.permute(2, 0, 1), "ConvTbcBackward0", input, weight, bias)
 
 
-def _spread(input: Any, stride: tuple) -> Any:
-    """``stride - 1`` zeros between neighbours along the last dimensions."""
-    for axis, s in enumerate(stride, len(input.shape) - len(stride)):
-        if s > 1:
-            shape = list(input.shape)
-            shape[axis] = (shape[axis] - 1) * s + 1
-            charge_shape(shape)
-            index = (slice(None),) * axis + (slice(0, None, s),)
-            input = _O["scatter"](input, tuple(shape), index)
-    return input
-
-
 def _conv_transpose(
     input: Any, weight: Any, bias: Any = None, stride: Sizes = 1, padding: Sizes = 0,
     output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1, *, _rank: int,
 ) -> Any:  # fmt: skip
     """The transpose of ``conv1d``: ``weight`` is ``(C, O/groups, ...)``."""
-    # A convolution of the spread input with the kernel turned about.
+    if input.dtype is weight.dtype is float16 and (bias is None or bias.dtype is float16):
+        wide = partial(
+            _conv_transpose, stride=stride, padding=padding, output_padding=output_padding,
+            groups=groups, dilation=dilation, _rank=_rank,
+        )  # fmt: skip
+        return in_float32(wide, "ConvolutionBackward0", input, weight, bias)
     _check_groups(groups)
     if not 1 <= len(input.shape) - _rank <= 2:
         raise bad_shape(
@@ -205,6 +198,14 @@ def _conv_transpose(
             "output padding must be smaller than either stride or dilation, but got "
             f"output_padding: {more} stride: {steps} dilation: {spread}"
         )
+    old = tuple(input.shape[2:])
+    each_side = zip(old, spread, kernel, inner, more, strict=True)
+    out = math.prod(n + d * (k - 1) - 2 * p + m for n, d, k, p, m in each_side)  # of stride 1
+    fewer = 2 * weight.shape[1] * groups * math.prod(old) < weight.shape[0] * out
+    if fewer or max(steps) > 1:  # fewer entries in the windows of the input than of the output
+        made = _added_windows(input, weight, bias, groups, steps, inner, more, spread)
+        return _O["squeeze"](made, 0) if single else made
+    # A convolution with the kernel turned about.
     sides: list[int] = []
     for i in range(_rank - 1, -1, -1):
         edge = spread[i] * (kernel[i] - 1) - inner[i]
@@ -213,11 +214,52 @@ def _conv_transpose(
     shape = tuple(turned.shape)
     grouped = _O["reshape"](turned, (groups, shape[0] // groups, *shape[1:]))
     swapped = _O["reshape"](_O["transpose"](grouped, 1, 2), (-1, shape[0] // groups, *shape[2:]))
-    padded = _spread(input, steps)
-    padded = pad(padded, sides) if any(sides) else padded
+    padded = pad(input, sides) if any(sides) else input
     made = _conv(padded, swapped, bias, 1, 0, spread, groups, _rank=_rank)
     made = formatted(made, input, weight)
     return _O["squeeze"](made, 0) if single else made
+
+
+def _added_windows(
+    input: Any, weight: Any, bias: Any, groups: int, steps: tuple, inner: tuple, more: tuple,
+    spread: tuple,
+) -> Any:  # fmt: skip
+    """A transposed convolution as ``fold``: each entry of the input adds one window.
+
+    With strides, a convolution of the spread input multiplies the zeros between the entries too.
+    """
+    n, old, kernel = input.shape[0], tuple(input.shape[2:]), tuple(weight.shape[2:])
+    channels, rank = weight.shape[1] * groups, len(old)
+    if 0 in kernel:
+        raise bad_value("kernel size should be greater than zero")
+    if bias is not None:
+        _check_bias(input, weight, bias, channels)
+    each_side = zip(old, steps, spread, kernel, strict=True)
+    full = tuple((size - 1) * s + d * (k - 1) + 1 for size, s, d, k in each_side)
+    out = tuple(size - 2 * p + m for size, p, m in zip(full, inner, more, strict=True))
+    if min(out) < 1:
+        raise bad_shape(
+            f"Given input size per channel: {list(old)}. Calculated output size per channel: "
+            f"{list(out)}. Output size is too small"
+        )
+    volume = weight.shape[1] * math.prod(kernel)
+    rows = _O["transpose"](_O["reshape"](weight, (groups, weight.shape[0] // groups, volume)), 1, 2)
+    entries = (n, groups, weight.shape[0] // groups, math.prod(old))
+    blocks = (n, channels, *kernel, *old)
+    charge_shape(blocks)
+    patches = _O["reshape"](_O["matmul"](rows, _O["reshape"](input, entries)), blocks)
+    index, _ = places(full, kernel, steps, spread, True)
+    wide = (n, channels, *(size + m for size, m in zip(full, more, strict=True)))
+    charge_shape(wide)
+    made = _O["scatter"](patches, wide, index)
+    if any(inner):
+        kept = tuple(slice(p, p + m) for p, m in zip(inner, out, strict=True))
+        made = _O["getitem"](made, (Ellipsis, *kept))
+        made = made if bias is not None else _O["clone"](made)
+    if bias is not None:
+        made = made + _O["reshape"](bias, (-1,) + (1,) * rank)
+    made = called(made, "ConvolutionBackward0", input, weight, bias, leads=(input, weight))
+    return formatted(made, input, weight)
 
 
 conv_transpose1d, conv_transpose2d, conv_transpose3d = in_ranks(_conv_transpose, 1, 2, 3)

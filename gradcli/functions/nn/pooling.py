@@ -456,6 +456,10 @@ def _fractional_max_pool(
     return_indices: Any = False, _random_samples: Any = None, *, _rank: int,
 ) -> Any:  # fmt: skip
     """The largest entries of windows of ``(N, C, SIZES)`` whose places are drawn."""
+    for name, given in (("kernel_size", kernel_size), ("output_size", output_size)):
+        if isinstance(given, tuple | list) and len(given) != _rank:
+            said = "must either be a single Int or tuple of " + "three " * (_rank == 3)
+            raise bad_value(f"fractional_max_pool{_rank}d: {name} {said}Ints")
     sizes, old = each(kernel_size, _rank, "kernel_size"), tuple(input.shape[-_rank:])
     if (output_size is None) is (output_ratio is None):
         raise bad_argument(

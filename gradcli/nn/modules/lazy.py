@@ -57,6 +57,13 @@ class UninitializedParameter(Parameter):
         self.array, self.dtype = value.array, value.dtype
         self.edge = AccumulateGrad(self)
 
+    def __reduce_ex__(self, _protocol: Any) -> Any:
+        return type(self), (self.dtype,)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> UninitializedParameter:
+        made = memo[id(self)] = type(self)(self.dtype)
+        return made
+
     def __repr__(self) -> str:
         return "<UninitializedParameter>"
 
@@ -80,8 +87,11 @@ class _Lazy(Module):
         """Nothing: there are no values yet."""
 
     def has_uninitialized_params(self) -> bool:
-        """Whether it was not called yet."""
-        return True
+        """Whether it was neither called yet nor given a state."""
+        buffers = self._buffers.values()
+        return any(hasattr(held, "become") for held in self._parameters.values()) or any(
+            not held.numel() for held in buffers if held is not None
+        )
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *noted: Any) -> None:
         """Have room for the tensors that are loaded, whose names begin with ``prefix``."""
@@ -96,16 +106,25 @@ class _Lazy(Module):
                     mine[name] = zeros(*value.shape, dtype=held.dtype)
         super()._load_from_state_dict(state_dict, prefix, *noted)
 
-    def forward(self, input: Tensor, *further: Any) -> Any:
+    def forward(  # type: ignore[override]  # what the full layer takes
+        self, input: Tensor, *further: Any, **options: Any
+    ) -> Any:
         """Become the full layer, for inputs of that size, and call it."""
         rank = getattr(self, "rank", None)
         unbatched = rank is not None and input.ndim == rank + 1
         size = input.shape[-1 if rank is None and self.size == "in_features" else 1 - unbatched]
-        args, options = self.__dict__.pop("_given")
-        for held in self._parameters.values():
-            if held is not None:
-                options["dtype"] = held.dtype
-        full = self.becomes(size, *args, **options)
+        if self.has_uninitialized_params():
+            self._materialize(size)
+        del self.__dict__["_given"]
+        setattr(self, self.size, size)
+        self.__class__ = self.becomes
+        return self.forward(input, *further, **options)
+
+    def _materialize(self, size: int) -> None:
+        """Take the values of a full layer of that size where there are none yet."""
+        args, options = self.__dict__["_given"]
+        kept = [held.dtype for held in self._parameters.values() if held is not None]
+        full = self.becomes(size, *args, **{**options, **({"dtype": kept[0]} if kept else {})})
         for name, parameter in full._parameters.items():
             held = self._parameters[name]
             if isinstance(held, UninitializedParameter):
@@ -113,9 +132,6 @@ class _Lazy(Module):
         for name, buffer in full._buffers.items():
             if buffer is not None and not self._buffers[name].numel():
                 self._buffers[name] = buffer
-        setattr(self, self.size, size)
-        self.__class__ = self.becomes
-        return self.forward(input, *further)
 
 
 def _lazy(becomes: Any, size: str) -> Any:

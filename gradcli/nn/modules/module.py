@@ -17,7 +17,7 @@ from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.engine.graph.node import RemovableHandle
-from gradcli.nn.modules.state import State
+from gradcli.nn.modules.state import State, check_ends
 from gradcli.nn.parameter import Buffer, Parameter
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault, ValueFault, bad_type
 from gradcli.ops.memory_budget import step
@@ -184,6 +184,8 @@ class Module(State):
         self, memo: set | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
         """Every module inside, itself first, each with its dotted name."""
+        if not remove_duplicate:
+            check_ends(self)
         seen = set() if memo is None else memo
         work = [(prefix, self)]
         while work:
@@ -296,6 +298,7 @@ class Module(State):
 
     def apply(self, fn: Callable[[Module], None]) -> Module:
         """Call ``fn`` on every module inside, inner ones first, then on this one."""
+        check_ends(self)
         done = []
         work: list[tuple[Module, bool]] = [(self, False)]
         while work:

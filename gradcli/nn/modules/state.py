@@ -62,6 +62,7 @@ class State:
 
         They are added to ``destination`` where that is given.
         """
+        check_ends(self)
         found: Any = destination
         if found is None:
             found = OrderedDict()
@@ -138,6 +139,7 @@ class State:
         """
         if not isinstance(state_dict, Mapping):
             raise bad_type(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+        check_ends(self)
         faults: list[str] = []
         keys = LoadedKeys([], [])  # type: ignore[call-arg]  # __str__ is no field
         metadata = getattr(state_dict, "_metadata", {})
@@ -287,6 +289,23 @@ class State:
     def cuda(self, device: Any = None) -> Any:
         """On the GPU."""
         return self._converted(lambda t: t.cuda())
+
+
+def check_ends(module: Any) -> None:
+    """Raise RecursionError where a module is inside itself: a walk along all names has no end."""
+    entered: set[int] = set()
+    done: set[int] = set()
+    work = [(module, False)]
+    while work:
+        inner, left = work.pop()
+        if left:
+            done.add(id(inner))
+        elif id(inner) not in done:
+            if id(inner) in entered:
+                raise RecursionError(f"{inner._get_name()} is a module inside itself")
+            entered.add(id(inner))
+            work.append((inner, True))
+            work += [(held, False) for held in inner._modules.values() if held is not None]
 
 
 def _inside(module: Any, front: str) -> list[tuple[Any, str]]:

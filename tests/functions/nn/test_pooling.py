@@ -35,6 +35,13 @@ def test_places_are_pytorchs(pool, shape, size, wanted):
         assert found.flatten().tolist() == largest
 
 
+def test_one_size_in_a_tuple_is_not_the_size_of_each_side():
+    x = gradcli.ones(1, 1, 4, 4)
+    for sizes in ({"kernel_size": (), "output_size": 2}, {"kernel_size": 2, "output_size": (1,)}):
+        with pytest.raises(RuntimeError, match="must either be a single Int or tuple of Ints"):
+            F.fractional_max_pool2d(x, **sizes)
+
+
 def test_places_of_halves_are_reckoned_in_halves():
     x = gradcli.arange(100.0).half().reshape(1, 1, 1, 100)
     drawn = gradcli.tensor([[[0.2, 0.5]]]).half()
