@@ -34,16 +34,17 @@ from gradcli.ops.operator import OPERATORS
 from gradcli.ops.read import push_forward
 from gradcli.transforms import memory
 from gradcli.transforms.levels import running
-from gradcli.transforms.memory import copy_slots, movable, moved, note_promoted, zeros_beside
+from gradcli.transforms.memory import (
+    GIVEN,
+    ROOT,
+    movable,
+    moved,
+    note_promoted,
+    put_back,
+    zeros_beside,
+)
 from gradcli.transforms.reverse import accumulate_gradients, gradients
 from gradcli.transforms.tracer import Layer, bottom, chain_of, shares, snapshot, store, tensors_of
-
-_ROOT = "_gradcli_root"
-"""Attribute of a view: the dual that it is a view of."""
-
-
-_GIVEN = "_gradcli_given"
-"""Attribute: the tangent that stands for one that was given in a graph, and that one."""
 
 
 class Dual(Layer):
@@ -166,7 +167,7 @@ class Dual(Layer):
 
         A leaf of a graph stays as it is until a write needs a copy.
         """
-        self.__dict__[_ROOT] = None  # what the caller's tensor is to it has no tangent
+        self.__dict__[ROOT] = None  # what the caller's tensor is to it has no tangent
         primal, tangent = bottom(self.primal), bottom(self.tangent)
         around, batches = list(chain_of(self.primal)), list(chain_of(self.tangent))
         if not isinstance(tangent, Tensor) or (tangent.requires_grad and tangent.is_leaf):
@@ -184,13 +185,13 @@ class Dual(Layer):
         if any(t.edge is not None for t in tensors_of(given)):
             with enable_grad():
                 self.tangent = OPERATORS["clone"](given)
-            self.__dict__[_GIVEN] = self.tangent, given
+            self.__dict__[GIVEN] = self.tangent, given
             nodes = running.given.setdefault(self.__gradcli_rank__, [])
             nodes += [t.edge for t in tensors_of(self.tangent) if t.edge is not None]
 
     def given(self) -> Any:
         """The tangent: the object that ``make_dual`` was given where it is that."""
-        alias, given = self.__dict__.get(_GIVEN, (None, None))
+        alias, given = self.__dict__.get(GIVEN, (None, None))
         return given if alias is self.tangent and not alias._version else self.tangent
 
     def _view(self, op: Any, primal: Any, params: dict) -> Any:
@@ -237,7 +238,7 @@ class Dual(Layer):
             member.aliases = aliases
             aliases.append(weakref.ref(member))
             if len(aliases) > 1:
-                member.__dict__[_ROOT] = members[0]
+                member.__dict__[ROOT] = members[0]
             note_promoted(member, primal, level)
 
     # -- what it is ------------------------------------------------------------------------------
@@ -355,12 +356,12 @@ class Dual(Layer):
     @property
     def _base(self) -> Any:
         """That of the primal, with its tangent where it has one."""
-        base, root = self.primal._base, self.__dict__.get(_ROOT)
+        base, root = self.primal._base, self.__dict__.get(ROOT)
         return base if root is None or root.primal is not base else root
 
     def note_view(self, view: Layer) -> Any:
         """``view``, noted to share this value's memory."""
-        view.__dict__[_ROOT] = self.__dict__.get(_ROOT, self)
+        view.__dict__[ROOT] = self.__dict__.get(ROOT, self)
         return super().note_view(view)
 
     def _require(self, requires_grad: bool) -> Any:
@@ -431,8 +432,7 @@ class Dual(Layer):
         if len(list(self.sharing())) > 1:  # views of it keep their tangents
             (self.tangent,) = zeros_beside([primal], self.tangent)
         else:
-            self.__class__ = primal.__class__
-            copy_slots(primal, self)
+            put_back(self, primal)
         return self
 
     def __repr__(self) -> str:

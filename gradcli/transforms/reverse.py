@@ -20,7 +20,7 @@ import gradcli.engine as engine
 from gradcli.engine import Tensor
 from gradcli.engine.backward.api import grad_of_batches, no_graph, no_history, unused
 from gradcli.engine.backward.gradient_edges import GradientEdge, edge_of
-from gradcli.engine.backward.hooks import calls
+from gradcli.engine.backward.hooks import calls, plainly
 from gradcli.engine.backward.traverse import collect
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import get_default_dtype
@@ -243,21 +243,29 @@ def _pushed(
 def _hooks_called(sample: Any, first: dict, again: bool) -> Iterator[None]:
     """A pass for the primals of gradients, or ``again`` one for their tangents.
 
-    In the second a hook is shown both: what it makes of a gradient need not be linear.
+    In the second a hook is shown both: what it makes of a gradient need not be linear. A pass that
+    a hook begins is neither.
     """
     level, before = sample.__gradcli_rank__, calls.call
 
-    def call(node: Any, hook: Callable, g: Any) -> Any:
+    def call(number: int, hook: Callable, g: Any) -> Any:
         if hasattr(hook, "gradcli_by_part"):
             return hook(g)
-        place = node, hook, running.place(level)
+        place = number, running.place(level)
         if not again:
             first[place] = OPERATORS["clone"](g)
-            return before(node, hook, g)
+            return shown(number, hook, g)
         both = sample.__class__(first.get(place, OPERATORS["zeros_like"](g)), g, level)
-        given = before(node, hook, both)
+        given = shown(number, hook, both)
         both = both if given is None else given
         return both.tangent if rank_of(both) == level else OPERATORS["zeros_like"](g)
+
+    def shown(number: int, hook: Callable, g: Any) -> Any:
+        calls.call = plainly
+        try:
+            return before(number, hook, g)
+        finally:
+            calls.call = call
 
     calls.call = call
     try:
@@ -341,13 +349,15 @@ def _for_each(
 ) -> list:  # fmt: skip
     level = sample.__gradcli_rank__
 
-    def row(values: Sequence[Any], i: int) -> list:
-        return [v.content[i] if rank_of(v) == level else v for v in values]
+    def row(i: int) -> list:
+        ends, weights = (
+            [v.content[i] if rank_of(v) == level else v for v in values]
+            for values in (outputs, cotangents)
+        )
+        with running.turning(level, i):  # hooks of one row are not those of another
+            return pull_back(ends, leaves, weights, create_graph, passed)
 
-    rows = [
-        pull_back(row(outputs, i), leaves, row(cotangents, i), create_graph, passed)
-        for i in range(sample.count)
-    ]
+    rows = [row(i) for i in range(sample.count)]
     return [sample.around(OPERATORS["stack"](*column)) for column in zip(*rows, strict=True)]
 
 

@@ -22,10 +22,16 @@ from gradcli.ops.operator import OPERATORS
 
 
 class _Calls(threading.local):
-    """How a hook of a tensor is called: ``(node, hook, gradient)``. See ``transforms.reverse``."""
+    """How a hook of a tensor is called: ``(number, hook, gradient)``, where the number is that of
+    its handle. See ``transforms.reverse``."""
 
     def __init__(self) -> None:
-        self.call: Callable[[Node, Callable[..., Any], Any], Any] = lambda node, hook, g: hook(g)
+        self.call: Callable[[int, Callable[..., Any], Any], Any] = plainly
+
+
+def plainly(number: int, hook: Callable[..., Any], g: Any) -> Any:
+    """Call a hook with the gradient as it is."""
+    return hook(g)
 
 
 calls = _Calls()
@@ -61,9 +67,9 @@ def _seen(node: Node, g: Any, recorded: bool) -> Any:
     extra = node.extra
     if extra is None:
         return g
-    for hook in list((extra.hooks or {}).values()):
+    for number, hook in list((extra.hooks or {}).items()):
         given = _as_tensor(g)
-        g = _replaced(calls.call(node, hook, given), given, node.shape, recorded, hook)
+        g = _replaced(calls.call(number, hook, given), given, node.shape, recorded, hook)
     if extra.kept is not None and g is not None:
         # In memory of its own: what is done to it is not done to the gradient that goes on.
         found = OPERATORS["clone"](_as_tensor(g))
