@@ -44,7 +44,16 @@ from gradcli.transforms.memory import (
     zeros_beside,
 )
 from gradcli.transforms.reverse import accumulate_gradients, gradients
-from gradcli.transforms.tracer import Layer, bottom, chain_of, shares, snapshot, store, tensors_of
+from gradcli.transforms.tracer import (
+    Layer,
+    bottom,
+    chain_of,
+    rank_of,
+    shares,
+    snapshot,
+    store,
+    tensors_of,
+)
 
 
 class Dual(Layer):
@@ -394,17 +403,16 @@ class Dual(Layer):
                 given: Any = hook(g) if hooks else None
                 if given is None and g._version > version:  # it wrote to g
                     given = g
-                given = given.primal if is_dual(given, level) else given
+                given = _part_of(given, level, "primal")
                 if level in running.turned:
                     seen[place] = primal, given
                 return given
             primal, given = seen.get(place, (None, None))
             if given is None:
                 return None
-            both = Dual(primal, g, level)
+            both = _paired(primal, g, level)
             changed = hook(both)
-            both = both if changed is None else changed
-            return both.tangent if is_dual(both, level) else OPERATORS["zeros_like"](g)
+            return _part_of(both if changed is None else changed, level, "tangent")
 
         def of_tangent(g: Any) -> Any:
             return (
@@ -414,7 +422,7 @@ class Dual(Layer):
             )
 
         for part in (of_primal, of_tangent):
-            part.gradcli_by_part = True  # type: ignore[attr-defined]
+            part.gradcli_levels = {level, *getattr(hook, "gradcli_levels", ())}  # type: ignore
         self.primal.register_hook(of_primal)
         with suppress(RuntimeFault):  # not in the graph, or in that of linearize alone
             self.tangent.register_hook(of_tangent)
@@ -464,6 +472,24 @@ for _name in (
 def is_dual(value: Any, level: int) -> bool:
     """Whether ``value`` carries a tangent of this level."""
     return value.__class__ is Dual and value.__gradcli_rank__ == level
+
+
+def _paired(primal: Any, tangent: Any, level: int) -> Any:
+    """A primal with a tangent, inside the tangents of higher levels that they have."""
+    top = max(rank_of(primal), rank_of(tangent))
+    if top <= level:
+        return Dual(primal, tangent, level)
+    parts = ([_part_of(v, top, name) for v in (primal, tangent)] for name in ("primal", "tangent"))
+    return Dual(*(_paired(*part, level) for part in parts), top)
+
+
+def _part_of(value: Any, level: int, name: str) -> Any:
+    """The ``primal`` or ``tangent`` of ``level``, with the tangents of higher levels."""
+    if rank_of(value) > level:
+        return value.over(lambda part: _part_of(part, level, name))
+    if is_dual(value, level):
+        return getattr(value, name)
+    return value if name == "primal" else OPERATORS["zeros_like"](value)
 
 
 def _alike(primal: Tensor, tangent: Tensor) -> bool:
