@@ -479,8 +479,11 @@ def _paired(primal: Any, tangent: Any, level: int) -> Any:
     top = max(rank_of(primal), rank_of(tangent))
     if top <= level:
         return Dual(primal, tangent, level)
-    parts = ([_part_of(v, top, name) for v in (primal, tangent)] for name in ("primal", "tangent"))
-    return Dual(*(_paired(*part, level) for part in parts), top)
+    primals, tangents = (
+        [_part_of(v, top, name) for v in (primal, tangent)] for name in ("primal", "tangent")
+    )
+    parts = (_paired(own, along, level) for own, along in (primals, tangents))
+    return Dual(next(parts), next(parts), top)
 
 
 def _part_of(value: Any, level: int, name: str) -> Any:

@@ -20,7 +20,7 @@ import gradcli.engine as engine
 from gradcli.engine import Tensor
 from gradcli.engine.backward.api import grad_of_batches, no_graph, no_history, unused
 from gradcli.engine.backward.gradient_edges import GradientEdge, edge_of
-from gradcli.engine.backward.hooks import calls, plainly
+from gradcli.engine.backward.hooks import calls, plainly, tangent_lost
 from gradcli.engine.backward.traverse import collect
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import get_default_dtype
@@ -226,6 +226,7 @@ def _pushed(
     moved = [(t, c) for t, c in zip(along, plain, strict=True) if t is not None]
     moved += [(p, t) for p, t in zip(primals, turned, strict=True) if t is not None]
     if not moved:
+        _all_shown(first)
         return None
     # Where a hook was called, it has to be called again.
     hooked = [noted for noted in running.hooked.get(top, ()) if noted[-1]]
@@ -253,11 +254,18 @@ def _hooks_called(sample: Any, first: dict, again: bool) -> Iterator[None]:
             return shown(number, hook, g)
         place = number, running.place(level)
         if not again:
-            first[place] = OPERATORS["clone"](g)
-            return shown(number, hook, g)
-        both = sample.__class__(first.get(place, OPERATORS["zeros_like"](g)), g, level)
+            primal = OPERATORS["clone"](g)
+            given = shown(number, hook, g)
+            found = g if given is None else given  # it may have written to g
+            bent = rank_of(found) == level
+            first[place] = primal, bent
+            return found.primal if bent else given
+        primal, _ = first.pop(place, (None, False))
+        both = sample.__class__(OPERATORS["zeros_like"](g) if primal is None else primal, g, level)
         given = shown(number, hook, both)
         both = both if given is None else given
+        if rank_of(both) > level:
+            raise tangent_lost()
         return both.tangent if rank_of(both) == level else OPERATORS["zeros_like"](g)
 
     def shown(number: int, hook: Callable, g: Any) -> Any:
@@ -272,6 +280,15 @@ def _hooks_called(sample: Any, first: dict, again: bool) -> Iterator[None]:
         yield
     finally:
         calls.call = before
+    if again:
+        _all_shown(first)
+
+
+def _all_shown(first: dict) -> None:
+    """Raise UnwrittenFault (E0412) where the pass for tangents did not come by a hook that gave
+    one."""
+    if any(bent for _, bent in first.values()):
+        raise tangent_lost()
 
 
 @contextlib.contextmanager

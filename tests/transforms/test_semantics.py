@@ -611,6 +611,36 @@ def test_a_hook_of_a_pullback_for_rows_inside_another_level():
     near(tangent, 16 * rows**2 * X**5 * T * T)
 
 
+def test_a_hook_of_a_dual_inside_a_higher_level():
+    def mixed(u):
+        def f(z):
+            y = z * u
+            y.register_hook(_squared)
+            return y * u
+
+        _, pull = vjp(f, X)
+        return jvp(lambda w: pull(X * w)[0], (X,), (T,))[1]
+
+    near(jvp(mixed, (X,), (T,))[1], 6 * X**5 * T * T)  # of u*(X*w*u)**2
+
+
+@pytest.mark.parametrize("hook", [
+    lambda g, w: w * w, lambda g, w: g * w, lambda g, w: g.mul_(w) is None or None,
+])  # fmt: skip
+def test_a_hook_gives_a_tangent_where_the_pass_does_not_follow(hook):
+    def pulled(w):
+        def f(z):
+            y = z * 2
+            y.register_hook(lambda g: hook(g, w))
+            return y
+
+        return vjp(f, X)[1](X * 1)[0]
+
+    with pytest.raises(NotImplementedError, match="a hook returned a value of a transform"):
+        jvp(pulled, (X,), (T,))
+    near(jvp(lambda w: pulled(w.detach()), (X,), (T,))[0], 2 * X * X)
+
+
 def test_what_had_a_tangent_keeps_no_note_of_it():
     given = (X * 1.0).requires_grad_() * 2
     with forward_ad.dual_level():
