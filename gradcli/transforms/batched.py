@@ -234,16 +234,19 @@ class Batched(Layer):
 
         @functools.wraps(hook, assigned=())
         def below(g: Any) -> Any:
-            def lowered(changed: Any) -> Any:
-                if is_batched(changed, level):
-                    return changed.value
-                return OPERATORS["expand"](changed, g.shape)  # the same for every element
-
             # With a tangent of a transform inside the vmap, that is around each batch.
-            changed = hook(g.over(self.around) if rank_of(g) > level else self.around(g))
-            if changed is None:
-                return None
-            return changed.over(lowered) if rank_of(changed) > level else lowered(changed)
+            def raised(part: Any) -> Any:
+                return part.over(raised) if rank_of(part) > level else self.around(part)
+
+            def lowered(part: Any) -> Any:
+                if rank_of(part) > level:
+                    return part.over(lowered)
+                if is_batched(part, level):
+                    return part.value
+                return OPERATORS["expand"](part, g.shape)  # the same for every element
+
+            changed = hook(raised(g))
+            return None if changed is None else lowered(changed)
 
         return self.value.register_hook(below)
 

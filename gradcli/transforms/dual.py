@@ -34,16 +34,26 @@ from gradcli.ops.operator import OPERATORS
 from gradcli.ops.read import push_forward
 from gradcli.transforms import memory
 from gradcli.transforms.levels import running
-from gradcli.transforms.memory import copy_slots, movable, moved, note_promoted, zeros_beside
+from gradcli.transforms.memory import (
+    GIVEN,
+    ROOT,
+    movable,
+    moved,
+    note_promoted,
+    put_back,
+    zeros_beside,
+)
 from gradcli.transforms.reverse import accumulate_gradients, gradients
-from gradcli.transforms.tracer import Layer, bottom, chain_of, shares, snapshot, store, tensors_of
-
-_ROOT = "_gradcli_root"
-"""Attribute of a view: the dual that it is a view of."""
-
-
-_GIVEN = "_gradcli_given"
-"""Attribute: the tangent that stands for one that was given in a graph, and that one."""
+from gradcli.transforms.tracer import (
+    Layer,
+    bottom,
+    chain_of,
+    rank_of,
+    shares,
+    snapshot,
+    store,
+    tensors_of,
+)
 
 
 class Dual(Layer):
@@ -166,7 +176,7 @@ class Dual(Layer):
 
         A leaf of a graph stays as it is until a write needs a copy.
         """
-        self.__dict__[_ROOT] = None  # what the caller's tensor is to it has no tangent
+        self.__dict__[ROOT] = None  # what the caller's tensor is to it has no tangent
         primal, tangent = bottom(self.primal), bottom(self.tangent)
         around, batches = list(chain_of(self.primal)), list(chain_of(self.tangent))
         if not isinstance(tangent, Tensor) or (tangent.requires_grad and tangent.is_leaf):
@@ -184,7 +194,7 @@ class Dual(Layer):
         if any(t.edge is not None for t in tensors_of(given)):
             with enable_grad():
                 self.tangent = OPERATORS["clone"](given)
-            self.__dict__[_GIVEN] = self.tangent, given
+            self.__dict__[GIVEN] = self.tangent, given
             nodes = running.given.setdefault(self.__gradcli_rank__, [])
             nodes += [t.edge for t in tensors_of(self.tangent) if t.edge is not None]
 
@@ -194,7 +204,7 @@ class Dual(Layer):
         A later write to the primal writes to it. In memory of its own it is where it was in a
         graph.
         """
-        alias, given = self.__dict__.get(_GIVEN, (None, None))
+        alias, given = self.__dict__.get(GIVEN, (None, None))
         if alias is self.tangent and not alias._version:
             return given
         before = self.tangent
@@ -249,7 +259,7 @@ class Dual(Layer):
             member.aliases = aliases
             aliases.append(weakref.ref(member))
             if len(aliases) > 1:
-                member.__dict__[_ROOT] = members[0]
+                member.__dict__[ROOT] = members[0]
             note_promoted(member, primal, level)
 
     # -- what it is ------------------------------------------------------------------------------
@@ -367,12 +377,12 @@ class Dual(Layer):
     @property
     def _base(self) -> Any:
         """That of the primal, with its tangent where it has one."""
-        base, root = self.primal._base, self.__dict__.get(_ROOT)
+        base, root = self.primal._base, self.__dict__.get(ROOT)
         return base if root is None or root.primal is not base else root
 
     def note_view(self, view: Layer) -> Any:
         """``view``, noted to share this value's memory."""
-        view.__dict__[_ROOT] = self.__dict__.get(_ROOT, self)
+        view.__dict__[ROOT] = self.__dict__.get(ROOT, self)
         return super().note_view(view)
 
     def _require(self, requires_grad: bool) -> Any:
@@ -405,17 +415,16 @@ class Dual(Layer):
                 given: Any = hook(g) if hooks else None
                 if given is None and g._version > version:  # it wrote to g
                     given = g
-                given = given.primal if is_dual(given, level) else given
+                given = _part_of(given, level, "primal")
                 if level in running.turned:
                     seen[place] = primal, given
                 return given
             primal, given = seen.get(place, (None, None))
             if given is None:
                 return None
-            both = Dual(primal, g, level)
+            both = _paired(primal, g, level)
             changed = hook(both)
-            both = both if changed is None else changed
-            return both.tangent if is_dual(both, level) else OPERATORS["zeros_like"](g)
+            return _part_of(both if changed is None else changed, level, "tangent")
 
         def of_tangent(g: Any) -> Any:
             return (
@@ -425,7 +434,7 @@ class Dual(Layer):
             )
 
         for part in (of_primal, of_tangent):
-            part.gradcli_by_part = True  # type: ignore[attr-defined]
+            part.gradcli_levels = {level, *getattr(hook, "gradcli_levels", ())}  # type: ignore
         self.primal.register_hook(of_primal)
         with suppress(RuntimeFault):  # not in the graph, or in that of linearize alone
             self.tangent.register_hook(of_tangent)
@@ -443,8 +452,7 @@ class Dual(Layer):
         if len(list(self.sharing())) > 1:  # views of it keep their tangents
             (self.tangent,) = zeros_beside([primal], self.tangent)
         else:
-            self.__class__ = primal.__class__
-            copy_slots(primal, self)
+            put_back(self, primal)
         return self
 
     def __repr__(self) -> str:
@@ -476,6 +484,27 @@ for _name in (
 def is_dual(value: Any, level: int) -> bool:
     """Whether ``value`` carries a tangent of this level."""
     return value.__class__ is Dual and value.__gradcli_rank__ == level
+
+
+def _paired(primal: Any, tangent: Any, level: int) -> Any:
+    """A primal with a tangent, inside the tangents of higher levels that they have."""
+    top = max(rank_of(primal), rank_of(tangent))
+    if top <= level:
+        return Dual(primal, tangent, level)
+    primals, tangents = (
+        [_part_of(v, top, name) for v in (primal, tangent)] for name in ("primal", "tangent")
+    )
+    parts = (_paired(own, along, level) for own, along in (primals, tangents))
+    return Dual(next(parts), next(parts), top)
+
+
+def _part_of(value: Any, level: int, name: str) -> Any:
+    """The ``primal`` or ``tangent`` of ``level``, with the tangents of higher levels."""
+    if rank_of(value) > level:
+        return value.over(lambda part: _part_of(part, level, name))
+    if is_dual(value, level):
+        return getattr(value, name)
+    return value if name == "primal" else OPERATORS["zeros_like"](value)
 
 
 def _alike(primal: Tensor, tangent: Tensor) -> bool:

@@ -42,12 +42,14 @@ class _Running(threading.local):
         # Of ``forward_ad``, by level: the values, and the nodes at tangents that were given.
         self.given: dict[int, list[Any]] = {}
         self.values: dict[int, list[weakref.ref]] = {}
-        # Of which part of a gradient the pass under way is, by level: the tangent's, or not.
-        self.turned: dict[int, bool] = {}
+        # Of which part of a gradient the pass under way is, by level: the tangent's, or not; and
+        # of which element of a batch.
+        self.turned: dict[int, int] = {}
 
     @contextlib.contextmanager
-    def turning(self, level: int, turned: bool) -> Iterator[None]:
-        """A pass for the primals, or for the tangents, of gradients with tangents of ``level``."""
+    def turning(self, level: int, turned: int) -> Iterator[None]:
+        """A pass for the primals, or for the tangents, of gradients with tangents of ``level``, or
+        for one element of batches of it."""
         before = self.turned
         self.turned = {**before, level: turned}
         try:
@@ -55,7 +57,7 @@ class _Running(threading.local):
         finally:
             self.turned = before
 
-    def place(self, level: int) -> frozenset[tuple[int, bool]]:
+    def place(self, level: int) -> frozenset[tuple[int, int]]:
         """Of which part of gradients of other levels the pass under way is."""
         return frozenset(item for item in self.turned.items() if item[0] != level)
 

@@ -31,6 +31,10 @@ from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.levels import running
 from gradcli.transforms.tracer import Layer, bottom, chain_of, memory_of, operands_of, store
 
+ROOT = "_gradcli_root"
+"""Attribute of a view: the dual that it is a view of."""
+GIVEN = "_gradcli_given"
+"""Attribute: the tangent that stands for one that was given in a graph, and that one."""
 _new = object.__new__
 _SLOTS = [getattr(Slots, name) for name in Slots.__slots__ if not name.startswith("__")]
 
@@ -161,6 +165,13 @@ def copy_slots(source: Any, target: Any) -> Any:
     return target
 
 
+def put_back(value: Any, was: Any) -> None:
+    """Let ``value`` be what ``was`` is, with the attributes that the user has set on it."""
+    value.__class__ = was.__class__
+    copy_slots(was, value)
+    value.__dict__.pop(ROOT, None), value.__dict__.pop(GIVEN, None)
+
+
 def _itself(value: Any) -> Any:
     return value
 
@@ -198,8 +209,7 @@ def demote(level: int) -> None:
         if value.batch:
             with enable_grad():
                 store(was, value.content[0])
-        value.__class__ = was.__class__
-        copy_slots(was, value)
+        put_back(value, was)
 
     def renew(references: list[weakref.ref] | None) -> None:
         if references:

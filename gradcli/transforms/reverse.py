@@ -20,7 +20,7 @@ import gradcli.engine as engine
 from gradcli.engine import Tensor
 from gradcli.engine.backward.api import grad_of_batches, no_graph, no_history, unused
 from gradcli.engine.backward.gradient_edges import GradientEdge, edge_of
-from gradcli.engine.backward.hooks import calls
+from gradcli.engine.backward.hooks import calls, plainly, tangent_lost
 from gradcli.engine.backward.traverse import collect
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import get_default_dtype
@@ -226,6 +226,7 @@ def _pushed(
     moved = [(t, c) for t, c in zip(along, plain, strict=True) if t is not None]
     moved += [(p, t) for p, t in zip(primals, turned, strict=True) if t is not None]
     if not moved:
+        _all_shown(first)
         return None
     # Where a hook was called, it has to be called again.
     hooked = [noted for noted in running.hooked.get(top, ()) if noted[-1]]
@@ -243,27 +244,51 @@ def _pushed(
 def _hooks_called(sample: Any, first: dict, again: bool) -> Iterator[None]:
     """A pass for the primals of gradients, or ``again`` one for their tangents.
 
-    In the second a hook is shown both: what it makes of a gradient need not be linear.
+    In the second a hook is shown both: what it makes of a gradient need not be linear. A pass that
+    a hook begins is neither.
     """
     level, before = sample.__gradcli_rank__, calls.call
 
-    def call(node: Any, hook: Callable, g: Any) -> Any:
-        if hasattr(hook, "gradcli_by_part"):
-            return hook(g)
-        place = node, hook, running.place(level)
+    def call(number: int, hook: Callable, g: Any) -> Any:
+        if level in getattr(hook, "gradcli_levels", ()):  # it tells the passes apart itself
+            return shown(number, hook, g)
+        place = number, running.place(level)
         if not again:
-            first[place] = OPERATORS["clone"](g)
-            return before(node, hook, g)
-        both = sample.__class__(first.get(place, OPERATORS["zeros_like"](g)), g, level)
-        given = before(node, hook, both)
+            primal = OPERATORS["clone"](g)
+            given = shown(number, hook, g)
+            found = g if given is None else given  # it may have written to g
+            bent = rank_of(found) == level
+            first[place] = primal, bent
+            return found.primal if bent else given
+        primal, _ = first.pop(place, (None, False))
+        both = sample.__class__(OPERATORS["zeros_like"](g) if primal is None else primal, g, level)
+        given = shown(number, hook, both)
         both = both if given is None else given
+        if rank_of(both) > level:
+            raise tangent_lost()
         return both.tangent if rank_of(both) == level else OPERATORS["zeros_like"](g)
+
+    def shown(number: int, hook: Callable, g: Any) -> Any:
+        calls.call = plainly
+        try:
+            return before(number, hook, g)
+        finally:
+            calls.call = call
 
     calls.call = call
     try:
         yield
     finally:
         calls.call = before
+    if again:
+        _all_shown(first)
+
+
+def _all_shown(first: dict) -> None:
+    """Raise UnwrittenFault (E0412) where the pass for tangents did not come by a hook that gave
+    one."""
+    if any(bent for _, bent in first.values()):
+        raise tangent_lost()
 
 
 @contextlib.contextmanager
@@ -341,13 +366,15 @@ def _for_each(
 ) -> list:  # fmt: skip
     level = sample.__gradcli_rank__
 
-    def row(values: Sequence[Any], i: int) -> list:
-        return [v.content[i] if rank_of(v) == level else v for v in values]
+    def row(i: int) -> list:
+        ends, weights = (
+            [v.content[i] if rank_of(v) == level else v for v in values]
+            for values in (outputs, cotangents)
+        )
+        with running.turning(level, i):  # hooks of one row are not those of another
+            return pull_back(ends, leaves, weights, create_graph, passed)
 
-    rows = [
-        pull_back(row(outputs, i), leaves, row(cotangents, i), create_graph, passed)
-        for i in range(sample.count)
-    ]
+    rows = [row(i) for i in range(sample.count)]
     return [sample.around(OPERATORS["stack"](*column)) for column in zip(*rows, strict=True)]
 
 

@@ -461,9 +461,11 @@ class Operand(Conversions):
         if name in TURNED:
             # Recorded whatever the mode is, as Tensor's.
             return lambda *args, **params: self.become_view(
-                (no_grad() if self.is_leaf else inference_mode(False))(function)(
-                    self, *args, **params
-                )
+                (
+                    no_grad()
+                    if all(tensor.is_leaf for tensor in tensors_of(self))
+                    else inference_mode(False)
+                )(function)(self, *args, **params)
             )
         if written:
             return lambda *args, **params: become(self, function(snapshot(self), *args, **params))

@@ -571,6 +571,85 @@ def test_a_hook_of_a_plain_tensor_is_shown_the_tangent_of_its_gradient():
         near(forward_ad.unpack_dual(g).tangent, want)
 
 
+def _squared(g):
+    return g * g
+
+
+def _by_a_pass(g):
+    """9*g, by a pass with a hook of its own."""
+    with torch.enable_grad():
+        y = torch.ones(3, dtype=torch.double, requires_grad=True) * 1
+        y.register_hook(_squared)
+        z = y * 1
+        return g * torch.autograd.grad(3 * z.sum(), y)[0]
+
+
+@pytest.mark.parametrize(("hooks", "c", "p"), [([_squared] * 2, 1, 4), ([_by_a_pass], 9, 1)])
+def test_hooks_in_a_dual_level_that_are_registered_twice_or_begin_passes(hooks, c, p):
+    y = X.clone().requires_grad_()
+    with forward_ad.dual_level():
+        h = y.sin()
+        for hook in hooks:
+            h.register_hook(hook)
+        (g,) = torch.autograd.grad((h * forward_ad.make_dual(X, T)).sum(), y)
+        near(forward_ad.unpack_dual(g).primal, c * X**p * X.cos())
+        near(forward_ad.unpack_dual(g).tangent, c * p * X ** (p - 1) * T * X.cos())
+
+
+def test_a_hook_of_a_pullback_for_rows_inside_another_level():
+    def mixed(u):
+        def f(z):
+            y = z * z
+            y.register_hook(_squared)
+            return y * u * u
+
+        _, pull = vjp(f, X)
+        return vmap(lambda r: jvp(lambda w: pull(r * w)[0], (X,), (T,))[1])(rows)
+
+    rows = torch.stack((X, T, X + T))
+    _, tangent = jvp(mixed, (X,), (T,))  # of 2*X*(r*w*u*u)**2 by w along T, then by u along T
+    near(tangent, 16 * rows**2 * X**5 * T * T)
+
+
+def test_a_hook_of_a_dual_inside_a_higher_level():
+    def mixed(u):
+        def f(z):
+            y = z * u
+            y.register_hook(_squared)
+            return y * u
+
+        _, pull = vjp(f, X)
+        return jvp(lambda w: pull(X * w)[0], (X,), (T,))[1]
+
+    near(jvp(mixed, (X,), (T,))[1], 6 * X**5 * T * T)  # of u*(X*w*u)**2
+
+
+@pytest.mark.parametrize("hook", [
+    lambda g, w: w * w, lambda g, w: g * w, lambda g, w: g.mul_(w) is None or None,
+])  # fmt: skip
+def test_a_hook_gives_a_tangent_where_the_pass_does_not_follow(hook):
+    def pulled(w):
+        def f(z):
+            y = z * 2
+            y.register_hook(lambda g: hook(g, w))
+            return y
+
+        return vjp(f, X)[1](X * 1)[0]
+
+    with pytest.raises(NotImplementedError, match="a hook returned a value of a transform"):
+        jvp(pulled, (X,), (T,))
+    near(jvp(lambda w: pulled(w.detach()), (X,), (T,))[0], 2 * X * X)
+
+
+def test_what_had_a_tangent_keeps_no_note_of_it():
+    given = (X * 1.0).requires_grad_() * 2
+    with forward_ad.dual_level():
+        x = forward_ad.make_dual(X * 1, given)
+        y = (x * x)[1:]
+        x.name = "mine"
+    assert (vars(x), vars(y)) == ({"name": "mine"}, {})
+
+
 def test_a_base_has_the_tangent_that_its_view_has_a_part_of():
     near(jvp(lambda x: (x * x)[1:]._base, (X,), (T,))[1], 2 * X * T)
     with forward_ad.dual_level():

@@ -17,15 +17,21 @@ from gradcli.engine.record.cotangents import fit
 from gradcli.engine.record.inplace import added_to, dense
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.engine.undo_log import note_write, undo
-from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
 from gradcli.ops.operator import OPERATORS
 
 
 class _Calls(threading.local):
-    """How a hook of a tensor is called: ``(node, hook, gradient)``. See ``transforms.reverse``."""
+    """How a hook of a tensor is called: ``(number, hook, gradient)``, where the number is that of
+    its handle. See ``transforms.reverse``."""
 
     def __init__(self) -> None:
-        self.call: Callable[[Node, Callable[..., Any], Any], Any] = lambda node, hook, g: hook(g)
+        self.call: Callable[[int, Callable[..., Any], Any], Any] = plainly
+
+
+def plainly(number: int, hook: Callable[..., Any], g: Any) -> Any:
+    """Call a hook with the gradient as it is."""
+    return hook(g)
 
 
 calls = _Calls()
@@ -61,9 +67,9 @@ def _seen(node: Node, g: Any, recorded: bool) -> Any:
     extra = node.extra
     if extra is None:
         return g
-    for hook in list((extra.hooks or {}).values()):
+    for number, hook in list((extra.hooks or {}).items()):
         given = _as_tensor(g)
-        g = _replaced(calls.call(node, hook, given), given, node.shape, recorded, hook)
+        g = _replaced(calls.call(number, hook, given), given, node.shape, recorded, hook)
     if extra.kept is not None and g is not None:
         # In memory of its own: what is done to it is not done to the gradient that goes on.
         found = OPERATORS["clone"](_as_tensor(g))
@@ -136,7 +142,7 @@ def _all_replaced(
 ) -> list[Any]:
     """``parts`` as a hook of a node replaces them, or has written to them."""
     if result is None:
-        return [p if p is None or recorded else p.array for p in parts]
+        return [_passed_on(p, recorded) for p in parts]
     if not isinstance(result, tuple):
         raise TypeFault("E0407", f"expected tuple, but hook returned {_kind(result)!r}")
     if len(result) != len(parts):
@@ -160,7 +166,7 @@ def _name(hook: Any) -> str:
 
 def _replaced(result: Any, g: Tensor | None, shape: Any, recorded: bool, hook: Any) -> Any:
     if result is None:
-        return g if g is None or recorded else g.array
+        return _passed_on(g, recorded)
     if g is None:
         raise RuntimeFault("E0407", "can't replace a None gradient with a non-None value")
     if not isinstance(result, Tensor):
@@ -183,7 +189,23 @@ def _replaced(result: Any, g: Tensor | None, shape: Any, recorded: bool, hook: A
             "E0407",
             f"hook {_name(hook)!r} has changed the type of value (was {kinds[0]} got {kinds[1]})",
         )
-    return result if recorded else result.array
+    return _passed_on(result, recorded)
+
+
+def _passed_on(g: Any, recorded: bool) -> Any:
+    """A gradient as the pass has it, after a hook."""
+    if recorded or g is None:
+        return g
+    if g.__gradcli_rank__ > 1:
+        raise tangent_lost()
+    return g.array
+
+
+def tangent_lost() -> UnwrittenFault:
+    """The error of a hook that gives a gradient the tangent of what it has captured, where the
+    pass does not follow it."""
+    said = "a hook returned a value of a transform for a gradient that is none"
+    return UnwrittenFault("E0412", said, help="compute with that value outside of the hook")
 
 
 def arrive_at_leaf(
