@@ -63,22 +63,6 @@ def _least(dtype: Any) -> float:
     return -math.inf if dtype.kind > 1 else int(np.iinfo(dtype.numpy).min)
 
 
-_WORDS = (
-    ("stride should not be zero", "kernel size should be greater than zero, but got {k}",
-     "stride should be greater than zero, but got {d}",
-     "dilation should be greater than zero, but got {dilation}",
-     "pad must be non-negative, but got pad: {e}", "pad should be at most half of effective "
-     "kernel size, but got pad={p}, kernel_size={size} and dilation=1"),
-    ("max_pool1d() stride must be greater than zero, but got 0",
-     "max_pool1d() kernel_size must be greater than zero, but got {least}",
-     "max_pool1d() stride must be greater than zero, but got {least}",
-     "max_pool1d() dilation must be greater than zero, but got {least}",
-     "max_pool1d() padding must be non-negative, but got {e}", "max_pool1d() padding should be at "
-     "most half of kernel size, but got padding={p} and kernel_size={size}"),
-)  # fmt: skip
-"""Of any pool and of ``max_pool1d``: what PyTorch says of a window's options out of range."""
-
-
 def _pooled(
     name: str, input: Any, kernel: Any, stride: Any, padding: Any, rank: int, dilation: Any = 1,
     over: bool = False, lone: bool = False,
@@ -89,30 +73,28 @@ def _pooled(
 
     Raises RuntimeFault for a shape (E0301) and for a number that is out of range (E0304).
     """
-    sizes = each(kernel, rank, "kernel_size", name)
-    steps = each(stride, rank, "stride", name) if isinstance(stride, int) or stride else sizes
-    edges, spread = each(padding, rank, "padding", name), each(dilation, rank, "dilation", name)
+    sizes = each(kernel, rank, "kernel_size")
+    steps = each(stride, rank, "stride") if isinstance(stride, int) or stride else sizes
+    edges, spread = each(padding, rank, "padding"), each(dilation, rank, "dilation")
     if rank > 1 and not 1 <= len(input.shape) - rank <= 2:
         raise bad_shape(
             f"non-empty {rank + 1}D or {rank + 2}D (batch mode) tensor expected for input"
         )
-    zero, *low, negative, wide = _WORDS[lone]
-    if lone and min(sizes) < 1:
-        raise bad_value(low[0].format(least=min(sizes)))
-    if 0 in steps:
-        raise bad_value(zero)
-    for said, letter, given in zip(
-        low, ("k", "d", "dilation"), (sizes, steps, spread), strict=True
-    ):
+    of = "max_pool1d() {} must be " if lone else "{} should be "
+    for what, given in (("kernel_size", sizes), ("stride", steps), ("dilation", spread)):
         if min(given) < 1:
-            each_one = zip("THW"[-rank:], given, strict=True)
-            listed = " ".join(f"{letter}{axis}: {n}" for axis, n in each_one)
-            raise bad_value(said.format(least=min(given), **{letter: listed}))
-    if min(edges) < 0:
-        raise bad_value(negative.format(e=min(edges)))
+            said = (
+                of.format(what if lone else what.replace("_", " ")) + "greater than zero, but got"
+            )
+            none = what == "stride" and not (lone or min(given))
+            raise bad_value("stride should not be zero" if none else f"{said} {min(given)}")
     for e, k in zip(edges, sizes, strict=True):
+        kind = "max_pool1d() padding" if lone else "pad"
+        if e < 0:
+            raise bad_value(f"{kind} must be non-negative, but got {'' if lone else 'pad: '}{e}")
         if 2 * e > k:
-            raise bad_value(wide.format(p=e, size=k))
+            kernel = f"{'' if lone else 'effective '}kernel size, but got {kind.split()[-1]}={e}"
+            raise bad_value(f"{kind} should be at most half of {kernel} and kernel_size={k}")
     if rank > 2 and 0 in input.shape[-rank - 1 :]:
         raise bad_shape(
             f"{name}3d(): Expected input's non-batch dimensions to have positive length, but input "
@@ -127,13 +109,9 @@ def _pooled(
     if min(counts) < 1:
         if lone:
             raise bad_shape(f"max_pool1d() Invalid computed output size: {counts[0]}")
-        lead = (input.shape[-rank - 1], *(1,) * (rank < 2))  # PyTorch has it of two dimensions
-        shown = ("x".join(map(str, (*lead, *shape))) for shape in (old, counts))
-        raise bad_shape(
-            "Given input size: ({}). Calculated output size: ({}). Output size is too small".format(
-                *shown
-            )
-        )
+        shown = ("x".join(map(str, (input.shape[-rank - 1], *shape))) for shape in (old, counts))
+        said = "Given input size: ({}). Calculated output size: ({}). Output size is too small"
+        raise bad_shape(said.format(*shown))
     sides = [e for edge in reversed(edges) for e in (edge, edge)]
     return sizes, steps, sides, spread
 
@@ -332,23 +310,16 @@ def _wanted(name: str, input: Any, output_size: Any, rank: int) -> tuple[int, ..
     one = name == "adaptive_avg_pool" and all(m == 1 for m in sizes)  # NaN of no entries
     check_sizes(name, input, rank, len(input.shape) if one else 1)
     if not isinstance(output_size, int) and len(output_size) != rank:
-        said = f"{name}{rank}d: output_size must be {rank}"
-        if rank == 1:
-            said = f"{name}1d() argument 'output_size' should contain one int (got "
-            said += f"{len(output_size)})"
-        elif name == "adaptive_max_pool":
-            said = f"{name}{rank}d(): internal error: output_size.size() must be {rank}"
-        raise bad_value(said)
+        one = f"1d() argument 'output_size' should contain one int (got {len(output_size)})"
+        raise bad_value(
+            name + (one if rank < 2 else f"{rank}d(): internal error: output_size must be {rank}")
+        )
     wanted = each(output_size, rank, "output_size")
     if min(wanted) < 0:
-        lead = [1] * (rank < 2)  # PyTorch has it of two dimensions
-        listed = ", ".join(map(str, (*lead, *wanted)))
-        said = f"{name}{max(rank, 2)}d: elements of output_size must be greater than or equal to 0 "
-        said += f"but received {{{listed}}}"
+        said = "elements of output_size must be greater than or equal to 0 but received"
         if name == "adaptive_max_pool":
-            sizes = [*input.shape[:-rank], *lead, *wanted]
-            said = f"Trying to create tensor with negative dimension {min(wanted)}: {sizes}"
-        raise bad_value(said)
+            said = "Trying to create tensor with negative dimension"
+        raise bad_value(f"{said} {min(wanted)}")
     return wanted
 
 
