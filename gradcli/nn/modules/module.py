@@ -173,8 +173,7 @@ class Module(State):
             raise bad_type(f"{kind[1:-1]} name should be a string. Got {type(name).__name__}")
         if "." in name or not name:
             said = 'can\'t contain "."' if name else 'can\'t be empty string ""'
-            got = f", got: {name}" if name and kind == "_modules" else ""
-            raise KeyError(f"{kind[1:-1]} name {said}{got}")
+            raise KeyError(f"{kind[1:-1]} name {said}")
         if hasattr(self, name) and name not in self.__dict__[kind]:
             raise KeyError(f"attribute '{name}' already exists")
 
@@ -281,10 +280,9 @@ class Module(State):
         module, name, found = self._found(target)
         if name not in module._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
-        buffer: Tensor = found
-        return buffer
+        return found
 
-    def _found(self, target: str) -> tuple[Module, str, Any]:
+    def _found(self, target: str) -> tuple[Any, str, Any]:
         """What a dotted name names, with its module and its own name."""
         place, _, name = target.rpartition(".")
         module = self.get_submodule(place)
