@@ -1462,6 +1462,7 @@ torch.nn.Embedding.from_pretrained(v)
 torch.nn.MultiheadAttention(4, 2)(torch.ones(3, 2, 4), torch.ones(3, 4), torch.ones(3, 4))
 torch.nn.Module().register_parameter("a.b", None)
 torch.nn.Module().register_buffer("", v)
+torch.nn.Module().add_module("a.b", None)
 torch.nn.Linear(1, 1).get_buffer("foo")
 torch.nn.Sequential() + 3
 torch.nn.Unflatten(1, (2, "a"))
@@ -1631,4 +1632,5 @@ torch.Size([1]) + [2]
 torch.nn.Linear(2, 2).get_buffer("a")
 torch.nn.Linear(2, 2).register_parameter("a.b", None)
 torch.nn.Linear(2, 2).register_buffer("", None)
+torch.nn.Linear(2, 2).add_module("a.b", None)
 """.strip().splitlines()

@@ -310,9 +310,9 @@ def _wanted(name: str, input: Any, output_size: Any, rank: int) -> tuple[int, ..
     one = name == "adaptive_avg_pool" and all(m == 1 for m in sizes)  # NaN of no entries
     check_sizes(name, input, rank, len(input.shape) if one else 1)
     if not isinstance(output_size, int) and len(output_size) != rank:
-        one = f"1d() argument 'output_size' should contain one int (got {len(output_size)})"
+        lone = f"1d() argument 'output_size' should contain one int (got {len(output_size)})"
         raise bad_value(
-            name + (one if rank < 2 else f"{rank}d(): internal error: output_size must be {rank}")
+            name + (lone if rank < 2 else f"{rank}d(): internal error: output_size must be {rank}")
         )
     wanted = each(output_size, rank, "output_size")
     if min(wanted) < 0:

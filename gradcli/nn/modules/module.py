@@ -173,7 +173,8 @@ class Module(State):
             raise bad_type(f"{kind[1:-1]} name should be a string. Got {type(name).__name__}")
         if "." in name or not name:
             said = 'can\'t contain "."' if name else 'can\'t be empty string ""'
-            raise KeyError(f"{kind[1:-1]} name {said}")
+            got = f", got: {name}" if name and kind == "_modules" else ""
+            raise KeyError(f"{kind[1:-1]} name {said}{got}")
         if hasattr(self, name) and name not in self.__dict__[kind]:
             raise KeyError(f"attribute '{name}' already exists")
 
