@@ -69,20 +69,13 @@ def whole(
     return array
 
 
-_NO_VECTOR = {
-    "index_select": "Index is supposed to be a vector",
-    "index_copy_": "Index should have dimension 1 or 0 (got {})",
-    "": "Index is supposed to be a vector, but got dim: {}",
-}
-
-
 def _vector(index: Any, name: str, said: str) -> np.ndarray:
     """Indices along one dimension. Raises IndexFault (E0307) for a table of them."""
     found: np.ndarray = _lined(whole(index, name + said))
     if found.ndim > 1:
         raise IndexFault(
             "E0307",
-            f"{name}(): {_NO_VECTOR.get(name, _NO_VECTOR['']).format(found.ndim)}",
+            f"{name}(): Index is supposed to be a vector, but got dim: {found.ndim}",
             help="gather and scatter take an index for each entry",
         )
     return found

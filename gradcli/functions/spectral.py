@@ -116,10 +116,9 @@ def istft(
     half = spectra.shape[1] != n_fft if onesided is None else onesided
     size = n_fft // 2 + 1 if half else n_fft
     if spectra.shape[1] != size:
-        wanted = "n_fft / 2 + 1 when onesided=True" if half else "n_fft when onesided=False"
         raise bad_shape(
             "istft: expected the frequency dimension (3rd to the last) of the input tensor to "
-            f"match {wanted}, but got {spectra.shape[1]}"
+            f"match {'n_fft / 2 + 1' if half else 'n_fft'}, but got {spectra.shape[1]}"
         )
     turned, norm = O["transpose"](spectra, -1, -2), "ortho" if normalized else None
     if return_complex:

@@ -159,14 +159,6 @@ def _steps_from(start: int, shape: Sequence[int], steps: Sequence[int]) -> np.nd
     return np.asarray(sum((g * s for g, s in zip(grids, steps, strict=True)), np.int64(start)))
 
 
-_LISTS = {
-    True: ", or a list of length equal to 'self.dim() = {wanted}', since dim argument was not "
-    "given, but got a list of length {given}",
-    False: " or it's spacing and dim arguments to have the same length, but got a spacing "
-    "argument of length {given} and a dim argument of length {wanted}.",
-}
-
-
 def gradient(
     input: Any, *, spacing: Any = None, dim: Any = None, edge_order: int = 1
 ) -> tuple[Any, ...]:
@@ -192,8 +184,8 @@ def gradient(
     widths = list(spacing) if several else [spacing] * len(axes)
     if len(widths) != len(axes):
         raise bad_shape(
-            "torch.gradient expected spacing to be unspecified, a scalar"
-            + _LISTS[dim is None].format(given=len(widths), wanted=len(axes))
+            "torch.gradient expected spacing to be unspecified, a scalar or a list with an entry "
+            f"for each of {len(axes)} dimensions, but got a list of length {len(widths)}"
         )
     if input.dtype.name in ("bool", "uint8"):
         said = no_difference([input.dtype] * 2, 2)

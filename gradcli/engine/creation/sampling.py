@@ -396,11 +396,7 @@ def multinomial(
 
     def places_of(weights: np.ndarray) -> np.ndarray:
         if not np.all(np.isfinite(weights)) or np.any(weights < 0):
-            said = "probability tensor contains either `inf`, `nan` or element < 0"
-            if replacement and num_samples > 1:
-                kind = "entry = infinity or NaN" if np.all(weights >= 0) else "entry < 0"
-                said = f"invalid multinomial distribution (encountering probability {kind})"
-            raise bad_value(said)
+            raise bad_value("probability tensor contains either `inf`, `nan` or element < 0")
         if np.any(np.sum(weights, -1) <= 0):
             raise bad_value("invalid multinomial distribution (sum of probabilities <= 0)")
         rows = weights.shape[:-1]

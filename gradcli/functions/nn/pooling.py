@@ -71,9 +71,9 @@ def _pooled(
 
     Raises RuntimeFault for a shape (E0301) and for a number that is out of range (E0304).
     """
-    sizes = each(kernel, rank, "kernel_size", name)
-    steps = each(stride, rank, "stride", name) if isinstance(stride, int) or stride else sizes
-    edges, spread = each(padding, rank, "padding", name), each(dilation, rank, "dilation", name)
+    sizes = each(kernel, rank, "kernel_size")
+    steps = each(stride, rank, "stride") if isinstance(stride, int) or stride else sizes
+    edges, spread = each(padding, rank, "padding"), each(dilation, rank, "dilation")
     if rank > 1 and not 1 <= len(input.shape) - rank <= 2:
         raise bad_shape(
             f"non-empty {rank + 1}D or {rank + 2}D (batch mode) tensor expected for input"
@@ -302,23 +302,16 @@ def _wanted(name: str, input: Any, output_size: Any, rank: int) -> tuple[int, ..
     one = name == "adaptive_avg_pool" and all(m == 1 for m in sizes)  # NaN of no entries
     check_sizes(name, input, rank, len(input.shape) if one else 1)
     if not isinstance(output_size, int) and len(output_size) != rank:
-        said = f"{name}{rank}d: output_size must be {rank}"
-        if rank == 1:
-            said = f"{name}1d() argument 'output_size' should contain one int (got "
-            said += f"{len(output_size)})"
-        elif name == "adaptive_max_pool":
-            said = f"{name}{rank}d(): internal error: output_size.size() must be {rank}"
-        raise bad_value(said)
+        lone = f"1d() argument 'output_size' should contain one int (got {len(output_size)})"
+        raise bad_value(
+            name + (lone if rank < 2 else f"{rank}d(): internal error: output_size must be {rank}")
+        )
     wanted = each(output_size, rank, "output_size")
     if min(wanted) < 0:
-        lead = [1] * (rank < 2)  # PyTorch has it of two dimensions
-        listed = ", ".join(map(str, (*lead, *wanted)))
-        said = f"{name}{max(rank, 2)}d: elements of output_size must be greater than or equal to 0 "
-        said += f"but received {{{listed}}}"
+        said = "elements of output_size must be greater than or equal to 0 but received"
         if name == "adaptive_max_pool":
-            sizes = [*input.shape[:-rank], *lead, *wanted]
-            said = f"Trying to create tensor with negative dimension {min(wanted)}: {sizes}"
-        raise bad_value(said)
+            said = "Trying to create tensor with negative dimension"
+        raise bad_value(f"{said} {min(wanted)}")
     return wanted
 
 

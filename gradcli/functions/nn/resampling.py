@@ -259,9 +259,9 @@ def _check_options(
         )
     if mode not in _NAMES or not 1 <= rank <= 3 or _RANKS.get(mode, rank) != rank:
         count = len(input.shape)
-        said = f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {count}D) for the "
-        said += "modes: nearest | linear | bilinear | bicubic | trilinear | lanczos | area | "
-        said += f"nearest-exact (got {mode})"
+        said = (
+            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {count}D) for the modes"
+        )
         if mode in ("linear", "bilinear", "trilinear") and 1 <= rank <= 3:
             said = f"Got {count}D input, but {mode} mode needs {_RANKS[mode] + 2}D input"
         raise UnwrittenFault(

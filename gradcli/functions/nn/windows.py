@@ -19,14 +19,8 @@ from gradcli.ops.memory_budget import charge_shape
 Sizes = int | Sequence[int]
 
 
-_SPELLED = ("", "one", "two", "three")
-
-
-def each(value: Any, rank: int, name: str, pool: str = "") -> tuple[int, ...]:
-    """A size for each spatial dimension, of a convolution or a ``pool``.
-
-    Raises TypeFault (E0303) for what is no whole number.
-    """
+def each(value: Any, rank: int, name: str) -> tuple[int, ...]:
+    """A size for each spatial dimension. Raises TypeFault (E0303) for what is no whole number."""
     if value.__class__ is int:
         return (value,) * rank
     sizes = (value,) if isinstance(value, int) else tuple(value)
@@ -39,10 +33,6 @@ def each(value: Any, rank: int, name: str, pool: str = "") -> tuple[int, ...]:
             f"expected {name} to be a single integer value or a list of {rank} values to match the "
             f"convolution dimensions, but got {name}={list(sizes)}"
         )
-        if pool:
-            none = "omitted, " * (name == "stride")
-            said = f"must either be {none}a single int, or a tuple of {_SPELLED[rank]} ints"
-            said = f"{pool}{rank}d: {name} {said}"
         raise bad_value(f"{name} must be one number or {rank}, got {list(sizes)}", torch=said)
     return sizes
 

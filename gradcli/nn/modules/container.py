@@ -9,7 +9,7 @@ from typing import Any
 from gradcli.engine import Tensor
 from gradcli.nn.modules.module import Module, indented
 from gradcli.nn.parameter import Parameter
-from gradcli.ops.errors import IndexFault, bad_argument, bad_type
+from gradcli.ops.errors import IndexFault, bad_argument
 from gradcli.ops.memory_budget import step
 
 
@@ -57,11 +57,6 @@ class _Numbered(Module):
 
     def extend(self, modules: Iterable[Module]) -> Any:
         """Add modules at the end."""
-        if not isinstance(modules, Iterable):
-            raise bad_type(
-                f"{type(self).__name__}.extend should be called with an iterable, but got "
-                f"{type(modules).__name__}"
-            )
         for module in modules:
             self.append(module)
         return self
@@ -204,23 +199,9 @@ class _Named:
 
     def update(self, values: Any) -> None:
         """Add from a dict or pairs."""
-        name = type(self).__name__
-        if not isinstance(values, Iterable):
-            raise bad_type(
-                f"{name}.update should be called with an iterable of key/value pairs, but got "
-                f"{type(values).__name__}"
-            )
         pairs = values.items() if hasattr(values, "items") else values
-        for place, pair in enumerate(pairs):
-            if not isinstance(pair, Iterable):
-                said = f"{name} update sequence element #{place} should be Iterable; is"
-                raise bad_type(said + type(pair).__name__)
-            pair = tuple(pair)
-            if len(pair) != 2:
-                raise bad_argument(
-                    f"{name} update sequence element #{place} has length {len(pair)}; 2 is required"
-                )
-            self[pair[0]] = pair[1]
+        for key, value in pairs:
+            self[key] = value
 
     def pop(self, key: str) -> Any:
         """Take what is under ``key`` out."""

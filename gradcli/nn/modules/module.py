@@ -283,10 +283,9 @@ class Module(State):
         module, name, found = self._found(target)
         if name not in module._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
-        buffer: Tensor = found
-        return buffer
+        return found
 
-    def _found(self, target: str) -> tuple[Module, str, Any]:
+    def _found(self, target: str) -> tuple[Any, str, Any]:
         """What a dotted name names, with its module and its own name."""
         place, _, name = target.rpartition(".")
         module = self.get_submodule(place)

@@ -275,12 +275,10 @@ class _Layers(_Recurrent):
         widths = (self.proj_size or self.hidden_size, self.hidden_size)
         ranks = [p.ndim for p in parts]
         if any(rank != 3 - single for rank in ranks):
-            names = "hx and cx" if self.kind == "lstm" else "hx"
-            shown = ", ".join(f"{rank}-D" for rank in ranks)
-            kind = f"({shown}) tensors" if self.kind == "lstm" else f"{shown} tensor"
+            kind, names = "unbatched" if single else "batched", ("hx", "hx and cx")[len(ranks) - 1]
             raise bad_shape(
-                f"For {'unbatched 2-D' if single else 'batched 3-D'} input, {names} should also be "
-                f"{3 - single}-D but got {kind}"
+                f"For {kind} {3 - single}-D input, {names} should also be {3 - single}-D but got "
+                + ", ".join(f"{rank}-D tensor" for rank in ranks)
             )
         for i, (part, width) in enumerate(zip(parts, widths, strict=False)):
             wanted = (count, width) if single else (count, input.shape[1], width)

@@ -86,7 +86,7 @@ class ParametrizationList(ModuleList):
         self.count = len(held)
         if not unsafe:
             with no_grad():
-                _alike(_FIRST, self(), tensor)
+                _alike(_FORWARD, self(), tensor)
 
     def originals(self) -> list[Any]:
         """The parameters or buffers that are kept."""
@@ -135,31 +135,25 @@ class ParametrizationList(ModuleList):
                 original.data = new
 
 
-_KEPT = "Registering a parametrization may not change the {fact} of the tensor, unless "
-_FIRST = (
-    "A parametrization must return a tensor. Got {kind}.",
-    _KEPT + "`unsafe` flag is enabled.\nunparametrized {fact}: {old}\nparametrized {fact}: {new}",
-)
-_NEXT = (
-    "A parametrization must return a tensor. Got {kind}.",
-    _KEPT + "the `unsafe` flag is enabled.\n"
-    "module.{name}.{fact}: {old}\nparametrization(module.{name}).{fact}: {new}",
+_FORWARD = (
+    "A parametrization",
+    "Registering a parametrization may not change the {} of the tensor, unless the `unsafe` flag "
+    "is enabled: it is {}, and becomes {}",
 )
 _INVERSE = (
-    "parametrization.right_inverse must return a tensor. Got: {kind}",
-    "The tensor returned by parametrization.right_inverse must have the same {fact} as "
-    "module.{name}, unless the `unsafe` flag is enabled.\n"
-    "module.{name}.{fact}: {old}\nreturned {fact}: {new}",
+    "parametrization.right_inverse",
+    "The tensor returned by parametrization.right_inverse must have the same {} as the module's, "
+    "unless the `unsafe` flag is enabled: that is {}, not {}",
 )
 
 
-def _alike(said: tuple[str, str], found: Any, tensor: Any, name: str = "") -> None:
+def _alike(said: tuple[str, str], found: Any, tensor: Any) -> None:
     if not isinstance(found, Tensor):
-        raise bad_argument(said[0].format(kind=type(found).__name__))
+        raise bad_argument(f"{said[0]} must return a tensor. Got {type(found).__name__}.")
     for fact in ("dtype", "shape"):
         old, new = getattr(tensor, fact), getattr(found, fact)
         if old != new:
-            raise bad_argument(said[1].format(name=name, fact=fact, old=old, new=new))
+            raise bad_argument(said[1].format(fact, old, new))
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
@@ -211,10 +205,10 @@ def register_parametrization(
             with no_grad():
                 value = wrapped()
                 made = parametrization(value)
-                _alike(_NEXT, made, value, tensor_name)
+                _alike(_FORWARD, made, value)
                 if hasattr(parametrization, "right_inverse"):
                     start = parametrization.right_inverse(made)
-                    _alike(_INVERSE, start, value, tensor_name)
+                    _alike(_INVERSE, start, value)
         wrapped.append(parametrization)
         wrapped.unsafe |= unsafe
         return module
