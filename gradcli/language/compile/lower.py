@@ -309,7 +309,7 @@ class Lowerer:
             code = self.call(GUARDED[node.op], left.code, right.code, at=where)
             if node.op in "+*" and _stays(left.code) and _stays(right.code):
                 code = self._of_tensors(node.op, left.code, right.code, code, where)
-        elif node.op in ("%", "<<", ">>") and not left.inexact:
+        elif node.op in ("<<", ">>") or (node.op == "%" and not left.inexact):
             code = self.call(GUARDED[node.op], left.code, right.code, at=where)
         else:
             code = ast.BinOp(left.code, OPERATORS[node.op](), right.code, **where)
