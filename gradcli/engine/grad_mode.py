@@ -11,7 +11,7 @@ import contextlib
 import functools
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -210,19 +210,37 @@ class _Transformed(threading.local):
 
 
 transformed = _Transformed()
-pushing: set[int] = set()
-"""The levels of tangents that have not ended, in any thread."""
+pushing: dict[int, int] = {}
+"""The levels of tangents that are on, in any thread, and how often: once by itself, and once for
+each second run of what was computed there."""
+_counting = threading.Lock()
+
+
+def begin_pushing(levels: Iterable[int]) -> None:
+    """From now on values have the tangents that they have at ``levels``."""
+    with _counting:
+        for level in levels:
+            pushing[level] = pushing.get(level, 0) + 1
+
+
+def end_pushing(levels: Iterable[int]) -> None:
+    """Take back one ``begin_pushing`` of ``levels``."""
+    with _counting:
+        for level in levels:
+            if (times := pushing.get(level, 0)) > 1:
+                pushing[level] = times - 1
+            else:
+                pushing.pop(level, None)
 
 
 @contextlib.contextmanager
 def pushing_again(levels: frozenset[int]) -> Iterator[None]:
     """Inside, values have the tangents that they had at ``levels``, which may have ended."""
-    ended = levels - pushing
-    pushing.update(ended)
+    begin_pushing(levels)
     try:
         yield
     finally:
-        pushing.difference_update(ended)
+        end_pushing(levels)
 
 
 @contextlib.contextmanager

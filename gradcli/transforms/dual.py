@@ -195,8 +195,8 @@ class Dual(Layer):
             with enable_grad():
                 self.tangent = OPERATORS["clone"](given)
             self.__dict__[GIVEN] = self.tangent, given
-            nodes = running.given.setdefault(self.__gradcli_rank__, [])
-            nodes += [t.edge for t in tensors_of(self.tangent) if t.edge is not None]
+            nodes = running.given.setdefault(self.__gradcli_rank__, weakref.WeakSet())
+            nodes.update(t.edge for t in tensors_of(self.tangent) if t.edge is not None)
 
     def given(self) -> Any:
         """The tangent: the object that ``make_dual`` was given where it is that.

@@ -8,9 +8,9 @@ from typing import Any
 
 from gradcli.engine.grad_mode import (
     Transform,
+    begin_pushing,
     enable_grad,
     outside_inference,
-    pushing,
     transforming,
 )
 from gradcli.engine.graph.node import next_number
@@ -70,7 +70,7 @@ def jvp(
     batches = {v.__gradcli_rank__ for t in along for v in operands_of(t) if v.batch}
     around = [vmap for vmap in running.vmaps if vmap.level in batches]
     duals = [Dual(p, lifted(t, around), level) for p, t in zip(at, along, strict=True)]
-    pushing.add(level)
+    begin_pushing((level,))
     try:
         with transforming(Transform(func, duals, level, next_number())):
             for dual in duals:

@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from gradcli.engine.grad_mode import pushing, transformed
+from gradcli.engine.grad_mode import begin_pushing, transformed
 
 next_level = itertools.count(2).__next__
 """Numbers for nested transforms, above Tensor's rank: the innermost is the highest."""
@@ -40,7 +40,7 @@ class _Running(threading.local):
         # its tangent then, and what the hooks have seen and given back.
         self.hooked: dict[int, list[tuple[Any, Any, list, list, dict]]] = {}
         # Of ``forward_ad``, by level: the values, and the nodes at tangents that were given.
-        self.given: dict[int, list[Any]] = {}
+        self.given: dict[int, weakref.WeakSet] = {}
         self.values: dict[int, list[weakref.ref]] = {}
         # Of which part of a gradient the pass under way is, by level: the tangent's, or not; and
         # of which element of a batch.
@@ -76,7 +76,7 @@ class _Running(threading.local):
     def begin_dual(self) -> int:
         """A new level of dual numbers, which ``dual`` has until it ends."""
         level = next_level()
-        pushing.add(level)
+        begin_pushing((level,))
         self.dual[level] = len(transformed.by)
         return level
 

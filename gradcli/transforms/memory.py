@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import Tensor
-from gradcli.engine.grad_mode import enable_grad, pushing
+from gradcli.engine.grad_mode import enable_grad, end_pushing
 from gradcli.engine.graph.node import AccumulateGrad
 from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.inplace import check_writable, views_of
@@ -195,7 +195,7 @@ def demote(level: int) -> None:
     the first, for only batches whose values are all the same are written to what is none.
     """
     running.hooked.pop(level, None), running.given.pop(level, None)
-    pushing.discard(level)
+    end_pushing((level,))
     alive = []
     seen: set[int] = set()
     promoted = [(reference(), was) for reference, was in running.promoted.pop(level, ())]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import bisect
 import contextlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -317,7 +317,7 @@ def _with_tangent(sample: Any, gradient: Any, tangent: Any) -> Any:
 
 
 @contextlib.contextmanager
-def _apart(duals: Sequence[tuple], given: Sequence[Any]) -> Iterator[None]:
+def _apart(duals: Sequence[tuple], given: Iterable[Any]) -> Iterator[None]:
     """Have tangents that were computed from their primals, as that of ``exp`` is, lead to twins of
     the primals' nodes: what comes to a primal by its tangent is not for its hooks, and no part of
     its gradient. Nor is how a tangent that was ``given`` was computed."""

@@ -6,6 +6,7 @@ without an error. Threads switch here as often as Python lets them, so that race
 
 from __future__ import annotations
 
+import gc
 import itertools
 import subprocess
 import sys
@@ -20,9 +21,11 @@ import gradcli as torch
 from gradcli.autograd import forward_ad
 from gradcli.autograd.graph import saved_tensors_hooks
 from gradcli.engine import printing
-from gradcli.engine.grad_mode import current
+from gradcli.engine.grad_mode import current, pushing, pushing_again
 from gradcli.ops import memory_budget
 from gradcli.ops.errors import LimitFault
+from gradcli.transforms.levels import running
+from gradcli.utils.checkpoint import checkpoint
 
 THREADS = 4
 
@@ -334,6 +337,40 @@ threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
 assert len(found) == 4 * len(names), len(found)
 assert len(set(found)) == len(names), len(set(found))
 """
+
+
+def test_second_runs_at_levels_that_have_ended_are_apart():
+    """The level of one thread may end, also as a second run of its own, beside another's."""
+    with pushing_again(frozenset({-1})):
+        with pushing_again(frozenset({-1})):
+            pass
+        assert -1 in pushing
+    assert -1 not in pushing
+
+    def again(x):
+        return checkpoint(lambda x: (x.sin() * x).exp(), x, use_reentrant=False).sum()
+
+    def work():
+        x = torch.tensor([1.5, 2.0], dtype=torch.float64, requires_grad=True)
+        found = set()
+        for _ in range(20):
+            _, tangent = torch.func.jvp(again, (x,), (torch.ones_like(x),))
+            found.add(tuple(torch.autograd.grad(tangent, x)[0].tolist()))
+        return found
+
+    alone = work()
+    assert len(alone) == 1
+    assert together(*[work] * 8) == [alone] * 8
+    assert not pushing
+
+
+def test_given_tangents_of_a_level_are_not_kept():
+    w = torch.ones(2, requires_grad=True)
+    with forward_ad.dual_level():
+        for _ in range(5):
+            forward_ad.unpack_dual(forward_ad.make_dual(torch.ones(2), w * 2) * 2)
+        gc.collect()
+        assert [len(nodes) for nodes in running.given.values()] == [0]
 
 
 def test_operators_that_threads_use_first_at_once():
