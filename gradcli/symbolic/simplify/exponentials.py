@@ -8,8 +8,7 @@ from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.algebra import inside_groups
 from gradcli.symbolic.expr.elementwise import applied
 from gradcli.symbolic.simplify.arrangements import arrangements
-from gradcli.symbolic.simplify.relations import is_call
-from gradcli.symbolic.simplify.rule import rewrites
+from gradcli.symbolic.simplify.relations import is_call, rewrites
 
 MOST_PAIRS = 6
 """Exponents that are compared in one sum."""

@@ -14,8 +14,7 @@ from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.algebra import inside_groups
 from gradcli.symbolic.expr.elementwise import applied
 from gradcli.symbolic.expr.identities import QUOTIENTS
-from gradcli.symbolic.simplify.relations import call, is_call
-from gradcli.symbolic.simplify.rule import rewrites
+from gradcli.symbolic.simplify.relations import call, is_call, rewrites
 
 _ONE = Fraction(1)
 

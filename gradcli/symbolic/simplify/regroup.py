@@ -16,8 +16,7 @@ from typing import Any
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.algebra import common, inside_groups, opened, replaced
 from gradcli.symbolic.expr.elementwise import applied
-from gradcli.symbolic.simplify.relations import is_call
-from gradcli.symbolic.simplify.rule import rewrites
+from gradcli.symbolic.simplify.relations import is_call, rewrites
 
 MOST_TERMS = 12
 """Terms of a sum in which factors that are summed over are looked for."""

@@ -1,18 +1,39 @@
 """Relations between functions that run over a whole sum: hyperbolic ones, powers, logarithms.
 
 Each change is an identity wherever both sides are defined, and is offered as a candidate: whether
-it is used is decided by the length of the text.
+it is used is decided by the length of the text. A rule is a function of a tensor, marked with the
+operators that it rewrites.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Protocol
 
 from gradcli.symbolic.expr import elementwise
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.algebra import inside_groups, replaced
 from gradcli.symbolic.expr.elementwise import applied
-from gradcli.symbolic.simplify.rule import rewrites
+
+
+class Rule(Protocol):
+    """A function of a tensor; ``operators`` are those that the tensor has to hold."""
+
+    operators: frozenset[str]
+
+    def __call__(self, t: v.Tensor, /) -> v.Tensor: ...
+
+
+def rewrites(*names: str) -> Callable[[Callable[[v.Tensor], v.Tensor]], Rule]:
+    """Mark a rule with the operators without which it changes nothing."""
+
+    def mark(rule: Callable[[v.Tensor], v.Tensor]) -> Rule:
+        rule.operators = frozenset(names)  # type: ignore[attr-defined]
+        return rule  # type: ignore[return-value]
+
+    return mark
+
 
 _ONE = Fraction(1)
 

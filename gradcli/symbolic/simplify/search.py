@@ -47,6 +47,7 @@ from gradcli.symbolic.simplify.regroup import (
     sums_shared,
 )
 from gradcli.symbolic.simplify.relations import (
+    Rule,
     balanced,
     hyperbolic,
     is_call,
@@ -54,7 +55,6 @@ from gradcli.symbolic.simplify.relations import (
     powers_joined,
     powers_named,
 )
-from gradcli.symbolic.simplify.rule import Rule
 
 _SQUARES = frozenset(SQUARES)
 _ANGLES = _SQUARES | set(QUOTIENTS)

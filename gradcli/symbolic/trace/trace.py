@@ -21,9 +21,6 @@ from gradcli.symbolic.trace import indicators as indicators  # registers where, 
 from gradcli.symbolic.trace import matrices as matrices  # registers inv, det, solve
 from gradcli.symbolic.trace import operations
 from gradcli.symbolic.trace import reshaping as reshaping  # registers reshape and tile
-from gradcli.symbolic.trace import (
-    special_orders as special_orders,  # registers polygamma, Bessel functions
-)
 from gradcli.symbolic.trace import spectral as spectral  # registers decompositions
 from gradcli.symbolic.trace.symbol import Symbol, as_symbol, in_a_rule, inside_a_rule, ties
 from gradcli.symbolic.unsupported import at, no_closed_form

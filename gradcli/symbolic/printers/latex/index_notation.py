@@ -46,9 +46,7 @@ def entries(w: Any, i: int) -> Piece:
     said = _Entries(w, letters, (i, index)).total()
     if not rank:
         summed = said.level == SUM and said.factors is None and r"\sum" in said.text[:5]
-        if not summed:
-            return said
-        return Piece(said.text, SUM, said.negative, [Factor(said.text, t.OPEN, PRODUCT)])
+        return Piece.open(said.text)._replace(negative=said.negative) if summed else said
     shown = "".join(index)
     text = rf"\left[ {said.shown(t.ROW)} \right]_{{{shown}}}"
     return Piece.product([Factor(text, t.TENSOR)])

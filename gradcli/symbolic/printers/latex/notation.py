@@ -112,6 +112,11 @@ class Piece(NamedTuple):
         """The piece that a list of factors makes."""
         return cls(*joined(factors), negative, factors)
 
+    @classmethod
+    def open(cls, text: str) -> Piece:
+        """A scalar that takes what follows it for a part of it, a sum or a choice."""
+        return cls(text, SUM, False, [Factor(text, OPEN, PRODUCT)])
+
     def shown(self, asked: int) -> str:
         """The text with its sign, in brackets where it is looser than asked."""
         text = f"-{self.text}" if self.negative else self.text
