@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.display.cures import reason
 from gradcli.engine import Tensor
 from gradcli.engine.backward.nan_search import (
     Finding,
@@ -31,6 +30,7 @@ from gradcli.engine.backward.nan_search import (
 from gradcli.language.diagnostics.render import Diagnostic
 from gradcli.language.runtime.run import Limits, Program
 from gradcli.language.syntax import nodes as n
+from gradcli.ops.declaration.cures import LATER
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.operator import OPERATORS
 
@@ -258,3 +258,39 @@ def _operands(found: Finding, node: n.Node | None, program: Program) -> str:
         spread = _spread(found.index, found.count, found.size)
         said += f"{' ' if said else ''}{spread}"
     return said
+
+
+def reason(operator: str, operands: tuple[Any, ...], backward: bool) -> tuple[str | None, str]:
+    """Why, in a few words (None where nothing is known), and the usual cure.
+
+    ``operands`` are the values at the place, None where one is not known; ``operator`` is ``leaf``
+    for a number that was given.
+
+    >>> reason("log", (-1.0,), backward=False)[0]
+    'log of a negative number'
+    >>> reason("div", (2.0, 0.0), backward=False)[0]
+    'division by zero'
+    """
+    if backward and any(isinstance(v, float) and not math.isfinite(v) for v in operands):
+        return None, "an operand is not finite already: mend what the forward pass finds first"
+    if operator == "leaf":
+        return None if backward else "a number that was given", "give a finite number"
+    op = OPERATORS.get(operator)
+    known = all(isinstance(v, int | float) and not math.isnan(v) for v in operands)
+    sums = op is not None and op.infix in ("+", "-", "*")
+    if known and any(math.isinf(v) for v in operands) and not sums:
+        return f"{operator} of an infinite number", LATER
+    if op is None:
+        return None, "where() and clamp() keep values away from an edge"
+    given = dict(zip(op.inputs, operands, strict=False))
+    for when, why, cure in op.slope_cures if backward else op.cures:
+        if not when or (known and len(operands) == op.arity and eval(when, {}, given)):
+            return why.format(op=operator), cure.format(op=operator)
+    if backward:
+        return None, reason(operator, operands, False)[1]
+    if op.domain != "all x":
+        return (
+            None,
+            f"{operator} asks for {op.domain}; where() and clamp() keep values away from it",
+        )
+    return None, "where() and clamp() keep values away from an edge"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated
 
@@ -22,12 +23,10 @@ Env = Annotated[bool, option("--env", "Versions and settings instead, for a bug 
 def doctor(job: Job, env: Env = False, json: options.Json = False) -> None:
     """Example: gradcli doctor "sum(where(x > 0, x*log(x), 0))" --x 0,1,4"""
     if env:
-        from gradcli.cli.environment import report  # needed by --env alone
-
-        if json:
-            output.write_record("doctor", env=dict(report()))
-            return
         rows = report()
+        if json:
+            output.write_record("doctor", env=dict(rows))
+            return
         width = max(len(name) for name, _ in rows)
         output.write("".join(f"{name:<{width}}  {value}\n" for name, value in rows))
         return
@@ -42,3 +41,48 @@ def doctor(job: Job, env: Env = False, json: options.Json = False) -> None:
         output.write("healthy: no NaN and no infinity, neither forward nor backward\n")
     if not healthy:
         raise typer.Exit(1)
+
+
+PACKAGES = (
+    "numpy", "scipy", "lark", "typer", "rich", "prompt_toolkit", "matplotlib", "tensorboard",
+    "distributed", "python-flint", "cupy-cuda12x", "torch",
+)  # fmt: skip
+
+
+def report() -> list[tuple[str, str]]:
+    """Versions, the machine, the streams and the settings of the environment by name."""
+    import importlib.metadata  # this and what follows is needed by --env alone
+    import platform
+
+    from gradcli import __version__
+    from gradcli.cli.repl.settings import app_dir
+
+    rows = [
+        ("gradcli", __version__),
+        ("python", f"{platform.python_version()} ({platform.python_implementation()})"),
+        ("system", f"{platform.system()} {platform.release()} {platform.machine()}"),
+        ("cores", str(os.cpu_count())),
+    ]
+    for name in PACKAGES:
+        try:
+            rows.append((name, importlib.metadata.version(name)))
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    rows.append(("blas", _blas()))
+    terminal = [n for n, s in (("stdin", sys.stdin), ("stdout", sys.stdout)) if s and s.isatty()]
+    rows.append(("terminal", f"{' and '.join(terminal) or 'none'}, TERM={os.environ.get('TERM')}"))
+    rows.append(("encoding", str(getattr(sys.stdout, "encoding", None))))
+    config = os.path.join(app_dir(), "config.toml")
+    rows.append(("config", f"{config}{'' if os.path.exists(config) else ' (none)'}"))
+    for name, value in sorted(os.environ.items()):
+        if name.startswith(("GRADCLI_", "OPENBLAS_", "OMP_NUM")) or name == "NO_COLOR":
+            rows.append((name, value))
+    return rows
+
+
+def _blas() -> str:
+    import numpy as np
+
+    found = np.show_config(mode="dicts")
+    blas = (found or {}).get("Build Dependencies", {}).get("blas", {})
+    return f"{blas.get('name', 'unknown')} {blas.get('version', '')}".strip()

@@ -77,7 +77,7 @@ def _talk(
         from gradcli.cli.repl.terminal import talk  # loads prompt_toolkit
 
         return talk(settings, folder, make, lambda shell: shell.begin(rng, given))
-    from gradcli.cli.repl.reading import read_lines
+    from gradcli.cli.repl.shell import read_lines
     from gradcli.cli.streams import standard_input
 
     stream = standard_input()

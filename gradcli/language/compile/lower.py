@@ -14,26 +14,10 @@ numbers, code objects run at 1.0 to 1.6 times CPython's own time, closures sever
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import Any
 
 from gradcli.engine.tensor.tensor import Tensor
-from gradcli.language.compile.emit import (
-    COMPARED,
-    COMPARISONS,
-    DEEP,
-    GUARDED,
-    GUARDED_IN_PLACE,
-    LOAD,
-    OPERATORS,
-    STORE,
-    Lowering,
-    Value,
-    arguments,
-    only_names,
-    parameters,
-    yields,
-)
 from gradcli.language.compile.resolve import METHOD_MARKS, Checked
 from gradcli.language.diagnostics.render import SyntaxFault
 from gradcli.language.limits.sizes import INT_BITS
@@ -41,6 +25,90 @@ from gradcli.language.names import attributes
 from gradcli.language.names import table as names
 from gradcli.language.names.context_managers import SWITCHES, TAKES
 from gradcli.language.syntax import nodes as n
+
+DEEP = 40
+LOAD, STORE = ast.Load(), ast.Store()
+
+Lowering = Generator[Any, Any, Any]
+"""Lowers one node: yields the children to be lowered first and is sent what they became."""
+
+OPERATORS = {
+    "+": ast.Add, "-": ast.Sub, "*": ast.Mult, "/": ast.Div, "//": ast.FloorDiv, "%": ast.Mod,
+    "**": ast.Pow, "@": ast.MatMult, "&": ast.BitAnd, "|": ast.BitOr,
+}  # fmt: skip
+COMPARISONS = {
+    "==": ast.Eq, "!=": ast.NotEq, "<": ast.Lt, "<=": ast.LtE, ">": ast.Gt, ">=": ast.GtE,
+    "is": ast.Is, "is not": ast.IsNot, "in": ast.In, "not in": ast.NotIn,
+}  # fmt: skip
+COMPARED = {
+    "==": "h_eq", "!=": "h_ne", "<": "h_lt", "<=": "h_le", ">": "h_gt", ">=": "h_ge",
+    "in": "h_in", "not in": "h_not_in",
+}  # fmt: skip
+"""Comparisons that look into lists: through a helper where both sides may be one."""
+GUARDED = {"+": "h_add", "*": "h_multiply", "**": "h_power", "%": "h_modulo",
+           "<<": "h_shift_left", ">>": "h_shift_right"}  # fmt: skip
+GUARDED_IN_PLACE = {"+": "h_add_to", "*": "h_multiply_by", "**": "h_power_by", "%": "h_modulo_by",
+                    "<<": "h_shift_left_by", ">>": "h_shift_right_by"}  # fmt: skip
+
+
+class Value:
+    """A lowered expression.
+
+    code     what computes it
+    depth    how deep that is
+    inexact  whether it is surely no int, str or list
+    bits     where it is surely an int or a float, the most bits that it has; else 0
+    """
+
+    __slots__ = ("bits", "code", "depth", "inexact")
+
+    def __init__(self, code: ast.expr, depth: int, inexact: bool = False, bits: int = 0) -> None:
+        self.code = code
+        self.depth = depth
+        self.inexact = inexact
+        self.bits = bits
+
+
+def arguments(params: list[str], defaults: list[ast.expr]) -> ast.arguments:
+    """The parameters of a generated function: plain names, the last of them with defaults."""
+    return ast.arguments(
+        posonlyargs=[], args=[ast.arg(arg=p, lineno=1, col_offset=0) for p in params],
+        kwonlyargs=[], kw_defaults=[], defaults=defaults, vararg=None, kwarg=None,
+    )  # fmt: skip
+
+
+def parameters(params: tuple[n.Param, ...], defaults: list[ast.expr]) -> ast.arguments:
+    """The parameters of a function of the program; ``defaults`` are those that there are."""
+    made = arguments([], [])
+    left = iter(defaults)
+    for param in params:
+        arg = ast.arg(arg=f"v_{param.name}", lineno=1, col_offset=0)
+        default = next(left) if param.default is not None else None
+        if param.kind == "*":
+            made.vararg = arg
+        elif param.kind == "**":
+            made.kwarg = arg
+        elif param.kind == "=":
+            made.kwonlyargs.append(arg)
+            made.kw_defaults.append(default)
+        else:
+            (made.posonlyargs if param.kind == "/" else made.args).append(arg)
+            if default is not None:
+                made.defaults.append(default)
+    return made
+
+
+def only_names(target: n.Node) -> bool:
+    """Whether a target is a name, or a tuple of names however nested; none takes the rest."""
+    work = [target]
+    while work:
+        node = work.pop()
+        if isinstance(node, n.Tuple | n.List):
+            work += node.items
+        elif not isinstance(node, n.Name):
+            return False
+    return True
+
 
 LONGEST_PATH = 8
 """No name of a module stands deeper than this: ``torch.nn.functional.relu``."""
@@ -81,18 +149,6 @@ def _marks_method(decorator: n.Expr) -> bool:
     if isinstance(decorator, n.Attribute):
         return decorator.name == "setter"
     return isinstance(decorator, n.Name) and decorator.id in METHOD_MARKS
-
-
-def _own_statements(body: tuple[n.Statement, ...]) -> list[n.Node]:
-    """The statements of a function, without those of functions inside it."""
-    found: list[n.Node] = []
-    work: list[n.Node] = list(body)
-    while work:
-        node = work.pop()
-        found.append(node)
-        if not isinstance(node, n.Def | n.ClassDef | n.FunctionClass):
-            work += [c for c in n.children(node) if isinstance(c, n.Statement | n.Handler)]
-    return found
 
 
 COUNTER = 64
@@ -1010,7 +1066,10 @@ class Lowerer:
         defaults = yield from self.sequence(
             [p.default for p in node.params if p.default is not None]
         )
-        outer, self.generator = self.generator, yields(node)
+        outer, self.generator = (
+            self.generator,
+            any(isinstance(one, n.Yield) for one in n.statements(node.body)),
+        )
         self.nesting += 1
         self.classes.append(method)
         body = yield node.body
@@ -1021,7 +1080,7 @@ class Lowerer:
         if not isinstance(body[-1], ast.Return):
             body += self.leave(None, where)
         head: list[ast.stmt] = self.named_rest(node.params)
-        shared = [one for one in _own_statements(node.body) if isinstance(one, n.Outer)]
+        shared = [one for one in n.statements(node.body) if isinstance(one, n.Outer)]
         if shared:
             called = sorted({f"v_{one}" for outer_names in shared for one in outer_names.names})
             head.insert(0, ast.Nonlocal(called, **where))

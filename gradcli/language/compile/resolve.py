@@ -26,7 +26,7 @@ def in_place(module: n.Module) -> frozenset[int]:
     found: set[int] = set()
     lambdas: set[int] = set()  # nodes that hold one
     calls: set[int] = set()
-    names = _named(module)
+    names = set(_times_bound(module))
     read = 0
     for node in reversed(list(n.walk(module))):
         children = n.children(node)
@@ -46,19 +46,6 @@ def in_place(module: n.Module) -> frozenset[int]:
             if ordered:
                 found.add(id(node))
     return frozenset(found)
-
-
-def _named(module: n.Module) -> set[str]:
-    """Every name that the program itself gives to something."""
-    found: set[str] = set()
-    for node in n.walk(module):
-        if isinstance(node, n.Def | n.ClassDef | n.FunctionClass | n.Param):
-            found.add(node.name)
-        elif isinstance(node, n.Assign):
-            found |= {target.id for target in node.targets if isinstance(target, n.Name)}
-        elif isinstance(node, n.For | n.Clause) and isinstance(node.target, n.Name):
-            found.add(node.target.id)
-    return found
 
 
 def _may_call_back(func: n.Node, names: set[str]) -> bool:
@@ -238,7 +225,7 @@ def check(source: Source, module: n.Module, before: Checked | None = None) -> Ch
         gone = {*names, *before.implied}
         checked.modules = {k: v for k, v in before.modules.items() if k not in gone}
         checked.imported = {k: v for k, v in before.imported.items() if k not in names}
-    statements = _statements(module)
+    statements = list(n.statements(module.body, inner=True))
     _imports(checked, statements)
     single = len(statements) == 1 and statements[0].__class__ is n.ExprStmt
     checked.implied = {
@@ -492,33 +479,6 @@ def _times_bound(module: n.Module) -> dict[str, int]:
     return found
 
 
-def _statements(module: n.Module) -> list[n.Statement]:
-    """Every statement of a program in source order, those of its functions too."""
-    found = []
-    waiting: list[n.Statement] = list(reversed(module.body))
-    while waiting:
-        node = waiting.pop()
-        found.append(node)
-        if node.__class__ in _HOLDERS:
-            waiting += reversed(_held(node))
-    return found
-
-
-_HOLDERS = frozenset((n.Def, n.ClassDef, n.FunctionClass, n.If, n.While, n.For, n.With, n.Try))
-"""The statements that hold statements."""
-
-
-def _held(node: n.Node) -> list[n.Statement]:
-    """The statements directly inside one, those of the handlers of a ``try`` too."""
-    found: list[n.Statement] = []
-    for child in n.children(node):
-        if isinstance(child, n.Handler):
-            found += child.body
-        elif isinstance(child, n.Statement):
-            found.append(child)
-    return found
-
-
 _PREFIXES = {
     "torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "np": "numpy",
     "numpy": "numpy", "math": "math",
@@ -612,9 +572,7 @@ def _assigned(body: Iterable[n.Statement]) -> set[str]:
     """The names that statements bind in their own scope, not in functions defined inside."""
     names: set[str] = set()
     outer: set[str] = set()
-    work: list[n.Node] = list(body)
-    while work:
-        node = work.pop()
+    for node in n.statements(body):
         for target in _targets(node):
             if isinstance(target, n.Name):
                 names.add(target.id)
@@ -622,17 +580,13 @@ def _assigned(body: Iterable[n.Statement]) -> set[str]:
             names.add(node.name)
         elif isinstance(node, n.Outer):
             outer.update(node.names)
-        elif isinstance(node, n.If | n.While | n.For | n.With | n.Try):
-            work += _held(node)
     return names - outer
 
 
 def _counting(body: Iterable[n.Statement], names: set[str]) -> set[str]:
     """Those of ``names`` that nothing but ``for name in range(...)`` binds in a body."""
     found = set(names)
-    work: list[n.Node] = list(body)
-    while work and found:
-        node = work.pop()
+    for node in n.statements(body):
         if isinstance(node, n.Def | n.ClassDef):
             # What it declares nonlocal it may bind.
             for inner in n.walk(node):
@@ -640,11 +594,8 @@ def _counting(body: Iterable[n.Statement], names: set[str]) -> set[str]:
                     found -= set(inner.names)
         if isinstance(node, n.Def | n.ClassDef | n.FunctionClass):
             found.discard(node.name)
-            continue
-        if not (isinstance(node, n.For) and _over_range(node)):
+        elif not (isinstance(node, n.For) and _over_range(node)):
             found -= {t.id for t in _targets(node) if isinstance(t, n.Name)}
-        if isinstance(node, n.If | n.While | n.For | n.With | n.Try):
-            work += _held(node)
     return found
 
 

@@ -13,7 +13,7 @@ a tree may be 100,000 nodes deep.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import EllipsisType
 from typing import Any, ClassVar, Self
 
@@ -601,6 +601,22 @@ def walk(node: Node) -> Iterator[Node]:
         below = children(node)
         below.reverse()
         waiting.extend(below)
+
+
+_HOLDERS = frozenset((If, While, For, With, Try, Handler))
+_DEFINITIONS = frozenset((Def, ClassDef, FunctionClass))
+
+
+def statements(body: Iterable[Node], inner: bool = False) -> Iterator[Statement]:
+    """The statements of a body in source order, with ``inner`` those of its functions too."""
+    waiting = list(body)
+    waiting.reverse()
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Statement):
+            yield node
+        if node.__class__ in _HOLDERS or (inner and node.__class__ in _DEFINITIONS):
+            waiting += [c for c in reversed(children(node)) if isinstance(c, Statement | Handler)]
 
 
 def with_parts(node: Node, made: Mapping[int, Node]) -> Node:
