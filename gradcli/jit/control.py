@@ -15,7 +15,7 @@ derivative.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from gradcli.jit.ir import Instruction, Value, line_of, shown, type_of
@@ -160,26 +160,55 @@ def walk(block: Block) -> Iterator[Any]:
     while stack:
         for node in stack[-1]:
             yield node
-            if node.__class__ is Branch or node.__class__ is Loop:
-                stack += [iter(inner.nodes) for inner in reversed(node.blocks())]
+            if inside := blocks_of(node):
+                stack += [iter(inner.nodes) for inner in reversed(inside)]
                 break
         else:
             stack.pop()
 
 
-def operands(node: Any) -> list[Any]:
-    """What a node itself reads, and the results of the blocks inside it."""
+def blocks_of(node: Any) -> list[Block]:
+    """The blocks inside a node."""
+    return node.blocks() if node.__class__ is Branch or node.__class__ is Loop else []
+
+
+def reads(node: Any) -> list[Any]:
+    """What a node reads outside the blocks in it."""
     if node.__class__ is Instruction:
         return list(node.args)
-    if node.__class__ is Check:
+    if node.__class__ is Branch or node.__class__ is Check:
         return [node.test]
+    return [*(node.bounds or ()), *node.initial] if node.__class__ is Loop else []
+
+
+def read_instead(node: Any, now: Callable[[Any], Any]) -> None:
+    """Let a node read ``now(v)`` for each v that it reads outside the blocks in it."""
+    if node.__class__ is Instruction:
+        node.args = tuple([now(a) for a in node.args])
+    elif node.__class__ is Branch or node.__class__ is Check:
+        node.test = now(node.test)
+    elif node.__class__ is Loop:
+        node.initial = [now(v) for v in node.initial]
+        if node.bounds is not None:
+            node.bounds = tuple([now(b) for b in node.bounds])
+
+
+def operands(node: Any) -> list[Any]:
+    """What a node itself reads, and the results of the blocks inside it."""
+    results = [v for inner in blocks_of(node) for v in inner.results]
+    return [*reads(node), *results, *([node.stop] if node.__class__ is Loop else [])]
+
+
+def joins(node: Any) -> Iterator[tuple[Value, list[Any]]]:
+    """The values that a branch or a loop joins others to, each with all that it may be."""
     if node.__class__ is Branch:
-        return [node.test, *node.then.results, *node.orelse.results]
-    if node.__class__ is Loop:
-        tested = [] if node.test is None else node.test.results
-        bounds = node.bounds or ()
-        return [*bounds, *node.initial, *tested, *node.body.results, node.stop]
-    return []
+        for out, *ways in zip(node.outs, node.then.results, node.orelse.results, strict=True):
+            yield out, ways
+    elif node.__class__ is Loop:
+        parts = zip(node.carried, node.outs, node.initial, node.body.results, strict=True)
+        for carried, out, *ways in parts:
+            yield carried, ways
+            yield out, [carried, *ways]
 
 
 def made(node: Any) -> list[Value]:
@@ -205,10 +234,9 @@ def named(program: Structured) -> dict[Value, str]:
                 letter = "i"
             found[v] = f"{letter}{count}"
             count += 1
-        if node.__class__ in (Branch, Loop):
-            for v in [v for block in node.blocks() for v in block.restored]:
-                found[v] = f"r{count}"
-                count += 1
+        for v in [v for block in blocks_of(node) for v in block.restored]:
+            found[v] = f"r{count}"
+            count += 1
     return found
 
 

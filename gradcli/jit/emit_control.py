@@ -30,9 +30,12 @@ from gradcli.jit.control import (
     Scalar,
     Step,
     Structured,
+    blocks_of,
+    joins,
     made,
     named,
     operands,
+    reads,
     walk,
 )
 from gradcli.jit.emit import _INFIX, SCOPE, Emitter, decides, math_function, scalar_kind
@@ -127,16 +130,9 @@ class ControlEmitter(Emitter):
                     node.op is scalars.APPEND and node.args[0] in found
                 )):  # fmt: skip
                     add(node.args)
-                elif kind is Branch:
-                    for out, *ways in zip(node.outs, node.then.results, node.orelse.results,
-                                          strict=True):  # fmt: skip
-                        if out in found:
-                            add(ways)
-                elif kind is Loop:
-                    for p, out, *ways in zip(node.carried, node.outs, node.initial,
-                                             node.body.results, strict=True):  # fmt: skip
-                        if out in found or p in found:
-                            add([p, *ways])
+                for out, ways in joins(node):
+                    if out in found:
+                        add(ways)
             if len(found) == before:
                 return found
 
@@ -144,26 +140,20 @@ class ControlEmitter(Emitter):
         """Who reads a value: nodes, and blocks whose results or stacks have it."""
         found: dict[Value, list[Any]] = {}
 
-        def reads(reader: Any, values: Any) -> None:
+        def read_by(reader: Any, values: Any) -> None:
             for v in values:
                 if v.__class__ is Value:
                     found.setdefault(v, []).append(reader)
 
         block = self.program.block
-        reads(block, block.results)
+        read_by(block, block.results)
         for node in self.nodes:
-            kind = node.__class__
-            if kind is Branch:
-                reads(node, [node.test])
-            elif kind is Loop:
-                reads(node, [*(node.bounds or ()), *node.initial])
-                reads(node.body, [node.stop])
-            else:
-                reads(node, operands(node))
-            if kind in (Branch, Loop):
-                for inner in node.blocks():
-                    reads(inner, inner.results)
-                    self.saved.update(inner.saves)
+            read_by(node, reads(node))
+            if node.__class__ is Loop:
+                read_by(node.body, [node.stop])
+            for inner in blocks_of(node):
+                read_by(inner, inner.results)
+                self.saved.update(inner.saves)
         return found
 
     def _plan_stacks(self) -> None:
@@ -230,10 +220,7 @@ class ControlEmitter(Emitter):
     def _foldable(self) -> set[Value]:
         """The numbers that are read once, by an instruction or a test of the same block."""
         found: set[Value] = set()
-        blocks = [self.program.block]
-        for node in self.nodes:
-            if node.__class__ in (Branch, Loop):
-                blocks += node.blocks()
+        blocks = [self.program.block, *(b for node in self.nodes for b in blocks_of(node))]
         for block in blocks:
             mine = set(map(id, block.nodes))
             for node in block.nodes:
@@ -313,9 +300,8 @@ class ControlEmitter(Emitter):
         for node in block.nodes:
             count += 1
             place[node] = count
-            if node.__class__ in (Branch, Loop):
-                for inner in node.blocks():
-                    count = self._number(inner, place, ends, count)
+            for inner in blocks_of(node):
+                count = self._number(inner, place, ends, count)
         count += 1
         ends[block] = count
         return count
@@ -358,20 +344,20 @@ class ControlEmitter(Emitter):
         inner = {name: stack for stack, name in stacks if name.__class__ is str}
         for node in block.nodes:
             kind = node.__class__
+            outs: list[Value] = []
             if kind is Instruction:
                 self.instruction(node)
-                if node.out in pushes:
-                    self.say(f"{pushes[node.out]}_({self.names[node.out]})")
+                outs = [node.out]
             elif kind is Branch:
                 self.branch(node)
-                for v in node.outs:
-                    if v in pushes:
-                        self.say(f"{pushes[v]}_({self.names[v]})")
+                outs = node.outs
             elif kind is Loop:
                 self.loop(node)
-                for v in node.outs:
-                    if v in pushes:
-                        self.say(f"{pushes[v]}_({self.names[v]})")
+                outs = node.outs
+            for v in outs:
+                if v in pushes:
+                    self.say(f"{pushes[v]}_({self.names[v]})")
+            if kind is Loop:
                 names = [*self.inner.get(node, ()), *([self.counts[node]] if node in self.counts
                                                       else [])]  # fmt: skip
                 for name in names if node.backward is None else ():

@@ -18,7 +18,20 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.jit import derive, scalars
-from gradcli.jit.control import Block, Branch, Loop, Scalar, Structured, made, operands, walk
+from gradcli.jit.control import (
+    Block,
+    Branch,
+    Loop,
+    Scalar,
+    Structured,
+    blocks_of,
+    joins,
+    made,
+    operands,
+    read_instead,
+    reads,
+    walk,
+)
 from gradcli.jit.emit import is_arithmetic
 from gradcli.jit.ir import Instruction, Value
 from gradcli.jit.trace import Trace
@@ -40,22 +53,13 @@ def active_values(program: Structured) -> set[Value]:
                         active.add(node.args[0] if node.op is scalars.APPEND else node.out)
                 elif derive.is_active(node, active):
                     active.add(node.out)
-            elif node.__class__ is Branch:
-                for out, *ways in zip(node.outs, node.then.results, node.orelse.results,
-                                      strict=True):  # fmt: skip
-                    _joined(out, ways, active)
-            elif node.__class__ is Loop:
-                for p, out, *ways in zip(node.carried, node.outs, node.initial, node.body.results,
-                                         strict=True):  # fmt: skip
-                    _joined(p, ways, active)
-                    _joined(out, ways, active)
+            for out, ways in joins(node):
+                if out.dtype.differentiable and any(
+                    w.__class__ is Value and w in active for w in ways
+                ):
+                    active.add(out)
         if len(active) == before:
             return active
-
-
-def _joined(out: Value, ways: list, active: set[Value]) -> None:
-    if out.dtype.differentiable and any(w.__class__ is Value and w in active for w in ways):
-        active.add(out)
 
 
 def homes(block: Block) -> dict[Value, Block]:
@@ -65,19 +69,11 @@ def homes(block: Block) -> dict[Value, Block]:
     while stack:
         inner = stack.pop()
         for node in inner.nodes:
+            found.update(dict.fromkeys(made(node), inner))
             if node.__class__ is Loop:
-                for v in node.carried:
-                    found[v] = node.body
-                if node.index is not None:
-                    found[node.index] = node.body
-                for v in node.outs:
-                    found[v] = inner
-                stack += node.blocks()
-            else:
-                for v in made(node):
-                    found[v] = inner
-                if node.__class__ is Branch:
-                    stack += node.blocks()
+                there = (*node.carried, node.index)
+                found.update((v, node.body) for v in there if v is not None)
+            stack += blocks_of(node)
     return found
 
 
@@ -317,9 +313,7 @@ class Reverse:
             needed = {v for i in chosen if (v := node.body.results[i]).__class__ is Value}
             needed |= appended
             for inner in reversed(node.body.nodes):
-                nodes = [inner]
-                if inner.__class__ in (Branch, Loop):
-                    nodes += [m for b in inner.blocks() for m in walk(b)]
+                nodes = [inner, *(m for b in blocks_of(inner) for m in walk(b))]
                 if any(v in needed for m in nodes for v in made(m)):
                     needed.update(v for m in nodes for v in operands(m) if v.__class__ is Value)
             more = {places[v] for v in needed if v in places and v in self.active}
@@ -456,8 +450,7 @@ class Forward:
 
 def save(program: Structured, pairs: dict[Block, Block]) -> None:
     """Find what blocks inside loops have to save, and let the backward ones read that instead."""
-    there = {b for node in walk(program.block) if node.__class__ in (Branch, Loop)
-             for b in node.blocks()}  # fmt: skip
+    there = {b for node in walk(program.block) for b in blocks_of(node)}
     backward = there & set(pairs.values())
     if not backward:
         return
@@ -474,7 +467,7 @@ def save(program: Structured, pairs: dict[Block, Block]) -> None:
 
     for block in backward:
         for node in block.nodes:
-            for v in _own(node):
+            for v in reads(node):
                 need(v)
         for v in block.results:
             need(v)
@@ -525,20 +518,8 @@ def in_loops(block: Block) -> set[Block]:
         if looped:
             found.add(inner)
         for node in inner.nodes:
-            if node.__class__ is Loop:
-                stack += [(b, True) for b in node.blocks()]
-            elif node.__class__ is Branch:
-                stack += [(b, looped) for b in node.blocks()]
+            stack += [(b, looped or node.__class__ is Loop) for b in blocks_of(node)]
     return found
-
-
-def _own(node: Any) -> list[Any]:
-    """What a node reads outside the blocks in it."""
-    if node.__class__ is Branch:
-        return [node.test]
-    if node.__class__ is Loop:
-        return [*(node.bounds or ()), *node.initial]
-    return operands(node)
 
 
 def _replace(block: Block, instead: dict[Value, Any]) -> None:
@@ -548,12 +529,5 @@ def _replace(block: Block, instead: dict[Value, Any]) -> None:
         return instead.get(v, v) if v.__class__ is Value else v
 
     for node in block.nodes:
-        if node.__class__ is Instruction:
-            node.args = tuple([now(a) for a in node.args])
-        elif node.__class__ is Branch:
-            node.test = now(node.test)
-        elif node.__class__ is Loop:
-            if node.bounds is not None:
-                node.bounds = tuple([now(b) for b in node.bounds])
-            node.initial = [now(v) for v in node.initial]
+        read_instead(node, now)
     block.results = [now(v) for v in block.results]

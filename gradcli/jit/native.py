@@ -104,6 +104,13 @@ class Writer:
         self.say(f"{name} = {text}")
         return name
 
+    def added(self, slot: str, by: Any, sign: str = "add") -> str:
+        """Add to (or ``sub``) the whole number in a slot; what it is then."""
+        now = self.computed(f"load i64, ptr {slot}")
+        now = self.computed(f"{sign} i64 {now}, {by}")
+        self.say(f"store i64 {now}, ptr {slot}")
+        return now
+
     def label(self, name: str) -> None:
         self.lines.append(f"{name}:")
 
@@ -173,6 +180,16 @@ class Writer:
         self.say(f"store i32 {code}, ptr %code")
         self.say("br label %exit")
         self.label(on)
+
+    def leave_unless(self, test: str) -> None:
+        """Leave the run to the engine where a test does not hold."""
+        self.leave(self.computed(f"xor i1 {test}, 1"), 1)
+
+    def bound(self, word: str, test: str, most: float) -> None:
+        """Leave the run to the engine where a float is larger than allowed, or NaN."""
+        self.called.add("declare double @fabs(double)")
+        size = self.computed(f"call double @fabs(double {word})")
+        self.leave_unless(self.computed(f"fcmp {test} double {size}, {_double(most)}"))
 
     # -- expressions -----------------------------------------------------------------------------
 
@@ -290,10 +307,7 @@ class Writer:
             words = ", ".join(f"double {self.cast(a, 'd')}" for a in args)
             self.called.add(f"declare double @{symbol}({', '.join(['double'] * len(args))})")
             found = self.computed(f"call double @{symbol}({words})")
-            self.called.add("declare double @fabs(double)")
-            size = self.computed(f"call double @fabs(double {found})")
-            fine = self.computed(f"fcmp olt double {size}, {_double(math.inf)}")
-            self.leave(self.computed(f"xor i1 {fine}, 1"), 1)
+            self.bound(found, "olt", math.inf)
             return "d", found
         first = args[0] if args else ("", "")
         if name == "float" and len(args) == 1:
@@ -305,10 +319,7 @@ class Writer:
         if name == "bounded":
             return first
         if name == "whole" and first[0] == "d":
-            self.called.add("declare double @fabs(double)")
-            size = self.computed(f"call double @fabs(double {first[1]})")
-            fine = self.computed(f"fcmp ole double {size}, {_double(float(EXACT))}")
-            self.leave(self.computed(f"xor i1 {fine}, 1"), 1)
+            self.bound(first[1], "ole", float(EXACT))
             return "i", self.computed(f"fptosi double {first[1]} to i64")
         if name in ("max", "min") and len(args) == 2 and args[0][0] == args[1][0] != "b":
             kind, x = args[0]
@@ -352,8 +363,7 @@ class Writer:
         elif kind is Step:
             self.step()
         elif kind is Check:
-            test = self.cast(self.operand(node.test), "b")
-            self.leave(self.computed(f"xor i1 {test}, 1"), 1)
+            self.leave_unless(self.cast(self.operand(node.test), "b"))
 
     def instruction(self, ins: Instruction) -> None:
         if ins.op.__class__ is Scalar:
@@ -386,18 +396,13 @@ class Writer:
 
     def step(self) -> None:
         """Take a step from the budget, and look whether the run is to end."""
-        left = self.computed("load i64, ptr %steps")
-        left = self.computed(f"sub i64 {left}, 1")
-        self.say(f"store i64 {left}, ptr %steps")
+        left = self.added("%steps", 1, "sub")
         self.leave(self.computed(f"icmp slt i64 {left}, 0"), 2)
         self.beat()
 
     def beat(self) -> None:
         """Count a turn; now and then, look whether the run is to end."""
-        turn = self.computed("load i64, ptr %beats")
-        turn = self.computed(f"add i64 {turn}, 1")
-        self.say(f"store i64 {turn}, ptr %beats")
-        turn = self.computed(f"and i64 {turn}, 65535")
+        turn = self.computed(f"and i64 {self.added('%beats', 1)}, 65535")
         poll, on = self.fresh("poll"), self.fresh("on")
         self.say(f"br i1 {self.computed(f'icmp eq i64 {turn}, 0')}, label %{poll}, label %{on}")
         self.label(poll)
@@ -439,8 +444,7 @@ class Writer:
             test = self.cast(self.operand(node.test.results[0]), "b")
             self.say(f"br i1 {test}, label %{body}, label %{end}")
             self.label(body)
-        more = self.computed(f"load i64, ptr {turns}")
-        self.say(f"store i64 {self.computed(f'add i64 {more}, 1')}, ptr {turns}")
+        self.added(turns, 1)
         self.block(node.body)
         ends = None if node.stop is False else self.cast(self.operand(node.stop), "b")
         self.yields(node.carried, node.body.results)
@@ -478,8 +482,7 @@ class Writer:
         self.say(f"br i1 {test}, label %{body}, label %{end}")
         self.label(body)
         self.beat()
-        now = self.computed(f"sub i64 {now}, 1")
-        self.say(f"store i64 {now}, ptr {left}")
+        now = self.added(left, 1, "sub")
         if source.bounds is not None and node.index is not None:
             far = self.computed(f"mul i64 {now}, {step}")
             self.store(node.index, ("i", self.computed(f"add i64 {start}, {far}")))
@@ -514,9 +517,7 @@ class Writer:
         self.label(grow)
         twice = self.computed(f"mul i64 {cap}, 2")
         more = self.computed(f"add i64 {twice}, 64")
-        room = self.computed("load i64, ptr %room")
-        room = self.computed(f"sub i64 {room}, {self.computed(f'sub i64 {more}, {cap}')}")
-        self.say(f"store i64 {room}, ptr %room")
+        room = self.added("%room", self.computed(f"sub i64 {more}, {cap}"), "sub")
         self.leave(self.computed(f"icmp slt i64 {room}, 0"), 4)
         held = self.computed(f"load ptr, ptr %{name}")
         size = self.computed(f"mul i64 {more}, 8")
@@ -533,9 +534,7 @@ class Writer:
 
     def pop(self, key: Any, kind: str) -> Register:
         name = self.stack(key)
-        n = self.computed(f"load i64, ptr %{name}.n")
-        n = self.computed(f"sub i64 {n}, 1")
-        self.say(f"store i64 {n}, ptr %{name}.n")
+        n = self.added(f"%{name}.n", 1, "sub")
         held = self.computed(f"load ptr, ptr %{name}")
         place = self.computed(f"getelementptr i64, ptr {held}, i64 {n}")
         stored = "d" if kind == "d" else "i"

@@ -9,7 +9,20 @@ from __future__ import annotations
 from typing import Any
 
 from gradcli.jit import scalars
-from gradcli.jit.control import Block, Branch, Check, Loop, Scalar, Step, Structured, made, walk
+from gradcli.jit.control import (
+    Block,
+    Branch,
+    Check,
+    Loop,
+    Scalar,
+    Step,
+    Structured,
+    blocks_of,
+    joins,
+    made,
+    read_instead,
+    walk,
+)
 from gradcli.jit.emit import is_arithmetic, math_function
 from gradcli.jit.ir import Instruction, Value
 from gradcli.jit.simplify import _Simplifier
@@ -51,18 +64,10 @@ def _simplified(block: Block, around: _Nested | None) -> None:
         if kind is Instruction:
             work.add(node)
             continue
-        if kind is Check:
-            node.test = work.now(node.test)
-        elif kind is Branch:
-            node.test = work.now(node.test)
-            for inner in node.blocks():
-                _simplified(inner, work)
-        elif kind is Loop:
-            node.initial = [work.now(v) for v in node.initial]
-            if node.bounds is not None:
-                node.bounds = tuple([work.now(b) for b in node.bounds])
-            for inner in node.blocks():
-                _simplified(inner, work)
+        read_instead(node, work.now)
+        for inner in blocks_of(node):
+            _simplified(inner, work)
+        if kind is Loop:
             node.stop = work.now(node.stop)
         work.done.append(node)
     block.nodes = work.done
@@ -72,7 +77,9 @@ def _simplified(block: Block, around: _Nested | None) -> None:
 def _alive(block: Block) -> None:
     """Drop what nobody reads."""
     source: dict[Value, Any] = {}
+    ways: dict[Value, list[Any]] = {}
     for node in walk(block):
+        ways.update(joins(node))
         for v in made(node):
             source.setdefault(v, node)
     needed: set[Value] = set()
@@ -98,23 +105,14 @@ def _alive(block: Block) -> None:
             continue
         needed.add(v)
         node = source.get(v)
+        stack += ways.get(v, ())
         if node.__class__ is Instruction:
             stack += node.args
         elif node.__class__ is Branch:
             stack.append(node.test)
-            i = _place(v, node.outs)
-            stack += [node.then.results[i], node.orelse.results[i]]
-        elif node.__class__ is Loop and v is not node.index:
-            i = _place(v, node.outs, node.carried)
-            stack += [node.initial[i], node.body.results[i], node.carried[i]]
-            if node.backward is not None:
-                stack += node.bounds or ()
+        elif node.__class__ is Loop and v is not node.index and node.backward is not None:
+            stack += node.bounds or ()
     _dropped(block, needed)
-
-
-def _place(v: Value, *lists: list[Value]) -> int:
-    """Where a value stands in the first of the lists that holds it."""
-    return next(i for values in lists for i, one in enumerate(values) if one is v)
 
 
 def _raises(node: Any) -> bool:

@@ -222,14 +222,6 @@ def _range(*bounds: Any) -> range:
     return made
 
 
-def _list(values: Any = ()) -> list:
-    return as_list(values)
-
-
-def _tuple(values: Any = ()) -> tuple:
-    return tuple(as_list(values))
-
-
 def _is_data(value: Any) -> bool:
     return getattr(value, "__gradcli_rank__", False) > 0 or isinstance(value, np.ndarray)
 
@@ -319,10 +311,6 @@ def _comparable(values: Any) -> Any:
     return values
 
 
-def _absolute(value: Any) -> Any:
-    return _abs(value)
-
-
 def _rounded(value: Any, digits: Any = None, *, decimals: Any = None) -> Any:
     digits = decimals if digits is None else digits  # PyTorch's name for it
     if _is_data(value):
@@ -357,40 +345,12 @@ def _number_text(value: Any) -> Any:
     return value
 
 
-def _float(value: Any = 0.0) -> float:
-    return float(_number_text(value))
-
-
-def _int(value: Any = 0) -> int:
-    return bounded(int(_number_text(value)))
-
-
-def _bool(value: Any = False) -> bool:
-    return bool(value)
-
-
 def _sorted(values: Any, key: Any = None, reverse: bool = False) -> list:
     items = as_list(values)
     ranks = _ranked(items, key)
     take_steps(len(items))
     order = sorted(range(len(items)), key=ranks.__getitem__, reverse=bool(reverse))
     return [items[i] for i in order]
-
-
-def _power(a: Any, b: Any) -> Any:
-    return power(a, b)
-
-
-def _enumerate(values: Any, start: int = 0) -> Lazy:
-    return Lazy("enumerate", enumerate(iterate(values), start), (values,))
-
-
-def _zip(*values: Any, strict: bool = False) -> Lazy:
-    return Lazy("zip", zip(*map(iterate, values), strict=bool(strict)), values)
-
-
-def _reversed(values: Any) -> Lazy:
-    return Lazy("reversed", reversed(values if isinstance(values, range) else as_list(values)))
 
 
 def _map(function: Any, *values: Any) -> Lazy:
@@ -423,32 +383,28 @@ def _next(values: Any, *default: Any) -> Any:
     return next(values, *default)
 
 
-def _divmod(a: Any, b: Any) -> tuple:
-    return a // b, modulo(a, b)
-
-
-def _callable(value: Any) -> bool:
-    return callable(value) and not getattr(value, "__gradcli_rank__", False)
-
-
-def _character(number: Any) -> str:
-    return chr(number)
-
-
-def _code_of(text: Any) -> int:
-    return ord(text)
-
-
 # Python's own functions, which have the names of operators and take lists.
 TABLE: dict[str, Any] = {
-    "len": _length, "range": _range, "list": _list, "tuple": _tuple, "sum": _total,
-    "max": _extreme("max", _max), "min": _extreme("min", _min), "abs": _absolute, "round": _rounded,
-    "any": _every("any", _any), "all": _every("all", _all), "float": _float, "int": _int,
-    "bool": _bool, "sorted": _sorted, "pow": _power,
-    "enumerate": _enumerate, "zip": _zip, "reversed": _reversed, "map": _map, "filter": _filter,
-    "iter": _iter, "next": _next, "divmod": _divmod,
-    "callable": _callable, "chr": _character, "ord": _code_of,
+    "len": _length, "range": _range, "list": lambda values=(): as_list(values),
+    "tuple": lambda values=(): tuple(as_list(values)), "sum": _total,
+    "max": _extreme("max", _max), "min": _extreme("min", _min), "abs": lambda value: _abs(value),
+    "round": _rounded, "any": _every("any", _any), "all": _every("all", _all),
+    "float": lambda value=0.0: float(_number_text(value)),
+    "int": lambda value=0: bounded(int(_number_text(value))),
+    "bool": lambda value=False: bool(value), "sorted": _sorted, "pow": lambda a, b: power(a, b),
+    "enumerate": lambda values, start=0: Lazy(
+        "enumerate", enumerate(iterate(values), start), (values,)),
+    "zip": lambda *values, strict=False: Lazy(
+        "zip", zip(*map(iterate, values), strict=bool(strict)), values),
+    "reversed": lambda values: Lazy(
+        "reversed", reversed(values if isinstance(values, range) else as_list(values))),
+    "map": _map, "filter": _filter, "iter": _iter, "next": _next,
+    "divmod": lambda a, b: (a // b, modulo(a, b)),
+    "callable": lambda value: callable(value) and not getattr(value, "__gradcli_rank__", False),
+    "chr": lambda number: chr(number), "ord": lambda text: ord(text),
 }  # fmt: skip
+for _name, _function in TABLE.items():
+    _function.__name__ = _function.__qualname__ = _name
 PYTHON_ONLY = (
     "isinstance", "len", "range", "list", "tuple", "sorted", "enumerate", "zip", "reversed", "map",
     "filter", "iter", "next", "dict", "set", "divmod", "callable", "chr", "ord", "issubclass",
