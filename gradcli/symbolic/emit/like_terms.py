@@ -8,7 +8,7 @@ from fractions import Fraction
 from gradcli.symbolic.emit import tree as w
 from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.expr.base import common
-from gradcli.symbolic.expr.terms import SMALL
+from gradcli.symbolic.expr.tensor import SMALL
 
 
 class Piece:
