@@ -141,24 +141,15 @@ EXPLANATIONS: dict[str, Explanation] = {
             class_member, incomplete_class, special_name, not_an_expression, too_many_statements,
         )
     },
-    "parameter_order": plain(
-        "E0146", "this parameter stands in the wrong place",
-        "the order is (a, b=1, *rest, c, d=2, **options); after a lone * others follow",
-    ),
-    "class_bases": plain(
-        "E0130", "a class derives from one other at most", "write class Net(nn.Module):"
-    ),
-    "decorator": plain(
-        "E0132", "this decorator cannot stand here",
-        "the methods of a Function stand under @staticmethod, and @once_differentiable",
-    ),
-    "bare_generator": plain(
-        "E0135", "a generator among other arguments needs brackets of its own",
-        "write f((x for x in items), 2)",
-    ),
-    "bare_except": plain(
-        "E0131", "an `except:` that catches everything stands last",
-        "put it after the others, or say what it catches: except ValueError:",
-    ),
+    "parameter_order": plain("E0146", "this parameter stands in the wrong place",
+        "the order is (a, b=1, *rest, c, d=2, **options); after a lone * others follow"),
+    "class_bases": plain("E0130", "a class derives from one other at most",
+        "write class Net(nn.Module):"),
+    "decorator": plain("E0132", "this decorator cannot stand here",
+        "the methods of a Function stand under @staticmethod, and @once_differentiable"),
+    "bare_generator": plain("E0135", "a generator among other arguments needs brackets of its own",
+        "write f((x for x in items), 2)"),
+    "bare_except": plain("E0131", "an `except:` that catches everything stands last",
+        "put it after the others, or say what it catches: except ValueError:"),
 }  # fmt: skip
 """By the kind of a SyntaxFailure."""

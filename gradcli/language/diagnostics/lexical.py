@@ -274,50 +274,30 @@ def escape(at: Where) -> SyntaxFault:
 
 
 EXPLANATIONS: dict[str, Explanation] = {
-    "unknown_character": character,
-    "foreign_operator": sign,
-    "caret_in_file": plain(
-        "E0115", "`^` is a power in one-liners only", "write `**` in a program file",
-        "Python reads this as exclusive or",
-    ),
-    "python_keyword": word,
-    "glued_number": number,
-    "bad_number": bad_number,
-    "joined_to_nothing": plain(
-        "E0101", "the backslash joins the next line, and there is none", "remove the backslash",
-        incomplete=True,
-    ),
-    "unclosed_bracket": unclosed,
-    "unmatched_bracket": closer,
+    "unknown_character": character, "foreign_operator": sign,
+    "caret_in_file": plain("E0115", "`^` is a power in one-liners only",
+        "write `**` in a program file", "Python reads this as exclusive or"),
+    "python_keyword": word, "glued_number": number, "bad_number": bad_number,
+    "joined_to_nothing": plain("E0101", "the backslash joins the next line, and there is none",
+        "remove the backslash", incomplete=True),
+    "unclosed_bracket": unclosed, "unmatched_bracket": closer,
     "deep_brackets": _nested("brackets", NESTING_LIMIT),
     "deep_blocks": _nested("blocks", INDENT_LIMIT),
-    "mixed_tabs": plain(
-        "E0122", "tabs and spaces are mixed in the indentation",
-        "indent with four spaces everywhere",
-    ),
-    "unaligned_dedent": dedent,
-    "unterminated_string": unterminated,
-    "bytes_literal": plain(
-        "E0120", "bytes are not part of the language",
-        "leave out the b for a string; for numbers, write a list",
-    ),
+    "mixed_tabs": plain("E0122", "tabs and spaces are mixed in the indentation",
+        "indent with four spaces everywhere"),
+    "unaligned_dedent": dedent, "unterminated_string": unterminated,
+    "bytes_literal": plain("E0120", "bytes are not part of the language",
+        "leave out the b for a string; for numbers, write a list"),
     "unknown_escape": escape,
-    "comment_in_field": plain(
-        "E0121", "f-string: a comment or a backslash inside a field",
-        "compute the value before, and name it",
-    ),
+    "comment_in_field": plain("E0121", "f-string: a comment or a backslash inside a field",
+        "compute the value before, and name it"),
     "lone_brace": plain("E0121", "f-string: `}` closes nothing", "write }} for the character }"),
-    "unclosed_field": plain(
-        "E0121", "f-string: `{` is never closed",
-        "add }, write {{ for the character {, or use the other kind of quote inside",
-    ),
+    "unclosed_field": plain("E0121", "f-string: `{` is never closed",
+        "add }, write {{ for the character {, or use the other kind of quote inside"),
     "empty_field": plain("E0121", "f-string: an empty field", "put a name between the braces"),
-    "field_conversion": plain(
-        "E0121", "f-string: `!` conversions are not part of the language", "leave out the `!` part"
-    ),
-    "bad_format": plain(
-        "E0121", "f-string: this format is not one for numbers",
-        "formats look like .4f, 10.3e, >8 or d, with a width of at most 1000 and no braces",
-    ),
+    "field_conversion": plain("E0121", "f-string: `!` conversions are not part of the language",
+        "leave out the `!` part"),
+    "bad_format": plain("E0121", "f-string: this format is not one for numbers",
+        "formats look like .4f, 10.3e, >8 or d, with a width of at most 1000 and no braces"),
 }  # fmt: skip
 """By the kind of a SyntaxFailure."""

@@ -72,14 +72,9 @@ def _bracketed(own: int, asked: int, pieces: list[Any]) -> list[Any]:
     return ["(", *pieces, ")"] if own < asked else pieces
 
 
-def _listed(items: tuple[n.Node, ...]) -> list[Any]:
-    """Items with commas between them."""
-    pieces: list[Any] = []
-    for item in items:
-        if pieces:
-            pieces.append(", ")
-        pieces.append((item, TEST))
-    return pieces
+def _listed(items: tuple[n.Node, ...], sign: str = ", ", level: int = TEST) -> list[Any]:
+    """Items with commas or another sign between them."""
+    return [piece for item in items for piece in (sign, (item, level))][1:]
 
 
 # ---- Expressions ---------------------------------------------------------------------------------
@@ -105,12 +100,7 @@ def _compare(node: n.Compare, asked: int) -> list[Any]:
 
 def _bool_op(node: n.BoolOp, asked: int) -> list[Any]:
     own = OR if node.op == "or" else AND
-    pieces: list[Any] = []
-    for value in node.values:
-        if pieces:
-            pieces.append(f" {node.op} ")
-        pieces.append((value, own + 1))
-    return _bracketed(own, asked, pieces)
+    return _bracketed(own, asked, _listed(node.values, f" {node.op} ", own + 1))
 
 
 def _conditional(node: n.Conditional, asked: int) -> list[Any]:
@@ -268,37 +258,21 @@ def _field_string(value: str) -> str:
 
 
 _FORMS: dict[type, Any] = {
-    n.Binary: _binary,
-    n.Unary: _unary,
-    n.Compare: _compare,
-    n.BoolOp: _bool_op,
-    n.Conditional: _conditional,
-    n.Lambda: _lambda,
-    n.Param: _param,
-    n.Name: lambda node, _asked: [node.id],
-    n.Number: _number,
+    n.Binary: _binary, n.Unary: _unary, n.Compare: _compare, n.BoolOp: _bool_op,
+    n.Conditional: _conditional, n.Lambda: _lambda, n.Param: _param,
+    n.Name: lambda node, _asked: [node.id], n.Number: _number,
     n.String: lambda node, _asked: [repr(node.value)],
     n.Literal: lambda node, _asked: ["..." if node.value is ... else repr(node.value)],
     n.Call: _call,
     n.Keyword: lambda node, _asked: [
-        "**" if node.name is None else f"{node.name}=", (node.value, TEST)
-    ],
-    n.Attribute: _attribute,
-    n.Subscript: _subscript,
-    n.Slice: _slice,
-    n.Tuple: _tuple,
+        "**" if node.name is None else f"{node.name}=", (node.value, TEST)],
+    n.Attribute: _attribute, n.Subscript: _subscript, n.Slice: _slice, n.Tuple: _tuple,
     n.List: lambda node, _asked: ["[", *_listed(node.items), "]"],
     n.Set: lambda node, _asked: ["{", *_listed(node.items), "}"],
-    n.Dict: lambda node, _asked: ["{", *_listed(node.items), "}"],
-    n.DictItem: _dict_item,
-    n.Starred: lambda node, _asked: ["*", (node.value, OR)],
-    n.ListComp: _comprehension,
-    n.SetComp: _comprehension,
-    n.DictComp: _comprehension,
-    n.GeneratorExp: _comprehension,
-    n.Clause: _clause,
-    n.WithItem: _with_item,
-    n.FString: _fstring,
+    n.Dict: lambda node, _asked: ["{", *_listed(node.items), "}"], n.DictItem: _dict_item,
+    n.Starred: lambda node, _asked: ["*", (node.value, OR)], n.ListComp: _comprehension,
+    n.SetComp: _comprehension, n.DictComp: _comprehension, n.GeneratorExp: _comprehension,
+    n.Clause: _clause, n.WithItem: _with_item, n.FString: _fstring,
     n.FormatPart: lambda node, _asked: [_field(node)],
 }  # fmt: skip
 
@@ -417,24 +391,14 @@ def _from_import(node: n.FromImport) -> list[Any]:
 _STATEMENTS: dict[type, Any] = {
     n.Def: _def,
     n.Return: lambda s: [(["return"] if s.value is None else ["return ", (s.value, BARE)], None)],
-    n.If: _if,
-    n.ClassDef: _class,
-    n.While: lambda s: _loop(["while ", (s.test, TEST)], s),
-    n.For: lambda s: _loop(["for ", (s.target, BARE), " in ", (s.iter, BARE)], s),
-    n.Try: _try,
-    n.Raise: _raise,
-    n.Del: lambda s: [(["del ", *_listed(s.targets)], None)],
-    n.Outer: lambda s: [([f"{s.word} {', '.join(s.names)}"], None)],
-    n.Yield: _yield,
-    n.Annotation: _annotation,
-    n.Break: lambda _s: [(["break"], None)],
-    n.Continue: lambda _s: [(["continue"], None)],
-    n.Pass: lambda _s: [(["pass"], None)],
-    n.Assert: _assert,
-    n.With: _with,
-    n.Assign: _assign,
+    n.If: _if, n.ClassDef: _class, n.While: lambda s: _loop(["while ", (s.test, TEST)], s),
+    n.For: lambda s: _loop(["for ", (s.target, BARE), " in ", (s.iter, BARE)], s), n.Try: _try,
+    n.Raise: _raise, n.Del: lambda s: [(["del ", *_listed(s.targets)], None)],
+    n.Outer: lambda s: [([f"{s.word} {', '.join(s.names)}"], None)], n.Yield: _yield,
+    n.Annotation: _annotation, n.Break: lambda _s: [(["break"], None)],
+    n.Continue: lambda _s: [(["continue"], None)], n.Pass: lambda _s: [(["pass"], None)],
+    n.Assert: _assert, n.With: _with, n.Assign: _assign,
     n.AugAssign: lambda s: [([(s.target, BARE), f" {s.op}= ", (s.value, BARE)], None)],
-    n.ExprStmt: lambda s: [([(s.value, BARE)], None)],
-    n.Import: _import,
+    n.ExprStmt: lambda s: [([(s.value, BARE)], None)], n.Import: _import,
     n.FromImport: _from_import,
-}
+}  # fmt: skip
