@@ -198,57 +198,38 @@ ELEMENTWISE: dict[str, Callable] = {
     name: getattr(np, name) for name in dir(np) if isinstance(getattr(np, name), np.ufunc)
 }
 """Functions whose results are as large as what their arguments broadcast to."""
-OTHERS: dict[str, Callable] = dict(  # noqa: C408 -- names, not texts
-    round=np.round, where=np.where, clip=np.clip, sum=np.sum, mean=np.mean, std=np.std, var=np.var,
-    median=np.median, prod=np.prod, max=np.max, min=np.min, amax=np.amax, amin=np.amin,
-    argmax=np.argmax, argmin=np.argmin, all=np.all, any=np.any, cumsum=np.cumsum,
-    cumprod=np.cumprod, sort=np.sort, argsort=np.argsort, reshape=np.reshape, ravel=np.ravel,
-    transpose=np.transpose, squeeze=np.squeeze, expand_dims=np.expand_dims,
-    concatenate=np.concatenate, stack=np.stack, hstack=np.hstack, vstack=np.vstack, dot=np.dot,
-    trace=np.trace, flip=np.flip, unique=np.unique, allclose=np.allclose, isclose=np.isclose,
-    array_equal=np.array_equal, nonzero=np.nonzero, ptp=np.ptp, count_nonzero=np.count_nonzero,
-    zeros_like=np.zeros_like, ones_like=np.ones_like, triu=np.triu, tril=np.tril,
-    argwhere=np.argwhere, average=np.average, real=np.real, imag=np.imag,
-)  # fmt: skip
+OTHERS: dict[str, Callable] = {name: getattr(np, name) for name in (
+    "round", "where", "clip", "sum", "mean", "std", "var", "median", "prod", "max", "min", "amax",
+    "amin", "argmax", "argmin", "all", "any", "cumsum", "cumprod", "sort", "argsort", "reshape",
+    "ravel", "transpose", "squeeze", "expand_dims", "concatenate", "stack", "hstack", "vstack",
+    "dot", "trace", "flip", "unique", "allclose", "isclose", "array_equal", "nonzero", "ptp",
+    "count_nonzero", "zeros_like", "ones_like", "triu", "tril", "argwhere", "average", "real",
+    "imag",
+)}  # fmt: skip
 """Functions whose results are no larger than all their arguments, or twice that."""
-METHODS: dict[str, Callable] = dict(  # noqa: C408
-    sum=np.ndarray.sum, mean=np.ndarray.mean, std=np.ndarray.std, var=np.ndarray.var,
-    min=np.ndarray.min, max=np.ndarray.max, argmin=np.ndarray.argmin, argmax=np.ndarray.argmax,
-    prod=np.ndarray.prod, cumsum=np.ndarray.cumsum, cumprod=np.ndarray.cumprod,
-    reshape=np.ndarray.reshape, ravel=np.ndarray.ravel, flatten=np.ndarray.flatten,
-    transpose=np.ndarray.transpose, squeeze=np.ndarray.squeeze, dot=np.ndarray.dot,
-    copy=np.ndarray.copy, all=np.ndarray.all, any=np.ndarray.any, round=np.ndarray.round,
-    clip=np.ndarray.clip, argsort=np.ndarray.argsort, nonzero=np.ndarray.nonzero,
-    trace=np.ndarray.trace, swapaxes=np.ndarray.swapaxes, diagonal=np.ndarray.diagonal,
+METHODS = (
+    "sum", "mean", "std", "var", "min", "max", "argmin", "argmax", "prod", "cumsum", "cumprod",
+    "reshape", "ravel", "flatten", "transpose", "squeeze", "dot", "copy", "all", "any", "round",
+    "clip", "argsort", "nonzero", "trace", "swapaxes", "diagonal",
 )  # fmt: skip
 
 
 def _method(name: str, function: Callable) -> Callable:
     def call(self: NumpyArray, *args: Any, **options: Any) -> Any:
-        values = [
-            self.array,
-            *[
-                tuple(a) if a.__class__ in (tuple, list) and name != "dot" else _plain(a)
-                for a in args
-            ],
-        ]
+        values = [self.array]
+        for a in args:
+            sizes = a.__class__ in (tuple, list) and name != "dot"
+            values.append(tuple(a) if sizes else _plain(a))
         _charged(values)
         return array_of(function(*values, **_options(options)))
 
     return named(call, name)
 
 
-def _as_type(self: NumpyArray, dtype: Any) -> Any:
-    return array_of(self.array.astype(_options({"dtype": dtype})["dtype"]))
-
-
-def _sorted_here(self: NumpyArray, axis: int = -1) -> None:
-    self.array.sort(axis)
-
-
 attributes.CALL[NumpyArray] = {
-    **{name: _method(name, function) for name, function in METHODS.items()},
-    "astype": _as_type, "sort": _sorted_here,
+    **{name: _method(name, getattr(np.ndarray, name)) for name in METHODS},
+    "astype": lambda self, dtype: array_of(self.array.astype(_options({"dtype": dtype})["dtype"])),
+    "sort": lambda self, axis=-1: self.array.sort(axis),
     "tolist": argument_checks.to_list, "item": lambda self, *at: self.array.item(*at),
     "fill": lambda self, value: self.array.fill(_plain(value)),
     "view": lambda self: array_of(self.array.view()),
@@ -275,10 +256,6 @@ def _operator(name: str, function: Callable) -> Callable:
     return named(apply, name)
 
 
-def _reflected(function: Callable) -> Callable:
-    return lambda a, b: function(b, a)
-
-
 _WITH_ANOTHER = {
     "__add__": np.add, "__sub__": np.subtract, "__mul__": np.multiply,
     "__truediv__": np.true_divide, "__floordiv__": np.floor_divide, "__mod__": np.mod,
@@ -288,7 +265,7 @@ _WITH_ANOTHER = {
 for _name, _function in _WITH_ANOTHER.items():
     _back = f"__r{_name[2:]}"
     setattr(NumpyArray, _name, _operator(_name, _function))
-    setattr(NumpyArray, _back, _operator(_back, _reflected(_function)))
+    setattr(NumpyArray, _back, _operator(_back, lambda a, b, f=_function: f(b, a)))
 for _name, _function in {
     "__lt__": np.less, "__le__": np.less_equal, "__gt__": np.greater, "__ge__": np.greater_equal,
     "__eq__": np.equal, "__ne__": np.not_equal, "__neg__": np.negative, "__pos__": np.positive,
@@ -367,22 +344,19 @@ def _made(make: Callable) -> Callable:
     return named(call, make.__name__)
 
 
-_LINALG: dict[str, Callable] = dict(  # noqa: C408 -- names, not texts
-    inv=np.linalg.inv, det=np.linalg.det, norm=np.linalg.norm, solve=np.linalg.solve,
-    eig=np.linalg.eig, eigh=np.linalg.eigh, eigvals=np.linalg.eigvals, svd=np.linalg.svd,
-    qr=np.linalg.qr, pinv=np.linalg.pinv, matrix_rank=np.linalg.matrix_rank,
-    cholesky=np.linalg.cholesky, lstsq=np.linalg.lstsq, slogdet=np.linalg.slogdet,
+_LINALG = (
+    "inv", "det", "norm", "solve", "eig", "eigh", "eigvals", "svd", "qr", "pinv", "matrix_rank",
+    "cholesky", "lstsq", "slogdet",
 )  # fmt: skip
 
 
 def linalg(names: dict[str, Any]) -> dict[str, Any]:
     """``np.linalg`` over the functions of ``torch.linalg``, which tensors go to."""
-    return {**names, **{
-        name: by_numpy(
-            function, argument_checks.with_checks(names[name]) if name in names else None
-        )
-        for name, function in _LINALG.items()
-    }}  # fmt: skip
+    found = dict(names)
+    for name in _LINALG:
+        known = argument_checks.with_checks(names[name]) if name in names else None
+        found[name] = by_numpy(getattr(np.linalg, name), known)
+    return found
 
 
 # ---- Random numbers ------------------------------------------------------------------------------

@@ -88,13 +88,11 @@ READ: dict[type, tuple[str, ...]] = {
 }  # fmt: skip
 """Attributes that are read, by type (subclasses of Node count as Node)."""
 
+_OF_NODES = ("name", "register_hook", "register_prehook")
 _GENERATOR = ("manual_seed", "initial_seed", "seed", "get_state", "set_state")
 CALL: dict[type, dict[str, Any]] = {
     Tensor: _tensor_methods(), Size: {"numel": Size.numel, **builtins.TUPLE_METHODS},
-    Node: {"name": Node.name, "register_hook": Node.register_hook,
-        "register_prehook": Node.register_prehook},
-    AccumulateGrad: {"name": AccumulateGrad.name, "register_hook": AccumulateGrad.register_hook,
-        "register_prehook": AccumulateGrad.register_prehook},
+    **{kind: {name: getattr(kind, name) for name in _OF_NODES} for kind in (Node, AccumulateGrad)},
     RemovableHandle: {"remove": RemovableHandle.remove}, Handles: {"remove": Handles.remove},
     list: builtins.LIST_METHODS, tuple: builtins.TUPLE_METHODS, str: STRING_METHODS,
     dict: mappings.DICT_METHODS, mappings.Set: mappings.SET_METHODS, mappings.View: {},

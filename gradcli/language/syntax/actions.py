@@ -38,9 +38,14 @@ def _of_clauses(cls: type[n.Comprehension]) -> Action:
     return lambda _w, start, end, symbols: cls(symbols[0], tuple(symbols[1:]), start, end)
 
 
-def _only(_w: Tokens, _start: int, _end: int, symbols: list[Any]) -> Any:
-    """The one symbol itself."""
-    return symbols[0]
+def _of_value(cls: type[n.Node]) -> Action:
+    """A node of what the lexer read as a whole."""
+    return lambda w, start, end, symbols: cls(w.values[symbols[0]], start, end)
+
+
+def _part(made: Callable[[Tokens, list[Any]], Any]) -> Action:
+    """What is no node by itself, of the tokens and the symbols."""
+    return lambda w, _start, _end, symbols: made(w, symbols)
 
 
 def _failure(kind: Kind, w: Tokens, node: n.Node, **details: Any) -> SyntaxFailure:
@@ -54,8 +59,10 @@ def _named_twice(w: Tokens, node: Any, what: str, first: n.Node) -> SyntaxFailur
 
 
 starred = _of_parts(n.Starred)
+string, data = _of_value(n.String), _of_value(n.Data)
 tuple_of = _of_items(n.Tuple)
-group = else_clause = decorator = _only
+group = else_clause = decorator = _part(lambda _w, symbols: symbols[0])
+comparison_sign = _part(lambda w, symbols: " ".join([w.word(token) for token in symbols]))
 list_of = _of_items(n.List)
 list_comprehension = _of_clauses(n.ListComp)
 generator = _of_clauses(n.GeneratorExp)
@@ -132,11 +139,6 @@ def lambda_function(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.L
 def compare(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Compare:
     """``a < b <= c``."""
     return n.Compare(symbols[0], tuple(symbols[1::2]), tuple(symbols[2::2]), start, end)
-
-
-def comparison_sign(w: Tokens, _start: int, _end: int, symbols: list[Any]) -> str:
-    """``<`` or ``not in``, as one text."""
-    return " ".join([w.word(token) for token in symbols])
 
 
 def binary(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Binary:
@@ -268,11 +270,6 @@ def _number_value(text: str) -> int | float | complex:
     return int(text, 0)
 
 
-def data(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Data:
-    """A list of numbers that the lexer read as a whole."""
-    return n.Data(w.values[symbols[0]], start, end)
-
-
 def literal(w: Tokens, start: int, end: int, _symbols: list[Any]) -> n.Literal:
     """``True``, ``False``, ``None`` or ``...``."""
     return n.Literal(_LITERALS[w.text[start:end]], start, end)
@@ -282,11 +279,6 @@ _LITERALS = {"True": True, "False": False, "None": None, "...": ...}
 
 
 # ---- Strings -------------------------------------------------------------------------------------
-
-
-def string(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.String:
-    """A string without fields."""
-    return n.String(w.values[symbols[0]], start, end)
 
 
 def text(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.String | n.FString:
@@ -350,15 +342,8 @@ def module(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Module:
     return n.Module(_statements(symbols), start, end)
 
 
-def simple_line(_w: Tokens, _start: int, _end: int, symbols: list[Any]) -> list[n.Statement]:
-    """Statements joined by semicolons."""
-    return list(_statements(symbols))
-
-
-def suite(_w: Tokens, _start: int, _end: int, symbols: list[Any]) -> tuple[n.Statement, ...]:
-    """The body of a block."""
-    return _statements(symbols)
-
+simple_line = _part(lambda _w, symbols: list(_statements(symbols)))
+suite = _part(lambda _w, symbols: _statements(symbols))
 
 # ---- Statements of one line ----------------------------------------------------------------------
 
@@ -420,6 +405,8 @@ def global_stmt(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Outer:
 
 nonlocal_stmt = global_stmt
 
+name_as = _part(lambda w, s: (w.word(s[0]), w.word(s[1]) if len(s) > 1 else None))
+"""``sin as s`` of an import."""
 MODULES = (
     "torch", "numpy", "math", "gradcli", "collections", "copy", "functools", "itertools", "random",
     "time", "typing", "warnings",
@@ -455,11 +442,6 @@ def module_as(
     return _module(w, *path), w.word(alias[0]) if alias else None, start, end
 
 
-def name_as(w: Tokens, _start: int, _end: int, symbols: list[Any]) -> tuple[str, str | None]:
-    """``sin as s`` of an import."""
-    return w.word(symbols[0]), w.word(symbols[1]) if len(symbols) > 1 else None
-
-
 def dotted_name(w: Tokens, start: int, end: int, symbols: list[Any]) -> tuple[str, int, int]:
     """``torch.nn``, and its place."""
     return ".".join([w.word(token) for token in symbols]), start, end
@@ -485,19 +467,21 @@ def elif_clause(_w: Tokens, start: int, _end: int, symbols: list[Any]) -> list[A
     return [start, *symbols]
 
 
+def _loop(cls: type[n.Node], head: list[Any], start: int, rest: list[Any]) -> Any:
+    """A loop of what its line says, its body and its ``else``, if there is one."""
+    body, *orelse = rest
+    return cls(*head, body, orelse[0] if orelse else (), start, rest[-1][-1].end)
+
+
 def while_stmt(_w: Tokens, start: int, _end: int, symbols: list[Any]) -> n.While:
     """``while test: body else: orelse``."""
-    test, body, *orelse = symbols
-    last = (orelse or [body])[0][-1]
-    return n.While(test, body, orelse[0] if orelse else (), start, last.end)
+    return _loop(n.While, symbols[:1], start, symbols[1:])
 
 
 def for_stmt(w: Tokens, start: int, _end: int, symbols: list[Any]) -> n.For:
     """``for target in items: body else: orelse``."""
-    target, over, body, *orelse = symbols
-    check_target(w, target)
-    last = (orelse or [body])[0][-1]
-    return n.For(target, over, body, orelse[0] if orelse else (), start, last.end)
+    check_target(w, symbols[0])
+    return _loop(n.For, symbols[:2], start, symbols[2:])
 
 
 def try_stmt(w: Tokens, start: int, _end: int, symbols: list[Any]) -> n.Try:
@@ -553,12 +537,8 @@ def def_stmt(w: Tokens, start: int, _end: int, symbols: list[Any]) -> n.Def:
     return n.Def(w.word(called), params, body, (), returns, start, body[-1].end)
 
 
-def returns(_w: Tokens, _start: int, _end: int, symbols: list[Any]) -> list[Any]:
-    """``-> kind`` or ``finally: body``, in a list."""
-    return symbols[-1:]
-
-
-finally_clause = returns
+returns = finally_clause = _part(lambda _w, symbols: symbols[-1:])
+"""``-> kind`` or ``finally: body``, in a list."""
 
 
 def parameters(w: Tokens, _start: int, _end: int, symbols: list[Any]) -> tuple[n.Param, ...]:
