@@ -225,13 +225,10 @@ def _index(name: str, samples: Sequence[Sample], parts: Parts, enough: float) ->
                 if _always(samples, name, enough, moved) or (
                     size > 3 and all(inside(s) for s in samples)
                 ):
-                    way = "before" if step > 0 else "after"
+                    way = "after" if step > 0 else "before"
                     along = f" along axis {axis}" if len(shape) > 1 else ""
-                    return Mistake(
-                        "index", f"off by an index: entry i has what belongs to the one {way} it"
-                        .replace("before", "@").replace("after", "before").replace("@", "after")
-                        + along,
-                    )  # fmt: skip
+                    said = f"off by an index: entry i has what belongs to the one {way} it{along}"
+                    return Mistake("index", said)
         if _always(samples, name, enough, _flipped(name, axis)):
             return Mistake("index", f"the entries are in reverse order along axis {axis}")
     return None

@@ -188,7 +188,7 @@ def _copied(target: list) -> list:
     return target.copy()
 
 
-_sum, _max, _min, _abs, _round = sum, max, min, abs, round
+_max, _min, _abs, _round = max, min, abs, round
 _any, _all = any, all
 
 LIST_METHODS: dict[str, Callable] = {

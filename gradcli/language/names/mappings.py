@@ -10,15 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from gradcli.language.limits.sizes import (
-    WALKED,
-    as_list,
-    check_length,
-    counted,
-    key,
-    pair,
-    take_steps,
-)
+from gradcli.language.limits.sizes import WALKED, as_list, check_length, counted, key, take_steps
 from gradcli.language.type_names import a_value
 from gradcli.ops.errors import TypeFault, ValueFault
 
@@ -276,8 +268,3 @@ def delete_item(target: Any, index: Any) -> None:
             "E0303", f"the items of {a_value(target)} cannot be deleted",
             torch=f"'{type(target).__name__}' object doesn't support item deletion",
         )  # fmt: skip
-
-
-def same(a: Any, b: Any) -> None:
-    """Check two dictionaries about to be compared: all that is in them is."""
-    pair(list(a.values()), list(b.values()))
