@@ -402,13 +402,9 @@ def write_json(
 
 
 def write_text(
-    result: Any,
-    found: Mapping[str, Any] | None,
-    looked: Mapping[str, Any] | None,
-    job: Any,
-    let: bool,
-    digits: Any,
-) -> None:
+    result: Any, found: Mapping[str, Any] | None, looked: Mapping[str, Any] | None, job: Any,
+    let: bool, digits: Any,
+) -> None:  # fmt: skip
     """Print the formulas in rows, each with its value or its zeros below, and the notes last.
 
     ``let`` gives parts that come up again a name; ``digits`` is the precision of values.

@@ -162,6 +162,17 @@ def _divided_or_raised(m: v.Monomial) -> bool:
     return any(i and (e < 0 or b.name == "pow") for b, i, e in m)
 
 
+def in_terms(
+    t: v.Tensor, change: Callable[[v.Monomial, Fraction], v.Tensor], products: bool = False
+) -> v.Tensor:
+    """A change of every term, made in every group of a tensor and in the tensor itself."""
+
+    def by_term(u: v.Tensor) -> v.Tensor:
+        return v.add(*(change(m, c) for m, c in u.terms.items()))
+
+    return inside_groups(t, by_term, products)
+
+
 def divided(t: v.Tensor, d: v.Tensor) -> v.Tensor | None:
     """t/d where the division of these polynomials leaves nothing, else None."""
     if len(d.terms) < 2 or len(t.terms) < len(d.terms) or len(t.terms) > 60:

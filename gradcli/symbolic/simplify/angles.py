@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from gradcli.symbolic.expr import tensor as v
-from gradcli.symbolic.expr.algebra import inside_groups
+from gradcli.symbolic.expr.algebra import in_terms, inside_groups
 from gradcli.symbolic.expr.elementwise import applied
 from gradcli.symbolic.expr.identities import ODD, QUOTIENTS, SQUARES
 from gradcli.symbolic.simplify.relations import call, is_call
@@ -50,20 +50,17 @@ _UNDER_ROOTS = {f: (a, b, g, 2) for g, (f, a, b) in SQUARES.items()} | {
 def roots_named(t: v.Tensor) -> v.Tensor:
     """sqrt(1 - tanh(u)**2) as 1/cosh(u), sqrt(1 - cos(u)**2) as abs(sin(u))."""
 
-    def change(u: v.Tensor) -> v.Tensor:
-        found = []
-        for m, c in u.terms.items():
-            kept, term = [], v.UNIT
-            for b, i, e in m:
-                square = _square(b) if e.denominator > 1 and b.kind == "sum" else None
-                if square is None or v.bound_of([(b, i, e)]):
-                    kept.append((b, i, e))
-                else:
-                    term = v.mul(term, v.power(v.place(square, i), e))
-            found.append(v.mul(v.product(kept, c, v.bound_of(kept)), term))
-        return v.add(*found)
+    def change(m: v.Monomial, c: Fraction) -> v.Tensor:
+        kept, term = [], v.UNIT
+        for b, i, e in m:
+            square = _square(b) if e.denominator > 1 and b.kind == "sum" else None
+            if square is None or v.bound_of([(b, i, e)]):
+                kept.append((b, i, e))
+            else:
+                term = v.mul(term, v.power(v.place(square, i), e))
+        return v.mul(v.product(kept, c, v.bound_of(kept)), term)
 
-    return inside_groups(t, change, True)
+    return in_terms(t, change, True)
 
 
 def _square(b: v.Base) -> v.Tensor | None:

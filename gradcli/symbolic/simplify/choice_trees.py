@@ -17,7 +17,7 @@ from typing import Any
 
 from gradcli.ops.errors import Fault
 from gradcli.symbolic.expr import tensor as v
-from gradcli.symbolic.expr.algebra import inside_groups
+from gradcli.symbolic.expr.algebra import in_terms, inside_groups
 from gradcli.symbolic.expr.base import in_decimals, terminates
 from gradcli.symbolic.expr.elementwise import applied, indicator
 from gradcli.symbolic.simplify.coincidence import may_coincide
@@ -282,14 +282,10 @@ def choices_met(t: v.Tensor) -> v.Tensor:
     if not turned:
         return t
 
-    def change(u: v.Tensor) -> v.Tensor:
-        found = []
-        for m, c in u.terms.items():
-            moved = [
-                (next(iter(turned[b].terms))[0][0], i, e) if b in turned else (b, i, e)
-                for b, i, e in m
-            ]
-            found.append(v.product(moved, c, v.bound_of(moved)))
-        return v.add(*found)
+    def change(m: v.Monomial, c: Fraction) -> v.Tensor:
+        moved = [
+            (next(iter(turned[b].terms))[0][0], i, e) if b in turned else (b, i, e) for b, i, e in m
+        ]
+        return v.product(moved, c, v.bound_of(moved))
 
-    return inside_groups(t, change)
+    return in_terms(t, change)

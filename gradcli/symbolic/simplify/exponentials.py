@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from gradcli.symbolic.expr import tensor as v
-from gradcli.symbolic.expr.algebra import inside_groups
+from gradcli.symbolic.expr.algebra import in_terms, inside_groups
 from gradcli.symbolic.expr.elementwise import applied
 from gradcli.symbolic.simplify.arrangements import arrangements
 from gradcli.symbolic.simplify.relations import is_call, rewrites
@@ -37,11 +37,7 @@ def exponents_joined(t: v.Tensor) -> v.Tensor:
 @rewrites("exp")
 def exponents_below(t: v.Tensor) -> v.Tensor:
     """exp(u)/(exp(2*u) + 1)**q as 1/(exp((2 - 1/q)*u) + exp(-u/q))**q, which is never inf/inf."""
-
-    def change(u: v.Tensor) -> v.Tensor:
-        return v.add(*(_below(m, c) for m, c in u.terms.items()))
-
-    return inside_groups(t, change)
+    return in_terms(t, _below)
 
 
 def _below(m: v.Monomial, c: Fraction) -> v.Tensor:
@@ -69,11 +65,7 @@ def _of_exponentials(b: v.Base) -> bool:
 @rewrites("exp", "expm1")
 def over_expm1(t: v.Tensor) -> v.Tensor:
     """exp(u)/expm1(u) as -1/expm1(-u): exp(u) beside other factors overflows before the whole."""
-
-    def change(u: v.Tensor) -> v.Tensor:
-        return v.add(*(_over_expm1(m, c) for m, c in u.terms.items()))
-
-    return inside_groups(t, change)
+    return in_terms(t, _over_expm1)
 
 
 def _over_expm1(m: v.Monomial, c: Fraction) -> v.Tensor:

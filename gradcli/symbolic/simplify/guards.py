@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from gradcli.symbolic.expr import tensor as v
-from gradcli.symbolic.expr.algebra import inside_groups
+from gradcli.symbolic.expr.algebra import in_terms
 from gradcli.symbolic.expr.elementwise import applied, indicator
 from gradcli.symbolic.expr.identities import ORDERS
 from gradcli.symbolic.simplify.recognise import is_call_of_condition
@@ -30,7 +30,7 @@ _WHOLE = ("softmax", "softmax0", "softmax_of_all", "log_softmax", "log_softmax0"
 @v.remembered
 def unguarded(t: v.Tensor) -> v.Tensor:
     """The tensor with all that its conditions settle settled."""
-    return inside_groups(t, lambda u: v.add(*(_settled(m, c) for m, c in u.terms.items())))
+    return in_terms(t, _settled)
 
 
 def _settled(m: v.Monomial, c: Fraction) -> v.Tensor:
@@ -337,33 +337,30 @@ def _step_of(b: v.Base, ramp: v.Base) -> bool:
 
 def known_sides(t: v.Tensor) -> v.Tensor:
     """max(u, 0) and abs(u) as u in what is taken where u > 0 only."""
-    return inside_groups(t, _known_side)
+    return in_terms(t, _known_side)
 
 
-def _known_side(t: v.Tensor) -> v.Tensor:
-    found = []
-    for m, c in t.terms.items():
-        term = v.Tensor({m: c})
-        for b, idx, _ in m:
-            if not is_call(b, "where") or b.args[1].number() != 1:
-                continue
-            if not is_call_of_condition(b, "gt", "ge"):
-                continue
-            ((test, at, _), *_) = next(iter(b.args[0].terms))
-            if test.args[1].number() != 0:
-                continue
-            u = v.place(test.args[0], at)
-            for f in m:
-                body = f[0].args[0] if f[0].kind == "sum" and f[1] == idx and f[2] == 1 else None
-                new = None if body is None or len(body.terms) < 2 else _positive(body, u)
-                if new is not None:
-                    rest = [g for g in m if g is not f]
-                    group = v.as_factor(v.place(new, f[1]))
-                    ((inside, k),) = group.terms.items()
-                    whole = [*rest, *inside]
-                    term = v.product(whole, c * k, v.bound_of(whole))
-        found.append(term)
-    return v.add(*found)
+def _known_side(m: v.Monomial, c: Fraction) -> v.Tensor:
+    term = v.Tensor({m: c})
+    for b, idx, _ in m:
+        if not is_call(b, "where") or b.args[1].number() != 1:
+            continue
+        if not is_call_of_condition(b, "gt", "ge"):
+            continue
+        ((test, at, _), *_) = next(iter(b.args[0].terms))
+        if test.args[1].number() != 0:
+            continue
+        u = v.place(test.args[0], at)
+        for f in m:
+            body = f[0].args[0] if f[0].kind == "sum" and f[1] == idx and f[2] == 1 else None
+            new = None if body is None or len(body.terms) < 2 else _positive(body, u)
+            if new is not None:
+                rest = [g for g in m if g is not f]
+                group = v.as_factor(v.place(new, f[1]))
+                ((inside, k),) = group.terms.items()
+                whole = [*rest, *inside]
+                term = v.product(whole, c * k, v.bound_of(whole))
+    return term
 
 
 def _positive(body: v.Tensor, u: v.Tensor) -> v.Tensor | None:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradcli.symbolic.expr import tensor as v
-from gradcli.symbolic.expr.algebra import common, inside_groups, opened, replaced
+from gradcli.symbolic.expr.algebra import common, in_terms, inside_groups, opened, replaced
 from gradcli.symbolic.expr.elementwise import applied
 from gradcli.symbolic.simplify.relations import is_call, rewrites
 
@@ -300,21 +300,18 @@ def _logs_joined(t: v.Tensor) -> v.Tensor:
 def logs_of_shares(t: v.Tensor) -> v.Tensor:
     """u - log(sum(exp(u))) as log_softmax(u); shares over which is summed are 1."""
     found = inside_groups(t, _log_share)
-    return t if found == t else inside_groups(found, _shares_summed)
+    return t if found == t else in_terms(found, _shares_summed)
 
 
-def _shares_summed(t: v.Tensor) -> v.Tensor:
-    found = []
-    for m, c in t.terms.items():
-        factors = list(m)
-        for f in m:
-            b, idx, e = f
-            if is_call(b, "softmax", "softmax0") and e == 1:
-                over = idx[-1 if b.name == "softmax" else 0]
-                if over[1] < 0 and sum(g[1].count(over) for g in factors) == 1:
-                    factors.remove(f)
-        found.append(v.product(factors, c, v.bound_of(factors)))
-    return v.add(*found)
+def _shares_summed(m: v.Monomial, c: Any) -> v.Tensor:
+    factors = list(m)
+    for f in m:
+        b, idx, e = f
+        if is_call(b, "softmax", "softmax0") and e == 1:
+            over = idx[-1 if b.name == "softmax" else 0]
+            if over[1] < 0 and sum(g[1].count(over) for g in factors) == 1:
+                factors.remove(f)
+    return v.product(factors, c, v.bound_of(factors))
 
 
 def _log_share(t: v.Tensor) -> v.Tensor:

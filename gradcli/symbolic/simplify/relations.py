@@ -13,7 +13,7 @@ from typing import Protocol
 
 from gradcli.symbolic.expr import elementwise
 from gradcli.symbolic.expr import tensor as v
-from gradcli.symbolic.expr.algebra import inside_groups, replaced
+from gradcli.symbolic.expr.algebra import in_terms, replaced
 from gradcli.symbolic.expr.elementwise import applied
 
 
@@ -106,27 +106,24 @@ def balanced(t: v.Tensor) -> v.Tensor:
 def powers_joined(t: v.Tensor) -> v.Tensor:
     """x**a*x**b as x**(a + b)."""
 
-    def change(u: v.Tensor) -> v.Tensor:
-        found = []
-        for m, c in u.terms.items():
-            same: dict[tuple, list] = {}
-            for f in m:
-                if is_call(f[0], "pow") and f[2].denominator == 1 and not v.bound_of([f]):
-                    same.setdefault((f[0].args[0].key, f[1]), []).append(f)
-            term = v.Tensor({m: c})
-            for (_, idx), group in same.items():
-                if len(group) > 1:
-                    ((left, k),) = term.terms.items()
-                    exponent = v.add(*(v.scale(b.args[1], e) for b, _, e in group))
-                    made = elementwise.powered(group[0][0].args[0], exponent)
-                    rest = v.product([f for f in left if f not in group], k, v.bound_of(m))
-                    term = v.distribute(rest, v.place(made, idx))
-                    if len(term.terms) != 1:
-                        break
-            found.append(term)
-        return v.add(*found)
+    def change(m: v.Monomial, c: Fraction) -> v.Tensor:
+        same: dict[tuple, list] = {}
+        for f in m:
+            if is_call(f[0], "pow") and f[2].denominator == 1 and not v.bound_of([f]):
+                same.setdefault((f[0].args[0].key, f[1]), []).append(f)
+        term = v.Tensor({m: c})
+        for (_, idx), group in same.items():
+            if len(group) > 1:
+                ((left, k),) = term.terms.items()
+                exponent = v.add(*(v.scale(b.args[1], e) for b, _, e in group))
+                made = elementwise.powered(group[0][0].args[0], exponent)
+                rest = v.product([f for f in left if f not in group], k, v.bound_of(m))
+                term = v.distribute(rest, v.place(made, idx))
+                if len(term.terms) != 1:
+                    break
+        return term
 
-    return inside_groups(t, change)
+    return in_terms(t, change)
 
 
 @rewrites("exp", "log")
