@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from gradcli.cli import output, watchdog
 from gradcli.cli.arguments import Variables, no_choice
-from gradcli.cli.inputs import execute, limits, load, read_seconds, read_source
+from gradcli.cli.inputs import execute, limits, load, need_scalar, read_seconds, read_source
 from gradcli.engine import Tensor
 from gradcli.engine.creation import generator as random
+from gradcli.engine.grad_mode import mode
 from gradcli.language.limits.sizes import OUTPUT_LIMIT
 from gradcli.language.runtime.run import MAX_DEPTH, Outcome
 from gradcli.ops.errors import RuntimeFault
 
 if TYPE_CHECKING:
     from gradcli.display.findings import Diagnosis
+    from gradcli.display.graphs import Graph
 
 
 LONG = 1 << 16
@@ -137,6 +139,24 @@ class Job:
     def result(self, put_in: Mapping[str, Any], long: Callable[[], Any] | None = None) -> Any:
         """The value with some variables replaced: the expression as a function."""
         return self._execute({**self.leaves, **put_in}, long)[0]
+
+    def graph(self, values: bool, scalar: bool = False) -> Graph:
+        """The graph of a run; with ``values`` what is known of them and of their gradients.
+
+        ``scalar``: the result has to be one (E0403).
+        """
+        from gradcli.display.graphs import graph_of, watch_gradients  # for what shows graphs
+
+        mode.annotate = True
+        value, outcome = self.run()
+        mode.annotate = False
+        if scalar:
+            need_scalar(value, self.program)
+        grads = None
+        if values and value.edge is not None and value.array.size == 1:
+            grads = watch_gradients(value)
+            value.backward(retain_graph=True)  # type: ignore[attr-defined]
+        return graph_of(value, {**self.names, **outcome.variables}, values=values, grads=grads)
 
     def function(self, *names: str) -> Callable[..., Any]:
         """The value as a function of these variables, the others fixed."""

@@ -9,7 +9,6 @@ from gradcli.cli import options, output, watchdog
 from gradcli.cli.job import Job
 from gradcli.cli.options import option
 from gradcli.display import graphs
-from gradcli.engine.grad_mode import mode
 from gradcli.ops.errors import RuntimeFault, ValueFault
 
 FORMS = ("text", "dot", "json", "ir")
@@ -20,12 +19,12 @@ Folder = Annotated[
 ]
 
 
+Values = Annotated[bool, option("--values", "Show each node's value and gradient.")]
+
+
 @options.command(*options.EVERYTHING)
 def graph(
-    job: Job,
-    values: Annotated[bool, option("--values", "Show each node's value and gradient.")] = False,
-    format: Form = None,
-    tensorboard: Folder = None,
+    job: Job, values: Values = False, format: Form = None, tensorboard: Folder = None
 ) -> None:
     """Example: gradcli graph "2*dot(x,x)" --x 0,1,2,3 --values"""
     form = format or ("json" if job.json else "text")
@@ -36,15 +35,7 @@ def graph(
     if form == "ir":
         output.write(_program(job))
         return
-    mode.annotate = True
-    value, outcome = job.run()
-    mode.annotate = False
-    grads = None
-    if values and value.edge is not None and value.array.size == 1:
-        grads = graphs.watch_gradients(value)
-        value.backward(retain_graph=True)  # type: ignore[attr-defined]
-    names = {**job.names, **outcome.variables}
-    made = graphs.graph_of(value, names, values=values, grads=grads)
+    made = job.graph(values)
     watchdog.stop()
     if tensorboard is not None:
         _write(made, tensorboard)

@@ -15,16 +15,10 @@ from gradcli.engine import Tensor
 from gradcli.language.runtime.run import Outcome
 from gradcli.ops.errors import ValueFault
 
+_FILE = typer.Argument(metavar="FILE", help="The program; `-` reads standard input.")
 PROGRAM: options.Group = {
-    "file": (
-        Annotated[
-            str | None,
-            typer.Argument(metavar="FILE", help="The program; `-` reads standard input."),
-        ],
-        None,
-    ),
-    "pieces": options.TEXT["pieces"],
-}
+    "file": (Annotated[str | None, _FILE], None), "pieces": options.TEXT["pieces"],
+}  # fmt: skip
 Retain = Annotated[
     str | None, option("--retain", "Show the gradients of h,k or all variables.", "NAMES")
 ]

@@ -325,14 +325,12 @@ def _gather(x: Any, indices: Any, dim: Any = 0) -> Any:
 
 
 _BOUNDED: dict[tuple[str, str], Callable[[Callable], Callable]] = {
-    ("overloads", "cat"): _joining,
-    ("overloads", "stack"): _joining,
+    **{("overloads", name): _joining for name in ("cat", "stack")},
     ("reshaping", "split"): partial(_parting, _few),
     ("reshaping", "chunk"): partial(_parting, min),
     ("reshaping", "unbind"): partial(_parting, lambda most, _: most),
     ("reshaping", "tensor_split"): partial(_parting, _sections),
-    ("factories", "tensor"): _making,
-    ("factories", "as_tensor"): _making,
+    **{("factories", name): _making for name in ("tensor", "as_tensor")},
     ("overloads", "is_tensor"): lambda function: function,
     **{("overloads", name): _data_first for name in ("torch_max", "torch_min", "flatten", "numel")},
     **{("scatter", name): _data_first for name in ("diag", "diag_embed")},

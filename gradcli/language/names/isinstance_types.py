@@ -19,11 +19,8 @@ from gradcli.ops.errors import TypeFault
 KINDS: dict[Any, type] = {
     **{builtins.TABLE[kind.__name__]: kind for kind in (float, int, bool, list, tuple)},
     dictionary: dict, set_of: Set,
-    argument_checks.with_checks(factories.tensor): Tensor,
-    argument_checks.with_checks(Tensor): Tensor,
-    namespaces.size: Size,
-    Node: Node,
-    printing.string: str,
+    **{argument_checks.with_checks(make): Tensor for make in (factories.tensor, Tensor)},
+    namespaces.size: Size, Node: Node, printing.string: str,
 }  # fmt: skip
 KIND_NAMES = {
     Tensor: "gradcli.Tensor", Size: "gradcli.Size", Set: "set", dtypes.DType: "gradcli.dtype",

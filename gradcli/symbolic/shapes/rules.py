@@ -78,6 +78,11 @@ def items(index: Any, rank: int) -> list[Any]:
     return [p if p is None or isinstance(p, slice) else _whole(p) for p in parts]
 
 
+def listed(value: Any) -> Sequence[Any]:
+    """A parameter that is one value or several, as several."""
+    return value if isinstance(value, tuple | list) else (value,)
+
+
 def _whole(value: Any) -> int | None:
     try:
         return value.__index__()
@@ -231,8 +236,7 @@ def widths(given: Any, rank: int) -> dict[int, tuple[str, str]]:
 
 @shape_rule("expand")
 def _expand(u: Any, s: Step, inner: list[Shape]) -> Shape:
-    wanted = s.params["shape"]
-    wanted = wanted if isinstance(wanted, tuple | list) else (wanted,)
+    wanted = listed(s.params["shape"])
     lead = len(wanted) - len(inner[0])
     if lead < 0:
         raise u.wrong(s, f"expand to {len(wanted)} dimensions", s.inputs)
@@ -300,9 +304,7 @@ def _whole_size(parts: Sequence[Any]) -> str:
 @shape_rule("reshape")
 def _reshape(u: Any, s: Step, inner: list[Shape]) -> Shape:
     have = [d for d in inner[0] if d is not None]
-    given = (
-        s.params["shape"] if isinstance(s.params["shape"], tuple | list) else (s.params["shape"],)
-    )
+    given = listed(s.params["shape"])
     wanted = [_wanted(u, size) for size in given]
     asked = [d for d, size in zip(wanted, given, strict=True) if not _is_one(size)]
     texts = [_token(u, getattr(size, "dims", (d,))) if d is not None else None
@@ -374,8 +376,7 @@ def _split_dimension(u: Any, s: Step, left: list, right: list) -> list:
 
 @shape_rule("tile")
 def _tile(u: Any, s: Step, inner: list[Shape]) -> Shape:
-    repeats = s.params["repeats"]
-    repeats = repeats if isinstance(repeats, tuple | list) else (repeats,)
+    repeats = listed(s.params["repeats"])
     if len(repeats) != len(inner[0]):
         raise no_closed_form("`tile` with new dimensions", u.source, s.node)
     found = []
@@ -409,13 +410,12 @@ def rank_of(s: Step, inner: list[int | None]) -> int | None:
         return None
     if s.op == "getitem":
         parts = s.params["index"] if isinstance(s.params["index"], tuple) else (s.params["index"],)
-        return max(
-            0, first - sum(_whole(p) is not None for p in parts) + sum(p is None for p in parts)
-        )
+        picked, new = (_whole(p) is not None for p in parts), (p is None for p in parts)
+        return max(0, first - sum(picked) + sum(new))
     if s.op == "unsqueeze":
         return first + 1
     if s.op in ("expand", "sum_to", "reshape"):
-        return len(s.params["shape"]) if isinstance(s.params["shape"], tuple | list) else 1
+        return len(listed(s.params["shape"]))
     return first
 
 

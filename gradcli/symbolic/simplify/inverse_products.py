@@ -116,16 +116,7 @@ def _solved(
         if known is None or name in kept:
             continue
         whole: n.Expr = n.call("solve", known[0], _product(factors[at + 1 :]))
-        if at:
-            whole = _product([*factors[:at], whole])
-        else:
-            for part in reversed(front):
-                if isinstance(part, n.Unary):
-                    whole = n.Unary(part.op, whole)
-                elif part.op == "*":
-                    whole = n.Binary("*", part.left, whole)
-                else:
-                    whole = n.Binary("/", whole, part.right)
+        whole = _product([*factors[:at], whole]) if at else _within(front, whole)
         gone.add(name)
         return whole, 1 + known[1]
     return None
@@ -169,13 +160,19 @@ def _joined(node: n.Binary, scalars: Collection[str]) -> tuple[n.Expr, int] | No
     product = right[0]
     for factor in n.operands(one[0], "@"):
         product = n.Binary("@", product, factor)
-    whole: n.Expr = n.call("inv", product)
+    return _within(around, n.call("inv", product)), 1 + right[1] + one[1]
+
+
+def _within(around: Sequence[Any], whole: n.Expr) -> n.Expr:
+    """A tree in place of what these signs, products and quotients, the outermost first, are of."""
     for part in reversed(around):
         if isinstance(part, n.Unary):
             whole = n.Unary(part.op, whole)
+        elif part.op == "/":
+            whole = n.Binary("/", whole, part.right)
         else:
             whole = n.Binary(part.op, part.left, whole)
-    return whole, 1 + right[1] + one[1]
+    return whole
 
 
 def _argument(node: n.Expr) -> tuple[n.Expr, int] | None:
