@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from gradcli.symbolic.emit import tree as w
-from gradcli.symbolic.emit.like_terms import Piece
+from gradcli.symbolic.emit.collect import Piece
 from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.unsupported import no_closed_form

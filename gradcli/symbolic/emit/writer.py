@@ -15,11 +15,10 @@ from gradcli.ops.declaration.infix import is_comparison
 from gradcli.ops.errors import Fault
 from gradcli.ops.operator import OPERATORS
 from gradcli.symbolic.emit import tree as w
-from gradcli.symbolic.emit.collect import gathered
+from gradcli.symbolic.emit.collect import Piece, gathered
 from gradcli.symbolic.emit.comparisons import choice, comparison, outer_first, smaller
 from gradcli.symbolic.emit.contraction import Graph, Matrix, Vector, atom, elementwise, reciprocal
 from gradcli.symbolic.emit.joined_axes import unjoined
-from gradcli.symbolic.emit.like_terms import Piece
 from gradcli.symbolic.emit.reductions import logsumexp, reduction, row_length, row_spread, spread
 from gradcli.symbolic.emit.slices import KINDS, Acting, Operand, absorbed, alone, size_text
 from gradcli.symbolic.emit.tree import Text
