@@ -9,7 +9,7 @@ checked here; a violation raises a SyntaxFailure.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.failures import Kind, SyntaxFailure
@@ -467,7 +467,10 @@ def elif_clause(_w: Tokens, start: int, _end: int, symbols: list[Any]) -> list[A
     return [start, *symbols]
 
 
-def _loop(cls: type[n.Node], head: list[Any], start: int, rest: list[Any]) -> Any:
+_Loop = TypeVar("_Loop", n.While, n.For)
+
+
+def _loop(cls: type[_Loop], head: list[Any], start: int, rest: list[Any]) -> _Loop:
     """A loop of what its line says, its body and its ``else``, if there is one."""
     body, *orelse = rest
     return cls(*head, body, orelse[0] if orelse else (), start, rest[-1][-1].end)
