@@ -218,12 +218,7 @@ class Optimizer:
 
     def _registered(self, when: str, hook: Callable[..., Any], prepend: bool) -> RemovableHandle:
         hooks: dict[int, Any] = vars(self).setdefault("_state_hooks", {}).setdefault(when, {})
-        others = dict(hooks) if prepend else {}
-        for key in others:
-            del hooks[key]
-        handle = RemovableHandle(hooks, hook)
-        hooks.update(others)
-        return handle
+        return RemovableHandle(hooks, hook, prepend)
 
     def _told(self, when: str, *state: Any) -> Any:
         """The state as the hooks of a moment leave it; None at moments without one."""

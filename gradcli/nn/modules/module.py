@@ -435,11 +435,4 @@ def _registered(
     hooks: dict, hook: Callable, prepend: bool, with_kwargs: bool, always: bool = False
 ) -> RemovableHandle:
     entry: Any = (hook, with_kwargs, always)
-    handle = RemovableHandle(hooks, entry)
-    if prepend:
-        last = list(hooks)[-1]
-        first = {last: hooks.pop(last)}
-        rest = dict(hooks)
-        hooks.clear()
-        hooks.update({**first, **rest})
-    return handle
+    return RemovableHandle(hooks, entry, prepend)
