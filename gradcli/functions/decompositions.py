@@ -388,7 +388,8 @@ def lu_unpack(
         if given.shape != (*LU_data.shape[:-2], k):
             raise bad_shape(f"lu_unpack: pivots {given.shape} do not fit {tuple(LU_data.shape)}")
         if LU_pivots.dtype is not dtypes.int32:
-            raise bad_dtype("lu_unpack: LU_pivots is no a contiguous tensor of torch.int32 dtype")
+            said = "LU_pivots is expected to be a contiguous tensor of torch.int32 dtype"
+            raise bad_dtype(f"torch.lu_unpack: {said}")
         if given.size and not 1 <= given.min() <= given.max() <= m:
             raise bad_value("pivots passed to lu_unpack must be between 1 and LU.size(-2)")
         rows = np.eye(m, dtype=LU_data.dtype.numpy)[_order(LU_pivots, m)]
@@ -503,7 +504,8 @@ def of_reflections(title: str, A: Any, tau: Any) -> None:
     if tau.ndim != A.ndim - 1:
         raise bad_shape(f"{title}: Expected tau to have one dimension less than input")
     if tuple(tau.shape[:-1]) != tuple(A.shape[:-2]):
-        raise bad_shape(f"{title}: batch dimensions of tau to be equal to input.shape[:-2]")
+        said = "Expected batch dimensions of tau to be equal to input.shape[:-2]"
+        raise bad_shape(f"{title}: {said}")
     same_dtype(tau, A, f"{title}: tau dtype {{}} does not match input dtype {{}}")
 
 

@@ -179,8 +179,8 @@ def gradient(
         said = "torch.gradient expected spacing to be unspecified, a scalar or a list with an entry"
         raise bad_shape(f"{said} for each of {len(axes)} dimensions, got {len(widths)}")
     if input.dtype.name in ("bool", "uint8"):
-        said = no_difference([input.dtype] * 2, 2)
-        raise bad_dtype(said or "torch.gradient does not support uint8 input.")
+        refused = no_difference([input.dtype] * 2, 2)
+        raise bad_dtype(refused or "torch.gradient does not support uint8 input.")
     if any(hasattr(w, "shape") and len(w.shape) != 1 for w in widths if several):
         raise bad_shape("torch.gradient expected each element of spacing to have one dimension")
     if input.dtype.kind < 2:

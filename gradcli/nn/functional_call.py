@@ -92,11 +92,11 @@ def functional_call(
         values |= {name: shared[id(t)] for name, t in own.items() if id(t) in shared}
     if strict and values.keys() != own.keys():
         more, missing = values.keys() - own.keys(), own.keys() - values.keys()
-        said = [f"Error(s) in reparametrizing for {type(module).__name__}:"]
+        lines = [f"Error(s) in reparametrizing for {type(module).__name__}:"]
         for title, names in (("Unexpected", more), ("Missing", missing)):
             if names:
-                said.append(f"{title} key(s): {', '.join(map(repr, sorted(names)))}.")
-        raise bad_value("\n\t".join(said))
+                lines.append(f"{title} key(s): {', '.join(map(repr, sorted(names)))}.")
+        raise bad_value("\n\t".join(lines))
     args = () if args is None else args if isinstance(args, tuple) else (args,)
     before: dict[str, Any] = {}
     lent = transformed.lent
