@@ -22,14 +22,7 @@ from gradcli.engine.record.face import direct
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
-from gradcli.ops.errors import (
-    RuntimeFault,
-    UnwrittenFault,
-    bad_argument,
-    bad_dtype,
-    bad_shape,
-    bad_value,
-)
+from gradcli.ops.errors import UnwrittenFault, bad_argument, bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import differentiated, is_complex, is_number, refuse_derivative
 from gradcli.ops.torch_messages import NO_DERIVATIVE, not_a
@@ -87,10 +80,8 @@ def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> 
     if rounding_mode == "floor":
         return called(O["floor_divide"](input, other), "DivBackward2", *both)
     if rounding_mode != "trunc":
-        raise bad_value(
-            "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
-            f"{rounding_mode!r}"
-        )
+        said = "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found"
+        raise bad_value(f"{said} {rounding_mode!r}")
     if _whole(input) and _whole(other):
         left = O["fmod"](input, other)
         input = (
@@ -115,10 +106,8 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     """``input + value * tensor1 / tensor2``."""
     refuse_derivative("addcdiv", value=value)
     if _whole(tensor1) and _whole(tensor2):
-        raise RuntimeFault(
-            "E0309", "addcdiv divides floats", help="write tensor1.float()",
-            torch="Integer division with addcdiv is no longer supported",
-        )  # fmt: skip
+        said = "Integer division with addcdiv is no longer supported"
+        raise bad_dtype(said, help="write tensor1.float()")
     operands = input, tensor1, tensor2
     met = dtypes.meeting(*operands)
     if met is dtypes.float16:
@@ -344,15 +333,12 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: Anything = _MODES[0]) 
         if len(x.shape) < 2:
             raise bad_shape(f"cdist only supports at least 2D tensors, X{i} got: {len(x.shape)}D")
         if x.dtype.kind != 2:
-            raise bad_dtype(
-                f"cdist only supports floating-point dtypes, X{i} got: {x.dtype.scalar_name}"
-            )
+            raise bad_dtype(f"cdist only supports floating-point dtypes, X{i}")
     refuse_kinds("half", "cdist", x1.dtype)
-    same_dtype(x1, x2, "expected scalar type {} but found {}")
+    same_dtype(x1, x2)
     if x1.shape[-1] != x2.shape[-1]:
-        raise bad_shape(
-            f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
-        )
+        said = "X1 and X2 must have the same number of columns."
+        raise bad_shape(f"{said} X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     gaps = O["unsqueeze"](x1, -2) - O["unsqueeze"](x2, -3)
     return called(distances(gaps, p), "CdistBackward0", x1, x2)
 
@@ -382,18 +368,12 @@ def polar(abs: Any, angle: Any) -> Any:
             raise not_a("Tensor", "polar", name, position, part)
     names = abs.dtype.scalar_name, angle.dtype.scalar_name
     if not (abs.dtype.is_floating_point and angle.dtype.is_floating_point):
-        raise RuntimeFault(
-            "E0309",
-            "Expected both inputs to be Half, Float or Double tensors but got "
-            + " and ".join(names),
-        )
+        said = "Expected both inputs to be Half, Float or Double tensors but got "
+        raise bad_dtype(said + " and ".join(names))
     refuse_kinds("half", "polar_cpu", abs.dtype)
     if abs.dtype is not angle.dtype:
-        raise bad_dtype(
-            f"Expected object of scalar type {names[0]} but got scalar type {names[1]} for second "
-            "argument",
-            help="write angle.to(abs.dtype)",
-        )
+        said = f"Expected object of scalar type {names[0]} but got scalar type {names[1]} for"
+        raise bad_dtype(f"{said} second argument", help="write angle.to(abs.dtype)")
     return O["of_parts"](abs * O["cos"](angle), abs * O["sin"](angle))
 
 
@@ -457,11 +437,7 @@ def view_as_real(input: Any) -> Any:
     if not input.is_complex():
         raise bad_dtype("view_as_real is only supported for complex tensors")
     if is_conj(input):
-        raise bad_dtype(
-            "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate "
-            "tensor so you can view it as real, use self.resolve_conj(); however, be warned that "
-            "the resulting tensor will NOT alias the original."
-        )
+        raise bad_dtype("view_as_real doesn't work on unresolved conjugated tensors.")
     out = called(O["stack"](input.real, input.imag, dim=-1), "ViewAsRealBackward0", input)
     if isinstance(input, Plain):
         out.array = input.own_array()[..., None].view(out.array.dtype)

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
+from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.record.arguments import Operand
 from gradcli.engine.record.composite import by_element, named
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
-from gradcli.ops.errors import TypeFault, UnwrittenFault, bad_shape
+from gradcli.ops.errors import TypeFault, bad_shape
 from gradcli.ops.operator import OPERATORS as O
 from gradcli.ops.torch_messages import not_a, sizes_differ
 
@@ -41,14 +42,8 @@ def _bits(ufunc: Any, name: str, sign: str, logic: str = "") -> Any:
             shapes = [np.shape(p) for p in pair]
             said = f"{name}: shapes {' and '.join(map(str, shapes))} do not broadcast"
             raise bad_shape(said, torch=sizes_differ(*shapes)) from None
-        if target.kind > 1 or not (target.kind or logic):
-            kernel = _KERNELS.get(name, name)
-            raise UnwrittenFault(
-                "E0309",
-                f"{name} is not for {target.name} tensors",
-                help=f"{sign} joins bits",
-                torch=f'"{kernel}_cpu" not implemented for {target.scalar_name!r}',
-            )
+        kinds = "half float complex" if logic else "bool half float complex"
+        refuse_kinds(kinds, f"{_KERNELS.get(name, name)}_cpu", target)
         return wrap(np.asarray(ufunc(*pair)).astype(target.numpy)[()], target)
 
     if sign == name:  # a function alone
@@ -80,23 +75,15 @@ def bitwise_not(input: Any) -> Any:
 
 @by_element
 def _turned(input: Any) -> Any:
-    if input.dtype.kind > 1:
-        raise UnwrittenFault(
-            "E0309",
-            "bitwise_not is for whole numbers and booleans",
-            torch=f'"bitwise_not_cpu" not implemented for {input.dtype.scalar_name!r}',
-        )
+    refuse_kinds("half float complex", "bitwise_not_cpu", input.dtype)
     return wrap(np.invert(input.array), input.dtype)
 
 
 def invert(input: Any) -> Any:
     """``~x``: ``bitwise_not``. Raises TypeFault (E0309) where there are no bits."""
     if input.dtype.kind > 1:
-        raise TypeFault(
-            "E0309",
-            "~ is for whole numbers and booleans",
-            torch="~ (operator.invert) is only implemented on integer and Boolean-type tensors",
-        )
+        said = "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
+        raise TypeFault("E0309", said)
     return bitwise_not(input)
 
 

@@ -53,9 +53,7 @@ def unique(
     axis = None if dim is None else normal_dim(dim, len(input.shape))
     if axis is not None:
         if input.shape.count(0) > 1:
-            raise bad_shape(
-                "Number of zero sized dimensions is more than one, so unique cannot be applied "
-            )
+            raise bad_shape("Number of zero sized dimensions is more than one")
         _refuse_empty(input, axis)
     values, inverse, counts = np.unique(
         input.array, return_inverse=True, return_counts=True, axis=axis, equal_nan=False
@@ -78,9 +76,7 @@ def _found(
 def _refuse_empty(input: Any, axis: int) -> None:
     """Raise RuntimeFault (E0301) for slices along ``axis`` that have no entries."""
     if input.shape.count(0) and input.shape[axis]:
-        raise bad_shape(
-            "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied"
-        )
+        raise bad_shape("There are 0 sized dimensions, and they aren't selected")
 
 
 @of_no_batch
@@ -120,9 +116,7 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
     refuse_kinds("bool half float complex", "bincount_cpu", input.dtype)
     numbers = np.asarray(input.array)
     if numbers.ndim != 1 or (numbers.size and numbers.min() < 0):
-        raise bad_value(
-            "bincount only supports 1-d non-negative integral inputs.", help="x.flatten()"
-        )
+        raise bad_value("bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:
         raise bad_value("minlength should be >= 0")
     size = max(minlength, int(numbers.max()) + 1 if numbers.size else 0)
@@ -174,14 +168,11 @@ def histogramdd(
     count = input.shape[-1]
     given = [bins] * count if isinstance(bins, int) else list(bins)
     if len(given) != count:
-        raise bad_shape(
-            "histogramdd: The size of bins must be equal to the innermost dimension of the input."
-        )
+        said = "The size of bins must be equal to the innermost dimension of the input."
+        raise bad_shape(f"histogramdd: {said}")
     if range is not None and len(range) != 2 * count:
-        raise bad_shape(
-            f"torch.histogramdd: for a {count}-dimensional histogram range should have {2 * count} "
-            f"elements, but got {len(range)}"
-        )
+        said = f"range should have {2 * count} elements, but got {len(range)}"
+        raise bad_shape(f"torch.histogramdd: {said}")
     refuse_kinds("bool int half complex", "histogramdd", input.dtype)
     points = np.asarray(input.array).reshape(input.numel() // max(count, 1), count)
     edges = [
@@ -193,11 +184,8 @@ def histogramdd(
     if weight is None:
         weight = wrap(np.ones(len(points), points.dtype), input.dtype)
     elif weight.dtype is not input.dtype or tuple(weight.shape) != tuple(input.shape[:-1]):
-        raise bad_shape(
-            "torch.histogramdd: if weight tensor is provided it should have the dtype of the input "
-            "and its shape excluding its innermost dimension, but got input with shape "
-            f"{list(input.shape)} and weight with shape {list(weight.shape)}"
-        )
+        said = "weight has the dtype of the input and its shape but for the innermost dimension"
+        raise bad_shape(f"torch.histogramdd: {said}")
     places = [np.searchsorted(e, points[:, d], "right") - 1 for d, e in enumerate(edges)]
     inside = np.ones(len(points), bool)
     for d, (place, e) in enumerate(zip(places, edges, strict=True)):
@@ -216,22 +204,11 @@ def histogramdd(
 def _edges(d: int, bins: Any, column: np.ndarray, ends: Any) -> np.ndarray:
     """The edges of the bins of one dimension."""
     if isinstance(bins, Plain):
-        if bins.ndim != 1:
-            raise bad_shape(
-                "torch.histogramdd: bins tensor should have one dimension, but got "
-                f"{bins.ndim} dimensions in the bins tensor for dimension {d}"
-            )
+        if bins.ndim != 1 or not bins.numel():
+            raise bad_shape("torch.histogramdd: bins tensor should have one dimension")
         if bins.array.dtype != column.dtype:
-            raise bad_dtype(
-                "torch.histogramdd: input tensor and bins tensors should have the same dtype, but "
-                f"got input with dtype {dtypes.dtype_of(column).c_name} and bins for dimension {d} "
-                f"with dtype {bins.dtype.c_name}"
-            )
-        if not bins.numel():
-            raise bad_shape(
-                "torch.histogramdd: bins tensor should have at least 1 element, but got 0 elements "
-                f"in the bins tensor for dimension {d}"
-            )
+            said = "input tensor and bins tensors should have the same dtype"
+            raise bad_dtype(f"torch.histogramdd: {said}")
     count = bins.numel() - 1 if isinstance(bins, Plain) else bins
     if count < 1:
         raise bad_value(f"torch.histogram(): bins must be > 0, but got {count} for dimension {d}")
@@ -243,10 +220,8 @@ def _edges(d: int, bins: Any, column: np.ndarray, ends: Any) -> np.ndarray:
     if not (np.isfinite(low) and np.isfinite(high)):
         raise bad_value(f"torch.histogramdd: dimension {d}'s range [{low}, {high}] is not finite")
     if low > high:
-        raise bad_value(
-            f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for "
-            f"dimension {d}"
-        )
+        said = f"min should not exceed max, but got min {low:g} max {high:g}"
+        raise bad_value(f"torch.histogramdd: {said}")
     charge_shape((bins + 1,))
     half = 0.5 if low == high else 0.0
     return np.linspace(low - half, high + half, bins + 1).astype(column.dtype)
@@ -255,10 +230,7 @@ def _edges(d: int, bins: Any, column: np.ndarray, ends: Any) -> np.ndarray:
 def _refuse_deep(name: str, input: Any) -> None:
     """Raise RuntimeFault (E0301) for an input that is no matrix."""
     if len(input.shape) > 2:
-        raise bad_shape(
-            f"{name}(): expected input to have two or fewer dimensions but got an input with "
-            f"{len(input.shape)} dimensions"
-        )
+        raise bad_shape(f"{name}(): expected input to have two or fewer dimensions")
 
 
 def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
@@ -299,21 +271,12 @@ def _weights(count: int, fweights: Any, aweights: Any) -> Any:
         if given is None:
             continue
         if len(given.shape) > 1:
-            raise bad_shape(
-                f"cov(): expected {name} to have one or fewer dimensions but got {name} with "
-                f"{len(given.shape)} dimensions"
-            )
+            raise bad_shape(f"cov(): expected {name} to have one or fewer dimensions")
         if (given.dtype.kind < 2) is not whole:
             kind = "integral" if whole else "floating point"
-            raise bad_dtype(
-                f"cov(): expected {name} to have {kind} dtype but got {name} with "
-                f"{given.dtype.scalar_name} dtype"
-            )
+            raise bad_dtype(f"cov(): expected {name} to have {kind} dtype")
         if given.numel() != count:
-            raise bad_shape(
-                f"cov(): expected {name} to have the same numel as there are observations in the "
-                f"input but got {given.numel()} != {count}"
-            )
+            raise bad_shape(f"cov(): expected {name} to have the same numel as observations")
         if (bottom(given).array < 0).any():
             raise bad_value(f"cov(): {name} cannot be negative")
     if fweights is None or aweights is None:

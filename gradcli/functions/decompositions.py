@@ -29,7 +29,7 @@ from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.record.multi_output import joined as outputs
 from gradcli.engine.record.out import may_be, safely
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
-from gradcli.functions.matrices import one_triangle
+from gradcli.functions.matrices import of_matrices, one_triangle
 from gradcli.functions.scatter import diag_embed
 from gradcli.ops.dims import in_columns
 from gradcli.ops.errors import (
@@ -166,10 +166,7 @@ def qr(A: Any, mode: str = "reduced") -> Any:
     last, and of a complete Q of more rows than columns, raises RuntimeFault (E0405).
     """
     if mode not in ("reduced", "complete", "r"):
-        raise bad_value(
-            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', "
-            "or 'complete'"
-        )
+        raise bad_value(f"qr received unrecognized mode '{mode}', not reduced, complete or r")
     m, n = A.shape[-2:] if A.ndim > 1 else (0, 0)
     if m >= n:
         joined = _O["qr_parts"](A)
@@ -235,8 +232,7 @@ def _pivoted(pivot: bool) -> None:
 
 def _lu(A: Any) -> tuple[np.ndarray, np.ndarray, Any, Any]:
     """The order of rows, the exchanges, and L and U, of any shape of matrix."""
-    if A.ndim < 2:
-        raise bad_shape("linalg.lu: The input tensor A must have at least 2 dimensions.")
+    of_matrices("linalg.lu: The input tensor A", A)
     refuse_kinds("bool int", "lu_cpu", A.dtype)
     m, n = A.shape[-2:]
     k = min(m, n)
@@ -325,25 +321,13 @@ def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool =
     """The X with A X = B (``left=False``: X A = B), from ``lu_factor`` of A or (adjoint) of A'."""
     title = "linalg.lu_solve"
     of_floats(f"torch.{title}", LU)
-    if LU.dtype is not B.dtype:
-        raise bad_dtype(
-            f"{title}: Expected LU and B to have the same dtype, but found LU of type "
-            f"{LU.dtype.scalar_name} and B of type {B.dtype.scalar_name} instead"
-        )
+    of_one_dtype(title, LU=LU, B=B)
     if pivots.dtype is not dtypes.int32:
         raise bad_dtype(f"{title}: pivots should be a Tensor of scalar type torch.int32")
     of_squares(f"torch.{title}", LU)
-    if B.ndim < 2:
-        raise bad_shape(f"{title}: The input tensor B must have at least 2 dimensions.")
+    of_matrices(f"{title}: The input tensor B", B)
     if B.shape[-2 if left else -1] != LU.shape[-1]:
-        raise bad_shape(
-            f"{title}: Incompatible shapes of A and B for the equation {'AX' if left else 'XA'} = "
-            f"B ({LU.shape[-2]}x{LU.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})"
-        )
-    if tuple(pivots.shape[-1:]) != (LU.shape[-1],):
-        raise bad_shape(
-            f"{title}: Number of pivots per batch should be same as the dimension of the matrix"
-        )
+        raise bad_shape(f"{title}: Incompatible shapes of A and B: {LU.shape} and {B.shape}")
     of_pivots(title, LU, pivots)
     of_rows("lu", LU, pivots)
     refuse_kinds("half", "lu_solve_cpu", LU.dtype)
@@ -391,11 +375,7 @@ def lu_unpack(
     LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> Any:
     """``(P, L, U)`` of what ``lu_factor`` gives; what is not asked for is empty."""
-    if LU_data.ndim < 2:
-        raise bad_shape(
-            "torch.lu_unpack: Expected tensor with 2 or more dimensions. Got size: "
-            f"{list(LU_data.shape)} instead"
-        )
+    of_matrices("torch.lu_unpack: LU_data", LU_data)
     m, n = LU_data.shape[-2:]
     k = min(m, n)
     P = low = high = LU_data.new_zeros((0,))
@@ -406,21 +386,12 @@ def lu_unpack(
     if unpack_pivots:
         given = np.asarray(LU_pivots.array)
         if given.shape != (*LU_data.shape[:-2], k):
-            raise bad_shape(
-                f"lu_unpack: pivots of shape {given.shape} are not those of {tuple(LU_data.shape)}",
-                help="give both as lu_factor gives them",
-            )
+            raise bad_shape(f"lu_unpack: pivots {given.shape} do not fit {tuple(LU_data.shape)}")
         if LU_pivots.dtype is not dtypes.int32:
-            raise bad_dtype(
-                "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 "
-                "dtype.\nNote: this function is intended to be used with the output produced by "
-                "torch.linalg.lu_factor"
-            )
+            said = "LU_pivots is expected to be a contiguous tensor of torch.int32 dtype"
+            raise bad_dtype(f"torch.lu_unpack: {said}")
         if given.size and not 1 <= given.min() <= given.max() <= m:
-            raise bad_value(
-                "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you "
-                "properly pass the result of lu_factor?"
-            )
+            raise bad_value("pivots passed to lu_unpack must be between 1 and LU.size(-2)")
         rows = np.eye(m, dtype=LU_data.dtype.numpy)[_order(LU_pivots, m)]
         P = wrap(np.ascontiguousarray(np.swapaxes(rows, -1, -2)), LU_data.dtype)
     return results("lu_unpack", P=P, L=low, U=high)
@@ -435,30 +406,23 @@ def torch_lu(A: Any, pivot: bool = True, get_infos: Anything = False) -> tuple:
 def of_floats(title: str, A: Any) -> None:
     """Raise RuntimeFault (E0309) for whole numbers."""
     if A.dtype.kind < 2:
-        raise bad_dtype(
-            f"{title}: Expected a floating point or complex tensor as input. Got "
-            f"{A.dtype.scalar_name}"
-        )
+        said = f"{title}: Expected a floating point or complex tensor as input."
+        raise bad_dtype(f"{said} Got {A.dtype.scalar_name}")
 
 
 def of_squares(title: str, A: Any) -> None:
     """Raise RuntimeFault (E0301) for what is no stack of square matrices."""
-    if A.ndim < 2:
-        raise bad_shape(f"{title}: The input tensor A must have at least 2 dimensions.")
+    of_matrices(f"{title}: The input tensor A", A)
     if A.shape[-1] != A.shape[-2]:
-        raise bad_shape(
-            f"{title}: A must be batches of square matrices, but they are {A.shape[-2]} by "
-            f"{A.shape[-1]} matrices"
-        )
+        said = f"{title}: A must be batches of square matrices, but they are"
+        raise bad_shape(f"{said} {A.shape[-2]} by {A.shape[-1]} matrices")
 
 
 def of_pivots(title: str, A: Any, pivots: Any) -> None:
     """Raise RuntimeFault (E0301) unless there is a pivot for each row of the matrices."""
     if tuple(pivots.shape) != tuple(A.shape[:-1]):
-        raise bad_shape(
-            f"{title}: Expected {'LD' if 'ldl' in title else 'LU'}.shape[:-1] and pivots.shape to "
-            f"be the same, but got pivots with shape {list(pivots.shape)} instead"
-        )
+        kind = "LD" if "ldl" in title else "LU"
+        raise bad_shape(f"{title}: Expected {kind}.shape[:-1] and pivots.shape to be the same")
 
 
 def of_rows(kind: str, A: Any, pivots: Any) -> None:
@@ -469,31 +433,24 @@ def of_rows(kind: str, A: Any, pivots: Any) -> None:
         wanted = f"be {'greater or equal to 1' if few else 'smaller or equal to LU.size(-2)'}"
         if kind == "ldl":
             wanted = f"satisfy |pivot| {'>= 1' if few else '<= LD.size(-2)'}"
-        raise bad_value(
-            f"Pivots given to {kind}_solve must all {wanted}. Did you properly pass the result of "
-            f"{kind}_factor?"
-        )
+        raise bad_value(f"Pivots given to {kind}_solve must all {wanted}.")
 
 
-def other_dtype(b: Any, A: Any) -> RuntimeFault:
-    """The error of a right side whose element type is not that of its matrix."""
-    return bad_dtype(
-        f"Expected b and A to have the same dtype, but found b of type {b.dtype.scalar_name} and A "
-        f"of type {A.dtype.scalar_name} instead."
-    )
+def of_one_dtype(title: str, **two: Any) -> None:
+    """Raise RuntimeFault (E0309) for two operands, by their names, of different element types."""
+    (first, x), (second, y) = two.items()
+    if x.dtype is not y.dtype:
+        said = f"Expected {first} and {second} to have the same dtype, but found {first} of type"
+        kinds = f"{x.dtype.scalar_name} and {second} of type {y.dtype.scalar_name} instead"
+        raise bad_dtype(f"{title}: {said} {kinds}", help=f"write {second}.to({first}.dtype)")
 
 
 def triangular_solve(
     b: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
     """``(solution, cloned_coefficient)``: the X with A X = b by a triangle of A, or of A.T."""
-    if b.ndim < 2:
-        raise bad_shape(
-            "torch.triangular_solve: Expected b to have at least 2 dimensions, but it has "
-            f"{b.ndim} dimensions instead"
-        )
-    if b.dtype is not A.dtype:
-        raise other_dtype(b, A)
+    of_matrices("torch.triangular_solve: b", b)
+    of_one_dtype("triangular_solve", b=b, A=A)
     refuse_kinds("bool int half", "triangular_solve_cpu", A.dtype)
     part = triangle(A, upper, unitriangular)
     found = by_triangle(_O["mT"](part) if transpose else part, b, upper is not transpose)
@@ -545,49 +502,31 @@ def reflected(A: Any, tau: Any, other: Any, adjoint: bool = False) -> Any:
 def of_reflections(title: str, A: Any, tau: Any) -> None:
     """Raise RuntimeFault (E0301, E0309) unless ``tau`` has factors for the columns of A."""
     if tau.ndim != A.ndim - 1:
-        raise bad_shape(
-            f"{title}: Expected tau to have one dimension less than input, but got tau.ndim equal "
-            f"to {tau.ndim} and input.ndim is equal to {A.ndim}"
-        )
+        raise bad_shape(f"{title}: Expected tau to have one dimension less than input")
     if tuple(tau.shape[:-1]) != tuple(A.shape[:-2]):
-        raise bad_shape(
-            f"{title}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got "
-            f"{list(tau.shape[:-1])}"
-        )
-    if tau.dtype is not A.dtype:
-        raise bad_dtype(
-            f"{title}: tau dtype {tau.dtype.scalar_name} does not match input dtype "
-            f"{A.dtype.scalar_name}"
-        )
+        said = "Expected batch dimensions of tau to be equal to input.shape[:-2]"
+        raise bad_shape(f"{title}: {said}")
+    same_dtype(tau, A, f"{title}: tau dtype {{}} does not match input dtype {{}}")
 
 
 def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:
     """Q @ other for the Q of ``geqrf``, or other @ Q; ``transpose`` takes Q's adjoint."""
-    for name, value in (("input", input), ("other", other)):
-        if value.ndim < 2:
-            raise bad_shape(f"torch.ormqr: {name} must have at least 2 dimensions.")
+    of_matrices("torch.ormqr: input", input)
+    of_matrices("torch.ormqr: other", other)
     side = -2 if left else -1
     k = tau.shape[-1] if tau.ndim else 1
     if other.shape[side] < k:
-        raise bad_shape(
-            f"torch.ormqr: other.shape[{side}] must be greater than or equal to tau.shape[-1]"
-        )
+        said = f"other.shape[{side}] must be greater than or equal to tau.shape[-1]"
+        raise bad_shape(f"torch.ormqr: {said}")
     if other.shape[side] != input.shape[-2]:
         raise bad_shape(f"torch.ormqr: other.shape[{side}] must be equal to input.shape[-2]")
     if k != min(other.shape[side], input.shape[-1]):
-        raise bad_shape(
-            f"torch.ormqr: tau.shape[-1] must be equal to min(other.shape[{side}], input.shape[-1])"
-        )
+        said = f"tau.shape[-1] must be equal to min(other.shape[{side}], input.shape[-1])"
+        raise bad_shape(f"torch.ormqr: {said}")
     of_reflections("torch.ormqr", input, tau)
     if tuple(other.shape[:-2]) != tuple(input.shape[:-2]):
-        raise bad_shape(
-            "torch.ormqr: Expected batch dimensions of other to be equal to input.shape[:-2], but "
-            f"got {list(other.shape[:-2])}"
-        )
-    same_dtype(
-        input, other, "torch.ormqr: Expected input and other to have the same dtype, but input has "
-        "dtype {} and other has dtype {}",
-    )  # fmt: skip
+        raise bad_shape("ormqr: Expected batch dimensions of other to be equal to input.shape[:-2]")
+    of_one_dtype("torch.ormqr", input=input, other=other)
     refuse_kinds("bool int half", "ormqr_cpu", input.dtype)
     if left:
         found = reflected(input, tau, other, transpose)
@@ -604,11 +543,9 @@ def geqrf(input: Any) -> Any:
     for.
     """
     if differentiated(input):
-        raise UnwrittenFault(
-            "E0405", "the derivative for 'geqrf' is not implemented.", help="linalg.qr has one"
-        )
-    if input.ndim < 2:
-        raise bad_shape("torch.geqrf: input must have at least 2 dimensions.")
+        said = "the derivative for 'geqrf' is not implemented."
+        raise UnwrittenFault("E0405", said, help="linalg.qr has one")
+    of_matrices("torch.geqrf: input", input)
     refuse_kinds("bool int half", "geqrf_cpu", input.dtype)
     m, n = input.shape[-2:]
     charge_shape((2, *input.shape))
@@ -632,13 +569,9 @@ def _factor(L: Any, upper: bool) -> Any:
 
 def cholesky_solve(B: Any, L: Tensor, upper: bool = False) -> Any:
     """The X with A X = B, from the Cholesky factor of A."""
-    for name, value in (("b", B), ("u", L)):
-        if value.ndim < 2:
-            raise bad_shape(
-                f"{name} should have at least 2 dimensions, but has {value.ndim} dimensions instead"
-            )
-    if B.dtype is not L.dtype:
-        raise other_dtype(B, L)
+    of_matrices("b", B)
+    of_matrices("u", L)
+    of_one_dtype("cholesky_solve", b=B, A=L)
     refuse_kinds("bool int half", "cholesky_solve_cpu", L.dtype)
     part = _factor(L, upper)
     low = _mH(part) if upper else part
@@ -653,11 +586,8 @@ def cholesky_inverse(L: Any, upper: bool = False) -> Any:
     if isinstance(L, Plain) and L.ndim > 1 and (zero := _first_zero(L)).any():
         places = np.flatnonzero(zero)
         which = f"(Batch element {places[0]}): " if zero.ndim else ""
-        raise LinAlgFault(
-            "E0304",
-            f"cholesky_inverse: {which}The diagonal element {zero.flat[places[0]]} is zero, the "
-            "inversion could not be completed because the input matrix is singular.",
-        )
+        said = f"{which}The diagonal element {zero.flat[places[0]]} is zero, the inversion could"
+        raise LinAlgFault("E0304", f"cholesky_inverse: {said} not be completed: it is singular.")
     L = _factor(L, upper)
     inverse = _O["inv"](_mH(L) if upper else L)
     found = columnwise(_O["matmul"](_mH(inverse), inverse))
@@ -699,9 +629,7 @@ def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 
     m, n = A.shape[-2:]
     q = min(6, m, n) if q is None else q
     if not 0 <= q <= min(m, n):
-        raise bad_argument(
-            f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(m, n)}"
-        )
+        raise bad_argument(f"q(={q}) must be non-negative integer and not greater than {min(m, n)}")
     if niter < 0:
         raise bad_argument(f"niter(={niter}) must be non-negative integer")
     return svd_lowrank(A - _O["mean"](A, -2, True) if center else A, q, niter)

@@ -234,10 +234,7 @@ def _float_power(self: Tensor, exponent: Operand) -> Tensor:
     wide = any(v.__class__ is complex or getattr(v, "is_complex", bool)() for v in (self, exponent))
     needed = dtypes.complex128 if wide else dtypes.float64
     if self.dtype is not needed:
-        raise bad_dtype(
-            f"the base given to float_power_ has dtype {self.dtype.scalar_name} but the "
-            f"operation's result requires dtype {needed.scalar_name}"
-        )
+        raise bad_dtype(f"the base given to float_power_ has dtype {self.dtype.scalar_name}")
     by_power: Callable[..., Tensor] = rewritten(found("arithmetic.float_power"))
     return by_power(self, exponent)
 
@@ -247,11 +244,8 @@ def _mapped(name: str, self: Tensor, others: tuple, function: Callable) -> Tenso
         if not isinstance(other, Plain):
             raise not_a("Tensor", name, "other", 1, other)
     if any(t.requires_grad for t in (self, *others)):
-        raise RuntimeFault(
-            "E0404",
-            f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() "
-            "instead.",
-        )
+        said = f"Can't call {name}() on Variable that requires grad."
+        raise RuntimeFault("E0404", f"{said} Use var.detach().{name}() instead.")
     for other in others:
         if other.dtype is not self.dtype:
             kinds = (f"torch.{t.dtype.scalar_name}Tensor" for t in (self, other))

@@ -62,10 +62,8 @@ def whole(
     array = np.asarray(index.array if isinstance(index, Plain) else index)
     name = array.dtype.name
     if name != "int64" and (name != "int32" or "int32" not in said) and (array.size or not empty):
-        raise cls(
-            "E0307", "an index has whole numbers: int64, or in most functions int32",
-            help="write index.long()", torch=said.format(dtypes.dtype_of(array).scalar_name),
-        )  # fmt: skip
+        said = said.format(dtypes.dtype_of(array).scalar_name)
+        raise cls("E0307", said, help="write index.long()")
     return array
 
 
@@ -73,11 +71,8 @@ def _vector(index: Any, name: str, said: str) -> np.ndarray:
     """Indices along one dimension. Raises IndexFault (E0307) for a table of them."""
     found: np.ndarray = _lined(whole(index, name + said))
     if found.ndim > 1:
-        raise IndexFault(
-            "E0307",
-            f"{name}(): Index is supposed to be a vector, but got dim: {found.ndim}",
-            help="gather and scatter take an index for each entry",
-        )
+        said = f"{name}(): Index is supposed to be a vector, but got dim: {found.ndim}"
+        raise IndexFault("E0307", said)
     return found
 
 
@@ -86,10 +81,12 @@ def _lined(value: Any) -> Any:
     return value.reshape(1) if getattr(value, "shape", None) == () else value
 
 
-def _within(index: np.ndarray, size: int, dim: int, cls: type[Fault] = RuntimeFault) -> None:
-    """Raise ``cls`` (E0307) for the first index that is none of ``size``; none counts back."""
-    if index.size and (index.min() < 0 or index.max() >= size):
-        wrong = index[(index < 0) | (index >= size)].flat[0]
+def _within(
+    index: np.ndarray, size: int, dim: int, cls: type[Fault] = RuntimeFault, least: int = 0
+) -> None:
+    """Raise ``cls`` (E0307) for the first index below ``least`` or not below ``size``."""
+    if index.size and (index.min() < least or index.max() >= size):
+        wrong = index[(index < least) | (index >= size)].flat[0]
         said = f"index {wrong} is out of bounds for dimension {dim} with size {size}"
         raise cls("E0307", said, help="indices count from 0")
 
@@ -98,9 +95,8 @@ def within_flat(index: np.ndarray, size: int) -> None:
     """Raise IndexFault (E0307) for the first index that is none of ``size`` entries."""
     if index.size and (index.min() < -size or index.max() >= size):
         wrong = index[(index < -size) | (index >= size)].flat[0]
-        raise IndexFault(
-            "E0307", f"out of range: tried to access index {wrong} on a tensor of {size} elements."
-        )
+        said = f"out of range: tried to access index {wrong} on a tensor of {size} elements."
+        raise IndexFault("E0307", said)
 
 
 _ONE_TYPE = "{}(): self ({{}}) and source ({{}}) must have the same scalar type"
@@ -112,12 +108,8 @@ def select(input: Any, dim: int, index: int) -> Any:
         raise IndexFault("E0307", "select() cannot be applied to a 0-dim tensor.")
     size = input.shape[normal_dim(dim, len(input.shape))]
     if not -size <= int(index) < size:
-        raise IndexFault(
-            "E0307",
-            f"index {index} is out of bounds for dimension {dim} with size {size}",
-            torch=f"select(): index {index} out of range for tensor of size {list(input.shape)} at "
-            f"dimension {dim}",
-        )
+        said = f"select(): index {index} out of range for tensor of size {list(input.shape)} at"
+        raise IndexFault("E0307", f"{said} dimension {dim}")
     return _along(input, dim, int(index))
 
 
@@ -129,17 +121,14 @@ def narrow(input: Any, dim: int, start: Tensor | int, length: int) -> Any:
     if isinstance(start, Plain) and (start.ndim or start.dtype.kind != 1):
         raise RuntimeFault("E0303", "start must be an 0-dim integral Tensor.")
     if not -size <= start <= size:
-        raise IndexFault(
-            "E0307", f"start out of range (expected to be in range of [{-size}, {size}], but got "
-            f"{start})",
-        )  # fmt: skip
+        said = f"start out of range (expected to be in range of [{-size}, {size}], but got {start})"
+        raise IndexFault("E0307", said)
     start = int(start) + size * (start < 0)
     if length < 0:
         raise RuntimeFault("E0307", "narrow(): length must be non-negative.")
     if not 0 <= start <= size or start + length > size:
-        raise RuntimeFault(
-            "E0307", f"start ({start}) + length ({length}) exceeds dimension size ({size})."
-        )
+        said = f"start ({start}) + length ({length}) exceeds dimension size ({size})."
+        raise RuntimeFault("E0307", said)
     return called(_along(input, dim, slice(start, start + length)), "SliceBackward0")
 
 
@@ -305,10 +294,7 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     size = input.shape[normal_dim(dim, input.ndim)]
     indices = np.where(indices < 0, indices + size, indices)
     if indices.ndim != input.ndim:
-        raise bad_shape(
-            "torch.take_along_dim(): input and indices should have the same number of dimensions, "
-            f"but got {input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
-        )
+        raise bad_shape("input and indices should have the same number of dimensions")
     axis = normal_dim(dim, input.ndim)
     sizes: Any = [list(v.shape) for v in (input, indices)]
     reach, count = (given.pop(axis) if given else 1 for given in sizes)
@@ -381,11 +367,9 @@ def _places(input: Any, dim: int, index: Any, src: Any) -> tuple:
     room[axis] = index.shape[axis]
     if any(n > m for n, m in zip((*index.shape, *index.shape), (*room, *src.shape) if tensor
            else room, strict=False)):  # fmt: skip
-        raise bad_shape(
-            f"Expected index {list(index.shape)} to be no larger than self {list(input.shape)} "
-            f"apart from dimension {dim}"
-            + (f" and to be no larger size than src {list(src.shape)}" if tensor else "")
-        )
+        more = f" and to be no larger size than src {list(src.shape)}" if tensor else ""
+        said = f"Expected index {list(index.shape)} to be no larger than self {list(input.shape)}"
+        raise bad_shape(f"{said} apart from dimension {dim}{more}")
     _within(index, input.shape[axis], axis)
     places = list(np.indices(index.shape, sparse=True))
     places[axis] = index
@@ -420,21 +404,15 @@ def _slices(name: str, input: Any, dim: int, index: Any, source: Any) -> tuple[i
     same_dtype(input, source, _ONE_TYPE.format(name))
     axis, own = normal_dim(dim, len(input.shape)), tuple(source.shape)
     if axis and axis >= len(own):
-        raise bad_shape(
-            f"{name}(): Indexing dim {axis} is out of bounds of the source tensor with dim "
-            f"{len(own)}"
-        )
+        raise bad_shape(f"{name}(): Indexing dim {axis} is out of bounds of the source tensor")
     count = own[axis] if own else 1
     if count != index.size:
-        raise bad_shape(
-            f"{name}(): Number of indices ({index.size}) should be equal to source.size(dim): "
-            f"({count}), for dim: {axis}"
-        )
+        said = f"({index.size}) should be equal to source.size(dim): ({count}), for dim: {axis}"
+        raise bad_shape(f"{name}(): Number of indices {said}")
     if (*own[:axis], *own[axis + 1 :]) != (*input.shape[:axis], *input.shape[axis + 1 :]):
-        raise bad_shape(
-            "source tensor shape must match self tensor shape, excluding the specified dimension. "
-            f"Got self.shape = {list(input.shape)} source.shape = {list(own)}"
-        )
+        said = "source tensor shape must match self tensor shape, excluding the specified"
+        shapes = f"self.shape = {list(input.shape)} source.shape = {list(own)}"
+        raise bad_shape(f"{said} dimension. Got {shapes}")
     if input.numel():
         added = name == "index_add_" and input.ndim > 1
         _within(index, input.shape[axis], axis, RuntimeFault if added else IndexFault)
@@ -444,42 +422,25 @@ def _slices(name: str, input: Any, dim: int, index: Any, source: Any) -> tuple[i
 @of_numbers_too
 def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
     """``input`` with slices of ``source`` written where ``index`` names along a dimension."""
-    same_dtype(
-        input, source,
-        "index_copy_(): self and source expected to have the same dtype, but got (self) {} and "
-        "(source) {}",
-    )  # fmt: skip
+    same_dtype(input, source, "index_copy_(): self and source expected to have the same dtype")
     if is_batch(index):
         source = _lined(source)
         return _written(input, dim, _spread(index, dim, source.shape), source)
     axis = normal_dim(dim, len(input.shape))
     index = _vector(index, "index_copy_", _LONG)
     if not source.shape and index.size != 1:
-        raise IndexFault(
-            "E0301",
-            "index_copy_(): When source is scalar, index should have one element (got "
-            f"{index.size})",
-        )
+        said = "index_copy_(): When source is scalar, index should have one element"
+        raise IndexFault("E0301", said)
     if len(source.shape) != len(input.shape) and source.shape and input.shape:
-        raise IndexFault(
-            "E0301",
-            "index_copy_(): When source and destination are not scalars, their dimensionality must "
-            f"match. Source dimensionality ({len(source.shape)}), destination dimensionality "
-            f"({len(input.shape)})",
-        )
+        said = "index_copy_(): When source and destination are not scalars, their dimensionality"
+        raise IndexFault("E0301", f"{said} must match.")
     source = _lined(source)
     own, room = ([*v.shape[:axis], *v.shape[axis + 1 :]] for v in (source, input))
     if own != room:
-        raise bad_shape(
-            "index_copy_(): Source/destination tensor must have same slice shapes. Destination "
-            f"slice shape: {room} at dimension {axis} and source slice shape: {own} at dimension 0."
-        )
+        raise bad_shape("index_copy_(): Source/destination tensor must have same slice shapes.")
     if source.shape[axis] != index.size:
-        raise IndexFault(
-            "E0301",
-            f"index_copy_(): Number of indices ({index.size}) should be equal to source.size(dim) "
-            f"({source.shape[axis]})",
-        )
+        said = f"Number of indices ({index.size}) should be equal to source.size(dim)"
+        raise IndexFault("E0301", f"index_copy_(): {said}")
     _within(index, input.shape[axis], axis, IndexFault)
     before = (slice(None),) * axis
     return called(rowwise(O["put"](input, source, (*before, index))), "IndexCopyBackward0")
@@ -502,11 +463,7 @@ def index_fill(input: Any, dim: int, index: Any, value: Operand) -> Any:
     index = whole(index, "index_fill_(): Expected dtype int64 for index.", IndexFault)
     if index.ndim > 1:
         raise RuntimeFault("E0307", "Index has to be a vector/scalar")
-    if index.size and (index.min() < -size or index.max() >= size):
-        wrong = index[(index < -size) | (index >= size)].flat[0]
-        raise IndexFault(
-            "E0307", f"index {wrong} is out of bounds for dimension {dim} with size {size}"
-        )
+    _within(index, size, dim, IndexFault, -size)
     index = np.unique(np.where(index < 0, index + size, index))
     value = _filling(input, value, "index_fill_")
     return called(O["put"](input, value, (*before, index)), "IndexFillBackward0")
@@ -537,10 +494,7 @@ def index_reduce(
     ``reduce`` is ``"prod"``, ``"mean"``, ``"amax"`` or ``"amin"``: see ``scatter_reduce``.
     """
     if reduce == "sum":
-        raise bad_value(
-            "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got sum.",
-            help="index_add sums",
-        )
+        raise bad_value("index_reduce(): Expected reduce to be one of prod, mean, amax or amin")
     axis, index, source = _slices("index_reduce_", input, dim, index, source)
     index = index.reshape((-1,) + (1,) * (input.ndim - 1 - axis))
     index = np.broadcast_to(index, tuple(source.shape))

@@ -14,7 +14,7 @@ from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import by_element
 from gradcli.engine.tensor.tensor import wrap
-from gradcli.functions.decompositions import of_floats, of_pivots, of_rows, of_squares, other_dtype
+from gradcli.functions.decompositions import of_floats, of_one_dtype, of_pivots, of_rows, of_squares
 from gradcli.ops.dims import in_columns, normal_dim
 from gradcli.ops.errors import LinAlgFault, UnwrittenFault, bad_dtype, bad_shape
 from gradcli.ops.memory_budget import charge_shape
@@ -57,9 +57,7 @@ def ldl_factor_ex(A: Any, *, hermitian: bool = False, check_errors: bool = False
         found, pivots[place], info[place] = factor(raw[place], lower=True)
         both[place] = np.tril(found)
     if check_errors and info.any():
-        raise LinAlgFault(
-            "E0304", "linalg.ldl_factor_ex: D has a zero on its diagonal", help="ldl_factor_ex"
-        )
+        raise LinAlgFault("E0304", "linalg.ldl_factor_ex: D has a zero on its diagonal")
     return results(
         "linalg_ldl_factor_ex", LD=wrap(in_columns(both), A.dtype),
         pivots=wrap(pivots, dtypes.int32), info=wrap(info[()], dtypes.int32),
@@ -93,16 +91,11 @@ def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: bool = False) -> Any:
     n = LD.shape[-1]
     normal_dim(-2, B.ndim)
     if B.ndim < 2 or B.shape[-2] != n:
-        raise bad_shape(
-            f"linalg.ldl_solve: LD and B do not fit: LD has shape {list(LD.shape)}, B has shape "
-            f"{list(B.shape)}",
-            help="a vector as a matrix of one column: B.unsqueeze(-1)",
-        )
+        raise bad_shape(f"linalg.ldl_solve: LD {list(LD.shape)} and B {list(B.shape)} do not fit")
     of_pivots(title, LD, pivots)
     if pivots.dtype.kind != 1:
         raise bad_dtype(f"{title}: Expected pivots to be integers. Got {pivots.dtype.scalar_name}")
-    if B.dtype is not LD.dtype:
-        raise other_dtype(B, LD)
+    of_one_dtype(title, B=B, LD=LD)
     of_rows("ldl", LD, pivots)
     refuse_kinds("half", "ldl_solve_kernel_cpu", LD.dtype)
     _constant("linalg.ldl_solve", "linalg.solve has one", LD, B)

@@ -31,6 +31,7 @@ from gradcli.functions.decompositions import (
     lu_factor_ex,
     lu_solve,
     of_floats,
+    of_one_dtype,
     of_reflections,
     of_squares,
     qr,
@@ -46,6 +47,7 @@ from gradcli.functions.matrices import (
     cholesky_factor,
     in_dtype,
     matrix_norm,
+    of_matrices,
     one_triangle,
 )
 from gradcli.functions.matrices import matrix_power as _matrix_power
@@ -156,13 +158,7 @@ def solve(A: Any, B: Any, *, left: bool = True) -> Any:
 
 def _solved(A: Any, B: Any, left: bool, upper: bool | None = None) -> Any:
     """``solve``; of a triangle where ``upper`` says which."""
-    if A.dtype is not B.dtype:
-        kinds = A.dtype.scalar_name, B.dtype.scalar_name
-        raise bad_dtype(
-            "linalg.solve: Expected A and B to have the same dtype, but found A of type "
-            f"{kinds[0]} and B of type {kinds[1]} instead",
-            help="write B.to(A.dtype)",
-        )
+    of_one_dtype("linalg.solve", A=A, B=B)
     if upper is not None:
         refuse_kinds("bool int half", "triangular_solve_cpu", A.dtype)
         return by_triangle(A, B, upper)
@@ -188,9 +184,7 @@ def solve_triangular(
 
     ``unitriangular`` counts the diagonal as ones, whatever stands there.
     """
-    if B.ndim < 2:
-        said = "linalg.solve_triangular: The input tensor B must have at least 2 dimensions."
-        raise bad_shape(said, help="write B.unsqueeze(-1) for one right side")
+    of_matrices("linalg.solve_triangular: The input tensor B", B)
     part = triangle(A, upper, unitriangular)
     try:
         if left or A.dtype is not B.dtype:
@@ -218,14 +212,10 @@ def norm(
     """The norm of a vector, or of a matrix where ``ord`` is given and there are two dimensions."""
     matrix = A.ndim == 2 if dim is None else isinstance(dim, tuple | list) and len(dim) == 2
     if dim is None and ord is not None and A.ndim not in (1, 2):
-        raise bad_shape(
-            "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got "
-            f"{A.ndim}D."
-        )
+        said = "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D."
+        raise bad_shape(f"{said} Got {A.ndim}D.")
     if isinstance(dim, tuple | list) and not 0 < len(dim) < 3:
-        raise bad_dim(
-            f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}"
-        )
+        raise bad_dim("linalg.norm: If dim is specified, it must be of length 1 or 2.")
     if ord is not None and (matrix or isinstance(ord, str)):
         dim = (-2, -1) if dim is None else (dim,) if isinstance(dim, int) else dim
         return matrix_norm(A, ord, dim, keepdim, dtype=dtype)
@@ -239,11 +229,7 @@ def matmul(input: Any, other: Any) -> Any:
 
 def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
     """Inner products along a dimension, the first side conjugated."""
-    if x.dtype is not y.dtype:
-        raise bad_dtype(
-            "linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
-            f"{x.dtype.scalar_name} and y of type {y.dtype.scalar_name} instead"
-        )
+    of_one_dtype("linalg.vecdot", x=x, y=y)
     of_floats("linalg.vecdot", x)
     if x.ndim == y.ndim == 1:
         return products.vdot(x, y)
@@ -277,22 +263,13 @@ def pinv(
     """
     for name, given in (("rcond", rcond), ("rtol", rtol), ("atol", atol)):
         if getattr(given, "requires_grad", False):
-            raise RuntimeFault(
-                "E0405",
-                "The function 'linalg_pinv' is not differentiable with respect to argument "
-                f"'{name}'. This input cannot have requires_grad True.",
-                help=f"write {name}.detach()",
-            )
+            said = "The function 'linalg_pinv' is not differentiable with respect to argument"
+            raise RuntimeFault("E0405", f"{said} '{name}'.", help=f"write {name}.detach()")
         if given is not None and is_complex(given):
-            kind = given.dtype.scalar_name
-            raise bad_dtype(
-                f"torch.linalg.pinv: {name} tensor of complex type is not supported. Got {kind}"
-            )
+            raise bad_dtype(f"torch.linalg.pinv: {name} tensor of complex type is not supported")
     if A.ndim < 2:
-        raise bad_shape(
-            f"linalg.pinv({A.dtype.scalar_name}{{{list(A.shape)}}}): expected a tensor with 2 or "
-            "more dimensions of float, double, cfloat or cdouble types"
-        )
+        given = f"{A.dtype.scalar_name}{{{list(A.shape)}}}"
+        raise bad_shape(f"linalg.pinv({given}): expected a tensor with 2 or more dimensions")
     rtol = rcond if rtol is None else rtol
     if hermitian and A.numel():
         of_squares("linalg.eigh", A)
@@ -310,10 +287,7 @@ def matrix_rank(
 
     Tolerances are numbers, or tensors of one for each matrix; ``tol`` alone is the ``atol``.
     """
-    if A.ndim < 2:
-        raise bad_shape(
-            "torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions."
-        )
+    of_matrices("torch.linalg.matrix_rank: The input tensor input", A)
     if A.dtype.family == "half":
         raise bad_dtype("This function doesn't handle types other than float and double")
     A = A.detach()
@@ -335,8 +309,7 @@ def cond(A: Any, p: Any = None) -> Any:
     """The condition number: the norm of A times that of its inverse; of singular values for 2."""
     if p not in (None, "fro", "nuc", 1, -1, math.inf, -math.inf, 2, -2):
         raise bad_value(f"linalg.cond got an invalid norm type: {p}")
-    if A.ndim < 2:
-        raise bad_shape("linalg.cond: The input tensor must have at least 2 dimensions.")
+    of_matrices("linalg.cond: The input tensor", A)
     by_inverse = p not in (None, 2, -2) and (isinstance(p, str) or A.numel())
     if by_inverse and A.shape[-1] != A.shape[-2]:
         from gradcli.ops.decompositions.matrix_errors import not_square
@@ -365,32 +338,21 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
     RuntimeFault (E0301) for sizes that differ.
     """
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
-        raise bad_value(
-            "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), "
-            f"got {driver}"
-        )
-    if A.ndim < 2:
-        raise bad_shape("torch.linalg.lstsq: input must have at least 2 dimensions.")
+        said = "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)"
+        raise bad_value(f"{said}, got {driver}")
+    of_matrices("torch.linalg.lstsq: input", A)
     if not B.ndim:
         raise bad_shape("torch.linalg.lstsq: other must have at least 1 dimension.")
     if not 0 <= A.ndim - B.ndim <= 1:
-        raise bad_shape(
-            "torch.linalg.lstsq: input.dim() must be greater or equal to other.dim() and "
-            "(input.dim() - other.dim()) <= 1"
-        )
-    if A.dtype is not B.dtype or A.dtype.kind < 2:
-        raise bad_dtype(
-            "torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's "
-            f"dtype {A.dtype.scalar_name} and other's dtype {B.dtype.scalar_name}"
-        )
+        raise bad_shape("torch.linalg.lstsq: input.dim() must be greater or equal to other.dim()")
+    of_one_dtype("torch.linalg.lstsq", input=A, other=B)
+    of_floats("torch.linalg.lstsq", A)
     vector = B.ndim == A.ndim - 1
     right = _O["unsqueeze"](B, -1) if vector else B
     m, n = A.shape[-2:]
     if right.shape[-2] != m:
-        raise bad_shape(
-            f"lstsq: A has {m} rows, B has {right.shape[-2]}",
-            torch=f"torch.linalg.lstsq: input.size(-2) should match other.size({-min(B.ndim, 2)})",
-        )
+        said = f"input.size(-2) should match other.size({-min(B.ndim, 2)})"
+        raise bad_shape(f"torch.linalg.lstsq: {said}")
     eps = float(np.finfo(A.dtype.numpy).eps)
     # "gels" takes A to be of full rank, and no rcond.
     rtol = max(m, n) * eps if rcond is None or driver == "gels" else float(rcond)
@@ -416,8 +378,7 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
 def householder_product(A: Any, tau: Any) -> Any:
     """The first columns of the product of ``I - tau[k] v[k] v[k]'``, v from the columns of A."""
     title = "torch.linalg.householder_product"
-    if A.ndim < 2:
-        raise bad_shape(f"{title}: input must have at least 2 dimensions.")
+    of_matrices(f"{title}: input", A)
     for name, large, small, least in (
         ("input.shape[-2]", A.shape[-2], A.shape[-1], "input.shape[-1]"),
         ("input.shape[-1]", A.shape[-1], tau.shape[-1], "tau.shape[-1]"),
@@ -435,10 +396,8 @@ def householder_product(A: Any, tau: Any) -> Any:
 def vander(x: Any, *, N: int | None = None) -> Any:
     """The powers 0 to N - 1 of each entry, a row each."""
     if x.dtype.family in ("bool", "half"):
-        raise bad_dtype(
-            "linalg.vander supports floating point, complex, and integer tensors, but got "
-            f"{x.dtype.scalar_name}"
-        )
+        said = "linalg.vander supports floating point, complex, and integer tensors, but got"
+        raise bad_dtype(f"{said} {x.dtype.scalar_name}")
     x = x if x.ndim else _O["reshape"](x, (1,))
     N = x.shape[-1] if N is None else N
     if N < 2:
@@ -455,10 +414,8 @@ def tensorinv(A: Any, ind: int = 2) -> Any:
         raise bad_value("Expected a strictly positive integer for 'ind'")
     rows, columns = tuple(A.shape[:ind]), tuple(A.shape[ind:])
     if math.prod(rows) != math.prod(columns):
-        raise bad_shape(
-            "Expected self to satisfy the requirement prod(self.shape[ind:]) == "
-            f"prod(self.shape[:ind]), but got {math.prod(columns)} != {math.prod(rows)}"
-        )
+        said = "Expected self to satisfy the requirement prod(self.shape[ind:]) =="
+        raise bad_shape(f"{said} prod(self.shape[:ind])")
     return inv(A.reshape(math.prod(rows), math.prod(columns))).reshape(*columns, *rows)
 
 
@@ -470,10 +427,8 @@ def tensorsolve(A: Any, B: Any, dims: Any = None) -> Any:
     shape = tuple(A.shape[B.ndim :])
     size = math.prod(shape)
     if size != B.numel():
-        raise bad_shape(
-            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
-            f"prod(self.shape[:other.ndim]), but got {size} != {B.numel()}"
-        )
+        said = "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) =="
+        raise bad_shape(f"{said} prod(self.shape[:other.ndim])")
     return solve(A.reshape(B.numel(), size), B.reshape(-1)).reshape(shape)
 
 

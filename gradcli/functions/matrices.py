@@ -26,6 +26,12 @@ def beside(value: Any, input: Any) -> Any:
     return value + O["sum"](nothing).to(value.dtype)
 
 
+def of_matrices(subject: str, A: Any) -> None:
+    """Raise RuntimeFault (E0301) for a ``subject`` that is no stack of matrices."""
+    if A.ndim < 2:
+        raise bad_shape(f"{subject} must have at least 2 dimensions.")
+
+
 def in_dtype(name: str, x: Any, dtype: Any) -> Any:
     """``x`` in the dtype that a norm of it is asked for in.
 
@@ -62,8 +68,7 @@ def matrix_norm(
     1 and inf are the largest sums of columns and rows, 2 and "nuc" the largest singular value and
     the sum of all. Raises RuntimeFault: E0304 for another ``ord``, E0301 for vectors.
     """
-    if A.ndim < 2:
-        raise bad_shape("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
+    of_matrices("linalg.matrix_norm: The input tensor A", A)
     A = in_dtype("matrix_norm", A, A.dtype if dtype is None else dtype)
     known = ("fro", "nuc", 1, -1, math.inf, -math.inf, 2, -2)
     if ord not in known:
@@ -119,9 +124,8 @@ def matrix_power(input: Any, n: int) -> Any:
 def adjoint(input: Any) -> Any:
     """The last two dimensions exchanged, conjugated."""
     if len(input.shape) == 1:
-        raise bad_shape(
-            "tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor."
-        )
+        said = "tensor.adjoint() is only supported on matrices or batches of matrices."
+        raise bad_shape(f"{said} Got 1-D tensor.")
     turned = O["mT"](input) if len(input.shape) != 0 else input
     return conj(turned)
 

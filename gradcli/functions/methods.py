@@ -31,7 +31,7 @@ from gradcli.functions.subscripts import delete_item, get_item, put_item
 from gradcli.ops.declaration.infix import METHODS as SIGN_METHODS
 from gradcli.ops.declaration.infix import MIRRORED, by_sign
 from gradcli.ops.dims import normal_dim, suggested_format
-from gradcli.ops.errors import AttributeFault, RuntimeFault, TypeFault, bad_dim, bad_dtype, bad_size
+from gradcli.ops.errors import AttributeFault, TypeFault, bad_dim, bad_dtype, bad_size, bad_value
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.ops.torch_messages import not_a
 
@@ -88,11 +88,8 @@ def _reread(x: Tensor, dtype: DType) -> Tensor:
         if dtype is x.dtype:
             return FUNCTIONS["reshape"](x, tuple(x.shape))  # type: ignore[no-any-return]
         kind = "conjugate view tensors" if x.is_complex() else "tensors with negative bit set"
-        raise bad_size(
-            f"gradcli.Tensor.view is not supported for {kind} when converting to a different "
-            "dtype.",
-            help=f"write x.resolve_{'conj' if x.is_complex() else 'neg'}(), a copy",
-        )
+        said = f"gradcli.Tensor.view is not supported for {kind} when converting to a different"
+        raise bad_size(f"{said} dtype.")
     own, size = x.dtype.itemsize, dtype.itemsize
     steps, words = _stride(x), f"{x.dtype.scalar_name} as {dtype.scalar_name}"
     wrong = ""
@@ -119,11 +116,8 @@ def repeat(input: Tensor, repeats: Sequence[int] = ()) -> Tensor:
     """The tensor repeated along each dimension. Raises RuntimeFault (E0306) for too few of them."""
     shape = tuple(input.shape)
     if len(repeats) < len(shape):
-        raise bad_size(
-            "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
-            "tensor",
-            help="x.tile(...) takes fewer",
-        )
+        said = "Number of dimensions of repeat dims can not be smaller than number of dimensions of"
+        raise bad_size(f"{said} tensor", help="x.tile(...) takes fewer")
     sizes = (1,) * (len(repeats) - len(shape)) + shape
     if repeats and min(repeats) < 0:
         wanted = [r * n for r, n in zip(repeats, sizes, strict=True)]
@@ -171,10 +165,7 @@ def _set(
     if not isinstance(source, Plain):
         raise not_a("Tensor", "set_", "source", 1, source)
     if source.dtype is not self.dtype:
-        raise bad_dtype(
-            f"Could not set tensor of type {source.dtype.c_name} to a tensor of type "
-            f"{self.dtype.c_name}"
-        )
+        raise bad_dtype(f"Could not set tensor of type {source.dtype.c_name} to another")
     if size is not None:
         if stride is None:
             stride = factories.empty(tuple(size)).stride()
@@ -196,9 +187,7 @@ def _set(
 
 def _contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     if memory_format is preserve_format:
-        raise RuntimeFault(
-            "E0304", "preserve memory format is unsupported by the contiguous operator"
-        )
+        raise bad_value("preserve memory format is unsupported by the contiguous operator")
     if self.is_contiguous(memory_format):
         return self
     return self.clone(memory_format=memory_format or contiguous_format)
@@ -206,11 +195,9 @@ def _contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
 
 def _conjugate_transpose(self: Any) -> Any:
     if len(self.shape) not in (0, 2):
-        raise bad_dim(
-            f"tensor.H is only supported on matrices (2-D tensors). Got {len(self.shape)}-D "
-            "tensor.",
-            help="For batches of matrices, consider using tensor.mH",
-        )
+        said = f"matrices (2-D tensors). Got {self.ndim}-D tensor."
+        mend = "For batches of matrices, consider using tensor.mH"
+        raise bad_dim(f"tensor.H is only supported on {said}", help=mend)
     return self.t().conj()
 
 

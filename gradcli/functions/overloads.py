@@ -100,11 +100,10 @@ def einsum(equation: Any = "", *operands: Any) -> Any:
     if len(operands) == 1 and isinstance(operands[0], list | tuple):
         operands = tuple(operands[0])
     if not operands:
-        raise ValueFault(
-            "E0302",
-            "einsum(): must specify the equation string and at least one operand, or at least one "
-            "operand and its subscripts list",
+        said = (
+            "einsum(): must specify the equation string and at least one operand, or at least one"
         )
+        raise ValueFault("E0302", f"{said} operand and its subscripts list")
     values = [as_value(x) for x in operands]
     if len({x.dtype for x in values}) > 1:
         values = _in_one_type(equation, values)
@@ -139,10 +138,8 @@ def _lettered(*given: Any) -> tuple[str, tuple]:
 
 def _letter(n: int) -> str:
     if not 0 <= n < len(ascii_letters):
-        raise bad_argument(
-            "einsum(): subscript in subscript list is not within the valid range [0, "
-            f"{len(ascii_letters)})"
-        )
+        said = f"is not within the valid range [0, {len(ascii_letters)})"
+        raise bad_argument(f"einsum(): subscript in subscript list {said}")
     return (ascii_uppercase + ascii_lowercase)[n]
 
 
@@ -169,10 +166,8 @@ def broadcast_shapes(*shapes: Any) -> Size:
     sizes = [(s,) if isinstance(s, int) else s for s in shapes]
     for size in sizes:
         if not isinstance(size, tuple | list):
-            raise bad_value(
-                "Input shapes should be of type ints, a tuple of ints, or a list of ints, got "
-                f"{size}"
-            )
+            said = "Input shapes should be of type ints, a tuple of ints, or a list of ints"
+            raise bad_value(f"{said}, got {size}")
     if any(n < 0 for size in sizes for n in size):
         raise bad_argument("Attempting to broadcast a dimension with negative length!")
     try:

@@ -20,7 +20,7 @@ from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.out import may_be
 from gradcli.functions.matrices import beside
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_shape, bad_size, bad_value
+from gradcli.ops.errors import bad_dtype, bad_shape, bad_size, bad_value
 from gradcli.ops.operator import OPERATORS as O
 from gradcli.ops.operator import refuse_derivative
 from gradcli.ops.shape import expand_words
@@ -48,11 +48,7 @@ def _shapes(name: str, *checks: tuple[Any, int], within: str = "") -> None:
                 said += f", got {value.ndim}-D tensor" if within else ""
             else:
                 said = f"vector + matrix @ vector expected, got 1, {', '.join(map(str, ranks))}"
-            raise bad_shape(
-                f"{name}: expected a tensor of {rank} dimensions, got shape {tuple(value.shape)}",
-                help="@ multiplies vectors, matrices and stacks of them",
-                torch=said,
-            )
+            raise bad_shape(said, help="@ multiplies vectors, matrices and stacks of them")
     (x, _), (y, _) = checks
     refuse_kinds("bool", _KERNELS[name], x.dtype)
     if x.dtype is not y.dtype:
@@ -79,12 +75,9 @@ def bmm(input: Any, mat2: Any) -> Any:
     """The products of two stacks of matrices."""
     _shapes("bmm", (input, 3), (mat2, 3))
     if input.shape[0] != mat2.shape[0]:
-        raise RuntimeFault(
-            "E0301",
-            "bmm: the stacks have different heights",
-            torch="Expected size for first two dimensions of batch2 tensor to be: "
-            f"[{input.shape[0]}, {input.shape[2]}] but got: [{mat2.shape[0]}, {mat2.shape[1]}].",
-        )
+        room, got = [input.shape[0], input.shape[2]], list(mat2.shape[:2])
+        said = "Expected size for first two dimensions of batch2 tensor to be:"
+        raise bad_shape(f"{said} {room} but got: {got}.")
     return called(O["matmul"](input, mat2), "BmmBackward0")
 
 
@@ -112,12 +105,7 @@ def mixed(multiply: Any, input: Any, x: Any, y: Any, beta: Any, alpha: Any) -> A
         in_floats = partial(mixed, multiply, beta=beta, alpha=alpha)
         return in_float32(in_floats, "ToCopyBackward0", input, x, y)
     product = multiply(x, y)
-    if input.dtype is not product.dtype:
-        raise bad_dtype(
-            f"self and mat2 must have the same dtype, but got {input.dtype.scalar_name} and "
-            f"{product.dtype.scalar_name}",
-            help="write input.to(mat2.dtype)",
-        )
+    same_dtype(input, product, "self and mat2 must have the same dtype, but got {} and {}")
     refuse_kinds("bool", "addmm_impl_cpu_", input.dtype)
     expands(input, tuple(product.shape))
     beta, alpha = input.dtype.entry(beta), input.dtype.entry(alpha)
@@ -155,10 +143,8 @@ def inner(input: Any, other: Any) -> Any:
         return input * other
     _one_type(input, other)
     if input.shape[-1] != other.shape[-1]:
-        raise bad_shape(
-            "inner() the last dimension must match on both input tensors but got shapes "
-            f"{list(input.shape)} and {list(other.shape)}"
-        )
+        said = "inner() the last dimension must match on both input tensors but got shapes"
+        raise bad_shape(f"{said} {list(input.shape)} and {list(other.shape)}")
     if input.ndim == other.ndim == 1:
         return O["dot"](input, other)
     # Every row of the one with every row of the other.
@@ -195,16 +181,11 @@ def multi_dot(tensors: Sequence[Any]) -> Any:
     first, *others = tensors
     for i, other in enumerate(others, 1):
         if hasattr(other, "shape") and other.dtype is not tensors[0].dtype:
-            raise bad_dtype(
-                "multi_dot(): all tensors must have be the same dtype but tensor 0 is "
-                f"{tensors[0].dtype.c_name} and tensor {i} {other.dtype.c_name}"
-            )
+            raise bad_dtype("multi_dot(): all tensors must have be the same dtype")
         before = tensors[i - 1]
         if hasattr(other, "shape") and before.shape[-1] != other.shape[0]:
-            raise bad_shape(
-                f"multi_dot(): tensors {i - 1} and {i} with shapes {list(before.shape)} and "
-                f"{list(other.shape)} cannot be multiplied"
-            )
+            said = f"{list(before.shape)} and {list(other.shape)} cannot be multiplied"
+            raise bad_shape(f"multi_dot(): tensors {i - 1} and {i} with shapes {said}")
     for other in others:
         first = O["matmul"](first, other)
     return first
@@ -240,10 +221,8 @@ def tensordot(a: Asked, b: Asked, dims: Anything = 2) -> Any:
     for i, j in zip(left, right, strict=True):
         if a.shape[i] != b.shape[j] and 1 not in (a.shape[i], b.shape[j]):
             place = i - a.ndim if isinstance(dims, int) else i
-            raise bad_shape(
-                f"contracted dimensions need to match, but first has size {a.shape[i]} in dim "
-                f"{place} and second has size {b.shape[j]} in dim {j}"
-            )
+            sizes = f"{a.shape[i]} in dim {place} and second has size {b.shape[j]} in dim {j}"
+            raise bad_shape(f"contracted dimensions need to match, but first has size {sizes}")
     for i, j in zip(left, right, strict=True):  # a size of 1 broadcasts
         if a.shape[i] != b.shape[j]:
             a = O["sum"](a, i, True).to(a.dtype) if b.shape[j] == 1 else a
@@ -274,12 +253,10 @@ def cross(input: Any, other: Any, dim: int | None = None) -> Any:
         raise bad_shape("linalg.cross: inputs must have the same number of dimensions.")
     normal_dim(dim, input.ndim)
     if input.shape[dim] != 3 or other.shape[dim] != 3:
-        raise bad_shape(
-            f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and "
-            f"{other.shape[dim]}"
-        )
+        said = f"length 3. Got {input.shape[dim]} and {other.shape[dim]}"
+        raise bad_shape(f"linalg.cross: inputs dimension {dim} must have {said}")
     refuse_kinds("bool", "cross", input.dtype)
-    same_dtype(input, other, "expected scalar type {} but found {}")
+    same_dtype(input, other)
     turn = O["roll"]
     x, y = input, other
     first = turn(x, -1, dim) * turn(y, -2, dim) - turn(x, -2, dim) * turn(y, -1, dim)

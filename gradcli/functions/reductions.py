@@ -38,9 +38,7 @@ def _typed(input: Any, dtype: Any) -> Any:
         return input
     out = input.to(dtype)
     if out.dtype.kind < 2 and getattr(input, "requires_grad", False) and current().grad:
-        raise bad_dtype(
-            f"Autograd not support dtype: {out.dtype.scalar_name}", help="write x.detach()"
-        )
+        raise bad_dtype(f"Autograd not support dtype: {out.dtype.scalar_name}")
     return out
 
 
@@ -75,10 +73,8 @@ def mean(
     """The mean of all entries, or along dimensions, computed in ``dtype`` where one is given."""
     if dtype is not None and dtypes.to_dtype(dtype).kind < 2:
         name = dtypes.to_dtype(dtype).scalar_name
-        raise bad_dtype(
-            "mean(): could not infer output dtype. Optional dtype must be either a floating point "
-            f"or complex dtype. Got: {name}"
-        )
+        said = "mean(): could not infer output dtype. Optional dtype must be either a floating"
+        raise bad_dtype(f"{said} point or complex dtype. Got: {name}")
     return O["mean"](_typed(input, dtype), dim if axis is None else axis, keepdim)
 
 
@@ -243,13 +239,9 @@ def _fits_end(input: Any, part: Any, dim: int) -> None:
     if own:
         axis = normal_dim(dim, len(own))
         own[axis] = wanted[axis]
-    for d, (have, want) in enumerate(zip(own, wanted, strict=True)):
-        if have != want:
-            raise bad_shape(
-                "diff expects the shape of tensor to prepend or append to match that of input "
-                f"except along the differencing dimension; input.size({d}) = {want}, but got "
-                f"tensor.size({d}) = {have}"
-            )
+    if own != wanted:
+        said = "diff expects the shape of tensor to prepend or append to match that of input"
+        raise bad_shape(f"{said} except along the differencing dimension")
 
 
 def trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:

@@ -26,7 +26,6 @@ from gradcli.functions.indexing import _along, meeting_shape
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import (
     IndexFault,
-    RuntimeFault,
     TypeFault,
     UnwrittenFault,
     ValueFault,
@@ -48,26 +47,17 @@ def split(tensor: Asked, split_size_or_sections: int | Sequence[int], dim: int =
     if not isinstance(size, int):
         sizes = list(size)
         if min(sizes, default=0) < 0:
-            raise bad_size(
-                "split_with_sizes expects split_sizes have only non-negative entries, but got "
-                f"split_sizes={sizes}"
-            )
+            said = "split_with_sizes expects split_sizes have only non-negative entries"
+            raise bad_size(f"{said}, but got split_sizes={sizes}")
         if sum(sizes) != n:
-            raise RuntimeFault(
-                "E0306",
-                f"split sizes {sizes} do not add up to {n}",
-                torch=f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's "
-                f"size at dimension {axis}), but got split_sizes={sizes}",
-            )
+            said = f"{n} (input tensor's size at dimension {axis}), but got split_sizes={sizes}"
+            raise bad_size(f"split_with_sizes expects split_sizes to sum exactly to {said}")
         return _pieces(tensor, sizes, axis, "SplitWithSizesBackward0")
     if size < 0 or (not size and n):
-        raise RuntimeFault(
-            "E0306",
-            f"split expects a size above 0, got {size}",
-            torch=f"split expects split_size be non-negative, but got split_size={size}"
-            if size
-            else f"split_size can only be 0 if dimension size is 0, but got dimension size of {n}",
-        )
+        said = f"split_size can only be 0 if dimension size is 0, but got dimension size of {n}"
+        if size:
+            said = f"split expects split_size be non-negative, but got split_size={size}"
+        raise bad_size(said)
     sizes = [min(size, n - i) for i in range(0, n, size)] if n else [0]
     return _pieces(tensor, sizes, axis, "SplitBackward0")
 
@@ -93,9 +83,7 @@ def chunk(input: Any, chunks: int, dim: int = 0) -> tuple:
 def _axis(name: str, x: Any, dim: int) -> tuple[int, int]:
     """A dimension counted from 0, and its size. Raises RuntimeFault (E0305) for a 0-d tensor."""
     if not len(x.shape):
-        raise bad_dim(
-            f"{name} expects at least a 1-dimensional tensor", help="x.reshape(1) has one"
-        )
+        raise bad_dim(f"{name} expects at least a 1-dimensional tensor")
     axis = normal_dim(dim, len(x.shape))
     return axis, x.shape[axis]
 
@@ -151,15 +139,11 @@ def tensor_split(
         raise TypeFault("E0302", "tensor_split takes either indices or sections", help="sections=2")
     (indices_or_sections,) = given
     if not len(input.shape):
-        raise bad_dim(
-            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
-        )
+        raise bad_dim("tensor_split expected at least a 1-dimensional tensor")
     _, size = _axis("tensor_split", input, dim)
     if isinstance(cut := indices_or_sections, Plain) and cut.dtype is not dtypes.int64:
-        raise bad_dtype(
-            "tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
-            f"{cut.dtype.scalar_name}"
-        )
+        said = f"to have dtype of long, but got {cut.dtype.scalar_name}"
+        raise bad_dtype(f"tensor_split expected tensor_indices_or_sections {said}")
     if getattr(indices_or_sections, "shape", None) == ():
         indices_or_sections = int(indices_or_sections)
     if isinstance(indices_or_sections, int):
@@ -170,10 +154,8 @@ def tensor_split(
         cuts = list(itertools.accumulate(sizes))[:-1]
     else:
         if getattr(indices_or_sections, "ndim", 1) > 1:
-            raise bad_dim(
-                "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or "
-                f"one-dimensional tensor, but got a tensor with {indices_or_sections.ndim} dims"
-            )
+            said = f"a zero-dimensional or one-dimensional tensor, but got a tensor with {cut.ndim}"
+            raise bad_dim(f"tensor_split expected tensor_indices_or_sections to be {said} dims")
         listed = getattr(indices_or_sections, "tolist", None)
         cuts = list(listed() if listed else indices_or_sections)
     ends = zip([0, *cuts], [*cuts, size], strict=True)
@@ -230,10 +212,9 @@ def movedim(input: Any, source: int | Sequence[int], destination: int | Sequence
     n = len(input.shape)
     pairs: Any = ([source], [destination]) if isinstance(source, int) else (source, destination)
     if isinstance(pairs[1], tuple | list) and len(pairs[0]) != len(pairs[1]):
-        raise bad_dim(
-            f"movedim: Invalid source or destination dims: source ({list(pairs[0])} dims) should "
-            f"contain the same number of dims as destination ({list(pairs[1])} dims)"
-        )
+        said = "movedim: Invalid source or destination dims:"
+        said += f" source ({list(pairs[0])} dims) should contain the same number of dims as"
+        raise bad_dim(f"{said} destination ({list(pairs[1])} dims)")
     come, go = ([normal_dim(d, n) for d in dims] for dims in pairs)
     for name, dims, given in ("source", come, pairs[0]), ("destination", go, pairs[1]):
         if len(set(dims)) < len(dims):
@@ -274,10 +255,8 @@ def unflatten(input: Any, dim: int, sizes: Tensor | Sequence[int]) -> Any:
     if -1 in sizes and (known := -math.prod(sizes)) > 0 and shape[at] % known == 0:
         sizes = tuple(shape[at] // known if n == -1 else n for n in sizes)
     if -1 not in sizes and math.prod(sizes) != shape[at]:
-        raise bad_size(
-            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {at} "
-            f"({shape[at]}) in the input tensor"
-        )
+        said = f"don't multiply up to the size of dim {at} ({shape[at]}) in the input tensor"
+        raise bad_size(f"unflatten: Provided sizes {list(sizes)} {said}")
     return O["reshape"](input, (*shape[:at], *sizes, *shape[at + 1 :]))
 
 
@@ -319,24 +298,17 @@ def repeat_interleave(
     if np.ndim(times) > 1:
         raise bad_shape("repeats must be 0-dim or 1-dim tensor")
     if kind.name not in ("int64", "int32"):
-        raise UnwrittenFault(
-            "E0309", "repeat_interleave takes whole numbers of repeats",
-            torch=f"\"repeat_interleave_cpu\" not implemented for {kind.scalar_name!r}",
-        )  # fmt: skip
+        said = f'"repeat_interleave_cpu" not implemented for {kind.scalar_name!r}'
+        raise UnwrittenFault("E0309", said)
     if np.size(times) and np.min(times) < 0:
         plain = not hasattr(repeats, "shape")
         raise bad_value("Repeats must be non-negative" if plain else "repeats can not be negative")
     if np.size(times) not in (1, size):
-        raise bad_shape(
-            "repeats must have the same size as input along dim, but got repeats.size(0) = "
-            f"{np.size(times)} and input.size(0) = {size}"
-        )
+        said = f"repeats.size(0) = {np.size(times)} and input.size(0) = {size}"
+        raise bad_shape(f"repeats must have the same size as input along dim, but got {said}")
     total = int(np.sum(times, dtype=float)) * (size if np.size(times) == 1 else 1)
     if output_size is not None and total != output_size:
-        raise bad_shape(
-            f"allocated size does not match required size: output_size is {output_size}, the "
-            f"repeats add up to {total}"
-        )
+        raise bad_shape(f"allocated size does not match required size: {output_size}, {total}")
     charge_shape((max(0, total), input.numel() // max(1, size)))
     name = "IndexSelectBackward0" if isinstance(repeats, Plain) else "ViewBackward0"
     if np.size(times) == 1 and size > 1 and total > size:  # never a view, and no indices
@@ -374,9 +346,8 @@ def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
     for d in dims:
         normal_dim(d, input.ndim)
     if dims[0] == dims[1] or abs(dims[0] - dims[1]) == input.ndim:
-        raise bad_dim(
-            f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
-        )
+        said = f"but got dim0 = {dims[0]} and dim1 = {dims[1]}"
+        raise bad_dim(f"expected rotation dims to be different, {said}")
     k %= 4
     if not k:
         return input.clone()
@@ -452,10 +423,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple:
         if not getattr(value, "__gradcli_rank__", 0):
             raise not_a("Tensor", "meshgrid", "tensors", i + 1, value)
         if len(value.shape) > 1:
-            raise bad_shape(
-                "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: "
-                f"{list(value.shape)}"
-            )
+            raise bad_shape("torch.meshgrid: Expected 0D or 1D tensor in the tensor list")
     if len({t.dtype for t in listed}) > 1:
         raise bad_dtype("meshgrid expects all tensors to have the same dtype")
     if indexing is None:
@@ -522,10 +490,8 @@ def block_diag(*tensors: Any) -> Any:
     """Matrices along a diagonal, zeros elsewhere."""
     for i, t in enumerate(tensors):
         if t.ndim > 2:
-            raise bad_shape(
-                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has "
-                f"{t.ndim} dimensions"
-            )
+            said = f"must have 2 or fewer dimensions. Input {i} has {t.ndim} dimensions"
+            raise bad_shape(f"torch.block_diag: Input tensors {said}")
     blocks = [t if t.ndim == 2 else O["reshape"](t, (1, t.numel())) for t in tensors]
     width = sum(b.shape[1] for b in blocks)
     if not blocks:

@@ -22,15 +22,7 @@ from gradcli.functions.products import bmm, expands, mixed, plus
 from gradcli.functions.reshaping import at_least, movedim, tensor_split
 from gradcli.functions.subscripts import byte_mask
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import (
-    IndexFault,
-    RuntimeFault,
-    bad_dim,
-    bad_dtype,
-    bad_shape,
-    bad_size,
-    bad_value,
-)
+from gradcli.ops.errors import IndexFault, bad_dim, bad_dtype, bad_shape, bad_size, bad_value
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.torch_messages import not_a
 
@@ -66,21 +58,14 @@ def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool 
 
 def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
     """``input`` with ``source`` written (or added) where ``index`` counts in the flat tensor."""
-    same_dtype(
-        input, source,
-        "put_(): self and source expected to have the same dtype, but got self.dtype = {} and "
-        "source.dtype = {}",
-    )  # fmt: skip
+    same_dtype(input, source, "put_(): self and source expected to have the same dtype")
     if is_batch(index):
         written = index_put(input.reshape(-1), (index,), source.reshape(index.shape), accumulate)
         return called(O["reshape"](written, tuple(input.shape)), "PutBackward0")
     index = whole(index, "put_(): Expected a long tensor for index, but got {}")
     if index.size != source.numel():
-        raise IndexFault(
-            "E0301",
-            "put_(): Expected source and index to have the same number of elements, but got "
-            f"source.numel() = {source.numel()}, index.numel() = {index.size}",
-        )
+        said = "put_(): Expected source and index to have the same number of elements"
+        raise IndexFault("E0301", said)
     within_flat(index, input.numel())
     flat, values = O["reshape"](input, (-1,)), O["reshape"](source, index.shape)
     written = index_put(flat, (index,), values, accumulate)
@@ -90,10 +75,7 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
 def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     """``input`` with the entries of ``source``, in order, where ``mask`` holds."""
     of_truths("masked_scatter_", mask, mask.dtype.scalar_name)
-    same_dtype(
-        input, source, "masked_scatter: expected self and source to have same dtypes but got{} and "
-        "{}",
-    )  # fmt: skip
+    same_dtype(input, source, "masked_scatter: expected self and source to have same dtypes")
     if is_batch(mask):
         return mask.each_of(masked_scatter, (input, mask, source), {})
     shape = meeting_shape(mask, input)
@@ -126,10 +108,8 @@ def fills(input: Any, src: Any, part: tuple) -> None:
     if not hasattr(src, "shape"):
         raise not_a("Tensor", "select_scatter", "src", 2, src)
     if tuple(src.shape) != part:
-        raise bad_shape(
-            "expected src to have a size equal to the slice of self. src size = "
-            f"{list(src.shape)}, slice size = {list(part)}"
-        )
+        said = f"src size = {list(src.shape)}, slice size = {list(part)}"
+        raise bad_shape(f"expected src to have a size equal to the slice of self. {said}")
     if input.dtype.kind < 2 and getattr(src, "requires_grad", False):
         raise bad_dtype(f"Autograd not support dtype: {input.dtype.scalar_name}")
 
@@ -276,15 +256,12 @@ def _split(name: str, input: Any, parts: Any, dim: int) -> tuple:
     least = {"hsplit": 1, "vsplit": 2, "dsplit": 3}[name]
     whole = isinstance(parts, int) or all(isinstance(p, int) for p in parts)
     if whole and len(input.shape) < least:
-        raise bad_shape(
-            f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor "
-            f"with {len(input.shape)} dimensions!"
-        )
+        said = f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor"
+        raise bad_shape(f"{said} with {len(input.shape)} dimensions!")
     if isinstance(parts, int) and (parts < 1 or input.shape[dim] % parts):
-        raise bad_value(
-            f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension "
-            f"{input.shape[dim]} is not divisible by the split_size {parts}!"
-        )
+        said = f"torch.{name} attempted to split along dimension {dim}, but the size of the"
+        size = input.shape[dim]
+        raise bad_value(f"{said} dimension {size} is not divisible by the split_size {parts}!")
     return tensor_split(input, parts, dim)
 
 
@@ -308,10 +285,8 @@ def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
     axis = normal_dim(dimension, len(input.shape))
     length = input.shape[axis] if input.shape else 1
     if size > length or step < 1:
-        raise RuntimeFault(
-            "E0304", f"maximum size for tensor at dimension {dimension} is {length} but size is "
-            f"{size}" if step > 0 else f"step is {step} but must be > 0",
-        )  # fmt: skip
+        said = f"maximum size for tensor at dimension {dimension} is {length} but size is {size}"
+        raise bad_value(said if step > 0 else f"step is {step} but must be > 0")
     if size < 0:
         raise bad_value(f"size is {size} but must be >= 0")
     if not input.shape:  # one window, of the one entry there is, or of none
@@ -322,10 +297,7 @@ def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
 def view_as_complex(input: Any) -> Any:
     """Complex numbers of two parts along the last dimension."""
     if input.dtype.kind != 2:
-        raise bad_dtype(
-            "view_as_complex is only supported for half, float and double tensors, but got a "
-            f"tensor of scalar type: {input.dtype.scalar_name}"
-        )
+        raise bad_dtype("view_as_complex is only supported for half, float and double tensors")
     if not len(input.shape):
         raise bad_shape("Input tensor must have one or more dimensions")
     if input.shape[-1:] != (2,):
@@ -366,9 +338,7 @@ def ravel(input: Any) -> Any:
 def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
     """Slices along a dimension scaled down to a norm of ``maxnorm`` at most."""
     if len(input.shape) < 2:
-        raise bad_shape(
-            f"renorm: input needs at least 2 dimensions, got {len(input.shape)} dimensions"
-        )
+        raise bad_shape(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
     if not p > 0:
         raise bad_value("renorm: non-positive-norm not supported")
     if not maxnorm >= 0:

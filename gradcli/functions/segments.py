@@ -37,9 +37,8 @@ def joined(
     if reduce == "amax" or reduce == "amin":
         return _extreme(values, groups, count, reduce, nan_equal)
     if reduce != "sum" and reduce != "mean":
-        raise bad_value(
-            f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
-        )
+        said = "reduce argument must be either sum, prod, mean, amax or amin"
+        raise bad_value(f"{said}, got {reduce}")
     total = O["scatter"](values, (count,), (groups,))
     if reduce == "sum":
         return total
@@ -108,12 +107,10 @@ def segment_reduce(
     ``reduce`` is ``"sum"``, ``"mean"``, ``"max"``, ``"min"`` or ``"prod"``, and ``initial`` one
     more value, which the mean does not count. Raises RuntimeFault for sizes that do not fit.
     """
-    if indices is not None or (lengths is None and offsets is None):
-        raise bad_value(
-            "segment_reduce(): Either lengths or offsets must be defined."
-            if indices is None
-            else "segment_reduce(): indices based reduction is not supported yet."
-        )
+    if indices is not None:
+        raise bad_value("segment_reduce(): indices based reduction is not supported yet.")
+    if lengths is None and offsets is None:
+        raise bad_value("segment_reduce(): Either lengths or offsets must be defined.")
     axis = normal_dim(axis, data.ndim)
     known = _REDUCTIONS.split()
     if reduce not in known:
@@ -123,10 +120,7 @@ def segment_reduce(
     refuse_kinds("bool float complex", "_segment_reduce_lengths_cpu_kernel1", named.dtype)
     sizes = np.asarray(named.array)
     if axis != sizes.ndim - 1 or data.ndim <= axis or data.shape[:axis] != sizes.shape[:axis]:
-        raise bad_shape(
-            "segment_reduce(): Expected axis to be the last dimension of lengths but got "
-            f"{axis} and the shapes {list(data.shape)} and {list(sizes.shape)}"
-        )
+        raise bad_shape("segment_reduce(): Expected axis to be the last dimension of lengths")
     length = data.shape[axis]
     if offsets is None:
         ends = np.cumsum(sizes, -1)
@@ -136,10 +130,7 @@ def segment_reduce(
     if (ends < starts).any():
         raise bad_value("lengths contains negative value!")
     if offsets is None and not unsafe and (sizes.sum(-1) != length).any():
-        raise bad_shape(
-            "segment_reduce(): Expected all rows of lengths along axis to sum to "
-            "data.size(lengths.dim()-1) when !unsafe."
-        )
+        raise bad_shape("segment_reduce(): Expected all rows of lengths along axis to sum to size")
     if starts.size and (starts.min() < 0 or ends.max() > length):
         raise bad_shape(f"segment_reduce(): segments leave the {length} entries along axis {axis}")
     # Each row of segments has its own groups, and so has each entry behind the axis.

@@ -65,9 +65,7 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
     if input.dtype.kind == 0:
         raise bad_dtype("topk does not support bool dtypes on CPU")
     if not 0 <= k <= size:
-        raise bad_value(
-            f"selected index k out of range: {k} of {size}", torch="selected index k out of range"
-        )
+        raise bad_value("selected index k out of range", help=f"{k} of {size}")
     order = O["argsort"](input, dim, largest)
     return _ordered(input, _some(order, dim, slice(0, k)) if input.ndim else order, dim, "topk")
 
@@ -153,10 +151,8 @@ def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any
         normal_dim(dim, input.ndim)
     along = () if dim is None else dim
     if dim is None and not input.numel():
-        raise bad_shape(
-            "aminmax(): cannot compute aminmax over an empty dimension as the operation has no "
-            "identity."
-        )
+        said = "cannot compute aminmax over an empty dimension as the operation has no identity."
+        raise bad_shape(f"aminmax(): {said}")
     both = O["amin"](input, along, keepdim), O["amax"](input, along, keepdim)
     return Range(joined("AminmaxBackward0", both, input), "aminmax")
 

@@ -36,10 +36,7 @@ def _window(window: Any, length: int, n_fft: int, like: Any) -> Any:
             wrap(made.astype(like.dtype.numpy), like.dtype)
         )  # fmt: skip
     elif tuple(window.shape) != (length,):
-        raise bad_shape(
-            f"stft: expected a 1D window tensor of size equal to win_length={length}, but got "
-            f"window with size {list(window.shape)}"
-        )
+        raise bad_shape(f"stft: expected a 1D window tensor of size equal to win_length={length}")
     left = (n_fft - length) // 2
     return pad(window, (left, n_fft - length - left)) if length < n_fft else window
 
@@ -104,11 +101,8 @@ def istft(
     hop = n_fft // 4 if hop_length is None else hop_length
     spectra = input if len(input.shape) == 3 else O["unsqueeze"](input, 0)
     if not input.is_complex():
-        raise bad_dtype(
-            "istft requires a complex-valued input tensor matching the output from stft with "
-            "return_complex=True.",
-            help="view_as_complex",
-        )
+        said = "istft requires a complex-valued input tensor matching the output from stft with"
+        raise bad_dtype(f"{said} return_complex=True.")
     if len(spectra.shape) != 3:
         raise bad_shape("istft: expected a tensor with 2 or 3 dimensions")
     if not 0 < hop <= (n_fft if win_length is None else win_length):
@@ -116,10 +110,8 @@ def istft(
     half = spectra.shape[1] != n_fft if onesided is None else onesided
     size = n_fft // 2 + 1 if half else n_fft
     if spectra.shape[1] != size:
-        raise bad_shape(
-            "istft: expected the frequency dimension (3rd to the last) of the input tensor to "
-            f"match {'n_fft / 2 + 1' if half else 'n_fft'}, but got {spectra.shape[1]}"
-        )
+        said = f"to be {size}, but got {spectra.shape[1]}"
+        raise bad_shape(f"istft: expected the frequency dimension (3rd to the last) {said}")
     turned, norm = O["transpose"](spectra, -1, -2), "ortho" if normalized else None
     if return_complex:
         frames = fft.ifft(turned, norm=norm)
@@ -161,9 +153,7 @@ def _tapered(name: str, doc: str, shape: Any, **defaults: float) -> Any:
         if target.kind != 2:
             raise bad_dtype(f"{name} expects floating point dtypes, got: {target.name}")
         if window_length < 0:
-            raise bad_value(
-                f"{name} requires non-negative window_length, got window_length={window_length}"
-            )
+            raise bad_value(f"{name} requires non-negative window_length, got {window_length}")
         charge_shape((window_length,), 8)
         given = {**defaults, **dict(zip(defaults, numbers, strict=False)), **named}
         steps = window_length - (not periodic)

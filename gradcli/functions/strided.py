@@ -110,11 +110,8 @@ def _laid_out(
     if len(shape) != len(steps):
         raise bad_shape("mismatch in length of strides and shape")
     if any(s < 0 for s in steps):
-        raise bad_shape(
-            "as_strided: Negative strides are not supported at the moment, got strides: "
-            f"{list(steps)}",
-            help="flip() turns a dimension around",
-        )
+        said = "as_strided: Negative strides are not supported at the moment, got strides:"
+        raise bad_shape(f"{said} {list(steps)}")
     if any(s > _FARTHEST for s in steps):
         raise bad_shape(f"as_strided: strides too large: {list(steps)}")
     return shape, steps, storage_offset
@@ -130,12 +127,8 @@ def as_strided_scatter(
     if isinstance(input, Plain):
         as_strided(input.detach(), shape, steps, offset)  # raises for what is out of bounds
     elif not input.is_contiguous():
-        raise RuntimeFault(
-            "E0414",
-            "as_strided_scatter is not supported inside of vmap where entries of one element lie "
-            "among those of others",
-            help="write x.contiguous()",
-        )
+        said = "as_strided_scatter is not supported inside of vmap for entries among others"
+        raise RuntimeFault("E0414", said, help="write x.contiguous()")
     begin = input.storage_offset()
     charge_shape((3, *shape, *input.shape))
     here = _steps_from(0, input.shape, input.stride())
@@ -183,13 +176,11 @@ def gradient(
     several = isinstance(spacing, tuple | list)
     widths = list(spacing) if several else [spacing] * len(axes)
     if len(widths) != len(axes):
-        raise bad_shape(
-            "torch.gradient expected spacing to be unspecified, a scalar or a list with an entry "
-            f"for each of {len(axes)} dimensions, but got a list of length {len(widths)}"
-        )
+        said = "torch.gradient expected spacing to be unspecified, a scalar or a list with an entry"
+        raise bad_shape(f"{said} for each of {len(axes)} dimensions, got {len(widths)}")
     if input.dtype.name in ("bool", "uint8"):
-        said = no_difference([input.dtype] * 2, 2)
-        raise bad_dtype(said or "torch.gradient does not support uint8 input.")
+        refused = no_difference([input.dtype] * 2, 2)
+        raise bad_dtype(refused or "torch.gradient does not support uint8 input.")
     if any(hasattr(w, "shape") and len(w.shape) != 1 for w in widths if several):
         raise bad_shape("torch.gradient expected each element of spacing to have one dimension")
     if input.dtype.kind < 2:
@@ -209,9 +200,7 @@ def _slope(f: Any, axis: int, width: Any, edge_order: int) -> Any:
 
     coordinates = getattr(width, "shape", ()) != ()
     if coordinates and width.shape[0] != size:
-        raise bad_shape(
-            f"gradient expected {size} coordinates along dimension {axis}, got {width.shape[0]}"
-        )
+        raise bad_shape(f"gradient expected {size} coordinates along {axis}, got {width.shape[0]}")
     shape = (-1,) + (1,) * (len(f.shape) - 1 - axis)
     if coordinates:
         steps = O["reshape"](width[1:] - width[:-1], shape)
@@ -268,17 +257,12 @@ def empty_permuted(size: Any, physical_layout: Any, **options: Any) -> Tensor:
     """A tensor of a shape, to be written to, whose dimensions lie in an order, outermost first."""
     order = list(physical_layout)
     if len(order) != len(size):
-        raise bad_shape(
-            "Number of dimensions in size does not match the length of the physical_layout; i.e. "
-            f"len(size) = {len(size)} is not equal to len(physical_layout) = {len(order)}"
-        )
+        said = "Number of dimensions in size does not match the length of the physical_layout"
+        raise bad_shape(said)
     for i, d in enumerate(order):
         if not 0 <= d < len(order):
-            raise bad_dim(
-                f"Dimension out of range (expected to be between 0 and {len(order) - 1}, but got "
-                f"{d} at index {i}).  NB: negative dims not currently supported; file an issue if "
-                "you want it."
-            )
+            said = f"(expected to be between 0 and {len(order) - 1}, but got {d} at index {i})"
+            raise bad_dim(f"Dimension out of range {said}")
     if len(set(order)) < len(order):
         raise bad_dim("Duplicate dim not allowed")
     steps, step = [0] * len(order), 1
@@ -302,9 +286,7 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     not keep where it begins.
     """
     if input.requires_grad and not (current().inference and input.is_leaf):
-        raise RuntimeFault(
-            "E0404", "cannot resize variables that require grad", help="write x.reshape(...)"
-        )
+        raise RuntimeFault("E0404", "cannot resize variables that require grad")
     if input.is_inference():
         check_writable(input, ())
     shape = factories.sizes_of(sizes, "resize_")

@@ -66,21 +66,16 @@ def functional_call(
     """
     dicts = parameter_and_buffer_dicts
     if not isinstance(dicts, Mapping | list | tuple):
-        raise ValueFault(
-            "E0303",
-            "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got "
-            f"{type(dicts)}",
-        )
+        said = "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got"
+        raise ValueFault("E0303", f"{said} {type(dicts)}")
     dicts = [dicts] if isinstance(dicts, Mapping) else list(dicts)
     if not all(isinstance(found, Mapping) for found in dicts):
-        raise ValueFault(
-            "E0303", "Expected all elements of parameter_and_buffer_dicts to be dictionaries"
-        )
+        said = "Expected all elements of parameter_and_buffer_dicts to be dictionaries"
+        raise ValueFault("E0303", said)
     times = Counter(name for found in dicts for name in found)
     if twice := [name for name in times if times[name] > 1]:
-        raise bad_argument(
-            f"{twice} appeared in multiple dictionaries; behavior of functional call is ambiguous"
-        )
+        said = "appeared in multiple dictionaries; behavior of functional call is ambiguous"
+        raise bad_argument(f"{twice} {said}")
     given = dicts[0] if len(dicts) == 1 else {n: t for found in dicts for n, t in found.items()}
     own: dict[str, Any] = {}
     if tie_weights or strict:
@@ -92,18 +87,16 @@ def functional_call(
         for name in values.keys() & own.keys():
             if shared.setdefault(id(own[name]), values[name]) is not values[name]:
                 tied = sorted(n for n in values if n in own and own[n] is own[name])
-                raise bad_argument(
-                    f"functional_call got multiple values for keys {tied}, which are tied. "
-                    "Consider using tie_weights=False"
-                )
+                said = f"multiple values for keys {tied}, which are tied. Consider using"
+                raise bad_argument(f"functional_call got {said} tie_weights=False")
         values |= {name: shared[id(t)] for name, t in own.items() if id(t) in shared}
     if strict and values.keys() != own.keys():
         more, missing = values.keys() - own.keys(), own.keys() - values.keys()
-        said = [f"Error(s) in reparametrizing for {type(module).__name__}:"]
+        lines = [f"Error(s) in reparametrizing for {type(module).__name__}:"]
         for title, names in (("Unexpected", more), ("Missing", missing)):
             if names:
-                said.append(f"{title} key(s): {', '.join(map(repr, sorted(names)))}.")
-        raise bad_value("\n\t".join(said))
+                lines.append(f"{title} key(s): {', '.join(map(repr, sorted(names)))}.")
+        raise bad_value("\n\t".join(lines))
     args = () if args is None else args if isinstance(args, tuple) else (args,)
     before: dict[str, Any] = {}
     lent = transformed.lent
@@ -129,9 +122,8 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict, dict]:
     if not models:
         raise bad_value("stack_module_state: Expected at least one model, got 0.")
     if len({m.training for m in models}) > 1:
-        raise bad_value(
-            "stack_module_state: Expected all models to have the same training/eval mode."
-        )
+        said = "Expected all models to have the same training/eval mode."
+        raise bad_value(f"stack_module_state: {said}")
     if len({type(m) for m in models}) > 1:
         raise bad_value("stack_module_state: Expected all models to be of the same class.")
 

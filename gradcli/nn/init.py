@@ -40,9 +40,8 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 def _fans(tensor: Tensor) -> tuple[int, int]:
     """Inputs and outputs of each unit: for a convolution, times the places of its kernel."""
     if tensor.ndim < 2:
-        raise bad_argument(
-            "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
-        )
+        said = "can not be computed for tensor with fewer than 2 dimensions"
+        raise bad_argument(f"Fan in and fan out {said}")
     places = math.prod(tensor.shape[2:])
     return tensor.shape[1] * places, tensor.shape[0] * places
 

@@ -89,11 +89,9 @@ def _sharing(kind: Any, data: Any) -> Any:
     """One of ``kind`` outside the graph, in the memory of ``data``."""
     shared = data.detach()
     if not isinstance(shared, Plain):
-        raise RuntimeFault(
-            "E0412",
-            f"a {kind.__name__} cannot be made of a value that is a batch",
-            help="func.functional_call(module, {name: value}, args) takes any value",
-        )
+        mend = "func.functional_call(module, {name: value}, args) takes any value"
+        said = f"a {kind.__name__} cannot be made of a value that is a batch"
+        raise RuntimeFault("E0412", said, help=mend)
     flips = getattr(shared, "_flips", False)
     if flips and "_turned" not in vars(kind):  # a class of the user's has no such twin
         shared, flips = shared.resolve_conj().resolve_neg(), False

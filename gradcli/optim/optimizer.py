@@ -75,18 +75,13 @@ class Optimizer:
         switches: Mapping[str, Any] | None = None,
     ) -> None:
         if isinstance(params, Tensor):
-            raise bad_type(
-                "params must be a list of tensors", help="write SGD([x], lr=0.1)",
-                torch="params argument given to the optimizer should be an iterable of Tensors or "
-                f"dicts, but got {params.type()}",
-            )  # fmt: skip
+            said = "params argument given to the optimizer should be an iterable of Tensors or"
+            raise bad_type(f"{said} dicts, but got {params.type()}", help="write SGD([x], lr=0.1)")
         given = dict(switches or {})
         chosen = {name: given.pop(name, _SWITCHES.get(name)) for name in self.switches}
         if given:
-            raise TypeError(
-                f"{type(self).__name__}.__init__() got an unexpected keyword argument "
-                f"{min(given)!r}"
-            )
+            said = f"got an unexpected keyword argument {min(given)!r}"
+            raise TypeError(f"{type(self).__name__}.__init__() {said}")
         if chosen.get("fused") and chosen.get("differentiable"):
             raise bad_value("`fused` does not support `differentiable`")
         if chosen.get("fused") and chosen.get("foreach"):
@@ -115,9 +110,8 @@ class Optimizer:
         tensors = [listed] if isinstance(listed, Tensor) else list(listed)
         names = [p[0] for p in tensors if isinstance(p, tuple)]  # of named_parameters()
         if names and len(names) < len(tensors):
-            raise bad_argument(
-                "all optimizer params should be with/without names. Some param names are missing"
-            )
+            said = "with/without names. Some param names are missing"
+            raise bad_argument(f"all optimizer params should be {said}")
         if names:
             group, tensors = {**group, "param_names": names}, [p for _, p in tensors]
         if len({id(p) for p in tensors}) < len(tensors):
@@ -143,10 +137,8 @@ class Optimizer:
             if name == "lr" and isinstance(value, Tensor) and value.numel() != 1:
                 raise bad_argument("Tensor lr must be 1-element")
             if name in _NOT_NEGATIVE and not value >= 0.0:
-                raise bad_argument(
-                    f"{name} must not be negative, got {value}",
-                    torch=f"Invalid {_SPOKEN.get(name, f'{name} value')}: {value}",
-                )
+                said = f"Invalid {_SPOKEN.get(name, f'{name} value')}: {value}"
+                raise bad_argument(f"{name} must not be negative, got {value}", torch=said)
         for i, beta in enumerate(group.get("betas", ())):
             if not 0.0 <= beta < 1.0:
                 said = f"betas[{i}] must be at least 0 and below 1, got {beta}"
@@ -226,12 +218,7 @@ class Optimizer:
 
     def _registered(self, when: str, hook: Callable[..., Any], prepend: bool) -> RemovableHandle:
         hooks: dict[int, Any] = vars(self).setdefault("_state_hooks", {}).setdefault(when, {})
-        others = dict(hooks) if prepend else {}
-        for key in others:
-            del hooks[key]
-        handle = RemovableHandle(hooks, hook)
-        hooks.update(others)
-        return handle
+        return RemovableHandle(hooks, hook, prepend)
 
     def _told(self, when: str, *state: Any) -> Any:
         """The state as the hooks of a moment leave it; None at moments without one."""
@@ -313,10 +300,8 @@ class Optimizer:
         if len(sizes) != len(saved):
             raise bad_argument("loaded state dict has a different number of parameter groups")
         if sizes != [len(g["params"]) for g in saved]:
-            raise bad_argument(
-                "loaded state dict contains a parameter group that doesn't match the size of "
-                "optimizer's group"
-            )
+            said = "contains a parameter group that doesn't match the size of optimizer's group"
+            raise bad_argument(f"loaded state dict {said}")
         by_number: dict[Any, Any] = {}
         for group, loaded in zip(self.param_groups, saved, strict=True):
             by_number.update(zip(loaded["params"], group["params"], strict=True))

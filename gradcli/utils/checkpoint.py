@@ -191,10 +191,7 @@ class _Run:
 
         def collect(value: Tensor) -> Tensor:
             if len(found) == len(self.facts):
-                raise self._differs(
-                    "trying to save more tensors during recomputation than during the original "
-                    "forward pass."
-                )
+                raise self._differs("trying to save more tensors during recomputation than before.")
             found.append(value.detach() if value.requires_grad else value)
             if len(found) == len(self.facts) and (self.early_stop or self.running):
                 raise _Enough
@@ -256,12 +253,8 @@ class CheckpointFunction(Function):
     def backward(ctx: Any, *gradients: Any) -> tuple[Any, ...]:
         """The gradients of a second run. Raises RuntimeFault (E0404, E0405)."""
         if mode.passing.__class__ is Towards:
-            raise RuntimeFault(
-                "E0404",
-                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or "
-                "passing an `inputs` parameter to .backward().",
-                help="set use_reentrant=False, or call backward() without `inputs`",
-            )
+            said = "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or"
+            raise RuntimeFault("E0404", f"{said} passing an `inputs` parameter to .backward().")
         args = list(ctx.others)
         for place, saved in zip(ctx.places, ctx.saved_tensors, strict=True):
             args[place] = saved.detach().requires_grad_(saved.requires_grad)
@@ -274,9 +267,8 @@ class CheckpointFunction(Function):
             if isinstance(out, Tensor) and out.requires_grad
         ]
         if not reached:
-            raise RuntimeFault(
-                "E0405", "none of output has requires_grad=True, this checkpoint() is not necessary"
-            )
+            said = "none of output has requires_grad=True, this checkpoint() is not necessary"
+            raise RuntimeFault("E0405", said)
         backward([out for out, _ in reached], [g for _, g in reached])
         return None, None, *(a.grad if isinstance(a, Tensor) else None for a in args)
 
@@ -312,18 +304,15 @@ def checkpoint(
         warn(_NOT_SAID)
         use_reentrant = True
     if determinism_check not in ("default", "none"):
-        raise bad_argument(
-            f"determinism_check should be one of ['default', 'none'], but got {determinism_check!r}"
-        )
+        said = f"one of ['default', 'none'], but got {determinism_check!r}"
+        raise bad_argument(f"determinism_check should be {said}")
     mode.watching = True  # a pass over a checkpoint is known to its nodes
     if use_reentrant:
         if kwargs:
             raise ValueFault("E0302", f"Unexpected keyword arguments: {', '.join(kwargs)}")
         if context_fn is not noop_context_fn or debug:
-            raise ValueFault(
-                "E0302",
-                "Passing `context_fn` or `debug` is only supported when use_reentrant=False.",
-            )
+            said = "Passing `context_fn` or `debug` is only supported when use_reentrant=False."
+            raise ValueFault("E0302", said)
         if not any(isinstance(a, Tensor) and a.requires_grad for a in args):
             warn("None of the inputs have requires_grad=True. Gradients will be None")
         return CheckpointFunction.apply(function, preserve_rng_state, *args)
@@ -361,10 +350,8 @@ def checkpoint_sequential(
         raise bad_argument(f"checkpoint_sequential needs a segment at least, got {segments}")
     size = len(functions) // segments
     if not size:
-        raise bad_argument(
-            f"checkpoint_sequential has {segments} segments for {len(functions)} functions",
-            help="give a segment at least one function",
-        )
+        said = f"checkpoint_sequential has {segments} segments for {len(functions)} functions"
+        raise bad_argument(said)
 
     def part(start: int, end: int) -> Callable[[Any], Any]:
         def run(value: Any) -> Any:

@@ -294,11 +294,16 @@ class RemovableHandle:
     __slots__ = ("hooks", "id")
     _numbers = itertools.count()
 
-    def __init__(self, hooks: dict[int, Callable[..., Any]], hook: Callable[..., Any]) -> None:
+    def __init__(
+        self, hooks: dict[int, Callable[..., Any]], hook: Callable[..., Any], first: bool = False
+    ) -> None:
         mode.watching = True
         self.hooks = hooks
         self.id = next(self._numbers)
+        later = list(hooks) if first else ()
         hooks[self.id] = hook
+        for number in later:
+            hooks[number] = hooks.pop(number)
 
     def hooks_dict_ref(self) -> dict[int, Callable[..., Any]]:
         """The hooks that this one is among."""

@@ -92,8 +92,8 @@ def one_number(value: Any) -> None:
         )
 
 
-def same_dtype(input: Any, source: Any, said: str) -> None:
-    """Raise RuntimeFault (E0309) where what is written has another element type.
+def same_dtype(input: Any, source: Any, said: str = "expected scalar type {} but found {}") -> None:
+    """Raise RuntimeFault (E0309) where the second has another element type than the first.
 
     ``said`` is PyTorch's sentence, with places for the two types.
     """

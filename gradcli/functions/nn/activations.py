@@ -9,9 +9,10 @@ from typing import Any
 
 from gradcli.engine.creation.factories import empty, laid, ones_like, zeros_like
 from gradcli.engine.creation.sampling import bernoulli, rand
-from gradcli.engine.dtypes import bool_, bounds, float16, float64
+from gradcli.engine.dtypes import bool_, bounds, float16, float32, float64
 from gradcli.engine.record.arguments import Asked, Number
 from gradcli.engine.record.composite import called, in_float32, named
+from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.source_location import warn
 from gradcli.functions import arithmetic, reductions
@@ -20,6 +21,7 @@ from gradcli.functions.nn.loss_checks import check_floating
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import UnwrittenFault, bad_argument, bad_dtype, bad_shape, bad_value
 from gradcli.ops.operator import is_complex, refuse_derivative
+from gradcli.ops.torch_messages import no_cast
 
 __all__ = [
     "alpha_dropout", "celu", "dropout", "dropout1d", "dropout2d", "dropout3d", "elu",
@@ -79,13 +81,8 @@ def _written_below(function: Callable[..., Any], input: Any, slope: float) -> An
 
 
 def _refuse_below(name: str, g: Any) -> None:
-    raise bad_value(
-        f"In-place {'leakyReLu' if name == 'leaky_relu' else name} backward calculation is "
-        "triggered with a negative slope which is not supported. This is caused by calling "
-        "in-place forward function with a negative slope, please call out-of-place version "
-        "instead.",
-        help=f"write {name}(x), out of place",
-    )
+    said = f"In-place {name} backward calculation is triggered with a negative slope which is not"
+    raise bad_value(f"{said} supported, please call out-of-place version instead.")
 
 
 def relu(input: Any, inplace: Any = False) -> Any:
@@ -246,10 +243,8 @@ def softshrink(input: Any, lambd: Number = 0.5) -> Any:
     check_floating(input, "softshrink_check")
     most = bounds(input.dtype)[1]
     if not 0 <= lambd <= most:
-        raise bad_value(
-            f"lambda must be in range [0, {most:g}] for input dtype "
-            f"{input.dtype.scalar_name}, but found {lambd:g}"
-        )
+        said = f"lambda must be in range [0, {most:g}] for input dtype {input.dtype.scalar_name},"
+        raise bad_value(f"{said} but found {lambd:g}")
     if input.dtype is float16:
         return in_float32(softshrink, "SoftshrinkBackward0", input, lambd)
     moved = _O["where"](input > 0, input - lambd, input + lambd)
@@ -290,9 +285,8 @@ def glu(input: Asked, dim: int = -1) -> Any:
         raise bad_shape("glu does not support scalars because halving size must be even")
     axis = normal_dim(dim, input.ndim)
     if input.shape[axis] % 2:
-        raise bad_shape(
-            f"Halving dimension must be even, but dimension {axis} is size {input.shape[axis]}"
-        )
+        said = f"dimension {axis} is size {input.shape[axis]}"
+        raise bad_shape(f"Halving dimension must be even, but {said}")
     first, second = input.tensor_split(2, dim)
     return called(first * _O["sigmoid"](second), "GluBackward0", input)
 
@@ -300,24 +294,17 @@ def glu(input: Asked, dim: int = -1) -> Any:
 def prelu(input: Any, weight: Any) -> Any:
     """``input`` where it is positive, else ``weight * input``: one weight, or one a channel."""
     if weight.ndim > 1:
-        raise bad_shape(
-            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}"
-        )
-    if weight.dtype is not input.dtype:
-        raise bad_dtype(
-            f"prelu: Type promoting not supported. Got {input.dtype.scalar_name} and "
-            f"{weight.dtype.scalar_name}"
-        )
+        said = f"Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}"
+        raise bad_shape(f"prelu: {said}")
+    same_dtype(input, weight, "prelu: Type promoting not supported. Got {} and {}")
     check_floating(input, "prelu_cpu", True)
     if weight.numel() > 1:
         if not input.ndim:
             raise bad_shape("Not allow zero-dim input tensor.")
         channels = input.shape[1] if len(input.shape) > 1 else 1
         if weight.numel() != channels:
-            raise bad_shape(
-                "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
-                f"{weight.numel()} and channel size = {channels}."
-            )
+            said = "Mismatch of parameter numbers and input channel size. Found parameter numbers"
+            raise bad_shape(f"{said} = {weight.numel()} and channel size = {channels}.")
         weight = _O["reshape"](weight, (-1,) + (1,) * (len(input.shape) - 2))
     else:
         weight = _O["reshape"](weight, ())
@@ -448,9 +435,7 @@ def _drops(p: float, training: bool) -> bool:
 def _kept(input: Any, p: float, shape: tuple) -> Any:
     """1 with probability ``1 - p``, else 0, in a shape that broadcasts with the input's."""
     if input.dtype.kind < 2:
-        raise bad_dtype(
-            f"result type Float can't be cast to the desired output type {input.dtype.scalar_name}"
-        )
+        raise no_cast(float32, input.dtype, "write input.float()")
 
     def draw(shape: tuple) -> Any:
         return bernoulli(empty(shape, dtype=input.dtype), 1.0 - p)

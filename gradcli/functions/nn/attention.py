@@ -34,17 +34,10 @@ def scaled_dot_product_attention(
     With ``enable_gqa`` each head of keys and values serves several heads of queries.
     """
     if not query.dtype is key.dtype is value.dtype:
-        raise bad_dtype(
-            "Expected query, key, and value to have the same dtype, but got query.dtype: "
-            f"{query.dtype.c_name} key.dtype: {key.dtype.c_name} and value.dtype: "
-            f"{value.dtype.c_name} instead."
-        )
+        kinds = ", ".join(v.dtype.c_name for v in (query, key, value))
+        raise bad_dtype(f"Expected query, key, and value to have the same dtype, but got {kinds}")
     if attn_mask is not None and attn_mask.dtype not in (bool_, float32, query.dtype):
-        raise bad_dtype(
-            "Expected attn_mask dtype to be bool or float or to match query dtype, but got "
-            f"attn_mask.dtype: {attn_mask.dtype.c_name} and  query.dtype: {query.dtype.c_name} "
-            "instead."
-        )
+        raise bad_dtype("Expected attn_mask dtype to be bool or float or to match query dtype")
     if query.dtype is float16:
         if attn_mask is not None and attn_mask.dtype is float16:
             attn_mask = attn_mask.to(float32)
@@ -154,11 +147,8 @@ def _check_masks(query: Any, key: Any, value: Any, padding: Any, mask: Any, head
         raise AssertionFault("E0304", f"{said} {rank}-D query tensor")
     each = "batched (3-D)" if rank == 3 else "unbatched (2-D)"
     if not len(key.shape) == len(value.shape) == rank:
-        raise AssertionFault(
-            "E0304",
-            f"For {each} `query`, expected `key` and `value` to be {rank}-D but found "
-            f"{len(key.shape)}-D and {len(value.shape)}-D tensors respectively",
-        )
+        said = f"For {each} `query`, expected `key` and `value` to be {rank}-D"
+        raise AssertionFault("E0304", said)
     pair, batch = (query.shape[0], key.shape[0]), query.shape[1] if rank == 3 else 1
     if rank == 3 and len(key.shape) == 3 and key.shape[1] != batch:
         raise bad_shape(f"there are {batch} sequences of queries and {key.shape[1]} of keys")
@@ -172,10 +162,8 @@ def _check_masks(query: Any, key: Any, value: Any, padding: Any, mask: Any, head
             raise AssertionFault("E0304", f"only bool and floating types of {name} are supported")
         wanted = [size for size in sizes if len(size) == len(given.shape)]
         if not wanted:
-            raise AssertionFault(
-                "E0304", f"For {each} `query`, expected `{name}` to be `None`{ranks} but found "
-                f"{len(given.shape)}-D tensor instead",
-            )  # fmt: skip
+            said = f"expected `{name}` to be `None`{ranks} but found {len(given.shape)}-D"
+            raise AssertionFault("E0304", f"For {each} `query`, {said} tensor instead")
         if tuple(given.shape) not in wanted:
             if given is padding or rank < len(given.shape):
                 said = f"shape to be {wanted[0]} but got {given.shape}"
@@ -189,9 +177,8 @@ def _projected(
 ) -> tuple[Any, Any, Any]:
     """The three inputs times their matrices, ``separate`` or thirds of one, plus their biases."""
     if separate is None and key.shape != value.shape:
-        raise AssertionFault(
-            "E0304", f"key shape {key.shape} does not match value shape {value.shape}"
-        )
+        said = f"key shape {key.shape} does not match value shape {value.shape}"
+        raise AssertionFault("E0304", said)
     size = query.shape[-1]
     thirds = [slice(i * size, (i + 1) * size) for i in range(3)]
     matrices = [weight[third] for third in thirds] if separate is None else separate

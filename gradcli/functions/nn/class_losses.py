@@ -10,12 +10,13 @@ from gradcli.engine.creation.factories import ones, zeros
 from gradcli.engine.dtypes import bool_, int64
 from gradcli.engine.record.arguments import Asked
 from gradcli.engine.record.composite import called, is_batch
+from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions import products
 from gradcli.functions.nn.activations import log_softmax
 from gradcli.functions.nn.loss_checks import check_classes, check_floating
-from gradcli.functions.nn.losses import chosen, reduced
+from gradcli.functions.nn.losses import check_word, chosen, reduced
 from gradcli.functions.nn.padding import pad
 from gradcli.ops.errors import (
     IndexFault,
@@ -55,7 +56,11 @@ def nll_loss(
             said = f"size mismatch (got input: {list(input.shape)} , target: {list(classes.shape)}"
         raise bad_shape(said, help="the target has a class number for each row")
     if weight is not None:
-        _check_weight(weight, rows)
+        if tuple(weight.shape) != rows.shape[1:2]:
+            said = f"all {rows.shape[1]} classes or no classes but got weight tensor of shape:"
+            said = f"weight tensor should be defined either for {said}"
+            raise bad_shape(f"{said} {list(weight.shape)}")
+        same_dtype(rows, weight)
     name = "NllLossBackward0" if input.ndim < 3 else "NllLoss2DBackward0"
     safe, kept = _classes(classes, rows.shape[1], ignore_index)
     if safe.__class__ is Tensor and rows.ndim == 2:
@@ -75,20 +80,6 @@ def nll_loss(
         if reduction == "mean":
             return called(loss.sum() / weights.sum(), name, input, leads=input)
     return reduced(loss if input.ndim > 1 else loss.squeeze(0), reduction, name, input, leads=input)
-
-
-def _check_weight(weight: Any, rows: Any) -> None:
-    """Raise RuntimeFault (E0301, E0309) unless there is a weight for each class."""
-    count = rows.shape[1]
-    if tuple(weight.shape) != (count,):
-        raise bad_shape(
-            f"weight tensor should be defined either for all {count} classes or no classes but got "
-            f"weight tensor of shape: {list(weight.shape)}"
-        )
-    if weight.dtype is not rows.dtype:
-        raise bad_dtype(
-            f"expected scalar type {rows.dtype.scalar_name} but found {weight.dtype.scalar_name}"
-        )
 
 
 def _classes(classes: Any, count: int, ignored: int) -> tuple[Any, Any]:
@@ -172,21 +163,20 @@ def multi_margin_loss(
     if p not in (1, 2):
         raise ValueFault("E0304", "only p == 1 and p == 2 supported")
     _check_rows(input)
-    _check_words(reduction)
+    check_word(reduction)
     if weight is not None and weight.ndim != 1:
         raise ValueFault("E0301", "weight must be one-dimensional")
     count = input.shape[0] if input.ndim > 1 else 1
     if target.ndim > 1 or target.numel() != count:
-        raise bad_shape(
-            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input "
-            f"samples (batch size). Expected target size [{count}], but got {list(target.shape)}. "
-            f"Input has shape {list(input.shape)}."
+        said = (
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input"
         )
+        said += f" samples (batch size). Expected target size [{count}]"
+        raise bad_shape(f"{said}, but got {list(target.shape)}.")
     classes_count = input.shape[-1] if input.ndim else 1
     if weight is not None and weight.numel() != classes_count:
-        raise bad_shape(
-            f"inconsistent weight size, expected {classes_count} but got {list(weight.shape)}"
-        )
+        said = f"expected {classes_count} but got {list(weight.shape)}"
+        raise bad_shape(f"inconsistent weight size, {said}")
     _check_long(target)
     check_classes(input, target)
     rows = input if input.ndim > 1 else _O["reshape"](input, (1, -1))
@@ -201,21 +191,13 @@ def multi_margin_loss(
 
 def _check_long(target: Any) -> None:
     if target.dtype is not int64:
-        said = f"expected scalar type Long but found {target.dtype.scalar_name}"
-        raise bad_dtype(said, help="write target.long()")
-
-
-def _check_words(reduction: str) -> None:
-    if reduction not in ("none", "mean", "sum"):
-        raise ValueFault("E0304", f"{reduction} is not a valid value for reduction")
+        raise bad_dtype(f"expected scalar type Long but found {target.dtype.scalar_name}")
 
 
 def _check_rows(input: Any) -> None:
     if len(input.shape) and not input.shape[-1]:
-        raise bad_shape(
-            "Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
-            f"{list(input.shape)}"
-        )
+        said = "Expected non-empty vector or matrix with optional 0-dim batch size, but got:"
+        raise bad_shape(f"{said} {list(input.shape)}")
 
 
 def multilabel_margin_loss(
@@ -230,13 +212,12 @@ def multilabel_margin_loss(
         args = (input, target, size_average, reduce, reduction)
         return target.each_of(multilabel_margin_loss, args, {})
     reduction = chosen(size_average, reduce, reduction)
-    _check_words(reduction)
+    check_word(reduction)
     _check_rows(input)
     check_floating(input, "multilabel_margin_loss_forward_out_frame", True)
     if tuple(input.shape) != tuple(target.shape) or len(input.shape) > 2:
-        raise bad_shape(
-            f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}"
-        )
+        said = f"{list(target.shape)} for input of size: {list(input.shape)}"
+        raise bad_shape(f"inconsistent target size: {said}")
     _check_long(target)
     rows = _O["reshape"](input, (1,) * (2 - len(input.shape)) + tuple(input.shape))
     n, c = rows.shape
@@ -276,9 +257,8 @@ def linear_cross_entropy(
     if not 1 <= input.ndim <= 2:
         raise bad_shape(f"expected input with dimensionality 1 or 2, got {input.ndim}")
     if linear_weight.ndim < 2:
-        raise bad_shape(
-            f"expected linear_weight with dimensionality at least 2, got {linear_weight.ndim}"
-        )
+        said = f"dimensionality at least 2, got {linear_weight.ndim}"
+        raise bad_shape(f"expected linear_weight with {said}")
     if input.ndim == 1 and linear_weight.ndim > 2:
         raise bad_shape(
             f"K-dimensional loss defined by linear_weight shape {tuple(linear_weight.shape)} "
@@ -287,10 +267,8 @@ def linear_cross_entropy(
         )
     features, wanted = input.shape[-1], linear_weight.shape[-1]
     if features != wanted:
-        raise bad_shape(
-            "expected equal input and linear_weight last dimensions (in_features), got "
-            f"{features} and {wanted}, respectively"
-        )
+        said = "expected equal input and linear_weight last dimensions (in_features), got"
+        raise bad_shape(f"{said} {features} and {wanted}, respectively")
     if ignore_index is not None and target.is_floating_point():
         raise bad_value("ignore_index cannot be specified when target contains probabilities")
     if linear_bias is not None and linear_bias.shape != linear_weight.shape[:-1]:
@@ -416,15 +394,11 @@ def _of_alignments(scores: Any, states: np.ndarray, lengths: np.ndarray, sizes: 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """A row for each class number: 1 at its place, else 0."""
     if is_batch(tensor) and num_classes < 0:
-        raise RuntimeFault(
-            "E0414",
-            "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive "
-            "num_classes argument.",
-        )
+        said = "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive"
+        raise RuntimeFault("E0414", f"{said} num_classes argument.")
     if tensor.dtype is not int64:
-        raise bad_dtype(
-            "one_hot is only applicable to index tensor of type LongTensor.", help="write x.long()"
-        )
+        said = "one_hot is only applicable to index tensor of type LongTensor."
+        raise bad_dtype(said, help="write x.long()")
     if num_classes < 1 and not tensor.numel():
         raise bad_value("Can not infer total number of classes from empty tensor.")
     count = int(tensor.max().item()) + 1 if num_classes == -1 else num_classes

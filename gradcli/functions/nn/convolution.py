@@ -18,7 +18,15 @@ from gradcli.engine.record.composite import called, formatted, in_float32, of_it
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions.nn.loss_checks import check_floating
 from gradcli.functions.nn.padding import pad
-from gradcli.functions.nn.windows import Sizes, check_positive, each, in_ranks, places, windows
+from gradcli.functions.nn.windows import (
+    Sizes,
+    check_positive,
+    each,
+    in_ranks,
+    not_samples,
+    places,
+    windows,
+)
 from gradcli.ops.errors import bad_dtype, bad_shape, bad_type, bad_value
 from gradcli.ops.memory_budget import charge_shape
 
@@ -40,14 +48,7 @@ def _conv(
         return in_float32(wide, "ConvolutionBackward0", input, weight, bias)
     if groups.__class__ is not int or groups < 1:
         _check_groups(groups)
-    single = len(input.shape) == _rank + 1
-    if single:
-        input = _O["unsqueeze"](input, 0)
-    if len(input.shape) != _rank + 2:
-        raise bad_shape(
-            f"Expected {_rank + 1}D (unbatched) or {_rank + 2}D (batched) input to "
-            f"conv{_rank}d, but got input of size: {list(input.shape)}"
-        )
+    input, single = _batched("conv", input, _rank)
     steps, spread = each(stride, _rank, "stride"), each(dilation, _rank, "dilation")
     _check_weight(input, weight, groups, _rank)
     kernel = tuple(weight.shape[2:])
@@ -82,6 +83,15 @@ def _conv(
     return _O["squeeze"](made, 0) if single else made
 
 
+def _batched(name: str, input: Any, rank: int) -> tuple[Any, bool]:
+    """``(N, C, sizes)``, and whether it had no N. Raises RuntimeFault (E0301) for other ranks."""
+    if not 1 <= len(input.shape) - rank <= 2:
+        said = f"Expected {rank + 1}D (unbatched) or {rank + 2}D (batched) input to {name}{rank}d"
+        raise bad_shape(f"{said}, but got input of size: {list(input.shape)}")
+    single = len(input.shape) == rank + 1
+    return (_O["unsqueeze"](input, 0) if single else input), single
+
+
 def _check_groups(groups: Any) -> None:
     """Raise TypeFault (E0303) for what is no whole number, RuntimeFault (E0304) below 1."""
     if isinstance(groups, bool) or not isinstance(groups, int | np.integer):
@@ -94,40 +104,29 @@ def _check_weight(input: Any, weight: Any, groups: int, rank: int) -> None:
     if len(weight.shape) < 3:
         raise bad_shape("weight should have at least three dimensions")
     if (k := len(weight.shape)) != rank + 2:
-        raise bad_shape(
-            f"Expected {k}-dimensional input for {k}-dimensional weight{list(weight.shape)}, but "
-            f"got {rank + 2}-dimensional input of size {list(input.shape)} instead"
-        )
+        said = f"Expected {k}-dimensional input for {k}-dimensional weight{list(weight.shape)}, but"
+        raise bad_shape(f"{said} got {rank + 2}-dimensional input of size {list(input.shape)}")
     if weight.shape[0] < groups or weight.shape[0] % groups:
         kind = "at least" if weight.shape[0] < groups else "divisible by"
-        raise bad_shape(
-            f"Given groups={groups}, expected weight to be {kind} {groups} at dimension 0, but got "
-            f"weight of size {list(weight.shape)} instead"
-        )
+        said = f"Given groups={groups}, expected weight to be {kind} {groups} at dimension 0, but"
+        raise bad_shape(f"{said} got weight of size {list(weight.shape)} instead")
 
 
 def _check_extent(input: Any, rank: int) -> None:
     """Raise RuntimeFault (E0301) where one of the last dimensions is empty."""
     if 0 in input.shape[-rank:]:
-        lead = [1] * (rank < 2)  # PyTorch has it of two dimensions
-        raise bad_shape(
-            "Only zero batch or zero channel inputs are supported, but got input shape: "
-            f"{[*input.shape[:-rank], *lead, *input.shape[-rank:]]}"
-        )
+        said = "Only zero batch or zero channel inputs are supported, but got input shape:"
+        raise bad_shape(f"{said} {list(input.shape)}")
 
 
 def _check_bias(input: Any, weight: Any, bias: Any, count: int) -> None:
     """Raise RuntimeFault (E0301, E0309) unless ``bias`` has a number for each channel."""
     if tuple(bias.shape) != (count,):
-        raise bad_shape(
-            f"Given weight of size {list(weight.shape)}, expected bias to be 1-dimensional with "
-            f"{count} elements, but got bias of size {list(bias.shape)} instead"
-        )
+        said = f"Given weight of size {list(weight.shape)}, expected bias to be 1-dimensional with"
+        raise bad_shape(f"{said} {count} elements, but got bias of size {list(bias.shape)} instead")
     if bias.dtype is not input.dtype and input.dtype is weight.dtype:
-        raise bad_dtype(
-            f"Input type ({input.dtype.c_name}) and bias type ({bias.dtype.c_name}) should be the "
-            "same"
-        )
+        kinds = input.dtype.c_name, bias.dtype.c_name
+        raise bad_dtype("Input type ({}) and bias type ({}) should be the same".format(*kinds))
 
 
 def sides_of(padding: Any, kernel: tuple, dilation: tuple, rank: int) -> list[int]:
@@ -170,16 +169,9 @@ def _conv_transpose(
         )  # fmt: skip
         return in_float32(wide, "ConvolutionBackward0", input, weight, bias)
     _check_groups(groups)
-    if not 1 <= len(input.shape) - _rank <= 2:
-        raise bad_shape(
-            f"Expected {_rank + 1}D (unbatched) or {_rank + 2}D (batched) input to "
-            f"conv_transpose{_rank}d, but got input of size: {list(input.shape)}"
-        )
+    input, single = _batched("conv_transpose", input, _rank)
     _check_weight(input, weight, groups, _rank)
     _check_extent(input, _rank)
-    single = len(input.shape) == _rank + 1
-    if single:
-        input = _O["unsqueeze"](input, 0)
     steps, spread = each(stride, _rank, "stride"), each(dilation, _rank, "dilation")
     inner, more = each(padding, _rank, "padding"), each(output_padding, _rank, "output_padding")
     kernel = tuple(weight.shape[2:])
@@ -194,10 +186,8 @@ def _conv_transpose(
         if min(sizes) < 0:
             raise bad_value(f"negative {name} is not supported")
     if input.shape[0] and any(m >= max(s, d) for m, s, d in zip(more, steps, spread, strict=True)):
-        raise bad_value(
-            "output padding must be smaller than either stride or dilation, but got "
-            f"output_padding: {more} stride: {steps} dilation: {spread}"
-        )
+        said = f"either stride or dilation, but got {more}, {steps} and {spread}"
+        raise bad_value(f"output padding must be smaller than {said}")
     old = tuple(input.shape[2:])
     each_side = zip(old, spread, kernel, inner, more, strict=True)
     out = math.prod(n + d * (k - 1) - 2 * p + m for n, d, k, p, m in each_side)  # of stride 1
@@ -238,10 +228,8 @@ def _added_windows(
     full = tuple((size - 1) * s + d * (k - 1) + 1 for size, s, d, k in each_side)
     out = tuple(size - 2 * p + m for size, p, m in zip(full, inner, more, strict=True))
     if min(out) < 1:
-        raise bad_shape(
-            f"Given input size per channel: {list(old)}. Calculated output size per channel: "
-            f"{list(out)}. Output size is too small"
-        )
+        said = f"Given input size per channel: {list(old)}. Calculated output size per channel:"
+        raise bad_shape(f"{said} {list(out)}. Output size is too small")
     volume = weight.shape[1] * math.prod(kernel)
     rows = _O["transpose"](_O["reshape"](weight, (groups, weight.shape[0] // groups, volume)), 1, 2)
     entries = (n, groups, weight.shape[0] // groups, math.prod(old))
@@ -281,9 +269,8 @@ def _block_sizes(
     for (name, short, least), (high, wide) in zip(_OPTIONS, pairs, strict=True):
         if min(high, wide) < least:
             wanted = "greater than zero" if least else "non-negative"
-            raise bad_value(
-                f"{name} should be {wanted}, but got {short}_height: {high} {short}_width: {wide}"
-            )
+            said = f"{short}_height: {high} {short}_width: {wide}"
+            raise bad_value(f"{name} should be {wanted}, but got {said}")
     return pairs
 
 
@@ -302,10 +289,7 @@ def unfold(
     """The windows of ``(N, C, H, W)``, or of ``(C, H, W)``, as columns."""
     shape = tuple(input.shape)
     if not 3 <= len(shape) <= 4 or 0 in shape[-3:]:
-        raise bad_shape(
-            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero "
-            f"dimensions for input, but got: {list(shape)}"
-        )
+        raise not_samples(3, input)
     if input.dtype.kind == 1:
         check_floating(input, "im2col_out_cpu")
     if len(input.shape) == 3:
@@ -328,10 +312,8 @@ def unfold(
 
 def _check_shuffled(name: str, input: Any, **factor: int) -> None:
     if len(input.shape) < 3:
-        raise bad_shape(
-            f"{name} expects input to have at least 3 dimensions, but got input with "
-            f"{len(input.shape)} dimension(s)"
-        )
+        said = f"{name} expects input to have at least 3 dimensions, but got input with"
+        raise bad_shape(f"{said} {len(input.shape)} dimension(s)")
     for what, given in factor.items():
         if given < 1:
             raise bad_value(f"{name} expects a positive {what}, but got {given}")
@@ -345,10 +327,8 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
     if r == 1:
         return _O["clone"](input)
     if c % (r * r):
-        raise bad_shape(
-            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "
-            f"of upscale_factor, but input.size(-3)={c} is not divisible by {r * r}"
-        )
+        said = "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square"
+        raise bad_shape(f"{said} of upscale_factor, but input.size(-3)={c}")
     n = len(lead)
     split = _O["reshape"](input, (*lead, c // (r * r), r, r, h, w))
     turned = _O["permute"](split, (*range(n), n, n + 3, n + 1, n + 4, n + 2))
@@ -364,10 +344,8 @@ def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
         return _O["clone"](input)
     for name, axis, size in (("height", -2, h), ("width", -1, w)):
         if size % r:
-            raise bad_shape(
-                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
-                f"input.size({axis})={size} is not divisible by {r}"
-            )
+            said = f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but"
+            raise bad_shape(f"{said} input.size({axis})={size} is not divisible by {r}")
     n = len(lead)
     split = _O["reshape"](input, (*lead, c, h // r, r, w // r, r))
     turned = _O["permute"](split, (*range(n), n, n + 2, n + 4, n + 1, n + 3))
@@ -382,9 +360,8 @@ def channel_shuffle(input: Any, groups: int) -> Any:
         said = f"Number of groups to divide channels in must be positive. Value of groups:{groups}"
         raise bad_value(said)
     if c % groups:
-        raise bad_shape(
-            f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups."
-        )
+        said = f"divisible by groups. Got {c} channels and {groups} groups."
+        raise bad_shape(f"Number of channels must be {said}")
     shape = tuple(input.shape)
     source = _O["clone"](input) if groups in (1, c) else input  # nothing moves: a view is left
     split = _O["reshape"](source, (n, groups, c // groups, *rest))
@@ -402,10 +379,7 @@ def fold(
     if input.dtype.kind == 1:
         check_floating(input, "col2im_out_cpu")
     if len(input.shape) not in (2, 3) or 0 in input.shape[-2:]:
-        raise bad_shape(
-            "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and "
-            f"non-zero dimensions for input, but got: {list(input.shape)}"
-        )
+        raise not_samples(2, input)
     *lead, rows, length = input.shape
     if rows % math.prod(kernel):
         raise bad_shape(

@@ -9,6 +9,7 @@ import numpy as np
 from gradcli.engine.dtypes import bool_, float16, float32, int32, int64
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.composite import by_element, called, untracked
+from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.tensor import Plain, wrap
@@ -33,12 +34,10 @@ __all__ = ["embedding", "embedding_bag"]
 def _check_whole(name: str, indices: Any) -> None:
     """Raise RuntimeFault (E0309) for indices that are neither int64 nor int32."""
     if indices.dtype not in (int64, int32):  # bytes would be a mask
-        raise RuntimeFault(
-            "E0309",
-            "embedding needs whole numbers as indices",
-            torch="Expected tensor for argument #1 'indices' to have one of the following scalar "
-            f"types: Long, Int; but got gradcli.{indices.dtype.scalar_name}Tensor instead (while "
-            f"checking arguments for {name})",
+        kind = f"gradcli.{indices.dtype.scalar_name}Tensor"
+        raise bad_dtype(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
+            f"Long, Int; but got {kind} instead (while checking arguments for {name})"
         )
 
 
@@ -64,12 +63,8 @@ def embedding(
     _check_whole("embedding", input)
     named = input.array if isinstance(input, Plain) else None
     if named is not None and named.size and (named.min() < 0 or named.max() >= weight.shape[0]):
-        raise IndexFault(
-            "E0307",
-            "index out of range in self",
-            help=f"the table has rows 0 to {weight.shape[0] - 1}, the input names "
-            f"{named.min()} to {named.max()}",
-        )
+        rows = f"the table has rows 0 to {weight.shape[0] - 1}"
+        raise IndexFault("E0307", "index out of range in self", help=rows)
     if max_norm is not None:
         _renormalize(input, weight, max_norm, norm_type)
     rows = weight
@@ -90,9 +85,8 @@ def padding_row(index: Any, rows: int) -> int:
     """The padding row counted from 0. Raises AssertionFault (E0307) where there is none."""
     index = whole_number(index, "padding_idx")
     if not -rows <= index < rows:
-        raise AssertionFault(
-            "E0307", "Padding_idx must be within num_embeddings", help=f"the table has {rows} rows"
-        )
+        said = "Padding_idx must be within num_embeddings"
+        raise AssertionFault("E0307", said, help=f"the table has {rows} rows")
     return index % rows
 
 
@@ -141,18 +135,14 @@ def embedding_bag(
     if per_sample_weights is not None:
         _check_sample_weights(per_sample_weights, input, weight, mode)
     if weight.ndim != 2:
-        raise ValueFault(
-            "E0301", f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}"
-        )
+        said = f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}"
+        raise ValueFault("E0301", said)
     starts = _bags(input, offsets, include_last_offset)
     flat = np.asarray(input.array).reshape(-1)
     wrong = np.flatnonzero((flat < 0) | (flat >= weight.shape[0]))
     if wrong.size:
-        raise RuntimeFault(
-            "E0307",
-            f"Index {wrong[0]} of input takes value {flat[wrong[0]]} which is not in the valid "
-            f"range [0, {weight.shape[0]})",
-        )
+        said = f"Index {wrong[0]} of input takes value {flat[wrong[0]]} which is not in the valid"
+        raise RuntimeFault("E0307", f"{said} range [0, {weight.shape[0]})")
     count = starts.size
     bag = np.searchsorted(starts, np.arange(flat.size), side="right") - 1
     kept = bag >= 0
@@ -181,28 +171,18 @@ def embedding_bag(
 
 def _check_sample_weights(weights: Any, input: Any, weight: Any, mode: str) -> None:
     if weights.shape != input.shape:
-        raise bad_argument(
-            f"embedding_bag: If per_sample_weights ({weights.shape}) is not None, then it must "
-            f"have the same shape as the input ({input.shape})"
-        )
+        said = f"If per_sample_weights ({weights.shape}) is not None, then it must have the same"
+        raise bad_argument(f"embedding_bag: {said} shape as the input ({input.shape})")
     if mode != "sum":
-        raise UnwrittenFault(
-            "E0304", f"per_sample_weights is only supported for mode='sum' (got mode='{mode}')"
-        )
-    if weights.dtype is not weight.dtype:
-        raise bad_dtype(
-            "Expected tensor for argument #1 'weight' to have the same type as tensor for argument "
-            "#1 'per_sample_weights'"
-        )
+        said = f"per_sample_weights is only supported for mode='sum' (got mode='{mode}')"
+        raise UnwrittenFault("E0304", said)
+    same_dtype(weight, weights, "Expected 'weight' to have the same type as 'per_sample_weights'")
 
 
 def _row(padding_idx: int, rows: int) -> int:
     """The row of a ``padding_idx``, which may count from the end."""
     if not -rows <= padding_idx < rows:
-        raise bad_value(
-            f"padding_idx must be within the number of embeddings, {-rows} through {rows - 1}, but "
-            f"got {padding_idx}"
-        )
+        raise bad_value(f"padding_idx must be within the number of embeddings, got {padding_idx}")
     return padding_idx % rows
 
 
@@ -210,10 +190,7 @@ def _bags(input: Any, offsets: Any, include_last: bool) -> np.ndarray:
     """Where each bag begins; it ends where the next one begins, the last with the input."""
     if input.ndim == 2:
         if offsets is not None:
-            raise bad_argument(
-                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch "
-                f"of fixed length sequences. However, found offsets of type {type(offsets)}"
-            )
+            raise bad_argument("if input is 2D, then offsets has to be None")
         return np.arange(input.shape[0]) * input.shape[1]
     if input.ndim != 1:
         raise ValueFault("E0304", f"input has to be 1D or 2D Tensor, but got Tensor of dimension "
@@ -223,15 +200,9 @@ def _bags(input: Any, offsets: Any, include_last: bool) -> np.ndarray:
     _check_whole("embedding_bag", offsets)
     starts = np.asarray(offsets.array, np.int64)
     if starts.size and starts[0] != 0:
-        raise bad_value(
-            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
-            f"position 0. However, got {starts[0]}"
-        )
+        raise bad_value(f"offsets[0] has to be 0. However, got {starts[0]}")
     if starts.size and starts[-1] > input.shape[0]:
-        raise bad_value(
-            f"offsets[-1] can not be greater than input's length {input.shape[0]} but got "
-            f"offsets[-1] of {starts[-1]}"
-        )
+        raise bad_value(f"offsets[-1] can not be greater than input's length {input.shape[0]}")
     if (np.diff(starts) < 0).any():
         raise bad_value("offsets have to be in ascending order")
     if include_last and not starts.size:

@@ -13,6 +13,7 @@ from gradcli.engine.dtypes import float16, float32
 from gradcli.engine.grad_mode import outside_transforms
 from gradcli.engine.record.arguments import Asked
 from gradcli.engine.record.composite import called, formatted, in_float32, rowwise
+from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions import arithmetic
@@ -50,10 +51,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     if bias is None:
         return out
     if bias.dtype is not weight.dtype:
-        raise bad_dtype(
-            f"self and mat2 must have the same dtype, but got {bias.dtype.scalar_name} and "
-            f"{weight.dtype.scalar_name}"
-        )
+        same_dtype(bias, weight, "self and mat2 must have the same dtype, but got {} and {}")
     total = out + bias
     if total.shape != out.shape:
         raise no_room(out.shape, total.shape)
@@ -75,30 +73,23 @@ def _misfit(fault: Fault, input: Any, weight: Any, bias: Any) -> Fault:
 def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     """``input1 @ W[k] @ input2`` for each output ``k``."""
     if len(weight.shape) != 3 or len(input1.shape) != len(input2.shape):
-        raise bad_shape(
-            f"bilinear(): input dimensions do not match: got {len(input1.shape)} and "
-            f"{len(input2.shape)}"
-        )
+        said = f"got {len(input1.shape)} and {len(input2.shape)}"
+        raise bad_shape(f"bilinear(): input dimensions do not match: {said}")
     for at, (m, n) in enumerate(zip(input1.shape[:-1], input2.shape[:-1], strict=True)):
         if m != n:
-            raise bad_shape(
-                f"bilinear(): input batch dimensions do not match at dim {at}: got {m} and {n}"
-            )
+            said = f"do not match at dim {at}: got {m} and {n}"
+            raise bad_shape(f"bilinear(): input batch dimensions {said}")
     sizes = (*input1.shape[-1:], *input2.shape[-1:])
     if tuple(weight.shape[1:]) != sizes or (
         bias is not None and (not bias.shape or bias.shape[0] != weight.shape[0])
     ):
-        raise bad_shape(
-            f"bilinear(): input sizes {list(sizes)} or the bias do not match weight size: got "
-            f"{list(weight.shape)}"
-        )
+        said = f"input sizes {list(sizes)} or the bias do not match weight size: got"
+        raise bad_shape(f"bilinear(): {said} {list(weight.shape)}")
     if not input1.dtype is input2.dtype is weight.dtype or (
         bias is not None and bias.dtype is not weight.dtype
     ):
-        raise bad_dtype(
-            f"All tensors must have the same dtype, got input1: {input1.dtype.c_name}, input2: "
-            f"{input2.dtype.c_name}, weight: {weight.dtype.c_name}"
-        )
+        kinds = ", ".join(v.dtype.c_name for v in (input1, input2, weight))
+        raise bad_dtype(f"All tensors must have the same dtype, got {kinds}")
     if input1.dtype is float16:
         return in_float32(bilinear, "AddBackward0", input1, input2, weight, bias)
     left = _O["matmul"](_O["unsqueeze"](_O["unsqueeze"](input1, -2), -2), weight)
@@ -121,28 +112,21 @@ def layer_norm(
     shape = _last(input, normalized_shape)
     if input.dtype.kind != 2:
         check_floating(input, "LayerNormKernelImpl", True)
-    _check_affine(
-        input, weight, bias, shape, "of same shape as normalized_shape",
-        f"normalized_shape = {list(shape)}",
-    )  # fmt: skip
+    _check_affine(input, weight, bias, shape, "of same shape as normalized_shape")
     dims = -1 if len(shape) == 1 else tuple(range(-len(shape), 0))
     own, w, b = _wide(input, weight, bias)
     out = rowwise(_narrow(_scaled(_standard(own, dims, eps), w, b), input))
     return called(out, "NativeLayerNormBackward0", input, weight, bias, leads=(input, weight))
 
 
-def _check_affine(
-    input: Any, weight: Any, bias: Any, shape: tuple[int, ...], wanted: str, beside: str
-) -> None:
+def _check_affine(input: Any, weight: Any, bias: Any, shape: tuple, wanted: str) -> None:
     """Raise RuntimeFault unless ``weight`` and ``bias`` have a ``shape`` (E0301) and fit dtypes."""
     for which, given in (("weight", weight), ("bias", bias)):
         if given is None:
             continue
         if tuple(given.shape) != shape:
-            raise bad_shape(
-                f"Expected {which} to be {wanted}, but got {which} of shape {list(given.shape)} "
-                f"and {beside}"
-            )
+            said = f"but got {which} of shape {list(given.shape)}"
+            raise bad_shape(f"Expected {which} to be {wanted}, {said}")
     _check_dtypes(input, weight, bias)
 
 
@@ -152,9 +136,8 @@ def _check_dtypes(input: Any, *given: Any) -> None:
     wanted = input.dtype if not types or types[0] is input.dtype else float32
     for dtype in types:
         if dtype is not wanted and wanted is input.dtype:
-            raise bad_dtype(
-                f"expected scalar type {wanted.scalar_name} but found {dtype.scalar_name}"
-            )
+            said = f"expected scalar type {wanted.scalar_name} but found {dtype.scalar_name}"
+            raise bad_dtype(said)
         if dtype is not wanted:
             raise bad_dtype("mixed dtype (CPU): expect parameter to have scalar type of Float")
     if wanted is not input.dtype is not float16:
@@ -174,15 +157,11 @@ def _last(input: Any, normalized_shape: Sequence[int]) -> tuple[int, ...]:
     """``normalized_shape``. Raises RuntimeFault (E0301) unless ``input`` ends in these sizes."""
     shape = tuple(normalized_shape)
     if not shape:
-        raise bad_shape(
-            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
-            "element, but got normalized_shape = []"
-        )
+        raise bad_shape("Expected normalized_shape to be at least 1-dimensional")
     if tuple(input.shape[-len(shape) :]) != shape:
-        raise bad_shape(
-            f"Given normalized_shape={list(shape)}, expected input with shape [*, "
-            f"{', '.join(map(str, shape))}], but got input of size{list(input.shape)}"
-        )
+        sizes = ", ".join(map(str, shape))
+        said = f"Given normalized_shape={list(shape)}, expected input with shape [*, {sizes}], but"
+        raise bad_shape(f"{said} got input of size{list(input.shape)}")
     return shape
 
 
@@ -214,10 +193,8 @@ def rms_norm(
     eps = float(np.finfo(own.dtype.numpy).eps) if eps is None else eps
     out = own * _per_root(_O["mean"](own * own, dims, True), eps)
     if weight is not None and tuple(weight.shape) != tuple(normalized_shape):
-        raise bad_shape(
-            "Expected weight to be of same shape as normalized_shape, but got weight of shape "
-            f"{list(weight.shape)} and normalized_shape = {list(normalized_shape)}"
-        )
+        said = f"same shape as normalized_shape, but got weight of shape {list(weight.shape)}"
+        raise bad_shape(f"Expected weight to be of {said}")
     return _narrow(_scaled(out, weight, None), input)
 
 
@@ -241,10 +218,8 @@ def batch_norm(
             raise bad_argument(f"batch_norm eps must be positive during training, but got {eps}")
         count = input.numel() // max(1, input.shape[axis])
         if count < 2 and input.numel():
-            raise ValueFault(
-                "E0301", "Expected more than 1 value per channel when training, got input size "
-                f"{input.shape}",
-            )  # fmt: skip
+            said = f"value per channel when training, got input size {input.shape}"
+            raise ValueFault("E0301", f"Expected more than 1 {said}")
     if input.numel():
         _check_channels(input, input.shape[axis], running_mean, running_var, weight, bias)
         _check_dtypes(input, weight, bias, running_mean, running_var)
@@ -282,14 +257,10 @@ def _check_channels(input: Any, count: int, *given: Any) -> None:
         if value is None:
             continue
         if tuple(value.shape) != (count,):
-            raise bad_shape(
-                f"{_VECTORS[i]} should contain {count} elements not {math.prod(value.shape)}"
-            )
+            raise bad_shape(f"{_VECTORS[i]} should contain {count} elements not {value.numel()}")
         if i < 2 and getattr(value, "requires_grad", False):
-            raise bad_value(
-                f"The function 'native_batch_norm' is not differentiable with respect to argument "
-                f"{_VECTORS[i]!r}. This input cannot have requires_grad True."
-            )
+            said = "The function 'native_batch_norm' is not differentiable with respect to argument"
+            raise bad_value(f"{said} {_VECTORS[i]!r}. This input cannot have requires_grad True.")
 
 
 def _move(running: Any, momentum: Any, value: Any) -> None:
@@ -313,9 +284,8 @@ def instance_norm(
 ) -> Any:  # fmt: skip
     """``batch_norm`` for each sample alone."""
     if (running_mean is None) is not (running_var is None):
-        raise bad_argument(
-            "running_mean and running_var must either both be None or neither be None"
-        )
+        said = "must either both be None or neither be None"
+        raise bad_argument(f"running_mean and running_var {said}")
     if not use_input_stats:
         if running_mean is not None:  # in whatever dtype, as here PyTorch computes with copies
             dtype = (input if weight is None else weight).dtype
@@ -329,9 +299,8 @@ def instance_norm(
     if input.numel():
         _check_channels(input, input.shape[1], running_mean, running_var, weight, bias)
     elif not input.shape[0] and (weight is not None or bias is not None):
-        raise IndexFault(
-            "E0307", "select(): index 0 out of range for tensor of size [0] at dimension 0"
-        )
+        said = "select(): index 0 out of range for tensor of size [0] at dimension 0"
+        raise IndexFault("E0307", said)
     _check_dtypes(input, weight, bias)
     own, w, b = _wide(input, weight, bias)
     # They move towards the means over the samples, where a sample has any numbers.
@@ -350,27 +319,21 @@ def group_norm(
 ) -> Any:
     """Mean 0 and variance 1 for each group of channels of each sample."""
     if len(input.shape) < 2:
-        raise bad_shape(
-            f"Expected at least 2 dimensions for input tensor but received {len(input.shape)}"
-        )
+        said = "Expected at least 2 dimensions for input tensor but received"
+        raise bad_shape(f"{said} {len(input.shape)}")
     if num_groups < 0:
         raise bad_value(f"Expected num groups to be greater than 0, got {num_groups}")
     if input.shape[1] % num_groups:
-        raise bad_shape(
-            "Expected number of channels in input to be divisible by num_groups, but got input of "
-            f"shape {list(input.shape)} and num_groups={num_groups}"
-        )
+        said = "Expected number of channels in input to be divisible by num_groups, but got input"
+        raise bad_shape(f"{said} of shape {list(input.shape)} and num_groups={num_groups}")
     each = input.numel() // max(1, input.shape[0] * num_groups)
     if each * input.shape[0] == 1:
-        raise ValueFault(
-            "E0301", "Expected more than 1 value per channel when training, got input size "
-            f"{list(input.shape)}",
-        )  # fmt: skip
+        said = f"value per channel when training, got input size {list(input.shape)}"
+        raise ValueFault("E0301", f"Expected more than 1 {said}")
     if input.dtype.kind != 2:
         check_floating(input, "GroupNormKernelImpl", True)
     wanted = "a vector of size equal to the number of channels in input"
-    beside = f"input of shape {list(input.shape)}"
-    _check_affine(input, weight, bias, tuple(input.shape[1:2]), wanted, beside)
+    _check_affine(input, weight, bias, tuple(input.shape[1:2]), wanted)
     own, w, b = _wide(input, weight, bias)
     groups = _O["reshape"](own, (input.shape[0], num_groups, each))
     out = _O["reshape"](_standard(groups, (2,), eps), tuple(input.shape))
@@ -424,10 +387,8 @@ def local_response_norm(
 ) -> Any:
     """``input`` over a power of ``k`` and the mean of the squares of ``size`` channels around."""
     if len(input.shape) < 3:
-        raise ValueFault(
-            "E0301", "Expected 3D or higher dimensionality input (got "
-            f"{len(input.shape)} dimensions)",
-        )  # fmt: skip
+        said = f"dimensionality input (got {len(input.shape)} dimensions)"
+        raise ValueFault("E0301", f"Expected 3D or higher {said}")
     if size < 1:
         raise bad_value(f"kernel size should be greater than zero, but got kH: {size} kW: 1")
     if not input.numel():

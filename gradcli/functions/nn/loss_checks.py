@@ -15,11 +15,14 @@ def of_one_size(input: Any, target: Any) -> Any:
     if tuple(input.shape) == tuple(target.shape):
         return input, target
     warn(
-        f"Using a target size ({target.shape}) that is different to the input size "
-        f"({input.shape}). This will likely lead to incorrect results due to broadcasting. "
-        "Please ensure they have the same size."
+        _differ(input, target, ". This will likely lead to incorrect results due to broadcasting.")
     )
     return broadcast_tensors(input, target)
+
+
+def _differ(input: Any, target: Any, so: str) -> str:
+    said = f"Using a target size ({target.shape}) that is different to the input size"
+    return f"{said} ({input.shape}){so} Please ensure they have the same size."
 
 
 def check_weights(input: Any, weight: Any) -> None:
@@ -34,11 +37,7 @@ def check_probabilities(input: Any, target: Any) -> None:
     ValueFault (E0301) for the shape, RuntimeFault (E0309) for the dtype.
     """
     if tuple(input.shape) != tuple(target.shape):
-        raise ValueFault(
-            "E0301",
-            f"Using a target size ({target.shape}) that is different to the input size "
-            f"({input.shape}) is deprecated. Please ensure they have the same size.",
-        )
+        raise ValueFault("E0301", _differ(input, target, " is deprecated."))
     if input.dtype is not target.dtype:
         said = f"Found dtype {target.dtype.scalar_name} but expected {input.dtype.scalar_name}"
         raise bad_dtype(said, help=f"write target.to({input.dtype!r})")
@@ -58,14 +57,11 @@ def check_classes(input: Any, target: Any) -> Any:
         said = f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({rows})."
         raise ValueFault("E0301", said, help="the target has a class number for each row")
     if input.ndim == 1 and target.ndim and rows != 1:
-        raise ValueFault(
-            "E0301", f"For 1D input, 1D target must have size 1, but got target size: {rows}"
-        )
+        said = f"For 1D input, 1D target must have size 1, but got target size: {rows}"
+        raise ValueFault("E0301", said)
     if input.shape == target.shape and input.ndim > 1:
-        raise bad_dtype(
-            "Expected floating point type for target with class probabilities, got "
-            f"{target.dtype.scalar_name}"
-        )
+        said = "Expected floating point type for target with class probabilities, got"
+        raise bad_dtype(f"{said} {target.dtype.scalar_name}")
     if input.ndim <= 2 and target.ndim > 1:
         raise bad_shape("0D or 1D target tensor expected, multi-target not supported")
     if target.dtype.name not in ("int64", "uint8"):

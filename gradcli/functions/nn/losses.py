@@ -20,7 +20,7 @@ from gradcli.functions.nn.loss_checks import (
     check_weights,
     of_one_size,
 )
-from gradcli.ops.errors import RuntimeFault, ValueFault, bad_argument, bad_dtype, bad_value
+from gradcli.ops.errors import ValueFault, bad_argument, bad_dtype, bad_value
 from gradcli.ops.torch_messages import no_cast, no_room
 
 __all__ = [
@@ -35,12 +35,15 @@ def reduced(loss: Any, reduction: str, name: str = "", *inputs: Any, leads: Any 
 
     Raises ValueFault (E0304) for another word.
     """
-    if reduction not in ("none", "mean", "sum"):
-        raise bad_argument(
-            f"{reduction} is not a valid value for reduction", help="none, mean or sum"
-        )
+    check_word(reduction)
     out = loss if reduction == "none" else _O[reduction](loss)
     return called(out, name, *inputs, leads=leads) if name else out
+
+
+def check_word(reduction: str) -> None:
+    """Raise ValueFault (E0304) for a reduction that there is not."""
+    if reduction not in ("none", "mean", "sum"):
+        raise bad_argument(f"{reduction} is not a valid value for reduction")
 
 
 def chosen(size_average: Any, reduce: Any, reduction: str) -> str:
@@ -163,18 +166,11 @@ def binary_cross_entropy_with_logits(
     """The cross entropy of sigmoid(x) and 0 or 1, without overflow."""
     reduction = chosen(size_average, reduce, reduction)
     if tuple(input.shape) != tuple(target.shape):
-        raise ValueFault(
-            "E0301", f"Target size ({target.shape}) must be the same as input size ({input.shape})"
-        )
+        said = f"Target size ({target.shape}) must be the same as input size ({input.shape})"
+        raise ValueFault("E0301", said)
     batch = is_batch(input) or is_batch(target)  # there nothing is written to what target's is
     if target.dtype.kind < 2 and not batch:
-        raise RuntimeFault(
-            "E0309",
-            f"the target has to be floating point, it is {target.dtype.name}",
-            help="write target.float()",
-            torch=f"result type {input.dtype.scalar_name} can't be cast to the desired output "
-            f"type {target.dtype.scalar_name}",
-        )
+        raise no_cast(input.dtype, target.dtype, "write target.float()")
     logs = _O["logsigmoid"](input)
     if pos_weight is not None:
         loss = (1 - target) * input - ((pos_weight - 1) * target + 1.0) * logs

@@ -9,7 +9,8 @@ import numpy as np
 
 from gradcli.engine.record.composite import called, formatted, rowwise
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
-from gradcli.ops.errors import UnwrittenFault, bad_shape, bad_value
+from gradcli.functions.nn.windows import not_samples
+from gradcli.ops.errors import UnwrittenFault, bad_value
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import refuse_derivative
 from gradcli.ops.torch_messages import not_a
@@ -28,10 +29,9 @@ def pad(input: Any, pad: Sequence[int], mode: Any = "constant", value: Any = Non
     if len(sides) % 2:
         raise bad_value("Padding length must be divisible by 2")
     if len(sides) // 2 > len(input.shape):
-        raise bad_value(
-            "Padding length should be less than or equal to two times the input dimension but got "
-            f"padding length {len(sides)} and input of dimension {len(input.shape)}"
-        )
+        given = f"padding length {len(sides)} and input of dimension {len(input.shape)}"
+        said = "Padding length should be less than or equal to two times the input dimension but"
+        raise bad_value(f"{said} got {given}")
     if not isinstance(mode, str):
         raise not_a("str", "pad", "mode", 3, mode)
     if mode not in ("constant", "reflect", "replicate", "circular"):
@@ -65,20 +65,11 @@ def _check_repeated(input: Any, sides: list[int], mode: str, value: Any) -> None
         raise bad_value(f'Padding mode "{mode}" doesn\'t take in value argument')
     rank = len(input.shape)
     if not 1 <= rank - len(sides) // 2 <= 2 or rank == 1:
-        raise UnwrittenFault(
-            "E0304",
-            f"Padding size {len(sides)} is not supported for {rank}D input tensor.\n"
-            "Supported combinations for non-constant padding:\n"
-            "  - 2D or 3D input: padding size = 2 (pads last dimension)\n"
-            "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
-            "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)",
-        )
+        said = f"Padding size {len(sides)} is not supported for {rank}D input tensor."
+        raise UnwrittenFault("E0304", said)
     full = 1 if rank - len(sides) // 2 == 2 else 0
     if 0 in input.shape[full:] and mode != "circular":
-        raise bad_shape(
-            f"Expected {rank - full}D or {rank - full + 1}D (batch mode) tensor with possibly 0 "
-            f"batch size and other non-zero dimensions for input, but got: {list(input.shape)}"
-        )
+        raise not_samples(rank - full, input)
 
 
 _pad = pad  # as a parameter is called
@@ -118,10 +109,8 @@ def _repeated(input: Any, axis: int, before: int, after: int, mode: str) -> Any:
     if mode == "circular" and max(before, after) > most:
         raise bad_value("Padding value causes wrapping around more than once.")
     if max(before, after) > most:
-        raise bad_value(
-            "Padding size should be less than the corresponding input dimension, but got padding "
-            f"({before}, {after}) at a dimension of size {size}"
-        )
+        said = "Padding size should be less than the corresponding input dimension, but got padding"
+        raise bad_value(f"{said} ({before}, {after}) at a dimension of size {size}")
     charge_shape((*input.shape[:axis], size + before + after, *input.shape[axis + 1 :]))
     places = np.arange(-before, size + after)
     if mode == "reflect":

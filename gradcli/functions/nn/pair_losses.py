@@ -54,10 +54,7 @@ def margin_ranking_loss(
     """What lacks to ``target * (input1 - input2)`` above the margin."""
     reduction = chosen(size_average, reduce, reduction)
     if not input1.ndim == input2.ndim == target.ndim:
-        raise bad_shape(
-            "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
-            f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
-        )
+        raise bad_shape("margin_ranking_loss : All input tensors should have same dimension")
     return reduced(arithmetic.clamp_min(-target * (input1 - input2) + margin, 0.0), reduction)
 
 
@@ -137,10 +134,8 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     if x1.dtype is not x2.dtype:
         x1, x2 = (x.to(promote_types(x1.dtype, x2.dtype)) for x in (x1, x2))
     if x1.dtype.kind != 2:
-        raise bad_dtype(
-            "expected common dtype to be floating point, yet common dtype is "
-            f"{x1.dtype.scalar_name}"
-        )
+        said = f"yet common dtype is {x1.dtype.scalar_name}"
+        raise bad_dtype(f"expected common dtype to be floating point, {said}")
     if tuple(x1.shape) != tuple(x2.shape):
         x1, x2 = broadcast_tensors(x1, x2)  # dim counts in the common shape
     if x1.dtype is float16:
@@ -158,10 +153,8 @@ def cosine_embedding_loss(
     if target.ndim > 1:
         raise bad_shape("0D or 1D target tensor expected, multi-target not supported")
     if not input1.ndim == input2.ndim == target.ndim + 1:
-        raise bad_shape(
-            f"{target.ndim}D target tensor expects {target.ndim + 1}D input tensors, but found "
-            f"inputs with sizes {list(input1.shape)} and {list(input2.shape)}."
-        )
+        said = f"{target.ndim}D target tensor expects {target.ndim + 1}D input tensors, but found"
+        raise bad_shape(f"{said} inputs with sizes {list(input1.shape)} and {list(input2.shape)}.")
     # PyTorch adds a small number to the squares here.
     squares = [_O["sum"](_O["square"](x), -1) + 1e-12 for x in (input1, input2)]
     cosine = _O["sum"](input1 * input2, -1) / _O["sqrt"](squares[0] * squares[1])

@@ -75,9 +75,8 @@ def _pooled(
     steps = each(stride, rank, "stride") if isinstance(stride, int) or stride else sizes
     edges, spread = each(padding, rank, "padding"), each(dilation, rank, "dilation")
     if rank > 1 and not 1 <= len(input.shape) - rank <= 2:
-        raise bad_shape(
-            f"non-empty {rank + 1}D or {rank + 2}D (batch mode) tensor expected for input"
-        )
+        said = f"{rank + 1}D or {rank + 2}D (batch mode) tensor expected for input"
+        raise bad_shape(f"non-empty {said}")
     if 0 in steps:
         raise bad_value("stride should not be zero")
     if min(*sizes, *steps, *spread) < 1:
@@ -88,10 +87,8 @@ def _pooled(
         raise bad_value(f"pad must be non-negative, but got pad: {min(edges)}")
     for e, k in zip(edges, sizes, strict=True):
         if 2 * e > k:
-            raise bad_value(
-                f"pad should be at most half of effective kernel size, but got pad={e}, "
-                f"kernel_size={k} and dilation=1"
-            )
+            said = "pad should be at most half of effective kernel size, but got"
+            raise bad_value(f"{said} pad={e}, kernel_size={k} and dilation=1")
     check_sizes(name, input, rank)
     old = input.shape[-rank:]
     counts = [
@@ -101,10 +98,8 @@ def _pooled(
     if min(counts) < 1:
         lead = (input.shape[-rank - 1], *(1,) * (rank < 2))  # PyTorch has it of two dimensions
         given, made = ("x".join(map(str, (*lead, *shape))) for shape in (old, counts))
-        raise bad_shape(
-            f"Given input size: ({given}). Calculated output size: ({made}). Output size is too "
-            "small"
-        )
+        said = f"Given input size: ({given}). Calculated output size: ({made})."
+        raise bad_shape(f"{said} Output size is too small")
     sides = [e for edge in reversed(edges) for e in (edge, edge)]
     return sizes, steps, sides, spread
 
@@ -303,9 +298,8 @@ def _wanted(name: str, input: Any, output_size: Any, rank: int) -> tuple[int, ..
     check_sizes(name, input, rank, len(input.shape) if one else 1)
     if not isinstance(output_size, int) and len(output_size) != rank:
         lone = f"1d() argument 'output_size' should contain one int (got {len(output_size)})"
-        raise bad_value(
-            name + (lone if rank < 2 else f"{rank}d(): internal error: output_size must be {rank}")
-        )
+        lone = lone if rank < 2 else f"{rank}d(): internal error: output_size must be {rank}"
+        raise bad_value(name + lone)
     wanted = each(output_size, rank, "output_size")
     if min(wanted) < 0:
         said = "elements of output_size must be greater than or equal to 0 but received"
@@ -324,10 +318,7 @@ def _nothing(input: Any, wanted: tuple[int, ...]) -> Any:
 
 
 def _no_way_back(g: Any) -> None:
-    raise bad_shape(
-        "adaptive pooling: Expected grad_output to have non-zero size for non-batch dimensions, "
-        f"but grad_output has sizes {list(g.shape)}"
-    )
+    raise bad_shape("adaptive pooling: Expected grad_output to have non-zero size")
 
 
 def _adaptive_avg_pool(input: Any, output_size: Any, *, _rank: int) -> Any:
@@ -397,16 +388,10 @@ def _max_unpool(
     check_sizes("max_unpool", input, _rank)
     check_floating(input, f"max_unpool{_rank}d", True)
     if indices.dtype is not int64:
-        raise bad_dtype(
-            "elements in indices should be type int64 but got: "
-            f"{indices.dtype.scalar_name}", help="write indices.long()",
-        )  # fmt: skip
+        said = f"elements in indices should be type int64 but got: {indices.dtype.scalar_name}"
+        raise bad_dtype(said, help="write indices.long()")
     if tuple(indices.shape) != tuple(input.shape):
-        end = [1] * (_rank < 2)  # PyTorch has them of two dimensions
-        raise bad_shape(
-            "Expected shape of indices to be same as that of the input tensor "
-            f"({[*input.shape, *end]}) but got indices tensor with shape: {[*indices.shape, *end]}"
-        )
+        raise bad_shape("Expected shape of indices to be same as that of the input tensor")
     sizes = each(kernel_size, _rank, "kernel_size")
     steps = each(stride, _rank, "stride") if isinstance(stride, int) or stride else sizes
     edges = each(padding, _rank, "padding")
@@ -417,15 +402,12 @@ def _max_unpool(
     if output_size is not None:
         asked = tuple(output_size)[-_rank:]
         if len(asked) != _rank:
-            raise bad_argument(
-                f"output_size should be a sequence containing {_rank} or {_rank + 2} elements, but "
-                f"it has a length of '{len(asked)}'"
-            )
+            said = f"{_rank} or {_rank + 2} elements, but it has a length of '{len(asked)}'"
+            raise bad_argument(f"output_size should be a sequence containing {said}")
         for dim, (size, n, s) in enumerate(zip(asked, out, steps, strict=True)):
             if abs(size - n) >= s:
-                raise bad_argument(
-                    f'invalid output_size "{asked}" (dim {dim} must be between {n - s} and {n + s})'
-                )
+                said = f"(dim {dim} must be between {n - s} and {n + s})"
+                raise bad_argument(f'invalid output_size "{asked}" {said}')
         out = asked
     lead = tuple(input.shape[:-_rank])
     charge_shape((*lead, *out))
@@ -455,10 +437,8 @@ def _fractional_max_pool(
             raise bad_value(f"fractional_max_pool{_rank}d: {name} {said}Ints")
     sizes, old = each(kernel_size, _rank, "kernel_size"), tuple(input.shape[-_rank:])
     if (output_size is None) is (output_ratio is None):
-        raise bad_argument(
-            f"fractional_max_pool{_rank}d requires specifying either an output_size or an "
-            "output_ratio"
-        )
+        said = "requires specifying either an output_size or an output_ratio"
+        raise bad_argument(f"fractional_max_pool{_rank}d {said}")
     if output_size is None:
         ratios = output_ratio if isinstance(output_ratio, tuple | list) else (output_ratio,) * _rank
         check_sizes("fractional_max_pool", input, _rank)
@@ -485,9 +465,8 @@ def _fractional_max_pool(
     if _random_samples.dtype is not input.dtype:
         raise bad_dtype("Expect _random_samples to have the same dtype as input")
     if len(drawn) != 3 or drawn[0] < n or drawn[1:] != (channels, _rank):
-        raise bad_shape(
-            f"Expect _random_samples of shape {[n, channels, _rank]}, but got {list(drawn)}"
-        )
+        said = f"of shape {[n, channels, _rank]}, but got {list(drawn)}"
+        raise bad_shape(f"Expect _random_samples {said}")
     shares = np.asarray(_random_samples.array)[:n].reshape(*input.shape[:-_rank], _rank)
     index = _drawn_windows(shares, old, wanted, sizes)
     lead = np.indices(input.shape[:-_rank], sparse=True)

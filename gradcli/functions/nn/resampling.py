@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.dtypes import bool_, float16, float32, float64, uint8
 from gradcli.engine.record.arguments import Asked
 from gradcli.engine.record.composite import by_element, called, formatted, in_float32, rowwise
+from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions import arithmetic
@@ -23,7 +25,14 @@ from gradcli.functions.matrices import beside
 from gradcli.functions.nn.loss_checks import check_floating
 from gradcli.functions.nn.rows import in_rows
 from gradcli.functions.nn.windows import each
-from gradcli.ops.errors import UnwrittenFault, ValueFault, bad_dtype, bad_shape, bad_type, bad_value
+from gradcli.ops.errors import (
+    UnwrittenFault,
+    ValueFault,
+    bad_argument,
+    bad_shape,
+    bad_type,
+    bad_value,
+)
 from gradcli.ops.memory_budget import charge_shape
 
 __all__ = [
@@ -42,6 +51,7 @@ _NAMES = {
 
 
 _GRID_KERNELS = {2: "grid_sampler_2d_cpu_kernel_impl", 3: "grid_sampler3d_cpu"}
+_MODES, _PADDINGS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
 _FEW = 4
 """Taps up to which each is read by itself."""
 
@@ -226,61 +236,38 @@ def _check_options(
     """Raise where options of ``interpolate`` do not go with each other, or with the input."""
     rank = len(input.shape) - 2
     if align_corners is not None and mode in ("nearest", "nearest-exact", "area"):
-        raise ValueFault(
-            "E0304",
-            "align_corners option can only be set with the interpolating modes: linear | bilinear "
-            "| bicubic | trilinear",
-        )
+        said = "align_corners option can only be set with the interpolating modes:"
+        raise bad_argument(f"{said} linear | bilinear | bicubic | trilinear")
     if align_corners is not None and not isinstance(align_corners, bool):
         raise bad_type(f"interpolate: align_corners must be True or False, not {align_corners!r}")
     if (size is None) is (scale_factor is None):
         which = "either" if size is None else "only one of"
         said = f"{which} size or scale_factor should be defined"
-        raise ValueFault("E0304", said, help="size=8")
+        raise bad_argument(said, help="size=8")
     given = scale_factor if size is None else size
     if isinstance(given, list | tuple) and len(given) != rank:
-        named, of, letter = "output size", "of", "o"
-        if size is None:
-            named, of, letter = "scale_factor", "of shape", "s"
-        raise ValueFault(
-            "E0301",
-            f"Input and {named.split()[0]} must have the same number of spatial dimensions, but "
-            f"got input with spatial dimensions of {list(input.shape[2:])} and {named} {of} "
-            f"{given}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and {named} "
-            f"in ({letter}1, {letter}2, ...,{letter}K) format.",
-        )
+        name, shown = ("output", "output size of") if scale_factor is None else (
+            "scale_factor", "scale_factor of shape"
+        )  # fmt: skip
+        said = f"Input and {name} must have the same number of spatial dimensions, but got"
+        sizes = f"input with spatial dimensions of {list(input.shape[2:])} and {shown} {given}"
+        raise ValueFault("E0301", f"{said} {sizes}")
     if recompute and size is not None:
-        raise ValueFault("E0304", "recompute_scale_factor is not meaningful with an explicit size.")
+        raise bad_argument("recompute_scale_factor is not meaningful with an explicit size.")
     if antialias and (mode not in ("bilinear", "bicubic") or rank != 2):
-        raise ValueFault(
-            "E0304",
-            "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D "
-            "tensor as input",
-        )
+        said = "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D"
+        raise bad_argument(f"{said} tensor as input")
     if mode not in _NAMES or not 1 <= rank <= 3 or _RANKS.get(mode, rank) != rank:
         count = len(input.shape)
-        said = (
-            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {count}D) for the modes"
-        )
+        said = f"Only 3D, 4D and 5D input Tensors supported (got {count}D) for the modes"
         if mode in ("linear", "bilinear", "trilinear") and 1 <= rank <= 3:
             said = f"Got {count}D input, but {mode} mode needs {_RANKS[mode] + 2}D input"
-        raise UnwrittenFault(
-            "E0304",
-            f"interpolate: mode {mode!r} does not go with an input of {count} dimensions; modes "
-            f"are {', '.join(_NAMES)}",
-            torch=said,
-        )
+        raise UnwrittenFault("E0304", said, help=f"modes are {', '.join(_NAMES)}")
     if not input.shape[1]:
-        raise bad_shape(
-            f"Non-empty {rank + 2}D data tensor expected but got a tensor with sizes "
-            f"{list(input.shape)}"
-        )
+        said = f"Non-empty {rank + 2}D data tensor expected but got a tensor with sizes"
+        raise bad_shape(f"{said} {list(input.shape)}")
     if input.dtype.kind != 2 and (input.dtype is not uint8 or mode == "area"):
-        raise UnwrittenFault(
-            "E0309", "interpolate needs a floating point tensor or bytes",
-            torch=f'"compute_indices_weights_{mode}" not implemented for '
-            f"{input.dtype.scalar_name!r}",
-        )  # fmt: skip
+        refuse_kinds("bool int complex", f"compute_indices_weights_{mode}", input.dtype)
 
 
 def _resized(
@@ -302,10 +289,8 @@ def _resized(
         new = tuple(map(math.floor, sizes))
         factors = (None,) * rank if recompute else factors
     if min(old) < 1 or min(new) < 1:
-        raise bad_shape(
-            f"Input and output sizes should be greater than 0, but got input {list(old)} and "
-            f"output {list(new)}"
-        )
+        said = f"but got input {list(old)} and output {list(new)}"
+        raise bad_shape(f"Input and output sizes should be greater than 0, {said}")
     return old, new, factors
 
 
@@ -408,41 +393,26 @@ def grid_sample(
     ``"reflection"``. Raises ValueFault (E0304) for others, RuntimeFault (E0301) for shapes that do
     not fit.
     """
-    if mode not in ("bilinear", "nearest", "bicubic"):
-        raise ValueFault(
-            "E0304", "nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or "
-            f"'bicubic', but got: '{mode}'",
-        )  # fmt: skip
-    if padding_mode not in ("zeros", "border", "reflection"):
-        raise ValueFault(
-            "E0304", "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', "
-            f"or 'reflection', but got: '{padding_mode}'",
-        )  # fmt: skip
+    for name, word, known in (("mode", mode, _MODES), ("padding_mode", padding_mode, _PADDINGS)):
+        if word not in known:
+            said = f"expected {name} to be one of {', '.join(known)}, but got: '{word}'"
+            raise bad_argument(f"nn.functional.grid_sample(): {said}")
     rank = len(input.shape) - 2
     fits = len(grid.shape) == rank + 2 and grid.shape[0] == input.shape[0]
     if rank not in (2, 3) or not fits or grid.shape[-1] != rank:
-        given = f"input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
         if grid.shape[0] != input.shape[0]:
-            said = f"expected grid and input to have same batch size, but got {given}"
+            said = "expected grid and input to have same batch size"
         elif grid.shape[-1] != rank:
-            said = f"expected grid to have size {rank} in last dimension, but got grid with sizes "
-            said += f"{list(grid.shape)}"
+            said = f"expected grid to have size {rank} in last dimension"
         else:
-            said = f"expected {'5D' if rank > 2 else '4D'} input and grid with same number of "
-            said += f"dimensions, but got {given}"
-        mend = "the grid is (N, ..., 2) for 4-D input, (N, ..., 3) for 5-D input"
-        raise bad_shape(f"grid_sampler(): {said}", help=mend)
-    if input.dtype is not grid.dtype:
-        raise bad_dtype(
-            f"expected scalar type {input.dtype.scalar_name} but found {grid.dtype.scalar_name}"
-        )
+            said = f"expected {'5D' if rank > 2 else '4D'} input and grid with same number of"
+            said += " dimensions"
+        given = f"input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
+        raise bad_shape(f"grid_sampler(): {said}, but got {given}")
+    same_dtype(input, grid)
     check_floating(input, _GRID_KERNELS[rank], True)
     if 0 in input.shape[2:]:
-        at = input.shape.index(0, 2)
-        raise bad_shape(
-            "grid_sampler(): expected input to have non-empty spatial dimensions, but input has "
-            f"sizes {list(input.shape)} with dimension {at} being empty"
-        )
+        raise bad_shape("grid_sampler(): expected input to have non-empty spatial dimensions")
     if mode == "bicubic" and rank != 2:
         raise bad_value("grid_sampler(): bicubic interpolation only supports 4D input")
     if input.dtype is float16:
@@ -503,9 +473,6 @@ def _corners(input: Any, first: list, weights: list, inside: Callable) -> Any:
     return total
 
 
-_MODES, _PADDINGS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
-
-
 def grid_sampler(
     input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Any:
@@ -521,19 +488,13 @@ def affine_grid(theta: Any, size: Sequence[int], align_corners: bool | None = No
     """
     rank = len(size) - 2
     if theta.dtype.kind < 2:
-        raise ValueFault(
-            "E0309", f"Expected theta to have floating point type, but got {theta.dtype!r}"
-        )
+        said = f"Expected theta to have floating point type, but got {theta.dtype!r}"
+        raise ValueFault("E0309", said)
     if rank not in (2, 3):
-        raise UnwrittenFault(
-            "E0301", "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, "
-            f"respectively. Got size {tuple(size)}.",
-        )  # fmt: skip
+        raise UnwrittenFault("E0301", "affine_grid only supports 4D and 5D sizes")
     if tuple(theta.shape) != (size[0], rank, rank + 1):
-        raise ValueFault(
-            "E0301", f"Expected a batch of {rank}D affine matrices of shape Nx{rank}x{rank + 1} "
-            f"for size {tuple(size)}. Got {theta.shape}.",
-        )  # fmt: skip
+        said = f"Expected a batch of {rank}D affine matrices of shape Nx{rank}x{rank + 1} for size"
+        raise ValueFault("E0301", f"{said} {tuple(size)}. Got {theta.shape}.")
     if min(size) < 1:
         raise ValueFault("E0301", f"Expected non-zero, positive output size. Got {tuple(size)}")
     charge_shape((3, *size[2:], rank + 1))

@@ -12,7 +12,7 @@ import numpy as np
 
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions.nn.rows import in_rows
-from gradcli.ops.errors import bad_shape, bad_type, bad_value
+from gradcli.ops.errors import RuntimeFault, bad_shape, bad_type, bad_value
 from gradcli.ops.indexing import Apart
 from gradcli.ops.memory_budget import charge_shape
 
@@ -51,6 +51,13 @@ def check_sizes(name: str, input: Any, rank: int, full: int | None = None) -> No
         )
 
 
+def not_samples(rank: int, input: Any) -> RuntimeFault:
+    """The error of an input that has neither ``rank`` dimensions nor those of samples before."""
+    said = f"Expected {rank}D or {rank + 1}D (batch mode) tensor with possibly 0 batch size and"
+    given = list(input.shape)
+    return bad_shape(f"{said} other non-zero dimensions for input, but got: {given}")
+
+
 def check_positive(**options: tuple[int, ...]) -> None:
     """Raise RuntimeFault (E0304) for a stride, a dilation or groups of which one is not above 0."""
     for name, given in options.items():
@@ -84,11 +91,9 @@ def places(
     for i, (n, k, s, d) in enumerate(zip(sizes, kernel, stride, dilation, strict=True)):
         reach = d * (k - 1) + 1
         if n < reach:
-            raise bad_shape(
-                f"Calculated padded input size per channel: ({' x '.join(map(str, sizes))}). "
-                f"Kernel size: ({' x '.join(map(str, kernel))}). Kernel size can't be greater than "
-                "actual input size"
-            )
+            size, wide = (" x ".join(map(str, v)) for v in (sizes, kernel))
+            said = f"Calculated padded input size per channel: ({size}). Kernel size: ({wide})."
+            raise bad_shape(f"{said} Kernel size can't be greater than actual input size")
         count = (n - reach) // s + 1
         out.append(count)
         charge_shape((count, k))

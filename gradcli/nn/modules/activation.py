@@ -70,9 +70,8 @@ class Softmax2d(Module):
     def forward(self, input: Tensor) -> Tensor:
         """Each place's channels, which sum to 1. Raises ValueFault for other ranks."""
         if input.ndim not in (3, 4):
-            raise ValueFault(
-                "E0301", f"Softmax2d: expected input to be 3D or 4D, got {input.ndim}D instead"
-            )
+            said = f"Softmax2d: expected input to be 3D or 4D, got {input.ndim}D instead"
+            raise ValueFault("E0301", said)
         return F.softmax(input, -3)
 
 

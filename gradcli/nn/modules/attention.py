@@ -41,10 +41,8 @@ class MultiheadAttention(Module):
     ) -> None:  # fmt: skip
         super().__init__()
         if embed_dim <= 0 or num_heads <= 0:
-            raise bad_argument(
-                f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and "
-                f"num_heads={num_heads} instead"
-            )
+            said = f"got embed_dim={embed_dim} and num_heads={num_heads} instead"
+            raise bad_argument(f"embed_dim and num_heads must be greater than 0, {said}")
         if embed_dim % num_heads:
             raise AssertionFault("E0304", "embed_dim must be divisible by num_heads")
         self.embed_dim, self.num_heads, self.batch_first = embed_dim, num_heads, batch_first

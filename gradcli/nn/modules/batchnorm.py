@@ -129,10 +129,8 @@ class _InstanceNorm(_Norm):
             return self.forward(input.unsqueeze(0)).squeeze(0)
         if input.shape[1] != self.num_features:
             if self.affine:
-                raise ValueFault(
-                    "E0301", f"expected input's size at dim=1 to match num_features "
-                    f"({self.num_features}), but got: {input.shape[1]}.",
-                )  # fmt: skip
+                said = f"match num_features ({self.num_features}), but got: {input.shape[1]}."
+                raise ValueFault("E0301", f"expected input's size at dim=1 to {said}")
             warn(
                 "input's size at dim=1 does not match num_features. You can silence this warning "
                 "by not passing in num_features, which is not used because affine=False"

@@ -103,10 +103,8 @@ class Sequential(_Numbered):
 
     def __add__(self, other: Sequential) -> Sequential:
         if not isinstance(other, Sequential):
-            raise bad_argument(
-                f"add operator supports only objects of Sequential class, but {type(other)} is "
-                "given."
-            )
+            said = f"supports only objects of Sequential class, but {type(other)} is given."
+            raise bad_argument(f"add operator {said}")
         return Sequential(*self, *other)
 
     def __mul__(self, count: int) -> Sequential:

@@ -146,11 +146,9 @@ class _Transposed(_Convolution):
         """The output padding of that size. Raises ValueFault (E0301) where there is none."""
         size = tuple(output_size)[-self.rank :]
         if len(output_size) not in (self.rank, input.ndim):
-            raise ValueFault(
-                "E0301",
-                f"ConvTranspose{self.rank}D: for {input.ndim}D input, output_size must have "
-                f"{self.rank} or {input.ndim} elements (got {len(output_size)})",
-            )
+            said = f"ConvTranspose{self.rank}D: for {input.ndim}D input, output_size must have"
+            given = f"{self.rank} or {input.ndim} elements (got {len(output_size)})"
+            raise ValueFault("E0301", f"{said} {given}")
         padding: Any = self.padding
         least = [
             (n - 1) * step - 2 * pad + spread * (kernel - 1) + 1
@@ -161,11 +159,8 @@ class _Transposed(_Convolution):
         ]  # fmt: skip
         most = [n + step - 1 for n, step in zip(least, self.stride, strict=True)]
         if any(not low <= n <= high for low, n, high in zip(least, size, most, strict=True)):
-            raise ValueFault(
-                "E0301",
-                f"requested an output size of {size}, but valid sizes range from {least} to "
-                f"{most} (for an input of {input.shape[2:]})",
-            )
+            said = f"requested an output size of {size}, but valid sizes range from {least} to"
+            raise ValueFault("E0301", f"{said} {most} (for an input of {input.shape[2:]})")
         return tuple(n - low for n, low in zip(size, least, strict=True))
 
 

@@ -61,11 +61,8 @@ def _called(module: Any, args: tuple, options: dict, ran: set[int]) -> Any:
             if changed is None:
                 continue
             if not isinstance(changed, tuple) or len(changed) != 2:
-                raise RuntimeFault(
-                    "E0407",
-                    "forward pre-hook must return None or a tuple of (new_args, new_kwargs), but "
-                    f"got {changed}.",
-                )
+                said = "forward pre-hook must return None or a tuple of (new_args, new_kwargs)"
+                raise RuntimeFault("E0407", f"{said}, but got {changed}.")
             args, options = changed
             continue
         changed = hook(module, args)
@@ -174,11 +171,8 @@ def _as_many(changed: Any, values: Sequence[Any], hook: str, what: str) -> tuple
     """What a hook returned, as many gradients as there are ``values``. Raises E0407."""
     changed = tuple(changed)  # PyTorch takes the rows of a tensor, too
     if len(changed) != len(values):
-        raise RuntimeFault(
-            "E0407",
-            f"Backward {hook} returned an invalid number of {what}, got {len(changed)}, but "
-            f"expected {len(values)}",
-        )
+        said = f"Backward {hook} returned an invalid number of {what}, got {len(changed)}, but"
+        raise RuntimeFault("E0407", f"{said} expected {len(values)}")
     return changed
 
 

@@ -59,9 +59,8 @@ class Module(State):
 
     def forward(self, *inputs: Any) -> Any:
         """What the module computes. Raises UnwrittenFault where the subclass has none."""
-        raise UnwrittenFault(
-            "E0304", f'Module [{self._get_name()}] is missing the required "forward" function'
-        )
+        said = f'Module [{self._get_name()}] is missing the required "forward" function'
+        raise UnwrittenFault("E0304", said)
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         if not (
@@ -116,10 +115,8 @@ class Module(State):
             return
         given = value.type() if isinstance(value, Tensor) else type(value).__name__
         wanted = {"_parameters": "nn.Parameter", "_buffers": "Tensor", "_modules": "nn.Module"}
-        raise bad_type(
-            f"cannot assign '{given}' as {what} '{name}' (gradcli.{wanted[held]} or None expected)",
-            help=f"write nn.Parameter(...), or del the {what} first",
-        )
+        said = f"cannot assign '{given}' as {what} '{name}' (gradcli.{wanted[held]} or None"
+        raise bad_type(f"{said} expected)", help=f"write nn.Parameter(...), or del {name}")
 
     def __delattr__(self, name: str) -> None:
         for kind in _KINDS:
@@ -136,11 +133,8 @@ class Module(State):
         """Keep ``param`` under ``name``; None keeps the place."""
         if param is not None and not isinstance(param, Parameter):
             given = f"{type(param).__module__}.{type(param).__name__}".removeprefix("builtins.")
-            raise bad_type(
-                f"cannot assign '{given}' object to parameter '{name}' (gradcli.nn.Parameter or "
-                "None required)",
-                help="wrap the tensor: nn.Parameter(x)",
-            )
+            said = f"cannot assign '{given}' object to parameter '{name}' (gradcli.nn.Parameter or"
+            raise bad_type(f"{said} None required)", help="wrap the tensor: nn.Parameter(x)")
         step(PARAMETER)
         self._free(name, "_parameters")
         self._parameters[name] = param
@@ -148,10 +142,8 @@ class Module(State):
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Keep a tensor that is not learnt; ``persistent`` ones are in the state_dict."""
         if tensor is not None and not isinstance(tensor, Tensor):
-            raise bad_type(
-                f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (gradcli "
-                "Tensor or None required)"
-            )
+            said = f"cannot assign '{type(tensor).__name__}' object to buffer '{name}'"
+            raise bad_type(f"{said} (gradcli Tensor or None required)")
         self._free(name, "_buffers")
         self._buffers[name] = tensor
         (self._not_saved.discard if persistent else self._not_saved.add)(name)
@@ -380,11 +372,8 @@ class Module(State):
 
     def _one_kind(self, other: str) -> None:
         if self.__dict__[other]:
-            raise RuntimeFault(
-                "E0407",
-                "Cannot use both regular backward hooks and full backward hooks on a single "
-                "Module. Please use only one of them.",
-            )
+            said = "Cannot use both regular backward hooks and full backward hooks on a single"
+            raise RuntimeFault("E0407", f"{said} Module. Please use only one of them.")
 
     # -- how it looks ------------------------------------------------------------------------------
 
@@ -446,11 +435,4 @@ def _registered(
     hooks: dict, hook: Callable, prepend: bool, with_kwargs: bool, always: bool = False
 ) -> RemovableHandle:
     entry: Any = (hook, with_kwargs, always)
-    handle = RemovableHandle(hooks, entry)
-    if prepend:
-        last = list(hooks)[-1]
-        first = {last: hooks.pop(last)}
-        rest = dict(hooks)
-        hooks.clear()
-        hooks.update({**first, **rest})
-    return handle
+    return RemovableHandle(hooks, entry, prepend)

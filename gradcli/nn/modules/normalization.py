@@ -89,9 +89,8 @@ class GroupNorm(Normed):
     ) -> None:  # fmt: skip
         super().__init__()
         if num_channels % num_groups:
-            raise bad_argument(
-                f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})"
-            )
+            said = f"({num_channels}) must be divisible by num_groups ({num_groups})"
+            raise bad_argument(f"num_channels {said}")
         self.num_groups, self.num_channels, self.eps = num_groups, num_channels, eps
         self.affine = affine
         self._learnt((num_channels,), affine, affine and bias, dtype)

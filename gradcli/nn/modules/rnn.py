@@ -107,23 +107,18 @@ class _Cell(_Recurrent):
                 said = f"Expected {name} to be 1D or 2D, got {v.ndim}D instead"
                 raise ValueFault("E0301", f"{type(self).__name__}: {said}")
         if input.shape[-1] != self.input_size:
-            raise bad_shape(
-                f"input has inconsistent input_size: got {input.shape[-1]} expected "
-                f"{self.input_size}"
-            )
+            said = f"got {input.shape[-1]} expected {self.input_size}"
+            raise bad_shape(f"input has inconsistent input_size: {said}")
         for i, state in enumerate(hx if isinstance(hx, tuple) else (hx,)):
             if state is None:
                 continue
             if state.shape[:-1] != input.shape[:-1]:
                 sizes = [v.shape[0] if v.ndim == 2 else 1 for v in (input, state)]
-                raise bad_shape(
-                    f"Input batch size {sizes[0]} doesn't match hidden{i} batch size {sizes[1]}"
-                )
+                said = f"hidden{i} batch size {sizes[1]}"
+                raise bad_shape(f"Input batch size {sizes[0]} doesn't match {said}")
             if state.shape[-1] != self.hidden_size:
-                raise bad_shape(
-                    f"hidden{i} has inconsistent hidden_size: got {state.shape[-1]}, expected "
-                    f"{self.hidden_size}"
-                )
+                said = f"got {state.shape[-1]}, expected {self.hidden_size}"
+                raise bad_shape(f"hidden{i} has inconsistent hidden_size: {said}")
         return _STEPS[self.kind](input, self._start(input) if hx is None else hx, self._of(""))
 
     def extra_repr(self) -> str:
@@ -169,16 +164,13 @@ class _Layers(_Recurrent):
         proj_size: int = 0, device: Any = None, dtype: Any = None,
     ) -> None:  # fmt: skip
         super().__init__()
-        for name, flag in (("bias", bias), ("batch_first", batch_first)):
-            if not isinstance(flag, bool):
-                raise TypeFault(
-                    "E0304", f"{name} should be of type bool, got: {type(flag).__name__}"
-                )
-        for name, size in (("input_size", input_size), ("hidden_size", hidden_size)):
-            if not isinstance(size, int):
-                raise TypeFault(
-                    "E0304", f"{name} should be of type int, got: {type(size).__name__}"
-                )
+        for name, given, kind in (
+            ("bias", bias, bool), ("batch_first", batch_first, bool),
+            ("input_size", input_size, int), ("hidden_size", hidden_size, int),
+        ):  # fmt: skip
+            if not isinstance(given, kind):
+                said = f"should be of type {kind.__name__}, got: {type(given).__name__}"
+                raise TypeFault("E0304", f"{name} {said}")
         for wrong, said in (
             (input_size <= 0, "input_size must be greater than zero"),
             (hidden_size <= 0, "hidden_size must be greater than zero"),
@@ -215,23 +207,17 @@ class _Layers(_Recurrent):
     def forward(self, input: Tensor, hx: Any = None) -> tuple[Tensor, Any]:
         """Every output of the last layer, and the last state of each layer."""
         if input.ndim not in (2, 3):
-            raise ValueFault(
-                "E0301",
-                f"{type(self).__name__}: Expected input to be 2D or 3D, got {input.ndim}D instead",
-            )
+            said = f"Expected input to be 2D or 3D, got {input.ndim}D instead"
+            raise ValueFault("E0301", f"{type(self).__name__}: {said}")
         weight = next(self.parameters())
         if input.dtype is not weight.dtype:
-            raise ValueFault(
-                "E0309",
-                f"RNN input dtype ({input.dtype!r}) does not match weight dtype "
-                f"({weight.dtype!r}). Convert input: input.to({weight.dtype!r}), or convert model: "
-                f"model.to({input.dtype!r})",
-            )
+            own, given = weight.dtype, input.dtype
+            said = f"RNN input dtype ({given!r}) does not match weight dtype ({own!r}). Convert"
+            mend = f"input.to({own!r}), or convert model: model.to({given!r})"
+            raise ValueFault("E0309", f"{said} input: {mend}")
         if input.shape[-1] != self.input_size:
-            raise bad_shape(
-                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got "
-                f"{input.shape[-1]}"
-            )
+            said = f"input_size. Expected {self.input_size}, got {input.shape[-1]}"
+            raise bad_shape(f"input.size(-1) must be equal to {said}")
         single = input.ndim == 2
         if single:
             input = input.unsqueeze(1)
@@ -309,9 +295,8 @@ class RNN(_Layers):
         *args: Any, **options: Any,
     ) -> None:  # fmt: skip
         if nonlinearity not in ("tanh", "relu"):
-            raise bad_argument(
-                f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'."
-            )
+            said = f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'."
+            raise bad_argument(said)
         super().__init__(input_size, hidden_size, num_layers, *args, **options)
         self.kind = self.nonlinearity = nonlinearity
 

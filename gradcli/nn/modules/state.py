@@ -252,11 +252,8 @@ class State:
         if "copy" in options or (len(args) > 2 and isinstance(args[-2], bool)):
             raise RuntimeFault("E0302", ".to() does not accept copy argument")
         if probe.kind < 2:
-            raise TypeFault(
-                "E0309",
-                "nn.Module.to only accepts floating point or complex dtypes, but got desired "
-                f"dtype={probe!r}",
-            )
+            said = "nn.Module.to only accepts floating point or complex dtypes, but got desired"
+            raise TypeFault("E0309", f"{said} dtype={probe!r}")
 
         def convert(value: Tensor) -> Tensor:
             if value.dtype.kind < 2 and probe is not value.dtype:

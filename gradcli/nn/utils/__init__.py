@@ -35,12 +35,8 @@ def get_total_norm(
     norms = stack([_O["norm"](t, float(norm_type)) for t in tensors])
     total = _O["norm"](norms, float(norm_type))
     if error_if_nonfinite and not abs(total.item()) < float("inf"):
-        raise RuntimeFault(
-            "E0501",
-            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, "
-            "so it cannot be clipped.",
-            help="set error_if_nonfinite=False to scale by it all the same",
-        )
+        said = f"The total norm of order {norm_type} for gradients from `parameters` is non-finite"
+        raise RuntimeFault("E0501", f"{said}, so it cannot be clipped.")
     return total
 
 

@@ -67,15 +67,11 @@ class ParametrizationList(ModuleList):
         self.is_tensor = isinstance(start, Tensor)
         held = start if isinstance(start, Sequence) else (start,)
         if not all(isinstance(v, Tensor) for v in held):
-            raise bad_argument(
-                "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). "
-                f"Got {type(start).__name__}"
-            )
+            said = "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...)."
+            raise bad_argument(f"{said} Got {type(start).__name__}")
         if not unsafe and self.is_tensor and start.dtype is not tensor.dtype:
-            raise bad_argument(
-                "When `right_inverse` outputs one tensor, it may not change the dtype.\n"
-                f"original.dtype: {tensor.dtype}\nright_inverse(original).dtype: {start.dtype}"
-            )
+            said = "When `right_inverse` outputs one tensor, it may not change the dtype"
+            raise bad_argument(f"{said}: {tensor.dtype} to {start.dtype}")
         for place, value in enumerate(held):
             name = "original" if self.is_tensor else f"original{place}"
             if not isinstance(tensor, Parameter):
@@ -123,15 +119,12 @@ class ParametrizationList(ModuleList):
             value = self._inverse(value)
             held = [value] if self.is_tensor else list(value)
             if len(held) != self.count:
-                raise bad_argument(
-                    f"'right_inverse' must return a sequence of tensors of length {self.count}, "
-                    f"got {len(held)}."
-                )
+                said = f"a sequence of tensors of length {self.count}, got {len(held)}."
+                raise bad_argument(f"'right_inverse' must return {said}")
             for original, new in zip(self.originals(), held, strict=True):
                 if original.dtype is not new.dtype and not self.unsafe:
-                    raise bad_argument(
-                        f"The tensor assigned has dtype {new.dtype}, the original {original.dtype}"
-                    )
+                    said = f"has dtype {new.dtype}, the original {original.dtype}"
+                    raise bad_argument(f"The tensor assigned {said}")
                 original.data = new
 
 
@@ -214,10 +207,8 @@ def register_parametrization(
         return module
     held = next((h for h in (module._parameters, module._buffers) if tensor_name in h), None)
     if held is None:
-        raise bad_argument(
-            f"Module '{module}' does not have a parameter, a buffer, or a parametrized element "
-            f"with name '{tensor_name}'"
-        )
+        said = f"a parameter, a buffer, or a parametrized element with name '{tensor_name}'"
+        raise bad_argument(f"Module '{module}' does not have {said}")
     wrapped = ParametrizationList([parametrization], held[tensor_name], unsafe)
     del held[tensor_name]
     if not is_parametrized(module):
@@ -271,10 +262,8 @@ def remove_parametrizations(
         else:
             original = Parameter(value, any(v.requires_grad for v in wrapped.originals()))
     elif not wrapped.is_tensor:
-        raise bad_argument(
-            "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is "
-            "parametrized in terms of a sequence of tensors."
-        )
+        said = "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is"
+        raise bad_argument(f"{said} parametrized in terms of a sequence of tensors.")
     delattr(type(module), tensor_name)
     del held[tensor_name]
     if not len(held):

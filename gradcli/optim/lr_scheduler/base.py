@@ -52,12 +52,8 @@ class LRScheduler:
             if last_epoch == -1:
                 group.setdefault("initial_lr", _copied(group["lr"]))
             elif "initial_lr" not in group:
-                raise KeyFault(
-                    "E0304",
-                    f"param 'initial_lr' is not specified in param_groups[{i}] when resuming "
-                    "scheduler with last_epoch >= 0.",
-                    help="load the optimizer's saved state first, or leave last_epoch out",
-                )
+                said = f"param 'initial_lr' is not specified in param_groups[{i}] when resuming"
+                raise KeyFault("E0304", f"{said} scheduler with last_epoch >= 0.")
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_epoch = last_epoch
         self._start()
@@ -139,8 +135,6 @@ def per_group(optimizer: Optimizer, name: str, given: Any) -> list[Any]:
     if not isinstance(given, list | tuple):
         return [given] * count
     if len(given) != count:
-        raise bad_argument(
-            f"{name} must have the same length as optimizer.param_groups. {name} has {len(given)} "
-            f"values, param_groups has {count}."
-        )
+        said = f"optimizer.param_groups. {name} has {len(given)} values, param_groups has {count}."
+        raise bad_argument(f"{name} must have the same length as {said}")
     return list(given)

@@ -187,10 +187,8 @@ class LinearLR(_ByRatio):
         total_iters: int = 5, last_epoch: int = -1,
     ) -> None:  # fmt: skip
         if not 0 < start_factor <= 1:
-            raise bad_argument(
-                "Starting multiplicative factor expected to be greater than 0 and less or equal to "
-                f"1, got {start_factor}."
-            )
+            said = f"expected to be greater than 0 and less or equal to 1, got {start_factor}."
+            raise bad_argument(f"Starting multiplicative factor {said}")
         _between("Ending multiplicative factor", end_factor)
         self.start_factor, self.end_factor = start_factor, end_factor
         self.total_iters = total_iters

@@ -139,9 +139,8 @@ class OneCycleLR(LRScheduler):
         if not isinstance(pct_start, float) or not 0 <= pct_start <= 1:
             raise bad_argument(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         if anneal_strategy not in ("cos", "linear"):
-            raise bad_argument(
-                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
-            )
+            said = f"one of 'cos' or 'linear', instead got {anneal_strategy}"
+            raise bad_argument(f"anneal_strategy must be {said}")
         self._anneal_func_type = anneal_strategy
         self._schedule_phases = _phases(self.total_steps, pct_start, three_phase)
         tops = per_group(optimizer, "max_lr", max_lr)
@@ -163,10 +162,8 @@ class OneCycleLR(LRScheduler):
         """
         t = self.last_epoch
         if t > self.total_steps:
-            raise bad_argument(
-                f"Tried to step {t} times. The specified number of total steps is "
-                f"{self.total_steps}"
-            )
+            said = f"The specified number of total steps is {self.total_steps}"
+            raise bad_argument(f"Tried to step {t} times. {said}")
         before, phases = 0.0, self._schedule_phases
         while t > phases[0]["end_step"] and len(phases) > 1:
             before, phases = phases[0]["end_step"], phases[1:]

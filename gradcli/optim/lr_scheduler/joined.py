@@ -25,16 +25,11 @@ class _Joined(LRScheduler):
             if not hasattr(scheduler, "optimizer"):
                 raise bad_type(f"{name} at index {i} should have `optimizer` as its attribute.")
             if isinstance(scheduler, ReduceLROnPlateau):
-                raise bad_argument(
-                    f"{name} does not support `ReduceLROnPlateau`, whose `step` needs a loss, but "
-                    f"got one at index {i}.",
-                    help="call its step(loss) on its own",
-                )
+                said = f"{name} does not support `ReduceLROnPlateau`, whose `step` needs a loss"
+                raise bad_argument(f"{said}, but got one at index {i}.")
             if scheduler.optimizer is not (optimizer or schedulers[0].optimizer):
-                raise bad_argument(
-                    f"{name} expects all schedulers to belong to the same optimizer, but got "
-                    f"scheduler {type(scheduler).__name__} at index {i} with another."
-                )
+                said = f"{name} expects all schedulers to belong to the same optimizer, but got"
+                raise bad_argument(f"{said} {type(scheduler).__name__} at index {i} with another.")
         self._schedulers = schedulers
         self.optimizer = optimizer or schedulers[0].optimizer
 
@@ -90,11 +85,8 @@ class SequentialLR(_Joined):
     ) -> None:  # fmt: skip
         self._take(schedulers, optimizer)
         if len(milestones) != len(schedulers) - 1:
-            raise bad_argument(
-                "Sequential Schedulers expects number of schedulers provided to be one more than "
-                f"the number of milestone points, but got number of schedulers {len(schedulers)} "
-                f"and the number of milestones to be equal to {len(milestones)}"
-            )
+            said = "Sequential Schedulers expects number of schedulers provided to be one more than"
+            raise bad_argument(f"{said} the number of milestone points")
         self._milestones = milestones
         self.last_epoch = last_epoch + 1
         # Each scheduler set first rates when it was made: only those of the first are wanted.

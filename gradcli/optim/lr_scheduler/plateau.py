@@ -42,9 +42,7 @@ class ReduceLROnPlateau(LRScheduler):
         if mode not in ("min", "max"):
             raise bad_argument(f"mode {mode} is unknown!", help='write "min" or "max"')
         if threshold_mode not in ("rel", "abs"):
-            raise bad_argument(
-                f"threshold mode {threshold_mode} is unknown!", help='write "rel" or "abs"'
-            )
+            raise bad_argument(f"threshold mode {threshold_mode} is unknown!")
         self.optimizer = checked_optimizer(optimizer)
         groups = len(optimizer.param_groups)
         if isinstance(min_lr, list | tuple):
@@ -99,11 +97,8 @@ class ReduceLROnPlateau(LRScheduler):
         groups = self.optimizer.param_groups
         if len(groups) != len(self.min_lrs):
             if self.default_min_lr is None:
-                raise bad_value(
-                    f"the optimizer has {len(groups)} parameter groups now, and min_lr was given "
-                    f"for {len(self.min_lrs)}",
-                    help="set min_lrs of the scheduler to a list with one for each group",
-                )
+                said = f"min_lr was given for {len(self.min_lrs)} of {len(groups)} parameter groups"
+                raise bad_value(said, help="set min_lrs of the scheduler")
             self.min_lrs = [self.default_min_lr] * len(groups)
         for group, least in zip(groups, self.min_lrs, strict=True):
             rate = max(group["lr"] * self.factor, least)

@@ -119,10 +119,7 @@ class DataLoader:
         timeout: float = 0, worker_init_fn: Any = None, generator: Generator | None = None,
     ) -> None:  # fmt: skip
         if num_workers:
-            raise bad_argument(
-                f"num_workers={num_workers}: rows are read in this process",
-                help="leave num_workers out",
-            )
+            raise bad_argument(f"num_workers={num_workers}: rows are read in this process")
         if batch_size is not None and batch_size < 1:
             raise bad_argument(f"batch_size should be a positive integer, got {batch_size}")
         self.dataset, self.batch_size = dataset, batch_size
