@@ -5,7 +5,7 @@ Four slots, because a tensor is made at every operation:
     array   the numbers: a NumPy (or CuPy) array, or a NumPy scalar where the tensor is 0-d.
             A scalar is several times cheaper than a 0-d array; ``own_array`` makes it an array
             when something needs its memory (a view, a write in place, ``numpy()``)
-    dtype   the element type
+    _dtype  the element type, which ``dtype`` reads
     edge    where the gradient goes: None, the AccumulateGrad of a leaf, or the node that made it
     meta    rarely more: version counter, kept gradient, base of a view
 
@@ -132,7 +132,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
     _turned: type  # of a class itself, if any: that of its conjugates, of conjugates the plain one
 
     array: Any
-    dtype: DType
+    _dtype: DType
     edge: Any  # a Node, or None
     meta: Any  # a Meta, or None: who reads either has asked
 
@@ -314,7 +314,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 raise RuntimeFault("E0404", said, help="write value.resolve_conj().resolve_neg()")
             self.__class__ = turned
         self.array = value.own_array()
-        self.dtype = value.dtype
+        self._dtype = value.dtype
         if self.meta is not None and (self.meta.base is not None or self.meta.views):
             self._part()
         if self.edge.__class__ is AccumulateGrad:
@@ -646,7 +646,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         out = _new(type(self))
         apart = not self._grad_is_copied  # a Parameter: of memory that is its own alone
         out.array = np.array(self.array)[()] if apart else _twin(self.array, memo)
-        out.dtype, out.edge = self.dtype, None
+        out._dtype, out.edge = self.dtype, None
         out.meta = InferenceMeta() if current().inference else None
         if self.requires_grad:
             out.edge = AccumulateGrad(out)
@@ -710,7 +710,7 @@ def wrap(array: Any, dtype: DType, edge: Node | None = None) -> Tensor:
     """A Tensor around an array, without copying or checking."""
     out = _new(Tensor)
     out.array = array
-    out.dtype = dtype
+    out._dtype = dtype
     out.edge = edge
     out.meta = InferenceMeta() if mode.inferring and current().inference else None
     return out
