@@ -38,7 +38,7 @@ from gradcli.engine.graph.node import (
     sharing,
 )
 from gradcli.engine.graph.torch_names import dressed
-from gradcli.engine.graph.view_edges import Severed
+from gradcli.engine.graph.view_edges import Severed, Stale
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.attributes import Facts
 from gradcli.engine.tensor.conversion import Conversions, Numbers
@@ -438,13 +438,15 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 self.edge, self.meta.resting, self.meta.grad = resting, None, None
             elif self.edge.__class__ is not AccumulateGrad:
                 before = None if self.meta is None else self.grad
+                hooks = self._backward_hooks
                 self.edge = AccumulateGrad(self)
                 self.edge.grad = before
                 if self.meta is not None:
                     self.meta.grad = self.meta.kept = None
                 if _GRAD_DTYPE in self.__dict__:
                     self.edge.dtype = self.grad_dtype
-                if (hooks := self.__dict__.pop(_WAITING, None)) is not None:
+                if hooks is not None:
+                    self.__dict__.pop(_WAITING, None)
                     self._backward_hooks = hooks
             self._views_follow()
 
@@ -453,6 +455,11 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         for reference in () if self.meta is None else self.meta.views or ():
             view = reference()
             if view is None:
+                continue
+            place = Slots.edge.__get__(view)  # type: ignore[attr-defined]
+            if place.__class__ is Stale:
+                if self.edge is None and place.source is None:  # nothing is ambiguous any more
+                    view.edge, view.meta.overtaken = place.own, True
                 continue
             overtaken = self.edge is not None and getattr(view.meta, "overtaken", False)
             if view.edge is None or view.edge.__class__ is Severed or (overtaken and view.is_leaf):
@@ -508,7 +515,8 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 self._turn_on()
         elif self.edge.__class__ is AccumulateGrad:
             meta = self._meta()
-            meta.resting, meta.grad, self.edge = self.edge, self.edge.grad, None
+            meta.resting, meta.grad = self.edge, self.edge.grad
+            self.edge = None if meta.base is None or meta.base.edge is None else Severed(self)
             meta.resting.grad = None  # what still arrives there is lost
             with sharing:
                 more(meta.resting).rested = True
@@ -547,6 +555,8 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         if (hooks := self._backward_hooks) is not None:
             self.__dict__[_WAITING] = hooks
         self.edge = detached(self.edge)
+        if self.edge is None:
+            self._views_follow()
         return self
 
     def cpu(self) -> Tensor:
