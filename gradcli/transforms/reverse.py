@@ -21,7 +21,7 @@ from gradcli.engine import Tensor
 from gradcli.engine.backward.api import grad_of_batches, no_graph, no_history, unused
 from gradcli.engine.backward.gradient_edges import GradientEdge, edge_of
 from gradcli.engine.backward.hooks import calls, plainly, tangent_lost
-from gradcli.engine.backward.traverse import collect
+from gradcli.engine.backward.traverse import collect, only_towards
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import get_default_dtype
 from gradcli.engine.grad_mode import enable_grad, mode
@@ -404,8 +404,8 @@ def _pulled(
 
 
 def gradients(
-    outputs: Sequence[Any], inputs: Sequence[Any], weights: Sequence[Any], create_graph: bool,
-    allow_unused: bool | None, materialize: bool,
+    outputs: Sequence[Any], inputs: Sequence[Any], weights: Sequence[Any], keep: bool,
+    create_graph: bool, allow_unused: bool | None, materialize: bool,
 ) -> tuple:  # fmt: skip
     """``autograd.grad`` where tangents or batches of enclosing transforms take part."""
     inputs = [_at(edge_of(t)) if isinstance(t, GradientEdge) else t for t in inputs]
@@ -427,6 +427,8 @@ def gradients(
         if end.edge not in reached and not (allow_unused or materialize):
             raise unused(i)
     found = pull_back(outputs, inputs, weights, create_graph)
+    if not keep and any(rank_of(v) in running.dual for v in (*outputs, *inputs, *weights)):
+        _free(only_towards(dict.fromkeys(end.edge for end in ends), reached)[1])
     return tuple(
         g if end.edge in reached or materialize else None
         for g, end in zip(found, ends, strict=True)
@@ -470,8 +472,14 @@ def accumulate_gradients(
     for leaf, tangent in zip(ends, found or (), strict=False):
         if leaf in leaves:
             leaf.grad = _with_tangent(sample, leaf.grad, tangent)
+    if not keep:
+        _free(nodes)
+
+
+def _free(nodes: Iterable[Any]) -> None:
+    """Have no second pass go through ``nodes``: what they saved is gone."""
     gone = Freed()
-    for node in () if keep else nodes:
+    for node in nodes:
         if node.saved:
             node.saved = gone
 

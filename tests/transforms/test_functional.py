@@ -146,6 +146,21 @@ def test_batched_cotangents():
         grad(y * y, x, torch.ones(1, 2), is_grads_batched=True)
         grad(y, x, torch.ones(1, 2), is_grads_batched=True)
         grad(y, x, torch.ones(1, 2), is_grads_batched=True)
+    for none in (torch.zeros(0, 2), torch.zeros(())):
+        with pytest.raises(IndexError, match="at least 1"):
+            grad(x * 2, x, none, is_grads_batched=True)
+
+
+def test_gradients_with_tangents_are_batched_and_free_what_was_saved():
+    x, t = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([3.0, 5.0])
+    with torch.autograd.forward_ad.dual_level():
+        z = torch.autograd.forward_ad.make_dual(x, t) ** 2
+        grad((z * 3).sum(), z)  # z's own node did not run
+        (rows,) = grad(z, x, torch.eye(2), is_grads_batched=True)
+        rows, along = torch.autograd.forward_ad.unpack_dual(rows)
+        assert rows.tolist() == [[2, 0], [0, 4]] and along.tolist() == [[6, 0], [0, 10]]
+        with pytest.raises(RuntimeError, match="second time"):
+            grad(z.sum(), x)
 
 
 def test_whole_numbers_have_no_jacobian():
