@@ -244,8 +244,8 @@ def _pushed(
 def _hooks_called(sample: Any, first: dict, again: bool) -> Iterator[None]:
     """A pass for the primals of gradients, or ``again`` one for their tangents.
 
-    In the second a hook is shown both: what it makes of a gradient need not be linear. A pass that
-    a hook begins is neither.
+    In the second a hook that changed the first is shown both: what it makes of a gradient need not
+    be linear. A pass that a hook begins is neither.
     """
     level, before = sample.__gradcli_rank__, calls.call
 
@@ -254,12 +254,17 @@ def _hooks_called(sample: Any, first: dict, again: bool) -> Iterator[None]:
             return shown(number, hook, g)
         place = number, running.place(level)
         if not again:
-            primal = OPERATORS["clone"](g)
+            primal, version = OPERATORS["clone"](g), g._version
             given = shown(number, hook, g)
-            found = g if given is None else given  # it may have written to g
+            if given is None and g._version == version:  # it looks on, once
+                first[place] = None
+                return None
+            found = g if given is None else given
             bent = rank_of(found) == level
             first[place] = primal, bent
             return found.primal if bent else given
+        if first.get(place, first) is None:
+            return None
         primal, _ = first.pop(place, (None, False))
         both = sample.__class__(OPERATORS["zeros_like"](g) if primal is None else primal, g, level)
         given = shown(number, hook, both)
@@ -287,7 +292,7 @@ def _hooks_called(sample: Any, first: dict, again: bool) -> Iterator[None]:
 def _all_shown(first: dict) -> None:
     """Raise UnwrittenFault (E0412) where the pass for tangents did not come by a hook that gave
     one."""
-    if any(bent for _, bent in first.values()):
+    if any(noted is not None and noted[1] for noted in first.values()):
         raise tangent_lost()
 
 

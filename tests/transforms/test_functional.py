@@ -163,6 +163,18 @@ def test_gradients_with_tangents_are_batched_and_free_what_was_saved():
             grad(z.sum(), x)
 
 
+def test_a_hook_that_looks_on_is_called_once_where_gradients_have_tangents():
+    x, calls = torch.tensor([1.0, 2.0], requires_grad=True), []
+    x.register_hook(lambda g: calls.append(g.tolist()))
+    with torch.autograd.forward_ad.dual_level():
+        z = x * torch.autograd.forward_ad.make_dual(torch.ones(2), torch.full((2,), 3.0))
+        (g,) = grad(z.sum(), x, retain_graph=True)
+        z.sum().backward(retain_graph=True)
+        z.sum().backward()
+        assert torch.autograd.forward_ad.unpack_dual(g).tangent.tolist() == [3, 3]
+    assert calls == [[1, 1]] * 3
+
+
 def test_whole_numbers_have_no_jacobian():
     x = torch.ones(3)
     for transform in (torch.func.jacrev, torch.func.hessian):
