@@ -252,6 +252,8 @@ def _hooks_called(sample: Any, first: dict, again: bool) -> Iterator[None]:
     def call(number: int, hook: Callable, g: Any) -> Any:
         if level in getattr(hook, "gradcli_levels", ()):  # it tells the passes apart itself
             return shown(number, hook, g)
+        if g is None:  # nothing arrived
+            return None if again else shown(number, hook, g)
         place = number, running.place(level)
         if not again:
             primal, version = OPERATORS["clone"](g), g._version

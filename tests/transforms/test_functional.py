@@ -147,7 +147,7 @@ def test_batched_cotangents():
         grad(y, x, torch.ones(1, 2), is_grads_batched=True)
         grad(y, x, torch.ones(1, 2), is_grads_batched=True)
     for none in (torch.zeros(0, 2), torch.zeros(())):
-        with pytest.raises(IndexError, match="at least 1"):
+        with pytest.raises(RuntimeError, match="at least 1"):
             grad(x * 2, x, none, is_grads_batched=True)
 
 
@@ -173,6 +173,13 @@ def test_a_hook_that_looks_on_is_called_once_where_gradients_have_tangents():
         z.sum().backward()
         assert torch.autograd.forward_ad.unpack_dual(g).tangent.tolist() == [3, 3]
     assert calls == [[1, 1]] * 3
+    one, two = x.unbind()
+    one.register_hook(calls.append)  # is told that nothing arrived
+    with torch.autograd.forward_ad.dual_level():
+        z = two * torch.autograd.forward_ad.make_dual(torch.tensor(2.0), torch.tensor(3.0))
+        (g,) = grad(z, x)
+        assert torch.autograd.forward_ad.unpack_dual(g).tangent.tolist() == [0, 3]
+    assert calls[3:] == [None, [0, 2]]
 
 
 def test_whole_numbers_have_no_jacobian():

@@ -21,15 +21,7 @@ from gradcli.engine.record.rule_compiler import pull_recorded
 from gradcli.engine.source_location import warn_once
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Tensor, wrap
-from gradcli.ops.errors import (
-    IndexFault,
-    RuntimeFault,
-    TypeFault,
-    ValueFault,
-    bad_dtype,
-    bad_shape,
-    bad_value,
-)
+from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault, bad_dtype, bad_shape, bad_value
 from gradcli.ops.operator import OPERATORS
 
 _CYCLE = (
@@ -327,10 +319,8 @@ def _batched(
     sizes = {tuple(w.shape[:1]) for w in weights if w is not None}
     mend = "stack the sets of weights along a new first dimension"
     if len(sizes) != 1 or sizes & {(), (0,)}:
-        said = "with is_grads_batched=True every grad_output needs a first dimension of one size"
-        if sizes & {(), (0,)}:  # as in PyTorch
-            raise IndexFault("E0305", f"{said}, at least 1", help=mend)
-        raise bad_shape(said, help=mend)
+        said = "with is_grads_batched=True every grad_output needs a first dimension of one size, "
+        raise bad_shape(f"{said}at least 1", help=mend)
     for i, (out, w) in enumerate(zip(outputs, weights, strict=True)):
         want = tuple(out.shape) if isinstance(out, Tensor) else out.node.shape
         have = want if w is None else tuple(w.shape[1:])
