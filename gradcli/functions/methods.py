@@ -108,7 +108,7 @@ def _reread(x: Tensor, dtype: DType) -> Tensor:
         mend = "clone() it first" if x.ndim else "unsqueeze(0) it first"
         raise bad_size(f"{first} to view {words} (different element sizes){comma}{got}", help=mend)
     out = x.detach()  # as in PyTorch, where such a view has no base
-    out.array, out.dtype = out.array.view(dtype.numpy), dtype
+    out.array, out._dtype = out.array.view(dtype.numpy), dtype
     return out
 
 

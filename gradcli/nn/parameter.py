@@ -97,5 +97,5 @@ def _sharing(kind: Any, data: Any) -> Any:
         shared, flips = shared.resolve_conj().resolve_neg(), False
     out = object.__new__(kind._turned if flips else kind)
     out.array = shared.own_array() if flips else shared.array
-    out.dtype, out.edge, out.meta = shared.dtype, None, shared.meta
+    out._dtype, out.edge, out.meta = shared.dtype, None, shared.meta
     return out

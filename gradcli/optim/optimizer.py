@@ -60,6 +60,9 @@ class Optimizer:
     linear = False
     """Whether a step is linear in the gradient: that of complex numbers is that of their parts."""
 
+    _update: Any = None
+    """Writes the new value of one parameter: ``(p, gradient, state, group)``."""
+
     stepped: bool | None = False
     """Whether ``step`` has run; None where a class with a ``step`` of its own does not say."""
 
@@ -162,6 +165,10 @@ class Optimizer:
         which ``step`` then returns. Raises UnwrittenFault (E0304) for a class that does not say
         how it changes a parameter.
         """
+        if self._update is None:
+            said = f"{type(self).__name__} does not say how it changes a parameter"
+            mend = "write def step(self, closure=None) in it, which writes p under no_grad()"
+            raise UnwrittenFault("E0304", said, help=mend)
         self.stepped = True
         loss = None
         if closure is not None:
@@ -265,15 +272,6 @@ class Optimizer:
 
     def _state(self, p: Tensor) -> dict[str, Any]:
         return self.state[p]
-
-    def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
-        """Write the new value of one parameter into it, given its gradient.
-
-        Raises UnwrittenFault (E0304) where the class has neither this nor a ``step`` of its own.
-        """
-        said = f"{type(self).__name__} does not say how it changes a parameter"
-        mend = "write def step(self, closure=None) in it, which writes p under no_grad()"
-        raise UnwrittenFault("E0304", said, help=mend)
 
     def state_dict(self) -> dict[str, Any]:
         """The state by parameter number, and the groups with numbers for their parameters."""

@@ -21,7 +21,7 @@ from gradcli.engine import Tensor
 from gradcli.engine.backward.api import grad_of_batches, no_graph, no_history, unused
 from gradcli.engine.backward.gradient_edges import GradientEdge, edge_of
 from gradcli.engine.backward.hooks import calls, plainly, tangent_lost
-from gradcli.engine.backward.traverse import collect
+from gradcli.engine.backward.traverse import collect, only_towards
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import get_default_dtype
 from gradcli.engine.grad_mode import enable_grad, mode
@@ -244,22 +244,29 @@ def _pushed(
 def _hooks_called(sample: Any, first: dict, again: bool) -> Iterator[None]:
     """A pass for the primals of gradients, or ``again`` one for their tangents.
 
-    In the second a hook is shown both: what it makes of a gradient need not be linear. A pass that
-    a hook begins is neither.
+    In the second a hook that changed the first is shown both: what it makes of a gradient need not
+    be linear. A pass that a hook begins is neither.
     """
     level, before = sample.__gradcli_rank__, calls.call
 
     def call(number: int, hook: Callable, g: Any) -> Any:
         if level in getattr(hook, "gradcli_levels", ()):  # it tells the passes apart itself
             return shown(number, hook, g)
+        if g is None:  # nothing arrived
+            return None if again else shown(number, hook, g)
         place = number, running.place(level)
         if not again:
-            primal = OPERATORS["clone"](g)
+            primal, version = OPERATORS["clone"](g), g._version
             given = shown(number, hook, g)
-            found = g if given is None else given  # it may have written to g
+            if given is None and g._version == version:  # it looks on, once
+                first[place] = None
+                return None
+            found = g if given is None else given
             bent = rank_of(found) == level
             first[place] = primal, bent
             return found.primal if bent else given
+        if first.get(place, first) is None:
+            return None
         primal, _ = first.pop(place, (None, False))
         both = sample.__class__(OPERATORS["zeros_like"](g) if primal is None else primal, g, level)
         given = shown(number, hook, both)
@@ -287,7 +294,7 @@ def _hooks_called(sample: Any, first: dict, again: bool) -> Iterator[None]:
 def _all_shown(first: dict) -> None:
     """Raise UnwrittenFault (E0412) where the pass for tangents did not come by a hook that gave
     one."""
-    if any(bent for _, bent in first.values()):
+    if any(noted is not None and noted[1] for noted in first.values()):
         raise tangent_lost()
 
 
@@ -404,8 +411,8 @@ def _pulled(
 
 
 def gradients(
-    outputs: Sequence[Any], inputs: Sequence[Any], weights: Sequence[Any], create_graph: bool,
-    allow_unused: bool | None, materialize: bool,
+    outputs: Sequence[Any], inputs: Sequence[Any], weights: Sequence[Any], keep: bool,
+    create_graph: bool, allow_unused: bool | None, materialize: bool,
 ) -> tuple:  # fmt: skip
     """``autograd.grad`` where tangents or batches of enclosing transforms take part."""
     inputs = [_at(edge_of(t)) if isinstance(t, GradientEdge) else t for t in inputs]
@@ -427,6 +434,8 @@ def gradients(
         if end.edge not in reached and not (allow_unused or materialize):
             raise unused(i)
     found = pull_back(outputs, inputs, weights, create_graph)
+    if not keep and any(rank_of(v) in running.dual for v in (*outputs, *inputs, *weights)):
+        _free(only_towards(dict.fromkeys(end.edge for end in ends), reached)[1])
     return tuple(
         g if end.edge in reached or materialize else None
         for g, end in zip(found, ends, strict=True)
@@ -470,8 +479,14 @@ def accumulate_gradients(
     for leaf, tangent in zip(ends, found or (), strict=False):
         if leaf in leaves:
             leaf.grad = _with_tangent(sample, leaf.grad, tangent)
+    if not keep:
+        _free(nodes)
+
+
+def _free(nodes: Iterable[Any]) -> None:
+    """Have no second pass go through ``nodes``: what they saved is gone."""
     gone = Freed()
-    for node in () if keep else nodes:
+    for node in nodes:
         if node.saved:
             node.saved = gone
 

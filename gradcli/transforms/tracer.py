@@ -480,7 +480,7 @@ class Layer(Slots, Operand):
     __slots__ = ()
 
     content: Any = Slots.array  # type: ignore[attr-defined]  # of a lower level
-    __gradcli_rank__: Any = Slots.dtype  # type: ignore[attr-defined]
+    __gradcli_rank__: Any = Slots._dtype  # type: ignore[attr-defined]
     # Weak references to the values that share this one's memory, itself among them; None: nobody.
     aliases: Any = Slots.meta  # type: ignore[attr-defined]
 

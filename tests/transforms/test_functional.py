@@ -146,6 +146,40 @@ def test_batched_cotangents():
         grad(y * y, x, torch.ones(1, 2), is_grads_batched=True)
         grad(y, x, torch.ones(1, 2), is_grads_batched=True)
         grad(y, x, torch.ones(1, 2), is_grads_batched=True)
+    for none in (torch.zeros(0, 2), torch.zeros(())):
+        with pytest.raises(RuntimeError, match="at least 1"):
+            grad(x * 2, x, none, is_grads_batched=True)
+
+
+def test_gradients_with_tangents_are_batched_and_free_what_was_saved():
+    x, t = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([3.0, 5.0])
+    with torch.autograd.forward_ad.dual_level():
+        z = torch.autograd.forward_ad.make_dual(x, t) ** 2
+        grad((z * 3).sum(), z)  # z's own node did not run
+        (rows,) = grad(z, x, torch.eye(2), is_grads_batched=True)
+        rows, along = torch.autograd.forward_ad.unpack_dual(rows)
+        assert rows.tolist() == [[2, 0], [0, 4]] and along.tolist() == [[6, 0], [0, 10]]
+        with pytest.raises(RuntimeError, match="second time"):
+            grad(z.sum(), x)
+
+
+def test_a_hook_that_looks_on_is_called_once_where_gradients_have_tangents():
+    x, calls = torch.tensor([1.0, 2.0], requires_grad=True), []
+    x.register_hook(lambda g: calls.append(g.tolist()))
+    with torch.autograd.forward_ad.dual_level():
+        z = x * torch.autograd.forward_ad.make_dual(torch.ones(2), torch.full((2,), 3.0))
+        (g,) = grad(z.sum(), x, retain_graph=True)
+        z.sum().backward(retain_graph=True)
+        z.sum().backward()
+        assert torch.autograd.forward_ad.unpack_dual(g).tangent.tolist() == [3, 3]
+    assert calls == [[1, 1]] * 3
+    one, two = x.unbind()
+    one.register_hook(calls.append)  # is told that nothing arrived
+    with torch.autograd.forward_ad.dual_level():
+        z = two * torch.autograd.forward_ad.make_dual(torch.tensor(2.0), torch.tensor(3.0))
+        (g,) = grad(z, x)
+        assert torch.autograd.forward_ad.unpack_dual(g).tangent.tolist() == [0, 3]
+    assert calls[3:] == [None, [0, 2]]
 
 
 def test_whole_numbers_have_no_jacobian():

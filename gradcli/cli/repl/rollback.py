@@ -97,7 +97,7 @@ class Snapshot:
         for tensor, kind, array, dtype, edge, meta in self._tensors:
             if tensor.__class__ is not kind:
                 tensor.__class__ = kind
-            tensor.array, tensor.dtype, tensor.edge, tensor.meta = array, dtype, edge, meta
+            tensor.array, tensor._dtype, tensor.edge, tensor.meta = array, dtype, edge, meta
         for value, put_back, state in self._others:
             put_back(value, state)
         for replay, place in self._replays:

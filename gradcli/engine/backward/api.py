@@ -201,18 +201,15 @@ def grad(
             help="leave allow_unused out",
         )
     grad_outputs = _weights(grad_outputs, outputs)
-    for value in (*outputs, *inputs, *grad_outputs):
-        if getattr(value, "__gradcli_rank__", 0) > 1:  # a tangent or a batch
-            answer: tuple[Tensor | None, ...] = value.__gradcli_grad__(
-                outputs, inputs, grad_outputs, create_graph, allow_unused, materialize_grads
-            )
-            return answer
     keep = _flag(create_graph if retain_graph is None else retain_graph)
     create_graph = _flag(create_graph)
+    asked = outputs, inputs, grad_outputs, keep, create_graph, allow_unused, materialize_grads
     if is_grads_batched:
-        return _batched(
-            outputs, inputs, grad_outputs, keep, create_graph, allow_unused, materialize_grads
-        )
+        return _batched(*asked)
+    for value in (*outputs, *inputs, *grad_outputs):
+        if getattr(value, "__gradcli_rank__", 0) > 1:  # a tangent or a batch
+            answer: tuple[Tensor | None, ...] = value.__gradcli_grad__(*asked)
+            return answer
     found = _towards(inputs, *start(outputs, grad_outputs, create_graph), keep, create_graph)
     results = []
     for i, (edge, g) in enumerate(found):
@@ -319,27 +316,24 @@ def _batched(
     allow_unused: bool | None, materialize_grads: bool,
 ) -> tuple[Tensor | None, ...]:  # fmt: skip
     """One pass for each set of weights, the gradients stacked."""
-    sizes = {
-        np.shape(w.array if isinstance(w, Tensor) else w)[:1] for w in weights if w is not None
-    }
-    if len(sizes) != 1 or () in sizes:
-        said = "with is_grads_batched=True every grad_output needs a first dimension of one size"
-        raise bad_shape(said, help="stack the sets of weights along a new first dimension")
+    sizes = {tuple(w.shape[:1]) for w in weights if w is not None}
+    mend = "stack the sets of weights along a new first dimension"
+    if len(sizes) != 1 or sizes & {(), (0,)}:
+        said = "with is_grads_batched=True every grad_output needs a first dimension of one size, "
+        raise bad_shape(f"{said}at least 1", help=mend)
     for i, (out, w) in enumerate(zip(outputs, weights, strict=True)):
-        want = _edges([out])[0].shape
-        have = want if w is None else np.shape(w.array if isinstance(w, Tensor) else w)[1:]
+        want = tuple(out.shape) if isinstance(out, Tensor) else out.node.shape
+        have = want if w is None else tuple(w.shape[1:])
         if have != want:
             raise bad_shape(
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
                 "as the batch dimension. The sizes of the remaining dimensions are expected to "
                 "match the shape of corresponding output, but a mismatch was detected: "
-                f"grad_output[{i}] has a shape of {Size(np.shape(w))} and output[{i}] has a shape "
+                f"grad_output[{i}] has a shape of {Size(w.shape)} and output[{i}] has a shape "
                 f"of {Size(want)}.",
-                help="stack the sets of weights along a new first dimension",
+                help=mend,
             )
     ((count,),) = sizes
-    if not count:
-        raise bad_shape("is_grads_batched=True needs at least one set of weights, got none")
     found = [
         grad(
             outputs, inputs, [None if w is None else w[i] for w in weights],

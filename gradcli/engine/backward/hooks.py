@@ -235,7 +235,8 @@ def deliver(leaf: AccumulateGrad, total: Any, recorded: bool) -> None:
     for hook in list((extra.post_hooks or {}).values()):
         returned = hook(leaf.variable)
         if returned is not None and returned is not leaf.variable:  # p.add_(p.grad) gives p
-            raise RuntimeFault("E0407", "Tensor post accumulate grad hooks should return None.")
+            fault = RuntimeFault if isinstance(returned, Tensor) else TypeFault
+            raise fault("E0407", "Tensor post accumulate grad hooks should return None.")
     for hook in list((extra.node_hooks or {}).values()):
         hook((), given)
 

@@ -94,7 +94,7 @@ def collect(roots: Sequence[Node]) -> list[Node]:
     return order
 
 
-def _only_towards(
+def only_towards(
     wanted: dict[Any, Any], order: list[Node], roots: Sequence[Node] = ()
 ) -> tuple[list[Node], set[Node]]:
     """The nodes that a wanted input lies behind, and those that must run to reach it.
@@ -261,7 +261,7 @@ def _walk_towards(
 ) -> None:  # fmt: skip
     """The plain pass that brings gradients to wanted places alone."""
     branches, careful = mode.branches, False
-    order, runs = _only_towards(wanted, order)
+    order, runs = only_towards(wanted, order)
     zeroed = zeros_of(order, wanted, collect, cotangents)
     pop = arrived.pop
     for node in order:
@@ -345,7 +345,7 @@ def _walk(
             captures.setdefault(edge.origin or edge, []).append(edge)
         if len(roots) == 1 and roots[0].__class__ is Output:
             captures.setdefault(roots[0].origin, [])  # whose hooks are those of the root
-        order, runs = _only_towards(captures, order, roots if len(roots) == 1 else ())
+        order, runs = only_towards(captures, order, roots if len(roots) == 1 else ())
         if accumulates:
             runs.update(captures)
     waits = _waits(order, roots, None if wanted is None else captures)

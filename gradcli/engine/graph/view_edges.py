@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradcli.engine.graph.node import Node, Part, next_number
+from gradcli.engine.graph.node import AccumulateGrad, Node, Part, next_number
 from gradcli.ops.errors import RuntimeFault
 
 
@@ -45,13 +45,15 @@ came with others, "no_grad" and "inference" for the mode in which it was made.""
 class Stale(Severed):
     """The place of a view whose memory was written to where nothing was recorded."""
 
-    __slots__ = ("made", "source")
+    __slots__ = ("made", "own", "source")
     leaf = False
 
     def __init__(self, view: Any) -> None:
         super().__init__(view)
         self.made = view.meta.made
         self.source = output_name(view.edge)
+        # Of a leaf: what it is again where its base leaves the graph.
+        self.own = view.edge if view.edge.__class__ is AccumulateGrad else None
 
     def name(self) -> str:
         """PyTorch prints it so."""

@@ -294,9 +294,9 @@ def _operation(
     values = tuple(reversed(names)) if reverse else tuple(names)
     tensors = [i for i in range(op.arity) if not numbers[i]]
     judged = [i for i in tensors if i or op.dtypes != "where"]  # that of a condition is any
-    lines = [f"dtype = {values[judged[0]]}.dtype"]
+    lines = [f"dtype = {values[judged[0]]}._dtype"]
     lines += [f"x{i} = {values[i]}.array" for i in tensors]
-    unfit = [f"{values[i]}.dtype is not dtype" for i in judged[1:]] + ["not dtype.quick"]
+    unfit = [f"{values[i]}._dtype is not dtype" for i in judged[1:]] + ["not dtype.quick"]
     if op.entrywise or len(tensors) == 1 or not _is_plain(op):
         size = " * ".join(f"x{i}.size" for i in tensors)
         unfit.append(f"(budget.on and {size} > LARGE)")
@@ -344,7 +344,7 @@ def _recording(
           [f"if array.dtype is not dtype.numpy: return finish({general})"]),
         "out = new(Tensor)",
         "out.array = array",
-        "out.dtype = dtype",
+        "out._dtype = dtype",
         "out.meta = None",
         *(f"e{i} = {values[i]}.edge" for i in active),
         *([f"if not current().plain: return finish({general})",

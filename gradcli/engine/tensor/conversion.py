@@ -202,7 +202,7 @@ class Numbers:
         """What NumPy's ``np.sin(x)`` made, as a tensor; truths are bytes, as in PyTorch."""
         out: Any = self._alias()
         out.array = np.asarray(array, np.uint8) if array.dtype == bool else array
-        out.dtype = dtypes.dtype_of(out.array)
+        out._dtype = dtypes.dtype_of(out.array)
         return out
 
     def __bool__(self) -> bool:

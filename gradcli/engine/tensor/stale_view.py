@@ -34,6 +34,7 @@ class StaleView(Tensor):
     @edge.setter
     def edge(self, edge: Any) -> None:
         Slots.edge.__set__(self, edge)  # type: ignore[attr-defined]
+        self.__class__ = _ordinary
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         function, (_, *rest), *state = super().__reduce_ex__(protocol)

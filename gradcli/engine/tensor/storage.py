@@ -21,7 +21,7 @@ class Slots:
     ``__dict__``, which Python makes when one is set.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "array", "dtype", "edge", "meta")
+    __slots__ = ("__dict__", "__weakref__", "_dtype", "array", "edge", "meta")
 
 
 class Version:

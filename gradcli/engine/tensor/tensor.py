@@ -5,7 +5,7 @@ Four slots, because a tensor is made at every operation:
     array   the numbers: a NumPy (or CuPy) array, or a NumPy scalar where the tensor is 0-d.
             A scalar is several times cheaper than a 0-d array; ``own_array`` makes it an array
             when something needs its memory (a view, a write in place, ``numpy()``)
-    dtype   the element type
+    _dtype  the element type, which ``dtype`` reads
     edge    where the gradient goes: None, the AccumulateGrad of a leaf, or the node that made it
     meta    rarely more: version counter, kept gradient, base of a view
 
@@ -38,7 +38,7 @@ from gradcli.engine.graph.node import (
     sharing,
 )
 from gradcli.engine.graph.torch_names import dressed
-from gradcli.engine.graph.view_edges import Severed
+from gradcli.engine.graph.view_edges import Severed, Stale
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.attributes import Facts
 from gradcli.engine.tensor.conversion import Conversions, Numbers
@@ -132,7 +132,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
     _turned: type  # of a class itself, if any: that of its conjugates, of conjugates the plain one
 
     array: Any
-    dtype: DType
+    _dtype: DType
     edge: Any  # a Node, or None
     meta: Any  # a Meta, or None: who reads either has asked
 
@@ -314,7 +314,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 raise RuntimeFault("E0404", said, help="write value.resolve_conj().resolve_neg()")
             self.__class__ = turned
         self.array = value.own_array()
-        self.dtype = value.dtype
+        self._dtype = value.dtype
         if self.meta is not None and (self.meta.base is not None or self.meta.views):
             self._part()
         if self.edge.__class__ is AccumulateGrad:
@@ -438,13 +438,15 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 self.edge, self.meta.resting, self.meta.grad = resting, None, None
             elif self.edge.__class__ is not AccumulateGrad:
                 before = None if self.meta is None else self.grad
+                hooks = self._backward_hooks
                 self.edge = AccumulateGrad(self)
                 self.edge.grad = before
                 if self.meta is not None:
                     self.meta.grad = self.meta.kept = None
                 if _GRAD_DTYPE in self.__dict__:
                     self.edge.dtype = self.grad_dtype
-                if (hooks := self.__dict__.pop(_WAITING, None)) is not None:
+                if hooks is not None:
+                    self.__dict__.pop(_WAITING, None)
                     self._backward_hooks = hooks
             self._views_follow()
 
@@ -453,6 +455,11 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         for reference in () if self.meta is None else self.meta.views or ():
             view = reference()
             if view is None:
+                continue
+            place = Slots.edge.__get__(view)  # type: ignore[attr-defined]
+            if place.__class__ is Stale:
+                if self.edge is None and place.source is None:  # nothing is ambiguous any more
+                    view.edge, view.meta.overtaken = place.own, True
                 continue
             overtaken = self.edge is not None and getattr(view.meta, "overtaken", False)
             if view.edge is None or view.edge.__class__ is Severed or (overtaken and view.is_leaf):
@@ -508,7 +515,8 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 self._turn_on()
         elif self.edge.__class__ is AccumulateGrad:
             meta = self._meta()
-            meta.resting, meta.grad, self.edge = self.edge, self.edge.grad, None
+            meta.resting, meta.grad = self.edge, self.edge.grad
+            self.edge = None if meta.base is None or meta.base.edge is None else Severed(self)
             meta.resting.grad = None  # what still arrives there is lost
             with sharing:
                 more(meta.resting).rested = True
@@ -547,6 +555,8 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         if (hooks := self._backward_hooks) is not None:
             self.__dict__[_WAITING] = hooks
         self.edge = detached(self.edge)
+        if self.edge is None:
+            self._views_follow()
         return self
 
     def cpu(self) -> Tensor:
@@ -646,7 +656,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         out = _new(type(self))
         apart = not self._grad_is_copied  # a Parameter: of memory that is its own alone
         out.array = np.array(self.array)[()] if apart else _twin(self.array, memo)
-        out.dtype, out.edge = self.dtype, None
+        out._dtype, out.edge = self.dtype, None
         out.meta = InferenceMeta() if current().inference else None
         if self.requires_grad:
             out.edge = AccumulateGrad(out)
@@ -710,7 +720,7 @@ def wrap(array: Any, dtype: DType, edge: Node | None = None) -> Tensor:
     """A Tensor around an array, without copying or checking."""
     out = _new(Tensor)
     out.array = array
-    out.dtype = dtype
+    out._dtype = dtype
     out.edge = edge
     out.meta = InferenceMeta() if mode.inferring and current().inference else None
     return out

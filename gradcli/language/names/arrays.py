@@ -89,7 +89,7 @@ def array_of(found: Any) -> Any:
         raise TypeFault("E0303", "arrays of programs hold numbers", help="np.array([1.0, 2.0])")
     made = wrap(array, dtypes.dtype_of(array))
     out = object.__new__(NumpyArray)
-    out.array, out.dtype, out.edge, out.meta = made.array, made.dtype, None, made.meta
+    out.array, out._dtype, out.edge, out.meta = made.array, made.dtype, None, made.meta
     return out
 
 

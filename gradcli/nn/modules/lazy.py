@@ -29,12 +29,12 @@ class UninitializedParameter(Parameter):
         """A parameter without a value."""
         made = object.__new__(cls)
         made.edge = made.meta = None
-        made.dtype = dtype or get_default_dtype()
+        made._dtype = dtype or get_default_dtype()
         return made
 
     def _convert(self, convert: Callable[[Tensor], Tensor]) -> None:
         """Become a parameter of the type that its layer is converted to."""
-        self.dtype = convert(tensor([], dtype=self.dtype)).dtype
+        self._dtype = convert(tensor([], dtype=self.dtype)).dtype
 
     @property
     def array(self) -> Any:
@@ -54,7 +54,7 @@ class UninitializedParameter(Parameter):
     def become(self, value: Parameter) -> None:
         """Be a parameter of that value from now on."""
         self.__class__ = Parameter  # type: ignore[assignment]
-        self.array, self.dtype = value.array, value.dtype
+        self.array, self._dtype = value.array, value.dtype
         self.edge = AccumulateGrad(self)
 
     def __reduce_ex__(self, _protocol: Any) -> Any:

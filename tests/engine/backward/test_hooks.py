@@ -216,6 +216,11 @@ def test_a_hook_after_accumulation_may_give_the_leaf_itself():
     with leaf.register_post_accumulate_grad_hook(lambda p: p.add_(p.grad, alpha=-0.5)):
         leaf.backward(torch.ones(2))
     assert leaf.tolist() == [-0.5, -0.5]
+    for returned, kind in ((torch.ones(2), RuntimeError), ((1,), TypeError)):
+        with pytest.raises(kind, match="should return None"):
+            hook = leaf.register_post_accumulate_grad_hook(lambda p, given=returned: given)
+            leaf.backward(torch.ones(2))
+        hook.remove()
 
 
 def test_asarray_keeps_its_argument_in_the_graph():

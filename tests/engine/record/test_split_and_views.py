@@ -82,6 +82,31 @@ def test_a_view_of_a_leaf_turned_off_refuses_writes():
         part.mul_(2)
 
 
+def test_a_view_outside_the_graph_requires_grad_as_its_base_does():
+    def made(stale=False, own=False):
+        x = torch.ones(2) * leaf(2.0)
+        with torch.no_grad():
+            part = x[:1]
+        if own:
+            part.requires_grad_()
+        if stale:
+            x.mul_(3)
+        return x, part
+
+    for stale in (False, True):  # its place in the graph is asked for in vain, until there is none
+        for own in (False, True):
+            x, part = made(stale, own)
+            assert part.requires_grad and not x.detach_().requires_grad
+            assert part.requires_grad is own and part.is_leaf
+    _, part = made(own=True)
+    part.register_hook(lambda g: g * 3)
+    assert part.requires_grad_(False).requires_grad  # by its base, and its gradient goes nowhere
+    (part * part).sum().backward()
+    assert part.grad is None
+    (part.requires_grad_() * part).sum().backward()
+    assert part.grad.tolist() == [12]
+
+
 def test_a_write_to_a_view_passes_by_the_hooks_of_views():
     x = leaf(1.0, 2.0)
     base = x * 2

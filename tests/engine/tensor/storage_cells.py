@@ -236,6 +236,7 @@ for call in (
     lambda b: b.gt_(b[2]), lambda b: torch.bitwise_not(b), lambda b: (b > 1) << 1,
     lambda b: torch.gcd(b > 1, b > 1), lambda b: setattr(b, "T", b), lambda b: delattr(b, "shape"),
     lambda b: setattr(b, "is_sparse", 1), lambda b: b.clamp_(b[1]),
+    lambda b: setattr(b, "dtype", torch.float64),
 ):  # fmt: skip
     try:
         print(call(torch.arange(6.0)))
