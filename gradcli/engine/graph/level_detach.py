@@ -16,14 +16,16 @@ from gradcli.engine.graph.node import EMPTY, Node, Part, next_number
 
 
 class LevelDetach(Node):
-    """A value that for whoever differentiates by one of ``ends`` is another one, ``own``, or a
-    constant."""
+    """A value that in the passes of ``transform``, which differentiates by ``ends``, is another
+    one, ``own``, or a constant."""
 
-    __slots__ = ("ends",)
+    __slots__ = ("ends", "since")
     op = Part("level_detach", "level_detach")
 
-    def __init__(self, edge: Node | None, ends: set[Any], own: Node | None = None) -> None:
-        self.ends = ends
+    def __init__(
+        self, edge: Node | None, ends: set[Any], transform: Transform, own: Node | None = None
+    ) -> None:
+        self.ends, self.since = ends, transform.since
         self.edges = (edge, own)
         self.saved = EMPTY
         self.seq = next_number()
@@ -38,7 +40,15 @@ class LevelDetach(Node):
     @staticmethod
     def pull(node: LevelDetach, g: Any) -> tuple[Any, ...]:
         """The cotangent, to the first in the passes of the transforms around."""
-        return (None, g) if node.ends & getattr(mode.passing, "wanted", set()) else (g, None)
+        return (None, g) if passes_by(node.since, node.ends) else (g, None)
+
+
+def passes_by(since: Any, ends: set[Any]) -> bool:
+    """Whether the pass under way is of the transform that began ``since``: asked for by its
+    function, or by one of ``ends``."""
+    return any(t.since == since for t in transformed.by) or bool(
+        ends & getattr(mode.passing, "wanted", set())
+    )
 
 
 def made_by(edge: Node | None) -> Transform | None:
@@ -90,7 +100,7 @@ def detached(edge: Node | None) -> LevelDetach | None:
     if not any(n.leaf and n not in ends for n in behind):
         return None
     mode.watching = True  # a pass is known to its nodes
-    return LevelDetach(edge, ends)
+    return LevelDetach(edge, ends, transform)
 
 
 def within(edge: Node | None) -> Node | None:
@@ -106,9 +116,8 @@ def following(own: Node | None, edge: Node | None) -> Node | None:
     if detached(own) is detached(edge) is None:  # there is no graph around
         return own
     transform: Any = made_by(None)
-    return LevelDetach(
-        edge, set().union(*(ends_of(transform, e)[0] for e in (own, edge) if e)), own
-    )
+    ends = set().union(*(ends_of(transform, e)[0] for e in (own, edge) if e))
+    return LevelDetach(edge, ends, transform, own)
 
 
 def recorded_inside(level: int, edge: Node | None) -> bool:

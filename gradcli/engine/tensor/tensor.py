@@ -26,7 +26,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import current, mode, refuse_in_transform, transformed
-from gradcli.engine.graph.level_detach import detached, ends_of, made_by
+from gradcli.engine.graph.level_detach import detached, ends_of, made_by, passes_by
 from gradcli.engine.graph.node import (
     AccumulateGrad,
     Kept,
@@ -86,13 +86,13 @@ def _within(hook: Callable[..., Any], edge: Node) -> Callable[..., Any]:
     transform = made_by(edge)
     if transform is None:
         return hook
-    ends, _ = ends_of(transform, edge)
+    since, (ends, _) = transform.since, ends_of(transform, edge)
     if not ends:
         raise _no_hook()
 
     @functools.wraps(hook, assigned=())
     def own(g: Any) -> Any:
-        return hook(g) if ends & getattr(mode.passing, "wanted", set()) else None
+        return hook(g) if passes_by(since, ends) else None
 
     return own
 
