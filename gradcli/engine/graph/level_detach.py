@@ -13,6 +13,7 @@ from typing import Any
 
 from gradcli.engine.grad_mode import Transform, mode, transformed
 from gradcli.engine.graph.node import EMPTY, Node, Part, next_number
+from gradcli.engine.graph.own_passes import ends_of, made_by, passes_by
 
 
 class LevelDetach(Node):
@@ -41,52 +42,6 @@ class LevelDetach(Node):
     def pull(node: LevelDetach, g: Any) -> tuple[Any, ...]:
         """The cotangent, to the first in the passes of the transforms around."""
         return (None, g) if passes_by(node.since, node.ends) else (g, None)
-
-
-def passes_by(since: Any, ends: set[Any]) -> bool:
-    """Whether the pass under way is of the transform that began ``since``: asked for by its
-    function, or by one of ``ends``."""
-    return any(t.since == since for t in transformed.by) or bool(
-        ends & getattr(mode.passing, "wanted", set())
-    )
-
-
-def made_by(edge: Node | None) -> Transform | None:
-    """The innermost transform inside of which a value was computed, but for those that map.
-
-    Of a value without an edge: the one that it would be computed in.
-    """
-    own = (
-        t
-        for t in reversed(transformed.by)
-        if t.since is not None and (edge is None or edge.seq > t.since)
-    )
-    return next(own, None)
-
-
-def ends_of(transform: Transform, edge: Node) -> tuple[set[Any], set[Any]]:
-    """What a reverse transform differentiates by of what is behind ``edge``, and all of that."""
-    behind, work = {edge}, [edge]
-    while work:
-        nodes = [e for e in work.pop().edges if e is not None and e not in behind]
-        behind.update(nodes)
-        work += nodes
-    since, own = transform.since, transform.level is None
-    leaves = (e for a in transform.arguments for e in _edges(a) if own and e.seq > since)
-    return behind.intersection(leaves), behind
-
-
-def _edges(value: Any) -> list[Any]:
-    """The edges of the tensors of a value, which may be a tower of tangents and batches."""
-    found, work = [], [value]
-    while work:
-        v = work.pop()
-        parts = getattr(v, "components", None)
-        if parts is not None:
-            work += parts()
-        elif getattr(v, "edge", None) is not None:
-            found.append(v.edge)
-    return found
 
 
 def detached(edge: Node | None) -> LevelDetach | None:
