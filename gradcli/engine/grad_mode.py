@@ -301,15 +301,14 @@ def refuse_in_transform(message: str, instead: str) -> None:
 
 
 def refuse_node_hook() -> None:
-    """Raise RuntimeFault (E0412) where transforms share the nodes of one graph.
+    """Raise RuntimeFault (E0412) where a node's gradients are batches or have tangents.
 
-    A hook of one node would be called for each of them, and for batches and tangents as they lie.
+    A hook of the node would be called for them as they lie.
     """
-    by = transformed.by
-    if len(by) > 1 or (by and by[0].level is not None) or transformed.dual:
+    if transformed.dual or any(t.level is not None for t in transformed.by):
         raise RuntimeFault(
             "E0412",
-            "a hook on a node of the graph is not supported inside nested transforms, vmap or jvp",
+            "a hook on a node of the graph is not supported inside vmap or jvp",
             help="register it on the tensor: y.register_hook(hook)",
         )
 

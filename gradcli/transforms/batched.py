@@ -18,6 +18,7 @@ import numpy as np
 from gradcli.engine.custom_function.node import call
 from gradcli.engine.grad_mode import enable_grad, mode, refuse_in_transform, transformed
 from gradcli.engine.named_tuples import Extremes, Results
+from gradcli.engine.record.apply import share_memory
 from gradcli.engine.record.composite import dynamic_shape, parts_of
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.storage import Slots
@@ -40,6 +41,7 @@ from gradcli.transforms.tracer import (
     become,
     bottom,
     chain_of,
+    operands_of,
     rank_of,
     shares,
     snapshot,
@@ -144,7 +146,15 @@ class Batched(Layer):
             )
         shared = [a for a in args if rank_of(a) and not is_batched(a, level)]
         versions = [a._version for a in shared]
-        found = self._each(lambda i: call(definition, pick(args, level, i)))
+        given, made = [], []
+
+        def one(i: int) -> Any:
+            given.append(pick(args, level, i))
+            result = call(definition, given[i])
+            made.append(result if isinstance(result, tuple) else (result,))
+            return result
+
+        found = self._each(one)
         if versions != [a._version for a in shared]:
             raise RuntimeFault(
                 "E0412",
@@ -152,7 +162,21 @@ class Batched(Layer):
                 "each element of the batch",
                 help="give the function x.clone()",
             )
-        return found
+        outputs = found if isinstance(found, tuple) else (found,)
+        pairs = zip(outputs, zip(*made, strict=True), strict=True)
+        placed = [self._on_memory(out, parts, args, given) for out, parts in pairs]
+        return tuple(placed) if isinstance(found, tuple) else placed[0]
+
+    def _on_memory(self, out: Any, parts: Sequence[Any], args: tuple, given: list) -> Any:
+        """Results side by side: an argument where each is its element, a view where each is one."""
+        for arg, own in zip(args, zip(*given, strict=True), strict=True):
+            if not is_batched(arg, self.__gradcli_rank__):
+                continue
+            if all(part is one for part, one in zip(parts, own, strict=True)):
+                return arg
+            if is_batched(out, self.__gradcli_rank__):
+                _lay_on(out, parts, arg)
+        return out
 
     def _by_vmap(self, definition: Any, args: tuple) -> Any:
         """``vmap(info, in_dims, *args)`` of a custom function: its results and where they are."""
@@ -184,7 +208,20 @@ class Batched(Layer):
                 f"out_dims) tuple: the output has structure {drawn(shape)}, out_dims is {out_dims}",
                 help="give one dimension or None for each output, nested as they are",
             )
-        return unflatten([_placed(r, d, level) for r, d in zip(leaves, places, strict=True)], shape)
+        mapped = [a for a in args if is_batched(a, level)]
+
+        def placed(result: Any, dim: int | None) -> Any:
+            """A result whose batch is along ``dim``; None: the same for all."""
+            if dim is None:
+                return result
+            for a in mapped:
+                if part(a)[0] is result and part(a)[1] == dim:
+                    return a  # forward wrote to it
+            made = batch_of(result, dim, level)
+            source = next((a for a in mapped if shares(a, made)), None)
+            return made if source is None else source.note_view(made)
+
+        return unflatten([placed(r, d) for r, d in zip(leaves, places, strict=True)], shape)
 
     def each_of(self, function: Any, args: tuple, options: dict) -> Any:
         """A function that looks at numbers, once for each element."""
@@ -473,6 +510,35 @@ class Batched(Layer):
         return None
 
 
+def _lay_on(out: Any, parts: Sequence[Any], source: Any) -> None:
+    """Lay a result on the memory of ``source`` where each of its ``parts`` is a view of that."""
+    wholes, sources, first, last = map(list, map(parts_of, (out, source, parts[0], parts[-1])))
+    if not len(wholes) == len(sources) == len(first) == len(last):
+        return
+    laid = []
+    for (t, levels), (base, depth), (one, _), (end, _) in zip(
+        wholes, sources, first, last, strict=True
+    ):
+        if levels != depth or not isinstance(one, Plain) or not shares(one, base):
+            return
+        steps, place = list(one.array.strides), levels - 1
+        steps.insert(place, base.array.strides[place])
+        array = np.lib.stride_tricks.as_strided(one.array, t.array.shape, steps)
+        far = array[(slice(None),) * place + (slice(-1, None),)]
+        if _address(far) != _address(end.array):
+            return
+        laid.append((t, base, array, t.edge, one.meta.made))
+    for t, base, t.array, edge, made in laid:
+        share_memory(t, base)
+        t.edge, t.meta.made = edge or t.edge, made
+    for layer, below in zip(operands_of(out), operands_of(source), strict=True):
+        below.note_view(layer)
+
+
+def _address(array: np.ndarray) -> Any:
+    return array.__array_interface__["data"][0]
+
+
 def _apart(value: Any, levels: int, args: Sequence[Any]) -> None:
     """Lay out a new result with the elements one behind the other, each as if it were alone.
 
@@ -496,11 +562,6 @@ def _apart(value: Any, levels: int, args: Sequence[Any]) -> None:
     order = [*range(levels), *sorted(range(levels, array.ndim), key=lambda d: -steps[d])]
     value.array = np.ascontiguousarray(array.transpose(order)).transpose(np.argsort(order))
     value.meta = None  # no longer a view of what the rule made on the way
-
-
-def _placed(result: Any, dim: int | None, level: int) -> Any:
-    """A result whose batch is along ``dim``; None: the same for all."""
-    return result if dim is None else batch_of(result, dim, level)
 
 
 def batch_of(value: Any, dim: int, level: int) -> Batched:

@@ -87,7 +87,7 @@ def batches_seen(function: Callable, values: Sequence[Any]) -> list[Vmap]:
     if not around:
         return around
     seen = {v.__gradcli_rank__ for t in (*values, *captured(function)) for v in operands_of(t)}
-    return [vmap for vmap in around if vmap.internal or vmap.level in seen]
+    return [vmap for vmap in around if vmap.level in seen]
 
 
 def leaf_of(value: Any, link: bool = True, around: Sequence[Vmap] | None = None) -> Any:

@@ -435,6 +435,23 @@ def test_data_is_constant_to_the_innermost_transform_alone(constant):
     near(torch.autograd.functional.hessian(f, X, **forward), torch.diag(2 * X))
 
 
+def hooked(u):
+    v = u * 1
+    v.register_hook(lambda g: g * 0)
+    return v
+
+
+@pytest.mark.parametrize("constant", [lambda u: u.data, detached_in_place, hooked])
+def test_a_pass_inside_a_function_is_one_of_its_transform(constant):
+    def f(x):
+        u = x * 2
+        return torch.autograd.grad((constant(u) * u).sum(), u, create_graph=True)[0]
+
+    near(torch.func.vjp(f, X)[0], 2 * X)
+    near(grad(lambda x: torch.func.vjp(f, x)[0].sum())(X), 0 * X + 2)
+    near(grad(lambda x: grad(lambda z: (f(z) * z).sum())(x).sum())(X), 0 * X + 2)
+
+
 def made_inside_and_detached(y):
     return (y * 3).detach_()
 
@@ -1353,6 +1370,67 @@ def test_a_tangent_of_a_gradient_asks_for_a_backward_that_is_the_transpose_of_jv
     jacrev(grad(f))(X)  # in reverse mode it is what the user's backward does
 
 
+def doubled_in_place(x):
+    return x.mul_(2)
+
+
+@pytest.mark.parametrize("mapped", [False, True])
+@pytest.mark.parametrize("forward", [doubled_in_place, lambda x: x[1:]])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_mapped_function_returns_the_memory_that_it_was_given(mapped, forward, first):
+    class Moved(torch.autograd.Function):
+        generate_vmap_rule = not mapped
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.mark_dirty(*(inputs if output is inputs[0] else ()))
+
+        @staticmethod
+        def jvp(ctx, t):
+            return forward(t)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    def by_batch(info, dims, x):
+        if forward is doubled_in_place:
+            return Moved.apply(x), dims[0]
+        return x[:, 1:], 0
+
+    Moved.forward = staticmethod(forward)
+    Moved.vmap = staticmethod(by_batch) if mapped else None
+
+    def f(x):
+        y = x * 1
+        z = Moved.apply(y)
+        (y if first else z).mul_(3)
+        return z * y[0] if first else y * z[0]
+
+    def both(transform, rows):
+        near(vmap(transform)(rows), torch.stack([transform(row) for row in rows]))
+
+    rows = torch.stack([X, T])
+    both(f, rows)
+    both(lambda x: jvp(f, (x,), (T,))[1], rows)
+    near(jvp(vmap(f), (rows,), (rows,))[1], torch.stack([jvp(f, (x,), (x,))[1] for x in rows]))
+    if forward is doubled_in_place:
+        both(grad(lambda x: f(x).sum()), rows)
+        both(hessian(lambda x: f(x).sum()), rows)
+    else:
+        with pytest.raises(RuntimeError, match="is a view and"):
+            vmap(grad(lambda x: f(x).sum()))(rows)
+
+
+def test_a_transform_inside_of_a_custom_forward_inside_of_others():
+    f = custom(lambda ctx, g: g * 2)
+    cube = custom_product(
+        lambda x, y: grad(lambda v: (v**2).sum())(x) + 0 * y,
+        lambda ctx, inputs, output: setattr(ctx, "s", 2),
+    )
+    near(vmap(jacfwd(lambda x: f(cube(x * 1, x * 0))))(X[None])[0], 4 * torch.eye(3).double())
+
+
 def custom_product(forward=lambda x, y: x * y, setup=lambda ctx, inputs, output: None, back=None):
     """A custom function of two, whose gradient is the product of its cotangent and ctx.s."""
     back = back or (lambda ctx, g: (g * ctx.s, g * ctx.s))
@@ -1444,10 +1522,15 @@ def test_hooks_of_nodes_inside_transforms(kind):
         return (y * y).sum()
 
     near(grad(f)(X), 24 * X)
-    for transform in (vmap(grad(f)), hessian(f), grad(lambda x: grad(f)(x).sum())):
+    for transform in (vmap(grad(f)), hessian(f)):
         with pytest.raises(RuntimeError, match="hook on a node"):
             transform(torch.stack([X, X]))
     near(jacrev(lambda x: f(x) * X)(X)[0], 24 * X)
+    # In the passes of its own transform alone.
+    near(grad(lambda x: grad(f)(x).sum())(X), 0 * X + 24)
+    near(jacrev(jacrev(f))(X), 24 * torch.eye(3).double())
+    x = X.clone().requires_grad_()
+    near(torch.autograd.grad(grad(f)(x).sum(), x)[0], 0 * X + 24)
 
 
 @pytest.mark.parametrize("draw", [

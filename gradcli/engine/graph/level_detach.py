@@ -13,17 +13,20 @@ from typing import Any
 
 from gradcli.engine.grad_mode import Transform, mode, transformed
 from gradcli.engine.graph.node import EMPTY, Node, Part, next_number
+from gradcli.engine.graph.own_passes import ends_of, made_by, passes_by
 
 
 class LevelDetach(Node):
-    """A value that for whoever differentiates by one of ``ends`` is another one, ``own``, or a
-    constant."""
+    """A value that in the passes of ``transform``, which differentiates by ``ends``, is another
+    one, ``own``, or a constant."""
 
-    __slots__ = ("ends",)
+    __slots__ = ("ends", "since")
     op = Part("level_detach", "level_detach")
 
-    def __init__(self, edge: Node | None, ends: set[Any], own: Node | None = None) -> None:
-        self.ends = ends
+    def __init__(
+        self, edge: Node | None, ends: set[Any], transform: Transform, own: Node | None = None
+    ) -> None:
+        self.ends, self.since = ends, transform.since
         self.edges = (edge, own)
         self.saved = EMPTY
         self.seq = next_number()
@@ -38,45 +41,7 @@ class LevelDetach(Node):
     @staticmethod
     def pull(node: LevelDetach, g: Any) -> tuple[Any, ...]:
         """The cotangent, to the first in the passes of the transforms around."""
-        return (None, g) if node.ends & getattr(mode.passing, "wanted", set()) else (g, None)
-
-
-def made_by(edge: Node | None) -> Transform | None:
-    """The innermost transform inside of which a value was computed, but for those that map.
-
-    Of a value without an edge: the one that it would be computed in.
-    """
-    own = (
-        t
-        for t in reversed(transformed.by)
-        if t.since is not None and (edge is None or edge.seq > t.since)
-    )
-    return next(own, None)
-
-
-def ends_of(transform: Transform, edge: Node) -> tuple[set[Any], set[Any]]:
-    """What a reverse transform differentiates by of what is behind ``edge``, and all of that."""
-    behind, work = {edge}, [edge]
-    while work:
-        nodes = [e for e in work.pop().edges if e is not None and e not in behind]
-        behind.update(nodes)
-        work += nodes
-    since, own = transform.since, transform.level is None
-    leaves = (e for a in transform.arguments for e in _edges(a) if own and e.seq > since)
-    return behind.intersection(leaves), behind
-
-
-def _edges(value: Any) -> list[Any]:
-    """The edges of the tensors of a value, which may be a tower of tangents and batches."""
-    found, work = [], [value]
-    while work:
-        v = work.pop()
-        parts = getattr(v, "components", None)
-        if parts is not None:
-            work += parts()
-        elif getattr(v, "edge", None) is not None:
-            found.append(v.edge)
-    return found
+        return (None, g) if passes_by(node.since, node.ends) else (g, None)
 
 
 def detached(edge: Node | None) -> LevelDetach | None:
@@ -90,7 +55,7 @@ def detached(edge: Node | None) -> LevelDetach | None:
     if not any(n.leaf and n not in ends for n in behind):
         return None
     mode.watching = True  # a pass is known to its nodes
-    return LevelDetach(edge, ends)
+    return LevelDetach(edge, ends, transform)
 
 
 def within(edge: Node | None) -> Node | None:
@@ -106,9 +71,8 @@ def following(own: Node | None, edge: Node | None) -> Node | None:
     if detached(own) is detached(edge) is None:  # there is no graph around
         return own
     transform: Any = made_by(None)
-    return LevelDetach(
-        edge, set().union(*(ends_of(transform, e)[0] for e in (own, edge) if e)), own
-    )
+    ends = set().union(*(ends_of(transform, e)[0] for e in (own, edge) if e))
+    return LevelDetach(edge, ends, transform, own)
 
 
 def recorded_inside(level: int, edge: Node | None) -> bool:

@@ -27,6 +27,7 @@ from typing import Any
 
 from gradcli.engine.dtypes import CPU, DType
 from gradcli.engine.grad_mode import mode, refuse_node_hook
+from gradcli.engine.graph.own_passes import in_own_passes
 from gradcli.engine.graph.torch_names import dressed, shown_edges, shown_name
 from gradcli.engine.source_location import Placed, here, noted, of, outside, told
 from gradcli.ops.errors import RuntimeFault
@@ -171,12 +172,12 @@ class Node:
         The hook may replace grad_inputs.
         """
         refuse_node_hook()
-        return hooked(self, "post_hooks", hook)
+        return hooked(self, "post_hooks", in_own_passes(hook, self))
 
     def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(grad_outputs)`` before this node runs; it may replace them."""
         refuse_node_hook()
-        return hooked(self, "pre_hooks", hook)
+        return hooked(self, "pre_hooks", in_own_passes(hook, self))
 
     def __repr__(self) -> str:
         return f"<{shown_name(self)} object at {id(self):#x}>"

@@ -16,7 +16,6 @@ What needs the floors above is bound there: the constructor in ``creation``, ``b
 from __future__ import annotations
 
 import copy
-import functools
 import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
@@ -26,7 +25,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import current, mode, refuse_in_transform, transformed
-from gradcli.engine.graph.level_detach import detached, ends_of, made_by
+from gradcli.engine.graph.level_detach import detached
 from gradcli.engine.graph.node import (
     AccumulateGrad,
     Kept,
@@ -37,6 +36,7 @@ from gradcli.engine.graph.node import (
     more,
     sharing,
 )
+from gradcli.engine.graph.own_passes import in_own_passes, made_by
 from gradcli.engine.graph.torch_names import dressed
 from gradcli.engine.graph.view_edges import Severed, Stale
 from gradcli.engine.source_location import warn
@@ -76,25 +76,6 @@ def _not_a_leaf(wanted: bool) -> RuntimeFault:
     )
     mend = "write y.detach() for a tensor outside the graph"
     return RuntimeFault("E0404", message, help=mend, torch=message + ("" if wanted else detached))
-
-
-def _within(hook: Callable[..., Any], edge: Node) -> Callable[..., Any]:
-    """``hook`` on a value of a reverse transform: in its own passes alone.
-
-    Those of a transform around it go through the same graph, but never met the hook's tensor.
-    """
-    transform = made_by(edge)
-    if transform is None:
-        return hook
-    ends, _ = ends_of(transform, edge)
-    if not ends:
-        raise _no_hook()
-
-    @functools.wraps(hook, assigned=())
-    def own(g: Any) -> Any:
-        return hook(g) if ends & getattr(mode.passing, "wanted", set()) else None
-
-    return own
 
 
 def _no_hook() -> RuntimeFault:
@@ -597,7 +578,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         """Call ``hook(grad)`` when the gradient is known; a returned tensor replaces it."""
         if self.edge is None:
             raise _no_hook()
-        return hooked(self.edge, "hooks", _within(hook, self.edge) if transformed.by else hook)
+        return hooked(self.edge, "hooks", in_own_passes(hook, self.edge, _no_hook))
 
     @property
     def _backward_hooks(self) -> Any:

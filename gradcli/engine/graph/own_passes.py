@@ -1,0 +1,80 @@
+"""Whose pass it is: nested transforms share one graph, and what a function does to the gradients of
+its own values is for the passes of its own transform."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from gradcli.engine.grad_mode import Transform, mode, transformed
+
+
+def made_by(edge: Any) -> Transform | None:
+    """The innermost transform inside of which a value was computed, but for those that map.
+
+    Of a value without an edge: the one that it would be computed in.
+    """
+    own = (
+        t
+        for t in reversed(transformed.by)
+        if t.since is not None and (edge is None or edge.seq > t.since)
+    )
+    return next(own, None)
+
+
+def ends_of(transform: Transform, edge: Any) -> tuple[set[Any], set[Any]]:
+    """What a reverse transform differentiates by of what is behind ``edge``, and all of that."""
+    behind, work = {edge}, [edge]
+    while work:
+        nodes = [e for e in work.pop().edges if e is not None and e not in behind]
+        behind.update(nodes)
+        work += nodes
+    since, own = transform.since, transform.level is None
+    leaves = (e for a in transform.arguments for e in _edges(a) if own and e.seq > since)
+    return behind.intersection(leaves), behind
+
+
+def _edges(value: Any) -> list[Any]:
+    """The edges of the tensors of a value, which may be a tower of tangents and batches."""
+    found, work = [], [value]
+    while work:
+        v = work.pop()
+        parts = getattr(v, "components", None)
+        if parts is not None:
+            work += parts()
+        elif getattr(v, "edge", None) is not None:
+            found.append(v.edge)
+    return found
+
+
+def passes_by(since: Any, ends: set[Any]) -> bool:
+    """Whether the pass under way is of the transform that began ``since``: asked for by its
+    function, or by one of ``ends``."""
+    return any(t.since == since for t in transformed.by) or bool(
+        ends & getattr(mode.passing, "wanted", set())
+    )
+
+
+def in_own_passes(
+    hook: Callable[..., Any], edge: Any, unknown: Callable[[], Exception] | None = None
+) -> Callable[..., Any]:
+    """``hook`` of a value or a node of a reverse transform, called in its own passes alone.
+
+    Those of a transform around it go through the same graph, but never met the hook's tensor.
+    Raises ``unknown`` where the transform does not differentiate by anything behind it.
+    """
+    transform = made_by(edge) if transformed.by else None
+    if transform is None:
+        return hook
+    since, (ends, _) = transform.since, ends_of(transform, edge)
+    if not ends:
+        if unknown is None:
+            return hook
+        raise unknown()
+
+    @functools.wraps(hook, assigned=())
+    def own(*given: Any) -> Any:
+        return hook(*given) if passes_by(since, ends) else None
+
+    return own
