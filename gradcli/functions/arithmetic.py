@@ -117,7 +117,7 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     if _whole(tensor1) and _whole(tensor2):
         raise RuntimeFault(
             "E0309", "addcdiv divides floats", help="write tensor1.float()",
-            torch="Integer division with addcdiv is no longer supported",
+            torch="Integer division with addcdiv is no longer supported, and in a future  release",
         )  # fmt: skip
     operands = input, tensor1, tensor2
     met = dtypes.meeting(*operands)
