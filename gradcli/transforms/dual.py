@@ -22,7 +22,15 @@ import numpy as np
 
 from gradcli.engine.custom_function.context import Context
 from gradcli.engine.custom_function.node import FunctionNode, call, pulled_by
-from gradcli.engine.grad_mode import current, enable_grad, mode, no_grad, pushing, transformed
+from gradcli.engine.grad_mode import (
+    current,
+    enable_grad,
+    mode,
+    no_grad,
+    outside_inference,
+    pushing,
+    transformed,
+)  # fmt: skip
 from gradcli.engine.graph.level_detach import within
 from gradcli.engine.graph.node import RemovableHandle, next_number
 from gradcli.engine.record.apply import through_float32
@@ -106,7 +114,7 @@ class Dual(Layer):
     def __gradcli_apply__(self, op: Any, args: tuple, params: dict) -> Any:
         level = self.__gradcli_rank__
         primals, tangents = _split(args, level)
-        if level not in pushing or current().inference:
+        if level not in pushing:
             return op(*primals, **params)
         if op.halves == "many" and through_float32(op, primals):
             return in_float32(lambda *w: op(*w, **params), "", *args)
@@ -116,6 +124,8 @@ class Dual(Layer):
             return out
         if linear and shares(out, primals[0]):
             return args[0]._view(op, out, params)
+        if current().inference:  # which knows no tangents but those of views
+            return out
         _unshare(args, primals, tangents)
         with self.recorded(primals):
             tangent = push_forward(op, primals, tangents, out, params)
@@ -216,7 +226,8 @@ class Dual(Layer):
         return self.tangent
 
     def _view(self, op: Any, primal: Any, params: dict) -> Any:
-        self.own()
+        with outside_inference():
+            self.own()
         with self.recorded([self.primal]):
             tangent = op(self.tangent, **params)
         return self.note_view(Dual(primal, tangent, self.__gradcli_rank__))

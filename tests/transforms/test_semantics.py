@@ -206,6 +206,13 @@ def test_out_of_inference_mode():
     near(grad(partly)(X), torch.ones(3))
     near(jacfwd(partly)(X), torch.ones(3))
 
+    def seen(a):
+        with torch.inference_mode():
+            view = a[1:]
+        return view * a[:1]
+
+    near(jvp(seen, (X,), (T,))[1], T[1:] * X[:1] + X[1:] * T[:1])
+
 
 def test_the_directions_of_a_hessian_do_not_hide_values():
     def branches(a):
