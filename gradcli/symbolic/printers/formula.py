@@ -7,8 +7,11 @@ However the user wrote it (``A.t()``, ``A.T``, ``torch.sin``) is one operator he
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from fractions import Fraction
 
 from gradcli.language.runtime.run import Program, prepare
+from gradcli.language.syntax import nodes as n
+from gradcli.ops.operator import OPERATORS
 from gradcli.symbolic.expr.sizes import names as names_of
 from gradcli.symbolic.program.let import chosen, names_for
 from gradcli.symbolic.program.steps import Step, steps_of
@@ -16,6 +19,9 @@ from gradcli.symbolic.shapes.declarations import Declaration
 from gradcli.symbolic.shapes.inference import infer, sizes_in
 
 FREE = frozenset(("name", "number", "constant", "size"))
+TRANSPOSES = ("reverse_dims", "mT")
+_HALVED = ("cholesky", "eigvalsh", "eigh_parts")
+"""What is of (x + x.T)/2 here, and in other libraries of one triangle."""
 
 
 class Formula:
@@ -27,10 +33,11 @@ class Formula:
     named    the steps to be given a name, inner ones first
 
     Names are given to save a reader operations; with ``light``, the operators that take a computer
-    no time, to save it the others: results that are computed then stand for themselves too.
+    no time, to save it the others: results that are computed then stand for themselves too. In code
+    the first expression is what the user wrote, whose matrices are not known to be symmetric.
     """
 
-    __slots__ = ("dims", "named", "roots", "steps")
+    __slots__ = ("_place", "_symmetric", "dims", "named", "roots", "steps")
 
     def __init__(
         self, expressions: Sequence[str | Program], declared: Mapping[str, Declaration],
@@ -39,7 +46,8 @@ class Formula:
         self.steps: list[Step] = []
         self.dims: list[tuple[str | None, ...]] = []
         self.roots: list[int] = []
-        place: dict[tuple, int] = {}
+        self._place: dict[tuple, int] = {}
+        self._symmetric: list[bool] = []
         for expression in expressions:
             program = prepare(expression) if isinstance(expression, str) else expression
             steps = steps_of(program.checked)
@@ -47,12 +55,10 @@ class Formula:
             where: list[int] = []
             for step, dims in zip(steps, shapes.of, strict=True):
                 inputs = tuple(where[i] for i in step.inputs)
-                key = (step.op, inputs, repr(sorted(step.params.items())), repr(step.value), dims)
-                if key not in place:
-                    place[key] = len(self.steps)
-                    self.steps.append(Step(step.op, step.node, inputs, step.params, step.value))
-                    self.dims.append(dims)
-                where.append(place[key])
+                if step.op in _HALVED and light is not None and not self.roots:
+                    inputs = (self._half(inputs[0], step.node),)
+                copy = Step(step.op, step.node, inputs, step.params, step.value)
+                where.append(self._kept(copy, dims, declared))
             self.roots.append(where[-1])
         costs = [0 if s.op in FREE else 1 for s in self.steps]
         for i, s in enumerate(self.steps):
@@ -67,6 +73,43 @@ class Formula:
             self.named = chosen(children, costs, self.roots, roots, roots, 2)
         else:
             self.named = chosen(children, costs, self.roots, roots) if let else []
+
+    def _kept(
+        self, s: Step, dims: tuple[str | None, ...], declared: Mapping[str, Declaration]
+    ) -> int:
+        """The place of a step, which is there once."""
+        key = (s.op, s.inputs, repr(sorted(s.params.items())), repr(s.value), dims)
+        if key not in self._place:
+            self._place[key] = len(self.steps)
+            self.steps.append(s)
+            self.dims.append(dims)
+            self._symmetric.append(len(dims) == 2 and self._turns_into_itself(s, declared))
+        return self._place[key]
+
+    def _turns_into_itself(self, s: Step, declared: Mapping[str, Declaration]) -> bool:
+        """Whether a matrix is its transpose, as far as its last operation tells."""
+        if s.op == "name":
+            return s.value in declared and "symmetric" in declared[s.value].traits
+        if s.op == "matmul":
+            one, other = (self.steps[i] for i in s.inputs)
+            return (s.inputs[:1], other.op in TRANSPOSES) == (other.inputs, True) or (
+                (s.inputs[1:], one.op in TRANSPOSES) == (one.inputs, True)
+            )
+        op = OPERATORS.get(s.op)
+        same = s.op in TRANSPOSES or (op is not None and op.entrywise)
+        return s.op == "eye" or (
+            same and all(self._symmetric[i] or not self.dims[i] for i in s.inputs)
+        )
+
+    def _half(self, i: int, node: n.Node) -> int:
+        """The place of (x + x.T)/2 for a matrix that is not known to be symmetric."""
+        dims = self.dims[i]
+        if self._symmetric[i]:
+            return i
+        turned = self._kept(Step("mT", node, (i,)), dims, {})
+        total = self._kept(Step("add", node, (i, turned)), dims, {})
+        two = self._kept(Step("number", n.Number(2, "2"), value=Fraction(2)), (), {})
+        return self._kept(Step("div", node, (total, two)), dims, {})
 
     def rank(self, i: int) -> int:
         """The number of dimensions of a step."""
