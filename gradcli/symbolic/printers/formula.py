@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from gradcli.language.runtime.run import Program, prepare
 from gradcli.language.syntax import nodes as n
-from gradcli.ops.operator import OPERATORS
+from gradcli.language.syntax.printer import unparse
 from gradcli.symbolic.expr.sizes import names as names_of
 from gradcli.symbolic.program.let import chosen, names_for
 from gradcli.symbolic.program.steps import Step, steps_of
@@ -37,7 +37,7 @@ class Formula:
     the first expression is what the user wrote, whose matrices are not known to be symmetric.
     """
 
-    __slots__ = ("_place", "_symmetric", "dims", "named", "roots", "steps")
+    __slots__ = ("_place", "dims", "named", "roots", "steps")
 
     def __init__(
         self, expressions: Sequence[str | Program], declared: Mapping[str, Declaration],
@@ -47,18 +47,21 @@ class Formula:
         self.dims: list[tuple[str | None, ...]] = []
         self.roots: list[int] = []
         self._place: dict[tuple, int] = {}
-        self._symmetric: list[bool] = []
-        for expression in expressions:
-            program = prepare(expression) if isinstance(expression, str) else expression
-            steps = steps_of(program.checked)
+        programs = [prepare(x) if isinstance(x, str) else x for x in expressions]
+        found = [(program, steps_of(program.checked)) for program in programs]
+        symmetric = {k for k, d in declared.items() if "symmetric" in d.traits}
+        for _, steps in found[1:]:  # a derivative writes out what it takes the half of
+            symmetric |= {unparse(steps[s.inputs[0]].node) for s in steps if s.op in _HALVED}
+        for program, steps in found:
             shapes = infer(steps, declared, program.source, printed=True)
             where: list[int] = []
             for step, dims in zip(steps, shapes.of, strict=True):
                 inputs = tuple(where[i] for i in step.inputs)
-                if step.op in _HALVED and light is not None and not self.roots:
+                written = step.op in _HALVED and light is not None and not self.roots
+                if written and unparse(steps[step.inputs[0]].node) not in symmetric:
                     inputs = (self._half(inputs[0], step.node),)
                 copy = Step(step.op, step.node, inputs, step.params, step.value)
-                where.append(self._kept(copy, dims, declared))
+                where.append(self._kept(copy, dims))
             self.roots.append(where[-1])
         costs = [0 if s.op in FREE else 1 for s in self.steps]
         for i, s in enumerate(self.steps):
@@ -74,42 +77,22 @@ class Formula:
         else:
             self.named = chosen(children, costs, self.roots, roots) if let else []
 
-    def _kept(
-        self, s: Step, dims: tuple[str | None, ...], declared: Mapping[str, Declaration]
-    ) -> int:
+    def _kept(self, s: Step, dims: tuple[str | None, ...]) -> int:
         """The place of a step, which is there once."""
         key = (s.op, s.inputs, repr(sorted(s.params.items())), repr(s.value), dims)
         if key not in self._place:
             self._place[key] = len(self.steps)
             self.steps.append(s)
             self.dims.append(dims)
-            self._symmetric.append(len(dims) == 2 and self._turns_into_itself(s, declared))
         return self._place[key]
 
-    def _turns_into_itself(self, s: Step, declared: Mapping[str, Declaration]) -> bool:
-        """Whether a matrix is its transpose, as far as its last operation tells."""
-        if s.op == "name":
-            return s.value in declared and "symmetric" in declared[s.value].traits
-        if s.op == "matmul":
-            one, other = (self.steps[i] for i in s.inputs)
-            return (s.inputs[:1], other.op in TRANSPOSES) == (other.inputs, True) or (
-                (s.inputs[1:], one.op in TRANSPOSES) == (one.inputs, True)
-            )
-        op = OPERATORS.get(s.op)
-        same = s.op in TRANSPOSES or (op is not None and op.entrywise)
-        return s.op == "eye" or (
-            same and all(self._symmetric[i] or not self.dims[i] for i in s.inputs)
-        )
-
     def _half(self, i: int, node: n.Node) -> int:
-        """The place of (x + x.T)/2 for a matrix that is not known to be symmetric."""
+        """The place of (x + x.T)/2."""
         dims = self.dims[i]
-        if self._symmetric[i]:
-            return i
-        turned = self._kept(Step("mT", node, (i,)), dims, {})
-        total = self._kept(Step("add", node, (i, turned)), dims, {})
-        two = self._kept(Step("number", n.Number(2, "2"), value=Fraction(2)), (), {})
-        return self._kept(Step("div", node, (total, two)), dims, {})
+        turned = self._kept(Step("mT", node, (i,)), dims)
+        total = self._kept(Step("add", node, (i, turned)), dims)
+        two = self._kept(Step("number", n.Number(2, "2"), value=Fraction(2)), ())
+        return self._kept(Step("div", node, (total, two)), dims)
 
     def rank(self, i: int) -> int:
         """The number of dimensions of a step."""
