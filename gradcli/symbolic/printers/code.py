@@ -331,10 +331,7 @@ def _tight(text: str, own: int, asked: int) -> str:
 
 
 def _kind(d: Declaration) -> str:
-    kind = ("scalar", "vector", "matrix")[d.rank] if d.rank < 3 else "tensor"
-    words = [t for t in ("spd", "symmetric", "positive") if t in d.traits]
-    if "spd" in words and "symmetric" in words:
-        words.remove("symmetric")
+    kind, *words = str(Declaration(d.rank, (), tuple(d.traits))).split()
     return " ".join([kind, *([_shape(d.dims)] if d.dims else []), *words])
 
 
