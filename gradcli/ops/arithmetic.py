@@ -437,6 +437,7 @@ square = elementwise(
     grad_name="PowBackward0",
     node={"operands": {"": ("self", "exponent")}, "saved": {"exponent": 2}},
     python="{0} * {0}",
+    numpy="np.square",
     cures=cures.TOO_LARGE,
 )
 reciprocal = elementwise(

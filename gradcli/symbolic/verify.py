@@ -226,7 +226,7 @@ class Points:
                 if exact is None or not np.max(abs(exact), initial=0.0) < 1e150:  # nor NaN
                     continue
                 first = self.delicate and not found  # a rank too small is so at every point
-                if first and not all(self._steady(point, exact, path, by) for by in _NEAR[:2]):
+                if first and not self._certain(point, exact, path, TOLERANCE):
                     continue
                 if certain and not self._certain(point, exact, path):
                     continue
@@ -287,29 +287,25 @@ class Points:
         with double():
             return [
                 (point, exact) for point, exact in known
-                if all(self._steady(point, exact, path, by) for by in _NEAR)
+                if self._certain(point, exact, path, TOLERANCE / 10)
             ]  # fmt: skip
 
-    def _steady(
-        self, point: Mapping[str, np.ndarray], exact: np.ndarray, path: tuple[str, ...], by: float
-    ) -> bool:
-        """Whether a point is away from singular matrices: a little further, little has changed."""
-        again = self._numeric({k: a * (1 + by) for k, a in point.items()}, path)
-        if again is None or not exact.size:
-            return again is not None
-        return bool(np.max(np.abs(again - exact)) <= 1e-5 * max(np.max(np.abs(exact)), 1e-3))
-
     def _certain(
-        self, point: Mapping[str, np.ndarray], exact: np.ndarray, path: tuple[str, ...]
-    ) -> bool:
-        """Whether the derivative is straight near a point but for the last digits."""
+        self, point: Mapping[str, np.ndarray], exact: np.ndarray, path: tuple[str, ...],
+        within: float = _CERTAIN,
+    ) -> bool:  # fmt: skip
+        """Whether the derivative is straight near a point but for the last digits.
+
+        What bends it over so short a way is the rounding of the terms that it adds: where those
+        cancel, that may be more than its own size tells.
+        """
         ahead, back = (
             self._numeric({k: a * (1 + by) for k, a in point.items()}, path) for by in (1e-8, -1e-8)
         )
         if ahead is None or back is None:
             return False
         bent = np.max(np.abs(ahead - 2 * exact + back), initial=0.0)
-        return bool(bent <= _CERTAIN * max(np.max(np.abs(exact), initial=0.0), 1e-3))
+        return bool(bent <= within * max(np.max(np.abs(exact), initial=0.0), 1e-3))
 
     def _numeric(self, point: Mapping[str, np.ndarray], path: Sequence[str]) -> np.ndarray | None:
         """The engine's derivative at a point, or None where there is none."""

@@ -134,6 +134,23 @@ def turns(
     return abs(seen.central - rule) <= 0.1 * abs(rule)
 
 
+def wavers(
+    function: Callable[[np.ndarray], float], x: np.ndarray, place: tuple, rule: float
+) -> bool:
+    """Whether some shorter steps see another slope than ``rule``, by more than what the last
+    digits of the value can hide: over the usual one a fast small wave has none."""
+    base, here = float(function(x)), float(x[place])
+    spacing = float(np.spacing(x.dtype.type(abs(here))))
+    steps = [spacing * 10.0**k for k in range(8)]
+    found = [_sides(function, x, place, step, base) for step in steps]
+    noise = max(abs(found[0].left - rule), abs(found[0].right - rule)) * spacing
+    noise, enough = max(noise, float(np.finfo(x.dtype).eps) * abs(base)), tolerance(x.dtype)
+    return any(
+        abs(sides.central - rule) > enough * max(sides.floor, abs(rule)) + 8 * noise / step
+        for step, sides in zip(steps, found, strict=True)
+    )
+
+
 def _settled(
     found: list[_Sides], steps: list[float], base: float, info: Any, enough: float
 ) -> Slope:

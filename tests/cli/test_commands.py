@@ -273,6 +273,8 @@ def test_check_agrees_and_disagrees(cli, monkeypatch):
         (("sum(x.float()**2)", "--x", "1.25,3"), 0, "agrees"),
         (("x.float()*x.detach()", "--x", "1.5"), 1, "`detach` takes a value off"),
         (("sin(1e9*abs(x))", "--x", "0.3"), 1, "settle at no step"),
+        (("1e-9*sin(1e9*x).detach() + x", "--x", "123.4"), 1, "settle at no step"),
+        (("x.detach()*0 + x**3", "--x", "1e5"), 0, "agrees"),
         (("1e-9*sin(1e9*abs(x))", "--x", "0.3"), 1, "settle at no step"),
         (("1/(x-1)", "--x", "1.0000000000005"), 0, "agrees with central"),
         (("relu(1/(x-1))", "--x", "1.0000000000005"), 0, "agrees with central"),

@@ -28,6 +28,7 @@ from tests.support.families import family
 from tests.support.oracles import load
 
 RECIPES = json.loads((Path(__file__).parent / "printed.json").read_text())
+SPD = "matrix:n,n spd"
 SIZES = {"n": 3, "m": 4, "k": 2}
 
 
@@ -118,6 +119,21 @@ def test_a_function_is_complete():
     assert "def f(x, A):" in text and "vector (n,)" in text and "matrix (n, n)" in text
     assert text.rstrip().endswith("return value, gradient")
     assert diff("x**2*y", "x,y").code().rstrip().endswith("return value, d_x, d_y")
+
+
+@family("expr", ["max(eigvalsh(A))", "trace(cholesky(A))", "sum(B.eigvalsh()**3)*sum(square(A))"])
+def test_code_of_a_matrix_that_is_not_symmetric_has_the_value_of_its_symmetric_part(expr):
+    known = dict.fromkeys("AB", np.array([[5, 1, 0.3], [-0.7, 6, 2], [0.4, -1, 7]]))
+    result = diff(expr, "A", declared={"A": "matrix:n,n", "B": "matrix:n,n"})
+    values = {k: known[k] for k in result.declared}
+    got = ran(result.code(), values)
+    np.testing.assert_allclose(got[0], evaluate(prepare(expr), values, {"n": 3}), rtol=1e-12)
+    np.testing.assert_allclose(got[1], result.evaluate(**values), rtol=1e-12)
+    assert "np.linalg.cholesky(2*S)" in diff("sum(cholesky(2*S))", declared={"S": SPD}).code()
+
+
+def test_a_size_that_no_variable_has_is_a_parameter():
+    assert ran(diff("sum(ones(n))*t").code(), {"t": 0.5, "n": 3}) == (1.5, 3)
 
 
 def test_value_and_derivative_share_parts():

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -121,7 +122,7 @@ def test_second_derivatives(text: str) -> None:
     assert result.checked["max_rel_error"] <= 1e-8
 
 
-def random_forms(numbers: range, expression: Any = expression) -> float:
+def random_forms(numbers: Sequence[int], expression: Any = expression) -> float:
     """Closed forms of random expressions over random shapes; the share that has one.
 
     ``diff`` compares each with the numeric gradient at three random points: what it gives is right,
@@ -145,7 +146,7 @@ def test_random_shapes() -> None:
 
 
 def test_random_functions_of_matrices() -> None:
-    assert random_forms(range(30), matrix_expression) > 0.8
+    assert random_forms([*range(30), 1647], matrix_expression) > 0.8  # 0, of terms that cancel
 
 
 @pytest.mark.long

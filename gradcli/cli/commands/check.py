@@ -21,7 +21,7 @@ from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.grad_mode import no_grad
 from gradcli.language.syntax import nodes as n
 from gradcli.ops.errors import Fault, LimitFault, RuntimeFault
-from gradcli.transforms.check import Slope, by_axes, hidden, slope, tolerance, turns
+from gradcli.transforms.check import Slope, by_axes, hidden, slope, tolerance, turns, wavers
 
 Against = Annotated[
     list[str] | None,
@@ -41,7 +41,8 @@ def check(
     runner.checked(run_by)
     value = job.value()
     inputs.need_scalar(value, job.program)
-    found = gradients(value, [job.leaves[n] for n in job.wanted], None)
+    leaves = [job.leaves[n] for n in job.wanted]
+    found = gradients(value, leaves, None, job.program.source.text)
     given = _given(job, against, against_file)
     parts = [("value", "value", value, "")]
     parts += [
@@ -120,6 +121,10 @@ class _Entries:
                 wide = _tried(function, x.astype(coarse), place)
                 if wide is not None and _agrees(rule, wide, coarse):
                     seen, unseen, fine, self.casts = wide, False, np.dtype(coarse), True
+            if self.hiding and seen.kind == "smooth" and _agrees(rule, seen, fine):
+                with no_grad():
+                    if wavers(exact or function, x.astype(fine), place, rule):
+                        seen = seen._replace(kind="unsettled")
             where = _where(name, place, axes)
             if unseen and not _agrees(rule, seen, fine):
                 self.notes.append(

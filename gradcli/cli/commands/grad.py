@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import re
 import sys
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -56,7 +59,7 @@ def grad(
         **{name: leaves[name] for name in wanted}, **own,
         **{k: outcome.variables[k] for k in kept},
     }  # fmt: skip
-    found = gradients(value, list(targets.values()), weights)
+    found = gradients(value, list(targets.values()), weights, job.program.source.text)
     if run_by == "generated" and not kept and weights is None:
         value, found = runner.gradient(job, value, found)
     parts = [("value", "value", value, "")]
@@ -147,16 +150,35 @@ def shown(show: str | None, outcome: Outcome) -> list[tuple[str, str, Any, str]]
     return parts
 
 
-def gradients(value: Tensor, targets: list[Tensor], weights: Tensor | None) -> list[Tensor]:
-    """The gradient by each target; zeros where the value does not depend on it."""
+_OWN_BACKWARD = re.compile("hook|class|import")
+
+
+def gradients(
+    value: Tensor, targets: list[Tensor], weights: Tensor | None, text: str = "import"
+) -> list[Tensor]:
+    """The gradient by each target; zeros where the value does not depend on it.
+
+    Of a tiny value something on the way back may underflow that the gradient does not: where the
+    program's ``text`` has no backward or hook of its own, a second pass goes with large numbers.
+    """
     if not targets:
         return []
     if value.edge is None:
         return [engine.wrap(np.zeros_like(t.array), t.dtype) for t in targets]
     if not value.dtype.differentiable:
         raise RuntimeFault("E0404", f"a {value.dtype.name} result has no derivative")
-    found = engine.grad(value, targets, weights, allow_unused=True, materialize_grads=True)
-    return [g for g in found if g is not None]  # none is: they are materialized
+    pulled: Any = partial(engine.grad, value, targets, allow_unused=True, materialize_grads=True)
+    size = float(np.max(np.abs(value.array), initial=0.0))
+    least = float(np.finfo(value.dtype.numpy).tiny)
+    if not 0 < size < least ** (1 / 3) or _OWN_BACKWARD.search(text):
+        return [*pulled(weights)]
+    large = 2.0 ** -math.frexp(max(size, least))[1]
+    one = engine.wrap(np.ones_like(value.array), value.dtype) if weights is None else weights
+    found, lifted = pulled(one, True), pulled(one * large)
+    return [
+        engine.wrap(np.where(np.isfinite(b.array), b.array / large, a.array), a.dtype)
+        for a, b in zip(found, lifted, strict=True)
+    ]
 
 
 def _warnings(value: Tensor, found: list[Tensor], names: list[str]) -> list[str]:

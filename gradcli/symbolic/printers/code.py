@@ -18,7 +18,8 @@ from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.operator import OPERATORS
 from gradcli.symbolic.emit.slices import size_text
 from gradcli.symbolic.expr.sizes import is_plain, solved
-from gradcli.symbolic.printers.formula import FREE, Formula
+from gradcli.symbolic.expr.sizes import names as names_of
+from gradcli.symbolic.printers.formula import FREE, TRANSPOSES, Formula
 from gradcli.symbolic.printers.library_names import has_call, index_text, library_call, value_text
 from gradcli.symbolic.program.let import fresh_names
 from gradcli.symbolic.program.steps import COMPARISON, MOST_TERMS, Step
@@ -30,7 +31,6 @@ SPECIAL = {
     "numpy": "from scipy import special", "torch": "from torch import special",
     "jax": "from jax.scipy import special",
 }  # fmt: skip
-TRANSPOSES = ("reverse_dims", "mT")
 _SIGNS = {
     op.name for op in OPERATORS.values()
     if op.entrywise and op.infix and library_call("numpy", op.name, {}, 0) == op.infix
@@ -71,7 +71,10 @@ class _Writer:
         self.formula = formula
         self.declared = declared
         self.title = title
-        self.params = list(declared)
+        known = {
+            name for d in declared.values() for size in d.dims for name in names_of(size or "")
+        }
+        self.params = [*declared, *sorted(formula.names() - known - declared.keys())]
         self.torch = target == "torch"
         self.target = target
         taken = {*self.params, *formula.names()}
@@ -167,7 +170,8 @@ class _Writer:
     def docstring(self) -> list[str]:
         """What goes in and out, with shapes."""
         width = max((len(k) for k in self.params), default=0)
-        said = [f"{k:<{width}}   {_kind(d)}" for k, d in self.declared.items()]
+        kinds = {k: _kind(d) for k, d in self.declared.items()}
+        said = [f"{k:<{width}}   {kinds.get(k, 'size')}" for k in self.params]
         results = ", ".join(
             f"{name}: {_shape(self.formula.dims[r])}"
             for name, r in zip(self.results, self.formula.roots, strict=True)
@@ -327,10 +331,7 @@ def _tight(text: str, own: int, asked: int) -> str:
 
 
 def _kind(d: Declaration) -> str:
-    kind = ("scalar", "vector", "matrix")[d.rank] if d.rank < 3 else "tensor"
-    words = [t for t in ("spd", "symmetric", "positive") if t in d.traits]
-    if "spd" in words and "symmetric" in words:
-        words.remove("symmetric")
+    kind, *words = str(Declaration(d.rank, (), tuple(d.traits))).split()
     return " ".join([kind, *([_shape(d.dims)] if d.dims else []), *words])
 
 

@@ -7,8 +7,11 @@ However the user wrote it (``A.t()``, ``A.T``, ``torch.sin``) is one operator he
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from fractions import Fraction
 
 from gradcli.language.runtime.run import Program, prepare
+from gradcli.language.syntax import nodes as n
+from gradcli.language.syntax.printer import unparse
 from gradcli.symbolic.expr.sizes import names as names_of
 from gradcli.symbolic.program.let import chosen, names_for
 from gradcli.symbolic.program.steps import Step, steps_of
@@ -16,6 +19,9 @@ from gradcli.symbolic.shapes.declarations import Declaration
 from gradcli.symbolic.shapes.inference import infer, sizes_in
 
 FREE = frozenset(("name", "number", "constant", "size"))
+TRANSPOSES = ("reverse_dims", "mT")
+_HALVED = ("cholesky", "eigvalsh", "eigh_parts")
+"""What is of (x + x.T)/2 here, and in other libraries of one triangle."""
 
 
 class Formula:
@@ -27,10 +33,11 @@ class Formula:
     named    the steps to be given a name, inner ones first
 
     Names are given to save a reader operations; with ``light``, the operators that take a computer
-    no time, to save it the others: results that are computed then stand for themselves too.
+    no time, to save it the others: results that are computed then stand for themselves too. In code
+    the first expression is what the user wrote, whose matrices are not known to be symmetric.
     """
 
-    __slots__ = ("dims", "named", "roots", "steps")
+    __slots__ = ("_place", "dims", "named", "roots", "steps")
 
     def __init__(
         self, expressions: Sequence[str | Program], declared: Mapping[str, Declaration],
@@ -39,20 +46,22 @@ class Formula:
         self.steps: list[Step] = []
         self.dims: list[tuple[str | None, ...]] = []
         self.roots: list[int] = []
-        place: dict[tuple, int] = {}
-        for expression in expressions:
-            program = prepare(expression) if isinstance(expression, str) else expression
-            steps = steps_of(program.checked)
+        self._place: dict[tuple, int] = {}
+        programs = [prepare(x) if isinstance(x, str) else x for x in expressions]
+        found = [(program, steps_of(program.checked)) for program in programs]
+        symmetric = {k for k, d in declared.items() if "symmetric" in d.traits}
+        for _, steps in found[1:]:  # a derivative writes out what it takes the half of
+            symmetric |= {unparse(steps[s.inputs[0]].node) for s in steps if s.op in _HALVED}
+        for program, steps in found:
             shapes = infer(steps, declared, program.source, printed=True)
             where: list[int] = []
             for step, dims in zip(steps, shapes.of, strict=True):
                 inputs = tuple(where[i] for i in step.inputs)
-                key = (step.op, inputs, repr(sorted(step.params.items())), repr(step.value), dims)
-                if key not in place:
-                    place[key] = len(self.steps)
-                    self.steps.append(Step(step.op, step.node, inputs, step.params, step.value))
-                    self.dims.append(dims)
-                where.append(place[key])
+                written = step.op in _HALVED and light is not None and not self.roots
+                if written and unparse(steps[step.inputs[0]].node) not in symmetric:
+                    inputs = (self._half(inputs[0], step.node),)
+                copy = Step(step.op, step.node, inputs, step.params, step.value)
+                where.append(self._kept(copy, dims))
             self.roots.append(where[-1])
         costs = [0 if s.op in FREE else 1 for s in self.steps]
         for i, s in enumerate(self.steps):
@@ -67,6 +76,23 @@ class Formula:
             self.named = chosen(children, costs, self.roots, roots, roots, 2)
         else:
             self.named = chosen(children, costs, self.roots, roots) if let else []
+
+    def _kept(self, s: Step, dims: tuple[str | None, ...]) -> int:
+        """The place of a step, which is there once."""
+        key = (s.op, s.inputs, repr(sorted(s.params.items())), repr(s.value), dims)
+        if key not in self._place:
+            self._place[key] = len(self.steps)
+            self.steps.append(s)
+            self.dims.append(dims)
+        return self._place[key]
+
+    def _half(self, i: int, node: n.Node) -> int:
+        """The place of (x + x.T)/2."""
+        dims = self.dims[i]
+        turned = self._kept(Step("mT", node, (i,)), dims)
+        total = self._kept(Step("add", node, (i, turned)), dims)
+        two = self._kept(Step("number", n.Number(2, "2"), value=Fraction(2)), ())
+        return self._kept(Step("div", node, (total, two)), dims)
 
     def rank(self, i: int) -> int:
         """The number of dimensions of a step."""
