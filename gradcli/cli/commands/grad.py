@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import re
 import sys
 from collections.abc import Mapping
-from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -59,7 +57,7 @@ def grad(
         **{name: leaves[name] for name in wanted}, **own,
         **{k: outcome.variables[k] for k in kept},
     }  # fmt: skip
-    found = gradients(value, list(targets.values()), weights, job.program.source.text)
+    found = gradients(value, list(targets.values()), weights)
     if run_by == "generated" and not kept and weights is None:
         value, found = runner.gradient(job, value, found)
     parts = [("value", "value", value, "")]
@@ -150,31 +148,24 @@ def shown(show: str | None, outcome: Outcome) -> list[tuple[str, str, Any, str]]
     return parts
 
 
-_OWN_BACKWARD = re.compile("hook|class|import")
-
-
-def gradients(
-    value: Tensor, targets: list[Tensor], weights: Tensor | None, text: str = "import"
-) -> list[Tensor]:
-    """The gradient by each target; zeros where the value does not depend on it.
-
-    Of a tiny value something on the way back may underflow that the gradient does not: where the
-    program's ``text`` has no backward or hook of its own, a second pass goes with large numbers.
-    """
+def gradients(value: Tensor, targets: list[Tensor], weights: Tensor | None) -> list[Tensor]:
+    """The gradient by each target; zeros where the value does not depend on it."""
     if not targets:
         return []
     if value.edge is None:
         return [engine.wrap(np.zeros_like(t.array), t.dtype) for t in targets]
     if not value.dtype.differentiable:
         raise RuntimeFault("E0404", f"a {value.dtype.name} result has no derivative")
-    pulled: Any = partial(engine.grad, value, targets, allow_unused=True, materialize_grads=True)
+    options: Any = {"allow_unused": True, "materialize_grads": True}
     size = float(np.max(np.abs(value.array), initial=0.0))
     least = float(np.finfo(value.dtype.numpy).tiny)
-    if not 0 < size < least ** (1 / 3) or _OWN_BACKWARD.search(text):
-        return [*pulled(weights)]
+    if not 0 < size < least ** (1 / 3):
+        return [*engine.grad(value, targets, weights, **options)]
+    # Of a tiny value something on the way back may underflow that the gradient does not.
     large = 2.0 ** -math.frexp(max(size, least))[1]
-    one = engine.wrap(np.ones_like(value.array), value.dtype) if weights is None else weights
-    found, lifted = pulled(one, True), pulled(one * large)
+    weights = engine.wrap(np.ones_like(value.array), value.dtype) if weights is None else weights
+    found = engine.grad(value, targets, weights, retain_graph=True, **options)
+    lifted = engine.grad(value, targets, weights * large, **options)
     return [
         engine.wrap(np.where(np.isfinite(b.array), b.array / large, a.array), a.dtype)
         for a, b in zip(found, lifted, strict=True)

@@ -31,8 +31,7 @@ def vjp(job: Job, wrt: options.Wrt = None, cotangent: Cotangent = None) -> None:
     """Example: gradcli vjp "W @ x" --W "1,2;3,4" --x 1,-1 --cotangent 1,0"""
     value = job.value()
     weights = read_cotangent(cotangent, value, job.program)
-    leaves = [job.leaves[n] for n in job.wanted]
-    found = gradients(value, leaves, weights, job.program.source.text)
+    found = gradients(value, [job.leaves[n] for n in job.wanted], weights)
     parts: list[tuple[str, str, Any, str]] = [("value", "value", value, "")]
     weighted = "" if cotangent is None else "cotangent @ "
     for name, g in zip(job.wanted, found, strict=True):
