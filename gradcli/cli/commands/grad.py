@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -156,20 +155,8 @@ def gradients(value: Tensor, targets: list[Tensor], weights: Tensor | None) -> l
         return [engine.wrap(np.zeros_like(t.array), t.dtype) for t in targets]
     if not value.dtype.differentiable:
         raise RuntimeFault("E0404", f"a {value.dtype.name} result has no derivative")
-    options: Any = {"allow_unused": True, "materialize_grads": True}
-    size = float(np.max(np.abs(value.array), initial=0.0))
-    least = float(np.finfo(value.dtype.numpy).tiny)
-    if not 0 < size < least ** (1 / 3):
-        return [*engine.grad(value, targets, weights, **options)]
-    # Of a tiny value something on the way back may underflow that the gradient does not.
-    large = 2.0 ** -math.frexp(max(size, least))[1]
-    weights = engine.wrap(np.ones_like(value.array), value.dtype) if weights is None else weights
-    found = engine.grad(value, targets, weights, retain_graph=True, **options)
-    lifted = engine.grad(value, targets, weights * large, **options)
-    return [
-        engine.wrap(np.where(np.isfinite(b.array), b.array / large, a.array), a.dtype)
-        for a, b in zip(found, lifted, strict=True)
-    ]
+    found = engine.grad(value, targets, weights, allow_unused=True, materialize_grads=True)
+    return [g for g in found if g is not None]  # none is: they are materialized
 
 
 def _warnings(value: Tensor, found: list[Tensor], names: list[str]) -> list[str]:
