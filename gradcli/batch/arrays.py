@@ -5,6 +5,7 @@ Columns that no program reads may hold anything: only those that are asked for a
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -250,6 +251,8 @@ def open_arrays(form: str, path: str, columns: Sequence[str] | None) -> ArraySou
     """
     if path == "-":
         raise ValueFault("E0907", f"--{form} reads a file", help="standard input: --csv, --jsonl")
+    if os.path.exists(path) and not os.path.isfile(path):  # a device may have no end
+        raise ValueFault("E0904", f"cannot read {path}: it is no regular file")
     try:
         if form == "parquet":
             return _parquet(path)

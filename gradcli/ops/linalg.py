@@ -591,6 +591,7 @@ cholesky = general(
     edges="of (x + x.H)/2, so that value and derivative agree where x is not symmetric",
     example='sum(cholesky(A)) --A "2,1;1,3"',
     core="(n,n)->(n,n)",
+    symmetrizes=True,
     numpy="np.linalg.cholesky",
     latex=r"\operatorname{chol}",
     batching=matrices,

@@ -113,6 +113,8 @@ class Operator:
     """How the language writes each of several results that come in one array, of ``{x}``."""
     transposes: bool = False
     """f(x.T) is f(x).T, of matrices."""
+    symmetrizes: bool = False
+    """It is of (x + x.mH)/2, where other libraries read one triangle of x."""
     sorted: int = 0
     """The last dimension of the result is in ascending (1) or descending (-1) order."""
     sizes: str = ""

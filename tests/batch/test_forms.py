@@ -224,6 +224,7 @@ def test_files_that_are_no_rows(files):
     for form, name, code in (
         ("npy", "in.npy", "E0926"), ("npy", "object.npy", "E0904"), ("npz", "text.npz", "E0904"),
         ("npz", "lengths.npz", "E0926"), ("npy", "missing.npy", "E0904"), ("npz", "-", "E0907"),
+        ("npz", os.devnull, "E0904"),
     ):  # fmt: skip
         with pytest.raises(Fault) as caught:
             open_arrays(form, name, None)

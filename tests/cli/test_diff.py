@@ -282,6 +282,13 @@ def test_a_value_that_is_not_finite_is_said(cli):
     assert found["warnings"] == ["the value of d/dx is not finite"]
 
 
+@pytest.mark.parametrize("words", ["--e 5", "--e scalar --wrt e", "--at e=5", "--e 5 --taylor 2"])
+def test_a_variable_called_as_a_constant_has_no_closed_form(cli, words):
+    done = cli("diff", "log(e)*x", "--x", "scalar", *words.split())
+    assert done.code == 1 and "`e` is a number in formulas" in done.err
+    assert cli("check", "log(e)*x", "--e", "5", "--x", "3").code == 0
+
+
 def test_one_variable_to_an_at(cli):
     done = cli("diff", "a*b", "--at", "a=2,b=3")
     assert done.code == 2 and "help: --at a=2 --at b=3\n" in done.err

@@ -55,6 +55,12 @@ def test_a_result_with_entries_is_refused(cli):
     assert done.code == 1 and "error[E0403]" in done.err and "shape (2,)" in done.err
 
 
+@pytest.mark.parametrize("x", ["inf", "nan", "1,inf,3"])
+def test_an_axis_is_finite(cli, x):
+    done = cli("plot", "x", "--x", x)
+    assert done.code == 2 and "E0910" in done.err and "warning" not in done.err
+
+
 def test_no_value_at_all_is_an_error(cli):
     done = cli("plot", "sqrt(-1 - x**2)", "--x", "0:1:0.1")
     assert done.code == 1 and "E0501" in done.err and "each of the 10 points" in done.err

@@ -23,7 +23,7 @@ from gradcli.symbolic import diff as closed_form
 from gradcli.symbolic.closed_form import label
 from gradcli.symbolic.program.conditions import conditions_text
 from gradcli.symbolic.program.let import named
-from gradcli.symbolic.shapes.declarations import TRAITS
+from gradcli.symbolic.shapes.declarations import TRAITS, declared_as
 from gradcli.symbolic.unsupported import as_reals
 
 _KINDS = ("scalar", "vector", "matrix", "tensor")
@@ -148,6 +148,7 @@ class _Job:
             as_reals(name, value)
             if name not in self.declared:
                 self.declared[name] = Declaration.of_shape(np.shape(value))
+        self.declared = dict(declared_as(self.declared))
 
     def result(
         self, wrt: str | None, order: int, along: Sequence[str], structured: bool, of: str | None

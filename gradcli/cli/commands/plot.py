@@ -71,7 +71,7 @@ def _chosen(job: Job, over: str | None) -> bool:
         here = job.leaves[name].detach().cpu().array
         filled = inputs.read_flag(name, RANGE, job.leaves[name].dtype)
         return here.shape == filled.shape and bool(np.array_equal(here, filled))
-    if name not in numbers or rows:
+    if name not in numbers or rows or not np.isfinite(job.leaves[name].detach().cpu().array):
         return False
     leaf = job.leaves[name]
     middle = float(leaf.array)
@@ -110,6 +110,8 @@ def _axis(job: Job, over: str | None) -> str:
         raise ValueFault("E0910", f"--over {name}: its points have to be floats")
     if job.leaves[name].array.size > MOST:
         raise ValueFault("E0910", f"--over {name}: more than {MOST:,} points")
+    if not np.isfinite(job.leaves[name].detach().cpu().array).all():
+        raise ValueFault("E0910", f"--over {name}: its points have to be finite")
     return name
 
 

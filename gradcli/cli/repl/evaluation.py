@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -17,10 +17,11 @@ from gradcli.cli import inputs, options, watchdog
 from gradcli.cli.arguments import Variables, invoke
 from gradcli.cli.catalogue import COMMANDS, module_of
 from gradcli.cli.job import Job
-from gradcli.cli.repl.session import LAST_BUT_ONE, Session
+from gradcli.cli.repl.session import LAST_BUT_ONE, Session, defined_by
 from gradcli.engine import Tensor, dtypes
 from gradcli.engine.creation import factories
 from gradcli.language.diagnostics.render import did_you_mean
+from gradcli.language.names.table import CONSTANTS
 from gradcli.language.runtime.run import Limits
 from gradcli.language.syntax import nodes as n
 from gradcli.ops.errors import ValueFault
@@ -91,18 +92,19 @@ class _OfSession(Variables):
         for name in program.checked.called:
             value = self.session.variables.get(name)
             if value is not None and not isinstance(value, FunctionType):
-                said = f"{name} has values of its own, and no formula"
-                mend = f":grad and :jac differentiate it; write def {name}(x): ... for a formula"
-                raise ValueFault("E0907", said, help=mend)
-        values = {k: v for k, v in self.session.variables.items() if program.takes(k)}
-        for name, value in values.items():
-            if name in leaf_names(values, tuple(values)):
+                raise _no_formula(name, "has values of its own")
+        words[0] = "\n".join([*definitions(self.session, program.checked.outer), words[0]])
+        whole = self.session.prepared(words[0])
+        values = {k: v for k, v in self.session.variables.items() if whole.takes(k)}
+        known = leaf_names(values, tuple(values)) | (CONSTANTS.keys() & values)
+        for name in values:
+            if name in known:
+                value = values[name]
                 shape = value.array.shape if isinstance(value, Tensor) else ()
                 self.given.append((name, _declared(shape)))
-        leaves = leaf_names(values)
+        leaves = leaf_names({k: v for k, v in values.items() if program.takes(k)})
         if leaves and not any(word.startswith("--wrt") for word in words):
             words += ["--wrt", ",".join(k for k in program.checked.outer if k in leaves)]
-        words[0] = "\n".join([*definitions(self.session, program.checked.outer), words[0]])
 
 
 def _declared(shape: Sequence[int]) -> str:
@@ -110,36 +112,36 @@ def _declared(shape: Sequence[int]) -> str:
     return kind if not shape else f"{kind}:{','.join(map(str, shape))}"
 
 
-def definitions(session: Session, names: Any) -> list[str]:
-    """The statements of the session that define these functions and those that they call."""
-    by_name: dict[str, tuple[int, str, Any]] = {}
-    needed: dict[int, str] = {}
-    for number, line in enumerate(session.lines):
-        if "import " in line.text:
-            needed[number] = line.text
-        functions = "def " in line.text or "lambda" in line.text
-        program = session.prepared(line.text) if functions else None
-        if program is not None and len(program.checked.module.body) == 1:
-            statement = program.checked.module.body[0]
-            name = statement.name if isinstance(statement, n.Def) else _named_lambda(statement)
-            if name:
-                by_name[name] = number, line.text, program.checked.outer
+def definitions(session: Session, names: Iterable[str]) -> list[str]:
+    """The statements that define these functions and those that they call.
+
+    Raises ValueFault (E0907) where what a function is now does not follow from such a statement.
+    """
+    needed = {i: line.text for i, line in enumerate(session.lines) if "import " in line.text}
     work = list(names)
     while work:
         name = work.pop()
-        if name in by_name and by_name[name][0] not in needed:
-            number, text, further = by_name[name]
-            needed[number] = text
-            work += further
+        value = session.variables.get(name)
+        if not isinstance(value, FunctionType):
+            continue
+        place = next((i for i, line in enumerate(session.lines) if line.made is value), None)
+        if place is None:
+            raise _no_formula(name, "has no definition of its own")
+        checked = session.prepared(session.lines[place].text).checked
+        made, params = defined_by(checked.module)
+        if made != name:
+            raise _no_formula(name, f"is another name of {made}")
+        if any(isinstance(node, n.Name) for p in params if p.default for node in n.walk(p.default)):
+            raise _no_formula(name, "has defaults that were variables")
+        if place not in needed:
+            needed[place] = session.lines[place].text
+            work += checked.outer
     return [needed[number] for number in sorted(needed)]
 
 
-def _named_lambda(statement: n.Statement) -> str:
-    """The name in ``name = lambda ...``."""
-    if isinstance(statement, n.Assign) and isinstance(statement.value, n.Lambda):
-        target = statement.targets[0]
-        return target.id if isinstance(target, n.Name) else ""
-    return ""
+def _no_formula(name: str, why: str) -> ValueFault:
+    mend = f":grad and :jac differentiate it; write def {name}(x): ... for a formula"
+    return ValueFault("E0907", f"{name} {why}, and no formula", help=mend)
 
 
 class _SessionJob(Job):

@@ -43,6 +43,7 @@ class Line(NamedTuple):
     shown  whether it gave a value, which ``_`` is then
     looks  whether it calls nothing, and so cannot change anything else
     dtype  the default one that it began with
+    made   the function that it defines, where it does nothing else
     """
 
     text: str
@@ -50,6 +51,7 @@ class Line(NamedTuple):
     shown: bool
     looks: bool
     dtype: dtypes.DType
+    made: Any = None
 
 
 class _Before:
@@ -134,7 +136,8 @@ class Session:
                 isinstance(node, n.Call) for node in n.walk(module)
             )
             text = source.text[module.start : module.end]
-            self.lines.append(Line(text, mode, shown, looks, dtype))
+            made = self.variables.get(defined_by(module)[0])
+            self.lines.append(Line(text, mode, shown, looks, dtype, made))
         return value
 
     def assign(self, name: str, value: Any, origin: str) -> None:
@@ -308,6 +311,19 @@ class Session:
             self.variables.clear()
             self.program = None
             self.lines = []
+
+
+def defined_by(module: n.Module) -> tuple[str, tuple[n.Param, ...]]:
+    """The function that a statement defines, ``def name`` or ``name = lambda``, and what it takes;
+    "" where it does more."""
+    first, *more = module.body
+    if isinstance(first, n.Def) and not more:
+        return first.name, first.params
+    if isinstance(first, n.Assign) and isinstance(first.value, n.Lambda) and not more:
+        target = first.targets[-1]
+        if isinstance(target, n.Name):
+            return target.id, first.value.params
+    return "", ()
 
 
 LAST_BUT_ONE = "o_"

@@ -194,24 +194,25 @@ def by_numpy(function: Callable, otherwise: Any = None) -> Callable:
     return named(call, getattr(function, "__name__", "array"))
 
 
+def _functions(home: Any, names: str) -> dict[str, Callable]:
+    return {name: getattr(home, name) for name in names.split()}
+
+
 ELEMENTWISE: dict[str, Callable] = {
     name: getattr(np, name) for name in dir(np) if isinstance(getattr(np, name), np.ufunc)
 }
 """Functions whose results are as large as what their arguments broadcast to."""
-OTHERS: dict[str, Callable] = {name: getattr(np, name) for name in (
-    "round", "where", "clip", "sum", "mean", "std", "var", "median", "prod", "max", "min", "amax",
-    "amin", "argmax", "argmin", "all", "any", "cumsum", "cumprod", "sort", "argsort", "reshape",
-    "ravel", "transpose", "squeeze", "expand_dims", "concatenate", "stack", "hstack", "vstack",
-    "dot", "trace", "flip", "unique", "allclose", "isclose", "array_equal", "nonzero", "ptp",
-    "count_nonzero", "zeros_like", "ones_like", "triu", "tril", "argwhere", "average", "real",
-    "imag",
-)}  # fmt: skip
+OTHERS = _functions(np, """
+    round where clip sum mean std var median prod max min amax amin argmax argmin all any cumsum
+    cumprod sort argsort reshape ravel transpose squeeze expand_dims concatenate stack hstack
+    vstack dot trace flip unique allclose isclose array_equal nonzero ptp count_nonzero zeros_like
+    ones_like triu tril argwhere average real imag
+""")  # fmt: skip
 """Functions whose results are no larger than all their arguments, or twice that."""
-METHODS = (
-    "sum", "mean", "std", "var", "min", "max", "argmin", "argmax", "prod", "cumsum", "cumprod",
-    "reshape", "ravel", "flatten", "transpose", "squeeze", "dot", "copy", "all", "any", "round",
-    "clip", "argsort", "nonzero", "trace", "swapaxes", "diagonal",
-)  # fmt: skip
+METHODS = _functions(np.ndarray, """
+    sum mean std var min max argmin argmax prod cumsum cumprod reshape ravel flatten transpose
+    squeeze dot copy all any round clip argsort nonzero trace swapaxes diagonal
+""")  # fmt: skip
 
 
 def _method(name: str, function: Callable) -> Callable:
@@ -227,7 +228,7 @@ def _method(name: str, function: Callable) -> Callable:
 
 
 attributes.CALL[NumpyArray] = {
-    **{name: _method(name, getattr(np.ndarray, name)) for name in METHODS},
+    **{name: _method(name, function) for name, function in METHODS.items()},
     "astype": lambda self, dtype: array_of(self.array.astype(_options({"dtype": dtype})["dtype"])),
     "sort": lambda self, axis=-1: self.array.sort(axis),
     "tolist": argument_checks.to_list, "item": lambda self, *at: self.array.item(*at),
@@ -344,18 +345,17 @@ def _made(make: Callable) -> Callable:
     return named(call, make.__name__)
 
 
-_LINALG = (
-    "inv", "det", "norm", "solve", "eig", "eigh", "eigvals", "svd", "qr", "pinv", "matrix_rank",
-    "cholesky", "lstsq", "slogdet",
-)  # fmt: skip
+_LINALG = _functions(np.linalg, """
+    inv det norm solve eig eigh eigvals svd qr pinv matrix_rank cholesky lstsq slogdet
+""")  # fmt: skip
 
 
 def linalg(names: dict[str, Any]) -> dict[str, Any]:
     """``np.linalg`` over the functions of ``torch.linalg``, which tensors go to."""
     found = dict(names)
-    for name in _LINALG:
+    for name, function in _LINALG.items():
         known = argument_checks.with_checks(names[name]) if name in names else None
-        found[name] = by_numpy(getattr(np.linalg, name), known)
+        found[name] = by_numpy(function, known)
     return found
 
 

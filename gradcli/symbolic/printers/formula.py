@@ -12,6 +12,7 @@ from fractions import Fraction
 from gradcli.language.runtime.run import Program, prepare
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.printer import unparse
+from gradcli.ops import OPERATORS
 from gradcli.symbolic.expr.sizes import names as names_of
 from gradcli.symbolic.program.let import chosen, names_for
 from gradcli.symbolic.program.steps import Step, steps_of
@@ -20,8 +21,10 @@ from gradcli.symbolic.shapes.inference import infer, sizes_in
 
 FREE = frozenset(("name", "number", "constant", "size"))
 TRANSPOSES = ("reverse_dims", "mT")
-_HALVED = ("cholesky", "eigvalsh", "eigh_parts")
-"""What is of (x + x.T)/2 here, and in other libraries of one triangle."""
+
+
+def _symmetrizes(op: str) -> bool:
+    return op in OPERATORS and OPERATORS[op].symmetrizes
 
 
 class Formula:
@@ -51,13 +54,13 @@ class Formula:
         found = [(program, steps_of(program.checked)) for program in programs]
         symmetric = {k for k, d in declared.items() if "symmetric" in d.traits}
         for _, steps in found[1:]:  # a derivative writes out what it takes the half of
-            symmetric |= {unparse(steps[s.inputs[0]].node) for s in steps if s.op in _HALVED}
+            symmetric |= {unparse(steps[s.inputs[0]].node) for s in steps if _symmetrizes(s.op)}
         for program, steps in found:
             shapes = infer(steps, declared, program.source, printed=True)
             where: list[int] = []
             for step, dims in zip(steps, shapes.of, strict=True):
                 inputs = tuple(where[i] for i in step.inputs)
-                written = step.op in _HALVED and light is not None and not self.roots
+                written = _symmetrizes(step.op) and light is not None and not self.roots
                 if written and unparse(steps[step.inputs[0]].node) not in symmetric:
                     inputs = (self._half(inputs[0], step.node),)
                 copy = Step(step.op, step.node, inputs, step.params, step.value)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gradcli.language.names.table import CONSTANTS
 from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.symbolic.expr.sizes import terms as size_terms
 from gradcli.symbolic.expr.sizes import text as size_text
-from gradcli.symbolic.unsupported import at, no_closed_form
+from gradcli.symbolic.unsupported import at, no_closed_form, no_value
 
 KINDS = {"scalar": 0, "vector": 1, "matrix": 2, "tensor": 3}
 MOST_RANK = 4
@@ -78,7 +79,13 @@ def parse_declaration(text: str) -> Declaration:
 
 
 def declared_as(given: Mapping[str, str | Declaration] | None) -> dict[str, Declaration]:
-    """Declarations by name, those that are texts read."""
+    """Declarations by name, those that are texts read.
+
+    Raises E0701 for names such as ``e``: formulas, and what is printed of them, have the number.
+    """
+    for name in given or {}:
+        if name in CONSTANTS:
+            raise no_value(f"`{name}` is a number in formulas, not a variable")
     return {
         k: d if isinstance(d, Declaration) else parse_declaration(d)
         for k, d in (given or {}).items()

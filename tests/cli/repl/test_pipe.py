@@ -1,5 +1,7 @@
 """``gradcli repl`` on a pipe: the process, its streams and its exit code."""
 
+import re
+
 from tests.cli.conftest import ROOT
 
 
@@ -126,3 +128,22 @@ def test_classes_and_functions_by_name(process):
     done = process("repl", stdin=lines)
     assert "Net  class\nnet  Net\nf    function\n" in done.out and "d/dx  2*x\n" in done.out
     assert "net has values of its own" in done.err and done.out.endswith("d/dx   2\n")
+
+
+def test_a_formula_is_of_what_functions_are_now(process):
+    """Where no definition says that, there is none: an older text would be silently wrong."""
+    lines = (
+        "x = 2.\ndef f(x): return x**2\n\nk = tensor([1., 2.])\n:diff f(x)\n"
+        "def g(x): return sum(k*f(x))\n\n:diff g(x)\nf, g = g, f\n:diff f(x)\n"
+        "if True:\n    def f(x): return x**3\n\n:diff f(x)\n"
+        "def h(x, n=x): return n*x\n\n:diff h(x)\ne = 3\n:diff log(e)*x\n"
+    )
+    done = process("repl", stdin=lines)
+    assert re.findall(r"d/dx  (.*)", done.out) == ["2*x", "2*x*sum(k)"]
+    said = re.findall(r"error\[E0(?:907|701)\]: (.*)", done.err)
+    assert said == [
+        "f is another name of g, and no formula",
+        "f has no definition of its own, and no formula",
+        "h has defaults that were variables, and no formula",
+        "no closed form: `e` is a number in formulas, not a variable",
+    ]
