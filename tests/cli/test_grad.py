@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import io
+from itertools import product
 
 import numpy as np
 import pytest
+
+from tests.support.families import family
 
 SIGMOID = ("sum(sigmoid(W @ x + b)**2)", "--W", "0.1,0.2;-0.3,0.4", "--x", "-1,2", "--b", "0,0")
 
@@ -67,8 +70,8 @@ def test_a_result_that_is_a_list_keeps_its_graph(cli):
     assert found["x"]["data"] == [[2.0, 0.0], [2.0, 1.0]]
 
 
-@pytest.mark.parametrize(
-    ("text", "shape", "data"),
+@family(
+    "text, shape, data",
     [
         ("5", [], 5.0),
         ("5,", [1], [5.0]),
@@ -256,8 +259,8 @@ def test_show_adds_the_programs_variables(cli):
     assert done.code == 2 and "did you mean hello?" in done.err
 
 
-@pytest.mark.parametrize(
-    ("option", "given", "meant"),
+@family(
+    "option, given, meant",
     [
         ("--dtype", "flaot32", "float32"),
         ("--format", "jsno", "json"),
@@ -271,7 +274,7 @@ def test_a_mistyped_choice_gets_the_nearest(cli, option, given, meant):
     assert done.code == 2 and "E0907" in done.err and f"did you mean {meant}?" in done.err
 
 
-@pytest.mark.parametrize(
+@family(
     "text",
     ["norm(x, p)", "sum(add(x, x, alpha=p))", "sum(elu(-x, p))", "sum(var(x, correction=p))"],
 )
@@ -313,8 +316,7 @@ def test_leaves_that_the_program_makes(cli, tmp_path):
     assert done.out == "value  8\nd/dx   12\n" and done.err == "tensor(12.)\n"
 
 
-@pytest.mark.parametrize("names", ["", ",", " , "])
-@pytest.mark.parametrize("command", ["grad", "check", "jac"])
+@family("names, command", product(["", ",", " , "], ["grad", "check", "jac"]))
 def test_wrt_without_a_name_is_refused(cli, command, names):
     done = cli(command, "x*x", "--x", "2", "--wrt", names)
     assert done.code == 2 and "E0910" in done.err

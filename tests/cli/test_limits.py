@@ -11,6 +11,7 @@ import time
 import pytest
 
 from gradcli.cli import watchdog
+from tests.support.families import family
 from tests.support.processes import started
 
 STUCK = "err = 0.31\nwhile err > 1e-9:\n    err = err * 1.0\n"
@@ -59,7 +60,7 @@ def test_output_is_bounded(cli):
     assert done.code == 3 and "E0607" in done.err and len(done.out) <= 1000
 
 
-@pytest.mark.parametrize("option", ["--max-steps", "--max-depth", "--max-output"])
+@family("option", ["--max-steps", "--max-depth", "--max-output"])
 def test_a_limit_is_a_positive_number(cli, option):
     assert cli("run", "-e", "1", option, "0").code == 2
 
@@ -189,7 +190,7 @@ def test_a_limit_of_the_command_has_no_place_in_a_value(cli):
     assert done.code == 3 and place in done.err and "--max-steps" not in done.err
 
 
-@pytest.mark.parametrize("seconds", ["-1", "nan", "inf"])
+@family("seconds", ["-1", "nan", "inf"])
 def test_a_timeout_is_a_number_of_seconds(cli, seconds):
     assert cli("eval", "1", "--timeout", seconds).code == 2
 

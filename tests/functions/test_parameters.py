@@ -179,9 +179,7 @@ def test_no_operator_drops_an_input(name):
             assert not wrong, (name, place, i)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+@family("text", [
         "elu(x, a)", "leaky_relu(x, a)", "clamp(x, -a, a)", "polygamma(a, x)", "norm(x, a)",
         "zeta(a, x)", "gammainc(a, x)", "gammaincc(a, x)", "std(x, correction=a)", "logit(x, a)",
         "round(x, decimals=a)", "nan_to_num(x, a)", "addcmul(x, x, x, a)", "lerp(x, x*2, a)",

@@ -16,6 +16,7 @@ import gradcli
 from gradcli.jit import eager
 from gradcli.ops import OPERATORS
 from tests.jit.test_table import close, leaves
+from tests.support.families import family
 
 UNARY = (
     "sin", "cos", "tanh", "exp", "atan", "sinh", "asinh", "sigmoid", "softplus", "square", "neg",
@@ -123,7 +124,7 @@ def quiet():
         yield
 
 
-@pytest.mark.parametrize("start", range(0, 45, 15))
+@family("start", range(0, 45, 15))
 def test_random_expressions(start):
     for seed in range(start, start + 15):
         agrees(seed)

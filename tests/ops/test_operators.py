@@ -176,7 +176,7 @@ def test_three_orders_against_differences_by_each_entry(name, place):
             close(levels[order][place_in_level], slopes[..., order - 1], 1e-6)
 
 
-@pytest.mark.parametrize("name", [name for name, row in ROWS.items() if row.wrt])
+@family("name", [name for name, row in ROWS.items() if row.wrt])
 def test_gradcheck_to_second_order(name):
     """One case of each; ``test_three_orders_against_differences`` has all of them."""
     checked = [(n, place) for n, place in REAL if n == name][:1]
@@ -263,7 +263,7 @@ def test_forward_of_complex_numbers_is_the_derivative_along_the_direction(name, 
     close(tangent.numpy(), along, 1e-7)
 
 
-@pytest.mark.parametrize("name", ["norm", "var", "std", "logabsdet", "svdvals", "eigvalsh", "abs"])
+@family("name", ["norm", "var", "std", "logabsdet", "svdvals", "eigvalsh", "abs"])
 def test_real_functions_of_complex_numbers_in_both_modes(name):
     rng = np.random.default_rng(5)
     x, along = (rng.normal(size=(3, 3)) + 1j * rng.normal(size=(3, 3)) for _ in range(2))
@@ -384,7 +384,7 @@ def test_the_short_way_of_methods_and_symbols_is_the_long_way(name, place):
             np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("name", [name for name, row in ROWS.items() if row.wrt])
+@family("name", [name for name, row in ROWS.items() if row.wrt])
 def test_a_node_keeps_what_its_rules_name_and_is_freed_when_it_keeps_something(name):
     row = ROWS[name]
     function, arrays, wrt = setup(name, 0)

@@ -10,6 +10,7 @@ from gradcli.ops.errors import Fault
 from gradcli.symbolic import diff
 from gradcli.symbolic.expr import sizes
 from gradcli.symbolic.verify import evaluate
+from tests.support.families import family
 
 NEAT = [
     ("x[0]", "x", {}, "eye(n)[0]"),
@@ -45,7 +46,7 @@ NEAT = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "wrt", "declared", "answer"), NEAT)
+@family("text, wrt, declared, answer", NEAT)
 def test_neat(text: str, wrt: str, declared: dict, answer: str) -> None:
     assert diff(text, wrt, declared=declared).text == answer
 
@@ -92,9 +93,7 @@ def test_evaluated_with_sizes_from_values() -> None:
     assert np.allclose(found.evaluate(y=[1.0, 2.0], x=[0.0, 0, 0]), [0, 1, 2])
 
 
-@pytest.mark.parametrize(
-    "text", ["x[x > 0]", "x[k]", "x[:3:2] + x[0:9]", "stack(x)", "x[::-1]", "x[m:m+1]"]
-)
+@family("text", ["x[x > 0]", "x[k]", "x[:3:2] + x[0:9]", "stack(x)", "x[::-1]", "x[m:m+1]"])
 def test_refused_plainly(text: str) -> None:
     with pytest.raises(Fault) as caught:
         diff(text, "x", declared={"x": "vector:n"})

@@ -252,14 +252,14 @@ def test_composed_functions_and_tensors(text: str, declared: dict) -> None:
         assert found.checked["max_rel_error"] <= 1e-8
 
 
-@pytest.mark.parametrize("name", ["median(x)", "sum(sort(x))", "quantile(x, 0.3)", "topk(x, 2)"])
+@family("name", ["median(x)", "sum(sort(x))", "quantile(x, 0.3)", "topk(x, 2)"])
 def test_composed_functions_that_look_at_numbers(name: str) -> None:
     with pytest.raises(Fault) as caught:
         diff(name, declared={"x": V})
     assert caught.value.code == "E0701" and "gradcli jac" in (caught.value.help or "")
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@family("name", REFUSED)
 def test_refused_by_name(name: str) -> None:
     text, declared = REFUSED[name]
     with pytest.raises(Fault) as caught:
@@ -268,7 +268,7 @@ def test_refused_by_name(name: str) -> None:
     assert name in caught.value.message and "gradcli jac" in (caught.value.help or "")
 
 
-@pytest.mark.parametrize("text", ["x.roll('a')", "sum(x*int(inf))", "x.roll(1.5)"])
+@family("text", ["x.roll('a')", "sum(x*int(inf))", "x.roll(1.5)"])
 def test_arguments_of_another_kind_are_refused_by_name(text: str) -> None:
     with pytest.raises(Fault) as caught:
         diff(text, "x", declared={"x": "vector"})

@@ -56,7 +56,7 @@ def pythons(text: str):
 # ---- Against Python ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(6))
+@family("seed", range(6))
 def test_expressions_are_read_as_python_reads_them(seed):
     """Accepted or refused alike, the same tree, and the same places."""
     writer, taken = Writer(seed), 0
@@ -68,7 +68,7 @@ def test_expressions_are_read_as_python_reads_them(seed):
     assert taken > 100
 
 
-@pytest.mark.parametrize("seed", range(6))
+@family("seed", range(6))
 def test_programs_are_read_as_python_reads_them(seed):
     writer, taken = Writer(1000 + seed), 0
     for _ in range(100):
@@ -79,7 +79,7 @@ def test_programs_are_read_as_python_reads_them(seed):
     assert taken > 50
 
 
-@pytest.mark.parametrize("seed", range(4))
+@family("seed", range(4))
 def test_every_text_that_is_accepted_is_valid_python(seed):
     """Token soups: whatever we take, Python takes and reads alike."""
     writer, taken = Writer(2000 + seed), 0
@@ -119,12 +119,12 @@ def test_precedence_of_every_pair(first, second):
         assert ours(text) == pythons(text), text
 
 
-@pytest.mark.parametrize("sign", AUGMENT)
+@family("sign", AUGMENT)
 def test_augmented_assignment(sign):
     assert ours(f"x[i] {sign} y, z") == pythons(f"x[i] {sign} y, z")
 
 
-@pytest.mark.parametrize(
+@family(
     "text",
     [
         "with (a, b): x",
@@ -188,8 +188,8 @@ def test_imports():
 # ---- What Python does not have -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("caret", "stars"),
+@family(
+    "caret, stars",
     [("-x^2", "-x**2"), ("2^-x", "2**-x"), ("a^b**c^d", "a**b**c**d"), ("2*x^2*y", "2*x**2*y")],
 )
 def test_caret_is_power_in_lines(caret, stars):
@@ -215,8 +215,8 @@ def test_an_expression_alone():
 # ---- Limits --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "count"),
+@family(
+    "text, count",
     [
         ("x+" * 50_000 + "x", 100_003),
         ("-" * 10_000 + "x", 10_003),
@@ -234,7 +234,6 @@ def test_an_expression_alone():
         ("a = " * 4_000 + "1", 4_003),
         ("if a: b\n" + "elif c: d\n" * 1_000, 4_005),
     ],
-    ids=lambda value: value[:12] if isinstance(value, str) else str(value),
 )
 def test_long_and_deep_texts(text, count):
     """Read, walked, compared and freed without recursion."""
@@ -264,7 +263,7 @@ def test_source_limit():
         Source("é" * ((1 << 19) + 1))
 
 
-@pytest.mark.parametrize(
+@family(
     "text",
     [
         "'" + r"\n" * 400_000 + "'",
@@ -277,7 +276,6 @@ def test_source_limit():
         "1" + "_1" * 2_000,
         "\n \t# note" * 50_000,
     ],
-    ids=lambda text: text[:8],
 )
 def test_long_strings_are_read_in_one_pass(text):
     """Each would take minutes if every piece looked at the rest of the text again."""
@@ -304,8 +302,8 @@ def test_nodes_are_immutable():
     assert not hasattr(node, "__dict__")
 
 
-@pytest.mark.parametrize(
-    ("left", "right", "alike"),
+@family(
+    "left, right, alike",
     [
         ("1", "1.0", False),
         ("1e3", "1000.0", True),
@@ -432,7 +430,7 @@ def larks():
     return parser, names
 
 
-@pytest.mark.parametrize("seed", range(3))
+@family("seed", range(3))
 def test_lark_accepts_the_same_texts(seed):
     """Our driver, with its short cuts, takes what Lark's takes; only the checks after parsing
     refuse more."""
