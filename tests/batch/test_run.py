@@ -208,7 +208,7 @@ numbers = st.one_of(
 )  # fmt: skip
 
 
-@settings(derandomize=True, deadline=None, max_examples=150)
+@settings(derandomize=True, deadline=None, max_examples=60)
 @given(
     st.lists(st.dictionaries(st.sampled_from(["id", "x", "y", "sin", "e"]), numbers), max_size=6)
 )

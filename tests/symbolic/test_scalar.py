@@ -61,7 +61,7 @@ def test_first_derivative_is_right(text: str) -> None:
     assert result.evaluate(x=x) == pytest.approx((ends[0] - ends[1]) / (2 * h), rel=1e-5)
 
 
-@family("text", TEXTBOOK[::2], long=TEXTBOOK[1::2])
+@family("text", TEXTBOOK[::4], long=TEXTBOOK)
 def test_answer_is_input_again(text: str) -> None:
     result = derivative(text, "x")
     answer = result.text

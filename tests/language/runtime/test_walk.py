@@ -83,7 +83,7 @@ def long_sum(rng: random.Random, *more: str) -> str:
     return text + "x"
 
 
-@family("seed", range(8))
+@family("seed", range(5))
 def test_a_long_sum_is_the_one_that_stands_there(seed):
     rng = random.Random(seed)
     text = long_sum(rng, *["sum(x)", "3*sum(x)"] * (seed % 2))
@@ -116,7 +116,7 @@ ALIKE = ["{}*x", "sin(x/{})", "(x - {})**2", "-exp(-{}*x)/({}+x)", "hypot({}*x, 
          "x**{}", "maximum(x, {})", "where(x > {}, x, 1)", "sin({})*x", "{}/x"]  # fmt: skip
 
 
-@family("seed", range(6))
+@family("seed", range(4))
 def test_terms_that_differ_in_numbers_are_what_each_of_them_is(seed):
     rng = random.Random(seed)
     parts, text = rng.sample(ALIKE, 4), ""
@@ -138,7 +138,7 @@ def test_terms_that_differ_in_numbers_are_what_each_of_them_is(seed):
     ["abs({}j)*x", "x[{}]", "x@{}", "x*{}e400", "x/(3-{})*(1//0)", "sum({}*x, {})", "x.T*{}"],
 )
 def test_what_is_special_in_terms_alike_but_for_numbers_is_left_to_generated_code(term):
-    text = "+".join(term.replace("{}", str(i)) for i in range(1, 900))
+    text = "+".join(term.replace("{}", str(i)) for i in range(1, 500))
     walked, compiled = both(text)
     assert str(walked[:2]) == str(compiled[:2])
 

@@ -60,39 +60,39 @@ def pythons(text: str):
 def test_expressions_are_read_as_python_reads_them(seed):
     """Accepted or refused alike, the same tree, and the same places."""
     writer, taken = Writer(seed), 0
-    for _ in range(200):
-        text = writer.expression(4).strip()
-        expected = pythons(text)
-        assert ours(text) == expected, text
-        taken += expected is not None
-    assert taken > 100
-
-
-@family("seed", range(6))
-def test_programs_are_read_as_python_reads_them(seed):
-    writer, taken = Writer(1000 + seed), 0
     for _ in range(100):
-        text = writer.program(3)
+        text = writer.expression(4).strip()
         expected = pythons(text)
         assert ours(text) == expected, text
         taken += expected is not None
     assert taken > 50
 
 
+@family("seed", range(6))
+def test_programs_are_read_as_python_reads_them(seed):
+    writer, taken = Writer(1000 + seed), 0
+    for _ in range(50):
+        text = writer.program(3)
+        expected = pythons(text)
+        assert ours(text) == expected, text
+        taken += expected is not None
+    assert taken > 25
+
+
 @family("seed", range(4))
 def test_every_text_that_is_accepted_is_valid_python(seed):
     """Token soups: whatever we take, Python takes and reads alike."""
     writer, taken = Writer(2000 + seed), 0
-    for _ in range(1200):
+    for _ in range(600):
         text = writer.soup()
         tree = ours(text)
         if tree is not None:
             taken += 1
             assert tree == pythons(text), text
-    assert taken > 20
+    assert taken > 10
 
 
-@settings(derandomize=True, max_examples=300)
+@settings(derandomize=True, max_examples=150)
 @example("\\\n")
 @example("x \\\n")
 @given(st.text(alphabet="xy12.e()[]:,=+-*/@<>! \n'\"\\f{}_jif#;", max_size=25))
@@ -218,7 +218,7 @@ def test_an_expression_alone():
 @family(
     "text, count",
     [
-        ("x+" * 50_000 + "x", 100_003),
+        ("x+" * 10_000 + "x", 20_003),
         ("-" * 10_000 + "x", 10_003),
         ("not " * 4_000 + "x", 4_003),
         ("2**" * 2_000 + "x", 4_003),
@@ -266,13 +266,13 @@ def test_source_limit():
 @family(
     "text",
     [
-        "'" + r"\n" * 400_000 + "'",
-        "'" + r"\'" * 400_000 + "'",
-        "'a' " * 60_000,
-        "f'" + "{{" * 400_000 + "'",
+        "'" + r"\n" * 100_000 + "'",
+        "'" + r"\'" * 100_000 + "'",
+        "'a' " * 30_000,
+        "f'" + "{{" * 100_000 + "'",
         "f'" + "{x}" * 20_000 + "'",
         "f'a' " * 30_000,
-        "'" + "\\\n" * 200_000 + "'",
+        "'" + "\\\n" * 100_000 + "'",
         "1" + "_1" * 2_000,
         "\n \t# note" * 50_000,
     ],
@@ -441,7 +441,7 @@ def test_lark_accepts_the_same_texts(seed):
     lexer, writer, counts = Lexer(tables.TABLES), Writer(3000 + seed), {True: 0, False: 0}
     makers = (writer.soup, lambda: writer.program(2), lambda: writer.expression(3).strip())
     late = ("E0109", "E0110", "E0130", "E0132", "E0139", "E0146")
-    for number in range(450):
+    for number in range(240):
         text = makers[number % 3]()
         tokens = lexer.lex(Source(text), "file")
         if tokens.kinds[-1] == ERROR:
@@ -459,4 +459,4 @@ def test_lark_accepts_the_same_texts(seed):
             taken = fault.code in late and accepted
         counts[accepted] += 1
         assert taken is accepted, text
-    assert min(counts.values()) > 50
+    assert min(counts.values()) > 25
