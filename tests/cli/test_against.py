@@ -77,13 +77,18 @@ MISTAKES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "args", "formula", "said"), MISTAKES)
+@family("kind, args, formula, said", MISTAKES)
 def test_usual_mistakes_are_named(cli, kind, args, formula, said):
-    line = ["check", *shlex.split(args), "--against", formula]
-    done = cli(*line)
+    done = cli("check", *shlex.split(args), "--against", formula, "--json")
+    (record,) = done.json["against"].values()
+    assert done.code == 1 and record["agrees"] is False and record["kind"] == kind
+    assert said in f"{record['message']}; help: {record.get('suggestion', '').strip()} agrees"
+
+
+@family("kind, args, formula, said", {mistake[0]: mistake for mistake in MISTAKES}.values())
+def test_a_mistake_of_each_kind_is_shown(cli, kind, args, formula, said):
+    done = cli("check", *shlex.split(args), "--against", formula)
     assert done.code == 1 and "looks like" in done.out and said in done.out, done.out
-    (record,) = cli(*line, "--json").json["against"].values()
-    assert record["agrees"] is False and record["kind"] == kind
 
 
 def test_the_places_are_told(cli):
