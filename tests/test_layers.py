@@ -49,7 +49,7 @@ def import_statements(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
         elif for_types_alone(node):
             work += node.orelse
         else:
-            work += ast.iter_child_nodes(node)
+            work += (n for n in ast.iter_child_nodes(node) if not isinstance(n, ast.expr))
 
 
 def imported(name: str, path: pathlib.Path, known: dict[str, pathlib.Path]) -> set[str]:

@@ -6,10 +6,9 @@ import io
 import pathlib
 import shlex
 
-import pytest
-
 from gradcli.cli.main import run
 from gradcli.engine import dtypes
+from tests.support.families import family
 from tests.support.recorded import difference
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -35,7 +34,7 @@ def test_the_readme_shows_runs():
     assert len(shown()) >= 4
 
 
-@pytest.mark.parametrize(("command", "output"), shown(), ids=[c for c, _ in shown()])
+@family("command, output", shown())
 def test_shown_output_is_printed(command, output, capsys):
     before = dtypes.get_default_dtype()
     run(shlex.split(command)[1:])

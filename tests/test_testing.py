@@ -4,9 +4,10 @@ import pytest
 
 import gradcli as g
 from gradcli.testing import assert_close
+from tests.support.families import family
 
 
-@pytest.mark.parametrize(
+@family(
     "actual, expected, options",
     [
         (g.tensor([1.0, 2.0]), g.tensor([1.0, 2.0 + 1e-6]), {}),
@@ -22,7 +23,7 @@ def test_close(actual, expected, options):
     assert_close(actual, expected, **options)
 
 
-@pytest.mark.parametrize(
+@family(
     "actual, expected, said",
     [
         (g.tensor([1.0, 2.0]), g.tensor([1.0, 2.5]), "0.5 at index (1,) (up to 1e-05 allowed)"),

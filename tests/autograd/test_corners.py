@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 import gradcli
 from tests.behaviours.snippets import cells, printed
+from tests.support.families import family
 from tests.support.oracles import load
 from tests.support.recorded import difference
 
@@ -16,11 +15,11 @@ CELLS = {file: cells([Path(__file__).parent / f"{file}.py"]) for file in FILES}
 RECORDS = {file: load(file)["cases"] for file in FILES}
 
 
-@pytest.mark.parametrize("file", FILES)
+@family("file", FILES)
 def test_the_recording_is_of_these_cells(file):
     assert list(RECORDS[file]) == list(CELLS[file])
 
 
-@pytest.mark.parametrize(("file", "name"), [(file, name) for file in FILES for name in CELLS[file]])
+@family("file, name", [(file, name) for file in FILES for name in CELLS[file]])
 def test_prints_what_pytorch_prints(file, name):
     assert not difference(printed(gradcli, CELLS[file][name]), RECORDS[file][name])

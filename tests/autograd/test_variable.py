@@ -10,6 +10,7 @@ import pytest
 
 import gradcli as torch
 from gradcli.autograd import Function, Variable
+from tests.support.families import family
 
 
 def test_a_variable_is_a_leaf_with_the_same_memory():
@@ -74,7 +75,7 @@ def test_a_generator_that_is_closed_ends_under_its_switch():
     assert torch.is_grad_enabled()
 
 
-@pytest.mark.parametrize("name", ["zeros", "ones", "empty", "rand", "randn"])
+@family("name", ["zeros", "ones", "empty", "rand", "randn"])
 def test_creation_takes_its_size_by_name(name):
     make = getattr(torch, name)
     made = make(size=(2, 3), dtype=torch.float64, requires_grad=True, pin_memory=False, layout=None)

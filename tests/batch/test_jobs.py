@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import json
 
-import pytest
-
 from gradcli.batch.jobs import JobTask
 from gradcli.batch.lines import LineSource
 from gradcli.batch.outputs import open_output
@@ -14,6 +12,7 @@ from gradcli.batch.session import Serial, run_session
 from gradcli.batch.workers import Processes
 from gradcli.cli.main import run
 from gradcli.language.runtime.run import Limits
+from tests.support.families import family
 
 
 def raw(lines, executor=None, limits=None):
@@ -151,7 +150,7 @@ def test_jobs_from_the_command(tmp_path, capsys):
     assert "JSON lines" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("text", ["\x1b[31m", "[/red]", "=1+1", "\u202e"])
+@family("text", ["\x1b[31m", "[/red]", "=1+1", "\u202e"])
 def test_what_a_job_says_is_inert(text):
     found = raw([{"id": text, "expr": "x", text: 1}, {"expr": text}, {"expr": "x", "vars": {
         text: 1, "x": 2}}])  # fmt: skip

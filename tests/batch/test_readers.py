@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from gradcli.batch import lines as lines_module
 from gradcli.ops.errors import ValueFault
 from tests.support.batches import read_rows
+from tests.support.families import family
 
 GOOD = '{"id": "good", "x": 1.5}\n'
 
@@ -89,7 +90,7 @@ JSON_TROUBLES = {
 }
 
 
-@pytest.mark.parametrize("name", JSON_TROUBLES)
+@family("name", JSON_TROUBLES)
 def test_json_trouble_stays_in_its_row(name):
     bad, code = JSON_TROUBLES[name]
     before, found, after = rows(GOOD + bad + "\n" + GOOD)
@@ -113,7 +114,7 @@ CSV_TROUBLES = {
 }
 
 
-@pytest.mark.parametrize("name", CSV_TROUBLES)
+@family("name", CSV_TROUBLES)
 def test_csv_trouble_stays_in_its_row(name):
     bad, code = CSV_TROUBLES[name]
     text = f'id,x,note\ngood,1.5,"a,b"\n{bad}\ngood,1.5,\n'
@@ -137,9 +138,7 @@ def test_a_huge_quoted_cell():
     assert row.values["x"].shape == (200_000,)
 
 
-@pytest.mark.parametrize(
-    ("header", "code"), [("x,x", "E0924"), ('"x', "E0925"), ("1,2", "E0925"), ("x\0", "E0921")]
-)
+@family("header, code", [("x,x", "E0924"), ('"x', "E0925"), ("1,2", "E0925"), ("x\0", "E0921")])
 def test_a_bad_header_is_one_error(header, code):
     with pytest.raises(ValueFault, match="header") as caught:
         rows(f"{header}\n1,2\n3,4\n", "csv")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pathlib
@@ -46,6 +47,21 @@ def cli(capsys, monkeypatch, tmp_path):
 
     yield call
     dtypes.set_default_dtype(before)
+
+
+@pytest.fixture
+def piped(cli, monkeypatch):
+    """Run a command in this process, its standard input given: ``piped("repl", stdin="1\\n")``."""
+
+    def call(*args: str, stdin: str | bytes = "", **env: str) -> Done:
+        data = stdin.encode() if isinstance(stdin, str) else stdin
+        with monkeypatch.context() as m:
+            m.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+            for name, value in env.items():
+                m.setenv(name, value)
+            return cli(*args)
+
+    return call
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,8 @@ import shlex
 import numpy as np
 import pytest
 
+from tests.support.families import family
+
 RIGHT = [
     'check "sum(2*x^2)" --x 1,2,3 --against "4*x"',
     'check "x^2*y" --x 2 --y 3 --against x="2*x*y" --against y="x^2"',
@@ -22,7 +24,7 @@ RIGHT = [
 ]
 
 
-@pytest.mark.parametrize("line", RIGHT)
+@family("line", RIGHT)
 def test_what_is_right_agrees(cli, line):
     done = cli(*shlex.split(line))
     assert done.code == 0 and "agrees" in done.out and "disagrees" not in done.out, done.out
@@ -75,13 +77,18 @@ MISTAKES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "args", "formula", "said"), MISTAKES)
+@family("kind, args, formula, said", MISTAKES)
 def test_usual_mistakes_are_named(cli, kind, args, formula, said):
-    line = ["check", *shlex.split(args), "--against", formula]
-    done = cli(*line)
+    done = cli("check", *shlex.split(args), "--against", formula, "--json")
+    (record,) = done.json["against"].values()
+    assert done.code == 1 and record["agrees"] is False and record["kind"] == kind
+    assert said in f"{record['message']}; help: {record.get('suggestion', '').strip()} agrees"
+
+
+@family("kind, args, formula, said", {mistake[0]: mistake for mistake in MISTAKES}.values())
+def test_a_mistake_of_each_kind_is_shown(cli, kind, args, formula, said):
+    done = cli("check", *shlex.split(args), "--against", formula)
     assert done.code == 1 and "looks like" in done.out and said in done.out, done.out
-    (record,) = cli(*line, "--json").json["against"].values()
-    assert record["agrees"] is False and record["kind"] == kind
 
 
 def test_the_places_are_told(cli):
@@ -117,7 +124,7 @@ def test_gradients_from_files(cli, tmp_path, kind):
     assert done.code == 1 and "it is 2 times too large" in done.out
 
 
-@pytest.mark.parametrize(("args", "code", "said"), [
+@family("args, code, said", [
     (["--against", "z=2*x"], "E0910", "no gradient by z"),
     (["--against", "2*q"], "E0202", "q"),
     (["--against", "2*(x"], "E0105", "never closed"),

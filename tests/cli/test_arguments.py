@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from gradcli.cli.arguments import Variables, split
 from gradcli.ops.errors import ValueFault
+from tests.support.families import family
 
 FLAGS = {"--json", "--help", "-h"}
 TAKERS = {"--wrt", "-e", "--set"}
@@ -42,8 +43,7 @@ def test_double_dash_ends_the_options():
     assert sorted_args("--json", "--", "--x") == (["--json", "--", "--x"], [])
 
 
-@pytest.mark.parametrize(
-    ("args", "code"),
+@family("args, code",
     [(["--x"], "E0908"), (["--wrt"], "E0908"), (["--x", "1", "--x", "2"], "E0909"),
      (["--max-step", "3"], "E0902"), (["--_x", "3"], "E0902"), (["--é", "3"], "E0902")],
 )  # fmt: skip
@@ -93,16 +93,15 @@ def test_a_variable_that_a_file_does_not_read_is_a_note(tmp_path, capsys):
     assert capsys.readouterr().err.count("E0902") == 2
 
 
-@pytest.mark.parametrize("command", ["fmt -e x", "ops", "why E0101", "example", "doctor --env"])
+@family("command", ["fmt -e x", "ops", "why E0101", "example", "doctor --env"])
 def test_a_command_without_variables_refuses_one(cli, command):
     for value in [["3"], []] if "doctor" not in command else [["3"]]:
         found = cli(*command.split(), "--nonsense", *value)
         assert found.code == 2 and "error[E0902]" in found.err and "--nonsense" in found.err
 
 
-@pytest.mark.parametrize(
-    "words",
-    ["fmt x --color blue", "diff x --color blue", "diff x --timeout -1", "diff x --range 0,1",
+@family("words", [
+     "fmt x --color blue", "diff x --color blue", "diff x --timeout -1", "diff x --range 0,1",
      "fmt no.grad"],
 )  # fmt: skip
 def test_an_option_that_says_nothing_is_refused(cli, words):

@@ -7,6 +7,7 @@ import pytest
 from gradcli.language.runtime.run import prepare
 from gradcli.ops.errors import Fault
 from tests.language.attacks.targets import OUTSIDE
+from tests.support.families import family
 
 TEXTS = [t for texts in OUTSIDE.values() for t in texts if "\x00" not in t and len(t) < 50_000]
 LIMITS = ("--max-steps", "3000", "--max-mem", "64M", "--timeout", "60")
@@ -27,9 +28,7 @@ def reads_x(text):
         return False
 
 
-@pytest.mark.parametrize(
-    "command", ["eval", "grad", "run", "minimize", "check", "graph", "explain"]
-)
+@family("command", ["eval", "grad", "run", "minimize", "check", "graph", "explain"])
 def test_texts(cli, command):
     at = len(command)  # another part of the corpus for each
     for text in TEXTS[at::23]:

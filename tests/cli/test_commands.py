@@ -12,6 +12,7 @@ import shutil
 import signal
 import time
 import warnings
+from itertools import product
 
 import pytest
 
@@ -48,7 +49,7 @@ def test_help_shows_one_line_and_an_example_that_runs(cli, name, monkeypatch):
     assert again.out
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@family("name", COMMANDS)
 def test_every_command_has_a_module(name):
     module = importlib.import_module(f"gradcli.cli.commands.{module_of(name)}")
     assert callable(getattr(module, name))
@@ -60,7 +61,7 @@ def test_unknown_command(cli):
     assert 'gradcli eval "x+1"' in cli("x+1").err
 
 
-@pytest.mark.parametrize(("call", "ways"), [
+@family("call, ways", [
     (["sum(x^2*sin(x))", "--x", "1,2"], "Richardson differences, complex step, closed form"),
     (["sum(abs(x))", "--x", "1,2"], "forward mode, Richardson differences, closed form"),
     (["sum(x^3)", "--x", "0.1,2", "--dtype", "float32"], "forward mode, Richardson differences"),
@@ -246,8 +247,10 @@ def test_products_with_the_derivative(cli):
     assert cli("jvp", "x", "--x", "1", "--along", "x=1,2").code == 2
 
 
-@pytest.mark.parametrize("x", ["1e-5", "1e-8", "-1e-20"])
-@pytest.mark.parametrize("text", ["exp(x)", "log(1 + exp(x))", "exp(x) + x - 0.5"])
+@family(
+    "x, text",
+    product(["1e-5", "1e-8", "-1e-20"], ["exp(x)", "log(1 + exp(x))", "exp(x) + x - 0.5"]),
+)
 def test_check_in_single_precision_beside_zero(cli, text, x):
     """Over the smallest steps the value does not change, which is rounding and no slope of 0."""
     done = cli("check", text, "--x", x, "--dtype", "float32")
@@ -261,9 +264,7 @@ def test_check_agrees_and_disagrees(cli, monkeypatch):
     assert done.code == 1 and "E0410" in done.err
 
 
-@pytest.mark.parametrize(
-    ("call", "code", "said"),
-    [
+@family("call, code, said", [
         (("sin(1e6*x)", "--x", "0.3"), 0, "agrees"),
         (("sin(1e9*x)", "--x", "0.3"), 0, "settle at no step; a complex step agrees with 89821711"),
         (("cos(x)", "--x", "1e15"), 0, "\nagrees with complex steps"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.families import family
+
 PROGRAM = """b = a*2
 while b.norm() < 1000:
     b = b*2
@@ -55,7 +57,7 @@ def test_latex(cli):
     assert all(line.startswith("%") for line in done.out.splitlines()[1:])
 
 
-@pytest.mark.parametrize("target", ["numpy", "torch", "jax"])
+@family("target", ["numpy", "torch", "jax"])
 def test_code_compiles(cli, target):
     done = cli("diff", "norm(A @ x - b)**2", "--wrt", "x", "--code", target)
     assert done.code == 0, done.err
@@ -195,9 +197,7 @@ def test_a_constant_of_a_program_stands_in_one_line(cli):
     assert "# c1 = [[2, 0.25], [0.25, 1]]  " in done.out
 
 
-@pytest.mark.parametrize(
-    ("expr", "name"),
-    [
+@family("expr, name", [
         ("y = functional.norm(x)\ny", "norm"), ("functional.softmax(x, 0)", "softmax"),
         ("y = F.relu(x)\ny", "relu"),
     ],
@@ -208,9 +208,7 @@ def test_a_module_that_is_not_imported_is_no_variable(cli, expr, name):
     assert f"the bare name: {name}\n" in done.err
 
 
-@pytest.mark.parametrize(
-    ("expr", "bare"),
-    [
+@family("expr, bare", [
         ("np.sum(x**2)", "sum(x**2)"), ("np.max(x)", "max(x)"), ("sum(x)*np.pi", "sum(x)*pi"),
         ("x @ np.eye(3) @ x", "x @ eye(3) @ x"), ("torch.linalg.norm(x)", "norm(x)"),
         ("linalg.norm(x)", "norm(x)"),
@@ -234,8 +232,8 @@ def test_a_variable_may_be_called_as_a_module_often_is(cli):
     assert cli("diff", "F.sum()*x", "--F", "vector", "--wrt", "x").out.startswith("d/dx  sum(F)\n")
 
 
-@pytest.mark.parametrize(
-    ("flag", "mend"),
+@family(
+    "flag, mend",
     [
         ("symmetric", 'write --A "matrix symmetric"'),
         ("spd", 'write --A "matrix spd"'),
@@ -254,7 +252,7 @@ def test_a_flag_that_is_neither_value_nor_declaration(cli, flag, mend):
     assert f"help: {mend}\n" in done.err and "gradcli diff" not in done.err
 
 
-@pytest.mark.parametrize(("text", "x", "order", "exact"), [
+@family("text, x, order, exact", [
     ("erfcx(x)", "1e8", 1, -5.641895835477562e-17), ("erfcx(x)", "1e8", 2, 1.1283791670955126e-24),
     ("bessel_j0(x)", "0", 2, -0.5), ("bessel_j1(x)", "1e-9", 2, -3.75e-10),
     ("sinc(x)", "1e-9", 2, -3.289868133696453), ("i1(x)", "1e-9", 2, 3.75e-10),
@@ -316,7 +314,7 @@ def test_a_norm_whose_order_is_a_variable(cli):
     assert cli("diff", "norm(x, p=3)", "--x", "vector").code == 0
 
 
-@pytest.mark.parametrize("call", [
+@family("call", [
     ["z**2", "--z", "1+2j"], ["z**2", "--at", "z=1+2j"], ["abs(z)*y", "--z", "1j", "--y", "2"],
     ["-e", "w = z*1\nw[0] = 2\nsum(w)", "--z", "1j,2"], ["x**2", "--x", "2", "--along", "x=1j"],
     ["x*y", "--y", "1j", "--x", "2", "--zeros"], ["abs(x + 2j)", "--x", "2"],

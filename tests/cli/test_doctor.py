@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-import pytest
+from tests.support.families import family
 
 CASES = [
     # text, values, forward finding, backward finding
@@ -21,7 +21,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "values", "forward", "backward"), CASES)
+@family("text, values, forward, backward", CASES)
 def test_names_the_first_of_each_pass(cli, text, values, forward, backward):
     flags = [word for name, value in values.items() for word in (f"--{name}", value)]
     done = cli("doctor", text, *flags, "--json")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-import pytest
+from tests.support.families import family
 
 ROSENBROCK = ("minimize", "(1-x)^2 + 100*(y-x^2)^2", "--x", "-1.2", "--y", "1")
 
@@ -51,9 +51,7 @@ def test_a_program(cli, tmp_path):
     assert done.code == 0 and "[" in done.out and "converged" in done.out
 
 
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
+@family("call, said", [
         (("x**3", "--x", "1"), "x = -0.000740096 has a smaller value"),
         (("x**2 - y**2", "--x", "1", "--y", "0"), "y = 0.000740096 has a smaller value"),
         (("cos(x)", "--x", "0"), "a saddle"), (("x**4", "--x", "1"), None),
@@ -75,9 +73,7 @@ def test_not_converged_is_said(cli):
     assert not record["converged"] and record["steps"] == 2 and "limit" in record["warnings"][0]
 
 
-@pytest.mark.parametrize(
-    ("argv", "code", "said"),
-    [
+@family("argv, code, said", [
         (["x^2", "--x", "1,2"], 1, "E0403"),
         (["log(x)", "--x", "-3"], 1, "log of a negative number"),
         (["-x^2", "--x", "3"], 1, "falls to -inf"),

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from tests.support.families import family
+
 HEAVY = {
     "lark", "rich", "scipy", "prompt_toolkit", "sympy", "matplotlib", "cupy", "pydantic", "torch",
     "jax", "dask", "hypothesis", "pytest",
@@ -31,7 +33,7 @@ def test_importing_gradcli_loads_nothing_and_its_first_name_numpy():
     )
 
 
-@pytest.mark.parametrize("argv", [["--help"], ["--version"], []])
+@family("argv", [["--help"], ["--version"], []])
 def test_what_needs_no_numbers_loads_no_numpy(argv):
     modules = loaded(f"from gradcli.cli.main import run; run({argv!r})")
     assert not modules & (HEAVY | {"numpy", "typer", "gradcli.engine"})
@@ -64,8 +66,8 @@ def test_waiting_threads_sleep_soon_unless_the_user_says_when(given, monkeypatch
     assert done.stdout.split()[-1] == (given or "16")
 
 
-@pytest.mark.parametrize(
-    ("argv", "also"),
+@family(
+    "argv, also",
     [
         (
             ["grad", "2*dot(x,x)", "--x", "0,1,2,3"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from tests.support.families import family
 
 
 def test_error_points_at_the_operation(cli):
@@ -26,8 +26,8 @@ def test_allow_says_nothing(cli):
     assert done.code == 0 and not done.err
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
+@family(
+    "text, said",
     [
         ("1/x", "division by zero gives an infinite number"),
         ("sqrt(x)*0 + x", "the slope of sqrt at zero gives NaN"),

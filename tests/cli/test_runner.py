@@ -6,6 +6,7 @@ import pytest
 
 import gradcli.jit
 from gradcli.cli import runner
+from tests.support.families import family
 
 ROSENBROCK = ("(1-x)^2 + 100*(y-x^2)^2", "--x", "-1.2", "--y", "1")
 COMMANDS = [
@@ -53,8 +54,8 @@ def test_auto_generates_where_many_evaluations_follow(cli, made):
     assert len(made) == 3
 
 
-@pytest.mark.parametrize(
-    ("text", "ir"),
+@family(
+    "text, ir",
     [
         ("if x > 1:\n    y = x*x\nelse:\n    y = -x\ny", "= if v0"),
         ("y = randn(2)\nx*x + y.sum()**2", "randn\n   --> <expr>:1:5\n   1 | y = randn(2)"),

@@ -15,6 +15,7 @@ from hypothesis.extra import numpy as hnp
 
 from gradcli.display.records import csv_text, dump_json, npy_bytes, tensor_record, write_csv
 from gradcli.ops.errors import TypeFault, ValueFault
+from tests.support.families import family
 
 
 def strict(text: str) -> object:
@@ -27,8 +28,8 @@ def strict(text: str) -> object:
     return json.loads(text, parse_constant=refuse)
 
 
-@pytest.mark.parametrize(
-    ("data", "record"),
+@family(
+    "data, record",
     [
         (np.float64(2.5), {"data": 2.5, "shape": [], "dtype": "float64"}),
         (3, {"data": 3, "shape": [], "dtype": "int64"}),
@@ -144,7 +145,7 @@ def test_csv_of_other_values():
     assert caught.value.code == "E0905"
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+A1", "-2+3", "@SUM(A1)", " =1", "\t=1", "\uff1d1"])
+@family("text", ["=1+1", "+A1", "-2+3", "@SUM(A1)", " =1", "\t=1", "\uff1d1"])
 def test_no_formula_leaves(text):
     (cell,) = next(csv.reader(io.StringIO(write_csv([[text]]))))
     assert cell.startswith("'")

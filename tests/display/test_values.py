@@ -12,10 +12,11 @@ from hypothesis.extra import numpy as hnp
 
 from gradcli.display.values import show_rows, show_value
 from gradcli.ops.errors import ValueFault
+from tests.support.families import family
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
+@family(
+    "value, text",
     [
         (28.0, "28"),
         (28, "28"),
@@ -51,8 +52,8 @@ def test_default(value, text):
     assert show_value(value) == text
 
 
-@pytest.mark.parametrize(
-    ("value", "precision", "text"),
+@family(
+    "value, precision, text",
     [
         (0.1 + 0.2, "full", "0.30000000000000004"),
         (2 / 3, 3, "0.667"),
@@ -71,7 +72,7 @@ def test_precision(value, precision, text):
     assert show_value(value, precision) == text
 
 
-@pytest.mark.parametrize("wrong", [0, -1, "most", 1.5, True])
+@family("wrong", [0, -1, "most", 1.5, True])
 def test_a_precision_that_means_nothing(wrong):
     with pytest.raises(ValueFault) as caught:
         show_value(1.0, wrong)

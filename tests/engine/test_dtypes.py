@@ -10,6 +10,7 @@ import pytest
 import gradcli as torch
 from gradcli.ops.errors import Fault
 from tests.oracles import record_promotion as recorder
+from tests.support.families import family
 from tests.support.oracles import load
 
 RECORD = load("promotion")
@@ -144,7 +145,7 @@ def test_complex_gradient_of_a_real_loss():
     assert x.grad.tolist() == [3, 0]
 
 
-@pytest.mark.parametrize("data", [10**30, -(2**63) - 1, 2**64, [2**63]])
+@family("data", [10**30, -(2**63) - 1, 2**64, [2**63]])
 def test_numbers_beyond_int64_are_refused(data):
     with pytest.raises(ValueError, match="Overflow when unpacking long long") as fault:
         torch.tensor(data)
@@ -157,7 +158,7 @@ def test_no_object_arrays():
             torch.tensor(data)
 
 
-@pytest.mark.parametrize("other", ["int64", "float16", "float64"])
+@family("other", ["int64", "float16", "float64"])
 def test_gradients_of_mixed_types_are_stored_in_their_own(other):
     # A rule reads the operand in the type that was computed with, not in its own, wider one.
     given = torch.tensor(3.0).to(getattr(torch, other))
@@ -215,7 +216,7 @@ _MANY = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", _MANY)
+@family("name", _MANY)
 def test_counts_that_no_half_holds(name):
     x = torch.full((70_000,), 0.5, dtype=torch.float16, requires_grad=True)
     value, slope = (torch.tensor(n, dtype=torch.float16).item() for n in _MANY[name])

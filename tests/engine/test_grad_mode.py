@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import gradcli as torch
+from tests.support.families import family
 
 
 def on():
@@ -33,9 +34,7 @@ def test_nesting_restores_each_level():
     assert on()
 
 
-@pytest.mark.parametrize(
-    "make", [torch.no_grad, torch.inference_mode, lambda: torch.set_grad_enabled(False)]
-)
+@family("make", [torch.no_grad, torch.inference_mode, lambda: torch.set_grad_enabled(False)])
 def test_an_exception_restores(make):
     with pytest.raises(ZeroDivisionError), make():
         assert not torch.is_grad_enabled()

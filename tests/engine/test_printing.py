@@ -14,6 +14,7 @@ from gradcli.engine import printing
 from gradcli.engine.printing import format_tensor, get_printoptions, printoptions, set_printoptions
 from gradcli.ops.errors import ValueFault
 from tests.oracles import record_printing as recorder
+from tests.support.families import family
 from tests.support.oracles import load
 
 RECORD = load("printing")
@@ -53,7 +54,7 @@ def test_the_recording_is_of_the_recipes_in_the_script():
     assert recorded == json.loads(json.dumps(recorder.recipes()))
 
 
-@pytest.mark.parametrize("shape", [(1_000_000,), (1000, 1000), (2, 500_000), (100,) * 3, (10,) * 6])
+@family("shape", [(1_000_000,), (1000, 1000), (2, 500_000), (100,) * 3, (10,) * 6])
 def test_a_million_elements_cost_only_what_is_shown(shape):
     data = np.random.default_rng(1).standard_normal(shape)
     format_tensor(data[:1], "float64")  # what is loaded once is loaded
@@ -100,7 +101,7 @@ def test_options_can_be_passed_for_one_call():
     assert "precision=1" in repr(options)
 
 
-@pytest.mark.parametrize("wrong", [{"profile": "wide"}, {"precision": -1}, {"edgeitems": -2}])
+@family("wrong", [{"profile": "wide"}, {"precision": -1}, {"edgeitems": -2}])
 def test_options_that_mean_nothing_are_refused(wrong):
     before = get_printoptions()
     with pytest.raises(ValueFault) as caught:

@@ -10,6 +10,7 @@ import pytest
 
 import gradcli as torch
 from gradcli.ops.errors import Fault
+from tests.support.families import family
 
 
 def here():
@@ -55,7 +56,7 @@ def ways():
     yield lambda a: torch.var(torch.cat([a, 2 * a])) * a
 
 
-@pytest.mark.parametrize("compute", list(ways()))
+@family("compute", list(ways()))
 def test_a_changed_value_names_both_lines(compute):
     a = torch.tensor([2.0], requires_grad=True) * 1
     b = compute(a)
@@ -82,7 +83,7 @@ def writes():
     yield lambda a: torch.no_grad()(lambda: a.add_(1))()
 
 
-@pytest.mark.parametrize("write", list(writes()))
+@family("write", list(writes()))
 def test_every_write_is_named(write):
     a = torch.tensor([2.0, 3.0], requires_grad=True) * 1
     b = a.exp() * a

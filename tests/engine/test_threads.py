@@ -26,6 +26,7 @@ from gradcli.ops import memory_budget
 from gradcli.ops.errors import LimitFault
 from gradcli.transforms.levels import running
 from gradcli.utils.checkpoint import checkpoint
+from tests.support.families import family
 
 THREADS = 4
 
@@ -223,7 +224,7 @@ def test_a_new_thread_starts_with_the_defaults():
     assert dtype is torch.float32
 
 
-@pytest.mark.parametrize("size", [None, 1, 100_000])
+@family("size", [None, 1, 100_000])
 def test_a_leaf_that_threads_share_has_the_sum_of_their_gradients(size):
     x = torch.ones(() if size is None else size, dtype=torch.float64, requires_grad=True)
     times = 20 if size == 100_000 else 100

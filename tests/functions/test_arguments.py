@@ -19,6 +19,7 @@ from gradcli.engine.record.face import unchecked
 from gradcli.engine.record.fast_path import FUNCTIONS
 from gradcli.functions.methods import METHODS
 from gradcli.language.names.table import function as of_language
+from tests.support.families import family
 from tests.support.oracles import load
 
 SIGNATURES = load("arguments")["cases"]
@@ -122,7 +123,7 @@ def accepted(call, takes, values, shown):
     return found
 
 
-@pytest.mark.parametrize("form", ["function", "method", "in place"])
+@family("form", ["function", "method", "in place"])
 def test_what_is_no_tensor_is_refused_where_one_is_declared(form):
     found, count = [], 0
     for name in NAMES:
@@ -164,8 +165,8 @@ def test_pythons_signs_take_numbers():
     assert (2 % x).tolist() == [0.0, 2.0]
 
 
-@pytest.mark.parametrize(
-    ("call", "words"),
+@family(
+    "call, words",
     [
         (
             lambda x: gradcli.remainder(2, 3),
@@ -200,8 +201,8 @@ def test_numbers_count_where_numbers_are_declared():
     assert gradcli.sum(x, axis=0).tolist() == x.sum(axis=0).tolist() == 5.0
 
 
-@pytest.mark.parametrize(
-    ("call", "same"),
+@family(
+    "call, same",
     [
         (lambda x: x.view(size=(2, 3)), lambda x: x.view(2, 3)),
         (lambda x: x.expand(size=(2, 6)), lambda x: x.expand(2, 6)),
@@ -290,7 +291,7 @@ def test_addr_keeps_the_dtype_of_a_number_it_adds_to():
     assert gradcli.addr(number.float(), vector.half(), vector.half()).dtype is gradcli.float32
 
 
-@pytest.mark.parametrize("wrong", [2.0, np.float64(1.5), [1.0, 2.0]])
+@family("wrong", [2.0, np.float64(1.5), [1.0, 2.0]])
 def test_what_pytorchs_python_asks_lacks_an_attribute_where_it_is_no_tensor(wrong):
     x = gradcli.ones(2)
     for call in (

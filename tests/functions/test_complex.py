@@ -5,6 +5,7 @@ import pytest
 import scipy.linalg
 
 import gradcli as g
+from tests.support.families import family
 
 F = g.nn.functional
 
@@ -32,7 +33,7 @@ FUNCTIONS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@family("name", FUNCTIONS)
 def test_derivative_is_that_of_differences(name):
     function, shapes = FUNCTIONS[name]
     inputs = tuple(entries(*shape, seed=i) for i, shape in enumerate(shapes))

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import array
+from itertools import product
 
 import numpy as np
 import pytest
 
 import gradcli
 from gradcli.ops.errors import Fault
+from tests.support.families import family
 
 POINTS = np.random.default_rng(5).normal(size=(40, 2))
 
 
-@pytest.mark.parametrize("density", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
+@family("density, weighted", product([False, True], [False, True]))
 def test_histograms_are_those_of_numpy(density, weighted):
     weight = np.linspace(0.5, 2.0, 40) if weighted else None
     given = None if weight is None else gradcli.tensor(weight, requires_grad=True)
@@ -42,8 +43,8 @@ def test_histograms_are_those_of_numpy(density, weighted):
         np.testing.assert_allclose(have.numpy(), edges)
 
 
-@pytest.mark.parametrize(
-    ("call", "said"),
+@family(
+    "call, said",
     [
         ("histogram(x, 0)", "bins must be > 0"),
         ("histogram(x, 2, range=(3.0, 1.0))", "min 3 max 1"),

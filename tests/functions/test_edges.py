@@ -87,7 +87,7 @@ def test_a_number_alone_is_an_entry_of_many(key):
     with np.errstate(all="ignore"):
         whole = evaluate(gradcli, text, arrays, slopes)
         # Some entries, of another function others.
-        for i in range(len(text) % 3, len(arrays[0]), 7 if len(arrays) > 1 else 3):
+        for i in range(len(text) % 5, len(arrays[0]), 11 if len(arrays) > 1 else 5):
             alone = evaluate(gradcli, text, tuple(np.asarray(a[i]) for a in arrays), slopes)
             for part, value in alone.items():
                 assert value.shape == ()
@@ -110,7 +110,7 @@ def test_the_tangent_of_a_number_alone_is_that_of_an_entry(key):
 
     with np.errstate(all="ignore"):
         whole = tangent(gradcli.tensor(array))
-        for i in range(0, len(array), 3):
+        for i in range(len(text) % 6, len(array), 6):
             alone = tangent(gradcli.tensor(array[i]))
             assert alone.shape == () and alone.dtype == whole.dtype
             np.testing.assert_allclose(alone, whole[i], rtol=1e-5, err_msg=f"{text} {array[i]}")

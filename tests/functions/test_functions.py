@@ -52,7 +52,7 @@ def test_value_and_derivatives_are_pytorchs(name):
             close(got, recorded(entry), 1e-7 if call.single else RTOL[order])
 
 
-@pytest.mark.parametrize("name", [n for n, c in CALLS.items() if c.order < 2 and not c.convention])
+@family("name", [n for n, c in CALLS.items() if c.order < 2 and not c.convention])
 def test_second_derivatives_where_pytorch_has_none(name):
     call = CALLS[name]
     arrays, function = call.arrays(), call.function(gradcli)
@@ -107,8 +107,8 @@ def test_what_pytorch_takes_is_taken_too():
     assert gradcli.tensor([-1, -255], dtype=gradcli.uint8).tolist() == [255, 1]
 
 
-@pytest.mark.parametrize(
-    ("name", "args", "named", "want"),
+@family(
+    "name, args, named, want",
     [
         ("dot", ([1.0, 2.0],), {"tensor": [3.0, 4.0]}, 11.0),
         ("outer", ([1.0, 2.0],), {"vec2": [3.0, 4.0]}, [[3.0, 4.0], [6.0, 8.0]]),

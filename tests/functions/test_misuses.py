@@ -10,6 +10,7 @@ import gradcli
 import gradcli.functions.linalg
 from tests.functions.misuses import MISUSES, raised
 from tests.functions.statements import OWN_WORDS, RARE, STATEMENTS, refusal
+from tests.support.families import family
 from tests.support.oracles import load
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -70,7 +71,7 @@ def test_common_statements_are_refused_in_pytorchs_words():
     assert not differ, "\n".join(differ)
 
 
-@pytest.mark.parametrize("reason", OWN_WORDS)
+@family("reason", OWN_WORDS)
 def test_what_is_listed_as_different_differs(reason):
     lines = OWN_WORDS[reason]
     said = {line: spoken(refusal(gradcli, line)) for line in lines}
@@ -97,8 +98,8 @@ def test_a_singular_matrix_among_others():
     assert gradcli.functions.linalg.cond(gradcli.zeros(2, 2), 1).item() == float("inf")
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
+@family(
+    "line, said",
     [
         ("torch.linalg.lu_solve(q, torch.tensor([0, 1]).int(), q)", "must all be greater or equal"),
         ("torch.linalg.lu_solve(q, torch.tensor([1, 3]).int(), q)", "must all be smaller or equal"),

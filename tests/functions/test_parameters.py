@@ -8,6 +8,7 @@ fault.
 from __future__ import annotations
 
 import ast
+import itertools
 import warnings
 from types import SimpleNamespace
 
@@ -84,8 +85,10 @@ WAYS = (by_leaf, by_dual, by_dual_of_leaf, in_a_batch, in_a_batch_forward,
         lambda f, v: gradcli.func.jacfwd(f)(gradcli.tensor(v)).item())  # fmt: skip
 
 
-def made_up(f, value):
-    """What is wrong of the derivative of f at a number, in any way of asking for it."""
+def made_up(f, value, turn=None):
+    """What is wrong of the derivative of f at a number: by a leaf, by a dual and by one of the
+    other ways of asking for it, in turn, or by all of them.
+    """
     try:
         ends = [float(np.asarray(total(f(value + h)).detach().numpy())) for h in (1e-5, -1e-5)]
     except (Fault, TypeError):
@@ -94,7 +97,7 @@ def made_up(f, value):
     if not abs(want) < 1e3:
         return [], 0  # a jump
     wrong, asked = [], 0
-    for way in WAYS:
+    for way in WAYS if turn is None else (*WAYS[:2], WAYS[2 + turn % 4]):
         try:
             got = way(lambda x: total(f(x)), value)
         except Fault:
@@ -119,6 +122,9 @@ def variables(text):
             yield float(node.value), f"{start}p_{end}"
 
 
+TURNS = itertools.count()
+
+
 @family("name", CALLS)
 def test_no_call_makes_up_a_derivative(name):
     call = CALLS[name]
@@ -136,7 +142,7 @@ def test_no_call_makes_up_a_derivative(name):
             gradcli.manual_seed(1)
             return eval(code, {**scope, "p_": x})
 
-        wrong, _ = made_up(f, value)
+        wrong, _ = made_up(f, value, next(TURNS))
         assert not wrong, text
 
 
@@ -175,13 +181,11 @@ def test_no_operator_drops_an_input(name):
             out = f(0.0)
             if out.dtype.kind < 2 or out.is_complex():
                 continue
-            wrong, _ = made_up(f, 0.0)
+            wrong, _ = made_up(f, 0.0, next(TURNS))
             assert not wrong, (name, place, i)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+@family("text", [
         "elu(x, a)", "leaky_relu(x, a)", "clamp(x, -a, a)", "polygamma(a, x)", "norm(x, a)",
         "zeta(a, x)", "gammainc(a, x)", "gammaincc(a, x)", "std(x, correction=a)", "logit(x, a)",
         "round(x, decimals=a)", "nan_to_num(x, a)", "addcmul(x, x, x, a)", "lerp(x, x*2, a)",

@@ -295,7 +295,7 @@ ONE_OF_SOME = {
 SHAPES = {0: "scalar", 1: "vector:{}", 2: "matrix:{},{}"}
 
 
-@SOME
+@family("name", NAMES[:: 2 * SHARE], long=[n for i, n in enumerate(NAMES) if i % (2 * SHARE)])
 def test_the_closed_form_is_the_gradients_number(name):
     forms = set()
     for s in samples(name):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import gradcli as torch
+from tests.support.families import family
 
 DATA = [1.0, 2.0, 3.0, 3.0, 5.0, 0.0, 0.0]
 LENGTHS = [2, 0, 4, 1]
@@ -23,7 +24,7 @@ SLOPES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("reduce", SEGMENTS)
+@family("reduce", SEGMENTS)
 def test_segments_are_reduced_with_pytorchs_gradients(reduce):
     x = torch.tensor(DATA, dtype=torch.float64, requires_grad=True)
     found = torch.segment_reduce(x, reduce, lengths=torch.tensor(LENGTHS))

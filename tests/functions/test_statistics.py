@@ -8,6 +8,7 @@ import pytest
 import gradcli as torch
 from gradcli import func
 from gradcli.ops.memory_budget import set_budget
+from tests.support.families import family
 
 nan = float("nan")
 
@@ -136,7 +137,7 @@ def test_ranks_and_bins_are_those_of_the_entries_own_dtype():
     assert torch.histc(entries, 10, -1.0, 1.0).tolist() == [1, 1, 0, 1, 0, 0, 1, 0, 1, 1]
 
 
-@pytest.mark.parametrize("spread", [torch.var, torch.std, torch.var_mean, torch.std_mean])
+@family("spread", [torch.var, torch.std, torch.var_mean, torch.std_mean])
 def test_too_few_entries_are_warned_of(spread):
     with pytest.warns(UserWarning, match="degrees of freedom is <= 0"):
         spread(torch.ones(2, 3), dim=1, correction=3)

@@ -7,10 +7,11 @@ import pytest
 import gradcli as torch
 import gradcli.nn.functional as F
 from gradcli.ops.errors import Fault
+from tests.support.families import family
 
 
-@pytest.mark.parametrize(
-    ("code", "size", "stride", "offset"),
+@family(
+    "code, size, stride, offset",
     [
         ("E0301", (5,), (1,), None),
         ("E0301", (2,), (1,), 3),
@@ -67,7 +68,7 @@ def test_no_place_at_all():
     assert x.grad.item() == 3
 
 
-@pytest.mark.parametrize("name, function", [
+@family("name, function", [
     ("pad", lambda x: F.pad(x, (0, 0))),
     ("reflect", lambda x: F.pad(x, (0, 0, 0, 0), mode="reflect")),
     ("pixel_shuffle", lambda x: F.pixel_shuffle(x[None], 1)),
@@ -104,8 +105,8 @@ def test_nothing_added_to_nothing_is_in_its_graph():
     assert torch.autograd.grad(total.sum(), empty)[0].shape == (0,)
 
 
-@pytest.mark.parametrize(
-    ("size", "wanted"),
+@family(
+    "size, wanted",
     [
         ((1, 1, 5), (5, 5, 1)),
         ((2, 1, -1), (0, 5, 1)),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import gradcli
 from gradcli.jit import eager
 from gradcli.jit.blocks import LARGE, THREADED
+from tests.support.families import family
 
 
 def product(x):
@@ -23,7 +23,7 @@ def broadcast(a, s):
     return ((a * s).sum() * a / (1 + a * a) + a.mean(0)).sum()
 
 
-@pytest.mark.parametrize("size", [LARGE, LARGE + 1, 100_003, THREADED + 12_345])
+@family("size", [LARGE, LARGE + 1, 100_003, THREADED + 12_345])
 def test_one_array_is_equal_to_the_last_bit(size):
     x = np.random.default_rng(0).standard_normal(size)
     c = gradcli.compile(product)

@@ -11,6 +11,7 @@ import gradcli
 from gradcli.jit import compiled as module
 from gradcli.jit import eager
 from gradcli.jit.ir import NotTraceable
+from tests.support.families import family
 
 
 @pytest.fixture
@@ -62,7 +63,7 @@ def test_whole_numbers_are_data(engine_is_shut):
     assert value == 7.0 and grads[0].tolist() == [2.0, 3.0] and grads[1] is None
 
 
-@pytest.mark.parametrize(
+@family(
     "function",
     [
         lambda x: x * 2 if x > 0 else x * 3,

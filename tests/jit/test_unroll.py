@@ -7,6 +7,7 @@ import pytest
 
 import gradcli
 from gradcli.jit import eager
+from tests.support.families import family
 
 
 def steps(x):
@@ -24,7 +25,7 @@ def moved(x):
     return (z[1:] * z[:-1]).sum()
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 7, 8])
+@family("size", [1, 2, 3, 7, 8])
 def test_vectors(size):
     x = np.random.default_rng(size).standard_normal(size)
     c = gradcli.compile(steps)
@@ -46,7 +47,7 @@ def test_entries_that_move():
     np.testing.assert_allclose(slope, at, rtol=1e-12)
 
 
-@pytest.mark.parametrize("size", [3, 5, 8])
+@family("size", [3, 5, 8])
 def test_sums_are_numpys_to_the_last_bit(size):
     def spread(x):
         y = x

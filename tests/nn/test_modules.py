@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import re
+from itertools import product
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import gradcli as torch
 from gradcli import nn
 from gradcli.nn.utils import parametrize
 from gradcli.utils.checkpoint import checkpoint_sequential
+from tests.support.families import family
 
 
 class Shared(nn.Module):
@@ -90,8 +92,8 @@ def test_a_parameter_of_a_conjugate_shares_its_memory():
     assert isinstance(p, nn.Parameter) and not p.is_conj() and z.tolist() == [-1j, -1j]
 
 
-@pytest.mark.parametrize(
-    ("broken", "error", "said"),
+@family(
+    "broken, error, said",
     [
         (lambda: nn.Linear(1, 1).add_module("a.b", nn.ReLU()), KeyError, "got: a.b"),
         (lambda: nn.Linear(1, 1).register_buffer("weight", None), KeyError, "already exists"),
@@ -164,8 +166,12 @@ class Doubled(nn.Module):
         return 2 * x
 
 
-@pytest.mark.parametrize("make", [nn.RNN, nn.LSTM, nn.GRU, nn.RNNCell, nn.LSTMCell, nn.GRUCell])
-@pytest.mark.parametrize("name", ["weight_ih", "bias_hh"])
+@family(
+    "make, name",
+    product(
+        [nn.RNN, nn.LSTM, nn.GRU, nn.RNNCell, nn.LSTMCell, nn.GRUCell], ["weight_ih", "bias_hh"]
+    ),
+)
 def test_a_recurrent_layer_reads_weights_that_are_parametrized(make, name):
     plain, bent = make(2, 3), make(2, 3)
     bent.load_state_dict(plain.state_dict())
@@ -367,7 +373,7 @@ def test_cells_and_layers_agree():
     assert torch.allclose(out[0, :, 2:], h[1])
 
 
-@pytest.mark.parametrize("kind", [nn.RNN, nn.GRU, nn.LSTM])
+@family("kind", [nn.RNN, nn.GRU, nn.LSTM])
 def test_a_sequence_goes_on_from_the_state_that_was_left(kind):
     torch.manual_seed(0)
     layer, x = kind(3, 2, num_layers=2), torch.rand(5, 2, 3)
@@ -635,8 +641,8 @@ def test_normalisations_of_halves_are_computed_in_float32_and_rounded_once():
                 norm(given, *kept, **more)
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "said"),
+@family(
+    "options, error, said",
     [
         ({"attn_mask": torch.ones(3)}, AssertionError, "2-D or 3-D but found 1-D tensor"),
         ({"attn_mask": torch.ones(3, 3, dtype=torch.int64)}, AssertionError, "only bool and float"),
@@ -721,7 +727,7 @@ def test_a_convolution_of_time_first():
     assert torch.allclose(torch.conv_tbc(x, w, b, 1), want.permute(2, 0, 1))
 
 
-@pytest.mark.parametrize(("name", "rank"), [("dropout2d", 2), ("dropout2d", 3), ("dropout3d", 3)])
+@family("name, rank", [("dropout2d", 2), ("dropout2d", 3), ("dropout3d", 3)])
 def test_dropout_of_channels_warns_of_ranks(name, rank):
     with pytest.warns(UserWarning, match=f"{name}: Received a {rank}-?D input"):
         getattr(nn.functional, name)(torch.ones((2,) * rank))
@@ -748,7 +754,7 @@ def test_parametrizations_go_over_to_another_module():
     assert one.parametrizations.weight.original is other.parametrizations.weight.original
 
 
-@pytest.mark.parametrize(("dim", "sizes"), [(0, (3, 1)), (1, (1, 2)), (None, ())])
+@family("dim, sizes", [(0, (3, 1)), (1, (1, 2)), (None, ())])
 def test_a_weight_is_its_norm_and_its_direction(dim, sizes):
     layer = nn.Linear(2, 3)
     start = layer.weight.detach().clone()

@@ -1,20 +1,21 @@
 """Padding modules against NumPy's pad, and first values of weights by what defines them."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
 
 import gradcli as g
 from gradcli import nn
+from tests.support.families import family
 
 MODES = {
     "Zero": "constant", "Reflection": "reflect", "Replication": "edge", "Circular": "wrap",
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("dims", [1, 2, 3])
-@pytest.mark.parametrize("kind", MODES)
+@family("dims, kind", product([1, 2, 3], MODES))
 def test_padding_is_that_of_numpy(kind, dims):
     x = np.arange(2.0 * 3 * 4**dims).reshape(2, 3, *(4,) * dims)
     made = getattr(nn, f"{kind}Pad{dims}d")
@@ -35,7 +36,7 @@ def test_constant_padding_has_a_value():
     np.testing.assert_array_equal(module(g.ones(1, 2, 2)), expected)
 
 
-@pytest.mark.parametrize("shape", [(3, 5), (5, 3), (4, 2, 2)])
+@family("shape", [(3, 5), (5, 3), (4, 2, 2)])
 def test_orthogonal(shape):
     w = nn.init.orthogonal_(g.empty(shape, dtype=g.float64), gain=2.0).reshape(shape[0], -1)
     w = w if w.shape[0] <= w.shape[1] else w.T

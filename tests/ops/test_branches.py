@@ -11,6 +11,7 @@ import pytest
 
 import gradcli as torch
 from gradcli.autograd import grad
+from tests.support.families import family
 
 inf, nan = float("inf"), float("nan")
 BIG = np.array([[inf, 1.0], [1.0, inf]])
@@ -94,7 +95,7 @@ def test_reverse(name):
         assert not np.any(second)
 
 
-@pytest.mark.parametrize("name", BRANCHES)
+@family("name", BRANCHES)
 def test_forward(name):
     function, points, first, _ = BRANCHES[name]
     x = torch.tensor(points, dtype=torch.double)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -9,6 +11,7 @@ import scipy.linalg
 import gradcli as torch
 from gradcli.ops import OPERATORS
 from gradcli.ops.errors import Fault
+from tests.support.families import family
 
 RNG = np.random.default_rng(11)
 A = torch.tensor([[2.0, 1.0], [1.0, 3.0]])
@@ -31,7 +34,7 @@ def test_results_have_pytorchs_names_and_print_so():
     assert torch.linalg.lstsq(A, A).fields == ("solution", "residuals", "rank", "singular_values")
 
 
-@pytest.mark.parametrize("name", ["eigh", "eigvalsh", "eig", "eigvals", "matrix_exp", "lu_factor"])
+@family("name", ["eigh", "eigvalsh", "eig", "eigvals", "matrix_exp", "lu_factor"])
 def test_what_is_no_square_matrix_is_refused(name):
     for bad in (torch.tensor(1.0), torch.ones(3)):
         with pytest.raises(RuntimeError) as fault:
@@ -39,7 +42,7 @@ def test_what_is_no_square_matrix_is_refused(name):
         assert fault.value.code == "E0301"
 
 
-@pytest.mark.parametrize("name", ["eigh", "eigvals", "svd", "qr", "pinv"])
+@family("name", ["eigh", "eigvals", "svd", "qr", "pinv"])
 def test_infinite_entries_are_refused(name):
     with pytest.raises(Fault, match=r"non-finite|infs or NaNs"):
         getattr(torch.linalg, name)(torch.tensor([[float("inf"), 1.0], [1.0, 1.0]]))
@@ -53,7 +56,7 @@ def test_norms_of_infinite_entries_are_nan():
         torch.linalg.svdvals(x - x[:1])
 
 
-@pytest.mark.parametrize("name", ["matrix_exp", "sqrtm", "logm"])
+@family("name", ["matrix_exp", "sqrtm", "logm"])
 def test_functions_of_finite_matrices_beside_others(name):
     function = getattr(torch.linalg, name)
     x = torch.tensor([[[float("inf"), 1.0], [1.0, 1.0]], [[2.0, 1.0], [1.0, 3.0]]])
@@ -77,17 +80,19 @@ def test_a_loss_that_hangs_on_phases_is_refused():
         assert leaf.grad is not None
 
 
-@pytest.mark.parametrize("other", [9.0, 1e30, float("nan"), float("inf")])
-@pytest.mark.parametrize(
-    "function",
-    [
-        lambda x, upper: torch.linalg.eigvalsh(x, UPLO="LU"[upper]),
-        lambda x, upper: torch.linalg.eigh(x, "LU"[upper]).eigenvalues,
-        lambda x, upper: torch.linalg.cholesky(x, upper=upper),
-        lambda x, upper: torch.linalg.cholesky_ex(x, upper=upper).L,
-        lambda x, upper: x.cholesky(upper),
-        lambda x, upper: torch.func.vmap(lambda v: torch.cholesky(v, upper))(x[None])[0],
-    ],
+@family(
+    "other, function",
+    product(
+        [9.0, 1e30, float("nan"), float("inf")],
+        [
+            lambda x, upper: torch.linalg.eigvalsh(x, UPLO="LU"[upper]),
+            lambda x, upper: torch.linalg.eigh(x, "LU"[upper]).eigenvalues,
+            lambda x, upper: torch.linalg.cholesky(x, upper=upper),
+            lambda x, upper: torch.linalg.cholesky_ex(x, upper=upper).L,
+            lambda x, upper: x.cholesky(upper),
+            lambda x, upper: torch.func.vmap(lambda v: torch.cholesky(v, upper))(x[None])[0],
+        ],
+    ),
 )
 def test_one_triangle_is_read(function, other):
     for upper in (False, True):
@@ -169,7 +174,7 @@ def test_principal_roots_and_logarithms(name):
             function(singular).sum().backward()
 
 
-@pytest.mark.parametrize("shape", [(0, 2), (2, 0), (2, 1, 0), (3, 0, 2), (0, 3, 2)])
+@family("shape", [(0, 2), (2, 0), (2, 1, 0), (3, 0, 2), (0, 3, 2)])
 def test_empty_matrices(shape):
     empty = torch.zeros(shape, dtype=torch.float64)
     (*batch, rows, columns), few = shape, min(shape[-2:])

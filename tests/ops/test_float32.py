@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -17,8 +18,7 @@ NAMES = (
 EPSILON = float(np.finfo(np.float32).eps)
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("count", [1, 500, 5000])
+@family("name, count", product(NAMES, [1, 500, 5000]))
 def test_within_a_few_roundings_of_float64(name, count):
     values = np.random.default_rng(3).uniform(0.01, 0.99, size=count).astype(np.float32)
     function = getattr(torch, name, None) or getattr(torch.nn.functional, name)
@@ -28,7 +28,7 @@ def test_within_a_few_roundings_of_float64(name, count):
     np.testing.assert_allclose(found.numpy(), exact.numpy(), rtol=4 * EPSILON)
 
 
-@pytest.mark.parametrize("shape", [(5,), (40,), (7, 9), (3, 400), (400, 3)])
+@family("shape", [(5,), (40,), (7, 9), (3, 400), (400, 3)])
 def test_sums_within_a_few_roundings(shape):
     values = np.random.default_rng(4).normal(size=shape).astype(np.float32)
     x = torch.from_numpy(values)
@@ -53,8 +53,7 @@ LONG = {
 }
 
 
-@pytest.mark.parametrize("name", LONG)
-@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+@family("name, dtype", product(LONG, [np.float32, np.float16]))
 def test_gradients_of_many_entries_within_a_few_roundings(name, dtype):
     values = (1 + np.random.default_rng(6).normal(size=2000) / 100).astype(dtype)
     found, exact = (
@@ -75,8 +74,8 @@ def test_softmax_adds_up_to_1():
         )
 
 
-@pytest.mark.parametrize(
-    ("dtype", "low", "tiny"),
+@family(
+    "dtype, low, tiny",
     [(torch.float16, -12.0, -800.0), (torch.float32, -80.0, -800.0), (torch.double, -700.0, -8e2)],
 )
 def test_sigmoid_keeps_its_tails(dtype, low, tiny):

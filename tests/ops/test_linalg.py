@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import gradcli as torch
 from gradcli.ops import OPERATORS
 from gradcli.ops.einsum import einsum
 from gradcli.ops.errors import Fault
+from tests.support.families import family
 
 RNG = np.random.default_rng(5)
 FULL = RNG.normal(size=(4, 4))
@@ -32,7 +34,7 @@ def minors(x: np.ndarray) -> np.ndarray:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("rank", [4, 3, 2, 1, 0])
+@family("rank", [4, 3, 2, 1, 0])
 def test_the_derivatives_of_a_determinant_at_every_rank(rank: int) -> None:
     x = gradcli.tensor(of_rank(rank), requires_grad=True)
     (first,) = gradcli.autograd.grad(OPERATORS["det"](x), x, create_graph=True)
@@ -75,7 +77,7 @@ def test_the_derivatives_of_a_determinant_of_long_and_short_rows(rank: int) -> N
     np.testing.assert_allclose(found[1][1], found[0][1], rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("scale", [2.0**-50, 2.0**-33, 2.0**50])
+@family("scale", [2.0**-50, 2.0**-33, 2.0**50])
 def test_a_determinant_that_is_no_float_leaves_its_gradient(scale: float) -> None:
     a = of_rank(4)[:3, :3]
     x = gradcli.tensor(a * scale, dtype=gradcli.float32, requires_grad=True)
@@ -134,9 +136,8 @@ def test_the_sign_of_a_determinant_has_a_gradient_of_zeros() -> None:
     assert stack.grad.tolist() == [[[0.0, 0.0], [0.0, 0.0]]] * 3
 
 
-@pytest.mark.parametrize(
-    "equation",
-    ["ij,jk->ik", "ij,jk", "ii->i", "ii", "ij->ji", "ij->", "ij,ij,ij->i", "ij,jk,kl->il",
+@family("equation", [
+     "ij,jk->ik", "ij,jk", "ii->i", "ii", "ij->ji", "ij->", "ij,ij,ij->i", "ij,jk,kl->il",
      "ij,kl->iljk", "ij,ij->ij", "iij->j", "ij, jk -> k", "i,j->ji", "ij,k->k", "i->i"],
 )  # fmt: skip
 def test_einsum_is_numpys(equation: str) -> None:
@@ -148,9 +149,7 @@ def test_einsum_is_numpys(equation: str) -> None:
     assert gradcli.autograd.gradgradcheck(lambda *xs: einsum(equation, *xs), leaves)
 
 
-@pytest.mark.parametrize(
-    "equation", ["ij->ik", "ij,jk->ik", "ijk->i", "ij->ii", "i1->i", "ij->i->j"]
-)
+@family("equation", ["ij->ik", "ij,jk->ik", "ijk->i", "ij->ii", "i1->i", "ij->i->j"])
 def test_equations_that_are_none(equation: str) -> None:
     with pytest.raises(Fault) as caught:
         einsum(equation, np.eye(2))
@@ -183,8 +182,7 @@ def test_the_phase_of_a_complex_determinant_has_a_derivative():
     )
 
 
-@pytest.mark.parametrize("dtype", ["float64", "complex128"])
-@pytest.mark.parametrize("hermitian", [False, True])
+@family("dtype, hermitian", product(["float64", "complex128"], [False, True]))
 def test_ldl_solves_what_is_not_definite(dtype, hermitian):
     rng = np.random.default_rng(2)
     A, B = rng.normal(size=(3, 4, 4)), rng.normal(size=(4, 2)).astype(dtype)

@@ -115,7 +115,7 @@ def test_the_recording_is_of_this_table():
             np.testing.assert_array_equal(recorded(given, dtype), array, err_msg=str(key))
 
 
-@family("name, place", sorted(ORACLE, key=CASES.index), by=lambda name, place: name)
+@family("name, place", sorted(ORACLE, key=CASES.index), by=lambda name, place: OPERATORS[name].kind)
 def test_value_and_three_orders_are_pytorchs(name, place):
     function, arrays, wrt = setup(name, place)
     case = ORACLE[name, place]
@@ -142,7 +142,7 @@ def below(name: str, place: int) -> tuple:
     return arrays, wrt, derivatives(gradcli, function, arrays, wrt, 3), sums
 
 
-@family("name, place", REAL, by=lambda name, place: name)
+@family("name, place", REAL, by=lambda name, place: OPERATORS[name].kind)
 def test_three_orders_against_differences(name, place):
     """Along a direction in which every entry of every input moves: a wrong one shows in it."""
     arrays, wrt, levels, sums = below(name, place)
@@ -167,7 +167,7 @@ def test_three_orders_against_differences(name, place):
 
 
 @pytest.mark.long
-@family("name, place", REAL, by=lambda name, place: name)
+@family("name, place", REAL, by=lambda name, place: OPERATORS[name].kind)
 def test_three_orders_against_differences_by_each_entry(name, place):
     arrays, wrt, levels, sums = below(name, place)
     for place_in_level, i in enumerate(wrt):
@@ -176,7 +176,7 @@ def test_three_orders_against_differences_by_each_entry(name, place):
             close(levels[order][place_in_level], slopes[..., order - 1], 1e-6)
 
 
-@pytest.mark.parametrize("name", [name for name, row in ROWS.items() if row.wrt])
+@family("name", [name for name, row in ROWS.items() if row.wrt])
 def test_gradcheck_to_second_order(name):
     """One case of each; ``test_three_orders_against_differences`` has all of them."""
     checked = [(n, place) for n, place in REAL if n == name][:1]
@@ -195,7 +195,7 @@ def test_gradcheck_to_second_order(name):
     assert checked or name in COMPLEX_ONLY
 
 
-@family("name, place", REAL, by=lambda name, place: name)
+@family("name, place", REAL, by=lambda name, place: OPERATORS[name].kind)
 def test_forward_equals_reverse_and_reverse_over_forward(name, place):
     function, arrays, wrt = setup(name, place)
     leaves = [gradcli.tensor(arrays[i], requires_grad=True) for i in wrt]
@@ -263,7 +263,7 @@ def test_forward_of_complex_numbers_is_the_derivative_along_the_direction(name, 
     close(tangent.numpy(), along, 1e-7)
 
 
-@pytest.mark.parametrize("name", ["norm", "var", "std", "logabsdet", "svdvals", "eigvalsh", "abs"])
+@family("name", ["norm", "var", "std", "logabsdet", "svdvals", "eigvalsh", "abs"])
 def test_real_functions_of_complex_numbers_in_both_modes(name):
     rng = np.random.default_rng(5)
     x, along = (rng.normal(size=(3, 3)) + 1j * rng.normal(size=(3, 3)) for _ in range(2))
@@ -287,7 +287,7 @@ def test_real_functions_of_complex_numbers_in_both_modes(name):
         if row.wrt and name not in COMPLEX_ONLY
         for dtype in ("float32", "float64", "float16")
     ],
-    by=lambda name, dtype: name,
+    by=lambda name, dtype: OPERATORS[name].kind,
 )
 def test_dtypes_are_kept(name, dtype):
     for place in [p for n, p in REAL if n == name]:
@@ -384,7 +384,7 @@ def test_the_short_way_of_methods_and_symbols_is_the_long_way(name, place):
             np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("name", [name for name, row in ROWS.items() if row.wrt])
+@family("name", [name for name, row in ROWS.items() if row.wrt])
 def test_a_node_keeps_what_its_rules_name_and_is_freed_when_it_keeps_something(name):
     row = ROWS[name]
     function, arrays, wrt = setup(name, 0)

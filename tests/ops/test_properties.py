@@ -113,7 +113,7 @@ def first(steps, arrays, create_graph=False):
     return inputs, grad(out, inputs, create_graph=create_graph, materialize_grads=True)
 
 
-@settings(max_examples=150, derandomize=True, deadline=None, print_blob=True)
+@settings(max_examples=60, derandomize=True, deadline=None, print_blob=True)
 @given(programs())
 def test_reverse_is_what_differences_say(program):
     shapes, seed, steps = program
@@ -123,7 +123,7 @@ def test_reverse_is_what_differences_say(program):
         agree(g.numpy(), differences(lambda *a: value(steps, *a), arrays, i, 1e-3), 1e-8)
 
 
-@settings(max_examples=150, derandomize=True, deadline=None, print_blob=True)
+@settings(max_examples=60, derandomize=True, deadline=None, print_blob=True)
 @given(programs())
 def test_forward_is_reverse(program):
     shapes, seed, steps = program
@@ -148,7 +148,7 @@ def by_graph(steps, arrays, directions):
     return [g.numpy() for g in grad(along, inputs, materialize_grads=True)]
 
 
-@settings(max_examples=80, derandomize=True, deadline=None, print_blob=True)
+@settings(max_examples=40, derandomize=True, deadline=None, print_blob=True)
 @given(programs())
 def test_second_order_both_ways_and_by_differences(program):
     shapes, seed, steps = program
@@ -173,7 +173,7 @@ def test_second_order_both_ways_and_by_differences(program):
             agree(over[i].numpy(), h, 1e-11)
 
 
-@settings(max_examples=80, derandomize=True, deadline=None, print_blob=True)
+@settings(max_examples=40, derandomize=True, deadline=None, print_blob=True)
 @given(programs())
 def test_a_second_run_and_a_float32_run_agree(program):
     """Nothing is left behind by a pass; float32 gives the same to its precision, in its own
@@ -194,7 +194,7 @@ def test_a_second_run_and_a_float32_run_agree(program):
             agree(n.grad.numpy(), g.numpy(), 2e-4)
 
 
-@settings(max_examples=40, derandomize=True, deadline=None, print_blob=True)
+@settings(max_examples=20, derandomize=True, deadline=None, print_blob=True)
 @given(programs())
 def test_a_detached_part_gets_nothing(program):
     shapes, seed, steps = program

@@ -28,9 +28,7 @@ def zeros(*shape):
     return torch.zeros(shape, dtype=torch.double)
 
 
-@pytest.mark.parametrize(
-    ("name", "shape", "params", "value"),
-    [
+@family("name, shape, params, value", [
         ("all", (), {}, False), ("all", (0,), {}, True), ("all", (2, 0), {"dim": 1}, [True, True]),
         ("any", (), {}, False), ("any", (0,), {}, False),
             ("any", (2, 0), {"dim": 1}, [False, False]),
@@ -136,9 +134,7 @@ def test_the_sign_of_nan_is_0_as_in_pytorch():
         assert not np.isnan(slope[1].item())
 
 
-@pytest.mark.parametrize(
-    "name", ["sigmoid", "logsigmoid", "softplus", "logaddexp", "logsumexp", "softmax"]
-)
+@family("name", ["sigmoid", "logsigmoid", "softplus", "logaddexp", "logsumexp", "softmax"])
 def test_nothing_overflows(name):
     x = torch.tensor([800.0, -800.0, 30.0], dtype=torch.double, requires_grad=True)
     args = (x, -x) if name == "logaddexp" else (x,)

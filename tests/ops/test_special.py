@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import mpmath
 import numpy as np
 import pytest
@@ -13,8 +15,7 @@ from tests.support.families import family
 POINTS = (0.01, 0.3, 0.7, 1.0, 1.9, 3.4)
 
 
-@pytest.mark.parametrize("x", POINTS)
-@pytest.mark.parametrize("n", range(5))
+@family("x, n", product(POINTS, range(5)))
 def test_polygamma(n, x):
     want = float(mpmath.polygamma(n, x))
     assert gradcli.polygamma(n, gradcli.tensor(x, dtype="float64")).item() == pytest.approx(
@@ -22,7 +23,7 @@ def test_polygamma(n, x):
     )
 
 
-@pytest.mark.parametrize("n", (1, 2, 3))
+@family("n", (1, 2, 3))
 def test_polygamma_far_below_zero(n):
     x = np.array([-1000.75, -1e12 - 0.25, -np.inf])  # a term for each step would take minutes
     # by reflection, where polygamma(n, 1e12) is 1e-12
@@ -37,8 +38,7 @@ def test_lgamma_keeps_its_digits_beside_its_zeros():
         assert OPERATORS["lgamma"](np.float64(x)) == pytest.approx(want, rel=1e-14)
 
 
-@pytest.mark.parametrize("x", (0.0, *POINTS))
-@pytest.mark.parametrize("n", range(6))
+@family("x, n", product((0.0, *POINTS), range(6)))
 def test_derivatives_of_sinc(n, x):
     with mpmath.workdps(40):
         want = float(mpmath.diff(mpmath.sincpi, x or mpmath.mpf("1e-30"), n))
@@ -54,7 +54,7 @@ def test_derivatives_of_erfcx_near_and_far_out(x, n):
     assert OPERATORS["erfcx_slope"](np.float64(x), n=n) == pytest.approx(want, rel=1e-8)
 
 
-@pytest.mark.parametrize("x", (0.0, -0.7, 2.5))
+@family("x", (0.0, -0.7, 2.5))
 def test_bessel_functions_to_third_order(x):
     for name, function in (("i0", mpmath.besseli), ("bessel_j0", mpmath.besselj)):
         leaf = gradcli.tensor(x, dtype="float64", requires_grad=True)
@@ -73,7 +73,7 @@ def test_derivatives_of_spherical_bessel_j0_keep_large_arguments_in_float32():
         assert found == pytest.approx(float(mpmath.diff(mpmath.sinc, x, 2)), rel=1e-5)
 
 
-@pytest.mark.parametrize("name", ["erf", "lgamma", "digamma", "sinc", "i0"])
+@family("name", ["erf", "lgamma", "digamma", "sinc", "i0"])
 def test_float32_stays_float32(name):
     x = gradcli.tensor([0.5, 1.5], requires_grad=True)
     out = getattr(gradcli, name)(x)
@@ -81,9 +81,7 @@ def test_float32_stays_float32(name):
     assert out.dtype is x.grad.dtype is gradcli.float32
 
 
-@pytest.mark.parametrize(
-    ("name", "order", "y", "n"),
-    [
+@family("name, order, y, n", [
         *(("gammainc_slope", *at) for at in (
             (1e-3, 0.5, 1), (0.5, 1e-8, 1), (1.5, 2.0, 1), (2.5, 0.7, 1), (7, 70, 1),
             (21, 19.5, 1), (21, 2e-7, 1), (300, 290, 1), (5000, 5050, 1), (2.5, 3.1, 2),
@@ -108,7 +106,7 @@ def test_slopes_by_the_order(name, order, y, n):
     assert got == pytest.approx(float(want), rel=1e-11)
 
 
-@pytest.mark.parametrize("order", [1e14, 1e20, 1e30])
+@family("order", [1e14, 1e20, 1e30])
 def test_the_slope_by_a_large_order(order):
     y = order + 2.0 * np.sqrt(order)
     with mpmath.workdps(80):
@@ -123,7 +121,7 @@ def test_the_slope_by_a_large_order(order):
     assert got == pytest.approx(float(want), rel=1e-11)
 
 
-@pytest.mark.parametrize("order", [0.5, 19.9, 20.1, 300.0, 1e8, 1e14, 1e20])
+@family("order", [0.5, 19.9, 20.1, 300.0, 1e8, 1e14, 1e20])
 def test_the_density_of_a_large_order_and_its_slope_by_it(order):
     for away in (-3, -0.5, 0, 1e-3, 3):
         y = gradcli.tensor(order + away * np.sqrt(order), dtype=gradcli.float64)
@@ -152,8 +150,7 @@ def test_slopes_by_the_order_at_the_ends():
     assert slope(np.ones((0, 1)), np.ones(3)).shape == (0, 3)
 
 
-@pytest.mark.parametrize("order", [5e-324, 1e-310, 1e-300, 1e-200])
-@pytest.mark.parametrize("y", [1e-310, 1e-8, 0.5, 1.0, 3.0, 700.0])
+@family("order, y", product([5e-324, 1e-310, 1e-300, 1e-200], [1e-310, 1e-8, 0.5, 1.0, 3.0, 700.0]))
 def test_incomplete_gamma_of_a_tiny_order(order, y):
     above = OPERATORS["gammaincc"](np.array(order), np.array(y))
     below = OPERATORS["gammainc"](np.array(order), np.array(y))

@@ -8,6 +8,7 @@ import pytest
 import gradcli
 from gradcli.ops.errors import Fault
 from gradcli.optim.minimize import METHODS, minimize
+from tests.support.families import family
 
 
 def leaf(*values):
@@ -22,7 +23,7 @@ def test_rosenbrock():
     assert found.steps <= 60 and found.evaluations <= 150
 
 
-@pytest.mark.parametrize("method", METHODS)
+@family("method", METHODS)
 def test_every_method_finds_the_bottom_of_a_bowl(method):
     x, y = leaf(3.0, -1.0), leaf(0.5)
     rate = {
@@ -38,7 +39,7 @@ def test_every_method_finds_the_bottom_of_a_bowl(method):
     assert np.allclose([*x.tolist(), *y.tolist()], [1, 2, 0], rtol=0, atol=6e-3)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@family("seed", range(5))
 def test_least_squares(seed):
     rng = np.random.default_rng(seed)
     a, b = rng.normal(size=(8, 3)), rng.normal(size=8)
@@ -49,8 +50,8 @@ def test_least_squares(seed):
     assert np.allclose(x.tolist(), np.linalg.lstsq(a, b, rcond=None)[0], atol=1e-7)
 
 
-@pytest.mark.parametrize(
-    ("function", "start", "place"),
+@family(
+    "function, start, place",
     [
         (lambda x: x - x.log(), 50.0, 1.0),  # the value goes flat before the gradient does
         (lambda x: x - x.log(), 0.01, 1.0),  # a long step leaves the domain
@@ -74,8 +75,8 @@ def test_a_step_is_reported_with_its_number():
     assert seen[-1][1:] == (found.value, found.gradient)
 
 
-@pytest.mark.parametrize(
-    ("function", "start", "said"),
+@family(
+    "function, start, said",
     [
         (lambda x: x.abs(), 3.3, "no smaller value is near"),
         (lambda x: x, 3.0, "not converged after"),
@@ -95,8 +96,8 @@ def test_a_value_without_a_lower_bound():
         minimize(lambda: -(x**4).sum(), [x])
 
 
-@pytest.mark.parametrize(
-    ("change", "code"),
+@family(
+    "change, code",
     [
         ({"method": "newton"}, "E0304"),
         ({"tolerance": 0.0}, "E0304"),

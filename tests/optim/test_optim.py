@@ -12,6 +12,7 @@ import pytest
 import gradcli as torch
 from gradcli.ops.errors import Fault
 from tests.oracles import record_optim as recorder
+from tests.support.families import family
 from tests.support.oracles import load
 
 RECORD = load("optim")
@@ -39,14 +40,14 @@ def test_the_recording_is_of_the_recipes():
     assert [[case["name"], case["options"]] for case in RECORD["cases"]] == recipes
 
 
-@pytest.mark.parametrize("i", range(len(RECORD["cases"])))
+@family("i", range(len(RECORD["cases"])))
 def test_paths_are_pytorchs(i):
     case = RECORD["cases"][i]
     path = recorder.run(torch, case["name"], case["options"])
     np.testing.assert_allclose(path, case["path"], rtol=1e-11)
 
 
-@pytest.mark.parametrize(("name", "options"), [*recorder.RECIPES, ("LBFGS", {"lr": 0.5})])
+@family("name, options", [*recorder.RECIPES, ("LBFGS", {"lr": 0.5})])
 def test_a_complex_parameter_moves_as_its_pairs_of_reals(name, options):
     z = torch.tensor([-0.7 + 0.8j, 0.3j], dtype=torch.complex128, requires_grad=True)
     pairs = torch.view_as_real(z.detach()).clone().requires_grad_()
@@ -96,7 +97,7 @@ def test_the_parameter_stays_the_leaf_and_the_memory():
     assert not sgd.state[x]["momentum_buffer"].requires_grad
 
 
-@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop"])
+@family("name", ["SGD", "Adam", "AdamW", "RMSprop"])
 def test_a_step_between_forward_and_backward_is_caught(name):
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     y = (x * x).sum()
@@ -141,7 +142,7 @@ def test_zero_grad():
     assert untouched not in sgd.state
 
 
-@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop"])
+@family("name", ["SGD", "Adam", "AdamW", "RMSprop"])
 def test_a_restored_optimizer_goes_on_the_same_path(name):
     options = {"lr": 0.05} | ({"momentum": 0.9} if name in ("SGD", "RMSprop") else {})
     make = getattr(torch.optim, name)
@@ -170,9 +171,7 @@ def test_a_restored_optimizer_goes_on_the_same_path(name):
         assert kept.dtype is (torch.float32 if name == "step" else torch.float16)
 
 
-@pytest.mark.parametrize(
-    ("code", "make"),
-    [
+@family("code, make", [
         ("E0304", lambda x: torch.optim.SGD([])), ("E0303", lambda x: torch.optim.SGD(x)),
         ("E0303", lambda x: torch.optim.SGD([1.0])), ("E0404", lambda x: torch.optim.SGD([x * 2])),
         ("E0304", lambda x: torch.optim.SGD([x], lr=-1.0)),
@@ -344,9 +343,7 @@ def test_adamw_that_loads_adam_stays_adamw():
     assert w.param_groups[0]["decoupled_weight_decay"] and w.param_groups[0]["lr"] == 0.1
 
 
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [
+@family("name, options", [
         ("SGD", {"momentum": 0.9, "nesterov": True}), ("Adam", {}), ("AdamW", {}), ("Adamax", {}),
         ("NAdam", {}), ("RAdam", {}), ("Adagrad", {}), ("Adadelta", {}),
         ("RMSprop", {"momentum": 0.5}), ("Rprop", {}), ("ASGD", {"t0": 1, "lambd": 0.1}),
@@ -367,7 +364,7 @@ def test_differentiable_steps_and_what_they_keep_have_their_gradients(name, opti
     assert torch.autograd.gradcheck(trained, (start,))
 
 
-@pytest.mark.parametrize("name", ["Adam", "AdamW", "SGD"])
+@family("name", ["Adam", "AdamW", "SGD"])
 def test_options_of_a_step_have_their_gradients(name):
     def trained(start, rate, decay, *betas):
         p = start.clone()

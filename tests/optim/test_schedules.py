@@ -13,6 +13,7 @@ import gradcli as torch
 from gradcli.ops.errors import Fault
 from gradcli.optim import lr_scheduler
 from tests.oracles import record_schedules as recorder
+from tests.support.families import family
 from tests.support.oracles import load
 
 RECORD = load("schedules")
@@ -30,20 +31,20 @@ def test_the_recording_is_of_the_recipes():
     assert list(CASES) == list(recorder.RECIPES)
 
 
-@pytest.mark.parametrize("name", recorder.RECIPES)
+@family("name", recorder.RECIPES)
 def test_rates_are_pytorchs(name):
     found = recorder.run(torch, name)
     assert len(found) == recorder.STEPS + 1
     np.testing.assert_allclose(found, CASES[name]["rows"], rtol=1e-13, atol=1e-17)
 
 
-@pytest.mark.parametrize("name", recorder.RECIPES)
+@family("name", recorder.RECIPES)
 def test_the_state_has_pytorchs_names(name):
     found = set(recorder.saved(torch, name))
     assert found - PASSING == set(CASES[name]["saved"]) - PASSING
 
 
-@pytest.mark.parametrize("name", recorder.RECIPES)
+@family("name", recorder.RECIPES)
 def test_a_restored_scheduler_goes_on(name):
     optimizer, scheduler = recorder.start(torch, name)
     recorder.advance(name, optimizer, scheduler, range(9))
@@ -114,7 +115,7 @@ def test_a_scheduler_goes_on_with_a_saved_optimizer():
         lr_scheduler.StepLR(sgd(), 3, last_epoch=4)
 
 
-@pytest.mark.parametrize("make", [
+@family("make", [
     lambda o: lr_scheduler.StepLR(o, 1, 0.5),
     lambda o: lr_scheduler.CyclicLR(o, 0.25, 0.5, 1, cycle_momentum=False),
     lambda o: lr_scheduler.SequentialLR(o, [lr_scheduler.ConstantLR(o, 0.5),
@@ -157,9 +158,7 @@ def test_an_object_that_is_called_keeps_its_attributes():
     assert other.lr_lambdas[0].factor == 0.25
 
 
-@pytest.mark.parametrize(
-    ("code", "make"),
-    [
+@family("code, make", [
         ("E0303", lambda: lr_scheduler.StepLR(3, 1)),
         ("E0303", lambda: lr_scheduler.MultiplicativeLR(sgd(), 0.5)),
         ("E0304", lambda: lr_scheduler.LRScheduler(sgd())),

@@ -27,7 +27,7 @@ def family(
     ``names`` and ``cases`` are those of ``pytest.mark.parametrize``; ``by`` takes a case's values
     and gives the name of its group. ``long`` are more cases, for ``-m long`` alone. Fixtures are
     set up once a group, so that a case has to leave them as they were; only the default dtype is
-    put back after each case.
+    put back after each case. ``check`` and ``cases`` of the test are for who wants one case alone.
 
     Raises at the end of a group: an exception group of what the cases raised, each with a note
     that names its case.
@@ -38,7 +38,8 @@ def family(
         return tuple(case) if len(parts) > 1 else (case,)
 
     groups: dict[str, list[tuple]] = {}
-    for case in map(values, cases):
+    every = [*map(values, cases)]
+    for case in every:
         groups.setdefault(str(by(*case)) if by else "all", []).append(case)
     assert groups, "a family without cases checks nothing"
     params = [pytest.param(group, id=name) for name, group in groups.items()]
@@ -56,6 +57,7 @@ def family(
         test.__name__, test.__doc__ = check.__name__, check.__doc__
         test.__module__, test.__qualname__ = check.__module__, check.__qualname__
         test.__dict__.update(check.__dict__)
+        test.check, test.cases = check, every
         if len(params) == 1:
             test.__signature__ = signature.replace(parameters=others)
             return test

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tests.support.families import family
 from tests.support.recorded import difference
 
 ALIKE = [
@@ -46,13 +45,13 @@ APART = [
 ]
 
 
-@pytest.mark.parametrize(("got", "recorded"), ALIKE)
+@family("got, recorded", ALIKE)
 def test_a_last_digit_passes(got, recorded):
     assert difference(got, recorded) == difference(recorded, got) == ""
     assert difference(recorded, recorded) == ""
 
 
-@pytest.mark.parametrize(("got", "recorded"), APART)
+@family("got, recorded", APART)
 def test_anything_more_does_not(got, recorded):
     assert difference(got, recorded)
     assert difference(recorded, got)

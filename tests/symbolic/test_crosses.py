@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from gradcli.symbolic import diff
+from tests.support.families import family
 
 
-@pytest.mark.parametrize(
-    ("expression", "wrt", "answer"),
-    [
+@family("expression, wrt, answer", [
         ("dot(a, cross(b, x))", "x", "cross(a, b)"),
         ("dot(a, cross(b, x))", "a", "cross(b, x)"),
         ("dot(a, cross(b, x))", "b", "cross(x, a)"),

@@ -9,6 +9,7 @@ from gradcli.language.runtime.run import prepare
 from gradcli.ops.errors import Fault
 from gradcli.symbolic import diff, parse_declaration, rule_text
 from gradcli.symbolic.directional_derivative import structured
+from tests.support.families import family
 
 NEAT = [
     ("x.T @ A @ x", "x", "(A + A.T) @ x"),
@@ -43,7 +44,7 @@ NEAT = [
 ]
 
 
-@pytest.mark.parametrize(("text", "wrt", "answer"), NEAT)
+@family("text, wrt, answer", NEAT)
 def test_neat(text: str, wrt: str, answer: str) -> None:
     assert diff(text, wrt).text == answer
 
@@ -120,8 +121,8 @@ def test_evaluate_takes_sizes_from_values() -> None:
     assert np.allclose(both["a"], [3, 4]) and np.allclose(both["b"], [1, 2])
 
 
-@pytest.mark.parametrize(
-    ("text", "declared"),
+@family(
+    "text, declared",
     [
         ("dot(x, x) + trace(x)", {}),
         ("A @ x", {"A": "matrix:n,m", "x": "vector:n"}),
@@ -159,9 +160,7 @@ def test_rule_text() -> None:
     assert rule_text("softmax") == "its own vjp and jvp"
 
 
-@pytest.mark.parametrize(
-    ("text", "wrt", "declared", "answer"),
-    [
+@family("text, wrt, declared, answer", [
         ("ndtri(x)", "x", {}, "sqrt(2*pi)*exp(ndtri(x)**2/2)"),
         ("erfinv(x)", "x", {}, "sqrt(pi)*exp(erfinv(x)**2)/2"),
         (
@@ -213,7 +212,7 @@ SPECTRAL = (
 )
 
 
-@pytest.mark.parametrize(("text", "answer", "traits"), SPECTRAL)
+@family("text, answer, traits", SPECTRAL)
 def test_functions_of_matrices(text, answer, traits):
     declared = {k: "matrix:n,n" for k in "XAB" if k in text}
     declared |= {k: "vector:n" for k in "ab" if f"{k}." in text or text.endswith(k)}

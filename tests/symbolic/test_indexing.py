@@ -10,6 +10,7 @@ from gradcli.ops.errors import Fault
 from gradcli.symbolic import diff
 from gradcli.symbolic.expr import sizes
 from gradcli.symbolic.verify import evaluate
+from tests.support.families import family
 
 NEAT = [
     ("x[0]", "x", {}, "eye(n)[0]"),
@@ -45,18 +46,24 @@ NEAT = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "wrt", "declared", "answer"), NEAT)
+@family("text, wrt, declared, answer", NEAT)
 def test_neat(text: str, wrt: str, declared: dict, answer: str) -> None:
     assert diff(text, wrt, declared=declared).text == answer
 
 
-@pytest.mark.parametrize("text", [
+CURVED = [
     "100*(x[1] - x[0]**2)**2 + (1 - x[0])**2", "x[0]*x[1]*x[2]", "norm(x[:2])", "exp(x[0])*x[1]",
     "dot(x[1:], x[:-1])", "sum(cumsum(x, 0)**2)", "x[0]",
     "sum((x[::2] - 1)**2)", "logsumexp(x[1:])", "dot(flip(x, 0), x)", "sum(cat([x, x[:1]])**3)",
     "x[1]/x[0]", "(x**3)[1]", "sqrt(x[2]**2 + 1)", "sum(roll(x, 2)**2*x)", "x[0]*sum(x)",
-])  # fmt: skip
-@pytest.mark.parametrize("size", ["n", "3", "4"])
+]  # fmt: skip
+
+
+@family(
+    "text, size",
+    [(text, size) for i, text in enumerate(CURVED) for size in ("n", "34"[i % 2])],
+    long=[(text, "43"[i % 2]) for i, text in enumerate(CURVED)],
+)
 def test_gradients_and_hessians(text: str, size: str) -> None:
     """Right for a dimension with a name and for known ones; the answer is input again."""
     declared = {"x": f"vector:{size}"}
@@ -92,9 +99,7 @@ def test_evaluated_with_sizes_from_values() -> None:
     assert np.allclose(found.evaluate(y=[1.0, 2.0], x=[0.0, 0, 0]), [0, 1, 2])
 
 
-@pytest.mark.parametrize(
-    "text", ["x[x > 0]", "x[k]", "x[:3:2] + x[0:9]", "stack(x)", "x[::-1]", "x[m:m+1]"]
-)
+@family("text", ["x[x > 0]", "x[k]", "x[:3:2] + x[0:9]", "stack(x)", "x[::-1]", "x[m:m+1]"])
 def test_refused_plainly(text: str) -> None:
     with pytest.raises(Fault) as caught:
         diff(text, "x", declared={"x": "vector:n"})

@@ -9,6 +9,7 @@ import gradcli
 from gradcli.engine import dtypes
 from gradcli.language.runtime.run import prepare
 from gradcli.symbolic import diff, diff_program, directional, structured
+from tests.support.families import family
 
 AT_A_KINK = [
     ("abs(x)", 0.0, "at x = 0: derivative of abs taken as 0"),
@@ -20,7 +21,7 @@ AT_A_KINK = [
 ]
 
 
-@pytest.mark.parametrize(("text", "x", "words"), AT_A_KINK)
+@family("text, x, words", AT_A_KINK)
 def test_the_formula_takes_the_engines_choice(text: str, x: float, words: str) -> None:
     found = diff(text, "x")
     assert found.kinks == [words]
@@ -35,7 +36,7 @@ def test_norm_1_at_zero_entries() -> None:
     assert np.array_equal(found.evaluate(x=[0.0, -2, 3]), [0, -1, 1])
 
 
-@pytest.mark.parametrize(("text", "words"), [
+@family("text, words", [
     ("max(x, y)", "the formula leaves ties of max out (gradcli grad splits them in half)"),
     ("amax(x)", "tie: the formula leaves them out"), ("norm(x, inf)", "largest entries of x tie"),
     ("norm(x)", "at x = 0: norm has no derivative"), ("prod(x)", "the formula divides by it"),
@@ -46,7 +47,7 @@ def test_told_where_the_formula_stops(text: str, words: str) -> None:
     assert any(words in said for said in diff(text, "x", declared=declared).kinks)
 
 
-@pytest.mark.parametrize(("text", "said"), [
+@family("text, said", [
     # both sides are one between the bounds, and the formula holds there and at the bounds
     ("min(r*A, clamp(r, 0.8, 1.2)*A)", ["where r meets a bound: derivative of clamp taken as 1"]),
     ("min(max(r, 0), 1)", [
@@ -90,7 +91,7 @@ def test_nothing_is_said_of_smooth_functions_and_of_other_variables() -> None:
     assert diff("exp(x)/x", "x").kinks == []
 
 
-@pytest.mark.parametrize("text", ["norm(A @ x - b)**2", "abs(x)**2*y", "norm(x)**4", "abs(x)**4/2"])
+@family("text", ["norm(A @ x - b)**2", "abs(x)**2*y", "norm(x)**4", "abs(x)**4/2"])
 def test_what_cancels_is_not_told(text: str) -> None:
     assert diff(text, "x").kinks == []
     assert diff(text.partition("**")[0], "x").kinks != []
@@ -109,7 +110,7 @@ SECOND = [
 ]
 
 
-@pytest.mark.parametrize(("text", "along", "declared", "answer"), SECOND)
+@family("text, along, declared, answer", SECOND)
 def test_second_directional(text: str, along: dict, declared: dict, answer: str) -> None:
     found = directional(text, along, declared, 2)
     assert found.text == answer and found.checked["max_rel_error"] <= 1e-8

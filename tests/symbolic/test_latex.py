@@ -11,6 +11,7 @@ from gradcli.symbolic import diff
 from gradcli.symbolic.printers.latex.notation import head
 from gradcli.symbolic.printers.latex.writer import _Writer, latex
 from gradcli.symbolic.shapes.declarations import parse_declaration
+from tests.support.families import family
 
 DECLARED = {
     name: parse_declaration(kind)
@@ -33,9 +34,7 @@ def short(text: str) -> str:
     return said
 
 
-@pytest.mark.parametrize(
-    ("text", "want"),
-    [
+@family("text, want", [
         ("polygamma(1, x)", r"\psi^{(1)}\left(x\right)"),
         ("polygamma(2, x)", r"\psi^{(2)}\left(x\right)"),
         ("digamma(x)*lgamma(x)", r"\psi\left(x\right) \log\Gamma\left(x\right)"),
@@ -58,9 +57,7 @@ def test_functions_show_their_parameters(text, want):
     assert latex(text, DECLARED) == (want, [])
 
 
-@pytest.mark.parametrize(
-    ("text", "want"),
-    [
+@family("text, want", [
         ("std(M, 0, 0)", r"\operatorname{std}_{\mathrm{dim}\,0, \mathrm{correction}\,0}(M)"),
         ("roll(M, 1, 0)", r"\operatorname{roll}_{1, \mathrm{dim}\,0}(M)"),
         ("tril(X, -1)", r"\operatorname{tril}_{-1}(X)"),
@@ -105,9 +102,7 @@ def test_an_operator_without_a_notation_is_refused():
     assert str(caught.value).startswith("`argsort` has no notation in LaTeX")
 
 
-@pytest.mark.parametrize(
-    ("text", "want"),
-    [
+@family("text, want", [
         ("M - v", r"M - 1 v^{\top}"),
         ("A - A.T @ v", r"A - 1 v^{\top} A"),
         ("c - X", r"c 1 1^{\top} - X"),
@@ -135,9 +130,7 @@ def test_broadcasting_is_written_in_matrices(text, want):
     assert short(text) == want
 
 
-@pytest.mark.parametrize(
-    ("text", "want"),
-    [
+@family("text, want", [
         ("dot(u, v)*v", r"(u^{\top} v) v"),
         ("2*dot(u, v)", r"2 u^{\top} v"),
         ("-2*X @ A @ v", "-2 X A v"),
@@ -161,9 +154,7 @@ def test_products(text, want):
     assert short(text) == want
 
 
-@pytest.mark.parametrize(
-    ("text", "want"),
-    [
+@family("text, want", [
         ("einsum('ij,jk->ik', A, B)", r"[ \sum_{k} A_{ik} B_{kj} ]_{ij}"),
         ("einsum('ij,jk,kl->il', A, B, X)", r"[ \sum_{k,l} A_{il} B_{lk} X_{kj} ]_{ij}"),
         ("einsum('ij,ij->', A, B)", r"\sum_{i,j} A_{ij} B_{ij}"),
@@ -228,8 +219,8 @@ def test_the_second_derivative_through_rows_of_softmax_has_its_entries():
 MATRICES = {"S": "matrix", "W": "matrix", "x": "vector", "c": "scalar positive"}
 
 
-@pytest.mark.parametrize(
-    ("expr", "wrt"),
+@family(
+    "expr, wrt",
     [
         ("norm(softmax(S, 1))**2", "S"),
         ("sum(ndtr(W @ x)*(W @ x))", "W"),
@@ -246,8 +237,8 @@ def test_second_derivatives_by_matrices_have_a_notation(expr, wrt):
     assert said.count(r"\left") == said.count(r"\right")
 
 
-@pytest.mark.parametrize(
-    ("start", "step", "count"),
+@family(
+    "start, step, count",
     [
         ("A", "einsum('ij,jk->ik', B/{}, A)", r"\sum_{k}"),
         ("A", "(einsum('ij,jk->ik', {}, A) + B)", r"\sum"),

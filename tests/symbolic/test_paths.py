@@ -9,6 +9,7 @@ from gradcli.ops.errors import Fault
 from gradcli.symbolic import diff_program
 from gradcli.symbolic.program.conditions import conditions_text
 from gradcli.symbolic.program.path import Pair
+from tests.support.families import family
 
 LOOP = """b = a*2
 while b.norm() < 1000:
@@ -37,9 +38,7 @@ def test_backward_names_the_result():
     assert diff_program(LOOP + "d\n", values={"a": 1.0}, of="b").text == "1024"
 
 
-@pytest.mark.parametrize(
-    ("text", "values", "want"),
-    [
+@family("text, values, want", [
         ("def f(x):\n    return x**2\nf(a)*f(b)", {}, {"a": "2*a*b**2", "b": "2*a**2*b"}),
         ("s = x\nfor i in range(3):\n    s = s*x\ns", {}, {"x": "4*x**3"}),
         ("y = sum([x**k for k in range(4)])", {}, {"x": "3*x**2 + 2*x + 1"}),
@@ -99,9 +98,7 @@ def test_values_are_asked_for_where_the_path_depends_on_them():
     assert diff_program("def f(x):\n    return x@x\nf(v)", declared={"v": "vector"}).text == "2*v"
 
 
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [
+@family("text, code", [
         ("x.add_(1)\nx", "E0701"), ("y = x*2\nprint(y.grad)\ny", "E0701"),
         ("tile(x, (2,)).sum()", "E0701"), ("for i in range(2):\n    x.backward()\nx", "E0701"),
         ("1 + 1", "E0902"), ("# x", "E0314"), ("print(x)", "E0314"), ("log(x - 3)", "E0701"),
@@ -152,7 +149,7 @@ IN_PLACE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "answer"), IN_PLACE)
+@family("text, answer", IN_PLACE)
 def test_writes_in_place(text, answer):
     found = diff_program(text, values={"x": np.array([1.0, 2.0, 3.0])})
     assert found.text == answer
@@ -175,7 +172,7 @@ def test_counters_are_no_conditions():
     assert found.text == "4*x**3" and not found.conditions
 
 
-@pytest.mark.parametrize("kind", ["matrix", "matrix symmetric", "matrix spd"])
+@family("kind", ["matrix", "matrix symmetric", "matrix spd"])
 def test_a_matrix_without_sizes_is_square_where_it_must_be(kind):
     text = "s = 0\nfor i in range(2):\n    s += logdet(X)\ns"
     found = diff_program(text, declared={"X": kind})

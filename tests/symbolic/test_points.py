@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from gradcli.language.runtime.run import prepare
 from gradcli.symbolic import diff
@@ -11,6 +10,7 @@ from gradcli.symbolic.program.steps import steps_of
 from gradcli.symbolic.shapes.declarations import parse_declaration
 from gradcli.symbolic.shapes.inference import infer
 from gradcli.symbolic.verify import Points
+from tests.support.families import family
 
 RESIDUAL = "norm(y - X @ inv(X.T @ X) @ X.T @ y)**2"
 
@@ -21,7 +21,7 @@ def points_of(text, declared=()):
     return Points(program, infer(steps_of(program.checked), shaped, program.source))
 
 
-@pytest.mark.parametrize("shape", ["matrix", "matrix:p,k", "matrix:k,p", "matrix:5,2"])
+@family("shape", ["matrix", "matrix:p,k", "matrix:k,p", "matrix:5,2"])
 def test_least_squares_twice_by_the_matrix(shape):
     """Points near a singular matrix, where the formula is all rounding, judge no formula."""
     result = diff(RESIDUAL, "X", order=2, declared={"X": shape})
@@ -35,8 +35,8 @@ def test_what_is_zero_wherever_it_has_a_value():
     assert np.allclose(result.evaluate(X=x), 0, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("text", "by", "rows"),
+@family(
+    "text, by, rows",
     [
         ("logdet(X.T @ X)", "X", ("n", "m")),
         ("logdet(X @ X.T)", "X", ("m", "n")),

@@ -207,9 +207,7 @@ def test_latex_is_well_formed(place):
     assert text == result.latex
 
 
-@pytest.mark.parametrize(
-    ("expr", "wrt", "want"),
-    [
+@family("expr, wrt, want", [
         ("x.T @ A @ x", "x", r"\left(\mathbf{A} + \mathbf{A}^{\top}\right) \mathbf{x}"),
         ("x**3", "x", "3 x^{2}"),
         ("log(x)", "x", r"\frac{1}{x}"),
@@ -237,9 +235,7 @@ def test_latex_names_and_notebooks():
 # ---- Names for what stands twice -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "short", "names"),
-    [
+@family("text, short, names", [
         ("(outer(inv(S) @ (x - m), inv(S) @ (x - m)) - inv(S))/2", "(outer(r, r) - inv(S))/2",
          [("r", "inv(S) @ (x - m)")]),
         ("sin(x)*cos(x)", "sin(x)*cos(x)", []),

@@ -13,13 +13,12 @@ from gradcli.ops.errors import Fault
 from gradcli.symbolic import directional, structured, taylor, zeros
 from gradcli.symbolic import polynomial as poly
 from gradcli.symbolic.verify import evaluate
+from tests.support.families import family
 
 # ---- Zeros ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "want"),
-    [
+@family("text, want", [
         ("3*x**2 - 12", [-2, 2]), ("x**3 - x/3", [-(3**-0.5), 0, 3**-0.5]), ("x**2 + 1", []),
         ("(1 - x**2)/(1 + x**2)**2", [-1, 1]), ("(x - 1)**2*(x - 1.5)**3", [1, 1.5]), ("1/x", []),
         ("x**20 - 1", [-1, 1]), ("(x - 1)/(x - 1)", []), ("x**2 - 2", [-(2**0.5), 2**0.5]),
@@ -39,9 +38,7 @@ def test_exact_zeros_are_fractions():
     assert zeros("0*x", "x").everywhere
 
 
-@pytest.mark.parametrize(
-    ("text", "interval", "want"),
-    [
+@family("text, interval, want", [
         ("cos(x)", (0.0, 10.0), [np.pi / 2, 3 * np.pi / 2, 5 * np.pi / 2]),
         ("exp(x) - 2", None, [np.log(2)]), ("sin(x)**2", (-1.0, 4.0), [0, np.pi]),
         ("tan(x)", (-4.0, 4.0), [-np.pi, 0, np.pi]), ("exp(x)", None, []),
@@ -76,9 +73,7 @@ def test_real_roots_against_sturms_count():
 # ---- Series --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "order", "around", "want"),
-    [
+@family("text, order, around, want", [
         ("exp(x)", 3, "0", "1 + x + x**2/2 + x**3/6"),
         ("sin(x)", 5, "0", "x - x**3/6 + x**5/120"),
         ("sin(x)", 3, "pi", "-(x - pi) + (x - pi)**3/6"),
@@ -104,7 +99,7 @@ def test_taylor(text, order, around, want):
     prepare(series.text)
 
 
-@pytest.mark.parametrize("text", ["exp(sin(x))", "x/(exp(x) + 1)", "log(2 + cos(x))", "x**x"])
+@family("text", ["exp(sin(x))", "x/(exp(x) + 1)", "log(2 + cos(x))", "x**x"])
 def test_taylor_against_mpmath(text):
     series = taylor(text, "x", 4, "1/2")
     names = {"exp": mpmath.exp, "sin": mpmath.sin, "cos": mpmath.cos, "log": mpmath.log}
@@ -113,9 +108,8 @@ def test_taylor_against_mpmath(text):
     assert np.allclose(got, [float(c) for c in want], rtol=1e-10)
 
 
-@pytest.mark.parametrize(
-    ("text", "around"),
-    [("abs(x)", "0"), ("sqrt(x)", "0"), ("max(x, 1)", "1"), ("log(x)", "0"), ("1/x", "0"),
+@family("text, around", [
+     ("abs(x)", "0"), ("sqrt(x)", "0"), ("max(x, 1)", "1"), ("log(x)", "0"), ("1/x", "0"),
      ("where(x > 2, x, 0)", "2"), ("sin(x)", "x + 1"), ("leaky_relu(x)", "0"),
      ("hardtanh(x)", "-1"), ("round(x)", "1/2"), ("frac(x)", "1"), ("x % 2", "4"),
      ("heaviside(x, 1/2)", "0")],
@@ -129,9 +123,7 @@ def test_no_series_at_kinks_and_poles(text, around):
 # ---- Directions and symmetric matrices -----------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "along", "declared", "want"),
-    [
+@family("text, along, declared, want", [
         ("x.T @ A @ x", {"x": "v"}, {"A": "matrix symmetric"}, "2*dot(v, A @ x)"),
         ("A @ x", {"x": "v"}, {}, "A @ v"),
         ("A @ x", {"A": "V"}, {}, "V @ x"),
@@ -163,9 +155,7 @@ def test_directional(text, along, declared, want):
     assert np.allclose(got, (sides[0] - sides[1]) / (2 * h), rtol=1e-7, atol=1e-8)
 
 
-@pytest.mark.parametrize(
-    ("text", "want"),
-    [
+@family("text, want", [
         ("logdet(S)", "2*inv(S) - eye(n)*inv(S)"), ("trace(S @ S)", "4*S - 2*eye(n)*S"),
         ("trace(A @ S)", "A + A.T - eye(n)*A"), ("x.T @ S @ x", None),
         ("x.T @ inv(S) @ x", None),

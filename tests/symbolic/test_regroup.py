@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gradcli.symbolic import diff
+from tests.support.families import family
 from tests.symbolic.cost import cost
 
 SHAPES = {
@@ -20,9 +21,7 @@ def text(expression: str, wrt: str, **more: str) -> str:
     return diff(expression, wrt, declared=used).text
 
 
-@pytest.mark.parametrize(
-    ("expression", "wrt", "answer"),
-    [
+@family("expression, wrt, answer", [
         # factors that are summed over
         ("sum(y*exp(-K @ w) + K @ w)", "w", "K.T @ (1 - y*exp(-K @ w))"),
         ("dot(softmax(K @ w), y)", "w", "K.T @ (softmax(K @ w)*(y - dot(y, softmax(K @ w))))"),
@@ -123,9 +122,7 @@ def test_a_small_number_stays_a_decimal() -> None:
     assert diff("x/1000 + x**2").text == "2*x + 0.001"
 
 
-@pytest.mark.parametrize(
-    ("expression", "wrt", "answer"),
-    [
+@family("expression, wrt, answer", [
         ("sum(A*((X - mean(X, 0))/std(X, 0)))", "A", "(X - mean(X, 0))/std(X, 0)"),
         ("sum(std(K, 0))", "K", "(K - mean(K, 0))/((p - 1)*std(K, 0))"),
         (
@@ -146,9 +143,7 @@ def test_terms_that_share_a_factor_and_cancel_leave_nothing() -> None:
     assert result.checked is not None and result.checked["max_rel_error"] < 1e-8
 
 
-@pytest.mark.parametrize(
-    ("expression", "answer"),
-    [
+@family("expression, answer", [
         ("(norm(x) - c)**2/2", "c*outer(x, x)/norm(x)**3 + (1 - c/norm(x))*eye(n)"),
         (
             "a*(norm(x - w) - c)**2/2",
@@ -169,8 +164,8 @@ def test_terms_that_read_the_same_are_added() -> None:
     assert found == ("W.T @ diag(c*exp(-(W @ x)**2/2)*(2 - (W @ x)**2)) @ W/sqrt(2*pi)")
 
 
-@pytest.mark.parametrize(
-    ("expression", "answer"),
+@family(
+    "expression, answer",
     [
         ("norm(kron(A, B) @ x - y)**2", "2*kron(A, B).T @ (kron(A, B) @ x - y)"),
         ("norm(kron(S, S) @ x - y)**2", "2*kron(S, S) @ (kron(S, S) @ x - y)"),
@@ -184,8 +179,8 @@ def test_kron_is_written_without_needless_transposes(expression: str, answer: st
     assert diff(expression, "x", declared=used).text == answer
 
 
-@pytest.mark.parametrize(
-    ("expression", "answer"),
+@family(
+    "expression, answer",
     [
         ("log(var(x))", "2*(x - mean(x))/norm(x - mean(x))**2"),
         ("norm(x - mean(x))", "(x - mean(x))/norm(x - mean(x))"),
@@ -197,8 +192,8 @@ def test_means_stay_means_where_sizes_are_numbers(expression: str, answer: str) 
     assert diff(expression, "x", declared={"x": "vector:5"}).text == answer
 
 
-@pytest.mark.parametrize(
-    ("expression", "wrt", "answer"),
+@family(
+    "expression, wrt, answer",
     [
         ("dot(u, 1/sqrt(var(W, 0) + c))", "u", "1/sqrt(var(W, 0) + c)"),
         ("sum(1/(var(W, 0) + c))", "c", "-1/(var(W, 0) + c)**2"),

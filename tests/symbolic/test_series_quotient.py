@@ -6,10 +6,11 @@ import pytest
 
 from gradcli.ops.errors import Fault
 from gradcli.symbolic.series import taylor
+from tests.support.families import family
 
 
-@pytest.mark.parametrize(
-    ("expression", "around", "coefficients"),
+@family(
+    "expression, around, coefficients",
     [
         ("sin(x)/x", "0", ["1", "0", "-1/6", "0", "1/120"]),
         ("x/(exp(x) - 1)", "0", ["1", "-1/2", "1/12", "0", "-1/720"]),
@@ -27,7 +28,7 @@ def test_a_limit_of_a_quotient(expression: str, around: str, coefficients: list[
     assert found.max_rel_error < 1e-8
 
 
-@pytest.mark.parametrize("expression", ["1/x", "cos(x)/x", "x/sin(x)**2", "log(x)/x", "sqrt(x)/x"])
+@family("expression", ["1/x", "cos(x)/x", "x/sin(x)**2", "log(x)/x", "sqrt(x)/x"])
 def test_a_pole_has_no_series(expression: str) -> None:
     with pytest.raises(Fault) as caught:
         taylor(expression, "x", 3)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from gradcli.symbolic import diff
 from gradcli.symbolic.directional_derivative import directional
 from gradcli.symbolic.path_diff import diff_program
+from tests.support.families import family
 
 SPD = "matrix:n,n spd"
 SYMMETRIC = "matrix:n,n symmetric"
 
 
-@pytest.mark.parametrize(
-    ("text", "wrt", "declared", "want"),
+@family(
+    "text, wrt, declared, want",
     [
         ("logdet(X)", "X", {"X": SPD}, "-einsum('il,jk->ijkl', inv(X), inv(X))"),
         ("trace(X @ X)", "X", {"X": SYMMETRIC}, "2*einsum('il,jk->ijkl', eye(n), eye(n))"),
@@ -63,8 +63,8 @@ def test_along_a_path():
 # ---- Diagonals -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "want"),
+@family(
+    "text, want",
     [
         ("sum(log(diag(L)))", "diag(1/diag(L))"),
         ("prod(diag(L))", "diag(prod(diag(L))/diag(L))"),

@@ -7,6 +7,7 @@ import pytest
 import gradcli as torch
 from gradcli.autograd import Function, forward_ad, gradcheck, gradgradcheck
 from gradcli.autograd.gradcheck import GradcheckError
+from tests.support.families import family
 
 
 def x():
@@ -20,7 +21,7 @@ def z():
 PLAIN = torch.tensor([1.5, 2.5, 3.5], dtype=torch.double)
 
 
-@pytest.mark.parametrize(("function", "inputs"), [
+@family("function, inputs", [
     (lambda a, b: a * b.detach(), (x(), PLAIN)), (lambda a, b: a * b.round(), (x(), PLAIN)),
     (lambda a, i: (a**3)[i], (x(), torch.tensor([0, 2]))),
     (lambda a, m: torch.where(m, a**2, a**3), (x(), torch.tensor([True, False, True]))),
@@ -51,7 +52,7 @@ class Wrong(Function):
         return g * (2 if a.dtype.is_complex else 3) * a
 
 
-@pytest.mark.parametrize(("function", "inputs"), [
+@family("function, inputs", [
     (Wrong.apply, (x(),)), (Wrong.apply, (z(),)), (lambda a: Wrong.apply(a).real, (z(),)),
     (lambda a: (a, Wrong.apply(a)), (x(),)), (lambda a: a.detach() * 2, (x(),)),
 ])  # fmt: skip
@@ -130,7 +131,7 @@ def test_what_is_let_pass():
     assert gradcheck(hooked(needs_a_gradient), x(), check_undefined_grad=False)
 
 
-@pytest.mark.parametrize(("function", "options", "error", "said"), [
+@family("function, options, error, said", [
     (lambda a: torch.cat([a, a]) if (a >= 1).all() else a, {}, AssertionError, "the same shape"),
     (lambda a: a.float() if (a >= 1).all() else a, {}, AssertionError, "the same dtype"),
     (lambda a: a, {"check_backward_ad": False}, AssertionError, "at least one of"),

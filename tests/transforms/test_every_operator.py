@@ -65,7 +65,7 @@ class Setting:
         self.weights = torch.tensor(weights(out.shape, 0).astype(out.dtype.numpy))
         self.loss = lambda *values: (whole(*values) * self.weights).sum()
         self.along = tuple(torch.tensor(weights(p.shape, 3 + i)) for i, p in enumerate(self.points))
-        self.stacks = tuple(torch.stack([p, p * 1.01, p * 0.99]) for p in self.points)
+        self.stacks = tuple(torch.stack([p, p * 1.01]) for p in self.points)
         self.argnums = tuple(range(len(self.points)))
 
     def at(self, i):
@@ -114,7 +114,7 @@ def test_jacobians_and_hessians_agree(name):
 def test_vmap_is_a_stack_of_single_calls(name):
     s = Setting(name)
     mapped = func.vmap(s.whole)(*s.stacks)
-    agree(mapped, [s.whole(*s.at(i)) for i in range(3)], 1e-12)
+    agree(mapped, [s.whole(*s.at(i)) for i in range(2)], 1e-12)
     moved = func.vmap(s.whole, in_dims=-1, out_dims=-1)(*(x.movedim(0, -1) for x in s.stacks))
     agree(moved.movedim(-1, 0), mapped, 1e-12)
 
@@ -125,7 +125,7 @@ def test_grad_and_vmap_go_in_any_order(name):
     grad = func.grad(s.loss, s.argnums)
     inside = func.vmap(grad)(*s.stacks)
     for k in range(len(s.points)):
-        agree(inside[k], [grad(*s.at(i))[k] for i in range(3)])
+        agree(inside[k], [grad(*s.at(i))[k] for i in range(2)])
     outside = func.grad(lambda *x: func.vmap(s.loss)(*x).sum(), s.argnums)(*s.stacks)
     agree(outside, inside)
 
@@ -133,13 +133,13 @@ def test_grad_and_vmap_go_in_any_order(name):
 @family("name", NAMES)
 def test_jvp_and_vmap_go_in_any_order(name):
     s = Setting(name)
-    along = tuple(torch.stack([t, t * 0.5, -t]) for t in s.along)
+    along = tuple(torch.stack([t, t * -0.5]) for t in s.along)
 
     def pushed(*values):
         half = len(values) // 2
         return func.jvp(s.whole, values[:half], values[half:])[1]
 
-    single = [pushed(*s.at(i), *(t[i] for t in along)) for i in range(3)]
+    single = [pushed(*s.at(i), *(t[i] for t in along)) for i in range(2)]
     agree(func.vmap(pushed)(*s.stacks, *along), single)
     agree(func.jvp(func.vmap(s.whole), s.stacks, along)[1], single)
 
@@ -149,4 +149,4 @@ def test_second_derivatives_under_vmap(name):
     s = Setting(name)
     hessian = func.hessian(s.loss)
     mapped = func.vmap(lambda *x: hessian(*x))(*s.stacks)
-    agree(mapped, [hessian(*s.at(i)) for i in range(3)], 1e-8)
+    agree(mapped, [hessian(*s.at(i)) for i in range(2)], 1e-8)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -36,7 +38,7 @@ def test_value(name):
     compare(plain(build(torch, CASES[name])), RECORDED[name]["result"])
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@family("name", REFUSED)
 def test_message(name):
     with pytest.raises((RuntimeError, TypeError, ValueError)) as fault:
         build(torch, REFUSED[name])
@@ -57,8 +59,7 @@ def test_forward_mode_is_the_same():
         functional.jacobian(f, x, strategy="sideways")
 
 
-@pytest.mark.parametrize("name", ["jacobian", "hessian"])
-@pytest.mark.parametrize("how", [{"vectorize": True}, "forward-mode"])
+@family("name, how", product(["jacobian", "hessian"], [{"vectorize": True}, "forward-mode"]))
 def test_strict_goes_with_rows_of_their_own_only(name, how):
     if how == "forward-mode":
         how = {("outer_jacobian_" if name == "hessian" else "") + "strategy": how}

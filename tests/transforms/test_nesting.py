@@ -10,6 +10,7 @@ from gradcli.autograd import forward_ad
 from gradcli.func import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp
 from gradcli.ops.errors import Fault
 from gradcli.utils.checkpoint import checkpoint
+from tests.support.families import family
 
 X = torch.tensor([1.0, 2.0, 3.0], dtype=torch.double)
 D = torch.tensor([1.0, -1.0, 0.5], dtype=torch.double)
@@ -27,7 +28,7 @@ H = torch.autograd.functional.hessian(f, X)
 G = torch.autograd.functional.jacobian(f, X)
 
 
-@pytest.mark.parametrize("second", [
+@family("second", [
     jacrev(jacrev(f)), jacrev(jacfwd(f)), jacfwd(jacrev(f)), jacfwd(jacfwd(f)), hessian(f),
     jacrev(grad(f)), jacfwd(grad(f)),
 ])  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import tracemalloc
+from itertools import product
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import gradcli as torch
 import gradcli.nn.functional as F
 from gradcli.autograd import forward_ad
 from gradcli.func import grad, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
+from tests.support.families import family
 
 X = torch.tensor([1.0, 2.0, 3.0], dtype=torch.double)
 T = torch.tensor([1.0, 0.5, 0.25], dtype=torch.double)
@@ -102,7 +104,7 @@ WHERE = torch.tensor([[0, 2], [1, 1], [2, 0], [0, 0]])
 LOGITS = torch.tensor(np.cos(np.arange(24.0)).reshape(4, 2, 3))
 
 
-@pytest.mark.parametrize(("function", "values"), [
+@family("function, values", [
     (lambda x, i: x[i], A), (lambda x, i: x[i[0]], A), (lambda x, i: x.gather(0, i), A),
     (lambda x, i: x.take(i), A), (lambda x, i: x.index_select(0, i), A),
     (lambda x, i: torch.take_along_dim(x, i, 0), A), (lambda x, i: x.scatter(0, i, 0.5), A),
@@ -134,7 +136,7 @@ def test_one_hot_needs_to_know_how_many():
         vmap(F.one_hot)(WHERE)
 
 
-@pytest.mark.parametrize("function", [
+@family("function", [
     lambda x: torch.zeros_like(x) + x, lambda x: torch.ones_like(x, dtype=torch.float32) * x,
     lambda x: torch.full_like(x, 3.0) * x, lambda x: torch.empty_like(x).copy_(x),
     lambda x: x.to(torch.float64) * 2, lambda x: x.to("cpu") * 2,
@@ -419,9 +421,7 @@ def detached_in_place(y):
     return (y * 1).detach_()
 
 
-@pytest.mark.parametrize(
-    "constant", [lambda y: y.data, lambda y: y.clone().data, detached_in_place]
-)
+@family("constant", [lambda y: y.data, lambda y: y.clone().data, detached_in_place])
 def test_data_is_constant_to_the_innermost_transform_alone(constant):
     def f(y):
         return (constant(y) * y * y).sum()
@@ -479,7 +479,7 @@ def test_a_write_to_data_is_constant_to_the_innermost_transform_alone(data, writ
     near(jvp(grad(f), (X,), (T,))[1], torch.tensor(want) * T)
 
 
-@pytest.mark.parametrize(("make", "write", "want"), [
+@family("make, write, want", [
     (lambda x: x * 1, lambda y, x: y.data.copy_(x * x), [10.0, 56.0, 162.0]),
     (lambda x: x * 1, lambda y, x: y.data.mul_(y * x), [14.0, 256.0, 1674.0]),
     (lambda x: X * 0, lambda y, x: y.data.copy_(x * x), [4.0, 32.0, 108.0]),
@@ -505,8 +505,10 @@ def test_a_write_of_values_of_a_transform_to_data(make, write, want):
             assert "`.data` is written" in str(fault) or "modified by an inplace" in str(fault)
 
 
-@pytest.mark.parametrize("part", [lambda y: y, lambda y: y.view(1, 3)[:, 1:]])
-@pytest.mark.parametrize("make", [lambda x: x, lambda x: x * 1])
+@family(
+    "part, make",
+    product([lambda y: y, lambda y: y.view(1, 3)[:, 1:]], [lambda x: x, lambda x: x * 1]),
+)
 def test_a_write_to_data_of_what_was_used_leaves_its_place_in_the_graph(make, part):
     def f(x):
         y = make(x)
@@ -523,7 +525,7 @@ def test_a_write_to_data_of_what_was_used_leaves_its_place_in_the_graph(make, pa
             transform(X.clone())
 
 
-@pytest.mark.parametrize("result", [torch.exp, torch.tanh, lambda x: x.softmax(0)])
+@family("result", [torch.exp, torch.tanh, lambda x: x.softmax(0)])
 def test_a_hook_that_changes_the_gradient_of_what_its_tangent_was_computed_from(result):
     def f(x, times, hook):
         y = result(x) * 1 if times else result(x)
@@ -540,7 +542,7 @@ def test_a_hook_that_changes_the_gradient_of_what_its_tangent_was_computed_from(
         near(jacfwd(jacfwd(one))(X), jacfwd(jacfwd(other))(X))
 
 
-@pytest.mark.parametrize("result", [torch.exp, torch.tanh, lambda x: x.softmax(0), torch.square])
+@family("result", [torch.exp, torch.tanh, lambda x: x.softmax(0), torch.square])
 def test_a_gradient_by_what_its_own_tangent_was_computed_from(result):
     forward_ad = torch.autograd.forward_ad
     with forward_ad.dual_level():
@@ -648,7 +650,7 @@ def test_a_hook_of_a_dual_inside_a_higher_level():
     near(jvp(mixed, (X,), (T,))[1], 6 * X**5 * T * T)  # of u*(X*w*u)**2
 
 
-@pytest.mark.parametrize("hook", [
+@family("hook", [
     lambda g, w: w * w, lambda g, w: g * w, lambda g, w: g.mul_(w) is None or None,
 ])  # fmt: skip
 def test_a_hook_gives_a_tangent_where_the_pass_does_not_follow(hook):
@@ -781,7 +783,7 @@ def test_a_view_that_a_sibling_is_turned_in_place_beside_is_read_anew():
     near(hessian(f)(X), 2 * torch.eye(3))
 
 
-@pytest.mark.parametrize(("body", "factor"), [
+@family("body, factor", [
     ("y.data.data.mul_(.5)", 2.5), ("y[...].data.data.mul_(.5)", 2.5),
     ("a = y.data; b = y.data; a.mul_(.5); y = y + b", 6),
     ("a = y.data; y.mul_(.5); y = y + a", 4), ("a = y.data; y[...].mul_(.5); y = y + a", 4),
@@ -826,7 +828,7 @@ def test_data_is_not_set_inside_linearize():
     near(tangent, torch.cat([0 * T, T]))
 
 
-@pytest.mark.parametrize("cut", [
+@family("cut", [
     lambda y: y.detach_(), lambda y: y.data.mul_(1.5), lambda y: y.data.copy_(y.data * 1.5),
 ])  # fmt: skip
 def test_a_map_inside_leaves_data_that_of_the_level_around(cut):
@@ -924,7 +926,7 @@ def test_what_is_recorded_inside_a_level():
     assert seen == [(True, True)] * 4
 
 
-@pytest.mark.parametrize("value", [lambda a: a, lambda a: a.detach(), lambda a: (a * 2).data])
+@family("value", [lambda a: a, lambda a: a.detach(), lambda a: (a * 2).data])
 def test_arrays_that_a_transform_could_not_follow(value):
     calls = []
 
@@ -1068,7 +1070,7 @@ def test_a_constant_slope_of_a_square_still_leads_to_its_base():
         assert found == [6, 2, 0] and not y.requires_grad
 
 
-@pytest.mark.parametrize("name", [
+@family("name", [
     "abs_", "add_", "atan2_", "copy_", "cumsum_", "fill_", "lerp_", "t_", "zero_",
 ])  # fmt: skip
 def test_methods_of_the_class_write_to_what_stands_for_a_tensor(name):
@@ -1081,7 +1083,7 @@ def test_methods_of_the_class_write_to_what_stands_for_a_tensor(name):
         near(x, y)
 
 
-@pytest.mark.parametrize(("name", "args"), [
+@family("name, args", [
     ("new_zeros", (3,)), ("new_ones", ((3,),)), ("new_full", ((3,), 2.0)), ("new_empty", (3,)),
     ("new_empty_strided", ((3,), (2,))), ("__getitem__", (1,)), ("max", (T,)),
 ])  # fmt: skip
@@ -1096,7 +1098,7 @@ def test_methods_of_the_class_are_those_of_what_stands_for_a_tensor(name, args):
     jvp(f, (X,), (T,))
 
 
-@pytest.mark.parametrize("options", [{}, {"materialize_grads": True}, {"allow_unused": True}])
+@family("options", [{}, {"materialize_grads": True}, {"allow_unused": True}])
 def test_no_gradient_by_a_leaf_where_it_is_mapped_over(options):
     leaf = X.clone().requires_grad_()
 
@@ -1149,7 +1151,7 @@ def test_the_vmap_of_a_custom_function():
             saves.apply(X)
 
 
-@pytest.mark.parametrize("transform", [grad, jacrev, hessian])
+@family("transform", [grad, jacrev, hessian])
 def test_no_saved_tensor_hooks_in_reverse_mode(transform):
     with (
         pytest.raises(RuntimeError, match="saved tensor hooks"),
@@ -1189,7 +1191,7 @@ def half_hidden(x):
     return (x**2 * scale).sum()
 
 
-@pytest.mark.parametrize("gradient", [
+@family("gradient", [
     grad(half_hidden), lambda x: vjp(half_hidden, x)[1](torch.tensor(1.0).double())[0],
     jacrev(half_hidden),
 ])  # fmt: skip
@@ -1198,7 +1200,7 @@ def test_a_gradient_inside_linearize_does_not_see_what_no_grad_hides(gradient):
     near(jvp(gradient, (X,), (T,))[1], 6 * X**2 * T)
 
 
-@pytest.mark.parametrize("chunk_size, calls", [(None, 1), (1, 6), (2, 3), (4, 2), (100, 1)])
+@family("chunk_size, calls", [(None, 1), (1, 6), (2, 3), (4, 2), (100, 1)])
 def test_chunks_of_a_jacobian_are_rows_at_once(chunk_size, calls):
     seen = []
 
@@ -1227,7 +1229,7 @@ HOOKS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("hook", HOOKS)
+@family("hook", HOOKS)
 def test_hooks_inside_nested_transforms(hook):
     """They see gradients with tangents: a wrong one would drop a term without a word."""
 
@@ -1344,9 +1346,12 @@ def custom(backward, tangent=lambda ctx, t: t * 2, mapped=False):
     return kind.apply
 
 
-@pytest.mark.parametrize("mapped", [False, True])
-@pytest.mark.parametrize(
-    "backward", [lambda ctx, g: g.clamp(-1, 1), lambda ctx, g: g * 5, lambda ctx, g: g * 2 + 3]
+@family(
+    "mapped, backward",
+    product(
+        [False, True],
+        [lambda ctx, g: g.clamp(-1, 1), lambda ctx, g: g * 5, lambda ctx, g: g * 2 + 3],
+    ),
 )
 def test_a_tangent_of_a_gradient_asks_for_a_backward_that_is_the_transpose_of_jvp(backward, mapped):
     def cube_of(double):
@@ -1474,7 +1479,7 @@ def test_a_backward_that_is_differentiable_once_inside_a_transform():
         jacrev(jacrev(lambda x: (f(x, T) ** 2).sum()))(X)
 
 
-@pytest.mark.parametrize("step", [torch.floor, torch.round, torch.sign, torch.trunc, torch.ceil])
+@family("step", [torch.floor, torch.round, torch.sign, torch.trunc, torch.ceil])
 def test_a_step_has_a_tangent_of_zeros(step):
     forward_ad = torch.autograd.forward_ad
     with forward_ad.dual_level():
@@ -1540,7 +1545,7 @@ def test_hooks_of_nodes_inside_transforms(kind):
     near(torch.autograd.grad(grad(f)(x).sum(), x)[0], 0 * X + 24)
 
 
-@pytest.mark.parametrize("draw", [
+@family("draw", [
     torch.rand_like, torch.randn_like, lambda x: torch.randint_like(x, 9),
     lambda x: x.normal_(), lambda x: x.uniform_(), lambda x: x.bernoulli_(0.5),
     lambda x: x.exponential_(), lambda x: x.random_(100),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import product
 
 import numpy as np
 import pytest
@@ -89,8 +90,7 @@ def _written(x):
     return y
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.parametrize("dim", [0, -1])
+@family("name, dim", product(FUNCTIONS, [0, -1]))
 def test_a_batch_is_a_loop(name, dim):
     function, shape = FUNCTIONS[name]
     x = numbers(4, *shape)
@@ -273,7 +273,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@family("case", REFUSED)
 def test_what_is_refused(case):
     call, code = REFUSED[case]
     with pytest.raises(Fault) as fault:
@@ -293,7 +293,7 @@ def test_an_index_that_differs_along_the_batch():
     assert grads.tolist() == [[0, 0, 12, 0], [0, 0, 0, 0], [0, 0, 0, 18]]
 
 
-@pytest.mark.parametrize("chunk_size", [1, 2, 3, 5, 100])
+@family("chunk_size", [1, 2, 3, 5, 100])
 def test_chunks_change_nothing(chunk_size):
     x, y = torch.arange(15.0).reshape(5, 3), torch.arange(10.0).reshape(2, 5)
 
@@ -306,7 +306,7 @@ def test_chunks_change_nothing(chunk_size):
     assert all(map(torch.equal, whole[1], parts[1]))
 
 
-@pytest.mark.parametrize("draw", [
+@family("draw", [
     torch.poisson, torch.bernoulli, lambda t: torch.normal(t, t), lambda t: torch.multinomial(t, 2),
     lambda t: torch.multinomial(t, 5, replacement=True),
 ])  # fmt: skip

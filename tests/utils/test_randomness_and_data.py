@@ -11,6 +11,7 @@ import gradcli as torch
 from gradcli.autograd import forward_ad
 from gradcli.utils.checkpoint import CheckpointError, checkpoint, set_checkpoint_early_stop
 from gradcli.utils.data import DataLoader, Subset, TensorDataset, random_split
+from tests.support.families import family
 
 
 def test_a_state_brings_the_numbers_back():
@@ -33,8 +34,8 @@ def test_choices_follow_the_weights():
     assert sorted(rows[0].tolist()) == [1, 2] and sorted(rows[1].tolist()) == [0, 1]
 
 
-@pytest.mark.parametrize(
-    ("draw", "said"),
+@family(
+    "draw, said",
     [
         (lambda: torch.multinomial(torch.ones(2), 3), "without replacement"),
         (lambda: torch.multinomial(torch.tensor([-1.0, 2.0]), 1), "element < 0"),
@@ -216,7 +217,7 @@ def test_ranges_of_element_types():
         torch.iinfo(torch.float32)
 
 
-@pytest.mark.parametrize("place", [625, 10**6, -1, -(2**63)])
+@family("place", [625, 10**6, -1, -(2**63)])
 def test_a_state_whose_place_is_outside_is_refused(place):
     generator = torch.Generator().manual_seed(3)
     before = torch.rand(2, generator=torch.Generator().manual_seed(3))

@@ -1,4 +1,4 @@
-"""``gradcli repl`` on a pipe: the process, its streams and its exit code."""
+"""``gradcli repl`` on a pipe: its streams and its exit code."""
 
 import re
 
@@ -15,59 +15,59 @@ def test_a_session_on_a_pipe(process):
     assert "E0202" in done.err and "set it first, y = 2.5" in done.err and done.code == 1
 
 
-def test_an_open_bracket_asks_for_more_and_quit_ends(process):
-    done = process("repl", stdin="y = [1,\n2]\ny\n:quit\n99\n")
+def test_an_open_bracket_asks_for_more_and_quit_ends(piped):
+    done = piped("repl", stdin="y = [1,\n2]\ny\n:quit\n99\n")
     assert (done.out, done.err, done.code) == ("[1, 2]\n", "", 0)
 
 
-def test_strings_go_on_over_empty_lines(process):
+def test_strings_go_on_over_empty_lines(piped):
     lines = 'def f(x):\n    """One.\n\n    Two.\n    """\n    return x\n\nf(3)\n'
-    assert process("repl", stdin=lines).out == "3\n"
-    done = process("repl", stdin='a = """b\n\nc = 3\n\nc\n')
+    assert piped("repl", stdin=lines).out == "3\n"
+    done = piped("repl", stdin='a = """b\n\nc = 3\n\nc\n')
     assert done.out == "3\n" and "E0119" in done.err and done.code == 1
 
 
-def test_flag_variables_and_what_is_left_at_the_end(process):
-    done = process("repl", "--a", "1,2", stdin=":vars\na*2\nif True:\n    a.sum()")
+def test_flag_variables_and_what_is_left_at_the_end(piped):
+    done = piped("repl", "--a", "1,2", stdin=":vars\na*2\nif True:\n    a.sum()")
     assert done.out == "a  float64[2]  [1, 2]\ntensor([2., 4.])\ntensor(3.)\n" and done.code == 0
 
 
-def test_a_function_that_reads_what_is_not_there_yet_says_so(process):
+def test_a_function_that_reads_what_is_not_there_yet_says_so(piped):
     lines = "def f(x):\n    return sni(x) + g(x)\n\nf(0)\nsni = sin\ng = cos\nf(0.)\n"
-    done = process("repl", stdin=lines)
+    done = piped("repl", stdin=lines)
     assert done.out == "1.0\n"
     assert "`sni` is not defined yet; did you mean `sin`?\n" in done.err and "E0203" in done.err
 
 
-def test_programs_run_as_sessions(process):
+def test_programs_run_as_sessions(piped):
     """But for the values that a session echoes."""
     for name in ("custom_relu", "newton", "logistic", "rnn"):
         path = ROOT / "examples" / f"{name}.grad"
-        done = process("repl", "--no-config", stdin=path.read_text())
+        done = piped("repl", "--no-config", stdin=path.read_text())
         assert done.code == 0 and not done.err, (path, done.err)
         shown = path.with_suffix(".out").read_text().splitlines()
         echoed = [line for line in done.out.splitlines() if line not in shown]
         assert len(echoed) <= 3, (path, echoed)
 
 
-def test_questions_and_comments(process):
-    done = process("repl", stdin="x = 1  # why?\nx\n?\n:\nx?\n'a?'\n:undo 2\nx\n")
+def test_questions_and_comments(piped):
+    done = piped("repl", stdin="x = 1  # why?\nx\n?\n:\nx?\n'a?'\n:undo 2\nx\n")
     assert done.out.startswith("1\n") and done.out.count(":hess EXPR") == 2
     assert "an int" in done.out and "E0202" in done.err
 
 
-def test_a_block_whose_head_is_wrong_is_one_error(process):
+def test_a_block_whose_head_is_wrong_is_one_error(piped):
     lines = "for i in range(3)):\n    x = i\n\n    y = i\nz = 1\nz\n"
-    done = process("repl", stdin=lines)
+    done = piped("repl", stdin=lines)
     assert done.out == "1\n" and done.err.count("error[") == 1
 
 
-def test_bytes_that_are_no_text(process):
-    done = process("repl", stdin=b"\xff\xfe\n1\n\x00\n2\n'\xff'\n")
+def test_bytes_that_are_no_text(piped):
+    done = piped("repl", stdin=b"\xff\xfe\n1\n\x00\n2\n'\xff'\n")
     assert "1\n2\n" in done.out and done.err.count("E0114") == 2 and done.code == 1
 
 
-def test_what_is_shown_is_inert(process, tmp_path):
+def test_what_is_shown_is_inert(piped, tmp_path):
     lines = (
         "print('\\x1b[2J')\n'\\x1b'\nprint('a\\tb')\n"
         "class A:\n    def __repr__(self): return '\\x1b[2J'\n\nA()\n:save \x1b.grad\n"
@@ -75,57 +75,57 @@ def test_what_is_shown_is_inert(process, tmp_path):
     folder = tmp_path / "gradcli"
     folder.mkdir()
     (folder / "config.toml").write_text('"\\u001b[2J" = 3\n')
-    done = process("repl", stdin=lines, XDG_CONFIG_HOME=str(tmp_path))
+    done = piped("repl", stdin=lines, XDG_CONFIG_HOME=str(tmp_path))
     assert done.out == ("\\x1b[2J\n'\\x1b'\na\tb\n\\x1b[2J\n5 statements saved to \\x1b.grad\n")
     assert "no setting \\x1b[2J" in done.err and "\x1b" not in done.err
 
 
-def test_imports_go_on(process):
+def test_imports_go_on(piped):
     lines = (
         "import torch\nx = torch.tensor([1., 2.])\nx.sum().dtype == torch.float32\n"
         "from torch import sum as s\ns(x)\n"
         "F = torch.nn.functional\nF.relu(-x)\ngrad sum(F.relu(x)*2)\nimport math as x\n"
         "x.floor(2.5)\nx = 3\nx\ntorch = 5\ntorch\n:reset\nF\n"
     )
-    done = process("repl", stdin=lines)
+    done = piped("repl", stdin=lines)
     assert done.out == ("True\ntensor(3.)\ntensor([0., 0.])\nvalue  6\nd/dx   [2, 2]\n2\n3\n5\n")
     assert done.err.count("error") == 1 and "E0202" in done.err
 
 
-def test_settings_come_from_the_file_and_options_count_more(process, tmp_path):
+def test_settings_come_from_the_file_and_options_count_more(piped, tmp_path):
     folder = tmp_path / "gradcli"
     folder.mkdir()
     (folder / "config.toml").write_text('precision = 8\ndtype = "float32"\nprecison = 3\n')
     env = {"XDG_CONFIG_HOME": str(tmp_path)}
     lines = ":set precision\ntensor(1/3)\n(tensor(1.)).dtype == float32\n"
-    done = process("repl", stdin=lines, **env)
+    done = piped("repl", stdin=lines, **env)
     assert "precision  8" in done.out and "0.33333334" in done.out and "True" in done.out
     assert "there is no setting precison" in done.err and done.code == 0
-    assert "precision  3" in process("repl", "--precision", "3", stdin=lines, **env).out
-    assert "precision  auto" in process("repl", "--no-config", stdin=lines, **env).out
-    done = process("repl", stdin=":set max_steps\n:set timeout\n", GRADCLI_MAX_STEPS="77",
+    assert "precision  3" in piped("repl", "--precision", "3", stdin=lines, **env).out
+    assert "precision  auto" in piped("repl", "--no-config", stdin=lines, **env).out
+    done = piped("repl", stdin=":set max_steps\n:set timeout\n", GRADCLI_MAX_STEPS="77",
                    GRADCLI_TIMEOUT="soon", **env)  # fmt: skip
     assert "max_steps  77" in done.out and "timeout  60" in done.out
     assert "GRADCLI_TIMEOUT: timeout soon" in done.err
-    wrong = process("repl", "--precision", "ful", stdin="1\n", **env)
+    wrong = piped("repl", "--precision", "ful", stdin="1\n", **env)
     assert wrong.code == 2 and "--precision ful" in wrong.err
 
 
-def test_help_is_found_in_every_way(process):
-    done = process("repl", stdin="help\nhelp(sin)\n?:grad\n:help limits\n:grad --help\n?nothing\n")
+def test_help_is_found_in_every_way(piped):
+    done = piped("repl", stdin="help\nhelp(sin)\n?:grad\n:help limits\n:grad --help\n?nothing\n")
     assert done.code == 1 and done.err.count("error[") == 1
     assert "?sin or sin? describes a name" in done.out and "derivative   cos(x)" in done.out
     assert done.out.count("Usage: :grad") == 2 and "gradcli grad" not in done.out
     assert ":set timeout S" in done.out
 
 
-def test_classes_and_functions_by_name(process):
+def test_classes_and_functions_by_name(piped):
     lines = (
         "import torch\nclass Net(torch.nn.Module):\n    def forward(self, v):\n        return v*2\n"
         "\nnet = Net()\nf = lambda v: v*v\nx = torch.tensor(3.)\n:vars\n:diff f(x)\n:diff net(x)\n"
         ":grad net(x)\n"
     )
-    done = process("repl", stdin=lines)
+    done = piped("repl", stdin=lines)
     assert "Net  class\nnet  Net\nf    function\n" in done.out and "d/dx  2*x\n" in done.out
     assert "net has values of its own" in done.err and done.out.endswith("d/dx   2\n")
 

@@ -52,18 +52,18 @@ def test_a_saved_session_gives_the_same_values(lines, tmp_path):
         dtypes.set_default_dtype(before)
 
 
-def test_a_file_that_exists_stays(process, tmp_path):
+def test_a_file_that_exists_stays(piped, tmp_path):
     (tmp_path / "kept.grad").write_text("mine\n")
     lines = "x = 1\n:save kept.grad\n:save ! kept.grad\n:save no/where.grad\n:save new.grad\n"
-    done = process("repl", "--a", "1,2", stdin=f"{lines}:load new.grad\nx\na\n")
+    done = piped("repl", "--a", "1,2", stdin=f"{lines}:load new.grad\nx\na\n")
     assert "kept.grad exists" in done.err and "cannot write no/where.grad" in done.err
     assert "only on a terminal" in done.err and done.out.endswith("1\ntensor([1., 2.])\n")
     assert (tmp_path / "kept.grad").read_text() == "mine\n"
     assert (tmp_path / "new.grad").read_text() == "a = tensor([1.0, 2.0])\nx = 1\n"
-    assert process("run", "new.grad", "--show", "a").out == "a  [1, 2]\n"
+    assert piped("run", "new.grad", "--show", "a").out == "a  [1, 2]\n"
 
 
-def test_a_session_reads_and_writes_nothing_but_programs(process, tmp_path):
+def test_a_session_reads_and_writes_nothing_but_programs(piped, tmp_path):
     """What is piped in may be anybody's text."""
     (tmp_path / "secret").write_text("hunter2 is the word\n")
     (tmp_path / "secret.json").write_text('{"hunter2": 1}')
@@ -73,6 +73,6 @@ def test_a_session_reads_and_writes_nothing_but_programs(process, tmp_path):
         ":check x^2 --x 1 --against-file secret\n:diff --file secret\n:help ../secret\n"
         "s = @secret\ns = @secret.json\n:time open('secret')\n:load secret.grad\n"
     )
-    done = process("repl", stdin=lines)
+    done = piped("repl", stdin=lines)
     assert "hunter2" not in done.out + done.err and done.code == 1
     assert sorted(p.name for p in tmp_path.iterdir()) == ["secret", "secret.json"]

@@ -92,10 +92,10 @@ CHANGES = (
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_statement_is_taken_back_by_undo_and_by_an_error_on_its_line(session, change):
     """And what it would do, still works."""
-    run(session, SETUP)
+    run(session, SETUP, "k")
 
     def seen():
-        return [str(run(session, text)) for text in SEEN] + [str(dtypes.get_default_dtype())]
+        return [*map(str, run(session, f"[{', '.join(SEEN)}]")), str(dtypes.get_default_dtype())]
 
     before, lines = seen(), [line.text for line in session.lines]
     names = set(session.variables)

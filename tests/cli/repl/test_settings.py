@@ -7,6 +7,7 @@ from gradcli.cli.repl.completion import completions
 from gradcli.cli.repl.highlighting import highlighted
 from gradcli.cli.repl.session import Session
 from gradcli.cli.repl.settings import SETTINGS, Settings, WrongSetting, app_dir
+from tests.support.families import family
 
 
 @pytest.mark.parametrize("home", [None, "/somewhere"])
@@ -18,7 +19,7 @@ def test_the_folder_is_typers(monkeypatch, home):
     assert app_dir() == typer.get_app_dir("gradcli")
 
 
-@pytest.mark.parametrize(("name", "good", "bad"), [
+@family("name, good, bad", [
     ("precision", ["1", "17", "full", "auto"], ["0", "18", "x", ""]),
     ("dtype", ["float32"], ["int32", "float"]), ("color", ["never"], ["yes"]),
     ("keys", ["vi", "emacs"], ["nano"]), ("max_steps", ["5", "1_000"], ["0", "-1", "1.5"]),
@@ -73,7 +74,7 @@ def test_completions_by_place(tmp_path, monkeypatch):
     assert "undo" in offered(":help un") and not offered("1 + ")
 
 
-@pytest.mark.parametrize("text", [
+@family("text", [
     "x = sin(2) # c", "def f(a):\n    return f'{a:.3f}'  # f(", ":grad x^2", "?sin", "1 +* $ 'abc",
     '"""open\nstring', "", "\n\n", "é = 3", "x = 'a' \"b\"", "if True: pass",
 ])  # fmt: skip

@@ -1,12 +1,11 @@
 """When a text is complete, and what a pasted session is without its prompts."""
 
-import pytest
-
 from gradcli.cli.repl.splitting import begins_anew, is_complete, units, without_prompts
 from gradcli.language.syntax.source import Source
+from tests.support.families import family
 
 
-@pytest.mark.parametrize("text", [
+@family("text", [
     "x", "x = 1", "f(1,\n2)", "def f(x):\n    return x\n", "for i in x: y", "1 +* 2", "x)", "",
     "if x:\n    y\nelse:\n    z\n", 's = """a\nb"""', "x = 1  # (", "s = '('", "if x: y", "'abc",
     "x = [1,\n",
@@ -15,7 +14,7 @@ def test_complete(text):
     assert is_complete(text)
 
 
-@pytest.mark.parametrize("text", [
+@family("text", [
     "f(1,", "def f(x):", "def f(x):\n    return x", "if x:\n    y\nelse:", "x = [1,\n2,",
     "x = \\", 's = """a', 's = """a\n\nb\n\n',
     "class F(Function):\n    @staticmethod", "@no_grad()",

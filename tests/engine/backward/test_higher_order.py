@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import gradcli as torch
+from tests.support.families import family
 
 POINT = (0.7, 1.3, -0.4, 0.9)
 DIRECTION = (0.3, -0.5, 0.8, 0.2)
@@ -200,7 +201,7 @@ def orders(function, point):
     return [t.detach().numpy() for t in (first, second, third)]
 
 
-@pytest.mark.parametrize("function", CONSTRUCTS)
+@family("function", CONSTRUCTS)
 def test_the_first_three_orders_agree_with_differences(function):
     point, v, h = np.array(POINT), np.array(DIRECTION), 1e-5
     found = orders(function, POINT)

@@ -9,6 +9,7 @@ import pytest
 
 import gradcli as torch
 from gradcli.ops.errors import Fault
+from tests.support.families import family
 
 
 def test_from_numpy_and_numpy_share_memory():
@@ -62,7 +63,7 @@ def test_numpy_of_a_recorded_tensor_says_detach():
         assert t.detach().numpy().shape == (2,)
 
 
-@pytest.mark.parametrize("code", "bhilBHILefdFD")
+@family("code", "bhilBHILefdFD")
 def test_numbers_of_numpy_of_every_type_count_as_pythons(code):
     two = np.dtype(code).type(2)
     x = torch.tensor([3.0, 4.0], requires_grad=True)
@@ -172,9 +173,7 @@ def test_filled_ranges_and_identity():
     assert x.requires_grad
 
 
-@pytest.mark.parametrize(
-    ("code", "call"),
-    [
+@family("code, call", [
         ("E0303", lambda: torch.zeros(-1)), ("E0303", lambda: torch.zeros(1.5)),
         ("E0303", lambda: torch.arange(0, 5, -1)), ("E0303", lambda: torch.arange(0, 5, 0)),
         ("E0303", lambda: torch.tensor([[1.0], [1.0, 2.0]])),
@@ -188,8 +187,8 @@ def test_refusals(code, call):
     assert fault.value.code == code
 
 
-@pytest.mark.parametrize(
-    ("error", "message", "call"),
+@family(
+    "error, message, call",
     [
         (ValueError, "length 3 at dim 1", lambda: torch.tensor([[1, 2, 3], np.ones(2)])),
         (ValueError, "length 2 at dim 2", lambda: torch.tensor([np.ones((2, 2)), [[1, 2], [3]]])),
@@ -362,7 +361,7 @@ def test_random_numbers_in_a_fork():
     assert not torch.equal(torch.rand(3), first)
 
 
-@pytest.mark.parametrize("name", ["float16", "float32", "float64"])
+@family("name", ["float16", "float32", "float64"])
 def test_uniform_numbers_stay_below_their_upper_bound(name):
     kind = getattr(torch, name)
     low, high = 1.0, 1 + 4 * torch.finfo(kind).eps

@@ -11,6 +11,7 @@ import pytest
 import gradcli as torch
 from gradcli.autograd import Function, forward_ad, grad
 from gradcli.autograd.function import function_record, once_differentiable
+from tests.support.families import family
 
 
 def leaf(data=(1.0, 2.0), **options):
@@ -160,7 +161,7 @@ REFUSED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@family("case", REFUSED)
 def test_gradients_that_do_not_fit(case):
     forward, backward, count, message = REFUSED[case]
     y = made(forward, backward).apply(*(leaf() for _ in range(count)))
@@ -429,7 +430,7 @@ NAMES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", NAMES)
+@family("name", NAMES)
 def test_ctx_takes_any_name_a_user_would_choose(name):
     found = []
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import gc
 import warnings
 import weakref
+from itertools import product
 
 import numpy as np
 import pytest
 
 import gradcli as torch
 from gradcli.engine.source_location import SAID
+from tests.support.families import family
 
 
 @pytest.fixture(autouse=True)
@@ -132,8 +134,10 @@ def alive(watched):
     return [r() for r in watched if r() is not None]
 
 
-@pytest.mark.parametrize("construct", CONSTRUCTS)
-@pytest.mark.parametrize("way", ["never run", "backward", "twice", "grad", "second order"])
+@family(
+    "construct, way",
+    product(CONSTRUCTS, ["never run", "backward", "twice", "grad", "second order"]),
+)
 def test_a_graph_dies_with_its_last_name(construct, way):
     x = leaf()
     out = construct(x)
@@ -161,7 +165,7 @@ def test_a_graph_dies_with_its_last_name(construct, way):
     assert alive(watched) == []
 
 
-@pytest.mark.parametrize("construct", CONSTRUCTS)
+@family("construct", CONSTRUCTS)
 def test_saved_values_are_gone_after_backward(construct):
     x = leaf()
     out = construct(x)

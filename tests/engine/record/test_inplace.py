@@ -11,6 +11,7 @@ import pytest
 
 import gradcli as torch
 from gradcli.ops.errors import Fault
+from tests.support.families import family
 
 
 def leaf(data):
@@ -128,7 +129,7 @@ def test_a_saved_result_that_changed_is_an_error():
     assert fault.value.code == "E0402"
 
 
-@pytest.mark.parametrize("function", [
+@family("function", [
     lambda x: torch.std_mean(x, 1)[0], lambda x: torch.aminmax(x, dim=1)[0],
     lambda x: torch.aminmax(x, dim=1)[1], lambda x: torch.logcumsumexp(x.sum(), 0),
     lambda x: torch.linalg.qr(x)[0], lambda x: torch.linalg.eigh(x)[1],
@@ -241,9 +242,7 @@ def test_a_broadcast_value_and_masks_and_lists():
     assert z.tolist() == [[1, 7], [0, 8]]
 
 
-@pytest.mark.parametrize(
-    ("code", "write"),
-    [
+@family("code, write", [
         ("E0301", lambda: torch.ones(2).add_(torch.ones(3))),
             ("E0301", lambda: torch.ones(1).add_(torch.ones(3))),
         ("E0309", lambda: torch.tensor([1, 2]).mul_(2.5)),
@@ -453,7 +452,7 @@ def test_what_does_not_fit_half_is_inf_where_it_is_assigned():
         torch.zeros(1, dtype=torch.complex64)[0] = 1e39
 
 
-@pytest.mark.parametrize("write", ["relu_", "exp_", "sqrt_", "tanh_", "reciprocal_", "sigmoid_"])
+@family("write", ["relu_", "exp_", "sqrt_", "tanh_", "reciprocal_", "sigmoid_"])
 def test_a_saved_result_on_a_view_holds_no_cycle(write):
     class Noted:
         def __call__(self, grads, outs):

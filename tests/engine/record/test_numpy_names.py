@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 import gradcli as torch
+from tests.support.families import family
 
 X = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
 
 
-@pytest.mark.parametrize(
-    ("call", "wanted"),
+@family(
+    "call, wanted",
     [
         (lambda: torch.narrow(X, axis=1, start=1, length=1), [[2], [4]]),
         (lambda: torch.sum(a=X, axis=0, keepdims=True), [[4, 6]]),
@@ -24,8 +25,8 @@ def test_they_stand_for_pytorchs(call, wanted):
     assert call().tolist() == wanted
 
 
-@pytest.mark.parametrize(
-    ("call", "words"),
+@family(
+    "call, words",
     [
         (lambda: torch.narrow(X, axis=1, begin=0, length=1), "unexpected keyword argument 'begin'"),
         (lambda: torch.narrow(X, 0, axis=1, start=0, length=1), "multiple values for argument 'di"),

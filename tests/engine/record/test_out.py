@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import gradcli as torch
+from tests.support.families import family
 
 
 def test_the_result_is_the_tensor_given():
@@ -43,7 +44,7 @@ def test_dtypes():
         assert torch.abs(torch.tensor([3 + 4j]), out=torch.empty(1, dtype=dtype)).tolist() == [5]
 
 
-@pytest.mark.parametrize("chances", [(torch.zeros(3), 2.0), (1.0, torch.ones(3)), (torch.ones(3),)])
+@family("chances", [(torch.zeros(3), 2.0), (1.0, torch.ones(3)), (torch.ones(3),)])
 def test_numbers_drawn_by_tensors(chances):
     torch.manual_seed(3)
     found = torch.normal(*chances, out=torch.empty(3))
@@ -54,7 +55,7 @@ def test_numbers_drawn_by_tensors(chances):
     assert torch.equal(found, torch.normal(*chances))
 
 
-@pytest.mark.parametrize("function", [torch.mean, torch.nanmean, torch.logsumexp])
+@family("function", [torch.mean, torch.nanmean, torch.logsumexp])
 def test_what_is_added_up_is_computed_in_a_wider_out(function):
     x = torch.tensor([0.1, 0.2, 0.4])
     wide = torch.empty(0, dtype=torch.float64)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import gradcli as torch
+from tests.support.families import family
 
 
 def leaf(*numbers):
@@ -51,7 +52,7 @@ KEPT = ("torch.add(x, x, alpha=2)", "x.sub(x, alpha=3)", "(x + 0).add_(x, alpha=
         "torch.lerp(x, x + 1, 0.25)", "x.deg2rad()")  # fmt: skip
 
 
-@pytest.mark.parametrize("text", (*FREED, *KEPT))
+@family("text", (*FREED, *KEPT))
 def test_a_node_is_freed_where_pytorchs_is(text):
     y = eval(text, {"torch": torch, "x": leaf(1.0, 2.0, 3.0)}).sum()
     y.backward()
@@ -135,7 +136,7 @@ SIGNS = {  # of the gradient where all that arrives is -0.0, then where it is -1
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("text", SIGNS)
+@family("text", SIGNS)
 def test_zeros_of_gradients_have_pytorchs_sign(text):
     for arrives, expected in zip((-0.0, -1.0), SIGNS[text], strict=True):
         if expected is None:
@@ -198,7 +199,7 @@ def test_windows_that_overlap_follow_a_write_to_their_base_or_a_part(windows, wr
     assert x.grad.tolist() == wanted
 
 
-@pytest.mark.parametrize("write", [
+@family("write", [
     lambda y: windows(y).mul_(2), lambda y: y.unfold(0, 2, 1).add_(1),
     lambda y: windows(y).copy_(torch.ones(2, 2)),
     lambda y: y.as_strided_((2, 2), (1, 1))[0].mul_(2),
@@ -208,7 +209,7 @@ def test_windows_that_overlap_are_not_written_entry_by_entry(write):
         write(torch.tensor([1.0, 2.0, 3.0], requires_grad=True) * 1)
 
 
-@pytest.mark.parametrize("function", [
+@family("function", [
     torch.diag, lambda x: x.diff(0), lambda x: x[:, :0].diff(), torch.chain_matmul,
     lambda x: x.long().nan_to_num(), lambda x: x.bool().sign(), lambda x: x.bool().sgn(),
 ])  # fmt: skip

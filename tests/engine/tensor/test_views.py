@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import gradcli
 from tests.behaviours.snippets import cells, printed
 from tests.engine.tensor.view_cases import CASES, MODES, outcome
+from tests.support.families import family
 from tests.support.oracles import load
 from tests.support.recorded import difference
 
@@ -29,13 +31,12 @@ def test_the_recording_is_of_these_cells():
     assert list(STORAGE) == list(CELLS)
 
 
-@pytest.mark.parametrize("name", CELLS)
+@family("name", CELLS)
 def test_prints_what_pytorch_prints(name):
     assert not difference(printed(gradcli, CELLS[name]), STORAGE[name])
 
 
-@pytest.mark.parametrize("made", MODES)
-@pytest.mark.parametrize("written", MODES)
+@family("made, written", product(MODES, MODES))
 def test_a_view_is_made_and_written_to(made, written):
     differ = []
     for case, place in zip(CASES, RECORD["cases"], strict=True):
@@ -47,16 +48,31 @@ def test_a_view_is_made_and_written_to(made, written):
     assert not differ, "\n".join(differ)
 
 
-@pytest.mark.parametrize("view", [
-    lambda x: gradcli.unsqueeze(x, 0), lambda x: gradcli.reshape(x, (1,)), gradcli.flatten,
-    gradcli.squeeze,
-    lambda x: gradcli.broadcast_to(x, (1,)), gradcli.atleast_2d, lambda x: gradcli.permute(x, ()),
-    lambda x: gradcli.movedim(x, 0, 0), lambda x: gradcli.transpose(x, 0, 0), lambda x: x.T,
-    lambda x: x[None], lambda x: x[...], lambda x: x[()], lambda x: x.expand(1),
-    lambda x: x.expand_as(gradcli.zeros(1)), lambda x: x.view(1),
-    lambda x: x.as_strided((1,), (1,)),
-])  # fmt: skip
-@pytest.mark.parametrize("number", [lambda: gradcli.tensor(3.0), lambda: gradcli.ones(3).sum()])
+@family(
+    "view, number",
+    product(
+        [
+            lambda x: gradcli.unsqueeze(x, 0),
+            lambda x: gradcli.reshape(x, (1,)),
+            gradcli.flatten,
+            gradcli.squeeze,
+            lambda x: gradcli.broadcast_to(x, (1,)),
+            gradcli.atleast_2d,
+            lambda x: gradcli.permute(x, ()),
+            lambda x: gradcli.movedim(x, 0, 0),
+            lambda x: gradcli.transpose(x, 0, 0),
+            lambda x: x.T,
+            lambda x: x[None],
+            lambda x: x[...],
+            lambda x: x[()],
+            lambda x: x.expand(1),
+            lambda x: x.expand_as(gradcli.zeros(1)),
+            lambda x: x.view(1),
+            lambda x: x.as_strided((1,), (1,)),
+        ],
+        [lambda: gradcli.tensor(3.0), lambda: gradcli.ones(3).sum()],
+    ),
+)
 def test_a_view_of_a_number_shares_its_memory(view, number):
     x = number()
     view(x).zero_()

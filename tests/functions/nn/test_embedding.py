@@ -8,6 +8,7 @@ import gradcli as torch
 from gradcli import nn
 from gradcli.nn import functional as F
 from gradcli.ops.errors import Fault
+from tests.support.families import family
 
 TABLE = [[1.0, 2.0], [3.0, 6.0]]
 
@@ -40,8 +41,8 @@ def test_rows_of_the_padding_are_scaled_too():
     assert w[1].norm().item() == pytest.approx(5.0)
 
 
-@pytest.mark.parametrize(
-    ("code", "given"),
+@family(
+    "code, given",
     [
         ("E0307", {"input": [[2]]}),
         ("E0307", {"input": [[-1]]}),
@@ -62,7 +63,7 @@ def test_refusals(code, given):
     assert fault.value.code == code
 
 
-@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+@family("mode", ["sum", "mean", "max"])
 def test_the_last_bag_ends_with_the_input_whatever_the_last_offset_is(mode):
     w = torch.tensor([[1.0], [2.0], [4.0]], requires_grad=True)
     bags = [

@@ -10,9 +10,7 @@ from gradcli.nn import functional as F
 from tests.support.families import family
 
 
-@pytest.mark.parametrize(
-    ("p", "y", "slope"), [(0.0, 1.0, -1e12), (1.0, 0.0, 1e12), (1.0, 1.0, 0.0), (0.5, 1.0, -2.0)]
-)
+@family("p, y, slope", [(0.0, 1.0, -1e12), (1.0, 0.0, 1e12), (1.0, 1.0, 0.0), (0.5, 1.0, -2.0)])
 def test_the_cross_entropy_of_certain_probabilities_has_pytorchs_slope(p, y, slope):
     x = torch.tensor([p], dtype=torch.float64)
 

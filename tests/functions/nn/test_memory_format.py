@@ -7,6 +7,7 @@ import pytest
 
 import gradcli as torch
 from gradcli.nn import functional as F
+from tests.support.families import family
 
 LAST, LAST_3D, ROWS = torch.channels_last, torch.channels_last_3d, torch.contiguous_format
 
@@ -64,7 +65,7 @@ def steps(shape, order):
     return tuple(found)
 
 
-@pytest.mark.parametrize("name", KEEPS)
+@family("name", KEEPS)
 def test_results_of_images_have_their_channels_innermost(name):
     x = images(2, 4, 6, 6)
     there = x.to(memory_format=LAST)
@@ -75,7 +76,7 @@ def test_results_of_images_have_their_channels_innermost(name):
         assert torch.equal(found, plain)  # drawn anew in those
 
 
-@pytest.mark.parametrize("name", TAKES_ROWS)
+@family("name", TAKES_ROWS)
 def test_results_that_lie_in_rows_whatever_the_images_do(name):
     found = TAKES_ROWS[name](images(2, 4, 6, 6).to(memory_format=LAST))
     assert found.stride() == steps(found.shape, range(4))
@@ -94,9 +95,7 @@ def test_gradients_through_images_are_those_of_rows():
     assert torch.allclose(*grads, rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
+@family("make", [
         lambda x: x.to(memory_format=LAST), lambda x: x.float(memory_format=LAST),
         lambda x: x.clone(memory_format=LAST), lambda x: x.contiguous(memory_format=LAST),
         lambda x: torch.empty_like(x, memory_format=LAST),

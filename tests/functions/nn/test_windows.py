@@ -79,7 +79,7 @@ def test_pools_of_whole_numbers_pad_with_the_least_of_them():
     ]
 
 
-@pytest.mark.parametrize("rank", (1, 2, 3))
+@family("rank", (1, 2, 3))
 def test_one_mean_of_no_entries_is_nan(rank):
     pool = getattr(F, f"adaptive_avg_pool{rank}d")
     assert pool(torch.ones(2, *[0] * rank), 1).isnan().sum() == 2

@@ -6,6 +6,7 @@ import pytest
 
 from gradcli.language.runtime.run import Limits, prepare
 from gradcli.ops.errors import Fault
+from tests.support.families import family
 
 CALLS = {
     "plain": "def f(n): return 0 if n == 0 else f(n - 1)\n",
@@ -70,7 +71,7 @@ def test_calls_nest_as_deep_as_is_said(text, depth):
         prepare(f"{text}f({depth})\n", "file").run({}, limits=limits)
 
 
-@pytest.mark.parametrize("text", THROUGH.values(), ids=THROUGH)
+@family("text", THROUGH.values())
 def test_calls_through_gradcli_nest_80_deep(text):
     prepare(text.replace("{n}", "80"), "file").run({})
     with pytest.raises(Fault) as caught:
@@ -78,9 +79,7 @@ def test_calls_through_gradcli_nest_80_deep(text):
     assert caught.value.code == "E0606"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+@family("text", [
         "i = 7\nf = lambda a: a + 1\nl = [f(i) for i in range(3)]\nprint(i, l)",
         "def f(a): return a\nprint([[f(i + j) for i in range(2)] for j in range(2)])",
         "def f(a): return a\nprint([f(i) for i in range(3) if f(i) for _ in range(i)])",

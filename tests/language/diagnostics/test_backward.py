@@ -10,6 +10,7 @@ from gradcli.language.diagnostics.render import Diagnostic
 from gradcli.language.runtime.run import prepare
 from gradcli.language.syntax.source import Source
 from gradcli.ops.errors import Fault
+from tests.support.families import family
 
 LEAF = "x = tensor([2.0, 3.0], requires_grad=True)\n"
 
@@ -21,8 +22,8 @@ def shown(text, values=None):
     return Diagnostic.of(raised.value).render()
 
 
-@pytest.mark.parametrize(
-    ("body", "wanted"),
+@family(
+    "body, wanted",
     [
         (
             "a = 1*x\nb = a**2\na += 1\nb.sum().backward()\n",
@@ -114,7 +115,7 @@ b.sum().backward()
 """
 
 
-@pytest.mark.parametrize("seed", [*range(12), None])
+@family("seed", [*range(12), None])
 def test_the_second_run_takes_the_same_random_branches(seed):
     """The value that was changed is named where the run that failed saved it."""
     seed_when_asked(seed)

@@ -97,7 +97,7 @@ def test_command(code, tmp_path, monkeypatch, capsys):
     assert f"error[{code}]" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("code", ROWS)
+@family("code", ROWS)
 def test_row(code):
     text = CODES[code][2]
     (row,) = read_rows(io.BytesIO(text.encode()), "jsonl" if text[0] == "{" else "csv")

@@ -97,7 +97,7 @@ def test_pasted(marked, code, mend):
     assert mend in found.help
 
 
-@pytest.mark.parametrize(("text", "code", "said", "mend"), RUNNING)
+@family("text, code, said, mend", RUNNING)
 def test_running(text, code, said, mend):
     found = fault(text)
     assert found.code == code and said in found.message

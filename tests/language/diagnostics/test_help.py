@@ -6,6 +6,7 @@ import pytest
 
 from gradcli.language.runtime.run import Limits, prepare
 from gradcli.ops.errors import Fault
+from tests.support.families import family
 
 T = "import torch\nx = torch.ones(2, requires_grad=True)\n"
 # text, code, a part of the message, a part of the help
@@ -55,7 +56,7 @@ WRITTEN = [
 ]
 
 
-@pytest.mark.parametrize(("text", "code", "message", "mend"), SLIPS)
+@family("text, code, message, mend", SLIPS)
 def test_a_slip_gets_a_mend(text, code, message, mend):
     with pytest.raises(Fault) as caught:
         prepare(text, "file").run({}, limits=Limits(steps=10_000))
@@ -66,7 +67,7 @@ def test_a_slip_gets_a_mend(text, code, message, mend):
     assert fault.start < fault.end
 
 
-@pytest.mark.parametrize(("text", "line", "column", "mend"), WRITTEN)
+@family("text, line, column, mend", WRITTEN)
 def test_what_was_not_expected_says_how_it_is_written(text, line, column, mend):
     with pytest.raises(Fault) as caught:
         prepare(text, "file")

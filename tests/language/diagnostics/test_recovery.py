@@ -7,6 +7,7 @@ import pytest
 from gradcli.language.diagnostics.parsing import parse
 from gradcli.language.diagnostics.recovery import further
 from gradcli.language.diagnostics.render import SyntaxFault
+from tests.support.families import family
 
 
 def codes(text):
@@ -26,7 +27,7 @@ def test_a_block_goes_with_its_head():
     assert [line for _, line in codes(text)] == [1, 5]
 
 
-@pytest.mark.parametrize(
+@family(
     "text",
     ["x = (1 + \ny = 2 +* 3\n", "x = 'abc\ny = 2 +* 3\n", "x = 2 +* 3", "x = 2 +* 3\ny = 1\n"],
 )

@@ -117,8 +117,8 @@ def test_the_first_mistake_is_told():
     assert fault_of("class Net(A, B):\n    def __init__(self): pass").code == "E0130"
 
 
-@pytest.mark.parametrize(
-    ("text", "incomplete"),
+@family(
+    "text, incomplete",
     [
         ("f(x,", True),
         ("if x:", True),
@@ -135,9 +135,7 @@ def test_whether_more_text_could_mend_it(text, incomplete):
     assert fault_of(text).incomplete is incomplete
 
 
-@pytest.mark.parametrize(
-    "code", [code for code, entry in CODES.items() if entry[2] and code < "E016"]
-)
+@family("code", [code for code, entry in CODES.items() if entry[2] and code < "E016"])
 def test_each_code_has_an_example_that_makes_it(code):
     title, explanation, example = CODES[code]
     assert title and explanation.endswith((".", "..."))
@@ -297,7 +295,7 @@ def test_any_text_gives_a_tree_or_a_diagnostic(text):
         assert (span["line"], span["column"]) <= (span["end_line"], span["end_column"])
 
 
-@pytest.mark.parametrize("seed", range(4))
+@family("seed", range(4))
 def test_mutated_programs_give_a_tree_or_a_diagnostic(seed):
     writer, rng = Writer(7000 + seed), random.Random(seed)
     codes = set()
@@ -336,8 +334,8 @@ def test_mutated_programs_give_a_tree_or_a_diagnostic(seed):
 # ---- Did you mean --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("word", "expected"),
+@family(
+    "word, expected",
     [
         ("sni", "sin"),
         ("Sin", "sin"),
@@ -356,8 +354,8 @@ def test_closest(word, expected):
     assert closest(word, known) == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "message", "mend"),
+@family(
+    "text, message, mend",
     [
         ("ones(2).sum(dmi=0)", "sum() got an unexpected keyword", "did you mean `dim`?"),
         ("sum(ones(2), dmi=0)", "sum has no parameter 'dmi'", "did you mean `dim`?"),
@@ -380,9 +378,7 @@ def test_what_to_write_instead(text, message, mend):
     assert mend in caught.value.help
 
 
-@pytest.mark.parametrize(
-    ("text", "mend"),
-    [
+@family("text, mend", [
         ("||x||^2", "a norm is norm(x), its square norm(x)**2"),
         ("2*||A @ x - b||^2", "a norm is norm(A @ x - b), its square norm(A @ x - b)**2"),
         ("|x| + y", "an absolute value is abs(x)"),
@@ -405,8 +401,8 @@ def test_the_notation_of_papers(text, mend):
     assert fault_of(text).help == mend
 
 
-@pytest.mark.parametrize(
-    ("text", "message", "mend"),
+@family(
+    "text, message, mend",
     [
         ("y = F.relu(x)", "`F` is not imported", "or the bare name: relu"),
         ("y = functional.relu(x)", "`functional` is not imported", "write the bare name: relu"),

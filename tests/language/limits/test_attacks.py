@@ -124,7 +124,7 @@ LIMITED = pytest.mark.skipif(
     "texts",
     [
         *(pytest.param(texts, id=name) for name, texts in MORE.items() if name != "texts"),
-        pytest.param(MORE["texts"][5::24], id="some texts"),
+        pytest.param(MORE["texts"][29::48], id="some texts"),
         pytest.param(MORE["texts"], id="texts", marks=pytest.mark.long),
     ],
 )
@@ -144,6 +144,9 @@ def test_each_family_ends_in_a_fault(texts, results):
 def test_exhaustion_ends_in_a_fault(every, results):
     wrong = []
     texts = [text for text in EXHAUSTION if text not in TAKEN_IN][::every]
+    if every > 1:  # of those that take long to read, some
+        large = [text for text in texts if len(text) > 10_000]
+        texts = [text for text in texts if text not in large[1::3] + large[2::3]]
     for text, (seconds, said) in zip(texts, results(texts), strict=True):
         if not said.startswith("E0") or seconds > patience() or "enough memory" in said:
             wrong.append((text[:160], seconds, said[:160]))
@@ -191,7 +194,7 @@ def test_the_corpus_is_large():
     "texts",
     [
         *(pytest.param(texts, id=name) for name, texts in ENDING.items() if name != "nesting"),
-        pytest.param(ENDING["nesting"][2::12], id="some nesting"),
+        pytest.param(ENDING["nesting"][2::24], id="some nesting"),
         pytest.param(ENDING["nesting"], id="nesting", marks=pytest.mark.long),
     ],
 )

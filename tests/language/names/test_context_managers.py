@@ -9,6 +9,7 @@ from gradcli.autograd import forward_ad
 from gradcli.engine.grad_mode import mode
 from gradcli.language.runtime.run import prepare
 from gradcli.ops.errors import Fault
+from tests.support.families import family
 
 HEAD = "import torch\nimport torch.autograd.forward_ad as fwAD\nx = torch.tensor([1.0, 4.0])\n"
 LEAF = f"{HEAD}x.requires_grad_()\n"
@@ -66,8 +67,8 @@ def test_anomaly_mode_points_at_the_forward_call():
     assert "torch.sqrt(x*0)" in places
 
 
-@pytest.mark.parametrize(
-    ("end", "place", "said"),
+@family(
+    "end, place, said",
     [
         ("with x.sum(): pass", "x.sum()", "a tensor"),
         ("with torch.ones(3): pass", "torch.ones(3)", "a tensor"),

@@ -6,6 +6,7 @@ import pytest
 
 from gradcli.language.runtime.run import prepare
 from gradcli.ops.errors import Fault
+from tests.support.families import family
 
 HEAD = "import torch\nimport torch.nn as nn\n"
 
@@ -36,8 +37,8 @@ def test_a_model_learns():
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "code"),
+@family(
+    "text, code",
     [
         ("nn.Linear(10**6, 10**6)", "E0602"),
         ("nn.Linear('a', 2)", "E0303"),

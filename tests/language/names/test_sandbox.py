@@ -89,7 +89,7 @@ HARMLESS = [
 """What is in the language and could show Python's insides: it does not."""
 
 
-@pytest.mark.parametrize("text", HARMLESS)
+@family("text", HARMLESS)
 def test_harmless_texts_show_no_insides(text):
     import gradcli
 
@@ -137,7 +137,7 @@ def test_generated_code_has_no_builtins_and_no_attribute_access():
     )
 
 
-@pytest.mark.parametrize(
+@family(
     "text",
     [
         "def range(n): return ['%999999999d']\nfor i in range(1): i % 1\n",

@@ -101,7 +101,7 @@ def _float64():
 
 
 def test_programs_print_and_differentiate_as_under_cpython():
-    compare(Generator(4), 100)
+    compare(Generator(4), 50)
 
 
 @pytest.mark.long
@@ -110,7 +110,7 @@ def test_many_programs_print_and_differentiate_as_under_cpython():
 
 
 def test_typed_programs_print_and_differentiate_as_under_cpython():
-    compare(Typed(6), 100)
+    compare(Typed(6), 50)
 
 
 @pytest.mark.long
@@ -252,7 +252,7 @@ def fuzz(seed, count):
 
 
 def test_mutants_give_faults():
-    fuzz(7, 500)
+    fuzz(7, 250)
 
 
 @pytest.mark.long

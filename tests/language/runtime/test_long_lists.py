@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from gradcli.language.compile.resolve import check
 from gradcli.language.runtime.run import Program, prepare
 from gradcli.language.syntax.failures import SyntaxFailure
@@ -58,7 +56,7 @@ def test_what_is_more_than_a_list_of_numbers_is_read_as_ever(odd):
     assert parse_of(text, True) == parse_of(text, False)
 
 
-@pytest.mark.parametrize("text", [f"{WHOLE} = 1", f"x{WHOLE} +", f"x = {WHOLE} y"])
+@family("text", [f"{WHOLE} = 1", f"x{WHOLE} +", f"x = {WHOLE} y"])
 def test_mistakes_beside_a_long_list_are_those_of_the_whole_text(text):
     mistake = parse_of(text, True)
     assert mistake == parse_of(text, False) and isinstance(mistake, tuple)

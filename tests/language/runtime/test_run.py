@@ -11,6 +11,7 @@ import gradcli
 from gradcli.language.names.table import NAMES
 from gradcli.language.runtime.run import Limits, prepare
 from gradcli.ops.errors import Fault
+from tests.support.families import family
 
 
 def ran(text, mode="file", limits=None, **values):
@@ -112,7 +113,7 @@ PROGRAMS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("text", PROGRAMS.values(), ids=PROGRAMS)
+@family("text", PROGRAMS.values())
 def test_program_prints_what_python_prints(text):
     assert ran(text)[0] == by_python(text)
 
@@ -150,10 +151,10 @@ def outcome_of(work):
 
 
 def test_random_expressions_equal_python():
-    """1,500 expressions, evaluated by CPython over the same names and by gradcli, with tensors."""
+    """500 expressions, evaluated by CPython over the same names and by gradcli, with tensors."""
     rng = random.Random(20261121)
     names = {name: NAMES[name] for name in ("sin", "exp", "tanh", "max", "abs", "pi")}
-    for _ in range(1500):
+    for _ in range(500):
         text = expression(rng, 5)
         values = {"a": rng.choice([1, 2, -3, 0.25]), "b": rng.choice([3, -0.5, 2.0])}
         values["x"] = gradcli.tensor(rng.choice([0.5, -1.25, 2.0]), dtype=gradcli.float64)
@@ -203,8 +204,8 @@ def test_in_place_on_tensors_and_no_grad():
     assert ran(text)[0] == "2.0\nTrue 0.5\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "code", "place"),
+@family(
+    "text, code, place",
     [
         ("x = 1\ny = x + z\n", "E0202", "z"),
         ("y = sni(1)\n", "E0201", "sni"),
@@ -277,9 +278,7 @@ def test_evaluation_order_survives_deep_operands():
     assert ran(text)[0] == "[0, 0] 200\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [
+@family("text, code", [
         ("while True: pass\n", "E0601"),
         ("for i in range(10**9): pass\n", "E0601"),
         ("x = [i for i in range(10**9)]\n", "E0601"),
@@ -393,8 +392,8 @@ def test_a_function_may_say_how_it_is_mapped():
     assert ran(text)[0] == "3 error (0, None)\ntorch.Size([3, 2])\n"
 
 
-@pytest.mark.parametrize(
-    ("end", "code"),
+@family(
+    "end, code",
     [
         ("Cube.apply(x)\n", "E0302"),
         ("Cube(x)\n", "E0412"),
@@ -408,8 +407,8 @@ def test_what_a_custom_function_does_not_open(end, code):
     assert found.code == code and found.source is not None
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
+@family(
+    "text, said",
     [
         ("def f(alpha, beta=1): return alpha\nf(1, bta=2)\n", "did you mean `beta`?"),
         ("def f(alpha): return alpha\nf(1, zzzzz=2)\n", "f(alpha) is defined at line 1"),
@@ -446,9 +445,7 @@ def said(text, **origins):
     return [label[2] for label in caught.value.labels if not label[3]], caught.value
 
 
-@pytest.mark.parametrize(
-    ("text", "labels"),
-    [
+@family("text, labels", [
         ("a = ones(2)\na += x\n", ["a: shape (2,)   from line 1", "x: shape (3,)   from --x"]),
         ("y = W.matmul(x)\n", ["W: shape (3, 4)", "x: shape (3,)   from --x"]),
         ("import torch\ny = torch.matmul(W, x)\n",
@@ -519,8 +516,8 @@ def test_recursion_ends_in_a_short_diagnostic(text, depth):
     assert " times)" in shown or " more calls ..." in shown
 
 
-@pytest.mark.parametrize(
-    ("text", "wanted"),
+@family(
+    "text, wanted",
     [
         ("s = 0\nfor _ in range(4): s += 2\ns", 8),
         ("for _ in range(3): pass\n_", 2),
@@ -539,8 +536,8 @@ def test_one_underscore_is_a_name(text, wanted):
     assert prepare(text, "file").run({}).value == wanted
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
+@family(
+    "text, said",
     [
         ("F = torch.nn.functional\nprint(F.relu(torch.tensor(-1.0)))", "tensor(0.)"),
         ("nn = torch.nn\nF = nn.functional\nprint(F.relu(torch.tensor(2.0)))", "tensor(2.)"),
@@ -551,7 +548,7 @@ def test_a_module_may_get_a_name_by_assignment(text, said):
     assert ran(f"import torch\n{text}\n")[0] == f"{said}\n"
 
 
-@pytest.mark.parametrize(
+@family(
     "text",
     [
         "F = torch.nn.functional\nF = 3",
@@ -618,9 +615,7 @@ print([round(r, 5) for r in s.get_last_lr()], s.last_epoch)
 """
 
 
-@pytest.mark.parametrize(
-    ("made", "given", "rate"),
-    [
+@family("made, given, rate", [
         ("torch.optim.lr_scheduler.StepLR(opt, step_size=2, gamma=0.1)", "", 0.005),
         ("LambdaLR(opt, lambda t: 1/(t + 1))", "", 0.1),
         ("lr_scheduler.ExponentialLR(opt, 0.5)", "", 0.03125),
@@ -668,8 +663,7 @@ def test_rates_that_grow_become_floats():
     assert ran(text)[0] == "[inf]\n"
 
 
-@pytest.mark.parametrize(
-    "call", ["mul(input=x, other=y)", "mul(other=y, input=x)", "add(input=x, other=y)*y",
+@family("call", ["mul(input=x, other=y)", "mul(other=y, input=x)", "add(input=x, other=y)*y",
              "maximum(input=x, other=y)", "dot(input=ones(2)*x, other=ones(2)*y)"],
 )  # fmt: skip
 def test_tensors_given_by_name_keep_their_gradient(call):
@@ -688,7 +682,7 @@ def test_imports_and_lists_are_found_inside_functions_and_blocks():
     assert printed == "5.0\n"
 
 
-@pytest.mark.parametrize("behind", ["0, i", "i, 0", "i"])
+@family("behind", ["0, i", "i, 0", "i"])
 def test_gather_takes_the_dimension_before_the_indices_as_pytorch_does(behind):
     text = f"x = tensor([1.0, 2.0])\ni = tensor([1, 1, 0])\nprint(gather(x, {behind}))\n"
     assert ran(text)[0] == "tensor([2., 2., 1.])\n"

@@ -14,6 +14,7 @@ from gradcli.language.syntax.formatter import formatted
 from gradcli.language.syntax.printer import unparse
 from tests.language.generators.programs import Generator
 from tests.language.generators.typed_programs import Typed
+from tests.support.families import family
 
 EXAMPLES = sorted((pathlib.Path(__file__).resolve().parents[3] / "examples").glob("*.grad"))
 
@@ -64,18 +65,18 @@ FORMS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("text", FORMS)
+@family("text", FORMS)
 def test_form(text):
     assert formatted(text, "line") == FORMS[text]
 
 
-@pytest.mark.parametrize("text", FORMS)
+@family("text", FORMS)
 def test_formatting_again_changes_nothing(text):
     once = formatted(text, "line")
     assert formatted(once, "file") == once
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
+@family("path", EXAMPLES)
 def test_examples_keep_their_meaning_and_comments(path):
     text = path.read_text()
     once = formatted(text)

@@ -13,6 +13,7 @@ from gradcli.language.syntax.lexer import Lexer
 from gradcli.language.syntax.source import Source
 from gradcli.language.syntax.strings import good_spec
 from gradcli.language.syntax.tables import TABLES
+from tests.support.families import family
 
 
 def kinds(text: str, mode: str = "line") -> list[str]:
@@ -74,9 +75,7 @@ def test_places_in_a_source():
     assert [source.line(number) for number in range(1, 6)] == ["ab", "cd", "", "efg", ""]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+@family("text", [
         "0", "7", "00", "1_000", "0xFF", "0b11", "0o17", "1.5", ".5", "2.", "1e5", "1E-5", "1.e+3", 
         "2j", "2.5e-1J", "1_0.0_1", "0x_f", "01.5", "9e999", "1_0j",
     ],
@@ -89,8 +88,8 @@ def test_numbers_are_pythons(text):
     assert node.text == text
 
 
-@pytest.mark.parametrize(
-    ("text", "code", "marked"),
+@family(
+    "text, code, marked",
     [
         ("007", "E0110", "007"),
         ("1__0", "E0110", "1__0"),
@@ -107,14 +106,13 @@ def test_numbers_are_pythons(text):
         ("9" * 5000, "E0110", "9" * 5000),
         ("0x" + "f" * 5000, "E0110", "0x" + "f" * 5000),
     ],
-    ids=lambda text: text[:10],
 )
 def test_malformed_numbers(text, code, marked):
     assert refused(text) == (code, marked)
 
 
-@pytest.mark.parametrize(
-    ("text", "code", "marked"),
+@family(
+    "text, code, marked",
     [
         ("x.__dict__", "E0112", "__dict__"),
         ("for __ in x: y", "E0112", "__"),
@@ -149,8 +147,8 @@ def test_characters_that_are_refused(text, code, marked):
     assert refused(text) == (code, marked)
 
 
-@pytest.mark.parametrize(
-    ("text", "help"),
+@family(
+    "text, help",
     [
         ("2*α", "write alpha"),
         ("x²", "write **2"),
@@ -173,8 +171,8 @@ def test_caret_by_mode():
     assert refused("x^2", "file") == ("E0115", "^")
 
 
-@pytest.mark.parametrize(
-    ("text", "code", "marked"),
+@family(
+    "text, code, marked",
     [
         ("f(a, (b, c)", "E0105", "("),
         ("x = [1, 2\ny = 3\nz = 4", "E0105", "["),
@@ -197,8 +195,8 @@ def test_an_open_bracket_is_marked_where_it_opens():
     assert caught.value.labels == [(6, 7, "expected `]`", True), (4, 5, "opened here", False)]
 
 
-@pytest.mark.parametrize(
-    ("text", "code", "marked"),
+@family(
+    "text, code, marked",
     [
         ("if a:\n\tb\n        c", "E0122", "        "),
         ("if a:\n        b\n\tc", "E0122", "\t"),
@@ -219,9 +217,7 @@ def test_tabs_alone_are_fine():
 # ---- Strings -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+@family("text", [
         "'a'", '"a\'b"', "'a\\'b'", "'\\n\\t\\\\\\x41\\u00e9\\U0001F600\\101\\0'", "r'\\d'",
         "'''a\nb'''", "'a\\\nb'", "'a' \"b\" r'\\c'", "''", "''''''", "'''a'b''c'''", "u'x'",
         "R'\\'", '"""a\\"""b"""', "'\\\\'", "'#'", "'\u00e9\u4e2d'",
@@ -236,8 +232,8 @@ def test_strings_are_pythons(text):
     assert parse_expression(text).value == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "code", "marked"),
+@family(
+    "text, code, marked",
     [
         ("x + 'abc", "E0119", "'"),
         ("'abc\ny'", "E0119", "'"),
@@ -282,7 +278,7 @@ def test_parts_of_an_fstring():
     assert (parts[4].spec, parts[4].text) == ("", " y = ")
 
 
-@pytest.mark.parametrize(
+@family(
     "spec",
     ["", ".4f", ">8.3e", "d", "+d", "*^10", "08.2f", ",", "_", ".0%", "g", "#x", "<5s", " .2f"],
 )
@@ -290,6 +286,6 @@ def test_formats_of_numbers(spec):
     assert good_spec(spec)
 
 
-@pytest.mark.parametrize("spec", ["r", "!r", "1001", ".1001f", ".f", "%Y", "c", "n", "5.2.1"])
+@family("spec", ["r", "!r", "1001", ".1001f", ".f", "%Y", "c", "n", "5.2.1"])
 def test_other_formats(spec):
     assert not good_spec(spec)

@@ -56,43 +56,43 @@ def pythons(text: str):
 # ---- Against Python ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(6))
+@family("seed", range(6))
 def test_expressions_are_read_as_python_reads_them(seed):
     """Accepted or refused alike, the same tree, and the same places."""
     writer, taken = Writer(seed), 0
-    for _ in range(200):
-        text = writer.expression(4).strip()
-        expected = pythons(text)
-        assert ours(text) == expected, text
-        taken += expected is not None
-    assert taken > 100
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_programs_are_read_as_python_reads_them(seed):
-    writer, taken = Writer(1000 + seed), 0
     for _ in range(100):
-        text = writer.program(3)
+        text = writer.expression(4).strip()
         expected = pythons(text)
         assert ours(text) == expected, text
         taken += expected is not None
     assert taken > 50
 
 
-@pytest.mark.parametrize("seed", range(4))
+@family("seed", range(6))
+def test_programs_are_read_as_python_reads_them(seed):
+    writer, taken = Writer(1000 + seed), 0
+    for _ in range(50):
+        text = writer.program(3)
+        expected = pythons(text)
+        assert ours(text) == expected, text
+        taken += expected is not None
+    assert taken > 25
+
+
+@family("seed", range(4))
 def test_every_text_that_is_accepted_is_valid_python(seed):
     """Token soups: whatever we take, Python takes and reads alike."""
     writer, taken = Writer(2000 + seed), 0
-    for _ in range(1200):
+    for _ in range(600):
         text = writer.soup()
         tree = ours(text)
         if tree is not None:
             taken += 1
             assert tree == pythons(text), text
-    assert taken > 20
+    assert taken > 10
 
 
-@settings(derandomize=True, max_examples=300)
+@settings(derandomize=True, max_examples=150)
 @example("\\\n")
 @example("x \\\n")
 @given(st.text(alphabet="xy12.e()[]:,=+-*/@<>! \n'\"\\f{}_jif#;", max_size=25))
@@ -119,12 +119,12 @@ def test_precedence_of_every_pair(first, second):
         assert ours(text) == pythons(text), text
 
 
-@pytest.mark.parametrize("sign", AUGMENT)
+@family("sign", AUGMENT)
 def test_augmented_assignment(sign):
     assert ours(f"x[i] {sign} y, z") == pythons(f"x[i] {sign} y, z")
 
 
-@pytest.mark.parametrize(
+@family(
     "text",
     [
         "with (a, b): x",
@@ -188,8 +188,8 @@ def test_imports():
 # ---- What Python does not have -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("caret", "stars"),
+@family(
+    "caret, stars",
     [("-x^2", "-x**2"), ("2^-x", "2**-x"), ("a^b**c^d", "a**b**c**d"), ("2*x^2*y", "2*x**2*y")],
 )
 def test_caret_is_power_in_lines(caret, stars):
@@ -215,10 +215,10 @@ def test_an_expression_alone():
 # ---- Limits --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "count"),
+@family(
+    "text, count",
     [
-        ("x+" * 50_000 + "x", 100_003),
+        ("x+" * 10_000 + "x", 20_003),
         ("-" * 10_000 + "x", 10_003),
         ("not " * 4_000 + "x", 4_003),
         ("2**" * 2_000 + "x", 4_003),
@@ -234,7 +234,6 @@ def test_an_expression_alone():
         ("a = " * 4_000 + "1", 4_003),
         ("if a: b\n" + "elif c: d\n" * 1_000, 4_005),
     ],
-    ids=lambda value: value[:12] if isinstance(value, str) else str(value),
 )
 def test_long_and_deep_texts(text, count):
     """Read, walked, compared and freed without recursion."""
@@ -264,20 +263,19 @@ def test_source_limit():
         Source("é" * ((1 << 19) + 1))
 
 
-@pytest.mark.parametrize(
+@family(
     "text",
     [
-        "'" + r"\n" * 400_000 + "'",
-        "'" + r"\'" * 400_000 + "'",
-        "'a' " * 60_000,
-        "f'" + "{{" * 400_000 + "'",
+        "'" + r"\n" * 100_000 + "'",
+        "'" + r"\'" * 100_000 + "'",
+        "'a' " * 30_000,
+        "f'" + "{{" * 100_000 + "'",
         "f'" + "{x}" * 20_000 + "'",
         "f'a' " * 30_000,
-        "'" + "\\\n" * 200_000 + "'",
+        "'" + "\\\n" * 100_000 + "'",
         "1" + "_1" * 2_000,
         "\n \t# note" * 50_000,
     ],
-    ids=lambda text: text[:8],
 )
 def test_long_strings_are_read_in_one_pass(text):
     """Each would take minutes if every piece looked at the rest of the text again."""
@@ -304,8 +302,8 @@ def test_nodes_are_immutable():
     assert not hasattr(node, "__dict__")
 
 
-@pytest.mark.parametrize(
-    ("left", "right", "alike"),
+@family(
+    "left, right, alike",
     [
         ("1", "1.0", False),
         ("1e3", "1000.0", True),
@@ -432,7 +430,7 @@ def larks():
     return parser, names
 
 
-@pytest.mark.parametrize("seed", range(3))
+@family("seed", range(3))
 def test_lark_accepts_the_same_texts(seed):
     """Our driver, with its short cuts, takes what Lark's takes; only the checks after parsing
     refuse more."""
@@ -443,7 +441,7 @@ def test_lark_accepts_the_same_texts(seed):
     lexer, writer, counts = Lexer(tables.TABLES), Writer(3000 + seed), {True: 0, False: 0}
     makers = (writer.soup, lambda: writer.program(2), lambda: writer.expression(3).strip())
     late = ("E0109", "E0110", "E0130", "E0132", "E0139", "E0146")
-    for number in range(450):
+    for number in range(240):
         text = makers[number % 3]()
         tokens = lexer.lex(Source(text), "file")
         if tokens.kinds[-1] == ERROR:
@@ -461,4 +459,4 @@ def test_lark_accepts_the_same_texts(seed):
             taken = fault.code in late and accepted
         counts[accepted] += 1
         assert taken is accepted, text
-    assert min(counts.values()) > 50
+    assert min(counts.values()) > 25

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,9 +10,10 @@ from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.printer import unparse
 from gradcli.ops.errors import Fault
 from tests.language.generators.texts import BINARY, COMPARE, Writer
+from tests.support.families import family
 
 
-@pytest.mark.parametrize("seed", range(4))
+@family("seed", range(4))
 def test_round_trip_of_random_texts(seed):
     writer, taken = Writer(5000 + seed), 0
     for number in range(200):
@@ -86,8 +86,8 @@ def test_round_trip_of_any_tree(tree):
     assert n.same(parse(unparse(tree)).body[0].value, tree)
 
 
-@pytest.mark.parametrize(
-    ("text", "written"),
+@family(
+    "text, written",
     [
         ("(2*(x^2)) + (y)", "2*x**2 + y"),
         ("a-(b-c)-(d*e)", "a - (b - c) - d*e"),
@@ -142,7 +142,7 @@ def test_a_function_class_with_all_it_may_hold():
     assert not n.same(parse(text), parse(text.replace("False", "True")))
 
 
-@pytest.mark.parametrize(
+@family(
     "text",
     [
         "x + " * 4_000 + "x",
@@ -153,7 +153,6 @@ def test_a_function_class_with_all_it_may_hold():
         "a if b else " * 2_000 + "c",
         "if a:\n    b\n" + "elif c:\n    d\n" * 1_000,
     ],
-    ids=lambda text: text[:12],
 )
 def test_long_and_deep_trees(text):
     tree = parse(text)

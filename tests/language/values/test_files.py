@@ -15,6 +15,7 @@ from gradcli.display.records import dump_json, npy_bytes, tensor_record
 from gradcli.language.values.flags import read_value
 from gradcli.language.values.reader import ValueFormFault
 from gradcli.ops.errors import LimitFault
+from tests.support.families import family
 
 F = np.float64
 
@@ -266,8 +267,8 @@ def test_mutated_archives(tmp_path):
 # -- standard input -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("content", "text", "expected"),
+@family(
+    "content, text, expected",
     [
         ("5\n", "@-", F(5)),
         ("0,1,2,3\n", "@-", [0.0, 1, 2, 3]),
@@ -290,9 +291,7 @@ def test_standard_input(content, text, expected):
     same(read_value(text, stdin=wrapped), expected)
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
+@family("content", [
         "", "  \n", "0,1,2o,3", "apple", "1,2;3", "[1,[2]]", "[" * 100_000, '{"data": ' * 100_000,
         "{}", '{"data": [[1],[2,3]]}', '{"data": "x"}', '{"value": 3}', '{"data": {"re": 1}}', "pi",
         '{"data": ' + "9" * 5000 + "}", "1,2\n3", "__import__('os')",

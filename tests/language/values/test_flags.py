@@ -108,8 +108,8 @@ def test_forms(text, expected):
     same(read_value(text), expected)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
+@family(
+    "text, expected",
     [
         ("pi/4", F(math.pi / 4)),
         ("2+3", F(5)),
@@ -255,7 +255,7 @@ def _limited(_: str) -> object:
     raise LimitFault("E0602", "too much")
 
 
-@pytest.mark.parametrize(
+@family(
     "text", ["0:1e12", "0:1e300", "0:1e18:1e-18", "-1e308:1e308:1e-300", "0:1:1e-300", "int:0:1e10"]
 )
 def test_ranges_are_sized_before_they_are_made(text):
@@ -290,7 +290,7 @@ def test_long_and_deep_texts_are_no_trouble():
             read_value(text)
 
 
-@pytest.mark.parametrize(
+@family(
     "text",
     [
         "1" + " " * 100_000 + "j",
