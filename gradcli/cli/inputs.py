@@ -259,8 +259,17 @@ def read_flag(
         raise fault from None
     named = text.partition(":")[0].strip() in ("float64", "double")
     if value.dtype == np.float64 and dtype is not dtypes.float64 and not named:
-        return value.astype(dtype.numpy)
+        return _narrowed(f"--{name}", value, dtype)
     return value
+
+
+def _narrowed(said: str, value: np.ndarray, dtype: dtypes.DType) -> Any:
+    with np.errstate(over="ignore"):
+        found = value.astype(dtype.numpy)
+    if np.any(np.isinf(found) & np.isfinite(value)):
+        mend = "write inf for infinity, or choose a wider --dtype"
+        raise ValueFault("E0901", f"{said}: a number is too large for {dtype.name}", help=mend)
+    return found
 
 
 def _constant(text: str) -> Any:
@@ -314,12 +323,12 @@ def _from_json(file: str, dtype: dtypes.DType) -> dict[str, Any]:
         if isinstance(value, dict) and "data" in value:
             value = value["data"]
         try:
-            array = np.array(value, dtype=dtype.numpy)
+            array = np.array(value, dtype=np.float64)
         except (ValueError, TypeError, OverflowError):
             raise ValueFault(
                 "E0904", f"--vars {file}: {name} is not a number or a table of numbers"
             ) from None
-        values[name] = array[()]
+        values[name] = _narrowed(f"--vars {file}: {name}", array[()], dtype)
     return values
 
 

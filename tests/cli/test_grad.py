@@ -111,6 +111,11 @@ def test_values_from_files(cli, tmp_path):
     (tmp_path / "v.json").write_text('{"x": [1, 1e400]}')
     done = cli("eval", "x", "--vars", "v.json")
     assert done.code == 2 and "1e400 is too large for float64" in done.err
+    (tmp_path / "v.json").write_text('{"x": [1, 1e39]}')
+    for given in (("--vars", "v.json"), ("--x", "1e39"), ("--x", "pi,2e38*2")):
+        assert cli("eval", "x", *given).code == 0
+        done = cli("eval", "x", *given, "--dtype", "float32")
+        assert done.code == 2 and "a number is too large for float32" in done.err
 
 
 def test_a_data_file_cannot_name_other_files(cli, tmp_path):
