@@ -1566,3 +1566,26 @@ def test_the_name_of_a_custom_node_inside_a_transform():
     assert names == ["DoubledGeneratedBackward", "DoubledBackward"]
     handle = X.clone().requires_grad_().register_hook(names.append)
     assert handle.hooks_dict_ref()[handle.id] == names.append
+
+
+@family("function", [
+    F.dropout, F.dropout1d, F.alpha_dropout, F.feature_alpha_dropout,
+])  # fmt: skip
+def test_nothing_is_drawn_where_all_is_dropped(function):
+    torch.manual_seed(3)
+    want = torch.rand(2)
+    torch.manual_seed(3)
+    x = torch.ones(2, 3, 4, requires_grad=True)
+    y = function(x, 1.0, training=True)
+    y.sum().backward()
+    assert not y.any() and not x.grad.any() and torch.equal(torch.rand(2), want)
+    assert not vmap(lambda a: function(a, 1.0, training=True))(torch.ones(2, 2, 3, 4)).any()
+
+
+def test_a_level_ends_after_results_that_were_laid_out_anew():
+    x = X.clone().requires_grad_()
+    with forward_ad.dual_level():
+        y = torch.fft.rfft(forward_ad.make_dual(x, torch.ones(3).double()))
+        near(forward_ad.unpack_dual(y).tangent.real, torch.tensor([3.0, 0.0]))
+    y.real.sum().backward()
+    near(x.grad, torch.tensor([2, 0.5, 0.5]))

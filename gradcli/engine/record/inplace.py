@@ -519,7 +519,8 @@ def _is_leaf(tensor: Tensor) -> bool:
 def views_of(base: Tensor) -> list[Tensor]:
     """The views of ``base`` that are still referred to."""
     found = [reference() for reference in getattr(base.meta, "views", None) or ()]
-    return [view for view in found if view is not None]
+    # One that has no meta was laid out anew since: it is a view no more.
+    return [view for view in found if view is not None and view.meta is not None]
 
 
 def _read_again(view: Tensor, base: Tensor) -> None:

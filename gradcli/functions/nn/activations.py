@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from gradcli.engine.creation.factories import empty, laid, ones_like, zeros_like
+from gradcli.engine.creation.factories import empty, laid, ones_like, zeros, zeros_like
 from gradcli.engine.creation.sampling import bernoulli, rand
 from gradcli.engine.dtypes import bool_, bounds, float16, float32, float64
 from gradcli.engine.record.arguments import Asked, Number
@@ -418,9 +418,11 @@ def _alpha_dropped(
     refuse_derivative("alpha_dropout", p=p)
     if not _drops(p, training):
         return input
+    if p == 1:
+        return _dropped(input, p, training, inplace, channels)
     alpha = 1.7580993408473766  # of selu: what its negative side tends to
     kept = _kept(input, p, _channels(input, channels, p))
-    scale = 1.0 / math.sqrt((alpha * alpha * p + 1.0) * (1.0 - p)) if p < 1 else 0.0
+    scale = 1.0 / math.sqrt((alpha * alpha * p + 1.0) * (1.0 - p))
     shift = (kept - 1.0) * (alpha * scale) + alpha * scale * p
     out = called(input * (kept * scale) + shift, "AddBackward0", input, None)
     return input.copy_(out) if inplace else out
@@ -448,8 +450,9 @@ def _dropped(
 ) -> Any:
     if not _drops(p, training):
         return input
-    kept = _kept(input, p, _channels(input, channels, p))
-    out = called(input * (kept / (1.0 - p) if p < 1 else kept * 0.0), "MulBackward0", input, None)
+    shape = _channels(input, channels, p)
+    kept = _kept(input, p, shape) / (1.0 - p) if p < 1 else zeros((), dtype=input.dtype)
+    out = called(input * kept, "MulBackward0", input, None)
     return input.copy_(out) if inplace else out
 
 
