@@ -306,11 +306,8 @@ def refuse_node_hook() -> None:
     A hook of the node would be called for them as they lie.
     """
     if transformed.dual or any(t.level is not None for t in transformed.by):
-        raise RuntimeFault(
-            "E0412",
-            "a hook on a node of the graph is not supported inside vmap or jvp",
-            help="register it on the tensor: y.register_hook(hook)",
-        )
+        said = "a hook on a node of the graph is not supported inside vmap or jvp"
+        raise RuntimeFault("E0412", said, help="register it on the tensor: y.register_hook(hook)")
 
 
 def is_grad_enabled() -> bool:

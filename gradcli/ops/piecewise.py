@@ -157,11 +157,8 @@ fmin = elementwise(
 
 def _clamp(x: Any, min: Any, max: Any) -> Any:
     if min is None and max is None:
-        raise bad_value(
-            "clamp needs min, max or both",
-            help="write clamp(x, 0, 1)",
-            torch="torch.clamp: At least one of 'min' or 'max' must not be None",
-        )
+        told = "torch.clamp: At least one of 'min' or 'max' must not be None"
+        raise bad_value("clamp needs min, max or both", help="write clamp(x, 0, 1)", torch=told)
     # Of two equal zeros NumPy takes the second, PyTorch x: it keeps its sign.
     if min is not None:
         x = np.maximum(min, x)

@@ -287,11 +287,9 @@ outer = bilinear(
 
 def _trace(x: Any) -> Any:
     if np.ndim(x) != 2:
-        raise bad_shape(
-            f"trace needs a matrix, got shape {np.shape(x)}",
-            operands=((0, f"shape {np.shape(x)}"),),
-            torch=f"trace: expected a matrix, but got tensor with dim {np.ndim(x)}",
-        )
+        said = f"trace needs a matrix, got shape {np.shape(x)}"
+        told = f"trace: expected a matrix, but got tensor with dim {np.ndim(x)}"
+        raise bad_shape(said, operands=((0, f"shape {np.shape(x)}"),), torch=told)
     return np.trace(x)
 
 
