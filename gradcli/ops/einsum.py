@@ -231,10 +231,8 @@ def _spelt_out(equation: str, operands: list[Any]) -> tuple[str, list[Any]]:
         for letter, size in zip(part, x.shape, strict=False):
             known = own.setdefault(letter, size)
             if known != size and isinstance(known, int) and isinstance(size, int):
-                raise bad_shape(
-                    f"einsum(): subscript {letter} is repeated for operand {len(given)} but the "
-                    f"sizes don't match, {size} != {own[letter]}"
-                )
+                said = f"einsum(): subscript {letter} is repeated for operand {len(given)}"
+                raise bad_shape(f"{said} but the sizes don't match, {size} != {own[letter]}")
         given.append(own)
     for own in given:
         for letter, size in own.items():

@@ -101,11 +101,8 @@ def _refuse_traced(name: str, values: tuple[Any, ...]) -> None:
             help="take the result of the function",
         )
     if traced:
-        raise UnwrittenFault(
-            "E0414",
-            "the out= function would lose what a transform follows: forward AD takes the result of "
-            "the function",
-        )
+        said = "the out= function would lose what a transform follows:"
+        raise UnwrittenFault("E0414", f"{said} forward AD takes the result of the function")
 
 
 _FITS: dict[str, Callable[[DType, DType], bool]] = {
