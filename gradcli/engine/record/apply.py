@@ -274,12 +274,9 @@ def _promoted(op: Operator, inputs: list[Any]) -> list[Any]:
 
 
 def record(
-    op: Operator,
-    inputs: Sequence[Any],
-    params: dict[str, Any],
-    out: Tensor,
+    op: Operator, inputs: Sequence[Any], params: dict[str, Any], out: Tensor,
     raw: Sequence[Any] = (),
-) -> None:
+) -> None:  # fmt: skip
     """Make the node of ``out = op(*inputs, **params)``, where an input needs a gradient.
 
     ``inputs`` are Tensors and Python numbers, ``raw`` what was computed with in their place.
@@ -324,13 +321,9 @@ def record(
 
 
 def _save(
-    op: Operator,
-    node: Node,
-    inputs: Sequence[Any],
-    raw: Sequence[Any],
-    wanted: tuple[Any, ...],
+    op: Operator, node: Node, inputs: Sequence[Any], raw: Sequence[Any], wanted: tuple[Any, ...],
     array: Any,
-) -> None:
+) -> None:  # fmt: skip
     """Keep on ``node`` what its rules will read, and note where and in which version."""
     if raw and (op.dtypes == "promote" or op.dtypes == "float"):
         whole = op.kind != "bilinear"

@@ -32,12 +32,8 @@ def _all_tensors(values: Any) -> bool:
 
 
 _SCOPE = {
-    "ABSENT": ABSENT,
-    "ANY": (),
-    "Plain": Plain,
-    "Tensor": Tensor,
-    "all_tensors": _all_tensors,
-}
+    "ABSENT": ABSENT, "ANY": (), "Plain": Plain, "Tensor": Tensor, "all_tensors": _all_tensors,
+}  # fmt: skip
 
 
 @cache

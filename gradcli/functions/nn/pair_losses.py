@@ -91,15 +91,9 @@ def triplet_margin_loss(
 
 
 def triplet_margin_with_distance_loss(
-    anchor: Asked,
-    positive: Asked,
-    negative: Asked,
-    *,
-    distance_function: Any = None,
-    margin: float = 1.0,
-    swap: bool = False,
-    reduction: Any = "mean",
-) -> Any:
+    anchor: Asked, positive: Asked, negative: Asked, *, distance_function: Any = None,
+    margin: float = 1.0, swap: bool = False, reduction: Any = "mean",
+) -> Any:  # fmt: skip
     """``triplet_margin_loss`` by a distance of one's own, ``pairwise_distance`` if none is given.
 
     Raises ValueFault (E0304) for a margin that is not above 0.
