@@ -427,14 +427,10 @@ class set_grad_enabled(_Switch):
 
     def __init__(self, enabled: bool) -> None:
         if not isinstance(enabled, bool | int):
-            raise TypeFault(
-                "E0302",
-                f"set_grad_enabled(): argument 'enabled' must be bool, not "
-                f"{type(enabled).__name__}",
-                help="write set_grad_enabled(True) or set_grad_enabled(False)",
-                torch="set_grad_enabled(): argument 'enabled' (position 1) must be bool, not "
-                f"{type(enabled).__name__}",
-            )
+            name = type(enabled).__name__
+            said = f"set_grad_enabled(): argument 'enabled' must be bool, not {name}"
+            told = f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {name}"
+            raise TypeFault("E0302", said, help="write set_grad_enabled(True)", torch=told)
         super().__init__()
         self.value = bool(enabled)
         self._turn()

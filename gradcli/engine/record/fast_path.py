@@ -399,6 +399,7 @@ def _saving(
             "    frame = outside(frame)",
             "    code = frame.f_code",
             "node.code = code",
+            "node.lasti = frame.f_lasti",
         ]
     if len(savers) < len(active):
         some = " or ".join(f"e{i} is not None" for i in savers)
