@@ -83,7 +83,7 @@ def chunk(input: Any, chunks: int, dim: int = 0) -> tuple:
 def _axis(name: str, x: Any, dim: int) -> tuple[int, int]:
     """A dimension counted from 0, and its size. Raises RuntimeFault (E0305) for a 0-d tensor."""
     if not len(x.shape):
-        raise bad_dim(f"{name} expects at least a 1-dimensional tensor")
+        raise bad_dim(f"{name} expects at least a 1-dimensional tensor", help="x.reshape(1)")
     axis = normal_dim(dim, len(x.shape))
     return axis, x.shape[axis]
 
