@@ -186,9 +186,12 @@ class Transform:
     __slots__ = ("arguments", "function", "level", "since")
 
     def __init__(
-        self, function: Callable[..., Any] | None, arguments: Sequence[Any] = (),
-        level: int | None = None, since: int | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        function: Callable[..., Any] | None,
+        arguments: Sequence[Any] = (),
+        level: int | None = None,
+        since: int | None = None,
+    ) -> None:
         self.function, self.arguments, self.level = function, arguments, level
         self.since = since
 

@@ -40,9 +40,13 @@ class PrintOptions:
     __slots__ = ("edgeitems", "linewidth", "precision", "sci_mode", "threshold")
 
     def __init__(
-        self, precision: int = 4, threshold: float = 1000, edgeitems: int = 3, linewidth: int = 80,
+        self,
+        precision: int = 4,
+        threshold: float = 1000,
+        edgeitems: int = 3,
+        linewidth: int = 80,
         sci_mode: bool | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.precision = precision
         self.threshold = threshold
         self.edgeitems = edgeitems
@@ -63,9 +67,13 @@ _options: ContextVar[PrintOptions] = ContextVar("print options", default=_DEFAUL
 
 
 def set_printoptions(
-    precision: int | None = None, threshold: float | None = None, edgeitems: int | None = None,
-    linewidth: int | None = None, profile: str | None = None, sci_mode: bool | None = None,
-) -> None:  # fmt: skip
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
     """Set how this thread prints tensors from now on; what is left out stays as it was.
 
     precision   digits after the point (4)
@@ -170,10 +178,16 @@ def _product(sizes: Sequence[int]) -> int:
 
 
 def format_tensor(
-    data: np.ndarray | np.generic, dtype_name: str, *, default_dtype: str = "float32",
-    requires_grad: bool = False, grad_fn: str | None = None, prefix: str = "tensor(",
-    device: str | None = None, options: PrintOptions | None = None,
-) -> str:  # fmt: skip
+    data: np.ndarray | np.generic,
+    dtype_name: str,
+    *,
+    default_dtype: str = "float32",
+    requires_grad: bool = False,
+    grad_fn: str | None = None,
+    prefix: str = "tensor(",
+    device: str | None = None,
+    options: PrintOptions | None = None,
+) -> str:
     """The text PyTorch would print for this tensor, with ``gradcli.`` for ``torch.``.
 
     data            the elements, on the host

@@ -23,9 +23,13 @@ class Home:
     __slots__ = ("aliases", "alone", "methods", "turned")
 
     def __init__(
-        self, methods: str = "", *, alone: str = "", turned: str = "",
+        self,
+        methods: str = "",
+        *,
+        alone: str = "",
+        turned: str = "",
         aliases: Mapping[str, str] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.methods = methods.split()
         self.alone = alone.split()
         self.turned = turned.split()

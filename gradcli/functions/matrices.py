@@ -56,9 +56,13 @@ def in_dtype(name: str, x: Any, dtype: Any) -> Any:
 
 
 def matrix_norm(
-    A: Any, ord: Order = "fro", dim: Sequence[int] = (-2, -1), keepdim: bool = False, *,
+    A: Any,
+    ord: Order = "fro",
+    dim: Sequence[int] = (-2, -1),
+    keepdim: bool = False,
+    *,
     dtype: Any = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """The norm of matrices: ``"fro"``, ``"nuc"``, 1, -1, 2, -2, inf or -inf.
 
     1 and inf are the largest sums of columns and rows, 2 and "nuc" the largest singular value and

@@ -383,11 +383,21 @@ def _of_some(func: Callable, full: list, which: Sequence[int]) -> Callable[..., 
 
 
 def gradcheck(
-    func: Callable, inputs: Any, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
-    raise_exception: bool = True, *, nondet_tol: float = 0.0, check_undefined_grad: bool = True,
-    check_batched_grad: bool = False, check_batched_forward_grad: bool = False,
-    check_forward_ad: bool = False, check_backward_ad: bool = True, **others: Any,
-) -> bool:  # fmt: skip
+    func: Callable,
+    inputs: Any,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    *,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    **others: Any,
+) -> bool:
     """Whether the gradient of ``func`` agrees with central differences at ``inputs``.
 
     By the inputs that require a gradient, which should be float64 or complex128; whatever else the

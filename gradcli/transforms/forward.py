@@ -42,9 +42,13 @@ from gradcli.transforms.tree import flatten, over, unflatten
 
 
 def jvp(
-    func: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], *,
-    strict: bool = False, has_aux: bool = False,
-) -> tuple:  # fmt: skip
+    func: Callable[..., Any],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    *,
+    strict: bool = False,
+    has_aux: bool = False,
+) -> tuple:
     """The value of ``func(*primals)`` and its derivative in the direction ``tangents``.
 
     One pass forward, no graph. Shapes of tangents are those of the primals; the result's tangent

@@ -33,9 +33,13 @@ _CYCLE = (
 
 
 def backward(
-    tensors: Tensor | Sequence[Tensor], grad_tensors: Any = None, retain_graph: bool | None = None,
-    create_graph: bool = False, grad_variables: Any = None, inputs: Any = None,
-) -> None:  # fmt: skip
+    tensors: Tensor | Sequence[Tensor],
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+) -> None:
     """Add the gradients of ``tensors``, weighted by ``grad_tensors``, to the leaves' ``grad``.
 
     A weight has its tensor's shape; None is 1 and does for a tensor of one entry. With ``inputs``
@@ -99,9 +103,12 @@ def _refuse_in_transform() -> None:
 
 
 def _backward(
-    self: Tensor, gradient: Any = None, retain_graph: bool | None = None,
-    create_graph: bool = False, inputs: Any = None,
-) -> None:  # fmt: skip
+    self: Tensor,
+    gradient: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
     """Add the gradient of this tensor by every leaf to the leaves' ``grad``.
 
     ``gradient`` is the cotangent: needed, with this tensor's shape, unless there is one entry.
@@ -150,11 +157,16 @@ Node.__call__ = _applied  # type: ignore[method-assign]
 
 
 def grad(
-    outputs: Tensor | Sequence[Tensor], inputs: Tensor | Sequence[Tensor] | dict[Any, Tensor],
-    grad_outputs: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
-    only_inputs: bool = True, allow_unused: bool | None = None, is_grads_batched: bool = False,
+    outputs: Tensor | Sequence[Tensor],
+    inputs: Tensor | Sequence[Tensor] | dict[Any, Tensor],
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> Any:  # fmt: skip
+) -> Any:
     """Gradients of ``outputs`` by ``inputs``, as new tensors; no ``grad`` is touched,
     whatever ``only_inputs`` says. A tuple of them, or a dict where ``inputs`` is one.
 

@@ -113,9 +113,14 @@ def only_towards(
 
 
 def run(
-    roots: Sequence[Node], cotangents: Sequence[Any], keep: bool, recorded: bool,
-    wanted: dict[Any, Any] | None, accumulates: bool = False, batches: bool = False,
-) -> None:  # fmt: skip
+    roots: Sequence[Node],
+    cotangents: Sequence[Any],
+    keep: bool,
+    recorded: bool,
+    wanted: dict[Any, Any] | None,
+    accumulates: bool = False,
+    batches: bool = False,
+) -> None:
     """One pass. Gradients go to the leaves, or, with ``wanted``, into that dict's places alone.
 
     With ``accumulates`` only ``wanted`` places receive, but as in a pass without: leaves add to
@@ -324,9 +329,14 @@ def _waits(
 
 
 def _walk(
-    order: list[Node], roots: Sequence[Node], arrived: dict[Node, Any], gone: Freed | None,
-    recorded: bool, wanted: dict[Any, Any] | None, accumulates: bool,
-) -> None:  # fmt: skip
+    order: list[Node],
+    roots: Sequence[Node],
+    arrived: dict[Node, Any],
+    gone: Freed | None,
+    recorded: bool,
+    wanted: dict[Any, Any] | None,
+    accumulates: bool,
+) -> None:
     """The pass with everything: hooks, recording, wanted inputs, branches not taken."""
     runs: Any = None  # where something is wanted: the nodes on the way there
     captures: dict[Node, list[Node]] = {}  # the nodes of wanted edges, with those edges
@@ -393,9 +403,15 @@ def _walk(
 
 
 def _pull_watched(
-    node: Node, g: Any, gone: Freed | None, recorded: bool, wanted: Any, captured: Sequence[Node],
-    runs: bool, careful: bool,
-) -> tuple[Any, ...]:  # fmt: skip
+    node: Node,
+    g: Any,
+    gone: Freed | None,
+    recorded: bool,
+    wanted: Any,
+    captured: Sequence[Node],
+    runs: bool,
+    careful: bool,
+) -> tuple[Any, ...]:
     """One node's cotangents, with its hooks run and its saved values released.
 
     ``captured`` are the edges to this node that are wanted: if the node ``runs`` they get what

@@ -311,9 +311,12 @@ def _placed_by_name(
 
 
 def _wrapped(
-    node: FunctionNode | None, ctx: Context, outputs: list[Any], inputs: list[Tensor],
+    node: FunctionNode | None,
+    ctx: Context,
+    outputs: list[Any],
+    inputs: list[Tensor],
     definition: Any,
-) -> list[Any]:  # fmt: skip
+) -> list[Any]:
     """The outputs with their places in the graph, and what was saved put away."""
     given = {id(t) for t in inputs}
     dirty = {id(t) for t in ctx._gradcli_dirty}

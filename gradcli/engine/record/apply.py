@@ -274,9 +274,12 @@ def _promoted(op: Operator, inputs: list[Any]) -> list[Any]:
 
 
 def record(
-    op: Operator, inputs: Sequence[Any], params: dict[str, Any], out: Tensor,
+    op: Operator,
+    inputs: Sequence[Any],
+    params: dict[str, Any],
+    out: Tensor,
     raw: Sequence[Any] = (),
-) -> None:  # fmt: skip
+) -> None:
     """Make the node of ``out = op(*inputs, **params)``, where an input needs a gradient.
 
     ``inputs`` are Tensors and Python numbers, ``raw`` what was computed with in their place.
@@ -321,9 +324,13 @@ def record(
 
 
 def _save(
-    op: Operator, node: Node, inputs: Sequence[Any], raw: Sequence[Any], wanted: tuple[Any, ...],
+    op: Operator,
+    node: Node,
+    inputs: Sequence[Any],
+    raw: Sequence[Any],
+    wanted: tuple[Any, ...],
     array: Any,
-) -> None:  # fmt: skip
+) -> None:
     """Keep on ``node`` what its rules will read, and note where and in which version."""
     if raw and (op.dtypes == "promote" or op.dtypes == "float"):
         whole = op.kind != "bilinear"

@@ -97,10 +97,16 @@ _BY_NAME: dict[str, str] = {
 """What a parameter takes by its name, where nothing else is declared."""
 
 _CLASSES: Mapping[str, tuple[type, ...]] = {
-    "Tensor": (Tensor,), "Number": (float, int, complex, bool), "int": (int,), "bool": (bool,),
-    "float": (float, int, bool), "str": (str,), "DType": (DType,), "Layout": (Layout,),
+    "Tensor": (Tensor,),
+    "Number": (float, int, complex, bool),
+    "int": (int,),
+    "bool": (bool,),
+    "float": (float, int, bool),
+    "str": (str,),
+    "DType": (DType,),
+    "Layout": (Layout,),
     "None": (NoneType,),
-}  # fmt: skip
+}
 """The classes of nearly all arguments, by what is declared."""
 
 
@@ -320,9 +326,13 @@ def _plain(value: Any, kinds: tuple[str, ...] | None) -> Any:
 
 
 def looked_at(
-    function: Any, takes: Parameters, values: dict[str, Any], out: Any = None,
-    named: Mapping[str, Any] = _NONE, more: tuple[Any, ...] = (),
-) -> Any:  # fmt: skip
+    function: Any,
+    takes: Parameters,
+    values: dict[str, Any],
+    out: Any = None,
+    named: Mapping[str, Any] = _NONE,
+    more: tuple[Any, ...] = (),
+) -> Any:
     """A call with those arguments, each looked at.
 
     ``named`` came with names that it does not have, ``more`` behind all others.

@@ -32,8 +32,12 @@ def _all_tensors(values: Any) -> bool:
 
 
 _SCOPE = {
-    "ABSENT": ABSENT, "ANY": (), "Plain": Plain, "Tensor": Tensor, "all_tensors": _all_tensors,
-}  # fmt: skip
+    "ABSENT": ABSENT,
+    "ANY": (),
+    "Plain": Plain,
+    "Tensor": Tensor,
+    "all_tensors": _all_tensors,
+}
 
 
 @cache

@@ -178,9 +178,13 @@ def _is_strict(op: Operator, with_out: bool) -> bool:
 
 
 def _text(
-    op: Operator, reverse: bool = False, symbol: bool = False, with_out: bool = False,
-    takes: Parameters | None = None, scope: Any = None,
-) -> str:  # fmt: skip
+    op: Operator,
+    reverse: bool = False,
+    symbol: bool = False,
+    with_out: bool = False,
+    takes: Parameters | None = None,
+    scope: Any = None,
+) -> str:
     """The text of an operator's function; ``takes`` where that looks at its arguments."""
     plain = _is_plain(op)
     names = _input_names(op)
@@ -445,9 +449,13 @@ def _marked(out: Tensor) -> Tensor:
 
 
 def _in_a_mode(
-    out: Tensor, op: Operator, args: tuple[Any, ...], params: dict[str, Any], array: Any,
+    out: Tensor,
+    op: Operator,
+    args: tuple[Any, ...],
+    params: dict[str, Any],
+    array: Any,
     raw: tuple[Any, ...],
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The result of an operation on what requires a gradient, where the state is not plain."""
     state = current()
     if state.grad:
@@ -482,9 +490,12 @@ def _elsewhere(op: Operator, args: tuple[Any, ...], params: dict[str, Any]) -> A
 
 
 def _rebound(
-    op: Operator, args: tuple[Any, ...], params: dict[str, Any], more: tuple[Any, ...],
+    op: Operator,
+    args: tuple[Any, ...],
+    params: dict[str, Any],
+    more: tuple[Any, ...],
     named: dict[str, Any],
-) -> Any:  # fmt: skip
+) -> Any:
     """The operator itself, called with arguments that its signature has no place for."""
     if _is_plain(op):  # two operands, of which the second has a name besides ``other``
         second = op.torch[1]

@@ -239,10 +239,17 @@ def multilabel_margin_loss(
 
 
 def linear_cross_entropy(
-    input: Asked, linear_weight: Any, target: Asked, *, linear_bias: Any = None, weight: Any = None,
-    reduction: Any = "mean", ignore_index: int | None = None, label_smoothing: float = 0.0,
+    input: Asked,
+    linear_weight: Any,
+    target: Asked,
+    *,
+    linear_bias: Any = None,
+    weight: Any = None,
+    reduction: Any = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
     options: Any = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """``cross_entropy`` of the classes that ``input @ linear_weight.T`` scores.
 
     ``linear_weight`` is ``(C, in)``, or ``(C, d1, ..., in)`` for a loss of more dimensions.
@@ -281,9 +288,14 @@ _NEVER = -1e30
 
 
 def ctc_loss(
-    log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int = 0,
-    reduction: Any = "mean", zero_infinity: bool = False,
-) -> Any:  # fmt: skip
+    log_probs: Any,
+    targets: Any,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: Any = "mean",
+    zero_infinity: bool = False,
+) -> Any:
     """The negative log-likelihood of label sequences, over all their alignments with time steps.
 
     ``log_probs`` is ``(T, N, C)`` or ``(T, C)``, ``targets`` ``(N, S)`` or one after the other. The

@@ -91,9 +91,15 @@ def triplet_margin_loss(
 
 
 def triplet_margin_with_distance_loss(
-    anchor: Asked, positive: Asked, negative: Asked, *, distance_function: Any = None,
-    margin: float = 1.0, swap: bool = False, reduction: Any = "mean",
-) -> Any:  # fmt: skip
+    anchor: Asked,
+    positive: Asked,
+    negative: Asked,
+    *,
+    distance_function: Any = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: Any = "mean",
+) -> Any:
     """``triplet_margin_loss`` by a distance of one's own, ``pairwise_distance`` if none is given.
 
     Raises ValueFault (E0304) for a margin that is not above 0.
