@@ -140,8 +140,11 @@ def normal_dim(dim: int, ndim: int) -> int:
     if not -rank <= dim < rank:
         if not -(2**63) <= dim < 2**63:
             raise bad_argument("Overflow when unpacking long long", help="count from the end by -1")
-        said = f"Dimension out of range (expected to be in range of [{-rank},"
-        raise IndexFault("E0305", f"{said} {rank - 1}], but got {dim})")
+        raise IndexFault(
+            "E0305",
+            f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got "
+            f"{dim})",
+        )
     return dim % rank
 
 

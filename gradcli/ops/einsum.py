@@ -225,8 +225,10 @@ def _spelt_out(equation: str, operands: list[Any]) -> tuple[str, list[Any]]:
         for letter, size in zip(part, x.shape, strict=False):
             known = own.setdefault(letter, size)
             if known != size and isinstance(known, int) and isinstance(size, int):
-                said = f"einsum(): subscript {letter} is repeated for operand {len(given)}"
-                raise bad_shape(f"{said} but the sizes don't match, {size} != {own[letter]}")
+                raise bad_shape(
+                    f"einsum(): subscript {letter} is repeated for operand {len(given)} but the "
+                    f"sizes don't match, {size} != {own[letter]}"
+                )
         given.append(own)
     for own in given:
         for letter, size in own.items():

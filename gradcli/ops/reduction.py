@@ -353,8 +353,10 @@ def _check_norm(p: float, shape: tuple[int, ...], dim: Dims) -> None:
         empty = next((d for d in axes if not shape[d]), None)
         where = "an empty tensor " if empty is None else f"the dimension {empty}"
         this = "" if empty is None else "this dimension is empty and "
-        said = f"linalg.vector_norm cannot compute the {p:g} norm on {where}because"
-        raise bad_value(f"{said} {this}the operation does not have an identity")
+        raise bad_value(
+            f"linalg.vector_norm cannot compute the {p:g} norm on {where}because {this}the "
+            "operation does not have an identity"
+        )
 
 
 def _norm(x: Any, p: Any, dim: Dims, keepdim: bool) -> Any:

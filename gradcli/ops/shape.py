@@ -501,8 +501,10 @@ def _roll(x: Any, shifts: Any, dims: Dims) -> Any:
     if not counts[0]:
         raise bad_value("`shifts` required")
     if counts[0] != counts[1] and (dims is not None or counts[0] > 1):
-        said = "shifts and dimensions must align. shifts:"
-        raise bad_value(f"{said} {counts[0]}, dims:{0 if dims is None else counts[1]}")
+        raise bad_value(
+            f"shifts and dimensions must align. shifts: {counts[0]}, "
+            f"dims:{0 if dims is None else counts[1]}"
+        )
     if dims is not None and not np.ndim(x):
         dim = dims if isinstance(dims, int) else dims[0]
         raise IndexFault("E0305", f"Dimension specified as {dim} but tensor has no dimensions")

@@ -81,8 +81,11 @@ def types_differ(name: str, x: Any, y: Any) -> RuntimeFault:
 
 def no_room(room: Sequence[int], shape: Sequence[int], **more: Any) -> RuntimeFault:
     """The error of an in-place write whose result has another shape than its target."""
-    said = f"output with shape {list(room)} doesn't match the broadcast shape {list(shape)}"
-    return bad_shape(said, help="an in-place write cannot grow its target; write x = x + y", **more)
+    return bad_shape(
+        f"output with shape {list(room)} doesn't match the broadcast shape {list(shape)}",
+        help="an in-place write cannot grow its target; write x = x + y",
+        **more,
+    )
 
 
 def no_cast(made: Any, given: Any, help: str) -> RuntimeFault:

@@ -384,8 +384,11 @@ class Batched(Layer):
         """
         source, dim = self.given or (None, 0)
         if dim:
-            said = "an argument that vmap maps over along a later dimension cannot be turned in"
-            raise RuntimeFault("E0412", f"{said} place", help="write y = x.t(), and the like")
+            raise RuntimeFault(
+                "E0412",
+                "an argument that vmap maps over along a later dimension cannot be turned in place",
+                help="write y = x.t(), and the like",
+            )
         if source is None:
             return super().become_view(view)
         if isinstance(source, Layer):

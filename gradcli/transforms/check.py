@@ -319,8 +319,11 @@ def _leaves(inputs: Sequence[Any]) -> tuple[list, list[int]]:
             )
         full[i] = wrap(np.array(array), inputs[i].dtype).requires_grad_()
     if not which:
-        said = "gradcheck expects at least one input tensor to require gradient,"
-        raise ValueFault("E0404", f"{said} but none of them have requires_grad=True.")
+        raise ValueFault(
+            "E0404",
+            "gradcheck expects at least one input tensor to require gradient, but none of them "
+            "have requires_grad=True.",
+        )
     return full, which
 
 
@@ -624,8 +627,11 @@ def analytical_jacobian(
     """
     _deprecated("get_analytical_jacobian", grad_out)
     if output.dtype.is_complex:
-        said = "Expected output to be non-complex. get_analytical_jacobian no longer"
-        raise ValueFault("E0304", f"{said} supports functions that return complex outputs.")
+        raise ValueFault(
+            "E0304",
+            "Expected output to be non-complex. get_analytical_jacobian no longer supports "
+            "functions that return complex outputs.",
+        )
     leaves = _requiring(inputs)
     which = list(range(len(leaves)))
     (first,), (again,) = (_backward(lambda *_: output, leaves, which) for _ in range(2))

@@ -151,9 +151,12 @@ class Dual(Layer):
         several = isinstance(result, tuple)
         outputs = result if several else (result,)
         if getattr(definition, "jvp", None) is None:
-            said = "You must implement the jvp function for custom autograd.Function to"
-            mend = "write @staticmethod def jvp(ctx, *tangents): ..."
-            raise UnwrittenFault("E0412", f"{said} use it with forward mode AD.", help=mend)
+            raise UnwrittenFault(
+                "E0412",
+                "You must implement the jvp function for custom autograd.Function to use it with "
+                "forward mode AD.",
+                help="write @staticmethod def jvp(ctx, *tangents): ...",
+            )
         sources = [_source(out, args, primals, level) for out in outputs]
         for source in sources:
             if source is not None:
@@ -605,8 +608,10 @@ def _by_jvp(
     pushed = pushed if isinstance(pushed, tuple) else (pushed,)
     name, fixed = definition.__name__, {id(t) for t in ctx._gradcli_fixed}
     if len(pushed) != len(outputs):
-        said = "A jvp function returned an incorrect number of forward gradients:"
-        raise _refused(f"{said} {name} has {len(outputs)} outputs, its jvp gave {len(pushed)}")
+        raise _refused(
+            f"A jvp function returned an incorrect number of forward gradients: {name} has "
+            f"{len(outputs)} outputs, its jvp gave {len(pushed)}"
+        )
     for i, (out, t) in enumerate(zip(outputs, pushed, strict=True)):
         follows = isinstance(out, Tensor) and out.dtype.differentiable and id(out) not in fixed
         if not follows and t is not None:
@@ -758,6 +763,8 @@ def _placed(
         which = "" if not bottom(t)._is_view() or t is source.tangent else (
             " of the same base as the given grad input" if viewed else " of the given grad input"
         )  # fmt: skip
-        said = "A custom Function's forward is returning a view (or an input as-is)"
-        raise _refused(f"{said} but the jvp is not returning a view{which}.")
+        raise _refused(
+            "A custom Function's forward is returning a view (or an input as-is) but the jvp is "
+            f"not returning a view{which}."
+        )
     return source.note_view(Dual(out, t, level))

@@ -125,8 +125,11 @@ def _pushed(function: Callable, duals: Any, level: int, strict: bool, has_aux: b
             pushed.append(out.tangent)
             continue
         if strict:
-            said = "jvp(f, primals, tangents, strict=True): The output of f is independent of the"
-            raise RuntimeFault("E0405", f"{said} inputs. This is not allowed with strict=True.")
+            raise RuntimeFault(
+                "E0405",
+                "jvp(f, primals, tangents, strict=True): The output of f is independent of the "
+                "inputs. This is not allowed with strict=True.",
+            )
         values.append(as_value(out))
         pushed.append(OPERATORS["zeros_like"](values[-1]))
     found = unflatten(values, form), unflatten(pushed, form)
@@ -181,8 +184,11 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     def push(*tangents: Any) -> Any:
         given, nested = flatten(tuple(tangents))
         if nested != shape:
-            said = f"Expected the tangents {drawn(nested)} to have the same argspec"
-            raise RuntimeFault("E0302", f"{said} as the primals {drawn(shape)}")
+            raise RuntimeFault(
+                "E0302",
+                f"Expected the tangents {drawn(nested)} to have the same argspec as the primals "
+                f"{drawn(shape)}",
+            )
         like(at, given)
         if again:
             if versions != [p._version for p in at]:

@@ -44,16 +44,22 @@ def tensors(outputs: Sequence[Any], transform: str) -> None:
     for out in outputs:
         if not rank_of(out):
             made = f"f({'*primals' if 'primals' in transform else '*args'})"
-            said = f"{transform}: expected {made} to return only tensors,"
-            raise RuntimeFault("E0403", f"{said} got unsupported type {type(out)}")
+            raise RuntimeFault(
+                "E0403",
+                f"{transform}: expected {made} to return only tensors, got unsupported type "
+                f"{type(out)}",
+            )
 
 
 def inexact(outputs: Sequence[Any]) -> None:
     """Raise RuntimeFault (E0403) where a result is of whole numbers: it has no derivative."""
     for out in outputs:
         if out.dtype.kind < 2:
-            said = "vjp(f, ...): All outputs of f must be floating-point or complex Tensors,"
-            raise RuntimeFault("E0403", f"{said} got Tensor with dtype {out.dtype}")
+            raise RuntimeFault(
+                "E0403",
+                "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got "
+                f"Tensor with dtype {out.dtype}",
+            )
 
 
 def real(values: Sequence[Any], expected: str, complex_too: str) -> None:
@@ -90,8 +96,11 @@ def scalar_tensor(result: Any) -> None:
 def pair(result: Any, transform: str) -> tuple[Any, Any]:
     """``(output, aux)`` of a function with has_aux. Raises RuntimeFault (E0403)."""
     if result.__class__ is not tuple or len(result) != 2:
-        said = f"{transform}: output of function f should be a tuple:"
-        raise RuntimeFault("E0403", f"{said} (output, aux) if has_aux is True")
+        raise RuntimeFault(
+            "E0403",
+            f"{transform}: output of function f should be a tuple: (output, aux) if has_aux is "
+            "True",
+        )
     only_tensors(result[1])
     return result
 
@@ -116,8 +125,11 @@ def primals_and_tangents(primals: Any, tangents: Any) -> tuple[list[Any], list[A
     """The leaves of both, and the structure that they share. Raises RuntimeFault (E0302)."""
     call = "jvp(f, primals, tangents)"
     if primals.__class__ is not tuple:
-        said = f"{call}: Expected primals to be a tuple. E.g. it should be valid to call"
-        raise RuntimeFault("E0302", f"{said} f(*primals).", help="write jvp(f, (x,), (v,))")
+        raise RuntimeFault(
+            "E0302",
+            f"{call}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).",
+            help="write jvp(f, (x,), (v,))",
+        )
     at, shape = flatten(primals)
     along, own = flatten(tangents)
     if own != shape:
@@ -146,8 +158,11 @@ def like(primals: Sequence[Any], tangents: Sequence[Any]) -> None:
         for code, what in (("E0301", "shape"), ("E0309", "dtype")):
             have, want = getattr(tangent, what), getattr(primal, what)
             if have != want:
-                said = f"tangent:{i} with {what} {have} in flattened pytree doesn't match the"
-                raise RuntimeFault(code, f"{said} {what} {want} of the corresponding primal.")
+                raise RuntimeFault(
+                    code,
+                    f"tangent:{i} with {what} {have} in flattened pytree doesn't match the {what} "
+                    f"{want} of the corresponding primal.",
+                )
 
 
 def no_real_tangent(primal: Any, tangent: Any) -> None:

@@ -146,9 +146,12 @@ def jacobian(
         several, given = as_tuple(inputs, "inputs", "jacobian")
         if strategy == "forward-mode":
             if any(v.batch for x in given for v in operands_of(x)):
-                said = "Batching rule not implemented for aten::_make_dual; the fallback path"
-                mend = "write func.jacfwd(f)(x), which goes with vmap"
-                raise RuntimeFault("E0412", f"{said} doesn't work on out= or view ops.", help=mend)
+                raise RuntimeFault(
+                    "E0412",
+                    "Batching rule not implemented for aten::_make_dual; the fallback path doesn't "
+                    "work on out= or view ops.",
+                    help="write func.jacfwd(f)(x), which goes with vmap",
+                )
             return _forward(func, given, several)
         leaves = _leaves(given, create_graph)
         many, outputs = _called(func, leaves, "jacobian", strict and not vectorize)

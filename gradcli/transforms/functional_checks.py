@@ -20,8 +20,11 @@ def as_tuple(value: Any, what: str, name: str) -> tuple[bool, tuple[Tensor, ...]
     for i, v in enumerate(values):
         if not isinstance(v, Tensor):
             place = f"value at index {i} has" if several else f"given {what} has"
-            said = f"The {what} given to {name} must be either a Tensor or a tuple of Tensors"
-            raise TypeFault("E0303", f"{said} but the {place} type {type(v)}.")
+            raise TypeFault(
+                "E0303",
+                f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the "
+                f"{place} type {type(v)}.",
+            )
     return several, values
 
 
@@ -51,8 +54,11 @@ def filled(
     """Zeros where nothing arrived; in strict mode that raises RuntimeFault (E0406)."""
     for i, g in enumerate(found):
         if g is None and strict:
-            said = f"{what} of the user-provided function is independent of input {i}."
-            raise RuntimeFault("E0406", f"{said} This is not allowed in strict mode.")
+            raise RuntimeFault(
+                "E0406",
+                f"{what} of the user-provided function is independent of input {i}. This is not "
+                "allowed in strict mode.",
+            )
     return tuple(
         OPERATORS["zeros_like"](x.detach()) if g is None else g
         for g, x in zip(found, inputs, strict=True)
@@ -112,8 +118,11 @@ def check_forward(name: str, strict: bool, vectorize: bool, create_graph: bool) 
     if strict:
         raise not_strict(name, '`strategy="forward-mode"`', '`strategy="reverse-mode"`')
     if not vectorize:
-        said = "Computing Jacobian using forward-AD or forward-over-reverse Hessian"
-        raise UnwrittenFault("E0303", f"{said} isonly implemented for `vectorize=True`.")
+        raise UnwrittenFault(
+            "E0303",
+            "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly "
+            "implemented for `vectorize=True`.",
+        )
 
 
 def not_strict(name: str, other: str, instead: str) -> RuntimeFault:
@@ -141,8 +150,11 @@ def scalar(func: Callable, name: str, strict: bool = False, as_given: bool = Fal
         elif strict:
             differentiable([result])
         if any(n != 1 for n in result.shape):
-            said = f"The Tensor returned by the function given to {name} should"
-            raise RuntimeFault("E0403", f"{said} contain a single element")
+            raise RuntimeFault(
+                "E0403",
+                f"The Tensor returned by the function given to {name} should contain a single "
+                "element",
+            )
         return result if as_given else OPERATORS["reshape"](result, ())
 
     return checked

@@ -280,8 +280,11 @@ class Operand(Conversions):
             return self.around(part) if self.batch else part  # type: ignore[attr-defined]
         out = self.reshape(*shape)
         if self.ndim and self.numel() and not shares(out, self):
-            said = "view size is not compatible with input tensor's size and stride."
-            raise RuntimeFault("E0306", f"{said} Use .reshape(...) instead.")
+            raise RuntimeFault(
+                "E0306",
+                "view size is not compatible with input tensor's size and stride. Use "
+                ".reshape(...) instead.",
+            )
         return out
 
     # What follows from the element type alone.
@@ -537,8 +540,11 @@ class Layer(Slots, Operand):
     def is_contiguous(self, memory_format: Any = None) -> bool:
         """Whether the entries of one element lie in memory in row order, without gaps."""
         if memory_format not in (None, contiguous_format):
-            said = "NYI: querying is_contiguous inside of vmap for memory_format"
-            raise RuntimeFault("E0414", f"{said} other than torch.contiguous_format")
+            raise RuntimeFault(
+                "E0414",
+                "NYI: querying is_contiguous inside of vmap for memory_format other than "
+                "torch.contiguous_format",
+            )
         expected = 1
         for n, step in zip(self.shape[::-1], self._steps()[::-1], strict=True):
             if n != 1 and step != expected:

@@ -61,12 +61,18 @@ def vmap(
             state = random.generator().get_state() if randomness == "same" else None
             return _by_chunks(one, args, kwargs, in_dims, out_dims, chunk_size, state)
         if not isinstance(in_dims, int | tuple):
-            said = "expected `in_dims` to be int or a (potentially nested) tuple matching"
-            raise _unfit("in_dims", f"{said} the structure of inputs, got: {type(in_dims)}.")
+            raise _unfit(
+                "in_dims",
+                "expected `in_dims` to be int or a (potentially nested) tuple matching the "
+                f"structure of inputs, got: {type(in_dims)}.",
+            )
         leaves, shape = flatten(args)
         if not args:
-            said = "got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over"
-            raise _unfit("in_dims", f"{said} a function with no inputs. The latter is unsupported.")
+            raise _unfit(
+                "in_dims",
+                "got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
+                "function with no inputs. The latter is unsupported.",
+            )
         dims = _for_each(in_dims, args, "in_dims")
         count = _size(leaves, dims)
         with mapping(count, randomness) as level:
@@ -99,8 +105,10 @@ def over_rows(function: Callable, rows: Sequence[Any], randomness: str = "error"
 
 def _check_randomness(randomness: str) -> None:
     if randomness not in ("error", "same", "different"):
-        said = "Only allowed values for randomness are 'error', 'different', or 'same'."
-        raise RuntimeFault("E0303", f"{said} Got {randomness}")
+        raise RuntimeFault(
+            "E0303", "Only allowed values for randomness are 'error', 'different', or 'same'. "
+            f"Got {randomness}",
+        )  # fmt: skip
 
 
 @contextlib.contextmanager
@@ -192,8 +200,11 @@ def _for_each(dims: Any, values: Any, what: str, one: bool = False) -> list:
         else:
             raise _not_dims(what, dim)
         if len(inner) != len(parts):
-            said = f"{what} is not compatible with the structure of {_WHOSE[what]}:"
-            raise _unfit(what, f"{said} it has {len(inner)} entries for {len(parts)} values")
+            raise _unfit(
+                what,
+                f"{what} is not compatible with the structure of {_WHOSE[what]}: it has "
+                f"{len(inner)} entries for {len(parts)} values",
+            )
         pairs += list(zip(inner, parts, strict=True))[::-1]
     return found
 

@@ -60,8 +60,11 @@ def backward(
             FutureWarning, stacklevel=2,
         )  # fmt: skip
         if grad_tensors is not None:
-            said = "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to"
-            raise RuntimeFault("E0302", f"{said} `backward()`. Please only use `grad_tensors`.")
+            raise RuntimeFault(
+                "E0302",
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to "
+                "`backward()`. Please only use `grad_tensors`.",
+            )
         grad_tensors = grad_variables
     tensors = _listed(tensors)
     gradients = _weights(grad_tensors, tensors)
@@ -191,8 +194,12 @@ def grad(
     if not inputs:
         raise RuntimeFault("E0404", "`inputs` argument to `grad()` cannot be empty.")
     if materialize_grads and allow_unused is False:
-        said = "Expected allow_unused to be True or not passed when materialize_grads=True, but"
-        raise ValueFault("E0304", f"{said} got: allow_unused=False.", help="leave allow_unused out")
+        raise ValueFault(
+            "E0304",
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
+            "allow_unused=False.",
+            help="leave allow_unused out",
+        )
     grad_outputs = _weights(grad_outputs, outputs)
     keep = _flag(create_graph if retain_graph is None else retain_graph)
     create_graph = _flag(create_graph)
@@ -254,9 +261,12 @@ def _edges(inputs: Sequence[Any]) -> list[Node]:
 
 def no_graph(i: int) -> RuntimeFault:
     """The error of an input ``i`` that is in no graph."""
-    mend = "set requires_grad=True before the computation uses it"
-    told = "One of the differentiated Tensors does not require grad"
-    return RuntimeFault("E0404", f"input {i} does not require grad", help=mend, torch=told)
+    return RuntimeFault(
+        "E0404",
+        f"input {i} does not require grad",
+        help="set requires_grad=True before the computation uses it",
+        torch="One of the differentiated Tensors does not require grad",
+    )
 
 
 def no_history(i: int) -> RuntimeFault:
@@ -268,8 +278,11 @@ def no_history(i: int) -> RuntimeFault:
 
 def unused(i: int) -> RuntimeFault:
     """The error of an input ``i`` that nothing was computed from."""
-    said = f"The differentiated Tensor at index {i} appears to not have been used in the graph."
-    return RuntimeFault("E0406", f"{said} Set allow_unused=True if this is the desired behavior.")
+    return RuntimeFault(
+        "E0406",
+        f"The differentiated Tensor at index {i} appears to not have been used in the "
+        "graph. Set allow_unused=True if this is the desired behavior.",
+    )
 
 
 def _delivered(g: Any, edge: Node, i: int, allow_unused: bool | None) -> Any:

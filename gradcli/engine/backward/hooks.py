@@ -146,8 +146,11 @@ def _all_replaced(
     if not isinstance(result, tuple):
         raise TypeFault("E0407", f"expected tuple, but hook returned {_kind(result)!r}")
     if len(result) != len(parts):
-        said = f"hook {_name(hook)!r} has returned an incorrect number of values (got"
-        raise RuntimeFault("E0407", f"{said} {len(result)}, but expected {len(parts)})")
+        raise RuntimeFault(
+            "E0407",
+            f"hook {_name(hook)!r} has returned an incorrect number of values (got {len(result)}, "
+            f"but expected {len(parts)})",
+        )
     places = zip(result, parts, shapes, strict=True)
     # A node's hook says with None that there is no gradient, a tensor's that it leaves it.
     return [None if r is None else _replaced(r, p, s, recorded, hook) for r, p, s in places]

@@ -63,10 +63,12 @@ def _wrong_entry(data: Any) -> Fault | None:
 
 def several_entries() -> ValueFault:
     """The error of tensors with several entries in a list."""
-    said = "the tensors in a list have to be single numbers"
-    mend = "stack([x, y]) joins tensors of one shape, and keeps their gradients"
-    told = "only one element tensors can be converted to Python scalars"
-    return ValueFault("E0303", said, help=mend, torch=told)
+    return ValueFault(
+        "E0303",
+        "the tensors in a list have to be single numbers",
+        help="stack([x, y]) joins tensors of one shape, and keeps their gradients",
+        torch="only one element tensors can be converted to Python scalars",
+    )
 
 
 def _is_row(value: Any) -> bool:
@@ -160,6 +162,8 @@ def too_large(shape: Sequence[int]) -> RuntimeFault:
 
 def no_tensor(name: str, value: Any) -> TypeFault:
     """The error of ``zeros_like`` and the like for what is no tensor."""
-    said = f"{name} needs a tensor, got {type(value).__name__}"
-    told = f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(value)}"
-    return bad_type(said, help="tensor([...]) makes a tensor of a list", torch=told)
+    return bad_type(
+        f"{name} needs a tensor, got {type(value).__name__}",
+        help="tensor([...]) makes a tensor of a list",
+        torch=f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(value)}",
+    )

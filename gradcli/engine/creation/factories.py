@@ -172,8 +172,11 @@ def from_numpy(array: np.ndarray) -> Tensor:
         raise ValueFault("E0304", f"{said} a copy of your array  with array.copy().) ")
     kind = dtype_of(array)
     if any(step % kind.itemsize for step in array.strides):
-        said = "given numpy array strides not a multiple of the element byte size."
-        raise ValueFault("E0304", f"{said} Copy the numpy array to reallocate the memory.")
+        raise ValueFault(
+            "E0304",
+            "given numpy array strides not a multiple of the element byte size. Copy the numpy "
+            "array to reallocate the memory.",
+        )
     if not array.flags.writeable:
         warn("The given NumPy array is not writable: neither is the tensor. Give array.copy().")
     return wrap(array, kind)
@@ -468,15 +471,19 @@ def _line(name: str, start: Any, end: Any, more: Any, dtype: Any) -> tuple[Any, 
     """Both ends of a line as numbers, and its type: it holds them, and ``more``."""
     ranks = [getattr(v, "ndim", 0) for v in (start, end)]
     if any(ranks):
-        said = f"{name} only supports 0-dimensional start and end tensors, but got start with"
-        raise bad_shape(f"{said} {ranks[0]} dimension(s) and end with {ranks[1]} dimension(s).")
+        raise bad_shape(
+            f"{name} only supports 0-dimensional start and end tensors, but got start with "
+            f"{ranks[0]} dimension(s) and end with {ranks[1]} dimension(s)."
+        )
     start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
     inferred = dtypes.number_dtype(start + end + more)
     target = inferred if dtype is None else to_dtype(dtype)
     refuse_kinds("bool", f"{name}_cpu", target)
     if inferred.is_complex and not target.is_complex:
-        said = f"torch.{name}(): inferred dtype {inferred.c_name} can't be safely"
-        raise bad_dtype(f"{said} cast to passed dtype {target.scalar_name}")
+        raise bad_dtype(
+            f"torch.{name}(): inferred dtype {inferred.c_name} can't be safely cast to passed "
+            f"dtype {target.scalar_name}"
+        )
     return start, end, target
 
 
@@ -588,11 +595,15 @@ def complex_of(real: Tensor, imag: Tensor) -> Tensor:
     if isinstance(real, Tensor) and isinstance(imag, Tensor):
         kinds = real.dtype.scalar_name, imag.dtype.scalar_name
         if real.dtype.kind != 2 or imag.dtype.kind != 2:
-            said = "Expected both inputs to be Half, Float or Double tensors"
-            raise bad_dtype(f"{said} but got {kinds[0]} and {kinds[1]}")
+            raise bad_dtype(
+                f"Expected both inputs to be Half, Float or Double tensors but got {kinds[0]} and "
+                f"{kinds[1]}"
+            )
         if kinds[0] != kinds[1]:
-            said = f"Expected object of scalar type {kinds[0]} but"
-            raise bad_dtype(f"{said} got scalar type {kinds[1]} for second argument")
+            raise bad_dtype(
+                f"Expected object of scalar type {kinds[0]} but got scalar type {kinds[1]} for "
+                "second argument"
+            )
     made: Tensor = OPERATORS["of_parts"](real, imag)
     return made
 

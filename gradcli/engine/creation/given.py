@@ -37,8 +37,11 @@ def filling(create: Callable[..., Tensor]) -> Callable[..., Tensor]:
         if isinstance(out, Plain):
             asked = options.pop("dtype", None) or out.dtype
             if to_dtype(asked) is not out.dtype:
-                said = f"dtype {to_dtype(asked).name} does not match dtype of out parameter"
-                raise bad_dtype(f"{said} ({out.dtype.name})", help="leave dtype= away")
+                raise bad_dtype(
+                    f"dtype {to_dtype(asked).name} does not match dtype of out parameter "
+                    f"({out.dtype.name})",
+                    help="leave dtype= away",
+                )
             if create.__name__ != "normal" or len(args) > 2 or "size" in options:
                 options["dtype"] = out.dtype  # else tensors that are given have one
         wanted = options.pop("requires_grad", False)

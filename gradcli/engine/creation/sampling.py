@@ -383,8 +383,11 @@ def multinomial(
     if not 0 < len(input.shape) < 3:
         raise bad_value("prob_dist must be 1 or 2 dim")
     if input.dtype.kind != 2:
-        said = "multinomial only supports floating-point dtypes for input, got:"
-        raise bad_dtype(f"{said} {input.dtype.scalar_name}", help="write weights.float()")
+        raise bad_dtype(
+            "multinomial only supports floating-point dtypes for input, got: "
+            f"{input.dtype.scalar_name}",
+            help="write weights.float()",
+        )
     places = input.shape[-1]
     if num_samples < 1:
         raise bad_value("cannot sample n_sample <= 0 samples")
@@ -434,8 +437,10 @@ def _above_zero(name: str, what: str, value: Any) -> None:
 
 def _continuous(name: str, shown: str, dtype: DType) -> None:
     if dtype.kind != 2:
-        said = f"{name} distribution is a continuous probability distribution."
-        raise bad_dtype(f"{said} dtype must be a floating point but you specified {shown}")
+        raise bad_dtype(
+            f"{name} distribution is a continuous probability distribution. dtype must be a "
+            f"floating point but you specified {shown}"
+        )
 
 
 def _written(self: Tensor, numbers: Tensor) -> Tensor:
@@ -443,9 +448,12 @@ def _written(self: Tensor, numbers: Tensor) -> Tensor:
     inside = random.drawing.get()
     differs = inside is not None and inside.randomness == "different"
     if differs and self.__gradcli_rank__ < numbers.__gradcli_rank__:
-        said = "vmap: Cannot ask for different inplace randomness on an unbatched tensor."
-        mend = "draw into a value that is mapped over, x.new_empty(3) for example"
-        raise RuntimeFault("E0414", f"{said} This will appear like same randomness.", help=mend)
+        raise RuntimeFault(
+            "E0414",
+            "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will "
+            "appear like same randomness.",
+            help="draw into a value that is mapped over, x.new_empty(3) for example",
+        )
     return self.copy_(numbers)
 
 

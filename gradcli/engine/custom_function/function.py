@@ -93,9 +93,12 @@ class Function:
             mend = f"write y = {type(self).__name__}.apply(x), and ask y.grad_fn while y is kept"
             raise RuntimeFault("E0412", said, help=mend)
         if name in _OF_NODES:
-            said = f"Attribute '{name}' is invalid for this instance of _C._FunctionBase: it is"
-            mend = f"write y = {type(self).__name__}.apply(x), and ask y.grad_fn"
-            raise RuntimeFault("E0412", f"{said} that of a node, which apply() makes", help=mend)
+            raise RuntimeFault(
+                "E0412",
+                f"Attribute '{name}' is invalid for this instance of _C._FunctionBase: it is that "
+                "of a node, which apply() makes",
+                help=f"write y = {type(self).__name__}.apply(x), and ask y.grad_fn",
+            )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @staticmethod

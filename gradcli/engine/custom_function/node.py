@@ -344,8 +344,11 @@ def _wrapped(
         )  # fmt: skip
     pure = vars(ctx).get("_is_pure_view", False)
     if pure and (len(outputs) > 1 or len(inputs) > 1):
-        said = "Pure view custom Function can only have one input Tensor and one output Tensor."
-        raise RuntimeFault("E0412", f"{said} Open an issue if you need to support more.")
+        raise RuntimeFault(
+            "E0412",
+            "Pure view custom Function can only have one input Tensor and one output Tensor. Open "
+            "an issue if you need to support more.",
+        )
     if dirty:
         for written in {id(t): t for t in inputs if id(t) in dirty}.values():
             written._meta().version.bump()

@@ -117,5 +117,9 @@ def refusal(made: str, source: str | None, what: str) -> RuntimeFault:
     begin = f"{source} is a view and {what}."
     if source is None:
         begin = f"A view was created in no_grad mode and {what} with grad mode enabled."
-    told = f"{begin} {_REASONS[made]} {_CURES[made]}"
-    return RuntimeFault("E0409", f"{begin} {_REASONS[made]}", help=_CURES[made], torch=told)
+    return RuntimeFault(
+        "E0409",
+        f"{begin} {_REASONS[made]}",
+        help=_CURES[made],
+        torch=f"{begin} {_REASONS[made]} {_CURES[made]}",
+    )

@@ -186,8 +186,10 @@ class Parameters:
         """The values by name. Raises TypeError as a call does."""
         if len(args) > len(self.order):
             count = len(self.order)
-            said = f"{self.name}() takes {count} positional argument{'s' * (count != 1)}"
-            raise TypeError(f"{said} but {len(args)} were given")
+            raise TypeError(
+                f"{self.name}() takes {count} positional argument{'s' * (count != 1)} but "
+                f"{len(args)} were given"
+            )
         values = {**dict.fromkeys((*self.order, *self.named), ABSENT), **self.defaults}
         values.update(zip(self.order, args, strict=False))
         given = set(self.order[: len(args)])

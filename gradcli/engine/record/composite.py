@@ -185,9 +185,12 @@ def _of_no_batch(function: Any, value: Any) -> Any:
 
 def dynamic_shape(what: str) -> RuntimeFault:
     """The error of an operation inside ``vmap`` whose result every element has in its own shape."""
-    said = "vmap: We do not support batching operators that can output dynamic shape."
-    mend = "choose entry by entry with where(); or write a loop instead of vmap"
-    return RuntimeFault("E0414", f"{said} Attempting to batch over {what}", help=mend)
+    return RuntimeFault(
+        "E0414",
+        "vmap: We do not support batching operators that can output dynamic shape. Attempting to "
+        f"batch over {what}",
+        help="choose entry by entry with where(); or write a loop instead of vmap",
+    )
 
 
 def bottom(value: Any) -> Any:

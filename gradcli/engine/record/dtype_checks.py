@@ -75,15 +75,21 @@ def one_filling(value: Any, name: str) -> None:
     """Raise RuntimeFault (E0301) for several values where the function takes one."""
     rank = len(getattr(value, "shape", ()))
     if rank:
-        said = f"{name} only supports a 0-dimensional value tensor, but got tensor with {rank}"
-        raise bad_shape(f"{said} dimension(s).", help="masked_scatter writes several values")
+        raise bad_shape(
+            f"{name} only supports a 0-dimensional value tensor, but got tensor with "
+            f"{rank} dimension(s).",
+            help="masked_scatter writes several values",
+        )
 
 
 def one_number(value: Any) -> None:
     """Raise RuntimeFault (E0301) for several values that are to fill a tensor."""
     if getattr(value, "ndim", 0):
-        said = f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim}"
-        raise bad_shape(f"{said} dimensions.", help="copy_() writes several values")
+        raise bad_shape(
+            f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} "
+            "dimensions.",
+            help="copy_() writes several values",
+        )
 
 
 def same_dtype(input: Any, source: Any, said: str = "expected scalar type {} but found {}") -> None:

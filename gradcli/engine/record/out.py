@@ -96,8 +96,11 @@ def _refuse_traced(name: str, values: tuple[Any, ...]) -> None:
         mend = "take the result of the function"
         raise RuntimeFault("E0414", f"{said} doesn't work on out= or view ops", help=mend)
     if traced:
-        said = "the out= function would lose what a transform follows:"
-        raise UnwrittenFault("E0414", f"{said} forward AD takes the result of the function")
+        raise UnwrittenFault(
+            "E0414",
+            "the out= function would lose what a transform follows: forward AD takes the result of "
+            "the function",
+        )
 
 
 _FITS: dict[str, Callable[[DType, DType], bool]] = {
