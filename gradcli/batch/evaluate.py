@@ -357,12 +357,9 @@ class Evaluator:
                 mend = "sum(...) of it, a cotangent, or values without gradients"
                 raise RuntimeFault("E0403", said, help=mend)
             if self.cotangent is not None and self.cotangent.shape != value.shape:
-                raise RuntimeFault(
-                    "E0912",
-                    f"the cotangent has shape {tuple(self.cotangent.shape)}, the result "
-                    f"{tuple(value.shape)}",
-                    help="a cotangent has one entry per entry of the result",
-                )
+                shapes = f"{tuple(self.cotangent.shape)}, the result {tuple(value.shape)}"
+                mend = "a cotangent has one entry per entry of the result"
+                raise RuntimeFault("E0912", f"the cotangent has shape {shapes}", help=mend)
             if value.edge is not None:
                 for leaf in leaves:
                     if leaf.edge is not None:

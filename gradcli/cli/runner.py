@@ -136,10 +136,8 @@ def _with_checkpoints(
             if found is not None:
                 return found
             why = "results that only the engine gives"
-    raise not_generated(
-        job, "--checkpoint: the program does not run as generated code", why,
-        "leave out --checkpoint, and --retain, --show, --cotangent and --doctor with it",
-    )  # fmt: skip
+    said = "leave out --checkpoint, and --retain, --show, --cotangent and --doctor with it"
+    raise not_generated(job, "--checkpoint: the program does not run as generated code", why, said)
 
 
 def not_generated(job: Job, message: str, why: Any, cure: str) -> RuntimeFault:

@@ -3,7 +3,7 @@
     values         numbers and arrays in plain text    graphs        graphs as text, dot and JSON
     records        strict JSON, CSV and NPY            tensorboard   a graph as an event file
     explanations   the chain rule step by step         plot          curves as text
-    findings       where a NaN comes from              cures         what to do about it
+    findings       where a NaN comes from, and its cure
 
 It gives texts and bytes; the command line writes them out.
 """

@@ -232,13 +232,10 @@ def is_name(text: str) -> bool:
 
 def no_device_name(text: str) -> RuntimeFault:
     """The error of ``x.to("foo")``."""
-    return RuntimeFault(
-        "E0905",
-        f"{text!r} is neither a dtype nor a device",
-        help=f"one of cpu, cuda, {', '.join(d.name for d in ALL)}",
-        torch=f"Expected one of {_DEVICES} device type at start of device string: "
-        f"{text.partition(':')[0]}",
-    )
+    said = f"Expected one of {_DEVICES} device type at start of device string: "
+    mend = f"one of cpu, cuda, {', '.join(d.name for d in ALL)}"
+    wrong = f"{text!r} is neither a dtype nor a device"
+    return RuntimeFault("E0905", wrong, help=mend, torch=said + text.partition(":")[0])
 
 
 def to_dtype(dtype: Any) -> DType:

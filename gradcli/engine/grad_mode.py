@@ -306,11 +306,8 @@ def refuse_node_hook() -> None:
     A hook of the node would be called for them as they lie.
     """
     if transformed.dual or any(t.level is not None for t in transformed.by):
-        raise RuntimeFault(
-            "E0412",
-            "a hook on a node of the graph is not supported inside vmap or jvp",
-            help="register it on the tensor: y.register_hook(hook)",
-        )
+        said = "a hook on a node of the graph is not supported inside vmap or jvp"
+        raise RuntimeFault("E0412", said, help="register it on the tensor: y.register_hook(hook)")
 
 
 def is_grad_enabled() -> bool:
@@ -433,14 +430,10 @@ class set_grad_enabled(_Switch):
 
     def __init__(self, enabled: bool) -> None:
         if not isinstance(enabled, bool | int):
-            raise TypeFault(
-                "E0302",
-                f"set_grad_enabled(): argument 'enabled' must be bool, not "
-                f"{type(enabled).__name__}",
-                help="write set_grad_enabled(True) or set_grad_enabled(False)",
-                torch="set_grad_enabled(): argument 'enabled' (position 1) must be bool, not "
-                f"{type(enabled).__name__}",
-            )
+            name = type(enabled).__name__
+            said = f"set_grad_enabled(): argument 'enabled' must be bool, not {name}"
+            told = f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {name}"
+            raise TypeFault("E0302", said, help="write set_grad_enabled(True)", torch=told)
         super().__init__()
         self.value = bool(enabled)
         self._turn()

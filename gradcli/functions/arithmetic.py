@@ -333,7 +333,8 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: Anything = _MODES[0]) 
         if len(x.shape) < 2:
             raise bad_shape(f"cdist only supports at least 2D tensors, X{i} got: {len(x.shape)}D")
         if x.dtype.kind != 2:
-            raise bad_dtype(f"cdist only supports floating-point dtypes, X{i}")
+            kind = x.dtype.scalar_name
+            raise bad_dtype(f"cdist only supports floating-point dtypes, X{i} got: {kind}")
     refuse_kinds("half", "cdist", x1.dtype)
     same_dtype(x1, x2)
     if x1.shape[-1] != x2.shape[-1]:

@@ -205,7 +205,8 @@ def _edges(d: int, bins: Any, column: np.ndarray, ends: Any) -> np.ndarray:
     """The edges of the bins of one dimension."""
     if isinstance(bins, Plain):
         if bins.ndim != 1 or not bins.numel():
-            raise bad_shape("torch.histogramdd: bins tensor should have one dimension")
+            said = "torch.histogramdd: bins tensor should have one dimension"
+            raise bad_shape(said, help="give it entries along that dimension")
         if bins.array.dtype != column.dtype:
             said = "input tensor and bins tensors should have the same dtype"
             raise bad_dtype(f"torch.histogramdd: {said}")

@@ -327,7 +327,7 @@ def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool =
     of_squares(f"torch.{title}", LU)
     of_matrices(f"{title}: The input tensor B", B)
     if B.shape[-2 if left else -1] != LU.shape[-1]:
-        raise bad_shape(f"{title}: Incompatible shapes of A and B: {LU.shape} and {B.shape}")
+        raise bad_shape(f"{title}: Incompatible shapes of A and B: {[*LU.shape]} and {[*B.shape]}")
     of_pivots(title, LU, pivots)
     of_rows("lu", LU, pivots)
     refuse_kinds("half", "lu_solve_cpu", LU.dtype)

@@ -29,7 +29,7 @@ def beside(value: Any, input: Any) -> Any:
 def of_matrices(subject: str, A: Any) -> None:
     """Raise RuntimeFault (E0301) for a ``subject`` that is no stack of matrices."""
     if A.ndim < 2:
-        raise bad_shape(f"{subject} must have at least 2 dimensions.")
+        raise bad_shape(f"{subject} must have at least 2 dimensions.", help="write x.unsqueeze(-1)")
 
 
 def in_dtype(name: str, x: Any, dtype: Any) -> Any:

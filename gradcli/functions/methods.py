@@ -89,7 +89,7 @@ def _reread(x: Tensor, dtype: DType) -> Tensor:
             return FUNCTIONS["reshape"](x, tuple(x.shape))  # type: ignore[no-any-return]
         kind = "conjugate view tensors" if x.is_complex() else "tensors with negative bit set"
         said = f"gradcli.Tensor.view is not supported for {kind} when converting to a different"
-        raise bad_size(f"{said} dtype.")
+        raise bad_size(f"{said} dtype.", help="write x.resolve_conj().resolve_neg()")
     own, size = x.dtype.itemsize, dtype.itemsize
     steps, words = _stride(x), f"{x.dtype.scalar_name} as {dtype.scalar_name}"
     wrong = ""

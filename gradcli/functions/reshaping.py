@@ -83,7 +83,7 @@ def chunk(input: Any, chunks: int, dim: int = 0) -> tuple:
 def _axis(name: str, x: Any, dim: int) -> tuple[int, int]:
     """A dimension counted from 0, and its size. Raises RuntimeFault (E0305) for a 0-d tensor."""
     if not len(x.shape):
-        raise bad_dim(f"{name} expects at least a 1-dimensional tensor")
+        raise bad_dim(f"{name} expects at least a 1-dimensional tensor", help="x.reshape(1)")
     axis = normal_dim(dim, len(x.shape))
     return axis, x.shape[axis]
 
@@ -308,7 +308,8 @@ def repeat_interleave(
         raise bad_shape(f"repeats must have the same size as input along dim, but got {said}")
     total = int(np.sum(times, dtype=float)) * (size if np.size(times) == 1 else 1)
     if output_size is not None and total != output_size:
-        raise bad_shape(f"allocated size does not match required size: {output_size}, {total}")
+        said = f"output_size is {output_size}, the repeats add up to {total}"
+        raise bad_shape(f"allocated size does not match required size: {said}")
     charge_shape((max(0, total), input.numel() // max(1, size)))
     name = "IndexSelectBackward0" if isinstance(repeats, Plain) else "ViewBackward0"
     if np.size(times) == 1 and size > 1 and total > size:  # never a view, and no indices

@@ -65,7 +65,7 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
     if input.dtype.kind == 0:
         raise bad_dtype("topk does not support bool dtypes on CPU")
     if not 0 <= k <= size:
-        raise bad_value("selected index k out of range", help=f"{k} of {size}")
+        raise bad_value("selected index k out of range", help=f"k is {k}, at most {size}")
     order = O["argsort"](input, dim, largest)
     return _ordered(input, _some(order, dim, slice(0, k)) if input.ndim else order, dim, "topk")
 

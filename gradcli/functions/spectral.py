@@ -102,7 +102,7 @@ def istft(
     spectra = input if len(input.shape) == 3 else O["unsqueeze"](input, 0)
     if not input.is_complex():
         said = "istft requires a complex-valued input tensor matching the output from stft with"
-        raise bad_dtype(f"{said} return_complex=True.")
+        raise bad_dtype(f"{said} return_complex=True.", help="write view_as_complex(x)")
     if len(spectra.shape) != 3:
         raise bad_shape("istft: expected a tensor with 2 or 3 dimensions")
     if not 0 < hop <= (n_fft if win_length is None else win_length):

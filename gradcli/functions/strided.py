@@ -111,7 +111,7 @@ def _laid_out(
         raise bad_shape("mismatch in length of strides and shape")
     if any(s < 0 for s in steps):
         said = "as_strided: Negative strides are not supported at the moment, got strides:"
-        raise bad_shape(f"{said} {list(steps)}")
+        raise bad_shape(f"{said} {list(steps)}", help="flip() turns a dimension around")
     if any(s > _FARTHEST for s in steps):
         raise bad_shape(f"as_strided: strides too large: {list(steps)}")
     return shape, steps, storage_offset

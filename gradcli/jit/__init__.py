@@ -10,11 +10,11 @@ Programs with control flow are a tree of blocks, branches and loops:
 
     control    the representation               scalars   Python's own operations on numbers
     lower      from a checked program           values    its values, and their operations
-    scopes     names that statements set        specs     types of carried and joined values
-    iteration  what loops go over               grown     lists that grow in loops
-    loops      reverse and forward mode         program   made, run, given up for the engine
-    optimize   the same results with less to do emit_control  as Python
-    checkpoint states of loops instead of all   native    as machine code
+    specs      types of carried and joined values   iteration     what loops go over
+    grown      lists that grow in loops             loops         reverse and forward mode
+    optimize   the same results with less to do     checkpoint    states of loops, not all
+    program    made, run, given up for the engine   emit_control  as Python
+    native     as machine code
 
 The eager engine stays the reference: what cannot be traced, or does not end well, runs there.
 """

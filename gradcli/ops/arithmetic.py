@@ -304,12 +304,10 @@ def _power(x: Any, y: Any) -> Any:
         if x.dtype.kind == "c" and y in range(-99, -2):
             return np.power(1.0 / x, -y)  # the power of x itself may overflow
     elif y.__class__ is int and y < 0 and not isinstance(x, float):
-        raise RuntimeFault(
-            "E0303",
-            "an integer cannot be raised to a negative power",
-            help="make the base a float: 2.0**-1, or x.double()",
-            torch="Integers to negative integer powers are not allowed.",
-        )
+        said = "an integer cannot be raised to a negative power"
+        mend = "make the base a float: 2.0**-1, or x.double()"
+        told = "Integers to negative integer powers are not allowed."
+        raise RuntimeFault("E0303", said, help=mend, torch=told)
     if y.__class__ is bool and getattr(x, "dtype", None) == np.bool_:
         return np.logical_or(x, not y)  # NumPy makes bytes of it
     if is_number(x) and x == 1 and is_complex(y):

@@ -34,11 +34,8 @@ def _clone(x: Any, memory_format: Any) -> Any:
 
 def _imag(x: Any) -> Any:
     if not is_complex(x):
-        raise bad_dtype(
-            "imag is for complex tensors",
-            help="a real tensor has none",
-            torch="imag is not implemented for tensors with non-complex dtypes.",
-        )
+        told = "imag is not implemented for tensors with non-complex dtypes."
+        raise bad_dtype("imag is for complex tensors", help="a real tensor has none", torch=told)
     return np.imag(x)
 
 

@@ -143,22 +143,16 @@ def _read(equation: str, ranks: Sequence[int]) -> tuple[list[str], str]:
     if not arrow:
         out = "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
     if len(parts) != len(ranks):
-        raise RuntimeFault(
-            "E0301",
-            f"einsum: {len(parts)} operands in {equation!r}, {len(ranks)} given",
-            torch="einsum(): "
-            f"{'fewer' if len(ranks) < len(parts) else 'more'} operands were provided than "
-            "specified in the equation",
-        )
+        said = f"einsum: {len(parts)} operands in {equation!r}, {len(ranks)} given"
+        told = "fewer" if len(ranks) < len(parts) else "more"
+        told = f"einsum(): {told} operands were provided than specified in the equation"
+        raise RuntimeFault("E0301", said, torch=told)
     for place, (part, rank) in enumerate(zip(parts, ranks, strict=True)):
         if len(part) != rank:
-            raise RuntimeFault(
-                "E0301",
-                f"einsum: {part!r} stands for a tensor of {rank} dimensions",
-                torch=f"einsum(): the number of subscripts in the equation ({len(part)}) does not "
-                f"match the number of dimensions ({rank}) for operand {place} and no ellipsis was "
-                "given",
-            )
+            said = f"einsum: {part!r} stands for a tensor of {rank} dimensions"
+            told = f"einsum(): the number of subscripts in the equation ({len(part)}) does not"
+            told += f" match the number of dimensions ({rank}) for operand {place} and no ellipsis"
+            raise RuntimeFault("E0301", said, torch=f"{told} was given")
     for c in out:
         if out.count(c) > 1 or c not in letters:
             said = f"einsum: the letter {c!r} of the result is {_WHY[c in letters]}"

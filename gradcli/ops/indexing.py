@@ -108,13 +108,10 @@ def _explained(fault: IndexError, shape: Sequence[int], index: Any) -> IndexFaul
         if p is not None and p is not Ellipsis
     )
     if given > len(shape):
-        return IndexFault(
-            "E0307",
-            f"too many indices: {given} for a tensor with {len(shape)} dimension"
-            f"{'s' * (len(shape) != 1)}",
-            operands=((0, f"shape {tuple(shape)}"),),
-            torch=f"too many indices for tensor of dimension {len(shape)}",
-        )
+        said = f"too many indices: {given} for a tensor with {len(shape)} dimension"
+        told = f"too many indices for tensor of dimension {len(shape)}"
+        where = ((0, f"shape {tuple(shape)}"),)
+        return IndexFault("E0307", said + "s" * (len(shape) != 1), operands=where, torch=told)
     axis = added = 0
     for p, mask in zip(parts, masks, strict=True):
         if p is None or p is Ellipsis:

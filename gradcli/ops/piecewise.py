@@ -24,13 +24,10 @@ _BOOL = np.dtype(bool)
 def _where(condition: Any, x: Any, y: Any) -> Any:
     kind = getattr(condition, "dtype", None)
     if kind is not _BOOL and kind is not None and kind.kind not in "bu":
-        raise RuntimeFault(
-            "E0309",
-            "the condition of where has to be a tensor of booleans",
-            help="write where(c != 0, x, y)",
-            torch="where expected condition to be a boolean tensor, but got a tensor with dtype "
-            f"{SCALARS.get(str(kind), kind)}",
-        )
+        said = "the condition of where has to be a tensor of booleans"
+        told = "where expected condition to be a boolean tensor, but got a tensor with dtype"
+        told += f" {SCALARS.get(str(kind), kind)}"
+        raise RuntimeFault("E0309", said, help="write where(c != 0, x, y)", torch=told)
     found = np.where(condition, x, y)
     return found if found.ndim else found[()]
 
@@ -157,11 +154,8 @@ fmin = elementwise(
 
 def _clamp(x: Any, min: Any, max: Any) -> Any:
     if min is None and max is None:
-        raise bad_value(
-            "clamp needs min, max or both",
-            help="write clamp(x, 0, 1)",
-            torch="torch.clamp: At least one of 'min' or 'max' must not be None",
-        )
+        told = "torch.clamp: At least one of 'min' or 'max' must not be None"
+        raise bad_value("clamp needs min, max or both", help="write clamp(x, 0, 1)", torch=told)
     # Of two equal zeros NumPy takes the second, PyTorch x: it keeps its sign.
     if min is not None:
         x = np.maximum(min, x)

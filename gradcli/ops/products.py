@@ -246,14 +246,11 @@ dot = bilinear(
 
 def _outer(x: Any, y: Any) -> Any:
     if np.ndim(x) != 1 or np.ndim(y) != 1:
-        raise RuntimeFault(
-            "E0301",
-            f"outer needs two 1-d tensors, got shapes {np.shape(x)} and {np.shape(y)}",
-            operands=((0, f"shape {np.shape(x)}"), (1, f"shape {np.shape(y)}")),
-            torch="outer: Expected 1-D argument "
-            f"{'self' if np.ndim(x) != 1 else 'vec2'}, but got "
-            f"{np.ndim(x) if np.ndim(x) != 1 else np.ndim(y)}-D",
-        )
+        said = f"outer needs two 1-d tensors, got shapes {np.shape(x)} and {np.shape(y)}"
+        wrong, rank = ("self", np.ndim(x)) if np.ndim(x) != 1 else ("vec2", np.ndim(y))
+        shapes = ((0, f"shape {np.shape(x)}"), (1, f"shape {np.shape(y)}"))
+        told = f"outer: Expected 1-D argument {wrong}, but got {rank}-D"
+        raise RuntimeFault("E0301", said, operands=shapes, torch=told)
     charge_shape((np.size(x), np.size(y)))
     return np.multiply.outer(x, y)
 
@@ -287,11 +284,9 @@ outer = bilinear(
 
 def _trace(x: Any) -> Any:
     if np.ndim(x) != 2:
-        raise bad_shape(
-            f"trace needs a matrix, got shape {np.shape(x)}",
-            operands=((0, f"shape {np.shape(x)}"),),
-            torch=f"trace: expected a matrix, but got tensor with dim {np.ndim(x)}",
-        )
+        said = f"trace needs a matrix, got shape {np.shape(x)}"
+        told = f"trace: expected a matrix, but got tensor with dim {np.ndim(x)}"
+        raise bad_shape(said, operands=((0, f"shape {np.shape(x)}"),), torch=told)
     return np.trace(x)
 
 

@@ -381,13 +381,10 @@ def _permute(x: Any, dims: Sequence[int]) -> Any:
         except (ValueError, TypeError, AttributeError):
             pass  # what is wrong with them is found below
     if len(dims) != np.ndim(x):
-        raise RuntimeFault(
-            "E0305",
-            f"permute got {len(dims)} dimensions for a tensor with {np.ndim(x)}",
-            torch="permute(sparse_coo): number of dimensions in the tensor input does not match "
-            f"the length of the desired ordering of dimensions i.e. input.dim() = {np.ndim(x)} is "
-            f"not equal to len(dims) = {len(dims)}",
-        )
+        said = f"permute got {len(dims)} dimensions for a tensor with {np.ndim(x)}"
+        told = "permute(sparse_coo): number of dimensions in the tensor input does not match the"
+        told += f" length of the desired ordering of dimensions i.e. input.dim() = {np.ndim(x)} is"
+        raise RuntimeFault("E0305", said, torch=f"{told} not equal to len(dims) = {len(dims)}")
     try:
         return np.transpose(x, normal_dims(dims, np.ndim(x)))
     except RuntimeFault as fault:

@@ -111,12 +111,9 @@ class Batched(Layer):
         """Its level. Raises RuntimeFault (E0414) where the vmap has ended."""
         level: int = self.__gradcli_rank__
         if level not in running.randomness:
-            raise RuntimeFault(
-                "E0414",
-                "a value of a vmap that has ended is used: your tensor may have escaped from "
-                "inside a function being vmapped",
-                help="return it from the function that was mapped",
-            )
+            said = "a value of a vmap that has ended is used: your tensor may have escaped from"
+            mend = "return it from the function that was mapped"
+            raise RuntimeFault("E0414", f"{said} inside a function being vmapped", help=mend)
         return level
 
     def __gradcli_function__(self, definition: Any, args: tuple) -> Any:
@@ -128,22 +125,17 @@ class Batched(Layer):
         level = self.__gradcli_rank__
         if getattr(definition, "vmap", None) is not None:
             if getattr(definition, "generate_vmap_rule", False):
-                raise RuntimeFault(
-                    "E0412",
-                    f"You tried to vmap over {definition.__name__}, but it has both "
-                    "generate_vmap_rule=True and an overridden vmap staticmethod.",
-                    help="set generate_vmap_rule to False, or leave the vmap method out",
-                )
+                said = f"You tried to vmap over {definition.__name__}, but it has both"
+                said += " generate_vmap_rule=True and an overridden vmap staticmethod."
+                mend = "set generate_vmap_rule to False, or leave the vmap method out"
+                raise RuntimeFault("E0412", said, help=mend)
             own = [a for a in args if is_batched(a, level)]
             if not (mode.grad and any(a.requires_grad for a in own)):
                 return self._by_vmap(definition, args)
         elif not running.internal(level) and not getattr(definition, "generate_vmap_rule", False):
-            raise RuntimeFault(
-                "E0412",
-                f"You tried to vmap over {definition.__name__}, but it does not have vmap support. "
-                "Please override and implement the vmap staticmethod or set "
-                "generate_vmap_rule=True.",
-            )
+            said = f"You tried to vmap over {definition.__name__}, but it does not have vmap"
+            mend = "implement the vmap staticmethod or set generate_vmap_rule=True"
+            raise RuntimeFault("E0412", f"{said} support.", help=mend)
         shared = [a for a in args if rank_of(a) and not is_batched(a, level)]
         versions = [a._version for a in shared]
         given, made = [], []
@@ -156,12 +148,9 @@ class Batched(Layer):
 
         found = self._each(one)
         if versions != [a._version for a in shared]:
-            raise RuntimeFault(
-                "E0412",
-                f"{definition.__name__} wrote to an argument that is not mapped over, once for "
-                "each element of the batch",
-                help="give the function x.clone()",
-            )
+            said = f"{definition.__name__} wrote to an argument that is not mapped over, once for"
+            mend = "give the function x.clone()"
+            raise RuntimeFault("E0412", f"{said} each element of the batch", help=mend)
         outputs = found if isinstance(found, tuple) else (found,)
         pairs = zip(outputs, zip(*made, strict=True), strict=True)
         placed = [self._on_memory(out, parts, args, given) for out, parts in pairs]
@@ -190,24 +179,20 @@ class Batched(Layer):
         returned = definition.vmap(VmapInfo(self.count, running.randomness[level]), dims, *given)
         if not isinstance(returned, tuple) or len(returned) != 2:
             several = isinstance(returned, tuple)
-            raise RuntimeFault(
-                "E0411",
-                "Expected the vmap staticmethod to have two returns, an output and out_dims with "
-                "pytree structure compatible with the output. Got "
-                f"{f'{len(returned)} returns' if several else f'a {type(returned)}'} instead",
-            )
+            said = "Expected the vmap staticmethod to have two returns, an output and out_dims with"
+            got = f"{len(returned)} returns" if several else f"a {type(returned)}"
+            said += f" pytree structure compatible with the output. Got {got} instead"
+            raise RuntimeFault("E0411", said)
         result, out_dims = returned
         leaves, shape = flatten(result)
         places, nested = flatten(out_dims)
         if nested is None:
             places = places * len(leaves)
         elif nested != shape:
-            raise RuntimeFault(
-                "E0411",
-                "The autograd.Function's vmap staticmethod returned an incompatible (output, "
-                f"out_dims) tuple: the output has structure {drawn(shape)}, out_dims is {out_dims}",
-                help="give one dimension or None for each output, nested as they are",
-            )
+            said = "The autograd.Function's vmap staticmethod returned an incompatible (output,"
+            said += f" out_dims) tuple: the output has structure {drawn(shape)}, out_dims is"
+            mend = "give one dimension or None for each output, nested as they are"
+            raise RuntimeFault("E0411", f"{said} {out_dims}", help=mend)
         mapped = [a for a in args if is_batched(a, level)]
 
         def placed(result: Any, dim: int | None) -> Any:
@@ -337,14 +322,10 @@ class Batched(Layer):
                 aliases.append(weakref.ref(member))
                 note_promoted(member, was, level)
             return
-        raise RuntimeFault(
-            "E0414",
-            "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a "
-            "Tensor `other` in extra_args that has more elements than `self`. This happened due to "
-            "`other` being vmapped over but `self` not being vmapped over in a vmap. Please try to "
-            "use out-of-place operators instead of inplace arithmetic.",
-            help="make the target of a mapped value: x.new_zeros(3) in the place of zeros(3)",
-        )
+        said = "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a"
+        said += " Tensor `other` in extra_args that has more elements than `self`."
+        mend = "make the target of a mapped value: x.new_zeros(3) in the place of zeros(3)"
+        raise RuntimeFault("E0414", said, help=mend)
 
     def put_at(self, target: Any, index: Any, value: Any) -> None:
         """``target[index] = value`` where the index differs along the batch."""

@@ -253,12 +253,10 @@ def _same_kind(at: Sequence[np.ndarray], moved: Sequence[np.ndarray]) -> None:
     for what in ("shape", "dtype"):
         for a, b in zip(at, moved, strict=True):
             if getattr(a, what) != getattr(b, what):
-                raise AssertionFault(
-                    "E0410",
-                    f"Expected `fn` to return outputs with the same {what} when inputs are "
-                    f"perturbed, but got {getattr(b, what)} and {getattr(a, what)}",
-                    help="check the function on each side of where it changes",
-                )
+                said = f"Expected `fn` to return outputs with the same {what} when inputs are"
+                said += f" perturbed, but got {getattr(b, what)} and {getattr(a, what)}"
+                mend = "check the function on each side of where it changes"
+                raise AssertionFault("E0410", said, help=mend)
 
 
 def _complex(slopes: Sequence[np.ndarray]) -> np.ndarray:
@@ -310,12 +308,9 @@ def _leaves(inputs: Sequence[Any]) -> tuple[list, list[int]]:
         if array.size > 1 and any(
             s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True)
         ):
-            raise RuntimeFault(
-                "E0303",
-                f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs "
-                "that are non-overlapping to be able to compute the numerical gradients correctly. "
-                "You should call .contiguous on the input before passing it to gradcheck.",
-            )
+            said = f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs"
+            mend = "call .contiguous() on the input before passing it to gradcheck"
+            raise RuntimeFault("E0303", f"{said} that are non-overlapping", help=mend)
         if inputs[i].dtype not in (dtypes.float64, dtypes.complex128):
             warn(
                 f"Input #{i} requires gradient and is not a double precision floating point or "

@@ -679,12 +679,10 @@ class _Checked:
             other, size = _product(given, self.pushed(ctx, along))
             most = (size + most) * np.finfo(np.asarray(other).dtype).eps ** 0.6
             if np.any(np.isfinite(most) & (np.abs(one - other) > most)):
-                raise RuntimeFault(
-                    "E0412",
-                    f"the backward of {self.__name__} is not the transpose of its jvp, so that a "
-                    "tangent of its gradient is not known",
-                    help="take the derivative of the gradient in reverse mode: jacrev, vjp, grad",
-                )
+                said = f"the backward of {self.__name__} is not the transpose of its jvp, so that a"
+                mend = "take the derivative of the gradient in reverse mode: jacrev, vjp, grad"
+                said += " tangent of its gradient is not known"
+                raise RuntimeFault("E0412", said, help=mend)
         return found
 
     def pushed(self, ctx: Any, along: list) -> tuple:

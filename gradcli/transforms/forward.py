@@ -83,14 +83,12 @@ def jvp(
 def _check_tangents(at: Sequence[Any], along: Sequence[Any]) -> None:
     for primal, tangent in zip(at, along, strict=True):
         if tuple(primal.shape) != tuple(tangent.shape):
-            raise RuntimeFault(
-                "E0301",
-                f"a tangent has shape {tuple(tangent.shape)}, its primal {tuple(primal.shape)}",
-                help="a tangent has its primal's shape",
-                torch="Trying to set a forward gradient that has a different size than that of the "
-                f"original Tensor, this is not supported. Tensor is of size {list(primal.shape)} "
-                f"while the given forward gradient is of size {list(tangent.shape)}.",
-            )
+            own, given = list(primal.shape), list(tangent.shape)
+            said = f"a tangent has shape {tuple(given)}, its primal {tuple(own)}"
+            told = "Trying to set a forward gradient that has a different size than that of the"
+            told += f" original Tensor, this is not supported. Tensor is of size {own} while the"
+            told += f" given forward gradient is of size {given}."
+            raise RuntimeFault("E0301", said, help="a tangent has its primal's shape", torch=told)
         no_real_tangent(primal, tangent)
 
 
@@ -194,12 +192,9 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         like(at, given)
         if again:
             if versions != [p._version for p in at]:
-                raise RuntimeFault(
-                    "E0402",
-                    "linearize has to run the function again for these tangents, and its argument "
-                    "was written to since",
-                    help="have the function write to x.clone()",
-                )
+                said = "linearize has to run the function again for these tangents, and its"
+                mend = "have the function write to x.clone()"
+                raise RuntimeFault("E0402", f"{said} argument was written to since", help=mend)
             return tangents_of(lambda *leaves: func(*unflatten(list(leaves), shape)), at, given)
         tracked = any(t.edge is not None for v in given for t in tensors_of(v))
         create = recording() and (further or tracked)

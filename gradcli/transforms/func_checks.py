@@ -30,24 +30,17 @@ def differentiable(values: Sequence[Any]) -> None:
             said = f"Thing passed to transform API must be Tensor, got {type(value)}"
             raise ValueFault("E0303", said, help="write torch.tensor(3.0) for 3.0")
         if value.dtype.kind < 2:
-            raise RuntimeFault(
-                "E0404",
-                f"only Tensors of floating point dtype can require gradients, not "
-                f"{value.dtype.name}",
-                help="write x.double(), or give the numbers a decimal point",
-                torch="only Tensors of floating point dtype can require gradients",
-            )
+            told = "only Tensors of floating point dtype can require gradients"
+            mend = "write x.double(), or give the numbers a decimal point"
+            raise RuntimeFault("E0404", f"{told}, not {value.dtype.name}", help=mend, torch=told)
 
 
 def tensors(outputs: Sequence[Any], transform: str) -> None:
     """Raise RuntimeFault (E0403) unless a function that was transformed gave tensors."""
     if not outputs or (outputs[0] is None and len(outputs) == 1):
-        raise RuntimeFault(
-            "E0403",
-            f"{transform}: Expected f to be a function that has non-empty output (got output = "
-            f"{outputs})",
-            help="the function has no return" if outputs else "return a tensor",
-        )
+        said = f"{transform}: Expected f to be a function that has non-empty output (got output ="
+        mend = "the function has no return" if outputs else "return a tensor"
+        raise RuntimeFault("E0403", f"{said} {outputs})", help=mend)
     for out in outputs:
         if not rank_of(out):
             made = f"f({'*primals' if 'primals' in transform else '*args'})"
@@ -93,14 +86,11 @@ def only_tensors(aux: Any) -> None:
 def scalar_tensor(result: Any) -> None:
     """Raise RuntimeFault (E0403) unless what ``grad`` differentiates gave one tensor."""
     if not rank_of(result):
-        raise RuntimeFault(
-            "E0403",
-            "grad needs a function that gives one number as a tensor, this one gave "
-            f"{'several values' if isinstance(result, tuple | list | dict) else repr(result)}",
-            help="reduce them to one, or give (value, aux) and has_aux=True",
-            torch="grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got "
-            f"{type(result)}",
-        )
+        given = "several values" if isinstance(result, tuple | list | dict) else repr(result)
+        said = f"grad needs a function that gives one number as a tensor, this one gave {given}"
+        told = "grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got"
+        mend = "reduce them to one, or give (value, aux) and has_aux=True"
+        raise RuntimeFault("E0403", said, help=mend, torch=f"{told} {type(result)}")
 
 
 def pair(result: Any, transform: str) -> tuple[Any, Any]:
@@ -204,9 +194,7 @@ def mapped_outputs(
     name = getattr(func, "__name__", repr(func))
     for out, dim in zip(outputs, dims, strict=True):
         if not rank_of(out) and dim is not None:
-            raise ValueFault(
-                "E0303",
-                f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(out)}. Did "
-                "you mean to set out_dims= to None for output?",
-                help="write torch.tensor(3.0) for 3.0",
-            )
+            said = f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(out)}."
+            said += " Did you mean to set out_dims= to None for output?"
+            mend = "write torch.tensor(3.0) for 3.0"
+            raise ValueFault("E0303", said, help=mend)

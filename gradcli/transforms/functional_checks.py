@@ -32,26 +32,20 @@ def differentiable(outputs: Sequence[Tensor]) -> None:
     """Strict mode: every output depends on something that requires grad, else E0405."""
     for i, out in enumerate(outputs):
         if not out.requires_grad:
-            raise RuntimeFault(
-                "E0405",
-                f"Output {i} of the user-provided function does not require gradients. The outputs "
-                "must be computed in a differentiable manner from the input when running in strict "
-                "mode.",
-            )
+            said = f"Output {i} of the user-provided function does not require gradients. The"
+            said += " outputs must be computed in a differentiable manner from the input when"
+            raise RuntimeFault("E0405", f"{said} running in strict mode.")
 
 
 def bent(gradients: Sequence[Tensor]) -> None:
     """Strict mode: the gradient by every input depends on the inputs, else E0406."""
     for i, g in enumerate(gradients):
         if not g.requires_grad:
-            raise RuntimeFault(
-                "E0406",
-                "While computing the hessian, found that the jacobian of the user-provided "
-                f"function with respect to input {i} is independent of the input. This is not "
-                "allowed in strict mode. You should ensure that your function is twice "
-                "differentiable and that the jacobian depends on the inputs (this would be "
-                "violated by a linear function for example).",
-            )
+            said = "While computing the hessian, found that the jacobian of the user-provided"
+            said += f" function with respect to input {i} is independent of the input. This is not"
+            said += " allowed in strict mode. You should ensure that your function is twice"
+            said += " differentiable and that the jacobian depends on the inputs (this would be"
+            raise RuntimeFault("E0406", f"{said} violated by a linear function for example).")
 
 
 def filled(
@@ -117,12 +111,10 @@ def known_strategy(strategy: str) -> None:
 def check_forward(name: str, strict: bool, vectorize: bool, create_graph: bool) -> None:
     """Raise RuntimeFault or UnwrittenFault (E0303) for what PyTorch's forward mode has not."""
     if create_graph:
-        raise UnwrittenFault(
-            "E0303",
-            f'autograd.functional.{name}: `create_graph=True` and `strategy="forward-mode"` are '
-            "not supported together (yet).",
-            help="func.jacfwd and func.hessian have graphs where their arguments do",
-        )
+        said = f'autograd.functional.{name}: `create_graph=True` and `strategy="forward-mode"` are'
+        said += " not supported together (yet)."
+        mend = "func.jacfwd and func.hessian have graphs where their arguments do"
+        raise UnwrittenFault("E0303", said, help=mend)
     if strict:
         raise not_strict(name, '`strategy="forward-mode"`', '`strategy="reverse-mode"`')
     if not vectorize:

@@ -566,12 +566,10 @@ class Layer(Slots, Operand):
         if self.batch:
             own, wanted = _places(self.shape, self._steps()), _places(shape, steps) + ahead
             if not np.isin(wanted, own).all():
-                raise bad_shape(
-                    f"as_strided(sizes={list(shape)}, strides={list(steps)}, "
-                    f"storage_offset={self.storage_offset() + ahead}) would access memory out of "
-                    "bounds of an element. This is not supported inside of vmap",
-                    help="an element has these strides: x.stride()",
-                )
+                said = f"as_strided(sizes={list(shape)}, strides={list(steps)}, storage_offset="
+                said += f"{self.storage_offset() + ahead}) would access memory out of bounds of an"
+                said += " element. This is not supported inside of vmap"
+                raise bad_shape(said, help="an element has these strides: x.stride()")
             across = self._across()
             if not across and bottom(self).edge is not None:
                 # The elements are in one memory, and have gradients of their own.

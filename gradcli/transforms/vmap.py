@@ -134,13 +134,9 @@ def _drawing(randomness: str, level: int, count: int) -> random.Drawing:
 
     def draw(make: Callable, shape: tuple) -> Any:
         if randomness == "error":
-            raise RuntimeFault(
-                "E0414",
-                "vmap: called random operation while in randomness error mode. Please either use "
-                "the 'same' or 'different' randomness flags on vmap or perform the randomness "
-                "operation out of vmap",
-                help='vmap(f, randomness="same") or "different" says what is wanted',
-            )  # fmt: skip
+            said = "vmap: called random operation while in randomness error mode."
+            mend = 'vmap(f, randomness="same") or "different" says what is wanted'
+            raise RuntimeFault("E0414", said, help=mend)
         full = (count, *shape) if randomness == "different" else shape
         drawn = make(full) if outer is None else outer.of(make, full)
         return Batched(drawn, level) if randomness == "different" else drawn
@@ -239,30 +235,21 @@ def _size(values: list, dims: list) -> int:
     for value, dim in zip(values, dims, strict=True):
         if dim is not None:
             if not rank_of(value):
-                raise _unfit(
-                    "in_dims",
-                    f"Got in_dim={dim} for an input but the input is of type {type(value)}. We "
-                    "cannot vmap over non-Tensor arguments, please use None as the respective "
-                    "in_dim",
-                )
+                said = f"Got in_dim={dim} for an input but the input is of type {type(value)}. We"
+                said += " cannot vmap over non-Tensor arguments, please use None as the respective"
+                raise _unfit("in_dims", f"{said} in_dim")
             rank = len(value.shape)
             if not -rank <= dim < rank:
-                raise _unfit(
-                    "in_dims",
-                    f"Got in_dim={dim} for some input, but that input is a Tensor of "
-                    f"dimensionality {rank} so expected in_dim to satisfy -{rank} <= in_dim < "
-                    f"{rank}.",
-                )
+                said = f"Got in_dim={dim} for some input, but that input is a Tensor of"
+                said += f" dimensionality {rank} so expected in_dim to satisfy -{rank} <= in_dim <"
+                raise _unfit("in_dims", f"{said} {rank}.")
             sizes.add(value.shape[dim])
     if not sizes:
         raise _unfit("in_dims", "Expected at least one Tensor to vmap over")
     if len(sizes) > 1:
-        raise ValueFault(
-            "E0303",
-            "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
-            f"{sorted(sizes)} for the mapped dimension",
-            help="in_dims=None leaves an argument the same for all",
-        )
+        said = "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes"
+        mend = "in_dims=None leaves an argument the same for all"
+        raise ValueFault("E0303", f"{said} {sorted(sizes)} for the mapped dimension", help=mend)
     return sizes.pop()
 
 
@@ -275,12 +262,10 @@ def _whole(out: Any, level: int, count: int, dim: int | None) -> Any:
         value = OPERATORS["expand"](out, (count, *out.shape))
     else:
         if dim is None:
-            raise ValueFault(
-                "E0303",
-                "vmap: the function can not return a BatchedTensor when out_dim is None: the "
-                "result differs along the mapped dimension",
-                help="give the dimension where it goes",
-            )
+            said = "vmap: the function can not return a BatchedTensor when out_dim is None: the"
+            said += " result differs along the mapped dimension"
+            mend = "give the dimension where it goes"
+            raise ValueFault("E0303", said, help=mend)
         value = out.value
     place = normal_dim(dim, len(value.shape))
     if is_batched(out, level) and out.given and out.given[1] == place:

@@ -254,7 +254,8 @@ class CheckpointFunction(Function):
         """The gradients of a second run. Raises RuntimeFault (E0404, E0405)."""
         if mode.passing.__class__ is Towards:
             said = "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or"
-            raise RuntimeFault("E0404", f"{said} passing an `inputs` parameter to .backward().")
+            said += " passing an `inputs` parameter to .backward()."
+            raise RuntimeFault("E0404", said, help="set use_reentrant=False")
         args = list(ctx.others)
         for place, saved in zip(ctx.places, ctx.saved_tensors, strict=True):
             args[place] = saved.detach().requires_grad_(saved.requires_grad)

@@ -8,6 +8,8 @@ import pytest
 from gradcli import func, tensor
 from gradcli.language.runtime.run import prepare
 from gradcli.symbolic import diff
+from gradcli.symbolic.expr import tensor as v
+from gradcli.symbolic.simplify.choice_trees import by_cases
 from tests.support.families import family
 
 SHAPES = {"A": "matrix:m,n", "X": "matrix:m,n", "x": "vector:n", "b": "vector:m", "a": "vector:m"}
@@ -175,3 +177,15 @@ def test_a_form_that_keeps_its_value_at_large_arguments(text: str, order: int, a
     for x in (at, -at):
         with np.errstate(all="ignore"):
             assert abs(float(found.evaluate(x=np.asarray(x)))) < 1e-300
+
+
+def test_one_comparison_the_other_way_around_is_another_condition() -> None:
+    """2 where X > Y or (X > Y).T: one tree of two choices, not three terms."""
+    dims = ("n", "n")
+    there = v.labels_of(dims)
+    x, y = (v.factor(v.base("name", name, (), dims), there) for name in "XY")
+    test = v.base("call", "gt", (x, y), dims)
+    asked = [(v.factor(test, at), v.number(1)) for at in (there, there[::-1])]
+    one, other = (v.factor(v.base("call", "where", a, dims), there) for a in asked)
+    either = v.add(one, other, v.scale(v.mul(one, other), -1))
+    assert len(by_cases(v.scale(either, 2)).terms) == 2

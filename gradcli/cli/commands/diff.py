@@ -1,5 +1,7 @@
 """``gradcli diff``: the closed form of a derivative, checked before it is printed."""
 
+# Annotations are objects here: Typer reads texts by compiling them, twice.
+
 import re
 import sys
 from collections.abc import Mapping, Sequence

@@ -58,10 +58,8 @@ def _program(job: Job) -> str:
         reasons: list[Any] = []
         compiled = runner.of_program(job, names, of, reasons=reasons)
         if compiled is None:
-            raise runner.not_generated(
-                job, "no program of operators", reasons[0],
-                "gradcli graph without --format ir shows what ran",
-            )  # fmt: skip
+            said = "gradcli graph without --format ir shows what ran"
+            raise runner.not_generated(job, "no program of operators", reasons[0], said)
     named = ", ".join(f"x{i} = {name}" for i, name in enumerate(names))
     given = [job.leaves[name].detach() for name in names]
     return f"# {named}\n{compiled.ir(*given, of=of)}\n"

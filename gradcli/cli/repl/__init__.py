@@ -9,7 +9,7 @@ evaluation   the commands that work on an expression, as the command line has th
 describing   ``?name``: signature, rule and example
 messages     errors in the words of the REPL
 interrupts   Ctrl-C while something is computed
-reading      the loop over a pipe or a terminal
+shell        inputs taken and what they show, lines of a pipe read
 terminal     the line editor; it alone loads prompt_toolkit
 completion   what can stand at a place of a line
 highlighting colours from the lexer's tokens

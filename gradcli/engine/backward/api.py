@@ -366,13 +366,10 @@ def start(
 def _implicit(t: Tensor | GradientEdge, edge: Node) -> Any:
     """The cotangent that a scalar begins with: 1."""
     if edge.shape and math.prod(edge.shape) != 1:
-        raise RuntimeFault(
-            "E0403",
-            "grad can be implicitly created only for scalar outputs; this one has shape "
-            f"{tuple(edge.shape)}",
-            help="y.sum().backward(), or y.backward(gradient=v) with v of y's shape",
-            torch="grad can be implicitly created only for scalar outputs",
-        )
+        said = "grad can be implicitly created only for scalar outputs"
+        mend = "y.sum().backward(), or y.backward(gradient=v) with v of y's shape"
+        shown = f"{said}; this one has shape {tuple(edge.shape)}"
+        raise RuntimeFault("E0403", shown, help=mend, torch=said)
     array = t.array if isinstance(t, Tensor) else None
     dtype = _dtype(edge, array)
     if dtype.is_complex:

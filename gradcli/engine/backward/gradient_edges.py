@@ -28,12 +28,9 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     that was made where nothing was recorded.
     """
     if tensor.edge is None:
-        raise RuntimeFault(
-            "E0404",
-            "It is not possible to get the gradient edge for a Tensor that does not require "
-            "gradients",
-            help="start from a leaf with requires_grad=True",
-        )
+        said = "It is not possible to get the gradient edge for a Tensor that does not require"
+        mend = "start from a leaf with requires_grad=True"
+        raise RuntimeFault("E0404", f"{said} gradients", help=mend)
     if tensor.edge.origin is None:
         raise AssertionFault("E0405", "Expected gradient function to be set")
     # An Output lives as long as someone points at it: the token does.
@@ -97,12 +94,8 @@ def register_multi_grad_hook(
     if mode == "any":
         tensors = [t for t in tensors if t.requires_grad]
     elif not all(t.requires_grad and t.edge.origin for t in tensors):
-        raise AssertionFault(
-            "E0404",
-            "Expected gradient function to be set: a hook on several tensors got one that requires "
-            "no gradient",
-            help="leave out the tensors that require none",
-        )
+        said = "Expected gradient function to be set: one of the tensors requires no gradient"
+        raise AssertionFault("E0404", said, help="leave out the tensors that require none")
     state: dict[str, Any] = {"pass": None}
     # Those of now: a tensor that is written to later has another.
     nodes = [weakref.ref(t.edge.origin or t.edge) for t in tensors]

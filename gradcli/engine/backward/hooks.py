@@ -170,25 +170,17 @@ def _replaced(result: Any, g: Tensor | None, shape: Any, recorded: bool, hook: A
     if g is None:
         raise RuntimeFault("E0407", "can't replace a None gradient with a non-None value")
     if not isinstance(result, Tensor):
-        raise TypeFault(
-            "E0407",
-            f"a hook must return a Tensor or None, got {_kind(result)}",
-            help="return the new gradient, or nothing",
-            torch=f"expected Variable, but hook returned {_kind(result)!r}",
-        )
+        said = f"a hook must return a Tensor or None, got {_kind(result)}"
+        told = f"expected Variable, but hook returned {_kind(result)!r}"
+        raise TypeFault("E0407", said, help="return the new gradient, or nothing", torch=told)
     if result.array.shape != shape:
-        raise RuntimeFault(
-            "E0407",
-            f"a hook returned shape {tuple(result.array.shape)} for a gradient of shape "
-            f"{tuple(shape)}",
-            torch=f"hook {_name(hook)!r} has changed the size of value",
-        )
+        shapes = f"{tuple(result.array.shape)} for a gradient of shape {tuple(shape)}"
+        words = f"hook {_name(hook)!r} has changed the size of value"
+        raise RuntimeFault("E0407", f"a hook returned shape {shapes}", torch=words)
     if result.dtype is not g.dtype:
         kinds = [f"gradcli.{d.scalar_name}Tensor" for d in (g.dtype, result.dtype)]
-        raise RuntimeFault(
-            "E0407",
-            f"hook {_name(hook)!r} has changed the type of value (was {kinds[0]} got {kinds[1]})",
-        )
+        said = f"hook {_name(hook)!r} has changed the type of value (was {kinds[0]} got {kinds[1]})"
+        raise RuntimeFault("E0407", said)
     return _passed_on(result, recorded)
 
 

@@ -167,12 +167,9 @@ def from_numpy(array: np.ndarray) -> Tensor:
     if not isinstance(array, np.ndarray):
         raise TypeFault("E0303", f"expected np.ndarray (got {type(array).__name__})")
     if array.strides and min(array.strides) < 0:
-        raise ValueFault(
-            "E0304",
-            "At least one stride in the given numpy array is negative, and tensors with negative "
-            "strides are not currently supported. (You can probably work around this by making a "
-            "copy of your array  with array.copy().) ",
-        )
+        said = "At least one stride in the given numpy array is negative, and tensors with negative"
+        said += " strides are not currently supported. (You can probably work around this by making"
+        raise ValueFault("E0304", f"{said} a copy of your array  with array.copy().) ")
     kind = dtype_of(array)
     if any(step % kind.itemsize for step in array.strides):
         raise ValueFault(
@@ -347,13 +344,9 @@ def arange(
         if not step:  # PyTorch finds it later than a step that was given as 0
             raise ValueFault("E0303", "step must be nonzero")
     if not signed or (end - start) * step < 0:
-        raise RuntimeFault(
-            "E0303",
-            "upper bound and lower bound inconsistent with step sign"
-            if signed
-            else "step must be nonzero",
-            help=f"from {start} to {end} needs a {'positive' if end > start else 'negative'} step",
-        )
+        said = "upper bound and lower bound inconsistent with step sign"
+        mend = f"from {start} to {end} needs a {'positive' if end > start else 'negative'} step"
+        raise RuntimeFault("E0303", said if signed else "step must be nonzero", help=mend)
     refuse_kinds("bool complex", "arange_cpu", target)
     count = -((start - end) // step) if target is dtypes.int64 else math.ceil((end - start) / step)
     sizes_of((count,))

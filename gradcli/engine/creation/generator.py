@@ -214,12 +214,9 @@ class Generator:
         if array.dtype != np.uint8:
             raise TypeFault("E0303", "RNG state must be a torch.ByteTensor")
         if array.shape != (size := 624 * 4 + 24,):
-            raise RuntimeFault(
-                "E0303",
-                f"Expected a CPUGeneratorImplState of size {size} but found the input RNG state "
-                f"size to be {array.size}",
-                help="give what get_state() gave, in one dimension",
-            )
+            said = f"Expected a CPUGeneratorImplState of size {size} but found the input RNG state"
+            mend = "give what get_state() gave, in one dimension"
+            raise RuntimeFault("E0303", f"{said} size to be {array.size}", help=mend)
         place, started = array[-24:-8].view(np.uint64).tolist()
         (waiting,) = array[-8:].view(np.float64).tolist()
         if not 0 <= place <= 624:  # NumPy would read beyond the words

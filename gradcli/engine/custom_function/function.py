@@ -83,21 +83,15 @@ class Function:
         )  # fmt: skip
 
     def __call__(self, *_args: Any, **_options: Any) -> Any:
-        raise RuntimeFault(
-            "E0412",
-            "Legacy autograd function with non-static forward method is deprecated. Please use "
-            "new-style autograd function with static forward method.",
-            help=f"write {type(self).__name__}.apply(x)",
-        )
+        said = "Legacy autograd function with non-static forward method is deprecated."
+        raise RuntimeFault("E0412", said, help=f"write {type(self).__name__}.apply(x)")
 
     def __getattr__(self, name: str) -> Any:
         if name == "metadata":
-            raise RuntimeFault(
-                "E0412",
-                "You attempted to access the anomaly metadata of a custom autograd function but "
-                "the underlying PyNode has already been deallocated.",
-                help=f"write y = {type(self).__name__}.apply(x), and ask y.grad_fn while y is kept",
-            )
+            said = "You attempted to access the anomaly metadata of a custom autograd function but"
+            said += " the underlying PyNode has already been deallocated."
+            mend = f"write y = {type(self).__name__}.apply(x), and ask y.grad_fn while y is kept"
+            raise RuntimeFault("E0412", said, help=mend)
         if name in _OF_NODES:
             raise RuntimeFault(
                 "E0412",
@@ -116,12 +110,9 @@ class Function:
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
         """The gradients of the arguments; to be written by the subclass."""
-        raise UnwrittenFault(
-            "E0412",
-            "You must implement either the backward or vjp method for your custom "
-            "autograd.Function to use it with backward mode AD.",
-            help="write @staticmethod def backward(ctx, g): ...",
-        )
+        said = "You must implement either the backward or vjp method for your custom"
+        said += " autograd.Function to use it with backward mode AD."
+        raise UnwrittenFault("E0412", said, help="write @staticmethod def backward(ctx, g): ...")
 
     @classmethod
     def apply(cls, *args: Any, **options: Any) -> Any:
@@ -143,12 +134,8 @@ _OF_NODES = frozenset((
 
 
 def _two_backwards(ctx: Any, *gradients: Any) -> Any:
-    raise RuntimeFault(
-        "E0412",
-        "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should "
-        "only implement one of them.",
-        help="they are two names of one method",
-    )
+    said = "Implementing both 'backward' and 'vjp' for a custom Function is not allowed."
+    raise RuntimeFault("E0412", said, help="they are two names of one method")
 
 
 class FunctionRecord:

@@ -165,22 +165,16 @@ def _checked(node: FunctionNode, result: list[Any]) -> tuple[Any, ...]:
     while len(result) > expected and result[-1] is None:
         result.pop()
     if len(result) != expected:
-        raise RuntimeFault(
-            "E0411",
-            f"function {name} returned an incorrect number of gradients (expected {expected}, got "
-            f"{len(result)})",
-            help="return one gradient for each argument of forward, None for those without",
-        )
+        said = f"function {name} returned an incorrect number of gradients (expected {expected},"
+        mend = "return one gradient for each argument of forward, None for those without"
+        raise RuntimeFault("E0411", f"{said} got {len(result)})", help=mend)
     pulled: list[Any] = []
     for position, (r, is_tensor) in enumerate(zip(result, node.arguments, strict=True)):
         if not is_tensor:
             if r is not None:
-                raise RuntimeFault(
-                    "E0411",
-                    f"function {name} returned a gradient different than None at position "
-                    f"{position + 1}, but the corresponding forward input was not a Variable",
-                    help="return None there",
-                )
+                said = f"function {name} returned a gradient different than None at position"
+                said += f" {position + 1}, but the corresponding forward input was not a Variable"
+                raise RuntimeFault("E0411", said, help="return None there")
             continue
         edge = node.edges[len(pulled)]
         if r is not None and not isinstance(r, Tensor):
@@ -199,21 +193,16 @@ def _fitted(r: Tensor, edge: Node, name: str, index: int) -> Any:
     if have != want:
         lead = len(have) - len(want)
         if lead < 0 or any(n not in (1, m) for n, m in zip(want, have[lead:], strict=True)):
-            raise RuntimeFault(
-                "E0411",
-                f"Function {name} returned an invalid gradient at index {index} - got {list(have)} "
-                f"but expected shape compatible with {list(want)}",
-                help="a gradient has the shape of the input it belongs to",
-            )
+            said = f"Function {name} returned an invalid gradient at index {index} - got"
+            said += f" {list(have)} but expected shape compatible with {list(want)}"
+            mend = "a gradient has the shape of the input it belongs to"
+            raise RuntimeFault("E0411", said, help=mend)
         r = OPERATORS["sum_to"](r, want)
     if r.dtype.is_complex and edge.dtype is not None and not edge.dtype.is_complex:
-        raise RuntimeFault(
-            "E0411",
-            f"Function {name} returned a {r.dtype} gradient at index {index}, but its input is "
-            f"{edge.dtype}: Expected isFloatingType(grad.scalar_type()) || (input_is_complex == "
-            "grad_is_complex) to be true",
-            help="return its real part, g.real, or have the forward take complex numbers",
-        )
+        said = f"Function {name} returned a {r.dtype} gradient at index {index}, but its input is"
+        said += f" {edge.dtype}: Expected isFloatingType(grad.scalar_type()) || (input_is_complex"
+        mend = "return its real part, g.real, or have the forward take complex numbers"
+        raise RuntimeFault("E0411", f"{said} == grad_is_complex) to be true", help=mend)
     r = cast(r, edge.dtype)
     return r if mode.grad else r.array
 
@@ -228,22 +217,17 @@ def call(
     forward takes ctx itself).
     """
     if transformed.by and definition.setup_context is None:
-        raise RuntimeFault(
-            "E0412",
-            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, "
-            "jacrev, ...), it must override the setup_context staticmethod.",
-            help="let forward(*args) take no ctx, and save in setup_context(ctx, inputs, output)",
-        )
+        said = "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp,"
+        said += " jacrev, ...), it must override the setup_context staticmethod."
+        mend = "let forward(*args) take no ctx, and save in setup_context(ctx, inputs, output)"
+        raise RuntimeFault("E0412", said, help=mend)
     args = _bound(definition, args, options or {})
     chosen: Any = max(args, key=_rank, default=None)
     if _rank(chosen) > 1:
         if not hasattr(chosen, "__gradcli_function__"):
-            raise TypeFault(
-                "E0303",
-                f"the custom function {definition.__name__} works on tensors, not on a "
-                f"{type(chosen).__name__}",
-                help="write it with operators, or give it numbers",
-            )
+            said = f"the custom function {definition.__name__} works on tensors, not on a"
+            mend = "write it with operators, or give it numbers"
+            raise TypeFault("E0303", f"{said} {type(chosen).__name__}", help=mend)
         return chosen.__gradcli_function__(definition, args)
     tensors = [a for a in args if isinstance(a, Tensor)]
     edges = tuple([t.edge for t in tensors])
@@ -338,12 +322,8 @@ def _wrapped(
     dirty = {id(t) for t in ctx._gradcli_dirty}
     returned = {id(t) for t in outputs if isinstance(t, Tensor)}
     if dirty - returned:
-        raise RuntimeFault(
-            "E0412",
-            "Some elements marked as dirty during the forward method were not returned as output. "
-            "The inputs that are modified inplace must all be outputs of the Function.",
-            help="return what you gave to mark_dirty()",
-        )
+        said = "Some elements marked as dirty during the forward method were not returned as"
+        raise RuntimeFault("E0412", f"{said} output.", help="return what you gave to mark_dirty()")
     if definition.setup_context is not None:
         _refuse_saved_identity(ctx, given & returned - dirty)
     if node is not None:
@@ -402,26 +382,18 @@ def _placed(
             return t if t.edge is None else t.detach()
         check_writable(t, ())
         if t.meta.base is not None and count > 1:
-            raise RuntimeFault(
-                "E0412",
-                "If your Function modifies inplace an input that is a view of another Tensor, your "
-                "Function cannot return more than one Tensor. This is not supported by the current "
-                "autograd engine. You should either make sure the input is not a view (using "
-                ".clone() for example) or make your Function only return one Tensor.",
-                help="give the function x.clone(), or return the written tensor alone",
-            )
+            said = "If your Function modifies inplace an input that is a view of another Tensor,"
+            said += " your Function cannot return more than one Tensor."
+            mend = "give the function x.clone(), or return the written tensor alone"
+            raise RuntimeFault("E0412", said, help=mend)
         keep_on(t, node.port(number))
         t.edge = node.port(number)
         t.grad = None  # PyTorch forgets what was kept
         take_into_base(t)
         return t
     if is_dirty and t._is_view():
-        raise RuntimeFault(
-            "E0412",
-            "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors should "
-            "be given to it.",
-            help="mark the inputs that forward wrote to",
-        )
+        said = "ctx.mark_dirty() received a tensor that was not an input."
+        raise RuntimeFault("E0412", said, help="mark the inputs that forward wrote to")
     if is_dirty:
         warn(
             "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, "
@@ -442,9 +414,7 @@ def _placed(
 def _refuse_saved_identity(ctx: Context, identities: set[int]) -> None:
     saved = (*ctx._gradcli_to_save, *ctx._gradcli_for_forward)
     if any(id(t) in identities for t in saved if t is not None):
-        raise RuntimeFault(
-            "E0412",
-            "An input that has been returned as-is as output is being saved for backward. This is "
-            "not supported if you override setup_context.",
-            help="return and save a view of the input, x.view_as(x), or set up ctx in forward",
-        )
+        said = "An input that has been returned as-is as output is being saved for backward. This"
+        said += " is not supported if you override setup_context."
+        mend = "return and save a view of the input, x.view_as(x), or set up ctx in forward"
+        raise RuntimeFault("E0412", said, help=mend)

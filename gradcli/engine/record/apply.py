@@ -363,16 +363,12 @@ def stamp(node: Node, inputs: Sequence[Any]) -> None:
 
 def saves_inference() -> RuntimeFault:
     """The error of a graph that needs a tensor made in inference mode."""
-    return RuntimeFault(
-        "E0415",
-        "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
-        "inference mode in computation tracked by autograd.",
-        help="make a clone to get a normal tensor, or use no_grad() instead of inference_mode()",
-        torch="Inference tensors cannot be saved for backward. Please do not use Tensors created "
-        "in inference mode in computation tracked by autograd. To work around this, you can make a "
-        "clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` instead of "
-        "`torch.inference_mode()`.",
-    )
+    said = "Inference tensors cannot be saved for backward. Please do not use Tensors created in"
+    said += " inference mode in computation tracked by autograd."
+    told = f"{said} To work around this, you can make a clone to get a normal tensor and use it in"
+    told += " autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
+    mend = "make a clone to get a normal tensor, or use no_grad() instead of inference_mode()"
+    return RuntimeFault("E0415", said, help=mend, torch=told)
 
 
 def explained(op: Operator, raw: Sequence[Any], fault: Exception) -> Fault:

@@ -33,14 +33,10 @@ def refuse_captured(target: Any) -> None:
             return
         function = transform.function
         if function is not None and any(_same_memory(target, t) for t in captured(function)):
-            raise RuntimeFault(
-                "E0412",
-                "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to "
-                "call in-place operation that would mutate a captured Tensor. This is not "
-                "supported; please rewrite the function being transformed to explicitly accept the "
-                "mutated Tensor(s) as inputs.",
-                help="make the tensor an argument of the function, or write to a clone() of it",
-            )
+            said = "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted"
+            said += " to call in-place operation that would mutate a captured Tensor."
+            mend = "make the tensor an argument of the function, or write to a clone() of it"
+            raise RuntimeFault("E0412", said, help=mend)
 
 
 def _same_memory(target: Any, other: Any, own: bool = False) -> bool:

@@ -175,12 +175,9 @@ def _of_no_batch(function: Any, value: Any) -> Any:
             continue
         value = inner = inner.alike()
         if value is None and function.__annotations__["return"] == "bool":
-            raise RuntimeFault(
-                "E0414",
-                f"vmap: Batching rule not implemented for aten::{function.__name__}, whose "
-                "result is no tensor",
-                help="(x == y).all() is a result for each element",
-            )
+            said = f"vmap: Batching rule not implemented for aten::{function.__name__}, whose"
+            mend = "(x == y).all() is a result for each element"
+            raise RuntimeFault("E0414", f"{said} result is no tensor", help=mend)
         if value is None:
             raise dynamic_shape(f"{function.__name__}()")
     return value

@@ -99,7 +99,8 @@ def same_dtype(input: Any, source: Any, said: str = "expected scalar type {} but
     """
     if getattr(source, "dtype", input.dtype) is not input.dtype:
         types = input.dtype.scalar_name, source.dtype.scalar_name
-        raise bad_dtype(said.format(*types), help="write source.to(x.dtype)")
+        mend = "write source.to(x.dtype): {}, not {}".format(*types)
+        raise bad_dtype(said.format(*types), help=mend)
 
 
 def one_type(input: Any, values: Any) -> None:

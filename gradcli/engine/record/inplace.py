@@ -241,15 +241,10 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
         outer = getattr(root.meta, "outer", None)  # what the target is the data of
         argument = argument or _of_argument(outer)
     if argument or (base is None and target.edge.__class__ is AccumulateGrad):
-        raise RuntimeFault(
-            "E0408",
-            "a leaf Variable that requires grad is being used in an in-place operation.",
-            help="write x = x + 1, or change it inside no_grad()",
-            torch="a view of a leaf Variable that requires grad is being used in an in-place "
-            "operation."
-            if through_view or base is not None
-            else None,
-        )
+        said = "a leaf Variable that requires grad is being used in an in-place operation."
+        told = f"a view of {said}" if through_view or base is not None else None
+        mend = "write x = x + 1, or change it inside no_grad()"
+        raise RuntimeFault("E0408", said, help=mend, torch=told)
     if base is not None and target.meta.made is not None and _in_graph(base, target, *others):
         raise refusal(target.meta.made, output_name(place_of(target)), "is being modified inplace")
     if base is not None and base.edge is not None and not isinstance(base.own_array(), np.ndarray):

@@ -63,12 +63,10 @@ def into(
         parts = result if isinstance(result, tuple) else (result,)
         pairs = zip(targets, parts, strict=False)
         if follows and any(t.requires_grad or p.dtype.differentiable for t, p in pairs):
-            raise RuntimeFault(
-                "E0405",
-                f"{name}(): functions with out=... arguments don't support automatic "
-                "differentiation, but one of the arguments requires grad.",
-                help="leave out= away, or detach() the arguments",
-            )
+            said = f"{name}(): functions with out=... arguments don't support automatic"
+            said += " differentiation, but one of the arguments requires grad."
+            mend = "leave out= away, or detach() the arguments"
+            raise RuntimeFault("E0405", said, help=mend)
         if isinstance(result, Extremes):  # of a function whose other results may be wider
             rule = "same"
         if isinstance(out, tuple | list) and not isinstance(result, tuple):
@@ -94,12 +92,9 @@ def _refuse_traced(name: str, values: tuple[Any, ...]) -> None:
     """A write into ``out`` would lose what a transform follows."""
     traced = [v for v in values if getattr(v, "__gradcli_rank__", 0) > 1]
     if any(v.batch for v in traced):
-        raise RuntimeFault(
-            "E0414",
-            f"vmap: Batching rule not implemented for aten::{name}.out; the fallback path doesn't "
-            "work on out= or view ops",
-            help="take the result of the function",
-        )
+        said = f"vmap: Batching rule not implemented for aten::{name}.out; the fallback path"
+        mend = "take the result of the function"
+        raise RuntimeFault("E0414", f"{said} doesn't work on out= or view ops", help=mend)
     if traced:
         raise UnwrittenFault(
             "E0414",

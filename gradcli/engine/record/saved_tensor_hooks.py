@@ -39,13 +39,8 @@ class PackedTensor:
         finally:
             mode.grad = before
         if version.number != self.then:
-            raise RuntimeFault(
-                "E0407",
-                "A saved tensor pack hook is modifying its input in place. Tensors provided as "
-                "input to pack hook can not be modified by in-place operations as this can lead to "
-                "unexpected side-effects.",
-                help="have the hook work on a clone()",
-            )
+            said = "A saved tensor pack hook is modifying its input in place."
+            raise RuntimeFault("E0407", said, help="have the hook work on a clone()")
         # An output that came back as it was would be a cycle: it points at the node.
         self.same = packed is value
         self.packed = value._alias() if self.same and edge is None else packed
@@ -54,12 +49,9 @@ class PackedTensor:
         """What the unpack hook makes of it, in its place in the graph. Raises TypeFault (E0407)."""
         found = self.unpack(self.packed)
         if not isinstance(found, Tensor):
-            raise TypeFault(
-                "E0407",
-                "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
-                f"{type(found).__name__}",
-                help="unpack gives back the tensor that pack was given",
-            )
+            said = "Output of saved tensor unpack_hook expected to be a Tensor but got result of"
+            mend = "unpack gives back the tensor that pack was given"
+            raise TypeFault("E0407", f"{said} type {type(found).__name__}", help=mend)
         # What was written to is an error where it is the tensor that was saved, which can tell.
         told = found.meta is None or found.meta.version.number == self.then
         told = told or (self.same and found is self.packed)
@@ -301,12 +293,10 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
 
     def _unpack(self, handle: _Handle) -> Tensor:
         if not self.open:
-            raise AssertionFault(
-                "E0407",
-                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in "
-                "which the graph was originally recorded.",
-                help="call backward() inside the same `with`",
-            )
+            said = "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in"
+            said += " which the graph was originally recorded."
+            mend = "call backward() inside the same `with`"
+            raise AssertionFault("E0407", said, help=mend)
         kept = self.cloned.get(handle)
         return (self.original[handle] if kept is None else kept)._alias()
 

@@ -272,11 +272,9 @@ class Numbers:
         if not self.array.ndim:
             return format(self.array.item(), spec)
         if spec:
-            raise TypeFault(
-                "E0303",
-                "a format such as :.4f needs a single number, not a tensor with dimensions",
-                torch="unsupported format string passed to Tensor.__format__",
-            )
+            said = "a format such as :.4f needs a single number, not a tensor with dimensions"
+            told = "unsupported format string passed to Tensor.__format__"
+            raise TypeFault("E0303", said, torch=told)
         return repr(self)
 
     def __repr__(self) -> str:

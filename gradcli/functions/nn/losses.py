@@ -43,7 +43,8 @@ def reduced(loss: Any, reduction: str, name: str = "", *inputs: Any, leads: Any 
 def check_word(reduction: str) -> None:
     """Raise ValueFault (E0304) for a reduction that there is not."""
     if reduction not in ("none", "mean", "sum"):
-        raise bad_argument(f"{reduction} is not a valid value for reduction")
+        said = f"{reduction} is not a valid value for reduction"
+        raise bad_argument(said, help="write none, mean or sum")
 
 
 def chosen(size_average: Any, reduce: Any, reduction: str) -> str:

@@ -66,7 +66,8 @@ def _check_repeated(input: Any, sides: list[int], mode: str, value: Any) -> None
     rank = len(input.shape)
     if not 1 <= rank - len(sides) // 2 <= 2 or rank == 1:
         said = f"Padding size {len(sides)} is not supported for {rank}D input tensor."
-        raise UnwrittenFault("E0304", said)
+        fitting = " or ".join(str(2 * n) for n in (rank - 2, rank - 1) if 0 < n < 4)
+        raise UnwrittenFault("E0304", said, help=f"give {fitting or 'no'} sizes for {rank}D input")
     full = 1 if rank - len(sides) // 2 == 2 else 0
     if 0 in input.shape[full:] and mode != "circular":
         raise not_samples(rank - full, input)

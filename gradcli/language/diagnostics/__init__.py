@@ -5,7 +5,7 @@ explain, lexical, constraints,             the message of each SyntaxFailure
 unexpected_token, notation
 recovery                                   further syntax errors of the same text
 unknown_names, foreign_names               names and attributes that do not exist
-runtime, calls, backward                   exceptions of a running program, with their place
+runtime, backward                          exceptions of a running program, with their place
 flag_values                                help for values of flags that cannot be read
 render                                     SyntaxFault, Diagnostic and how one is printed
 codes                                      the table behind ``gradcli why CODE``

@@ -136,11 +136,9 @@ def iterate(value: Any) -> Any:
         getattr(value, "__gradcli_layer__", False) and hasattr(value, "__len__")
     ):
         return iter(value)
-    raise TypeFault(
-        "E0303", f"cannot loop over {a_value(value)}",
-        help="loop over range(n), a list or a tensor",
-        torch=f"'{type(value).__name__}' object is not iterable",
-    )  # fmt: skip
+    mend = "loop over range(n), a list or a tensor"
+    told = f"'{type(value).__name__}' object is not iterable"
+    raise TypeFault("E0303", f"cannot loop over {a_value(value)}", help=mend, torch=told)
 
 
 def counted(value: Any) -> Any:

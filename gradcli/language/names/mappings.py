@@ -70,11 +70,9 @@ def rest(options: dict[str, Any]) -> dict[str, Any]:
 def mapping(values: Any) -> dict:
     """``**values``: a dictionary. Raises TypeFault (E0303) for anything else."""
     if not isinstance(values, dict):
-        raise TypeFault(
-            "E0303", f"`**` takes a dictionary, got {a_value(values)}",
-            help='write **{"name": value}',
-            torch=f"argument after ** must be a mapping, not {type(values).__name__}",
-        )  # fmt: skip
+        said = f"`**` takes a dictionary, got {a_value(values)}"
+        told = f"argument after ** must be a mapping, not {type(values).__name__}"
+        raise TypeFault("E0303", said, help='write **{"name": value}', torch=told)
     check_length(len(values))
     return values
 
@@ -264,7 +262,5 @@ def delete_item(target: Any, index: Any) -> None:
     ):
         del target[index]
     else:
-        raise TypeFault(
-            "E0303", f"the items of {a_value(target)} cannot be deleted",
-            torch=f"'{type(target).__name__}' object doesn't support item deletion",
-        )  # fmt: skip
+        told = f"'{type(target).__name__}' object doesn't support item deletion"
+        raise TypeFault("E0303", f"the items of {a_value(target)} cannot be deleted", torch=told)

@@ -99,10 +99,8 @@ def percent(text: str, values: Any) -> str:
         size += len(pieces[-1]) + len(pieces[-2])
         check_length(size, "string")
     if place < len(given) and not isinstance(values, dict):
-        raise TypeFault(
-            "E0304", "there are more values than formats",
-            torch="not all arguments converted during string formatting",
-        )  # fmt: skip
+        told = "not all arguments converted during string formatting"
+        raise TypeFault("E0304", "there are more values than formats", torch=told)
     pieces.append(text[last:])
     return "".join(pieces)
 
@@ -118,10 +116,8 @@ def _percent(value: Any, flags: str, width: str, digits: str | None, kind: str) 
             value = value.item()
         if not isinstance(value, int | float):
             said = "a real number" if kind not in "xXo" else "an integer"
-            raise TypeFault(
-                "E0303", f"%{kind} takes a number, got {a_value(value)}",
-                torch=f"%{kind} format: {said} is required, not {type(value).__name__}",
-            )  # fmt: skip
+            told = f"%{kind} format: {said} is required, not {type(value).__name__}"
+            raise TypeFault("E0303", f"%{kind} takes a number, got {a_value(value)}", torch=told)
         if kind in "diu":
             value = int(value)
     point = f".{digits}" if digits is not None else ""

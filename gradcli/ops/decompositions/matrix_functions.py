@@ -367,12 +367,9 @@ def _solve_sylvester(x: Any, y: Any, z: Any) -> Any:
         sums = np.abs(np.diag(r)[:, None] + np.conj(np.diag(s))[None, :])
         size = np.abs(np.diag(r)).max(initial=0.0) + np.abs(np.diag(s)).max(initial=0.0)
         if sums.min() <= np.finfo(r.dtype).eps * size:
-            raise LinAlgFault(
-                "E0304",
-                "solve_sylvester: an eigenvalue of x and one of y add up to 0, so there is no "
-                "single solution",
-                help="the derivative of sqrtm is such an equation: a singular matrix has none",
-            )
+            said = "solve_sylvester: an eigenvalue of x and one of y add up to 0, so there is no"
+            mend = "the derivative of sqrtm is such an equation: a singular matrix has none"
+            raise LinAlgFault("E0304", f"{said} single solution", help=mend)
         (trsyl,) = linalg.get_lapack_funcs(("trsyl",), (r, s))
         inner, scale, _ = trsyl(r, s, np.conj(u.T) @ z[place] @ w, tranb="C")
         found[place] = u @ (scale * inner) @ np.conj(w.T)

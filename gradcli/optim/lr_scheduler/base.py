@@ -53,7 +53,9 @@ class LRScheduler:
                 group.setdefault("initial_lr", _copied(group["lr"]))
             elif "initial_lr" not in group:
                 said = f"param 'initial_lr' is not specified in param_groups[{i}] when resuming"
-                raise KeyFault("E0304", f"{said} scheduler with last_epoch >= 0.")
+                raise KeyFault(
+                    "E0304", f"{said} scheduler with last_epoch >= 0.", help="leave last_epoch out"
+                )
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_epoch = last_epoch
         self._start()

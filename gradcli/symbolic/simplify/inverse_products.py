@@ -164,7 +164,7 @@ def _joined(node: n.Binary, scalars: Collection[str]) -> tuple[n.Expr, int] | No
 
 
 def _within(around: Sequence[Any], whole: n.Expr) -> n.Expr:
-    """A tree in place of what these signs, products and quotients, the outermost first, are of."""
+    """``whole`` inside these signs, products and quotients, of which the outermost is first."""
     for part in reversed(around):
         if isinstance(part, n.Unary):
             whole = n.Unary(part.op, whole)

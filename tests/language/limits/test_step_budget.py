@@ -7,7 +7,8 @@ from itertools import islice
 import pytest
 
 from gradcli.language.limits import step_budget
-from gradcli.language.limits.step_budget import tokens
+from gradcli.language.limits.step_budget import PORTION, tokens
+from gradcli.ops.errors import LimitFault
 
 
 class Long(Exception):
@@ -28,3 +29,15 @@ def test_a_run_is_long_after_so_many_steps_in_a_large_process_too(held, monkeypa
                 taken += 1
         assert taken == after
     assert all(islice(tokens(2060, 2 << 30, long, 2001), 2000))
+
+
+def test_a_run_ends_where_the_process_holds_too_much_between_its_steps(monkeypatch):
+    limit = 64 << 20
+    monkeypatch.setattr(step_budget, "peak", lambda: limit)
+    monkeypatch.setattr(step_budget, "held", lambda base, allowed: limit + grown)
+    grown, budget = 0, tokens(10**6, limit)
+    assert all(islice(budget, 2 * PORTION))
+    grown = 1
+    with pytest.raises(LimitFault, match="the limit is 64 MiB") as caught:
+        assert all(islice(budget, 2 * PORTION))
+    assert caught.value.code == "E0602"
