@@ -18,7 +18,7 @@ import numpy as np
 
 import gradcli.engine as engine
 from gradcli.engine import Tensor
-from gradcli.engine.backward.api import grad_of_batches, no_graph, no_history, unused
+from gradcli.engine.backward.api import grad_of_all, grad_of_batches, no_graph, no_history, unused
 from gradcli.engine.backward.gradient_edges import GradientEdge, edge_of
 from gradcli.engine.backward.hooks import calls, plainly, tangent_lost
 from gradcli.engine.backward.traverse import collect, only_towards
@@ -402,10 +402,7 @@ def _pulled(
         found = grad_of_batches(ends, targets, weights, create_graph)
     else:
         with enable_grad():
-            found = engine.grad(
-                ends, targets, weights, retain_graph=True, create_graph=create_graph,
-                allow_unused=True,
-            )  # fmt: skip
+            found = grad_of_all(ends, targets, weights, create_graph)
     zeros = OPERATORS["zeros_like"]
     return [zeros(t.detach()) if g is None else g for g, t in zip(found, targets, strict=True)]
 

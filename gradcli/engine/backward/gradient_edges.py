@@ -27,7 +27,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     Raises RuntimeFault (E0404) where it requires no gradient, AssertionFault (E0405) for a view
     that was made where nothing was recorded.
     """
-    if tensor.edge is None:
+    if not tensor.requires_grad:
         raise RuntimeFault(
             "E0404",
             "It is not possible to get the gradient edge for a Tensor that does not require "
