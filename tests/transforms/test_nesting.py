@@ -220,6 +220,35 @@ def test_a_constant_of_an_inner_transform(use, expected):
         assert grad(outer)(torch.tensor(5.0)).item() == expected
 
 
+def test_what_leads_out_of_an_inner_transform():
+    x = torch.tensor([1.5, 2.0], requires_grad=True)
+
+    def used(y):
+        return torch.autograd.grad((x * x * y).sum(), x)[0].sum()
+
+    with pytest.raises(RuntimeError, match="not have been used"):
+        hessian(used)(X[:2])
+
+    def apart(y):  # the data of y is a constant to the transform that differentiates by y
+        _, found = vjp(lambda z: z * y.data, y)[1](y)[0], y.data * y.data
+        return (y * (1 if found.requires_grad else 2)).sum()
+
+    assert grad(apart)(x).tolist() == [2.0, 2.0]
+    jvp(lambda t: checkpoint(lambda q: q * q, x * 2, use_reentrant=False) * t, (X[:2],), (X[:2],))[
+        1
+    ].sum().backward()
+    near(x.grad, 8 * x * X[:2])
+
+    hidden = []
+
+    def unrecorded(y):  # a batch that the inner function does not show that it captures
+        hidden[:] = [y]
+        with torch.no_grad():
+            return vjp(lambda z: hidden[0] + 2, X)[1](y)[0].sum()
+
+    assert hessian(unrecorded)(X).tolist() == [[0.0] * 3] * 3
+
+
 def test_a_checkpoint_in_a_dual_level():
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     w = torch.tensor([3.0, 4.0], requires_grad=True)

@@ -15,7 +15,7 @@ from gradcli.engine.backward.traverse import at_inputs, run
 from gradcli.engine.dtypes import DType, dtype_of
 from gradcli.engine.grad_mode import refuse_in_transform, transformed
 from gradcli.engine.graph.node import Cotangents, Freed, Node, freed
-from gradcli.engine.graph.own_passes import made_by, own_edge
+from gradcli.engine.graph.own_passes import is_around, own_edge
 from gradcli.engine.graph.torch_names import shown_edges
 from gradcli.engine.graph.view_edges import Severed
 from gradcli.engine.record.rule_compiler import pull_recorded
@@ -237,13 +237,10 @@ def _towards(
 ) -> list[tuple[Node, Any]]:  # fmt: skip
     """What arrives at each input: its node and the gradient, None where nothing came."""
     edges = _edges(inputs)
-    # A view made where nothing is recorded has no place of its own that a gradient reaches; nor is
-    # what belongs to a transform around that of the roots in their graph.
-    within = [made_by(root) for root in roots] if transformed.by else [None]
+    # A view made where nothing is recorded has no place of its own that a gradient reaches.
     wanted: dict[Node, Any] = dict.fromkeys(
-        e for e in edges
-        if e.__class__ is not Severed and any(t is None or e.seq > t.since for t in within)
-    )  # fmt: skip
+        e for e in edges if e.__class__ is not Severed and not is_around(e, roots)
+    )
     run(roots, cotangents, keep, create_graph, wanted)
     return [(e, wanted.get(e)) for e in edges]
 

@@ -4,7 +4,7 @@ its own values is for the passes of its own transform."""
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from gradcli.engine.grad_mode import Transform, mode, transformed
@@ -46,8 +46,16 @@ def own_edge(edge: Any) -> Any:
         if node in leaves or (node.leaf and not (node.extra and "finished" in node.extra.params)):
             return edge
         seen.add(node)
-        work += node.edges
+        # A LevelDetach of the transform lets its passes through to the second alone.
+        work += node.edges[getattr(node, "since", None) == transform.since :]
     return None
+
+
+def is_around(edge: Any, roots: Iterable[Any]) -> bool:
+    """Whether ``edge`` is that of a transform around those that all of ``roots`` were made in: in
+    PyTorch's levels their graphs do not lead there."""
+    made = [made_by(root) for root in roots] if transformed.by else [None]
+    return all(t is not None and edge.seq <= t.since for t in made)
 
 
 def leaves_of(transform: Transform) -> set[Any]:
