@@ -239,6 +239,7 @@ def test_what_leads_out_of_an_inner_transform():
     ].sum().backward()
     near(x.grad, 8 * x * X[:2])
 
+    assert grad(lambda y, z: y * (z if z.requires_grad else 3))(X[0], x[0]).item() == 3.0
     hidden = []
 
     def unrecorded(y):  # a batch that the inner function does not show that it captures

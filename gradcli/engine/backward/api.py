@@ -214,7 +214,7 @@ def grad(
     if transformed.by:
         for values, error in (outputs, no_history), (inputs, no_graph):
             for i, value in enumerate(values):
-                if own_edge(edge_of(value)) is None:
+                if own_edge(edge_of(value), value) is None:
                     raise error(i)
     found = _towards(inputs, *start(outputs, grad_outputs, create_graph), keep, create_graph)
     results = []

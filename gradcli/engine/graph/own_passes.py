@@ -33,10 +33,16 @@ def ends_of(transform: Transform, edge: Any) -> tuple[set[Any], set[Any]]:
     return behind & leaves_of(transform), behind
 
 
-def own_edge(edge: Any) -> Any:
+def own_edge(edge: Any, value: Any = None) -> Any:
     """``edge``, but None where the innermost transform that it was made in has no graph with it:
-    what a function computes from values of the transforms around alone is a constant to it."""
-    if edge is None or edge.leaf or not transformed.by or (transform := made_by(edge)) is None:
+    what a function computes from values of the transforms around alone is a constant to it, and so
+    is ``value`` itself as an argument that nothing is differentiated by."""
+    if edge is None or not transformed.by:
+        return edge
+    for t in transformed.by:
+        if t.since is not None and edge.seq <= t.since and any(value is a for a in t.arguments):
+            return None
+    if edge.leaf or (transform := made_by(edge)) is None:
         return edge
     leaves, work, seen = leaves_of(transform), [edge], set()
     while work:

@@ -127,7 +127,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
     @property
     def requires_grad(self) -> bool:
         """Whether gradients flow to this tensor; settable on a leaf."""
-        return own_edge(self.edge) is not None
+        return own_edge(self.edge, self) is not None
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
@@ -140,7 +140,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
     @property
     def is_leaf(self) -> bool:
         """Whether the user made this tensor: its gradient is accumulated in ``grad``."""
-        own = own_edge(self.edge)
+        own = own_edge(self.edge, self)
         return own is None or own.leaf or any(own in leaves_of(t) for t in transformed.by)
 
     @property
@@ -576,7 +576,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
         """Call ``hook(grad)`` when the gradient is known; a returned tensor replaces it."""
-        if own_edge(self.edge) is None:
+        if own_edge(self.edge, self) is None:
             said = "cannot register a hook on a tensor that doesn't require gradient"
             raise RuntimeFault("E0404", said, help="start from a leaf with requires_grad=True")
         return hooked(self.edge, "hooks", in_own_passes(hook, self.edge))
