@@ -60,8 +60,9 @@ def own_edge(edge: Any, value: Any = None) -> Any:
 def is_around(edge: Any, roots: Iterable[Any]) -> bool:
     """Whether ``edge`` is that of a transform around those that all of ``roots`` were made in: in
     PyTorch's levels their graphs do not lead there."""
-    made = [made_by(root) for root in roots] if transformed.by else [None]
-    return all(t is not None and edge.seq <= t.since for t in made)
+    if not transformed.by:
+        return False
+    return all(t is not None and edge.seq <= t.since for t in map(made_by, roots))
 
 
 def leaves_of(transform: Transform) -> set[Any]:

@@ -127,7 +127,8 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
     @property
     def requires_grad(self) -> bool:
         """Whether gradients flow to this tensor; settable on a leaf."""
-        return own_edge(self.edge, self) is not None
+        edge = self.edge
+        return edge is not None and (not transformed.by or own_edge(edge, self) is not None)
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
