@@ -269,7 +269,7 @@ def copysign(input: Any, other: Operand) -> Any:
     out = nan_in_slope(O["where"](signs, -size, size))
     if not isinstance(other, Plain):
         return called(out, "CopysignBackward1", input)
-    if other.requires_grad:  # nothing of it is taken, and so zeros are what arrives there
+    if other.edge is not None:  # nothing of it is taken, and so zeros are what arrives there
         out = O["where"](wrap(np.zeros(out.shape, bool), dtypes.bool_), other, out)
     return called(out, "CopysignBackward0", input, other)
 

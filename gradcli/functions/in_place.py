@@ -15,7 +15,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.grad_mode import inference_mode, no_grad
 from gradcli.engine.record.apply import flipped_view
 from gradcli.engine.record.arguments import Operand
-from gradcli.engine.record.composite import called
+from gradcli.engine.record.composite import called, in_graph
 from gradcli.engine.record.dtype_checks import of_truths, one_filling, one_number, same_dtype
 from gradcli.engine.record.inplace import (
     check_writable,
@@ -141,7 +141,7 @@ def turned(name: str, function: Callable) -> Callable:
         meta = self._meta()
         before = self._alias(self.edge)
         before.meta = meta
-        leaf = self.is_leaf
+        leaf = self._is_leaf
         with no_grad() if leaf else inference_mode(False):
             seen = function(before, *args, **options)
         self.array = seen.own_array()
@@ -243,7 +243,7 @@ def _mapped(name: str, self: Tensor, others: tuple, function: Callable) -> Tenso
     for other in others:
         if not isinstance(other, Plain):
             raise not_a("Tensor", name, "other", 1, other)
-    if any(t.requires_grad for t in (self, *others)):
+    if any(in_graph(t) for t in (self, *others)):
         said = f"Can't call {name}() on Variable that requires grad."
         raise RuntimeFault("E0404", f"{said} Use var.detach().{name}() instead.")
     for other in others:

@@ -207,13 +207,13 @@ def _filling(input: Any, value: Any, name: str) -> Any:
         raise bad_dtype(f"{name}(): Converting complex Scalar to non-complex type is not supported")
     if is_number(value):
         return input.dtype.entry(value)
-    if narrows and isinstance(value, Plain) and not value.requires_grad:
+    if narrows and isinstance(value, Plain) and value.edge is None:
         return input.dtype.entry(value.item())
     if narrows:
         raise bad_dtype(f"value cannot be converted to type {input.dtype.c_name} without overflow")
     if getattr(value, "dtype", input.dtype) is not input.dtype and hasattr(value, "to"):
         if input.dtype.kind < 2 and isinstance(value, Plain):
-            if value.requires_grad:
+            if value.edge is not None:
                 raise bad_dtype(f"Autograd not support dtype: {input.dtype.scalar_name}")
             return input.dtype.entry(value.item())
         return value.to(input.dtype)

@@ -175,7 +175,7 @@ def _set(
     held = source if source._flips is self._flips else flipped_view(source)  # the memory alone
     self.data = held
     self._meta().version.bump()
-    if self.is_leaf and self.edge is not None:
+    if self._is_leaf and self.edge is not None:
         self.edge = None
         self.requires_grad_()
     else:  # no gradient leads from here to what either was computed from

@@ -285,7 +285,7 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     twin shares memory that would have to grow, and for a view without entries, of which NumPy does
     not keep where it begins.
     """
-    if input.requires_grad and not (current().inference and input.is_leaf):
+    if input.edge is not None and not (current().inference and input.edge.leaf):
         raise RuntimeFault("E0404", "cannot resize variables that require grad")
     if input.is_inference():
         check_writable(input, ())

@@ -10,6 +10,7 @@ from typing import Any
 from gradcli.engine.backward.api import grad
 from gradcli.engine.creation.factories import zeros
 from gradcli.engine.grad_mode import enable_grad
+from gradcli.engine.record.composite import in_graph
 from gradcli.functions.nn import convolution
 from gradcli.functions.nn.windows import Sizes, in_ranks
 
@@ -25,7 +26,7 @@ def _pulled(rank: int, by: int, args: tuple, cotangent: Any, options: tuple) -> 
     others = (args[1 - by], cotangent)
     with enable_grad():
         out = convolve(*args, None, *options)
-        recorded = any(v.requires_grad for v in others)
+        recorded = any(in_graph(v) for v in others)
         (found,) = grad(out, args[by], cotangent, create_graph=recorded)
     return found
 

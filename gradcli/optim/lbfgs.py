@@ -82,7 +82,7 @@ class LBFGS(Optimizer):
         start = 0
         for p in map(as_reals, self._params):
             part = direction[start : start + p.numel()].reshape(p.array.shape)
-            p.copy_(p.new_tensor(p.array + float(t) * part))
+            p.add_(p.new_tensor(part), alpha=float(t))
             start += p.numel()
 
     def _step(self, closure: Callable[[], Any]) -> Any:

@@ -189,7 +189,7 @@ class Dual(Layer):
         self.__dict__[ROOT] = None  # what the caller's tensor is to it has no tangent
         primal, tangent = bottom(self.primal), bottom(self.tangent)
         around, batches = list(chain_of(self.primal)), list(chain_of(self.tangent))
-        if not isinstance(tangent, Tensor) or (tangent.requires_grad and tangent.is_leaf):
+        if not isinstance(tangent, Tensor) or (tangent.edge is not None and tangent.edge.leaf):
             return  # traced values have no memory
         levels = [v.__gradcli_rank__ for v in batches if v.batch]
         if len(levels) == len(batches) and levels == [v.__gradcli_rank__ for v in around]:
@@ -219,7 +219,7 @@ class Dual(Layer):
             return given
         before = self.tangent
         alone = not any(isinstance(part, Layer) for part in self.components())
-        if self.aliases is None and not (alone and before.requires_grad and before.is_leaf):
+        if self.aliases is None and not (alone and before.edge is not None and before.edge.leaf):
             self.own()
             if alone:
                 self.tangent.edge = before.edge

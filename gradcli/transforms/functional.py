@@ -113,11 +113,19 @@ def jvp(
         leaves = _leaves(given, create_graph)
         along = _along(v, leaves, several, "jvp", create_graph)
         many, outputs = _called(func, leaves, "jvp", strict)
-        weights = [OPERATORS["zeros_like"](o.detach()).requires_grad_() for o in outputs]
-        back = filled(_by(outputs, leaves, weights, True), leaves, strict, "The output")
-        found = filled(_by(back, weights, along, create_graph), weights, False, "The gradient")
+        found = _pushed(outputs, leaves, along, create_graph, strict, "The output")
         strict_graph(found, strict, create_graph, "jacobian")
     return _done(outputs, create_graph, many), _done(found, create_graph, many)
+
+
+def _pushed(
+    outputs: Sequence[Tensor], leaves: Sequence[Tensor], along: Sequence[Tensor],
+    create_graph: bool, strict: bool, what: str,
+) -> tuple[Tensor, ...]:  # fmt: skip
+    """The Jacobian times a direction: the derivative of the backward pass by its cotangent."""
+    weights = [OPERATORS["zeros_like"](o.detach()).requires_grad_() for o in outputs]
+    back = filled(_by(outputs, leaves, weights, True), leaves, strict, what)
+    return filled(_by(back, weights, along, create_graph), weights, False, "The gradient")
 
 
 def jacobian(
@@ -260,7 +268,7 @@ def hvp(
 ) -> tuple[Any, Any]:
     """``func(*inputs)``, one number, and the product of the Hessian there with ``v``.
 
-    The Hessian is symmetric, so this is ``vhp``; both names are PyTorch's.
+    As ``vhp``, for the Hessian is symmetric, by the way of ``jvp``: hooks may tell them apart.
     """
     return _hessian_product("hvp", func, inputs, v, create_graph, strict)
 
@@ -276,7 +284,10 @@ def _hessian_product(
         first = filled(_by(outputs, leaves, [None], True), leaves, strict, "The output")
         if strict:
             bent(first)
-        found = filled(_by(first, leaves, along, create_graph), leaves, strict, "The jacobian")
+        if name == "hvp":
+            found = _pushed(first, leaves, along, create_graph, strict, "The jacobian")
+        else:
+            found = filled(_by(first, leaves, along, create_graph), leaves, strict, "The jacobian")
         strict_graph(found, strict, create_graph, "hessian")
     return _done(outputs, create_graph, False), _done(found, create_graph, several)
 

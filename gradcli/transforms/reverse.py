@@ -18,7 +18,7 @@ import numpy as np
 
 import gradcli.engine as engine
 from gradcli.engine import Tensor
-from gradcli.engine.backward.api import grad_of_batches, no_graph, no_history, unused
+from gradcli.engine.backward.api import grad_of_all, grad_of_batches, no_graph, no_history, unused
 from gradcli.engine.backward.gradient_edges import GradientEdge, edge_of
 from gradcli.engine.backward.hooks import calls, plainly, tangent_lost
 from gradcli.engine.backward.traverse import collect, only_towards
@@ -26,6 +26,7 @@ from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import get_default_dtype
 from gradcli.engine.grad_mode import enable_grad, mode
 from gradcli.engine.graph.node import AccumulateGrad, Freed, more, without_hooks
+from gradcli.engine.graph.own_passes import is_around
 from gradcli.engine.record.apply import record
 from gradcli.engine.record.captures import captured
 from gradcli.engine.tensor.conversion import no_array
@@ -374,10 +375,11 @@ def _for_each(
     level = sample.__gradcli_rank__
 
     def row(i: int) -> list:
-        ends, weights = (
-            [v.content[i] if rank_of(v) == level else v for v in values]
-            for values in (outputs, cotangents)
-        )
+        with enable_grad():  # a view that nobody records has no place in the graph
+            ends, weights = (
+                [v.content[i] if rank_of(v) == level else v for v in values]
+                for values in (outputs, cotangents)
+            )
         with running.turning(level, i):  # hooks of one row are not those of another
             return pull_back(ends, leaves, weights, create_graph, passed)
 
@@ -402,10 +404,7 @@ def _pulled(
         found = grad_of_batches(ends, targets, weights, create_graph)
     else:
         with enable_grad():
-            found = engine.grad(
-                ends, targets, weights, retain_graph=True, create_graph=create_graph,
-                allow_unused=True,
-            )  # fmt: skip
+            found = grad_of_all(ends, targets, weights, create_graph)
     zeros = OPERATORS["zeros_like"]
     return [zeros(t.detach()) if g is None else g for g, t in zip(found, targets, strict=True)]
 
@@ -417,7 +416,9 @@ def gradients(
     """``autograd.grad`` where tangents or batches of enclosing transforms take part."""
     inputs = [_at(edge_of(t)) if isinstance(t, GradientEdge) else t for t in inputs]
     ends = [bottom(as_value(t)) for t in inputs]
-    reached = collect([t.edge for t in map(bottom, outputs) if t.edge is not None])
+    roots = [t.edge for t in map(bottom, outputs) if t.edge is not None]
+    behind = collect(roots)
+    reached = [end.edge in behind and not is_around(end.edge, roots) for end in ends]
     for i, (out, weight) in enumerate(zip(outputs, weights, strict=True)):
         if isinstance(out, Layer) and not out.requires_grad:  # the graph is that of what is inside
             raise no_history(i)
@@ -431,15 +432,14 @@ def gradients(
     for i, end in enumerate(ends):
         if end.edge is None or not inputs[i].requires_grad:  # a leaf that is mapped over
             raise no_graph(i)
-        if end.edge not in reached and not (allow_unused or materialize):
+        if not reached[i] and not (allow_unused or materialize):
             raise unused(i)
     found = pull_back(outputs, inputs, weights, create_graph)
     if not keep and any(rank_of(v) in running.dual for v in (*outputs, *inputs, *weights)):
-        _free(only_towards(dict.fromkeys(end.edge for end in ends), reached)[1])
-    return tuple(
-        g if end.edge in reached or materialize else None
-        for g, end in zip(found, ends, strict=True)
-    )
+        _free(only_towards(dict.fromkeys(end.edge for end in ends), behind)[1])
+    zeros = OPERATORS["zeros_like"]
+    pairs = zip(found, reached, strict=True)
+    return tuple(g if here else zeros(g) if materialize else None for g, here in pairs)
 
 
 def accumulate_gradients(

@@ -463,7 +463,7 @@ class Operand(Conversions):
             return lambda *args, **params: self.become_view(
                 (
                     no_grad()
-                    if all(tensor.is_leaf for tensor in tensors_of(self))
+                    if all(tensor._is_leaf for tensor in tensors_of(self))
                     else inference_mode(False)
                 )(function)(self, *args, **params)
             )

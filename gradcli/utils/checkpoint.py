@@ -24,6 +24,7 @@ from gradcli.engine.creation import generator as random
 from gradcli.engine.creation.factories import tensor
 from gradcli.engine.custom_function.function import Function
 from gradcli.engine.grad_mode import enable_grad, mode, no_grad, pushing, pushing_again, transformed
+from gradcli.engine.graph.torch_names import dressed
 from gradcli.engine.record.saved_tensor_hooks import saved_tensors_hooks
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.tensor import Plain
@@ -146,7 +147,7 @@ class _Run:
     ) -> None:  # fmt: skip
         self.call, self.args, self.context = call, args, context
         tensors = () if transformed.by else [a for a in args if isinstance(a, Plain)]
-        self.inputs = _Inputs.apply(_START, *tensors).grad_fn
+        self.inputs = dressed(_Inputs.apply(_START, *tensors).edge.origin)
         self.facts: list[Any] = []  # shape, element type and place of each that was saved
         self.early_stop, self.compares, self.debug = early_stop, compares, debug
         self.running = True

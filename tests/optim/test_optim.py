@@ -171,6 +171,11 @@ def test_a_restored_optimizer_goes_on_the_same_path(name):
         assert kept.dtype is (torch.float32 if name == "step" else torch.float16)
 
 
+def _whole(p):
+    p.grad = torch.ones_like(p)
+    torch.optim.LBFGS([p], lr=0.6).step(lambda: torch.tensor(1.0))
+
+
 @family("code, make", [
         ("E0304", lambda x: torch.optim.SGD([])), ("E0303", lambda x: torch.optim.SGD(x)),
         ("E0303", lambda x: torch.optim.SGD([1.0])), ("E0404", lambda x: torch.optim.SGD([x * 2])),
@@ -186,6 +191,7 @@ def test_a_restored_optimizer_goes_on_the_same_path(name):
         ("E0304", lambda x: torch.optim.Adam([x], betas=(1.0, 0.9))),
         ("E0304", lambda x: torch.optim.Adam([x], eps=-1.0)),
         ("E0304", lambda x: torch.optim.RMSprop([x], alpha=-0.1)),
+        ("E0309", lambda x: _whole(torch.tensor([3, 4]))),
         ("E0304", lambda x: torch.optim.SGD([x]).load_state_dict({"state": {},
             "param_groups": []})),
     ],

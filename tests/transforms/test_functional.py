@@ -196,6 +196,17 @@ def test_an_infinite_cotangent_of_an_imaginary_part_leaves_the_real_part():
     assert z.grad.tolist() == [complex(1, float("inf"))]
 
 
+def test_a_hook_that_bends_gradients_is_met_on_the_way_of_each_product():
+    def f(x):
+        y = x * x
+        y.register_hook(lambda g: g * g)
+        return (y * x).sum()
+
+    x, v = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 0.5])
+    assert functional.vhp(f, x, v)[1].tolist() == [36.0, 13.0]
+    assert functional.hvp(f, x, v)[1].tolist() == [18.0, 12.0]
+
+
 def test_shapes_under_vmap_are_refused_in_pytorchs_words():
     for shape, said in (((-1, -1), "only one dimension"), ((0, -1), "is invalid for input")):
         with pytest.raises(RuntimeError, match=said):

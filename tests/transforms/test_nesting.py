@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import gradcli as torch
+import gradcli.nn.functional as F
 from gradcli.autograd import forward_ad
 from gradcli.func import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp
 from gradcli.ops.errors import Fault
@@ -189,6 +190,64 @@ def test_what_escapes_from_an_inner_level_keeps_the_outer_derivative():
     with forward_ad.dual_level():
         z = forward_ad.make_dual(X, D) * X
     assert z.numpy().tolist() == [1.0, 4.0, 9.0]
+
+
+def _flags(*values):
+    return "".join("r" if v.requires_grad else "l" if v.is_leaf else "?" for v in values)
+
+
+@family("use, expected", [
+    # As PyTorch 2.13: what a function computes from values of the transforms around is constant.
+    (lambda y, z, x: y * (z if z.requires_grad else x), 1.0),
+    (lambda y, z, x: y * (10 if _flags(z, x, y, y * z, z.data) == "lrrrl" else 1), 0.0),
+    (lambda y, z, x: y * (x if z.grad_fn is None and y.is_leaf else 1), 1.0),
+    (lambda y, z, x: z.register_hook(lambda g: g) and y, "doesn't require gradient"),
+    (lambda y, z, x: torch.autograd.grad(z, x)[0] * y, "element 0 of tensors does not require"),
+    (lambda y, z, x: torch.autograd.grad(z * y, z)[0] * y, "does not require grad"),
+    (lambda y, z, x: torch.autograd.grad(z * y, x)[0] * y, "not have been used in the graph"),
+    (lambda y, z, x: torch.autograd.grad(z * y * y, y)[0] * y * x, 250.0),
+    (lambda y, z, x: F.embedding(torch.tensor([0, 0]), torch.stack([z])[None],
+                                 scale_grad_by_freq=True).sum() * y, 10.0),
+])  # fmt: skip
+def test_a_constant_of_an_inner_transform(use, expected):
+    def outer(x):
+        return grad(lambda y: use(y, x * x, x))(x)
+
+    if isinstance(expected, str):
+        with pytest.raises(RuntimeError, match=expected):
+            grad(outer)(torch.tensor(5.0))
+    else:
+        assert grad(outer)(torch.tensor(5.0)).item() == expected
+
+
+def test_what_leads_out_of_an_inner_transform():
+    x = torch.tensor([1.5, 2.0], requires_grad=True)
+
+    def used(y):
+        return torch.autograd.grad((x * x * y).sum(), x)[0].sum()
+
+    with pytest.raises(RuntimeError, match="not have been used"):
+        hessian(used)(X[:2])
+
+    def apart(y):  # the data of y is a constant to the transform that differentiates by y
+        _, found = vjp(lambda z: z * y.data, y)[1](y)[0], y.data * y.data
+        return (y * (1 if found.requires_grad else 2)).sum()
+
+    assert grad(apart)(x).tolist() == [2.0, 2.0]
+    jvp(lambda t: checkpoint(lambda q: q * q, x * 2, use_reentrant=False) * t, (X[:2],), (X[:2],))[
+        1
+    ].sum().backward()
+    near(x.grad, 8 * x * X[:2])
+
+    assert grad(lambda y, z: y * (z if z.requires_grad else 3))(X[0], x[0]).item() == 3.0
+    hidden = []
+
+    def unrecorded(y):  # a batch that the inner function does not show that it captures
+        hidden[:] = [y]
+        with torch.no_grad():
+            return vjp(lambda z: hidden[0] + 2, X)[1](y)[0].sum()
+
+    assert hessian(unrecorded)(X).tolist() == [[0.0] * 3] * 3
 
 
 def test_a_checkpoint_in_a_dual_level():

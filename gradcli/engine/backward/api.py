@@ -15,6 +15,7 @@ from gradcli.engine.backward.traverse import at_inputs, run
 from gradcli.engine.dtypes import DType, dtype_of
 from gradcli.engine.grad_mode import refuse_in_transform, transformed
 from gradcli.engine.graph.node import Cotangents, Freed, Node, freed
+from gradcli.engine.graph.own_passes import is_around, own_edge
 from gradcli.engine.graph.torch_names import shown_edges
 from gradcli.engine.graph.view_edges import Severed
 from gradcli.engine.record.rule_compiler import pull_recorded
@@ -85,7 +86,7 @@ def backward(
     roots, cotangents = start(tensors, gradients, create_graph)
     if targets is not None:
         for target in targets:
-            if isinstance(target, Tensor) and not target.is_leaf:
+            if isinstance(target, Tensor) and not target._is_leaf:
                 target.retain_grad()  # for good, as in PyTorch
         wanted = dict.fromkeys(_edges(targets))
     run(roots, cotangents, keep, create_graph, wanted, wanted is not None)
@@ -210,6 +211,11 @@ def grad(
         if getattr(value, "__gradcli_rank__", 0) > 1:  # a tangent or a batch
             answer: tuple[Tensor | None, ...] = value.__gradcli_grad__(*asked)
             return answer
+    if transformed.by:
+        for values, error in (outputs, no_history), (inputs, no_graph):
+            for i, value in enumerate(values):
+                if own_edge(edge_of(value), value) is None:
+                    raise error(i)
     found = _towards(inputs, *start(outputs, grad_outputs, create_graph), keep, create_graph)
     results = []
     for i, (edge, g) in enumerate(found):
@@ -232,9 +238,22 @@ def _towards(
     """What arrives at each input: its node and the gradient, None where nothing came."""
     edges = _edges(inputs)
     # A view made where nothing is recorded has no place of its own that a gradient reaches.
-    wanted: dict[Node, Any] = dict.fromkeys(e for e in edges if e.__class__ is not Severed)
+    wanted: dict[Node, Any] = dict.fromkeys(
+        e for e in edges if e.__class__ is not Severed and not is_around(e, roots)
+    )
     run(roots, cotangents, keep, create_graph, wanted)
     return [(e, wanted.get(e)) for e in edges]
+
+
+def grad_of_all(
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor], weights: Sequence[Any], create_graph: bool
+) -> list[Any]:
+    """``grad`` for a transform that has run its function: by whatever leads to ``inputs``.
+
+    The graph is kept; None for an input that nothing arrives at.
+    """
+    found = _towards(inputs, *start(outputs, weights, create_graph), True, create_graph)
+    return [_delivered(g, edge, 0, True) for edge, g in found]
 
 
 def grad_of_batches(

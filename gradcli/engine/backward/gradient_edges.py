@@ -27,7 +27,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     Raises RuntimeFault (E0404) where it requires no gradient, AssertionFault (E0405) for a view
     that was made where nothing was recorded.
     """
-    if tensor.edge is None:
+    if not tensor.requires_grad:
         said = "It is not possible to get the gradient edge for a Tensor that does not require"
         mend = "start from a leaf with requires_grad=True"
         raise RuntimeFault("E0404", f"{said} gradients", help=mend)

@@ -252,7 +252,7 @@ def exchange_grad(owner: Any, change: Callable[[Any], Any]) -> None:
 def _refuse_interior(leaf: Any) -> None:
     """Raise RuntimeFault (E0409) where a leaf was turned off and then written to in the graph."""
     owner = leaf.variable
-    if leaf.extra.rested and owner is not None and not owner.is_leaf:
+    if leaf.extra.rested and owner is not None and not owner._is_leaf:
         said = "leaf variable has been moved into the graph interior"
         raise RuntimeFault("E0409", said, help="write to a clone() of what was detached")
 

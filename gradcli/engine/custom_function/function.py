@@ -24,6 +24,7 @@ from gradcli.engine.custom_function.context import Context
 from gradcli.engine.custom_function.node import FunctionNode, call, shown_class
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import AccumulateGrad
+from gradcli.engine.record.composite import in_graph
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault
 
@@ -193,7 +194,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         before = mode.grad
         boxed = len(gradients) == 1 and isinstance(gradients[0], list)
         given = gradients[0] if boxed else gradients
-        asked = before and any(g is not None and g.requires_grad for g in given)
+        asked = before and any(g is not None and in_graph(g) for g in given)
         mode.grad = False
         try:
             result = backward(ctx, *gradients)

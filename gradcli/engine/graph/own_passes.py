@@ -4,7 +4,7 @@ its own values is for the passes of its own transform."""
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from gradcli.engine.grad_mode import Transform, mode, transformed
@@ -30,9 +30,45 @@ def ends_of(transform: Transform, edge: Any) -> tuple[set[Any], set[Any]]:
         nodes = [e for e in work.pop().edges if e is not None and e not in behind]
         behind.update(nodes)
         work += nodes
+    return behind & leaves_of(transform), behind
+
+
+def own_edge(edge: Any, value: Any = None) -> Any:
+    """``edge``, but None where the innermost transform that it was made in has no graph with it:
+    what a function computes from values of the transforms around alone is a constant to it, and so
+    is ``value`` itself as an argument that nothing is differentiated by."""
+    if edge is None or not transformed.by:
+        return edge
+    for t in transformed.by:
+        if t.since is not None and edge.seq <= t.since and any(value is a for a in t.arguments):
+            return None
+    if edge.leaf or (transform := made_by(edge)) is None:
+        return edge
+    leaves, work, seen = leaves_of(transform), [edge], set()
+    while work:
+        node = work.pop()
+        if node is None or node in seen or node.seq <= transform.since:
+            continue
+        if node in leaves or (node.leaf and not (node.extra and "finished" in node.extra.params)):
+            return edge
+        seen.add(node)
+        # A LevelDetach of the transform lets its passes through to the second alone.
+        work += node.edges[getattr(node, "since", None) == transform.since :]
+    return None
+
+
+def is_around(edge: Any, roots: Iterable[Any]) -> bool:
+    """Whether ``edge`` is that of a transform around those that all of ``roots`` were made in: in
+    PyTorch's levels their graphs do not lead there."""
+    if not transformed.by:
+        return False
+    return all(t is not None and edge.seq <= t.since for t in map(made_by, roots))
+
+
+def leaves_of(transform: Transform) -> set[Any]:
+    """Where in the graph the values are that a reverse transform differentiates by."""
     since, own = transform.since, transform.level is None
-    leaves = (e for a in transform.arguments for e in _edges(a) if own and e.seq > since)
-    return behind.intersection(leaves), behind
+    return {e for a in transform.arguments for e in _edges(a) if own and e.seq > since}
 
 
 def _edges(value: Any) -> list[Any]:
@@ -56,22 +92,17 @@ def passes_by(since: Any, ends: set[Any]) -> bool:
     )
 
 
-def in_own_passes(
-    hook: Callable[..., Any], edge: Any, unknown: Callable[[], Exception] | None = None
-) -> Callable[..., Any]:
+def in_own_passes(hook: Callable[..., Any], edge: Any) -> Callable[..., Any]:
     """``hook`` of a value or a node of a reverse transform, called in its own passes alone.
 
     Those of a transform around it go through the same graph, but never met the hook's tensor.
-    Raises ``unknown`` where the transform does not differentiate by anything behind it.
     """
     transform = made_by(edge) if transformed.by else None
     if transform is None:
         return hook
     since, (ends, _) = transform.since, ends_of(transform, edge)
     if not ends:
-        if unknown is None:
-            return hook
-        raise unknown()
+        return hook
 
     @functools.wraps(hook, assigned=())
     def own(*given: Any) -> Any:

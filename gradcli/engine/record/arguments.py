@@ -117,7 +117,7 @@ def _rank(value: Any) -> int:
 def _single(value: Any, kinds: tuple[int, ...] = (0, 1, 2, 3)) -> bool:
     """Whether a tensor stands for one number; of what stands for a tensor nobody knows."""
     rank = _rank(value)
-    single = rank == 1 and not value.ndim and not value.requires_grad
+    single = rank == 1 and not value.ndim and value.edge is None
     return rank > 1 or (single and value.dtype.kind in kinds)
 
 

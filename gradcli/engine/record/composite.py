@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 from gradcli.engine.dtypes import float16, float32
-from gradcli.engine.graph.node import Lasting, more
+from gradcli.engine.graph.node import Lasting, hooked, more
 from gradcli.engine.graph.torch_names import shown_name
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.dims import in_columns, in_format, in_rows, suggested_format
@@ -198,6 +199,20 @@ def bottom(value: Any) -> Any:
     while not isinstance(value, Plain) and hasattr(value, "content"):
         value = value.content
     return value
+
+
+def in_graph(value: Any) -> bool:
+    """Whether a graph leads to ``value``: its own, or that of a transform around."""
+    return getattr(bottom(value), "edge", None) is not None
+
+
+def watch(value: Any, hook: Callable[[Any], Any]) -> None:
+    """Have ``hook`` called with the gradient of a result, whichever transform asks for it."""
+    if not isinstance(value, Plain):
+        if value.requires_grad:
+            value.register_hook(hook)
+    elif value.edge is not None:
+        hooked(value.edge, "hooks", hook)
 
 
 def untracked(value: Any) -> Any:

@@ -110,7 +110,7 @@ class Joint(Node):
 
 def joined(name: str, results: Sequence[Any], *sources: Any) -> tuple[Any, ...]:
     """``results`` of ``sources`` as outputs of one node called ``name``."""
-    if not all(isinstance(r, Plain) and r.edge is not None and not r.is_leaf for r in results):
+    if not all(isinstance(r, Plain) and r.edge is not None and not r.edge.leaf for r in results):
         return tuple(results)
     node = Joint(results, name, sources)
     for i, result in enumerate(results):

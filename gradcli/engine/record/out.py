@@ -10,6 +10,7 @@ import numpy as np
 from gradcli.engine.dtypes import DType, promote
 from gradcli.engine.grad_mode import current, no_grad
 from gradcli.engine.named_tuples import Extremes, Results
+from gradcli.engine.record.composite import in_graph
 from gradcli.engine.record.inplace import overlap
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.tensor import Plain, Tensor
@@ -39,7 +40,7 @@ def into(
     for value in args:
         operands += value if isinstance(value, list | tuple) else (value,)
     given = (*operands, *options.values(), *targets)
-    follows = current().grad and any(isinstance(v, Tensor) and v.requires_grad for v in given)
+    follows = current().grad and any(isinstance(v, Tensor) and in_graph(v) for v in given)
     rule, apart = _declared(function, "out", "same"), _declared(function, "apart", False)
     if rule == "none":
         raise TypeFault("E0302", f"{name}() got an unexpected keyword argument 'out'")
@@ -62,7 +63,7 @@ def into(
         result = function(*args, **options)
         parts = result if isinstance(result, tuple) else (result,)
         pairs = zip(targets, parts, strict=False)
-        if follows and any(t.requires_grad or p.dtype.differentiable for t, p in pairs):
+        if follows and any(in_graph(t) or p.dtype.differentiable for t, p in pairs):
             said = f"{name}(): functions with out=... arguments don't support automatic"
             said += " differentiation, but one of the arguments requires grad."
             mend = "leave out= away, or detach() the arguments"

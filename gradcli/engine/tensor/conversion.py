@@ -280,7 +280,7 @@ class Numbers:
     def __repr__(self) -> str:
         from gradcli.engine.printing import format_tensor  # most commands print no tensor
 
-        node = None if self.is_leaf else self.edge
+        node = None if self.edge is None or self.edge.leaf else self.edge
         if transformed.by and self.edge is not None:
             return shown_inside(repr(self.detach()), {})
         return format_tensor(

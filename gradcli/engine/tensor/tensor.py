@@ -36,7 +36,7 @@ from gradcli.engine.graph.node import (
     more,
     sharing,
 )
-from gradcli.engine.graph.own_passes import in_own_passes, made_by
+from gradcli.engine.graph.own_passes import in_own_passes, leaves_of, made_by, own_edge
 from gradcli.engine.graph.torch_names import dressed
 from gradcli.engine.graph.view_edges import Severed, Stale
 from gradcli.engine.source_location import warn
@@ -76,11 +76,6 @@ def _not_a_leaf(wanted: bool) -> RuntimeFault:
     )
     mend = "write y.detach() for a tensor outside the graph"
     return RuntimeFault("E0404", message, help=mend, torch=message + ("" if wanted else detached))
-
-
-def _no_hook() -> RuntimeFault:
-    said = "cannot register a hook on a tensor that doesn't require gradient"
-    return RuntimeFault("E0404", said, help="start from a leaf with requires_grad=True")
 
 
 def _is_plain(value: Any) -> bool:
@@ -132,19 +127,25 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
     @property
     def requires_grad(self) -> bool:
         """Whether gradients flow to this tensor; settable on a leaf."""
-        return self.edge is not None
+        edge = self.edge
+        return edge is not None and (not transformed.by or own_edge(edge, self) is not None)
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
         if not isinstance(wanted, bool):
             raise RuntimeFault("E0404", "requires_grad must be a bool", help="True or False")
-        if not self.is_leaf:
+        if not self._is_leaf:
             raise _not_a_leaf(wanted)
         self._require(wanted)
 
     @property
     def is_leaf(self) -> bool:
         """Whether the user made this tensor: its gradient is accumulated in ``grad``."""
+        own = own_edge(self.edge, self)
+        return own is None or own.leaf or any(own in leaves_of(t) for t in transformed.by)
+
+    @property
+    def _is_leaf(self) -> bool:
         return self.edge is None or self.edge.leaf
 
     @property
@@ -173,7 +174,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         if meta is not None and meta.kept is not None:
             kept: Tensor | None = meta.kept.grad
             return kept
-        if not self.is_leaf and (meta is None or meta.grad is None):
+        if not self._is_leaf and (meta is None or meta.grad is None):
             warn(_NOT_A_LEAF)
         return None if meta is None else meta.grad
 
@@ -233,14 +234,14 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
 
         Raises RuntimeFault (E0404) for what is no leaf, and where ``grad`` is of another type.
         """
-        if not self.is_leaf:
+        if not self._is_leaf:
             raise RuntimeFault("E0404", "grad_dtype can only be accessed on leaf tensors.")
         own: DType | None = self.__dict__.get(_GRAD_DTYPE, self.dtype)
         return own
 
     @grad_dtype.setter
     def grad_dtype(self, dtype: DType | None) -> None:
-        if not self.is_leaf:
+        if not self._is_leaf:
             raise RuntimeFault("E0404", "grad_dtype can only be set on leaf tensors.")
         if dtype is not None and not isinstance(dtype, DType):
             raise RuntimeFault(
@@ -285,7 +286,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 "data set to a tensor that requires gradients must be floating point or complex "
                 "dtype"
             )
-        if not self.is_leaf and value.array.shape != self.array.shape:
+        if not self._is_leaf and value.array.shape != self.array.shape:
             said = "data of another shape is set on a tensor that a graph leads to"
             raise RuntimeFault("E0404", said, help="write y = value for a tensor outside the graph")
         if value._flips is not self._flips:
@@ -443,7 +444,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                     view.edge, view.meta.overtaken = place.own, True
                 continue
             overtaken = self.edge is not None and getattr(view.meta, "overtaken", False)
-            if view.edge is None or view.edge.__class__ is Severed or (overtaken and view.is_leaf):
+            if view.edge is None or view.edge.__class__ is Severed or (overtaken and view._is_leaf):
                 follows = self.edge is not None and view.dtype.differentiable
                 if view.edge.__class__ is AccumulateGrad:  # a leaf before
                     view.meta.grad, more(view.edge).rested = view.edge.grad, True
@@ -477,7 +478,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 f"{type(requires_grad).__name__}",
             )
         if requires_grad:
-            if self.edge is None or (self.edge.__class__ is not AccumulateGrad and self.is_leaf):
+            if self.edge is None or (self.edge.__class__ is not AccumulateGrad and self._is_leaf):
                 if self.is_inference() and not current().inference:
                     raise RuntimeFault(
                         "E0415",
@@ -502,7 +503,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
             with sharing:
                 more(meta.resting).rested = True
             self._views_follow()
-        elif not self.is_leaf:
+        elif not self._is_leaf:
             raise _not_a_leaf(requires_grad)
         return self
 
@@ -557,7 +558,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         if edge is None:
             said = "can't retain_grad on Tensor that has requires_grad=False"
             raise RuntimeFault("E0404", said, help="start from a leaf with requires_grad=True")
-        if self.is_leaf:
+        if self._is_leaf:
             return
         mode.watching = True
         with sharing:
@@ -576,9 +577,10 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
         """Call ``hook(grad)`` when the gradient is known; a returned tensor replaces it."""
-        if self.edge is None:
-            raise _no_hook()
-        return hooked(self.edge, "hooks", in_own_passes(hook, self.edge, _no_hook))
+        if own_edge(self.edge, self) is None:
+            said = "cannot register a hook on a tensor that doesn't require gradient"
+            raise RuntimeFault("E0404", said, help="start from a leaf with requires_grad=True")
+        return hooked(self.edge, "hooks", in_own_passes(hook, self.edge))
 
     @property
     def _backward_hooks(self) -> Any:
@@ -623,7 +625,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         What shares memory and is copied in one call shares memory again, but for a Parameter.
         """
         self._refuse_copy()
-        if not self.is_leaf:
+        if not self._is_leaf:
             raise RuntimeFault(
                 "E0404",
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
@@ -639,7 +641,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         out.array = np.array(self.array)[()] if apart else _twin(self.array, memo)
         out._dtype, out.edge = self.dtype, None
         out.meta = InferenceMeta() if current().inference else None
-        if self.requires_grad:
+        if self.edge is not None:
             out.edge = AccumulateGrad(out)
             if self._grad_is_copied and self.grad is not None:
                 out.grad = self.grad.__deepcopy__(memo)

@@ -11,7 +11,7 @@ from gradcli.engine.creation.factories import empty, laid, ones_like, zeros, zer
 from gradcli.engine.creation.sampling import bernoulli, rand
 from gradcli.engine.dtypes import bool_, bounds, float16, float32, float64
 from gradcli.engine.record.arguments import Asked, Number
-from gradcli.engine.record.composite import called, in_float32, named
+from gradcli.engine.record.composite import called, in_float32, named, watch
 from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.source_location import warn
@@ -75,8 +75,8 @@ def _written(function: Callable[..., Any], input: Any, *args: Any) -> Any:
 def _written_below(function: Callable[..., Any], input: Any, slope: float) -> Any:
     """``_written``, whose slope below 0 cannot be read from the result where it is negative."""
     out = _written(function, input, slope)
-    if slope < 0 and out.requires_grad:
-        out.register_hook(partial(_refuse_below, function.__name__))
+    if slope < 0:
+        watch(out, partial(_refuse_below, function.__name__))
     return out
 
 

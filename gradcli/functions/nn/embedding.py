@@ -8,7 +8,7 @@ import numpy as np
 
 from gradcli.engine.dtypes import bool_, float16, float32, int32, int64
 from gradcli.engine.grad_mode import no_grad
-from gradcli.engine.record.composite import by_element, called, untracked
+from gradcli.engine.record.composite import by_element, called, in_graph, untracked, watch
 from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.source_location import warn
@@ -72,11 +72,11 @@ def embedding(
         padded = wrap(np.arange(weight.shape[0])[:, None] == padding_idx, bool_)
         rows = _O["where"](padded, untracked(weight), weight)  # forward mode pads nothing
     found = rows[input] if input.shape else _O["clone"](rows[input])  # one row is a view
-    if scale_grad_by_freq and found.requires_grad:
+    if scale_grad_by_freq and in_graph(found):
         named = np.asarray(input.array)
         often = np.bincount(named.ravel())[named]
         share = wrap((1 / often)[..., None].astype(weight.dtype.numpy), weight.dtype)
-        found.register_hook(lambda g: g * share)
+        watch(found, lambda g: g * share)
         found = _O["clone"](found)  # whoever hooks the result sees its whole gradient
     return called(found, "EmbeddingBackward0", weight)
 

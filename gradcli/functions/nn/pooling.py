@@ -12,7 +12,15 @@ import numpy as np
 
 from gradcli.engine.creation.sampling import rand
 from gradcli.engine.dtypes import int64
-from gradcli.engine.record.composite import by_element, called, formatted, is_batch, named, rowwise
+from gradcli.engine.record.composite import (
+    by_element,
+    called,
+    formatted,
+    is_batch,
+    named,
+    rowwise,
+    watch,
+)
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions import arithmetic
@@ -312,8 +320,8 @@ def _wanted(name: str, input: Any, output_size: Any, rank: int) -> tuple[int, ..
 def _nothing(input: Any, wanted: tuple[int, ...]) -> Any:
     """No window at all: none of the input's entries, and as in PyTorch no way back."""
     out = _O["getitem"](input, (Ellipsis, *np.ix_(*(np.zeros(n, int) for n in wanted))))
-    if isinstance(out, Tensor) and out.requires_grad:
-        out.register_hook(_no_way_back)
+    if isinstance(out, Tensor):
+        watch(out, _no_way_back)
     return out
 
 

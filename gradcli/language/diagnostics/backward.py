@@ -38,7 +38,7 @@ def again(
     copies: dict[str, Any] = {}
     for name, value, entries in values:
         if isinstance(value, Tensor):
-            if not value.is_leaf or (entries is None and value._version):
+            if not value._is_leaf or (entries is None and value._version):
                 return fault
             leaf = value.edge.__class__ is AccumulateGrad
             value = value.detach().clone()  # type: ignore[attr-defined]

@@ -190,7 +190,7 @@ _LOOKED_INTO = frozenset((list, tuple, dict, OrderedDict, Defaulting))
 
 
 def _keep(value: Any) -> Any:
-    if value.__class__ is Tensor and not value.is_leaf:
+    if value.__class__ is Tensor and not value._is_leaf:
         value.retain_grad()
     return value
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.engine.custom_function.function import Function
+from gradcli.engine.record.composite import in_graph
 from gradcli.engine.source_location import warn
 from gradcli.ops.errors import RuntimeFault
 
@@ -28,7 +29,7 @@ class BackwardHookFunction(Function):
         """The same tensors as views."""
         views = tuple(v.view_as(v) for v in values)
         ctx.mark_non_differentiable(
-            *[view for view, v in zip(views, values, strict=True) if not v.requires_grad]
+            *[view for view, v in zip(views, values, strict=True) if not in_graph(v)]
         )
         return views
 
