@@ -126,6 +126,17 @@ def test_a_quantile_has_its_slope_by_q():
     assert torch.allclose(slopes, torch.full_like(slopes, 3.0))
 
 
+def test_one_weighted_observation_is_its_own_mean():
+    x = torch.tensor([[1.5], [2.5]])
+    for weight in (3.4186606407165527, 0.1, 7.3):
+        said = {"aweights": torch.tensor([weight])}
+        assert torch.cov(x, correction=0, **said).tolist() == [[0, 0], [0, 0]]
+        with pytest.warns(UserWarning, match="degrees of freedom"):
+            assert torch.cov(x, **said).isnan().all()
+    with pytest.raises(RuntimeError, match="weights sum to zero"):
+        torch.cov(x, fweights=torch.tensor([0]))
+
+
 def test_ranks_and_bins_are_those_of_the_entries_own_dtype():
     """0.1 of float32 times 10 is 1 there; in float64 it lies just above."""
     x = torch.arange(11.0) ** 2

@@ -667,6 +667,14 @@ def test_attention_broadcasts_no_mask(options, error, said):
         attention(**{"query": x, "key": x, "value": x} | options)
 
 
+def test_attention_adds_no_bias_to_what_stands_in_place():
+    x, b, k = torch.ones(3, 2, 4), torch.ones(1, 1, 4), torch.ones(4, 3, 2)
+    given = (x, x, x, 4, 2, torch.ones(12, 4), None, b, b, False, 0.0, torch.ones(4, 4), None)
+    for name in ("key", "value"):
+        with pytest.raises(AssertionError, match=f"bias cannot be added to static {name}."):
+            nn.functional.multi_head_attention_forward(*given, **{f"static_{name[0]}": k})
+
+
 def test_pools_of_no_window():
     x = torch.ones(1, 2, 3, requires_grad=True)
     for pool in (nn.functional.adaptive_avg_pool1d, nn.functional.adaptive_max_pool1d):

@@ -33,6 +33,7 @@ def test_several_results():
     values, indices = torch.empty(0), torch.empty(0, dtype=torch.int64)
     torch.max(x, 1, out=(values, indices))
     assert values.tolist() == [3, 5] and indices.tolist() == [1, 0]
+    assert values._version == indices._version == 1
 
 
 def test_dtypes():
