@@ -254,10 +254,10 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
         weighted = centred
     else:
         total = O["sum"](weights)
-        exact = weights if weights.dtype.kind > 1 else weights.to(rows.dtype)
-        centred = rows - O["sum"](rows * (exact / total), 1, True)  # of one observation, 0
+        share = (weights if weights.dtype.kind > 1 else weights.to(rows.dtype)) / total
+        centred = rows - O["sum"](rows * share, 1, True)  # the share of one observation is 1
         weighted = centred * weights
-        excess = 1 if aweights is None else O["sum"](weights * aweights) / total
+        excess = 1 if aweights is None else O["sum"](share * aweights)
         norm = total - correction * excess
     known = norm.item() if isinstance(norm, Plain) else norm  # a symbol is no number
     if isinstance(known, int | float) and known <= 0:
