@@ -120,3 +120,6 @@ def test_tensors_are_pickled_as_leaves():
     assert count.item() == 3 and count.dtype is torch.int64 and not count.requires_grad
     assert isinstance(kept, torch.nn.Parameter) and not kept.requires_grad
     np.testing.assert_array_equal(copy.deepcopy(back).detach().numpy(), [[1.0, 2.0]])
+    a = np.ones(2)
+    t, memory, array = copy.deepcopy([torch.from_numpy(a), torch.from_numpy(a).storage(), a])
+    assert t.data_ptr() == memory.data_ptr() != a.ctypes.data and array.tolist() == [1, 1]

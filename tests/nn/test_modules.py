@@ -682,6 +682,8 @@ def test_pools_of_no_window():
         assert y.shape == (1, 2, 0)
         with pytest.raises(RuntimeError, match="non-zero size"):
             torch.autograd.grad(y.sum(), x)
+        with pytest.raises(RuntimeError, match="Storage size calculation overflowed"):
+            pool(x, 2**62 - 1)
 
 
 def test_the_gradients_of_convolutions_are_functions():
