@@ -658,6 +658,7 @@ def test_normalisations_of_halves_are_computed_in_float32_and_rounded_once():
         ),
         ({"key": torch.ones(1, 3, 4), "value": torch.ones(1, 3, 4)}, RuntimeError, "sequences"),
         ({"query": torch.ones(1, 2, 3, 4)}, AssertionError, "received 4-D query tensor"),
+        ({"key": torch.ones(3, 4)}, AssertionError, "found 2-D and 3-D tensors respectively"),
     ],
 )
 def test_attention_broadcasts_no_mask(options, error, said):

@@ -151,8 +151,9 @@ def _check_masks(query: Any, key: Any, value: Any, padding: Any, mask: Any, head
         raise AssertionFault("E0304", f"{said} {rank}-D query tensor")
     each = "batched (3-D)" if rank == 3 else "unbatched (2-D)"
     if not len(key.shape) == len(value.shape) == rank:
-        said = f"For {each} `query`, expected `key` and `value` to be {rank}-D"
-        raise AssertionFault("E0304", said)
+        said = f"For {each} `query`, expected `key` and `value` to be {rank}-D but found"
+        ranks = f"{len(key.shape)}-D and {len(value.shape)}-D tensors respectively"
+        raise AssertionFault("E0304", f"{said} {ranks}")
     pair, batch = (query.shape[0], key.shape[0]), query.shape[1] if rank == 3 else 1
     if rank == 3 and len(key.shape) == 3 and key.shape[1] != batch:
         raise bad_shape(f"there are {batch} sequences of queries and {key.shape[1]} of keys")
