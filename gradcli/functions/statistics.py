@@ -368,7 +368,7 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor
         apart = np.maximum(1, abs(max) * of.eps)
         min, max = np.maximum(min - apart, of.min), np.minimum(max + apart, of.max)
     # In the entries' own dtype, so that those that stand at an edge there fall where they stand.
-    low, high = (raw.dtype.type(end) for end in (min, max))
+    low, high = (raw.dtype.type(input.dtype.entry(end)) for end in (min, max))
     within = raw[(raw >= low) & (raw <= high)]
     places = np.minimum(((within - low) * bins / (high - low)).astype(np.int64), bins - 1)
     return wrap(np.bincount(places, minlength=bins).astype(input.dtype.numpy), input.dtype)

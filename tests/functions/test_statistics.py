@@ -151,6 +151,8 @@ def test_ranks_and_bins_are_those_of_the_entries_own_dtype():
         assert torch.histc(torch.full((3,), x), 4).tolist() == [
             3.0 * (d == place) for d in range(4)
         ]
+    with pytest.raises(RuntimeError, match="float without overflow"):
+        torch.histc(entries, 4, -1e39, 1e39)
 
 
 @family("spread", [torch.var, torch.std, torch.var_mean, torch.std_mean])
