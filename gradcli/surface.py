@@ -98,6 +98,7 @@ from gradcli.engine.grad_mode import (
 )
 from gradcli.engine.named_tuples import return_types
 from gradcli.engine.record.face import face as _face
+from gradcli.engine.record.face import published as _published
 from gradcli.engine.source_location import is_warn_always_enabled, set_warn_always
 from gradcli.engine.source_location import warn_once as _warn_once
 from gradcli.functions.index import LATER as _FUNCTIONS_LATER
@@ -266,9 +267,11 @@ def __getattr__(name: str) -> object:
         _import_module(f"gradcli.{LATER[name]}"), name
     )  # fmt: skip
     globals()[name] = found
+    _published({name: found}, "gradcli")
     return found
 
 
+_published(globals(), "gradcli")
 __all__ = sorted(name for name in {*globals(), *LATER} if not name.startswith(("_", "LATER")))
 
 

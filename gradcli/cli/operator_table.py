@@ -15,13 +15,12 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import gradcli.surface as surface
-from gradcli.functions import methods
+from gradcli.functions import index, methods
 from gradcli.ops.operator import OPERATORS, Operator
 
 PACKAGES = ("linalg", "nn.functional", "fft", "special", "masked")
 FACTS = ("derivative", "second", "forward", "batching", "closed_form")
-FAST = "gradcli.engine.record.fast_path"
-_OURS = ("gradcli.functions", "gradcli.masked", "gradcli.ops.einsum", FAST)
+_OURS = ("gradcli.functions", "gradcli.masked", "gradcli.ops.einsum")
 _NODE = re.compile(r"\w+Backwards?\d?$")
 
 
@@ -77,7 +76,7 @@ def entries(known: bool = True) -> list[Entry]:
             continue
         seen[id(inner)] = own
         doc = (inspect.getdoc(function) or "").partition("\n")[0]
-        family = getattr(inner, "__module__", "").rpartition(".")[2] or prefix
+        family = getattr(inspect.unwrap(inner), "__module__", "").rpartition(".")[2] or prefix
         facts = find(*_called_by(inner))
         if "no derivative" in (inspect.getdoc(function) or "").lower():
             facts = (False, False, False, facts[3], False)
@@ -94,10 +93,8 @@ def _functions() -> Iterator[tuple[str, Any, str]]:
             function = getattr(module, name)
             if callable(function):
                 yield name, function, f"torch.{package}"
-    for name in surface.LATER:
-        function = getattr(surface, name)
-        if getattr(function, "__module__", "").startswith("gradcli.functions"):
-            yield name, function, "torch"
+    for name in index.LATER:
+        yield name, getattr(surface, name), "torch"
     made = ("gradcli.functions", "gradcli.engine.creation")
     for name in surface.__all__:
         function = getattr(surface, name)
@@ -120,7 +117,7 @@ def _operator(function: Any) -> Operator | None:
     """The operator, where a function is its short way."""
     if isinstance(function, Operator):
         return function
-    own = getattr(function, "__module__", "") == FAST
+    own = hasattr(function, "checked")
     return OPERATORS.get(getattr(function, "__name__", "")) if own else None
 
 
@@ -153,7 +150,10 @@ def _called_by(function: Any) -> tuple[set[str], bool]:
             named = [value.__globals__.get(word) for word in code.co_names]
             inside = [m for m in named if isinstance(m, ModuleType) and "gradcli" in m.__name__]
             named += [getattr(m, word, None) for m in inside for word in code.co_names]
-            work += [f for f in named if str(getattr(f, "__module__", "")).startswith(_OURS)]
+            work += [
+                f for f in named
+                if _operator(f) or str(getattr(f, "__module__", "")).startswith(_OURS)
+            ]  # fmt: skip
     return names, node
 
 

@@ -254,9 +254,10 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
         weighted = centred
     else:
         total = O["sum"](weights)
-        centred = rows - O["unsqueeze"](O["sum"](rows * weights, 1) / total, 1)
+        share = (weights if weights.dtype.kind > 1 else weights.to(rows.dtype)) / total
+        centred = rows - O["sum"](rows * share, 1, True)  # the share of one observation is 1
         weighted = centred * weights
-        excess = 1 if aweights is None else O["sum"](weights * aweights) / total
+        excess = 1 if aweights is None else O["sum"](share * aweights)
         norm = total - correction * excess
     known = norm.item() if isinstance(norm, Plain) else norm  # a symbol is no number
     if isinstance(known, int | float) and known <= 0:
@@ -280,9 +281,12 @@ def _weights(count: int, fweights: Any, aweights: Any) -> Any:
             raise bad_shape(f"cov(): expected {name} to have the same numel as observations")
         if (bottom(given).array < 0).any():
             raise bad_value(f"cov(): {name} cannot be negative")
-    if fweights is None or aweights is None:
-        return aweights if fweights is None else fweights
-    return fweights * aweights
+    weights = aweights if fweights is None else fweights
+    if fweights is not None and aweights is not None:
+        weights = fweights * aweights
+    if weights is not None and not bottom(weights).array.sum():
+        raise bad_value("cov(): weights sum to zero, can't be normalized")
+    return weights
 
 
 def corrcoef(input: Any) -> Any:

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
+from gradcli.engine.creation.factories import finish
 from gradcli.engine.record.composite import called, named, parts_of
 from gradcli.engine.record.face import face
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.record.out import may_be
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Tensor
 from gradcli.ops.dims import in_order, normal_dim, normal_dims
 from gradcli.ops.errors import IndexFault, bad_dim, bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
@@ -270,23 +271,30 @@ def ifftshift(input: Any, dim: Any = None) -> Any:
     return _O["roll"](input, tuple((input.shape[d] + 1) // 2 for d in dims), dims)
 
 
-def _frequencies(steps: np.ndarray, n: int, d: float, dtype: Any) -> Tensor:
+def _frequencies(steps: np.ndarray, n: int, d: float, dtype: Any, *leaf: Any) -> Tensor:
     target = dtypes.get_default_dtype() if dtype is None else dtypes.to_dtype(dtype)
     if target.kind < 2:
         raise bad_dtype("fftfreq requires a floating point or complex dtype")
-    return wrap((steps / (n * d)).astype(target.numpy), target)
+    return finish((steps / (n * d)).astype(target.numpy), target, *leaf)
 
 
-def fftfreq(n: int, d: float = 1.0, *, dtype: Any = None) -> Tensor:
+def fftfreq(
+    n: int, d: float = 1.0, *, dtype: Any = None, requires_grad: bool = False, device: Any = None,
+    layout: Any = None, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """The frequencies of ``fft``'s entries for samples ``d`` apart."""
     charge_shape((n,))
-    return _frequencies(np.fft.fftfreq(n, 1.0 / n) if n else np.zeros(0), n or 1, d, dtype)
+    steps = np.fft.fftfreq(n, 1.0 / n) if n else np.zeros(0)
+    return _frequencies(steps, n or 1, d, dtype, requires_grad, device)
 
 
-def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None) -> Tensor:
+def rfftfreq(
+    n: int, d: float = 1.0, *, dtype: Any = None, requires_grad: bool = False, device: Any = None,
+    layout: Any = None, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """The frequencies of ``rfft``'s entries for samples ``d`` apart."""
     charge_shape((n,))
-    return _frequencies(np.arange(math.floor(n / 2) + 1), n, d, dtype)
+    return _frequencies(np.arange(math.floor(n / 2) + 1), n, d, dtype, requires_grad, device)
 
 
 for _name in __all__:

@@ -349,6 +349,8 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor
     """How many entries fall into each of ``bins`` equal parts of ``min`` to ``max``."""
     refuse_derivative("histc", bins=bins, min=min, max=max)
     raw = np.asarray(input.array).ravel()
+    if max < min:
+        raise bad_value("torch.histc: max must be larger than min")
     if input.dtype.kind != 2:
         said = f'"histogram_cpu" not implemented for {input.dtype.scalar_name!r}'
         raise UnwrittenFault("E0309", said, help="write x.float() first")
@@ -356,17 +358,17 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor
         raise bad_type(f"histc needs a whole number of bins, got {type(bins).__name__}")
     if bins < 1:
         raise bad_value("bins must be > 0")
-    if max < min:
-        raise bad_value("torch.histc: max must be larger than min")
     charge_shape((bins,))
     if min == max:
         min, max = (raw.min(initial=np.inf), raw.max(initial=-np.inf)) if raw.size else (0, 0)
-    if min == max:
-        min, max = min - 1, max + 1
     if not np.isfinite(max - min):
         raise bad_value(f"torch.histc: range of [{min:g}, {max:g}] is not finite")
+    if min == max:  # the ends stand apart among large numbers too, which 1 does not change
+        of = np.finfo(raw.dtype)
+        apart = np.maximum(1, abs(max) * of.eps)
+        min, max = np.maximum(min - apart, of.min), np.minimum(max + apart, of.max)
     # In the entries' own dtype, so that those that stand at an edge there fall where they stand.
-    low, high = (raw.dtype.type(end) for end in (min, max))
+    low, high = (raw.dtype.type(input.dtype.entry(end)) for end in (min, max))
     within = raw[(raw >= low) & (raw <= high)]
     places = np.minimum(((within - low) * bins / (high - low)).astype(np.int64), bins - 1)
     return wrap(np.bincount(places, minlength=bins).astype(input.dtype.numpy), input.dtype)

@@ -8,6 +8,7 @@ resampling    interpolate, grid_sample ...        pair_losses   triplet_margin_l
 """
 
 from gradcli.engine.record.face import face as _face
+from gradcli.engine.record.face import published as _published
 from gradcli.functions.nn.activations import *  # noqa: F403
 from gradcli.functions.nn.attention import *  # noqa: F403
 from gradcli.functions.nn.class_losses import *  # noqa: F403
@@ -26,3 +27,4 @@ for _name in __all__:
     _found = globals()[_name]
     if hasattr(_found, "operator") or "functions.nn." in getattr(_found, "__module__", ""):
         globals()[_name] = _face(_found, strict=True)
+_published(globals(), __name__)

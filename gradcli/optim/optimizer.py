@@ -277,10 +277,11 @@ class Optimizer:
         """The state by parameter number, and the groups with numbers for their parameters."""
         self._told("before_saving")
         numbers: dict[Tensor, int] = {}
-        groups = []
+        groups, start = [], 0
         for group in self.param_groups:
-            for p in group["params"]:
-                numbers[p] = len(numbers)
+            for number, p in enumerate(group["params"], start):
+                numbers.setdefault(p, number)
+            start += len(group["params"])
             named = {name: v for name, v in group.items() if name != "params"}
             groups.append({**named, "params": [numbers[p] for p in group["params"]]})
         state = {numbers.get(p, p): dict(s) for p, s in self.state.items() if s}

@@ -109,6 +109,11 @@ def test_numpy_is_given_where_nothing_is_recorded():
     assert x.grad.tolist() == [2.0, 4.0]
 
 
+def test_functions_are_pickled_by_their_names():
+    for function in (torch.tanh, torch.zeros, torch.conv1d, torch.nn.functional.relu):
+        assert pickle.loads(pickle.dumps(function)) is function
+
+
 def test_tensors_are_pickled_as_leaves():
     x = torch.tensor([[1.0, 2.0]], dtype=torch.float64, requires_grad=True)
     whole = torch.tensor(3)
@@ -120,3 +125,6 @@ def test_tensors_are_pickled_as_leaves():
     assert count.item() == 3 and count.dtype is torch.int64 and not count.requires_grad
     assert isinstance(kept, torch.nn.Parameter) and not kept.requires_grad
     np.testing.assert_array_equal(copy.deepcopy(back).detach().numpy(), [[1.0, 2.0]])
+    a = np.ones(2)
+    t, memory, array = copy.deepcopy([torch.from_numpy(a), torch.from_numpy(a).storage(), a])
+    assert t.data_ptr() == memory.data_ptr() != a.ctypes.data and array.tolist() == [1, 1]

@@ -126,6 +126,17 @@ def test_a_quantile_has_its_slope_by_q():
     assert torch.allclose(slopes, torch.full_like(slopes, 3.0))
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_one_weighted_observation_is_its_own_mean():
+    x = torch.tensor([[1.5], [2.5]])
+    for weight in (3.4186606407165527, 0.1, 7.3):
+        said = {"aweights": torch.tensor([weight])}
+        assert torch.cov(x, correction=0, **said).tolist() == [[0, 0], [0, 0]]
+        assert torch.cov(x, **said).isnan().all()
+    with pytest.raises(RuntimeError, match="weights sum to zero"):
+        torch.cov(x, fweights=torch.tensor([0]))
+
+
 def test_ranks_and_bins_are_those_of_the_entries_own_dtype():
     """0.1 of float32 times 10 is 1 there; in float64 it lies just above."""
     x = torch.arange(11.0) ** 2
@@ -135,6 +146,13 @@ def test_ranks_and_bins_are_those_of_the_entries_own_dtype():
     assert torch.quantile(torch.arange(6.0), tenth, interpolation="nearest").item() == 0.0
     entries = torch.tensor([-0.9, -0.6, -0.3, 0.3, 0.6, 0.9])
     assert torch.histc(entries, 10, -1.0, 1.0).tolist() == [1, 1, 0, 1, 0, 0, 1, 0, 1, 1]
+    most = torch.finfo(torch.float32).max
+    for x, place in ((most, 3), (-most, 0), (1e8, 2), (-1e20, 2), (5.0, 2)):
+        assert torch.histc(torch.full((3,), x), 4).tolist() == [
+            3.0 * (d == place) for d in range(4)
+        ]
+    with pytest.raises(RuntimeError, match="float without overflow"):
+        torch.histc(entries, 4, -1e39, 1e39)
 
 
 @family("spread", [torch.var, torch.std, torch.var_mean, torch.std_mean])

@@ -658,6 +658,7 @@ def test_normalisations_of_halves_are_computed_in_float32_and_rounded_once():
         ),
         ({"key": torch.ones(1, 3, 4), "value": torch.ones(1, 3, 4)}, RuntimeError, "sequences"),
         ({"query": torch.ones(1, 2, 3, 4)}, AssertionError, "received 4-D query tensor"),
+        ({"key": torch.ones(3, 4)}, AssertionError, "found 2-D and 3-D tensors respectively"),
     ],
 )
 def test_attention_broadcasts_no_mask(options, error, said):
@@ -667,6 +668,14 @@ def test_attention_broadcasts_no_mask(options, error, said):
         attention(**{"query": x, "key": x, "value": x} | options)
 
 
+def test_attention_adds_no_bias_to_what_stands_in_place():
+    x, b, k = torch.ones(3, 2, 4), torch.ones(1, 1, 4), torch.ones(4, 3, 2)
+    given = (x, x, x, 4, 2, torch.ones(12, 4), None, b, b, False, 0.0, torch.ones(4, 4), None)
+    for name in ("key", "value"):
+        with pytest.raises(AssertionError, match=f"bias cannot be added to static {name}."):
+            nn.functional.multi_head_attention_forward(*given, **{f"static_{name[0]}": k})
+
+
 def test_pools_of_no_window():
     x = torch.ones(1, 2, 3, requires_grad=True)
     for pool in (nn.functional.adaptive_avg_pool1d, nn.functional.adaptive_max_pool1d):
@@ -674,6 +683,8 @@ def test_pools_of_no_window():
         assert y.shape == (1, 2, 0)
         with pytest.raises(RuntimeError, match="non-zero size"):
             torch.autograd.grad(y.sum(), x)
+        with pytest.raises(RuntimeError, match="Storage size calculation overflowed"):
+            pool(x, 2**62 - 1)
 
 
 def test_the_gradients_of_convolutions_are_functions():

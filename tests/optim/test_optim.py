@@ -420,3 +420,10 @@ def test_groups_have_names_or_not():
     p, q = (torch.nn.Parameter(torch.ones(1)) for _ in range(2))
     with pytest.raises(ValueError, match="with/without names"):
         torch.optim.SGD([{"params": [("w", p)]}, {"params": [q]}], lr=0.1)
+
+
+def test_a_parameter_of_several_groups_has_one_number_in_the_state():
+    w, b = (torch.zeros(n, requires_grad=True) for n in (2, 1))
+    sgd = torch.optim.SGD([{"params": [w]}, {"params": [b]}], lr=0.1)
+    sgd.param_groups.insert(0, sgd.param_groups[0])
+    assert [g["params"] for g in sgd.state_dict()["param_groups"]] == [[0], [0], [2]]

@@ -165,7 +165,8 @@ class Generator:
     """
 
     def __init__(self, device: Any = "cpu", *, seed: int = 67280421310721) -> None:
-        Device(device)  # an error for what is none; numbers are drawn on the CPU
+        if (kind := Device(device).type) not in ("cpu", "cuda"):  # they are drawn on the CPU
+            raise RuntimeFault("E0905", f"{kind.upper()} device type not an accelerator.")
         self.bits = np.random.MT19937()
         self.manual_seed(seed)
 

@@ -34,6 +34,7 @@ from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.arguments import is_whole
 from gradcli.engine.record.composite import bottom, called, named
 from gradcli.engine.record.face import face
+from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_type, bad_value
 from gradcli.ops.memory_budget import charge_shape
@@ -600,5 +601,6 @@ METHODS = (
     uniform_, normal_, bernoulli_, exponential_, cauchy_, log_normal_, random_, geometric_,
     bernoulli, multinomial,
 )  # fmt: skip
+may_be("wider", bernoulli)
 for _method in METHODS:
     setattr(Tensor, _method.__name__, face(_method, method=True))

@@ -179,7 +179,10 @@ def _write(target: Tensor, part: Tensor) -> None:
                 "outputs will not be resized unless they have zero elements. You can explicitly "
                 "reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0)."
             )
+        version = target._meta().version
+        then = version.number
         target.resize_(tuple(part.shape))
+        version.number = then  # it is one write
         order = np.argsort(np.negative(part.array.strides), kind="stable")
         if part.array.transpose(order).flags.c_contiguous:  # else it is a view: out lies in rows
             rows = target.array.reshape([part.shape[d] for d in order])

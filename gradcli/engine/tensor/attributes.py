@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import operator
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -68,6 +69,19 @@ class Size(tuple[Any, ...]):
         return total
 
 
+def twin(array: Any, memo: dict[Any, Any]) -> Any:
+    """A copy of ``array``, within the one copy of its memory that ``memo`` holds."""
+    whole = array
+    while isinstance(getattr(whole, "base", None), np.ndarray):
+        whole = whole.base
+    if not isinstance(whole, np.ndarray) or not (whole.flags.forc and whole.flags.aligned):
+        return np.array(array)[()]
+    fresh = whole, whole.ravel("A").view(np.uint8).copy()
+    _, copied = memo.setdefault(("twin", id(whole)), fresh)
+    start = array.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
+    return np.ndarray(array.shape, array.dtype, copied, start, array.strides)
+
+
 class Storage:
     """The memory that a tensor and its views share."""
 
@@ -75,6 +89,11 @@ class Storage:
 
     def __init__(self, array: np.ndarray) -> None:
         self.array: np.ndarray = owner_of(array)
+
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Storage:
+        out = copy.copy(self)
+        out.array = owner_of(twin(self.array, memo))
+        return out
 
     def data_ptr(self) -> int:
         """The address of its first byte."""

@@ -40,7 +40,7 @@ from gradcli.engine.graph.own_passes import in_own_passes, leaves_of, made_by, o
 from gradcli.engine.graph.torch_names import dressed
 from gradcli.engine.graph.view_edges import Severed, Stale
 from gradcli.engine.source_location import warn
-from gradcli.engine.tensor.attributes import Facts
+from gradcli.engine.tensor.attributes import Facts, twin
 from gradcli.engine.tensor.conversion import Conversions, Numbers
 from gradcli.engine.tensor.storage import InferenceMeta, Meta, Slots
 from gradcli.ops import OPERATORS
@@ -638,7 +638,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
             )
         out = _new(type(self))
         apart = not self._grad_is_copied  # a Parameter: of memory that is its own alone
-        out.array = np.array(self.array)[()] if apart else _twin(self.array, memo)
+        out.array = np.array(self.array)[()] if apart else twin(self.array, memo)
         out._dtype, out.edge = self.dtype, None
         out.meta = InferenceMeta() if current().inference else None
         if self.edge is not None:
@@ -656,18 +656,6 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         self._refuse_copy()
         made = _unpickled, (type(self), self.own_array(), self.requires_grad)
         return (*made, self.__dict__) if self.__dict__ else made
-
-
-def _twin(array: Any, memo: dict[int, Any]) -> Any:
-    """A copy of ``array``, within the one copy of its memory that ``memo`` holds."""
-    whole = array
-    while isinstance(getattr(whole, "base", None), np.ndarray):
-        whole = whole.base
-    if not isinstance(whole, np.ndarray) or not (whole.flags.forc and whole.flags.aligned):
-        return np.array(array)[()]
-    _, copied = memo.setdefault(id(whole), (whole, whole.ravel("A").view(np.uint8).copy()))
-    start = array.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
-    return np.ndarray(array.shape, array.dtype, copied, start, array.strides)
 
 
 def _unpickled(kind: Any, array: np.ndarray, requires_grad: bool) -> Tensor:

@@ -94,7 +94,7 @@ def multi_head_attention_forward(
         if key_padding_mask is not None:
             key_padding_mask = _O["unsqueeze"](key_padding_mask, 0)
     count, size = query.shape[1:]
-    _check_sizes(size, embed_dim_to_check, num_heads, bias_k, bias_v)
+    _check_sizes(size, embed_dim_to_check, num_heads, bias_k, bias_v, (static_k, static_v))
     separate = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None
     q, k, v = _projected(query, key, value, in_proj_weight, in_proj_bias, separate)
     if bias_k is not None:
@@ -127,13 +127,17 @@ def multi_head_attention_forward(
     return out, shown
 
 
-def _check_sizes(size: int, wanted: int, heads: int, bias_k: Any, bias_v: Any) -> None:
+def _check_sizes(
+    size: int, wanted: int, heads: int, bias_k: Any, bias_v: Any, statics: tuple[Any, Any]
+) -> None:
     if size != wanted:
         said = f"was expecting embedding dimension of {wanted}, but got {size}"
     elif size % heads:
         said = f"embed_dim {size} not divisible by num_heads {heads}"
     elif (bias_k is None) is not (bias_v is None):
         said = "bias_k and bias_v are given both or neither"
+    elif bias_k is not None and statics != (None, None):
+        said = f"bias cannot be added to static {'value' if statics[0] is None else 'key'}."
     else:
         return
     raise AssertionFault("E0304", said)
@@ -147,8 +151,9 @@ def _check_masks(query: Any, key: Any, value: Any, padding: Any, mask: Any, head
         raise AssertionFault("E0304", f"{said} {rank}-D query tensor")
     each = "batched (3-D)" if rank == 3 else "unbatched (2-D)"
     if not len(key.shape) == len(value.shape) == rank:
-        said = f"For {each} `query`, expected `key` and `value` to be {rank}-D"
-        raise AssertionFault("E0304", said)
+        said = f"For {each} `query`, expected `key` and `value` to be {rank}-D but found"
+        ranks = f"{len(key.shape)}-D and {len(value.shape)}-D tensors respectively"
+        raise AssertionFault("E0304", f"{said} {ranks}")
     pair, batch = (query.shape[0], key.shape[0]), query.shape[1] if rank == 3 else 1
     if rank == 3 and len(key.shape) == 3 and key.shape[1] != batch:
         raise bad_shape(f"there are {batch} sequences of queries and {key.shape[1]} of keys")

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine.creation.errors import too_large
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.dtypes import bool_, float16, float32, float64, uint8
 from gradcli.engine.record.arguments import Asked
@@ -82,6 +83,8 @@ def adaptive(n: int, m: int) -> tuple[np.ndarray, np.ndarray]:
 
     Rows are filled up with a window's last place.
     """
+    if m >= 2**59:
+        raise too_large((m,))
     charge_shape((6, m))
     rows = np.arange(m)
     starts, ends = rows * n // m, -(-(rows + 1) * n // m)

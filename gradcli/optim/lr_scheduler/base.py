@@ -18,7 +18,8 @@ BY_NUMBER = (
 ORDER = (
     "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in the opposite "
     "order: `optimizer.step()` before `lr_scheduler.step()`. Otherwise the first value of the "
-    "learning rate schedule is skipped."
+    "learning rate schedule is skipped. See more details at "
+    "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
 )
 
 

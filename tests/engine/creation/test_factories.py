@@ -386,6 +386,14 @@ def test_what_draws_is_a_generator_of_a_device():
             draw(1, generator=5)
     with pytest.raises(RuntimeError, match="device"):
         torch.Generator("foo")
+    with pytest.raises(RuntimeError, match="OPENGL device type not an accelerator"):
+        torch.Generator("opengl")
+
+
+@family("frequencies", [torch.fft.fftfreq, torch.fft.rfftfreq])
+def test_frequencies_are_leaves_on_a_device(frequencies):
+    x = frequencies(2, device="cpu", layout=torch.strided, requires_grad=True)
+    assert x.is_leaf and x.requires_grad
 
 
 def test_arguments_of_to():

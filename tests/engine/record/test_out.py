@@ -33,11 +33,13 @@ def test_several_results():
     values, indices = torch.empty(0), torch.empty(0, dtype=torch.int64)
     torch.max(x, 1, out=(values, indices))
     assert values.tolist() == [3, 5] and indices.tolist() == [1, 0]
+    assert values._version == indices._version == 1
 
 
 def test_dtypes():
     wide = torch.zeros(2, dtype=torch.float64)
     assert torch.sqrt(torch.tensor([1.0, 4.0]), out=wide).dtype is torch.float64
+    assert torch.bernoulli(torch.ones(2, dtype=torch.float64), out=torch.empty(2)).sum() == 2
     with pytest.raises(RuntimeError, match="can't be cast to the desired output type int64"):
         torch.sqrt(torch.ones(2), out=torch.zeros(2, dtype=torch.int64))
     for dtype in (torch.float32, torch.float64, torch.complex64):
