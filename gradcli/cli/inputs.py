@@ -263,7 +263,7 @@ def read_flag(
     return value
 
 
-def _narrowed(said: str, value: np.ndarray, dtype: dtypes.DType) -> Any:
+def _narrowed(said: str, value: Any, dtype: dtypes.DType) -> Any:
     with np.errstate(over="ignore"):
         found = value.astype(dtype.numpy)
     if np.any(np.isinf(found) & np.isfinite(value)):
