@@ -304,7 +304,9 @@ def test_a_hook_inside_linearize():
         y.register_hook(lambda g: g * 2)
         return (y**3).sum()
 
-    near(torch.func.linearize(grad(f), X)[1](T), jvp(grad(f), (X,), (T,))[1])
+    value, push = torch.func.linearize(grad(f), X)
+    assert value.is_leaf and not value.requires_grad
+    near(push(T), jvp(grad(f), (X,), (T,))[1])
 
 
 def test_linearize_that_has_to_run_its_function_again_does_so_at_the_same_point():
