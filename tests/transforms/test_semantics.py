@@ -1231,6 +1231,26 @@ HOOKS = [
 ]  # fmt: skip
 
 
+@family("register", [
+    lambda kept, v, w: v.register_hook(kept.append),
+    lambda kept, v, w: torch.autograd.graph.register_multi_grad_hook(
+        [v, w], lambda grads: kept.append(grads[0])
+    ),
+])  # fmt: skip
+def test_what_a_hook_keeps_of_a_gradient_has_its_tangent(register):
+    def kept(x):
+        found, gradient = (
+            [],
+            grad(lambda x: (v := x * 2, register(found, v, v.sin()))[0].sin().sum()),
+        )
+        return gradient(x) * 0 + found[-1]
+
+    wanted = -2 * (2 * X).sin()
+    near(jvp(kept, (X,), (T,))[1], wanted * T)
+    near(vmap(lambda x, t: jvp(kept, (x,), (t,))[1])(X, T), wanted * T)
+    near(jacfwd(kept)(X), wanted.diag())
+
+
 @family("hook", HOOKS)
 def test_hooks_inside_nested_transforms(hook):
     """They see gradients with tangents: a wrong one would drop a term without a word."""
