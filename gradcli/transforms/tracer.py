@@ -561,14 +561,14 @@ class Layer(Slots, Operand):
     def strided(self, view: Callable, shape: tuple, steps: tuple, ahead: int) -> Any:
         """``view``, ``as_strided``, of the memory below from so many entries after the first.
 
-        Raises RuntimeFault (E0301) where a view of one element reaches beyond it, or where it has a
+        Raises RuntimeFault (E0301) where a view of one element reaches beyond it; where it has a
         gradient or tangent of its own, into others.
         """
         if self.batch:
             own, wanted = _places(self.shape, self._steps()), _places(shape, steps) + ahead
-            if not self.requires_grad and all(v.batch for v in chain_of(self)):
+            if not self.requires_grad:
                 fits = ahead >= 0 and wanted.max(initial=0) <= own.max(initial=0)
-            else:  # no gradient or tangent of the entries of others is there
+            else:  # those of the entries of others are not there
                 fits = np.isin(wanted, own).all()
             if not fits:
                 said = f"as_strided(sizes={list(shape)}, strides={list(steps)}, storage_offset="
