@@ -562,13 +562,13 @@ class Layer(Slots, Operand):
         """``view``, ``as_strided``, of the memory below from so many entries after the first.
 
         Raises RuntimeFault (E0301) where a view of one element reaches beyond it; where it has a
-        gradient or tangent of its own, into others.
+        gradient of its own, into others.
         """
         if self.batch:
             own, wanted = _places(self.shape, self._steps()), _places(shape, steps) + ahead
             if not self.requires_grad:
                 fits = ahead >= 0 and wanted.max(initial=0) <= own.max(initial=0)
-            else:  # those of the entries of others are not there
+            else:  # that has no place for others
                 fits = np.isin(wanted, own).all()
             if not fits:
                 said = f"as_strided(sizes={list(shape)}, strides={list(steps)}, storage_offset="
