@@ -422,16 +422,20 @@ class Dual(Layer):
         def of_primal(g: Any) -> Any:
             place = running.place(level)
             if not running.turned.get(level):
-                primal, version = OPERATORS["clone"](g), g._version
-                given: Any = hook(g) if hooks else None
+                primal, version, shown = OPERATORS["clone"](g), g._version, g
+                if level in running.turned:  # not known yet is the tangent that it has
+                    shown = _paired(g, OPERATORS["zeros_like"](g) + math.nan, level)
+                given: Any = hook(shown) if hooks else None
                 if given is None and g._version > version:  # it wrote to g
                     given = g
                 given = _part_of(given, level, "primal")
-                if level in running.turned:
-                    seen[place] = primal, given
+                if shown is not g:
+                    seen[place] = primal, given, shown
                 return given
-            primal, given = seen.get(place, (None, None))
+            primal, given, shown = seen.get(place, (None, None, None))
             if given is None:
+                if shown is not None:  # the hook may have kept it
+                    put_back(shown, _paired(_part_of(shown, level, "primal"), g, level))
                 return None
             both = _paired(primal, g, level)
             changed = hook(both)

@@ -30,6 +30,7 @@ from gradcli.transforms.levels import next_level, running
 from gradcli.transforms.memory import demote
 from gradcli.transforms.reverse import (
     batches_seen,
+    detached,
     finished,
     leaf_of,
     lifted,
@@ -175,6 +176,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
                 raise
     own = [*along, *weights]
     further = outer and reaches_further(back, own)
+    # A reverse transform in the function leaves values with the graph of its own leaves.
+    value = over(lambda v: detached(v) if v.requires_grad > reaches_further([v], own) else v, value)
     # Not to be read from the graph: what was written to since, or has more in it than the caller
     # will differentiate.
     again = not back or silenced

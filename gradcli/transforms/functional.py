@@ -123,7 +123,7 @@ def _pushed(
     create_graph: bool, strict: bool, what: str,
 ) -> tuple[Tensor, ...]:  # fmt: skip
     """The Jacobian times a direction: the derivative of the backward pass by its cotangent."""
-    weights = [OPERATORS["zeros_like"](o.detach()).requires_grad_() for o in outputs]
+    weights = [OPERATORS["zeros_like"](o.detach())._require(True) for o in outputs]
     back = filled(_by(outputs, leaves, weights, True), leaves, strict, what)
     return filled(_by(back, weights, along, create_graph), weights, False, "The gradient")
 

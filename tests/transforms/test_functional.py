@@ -75,6 +75,12 @@ def test_a_result_that_does_not_depend_has_a_tangent_of_zeros():
     assert one.tolist() == [2, 2] and none.tolist() == [0, 0]
 
 
+def test_jvp_inside_a_transform():
+    x = torch.tensor([1.0, 2.0])
+    pushed = lambda t: functional.jvp(lambda q: q * q, t, t, create_graph=True)[1]  # noqa: E731
+    assert torch.func.vjp(pushed, x)[1](x)[0].tolist() == [4, 16]
+
+
 def test_vectorize_runs_the_function_once_however_many_rows():
     calls = []
 

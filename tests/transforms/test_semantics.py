@@ -304,7 +304,9 @@ def test_a_hook_inside_linearize():
         y.register_hook(lambda g: g * 2)
         return (y**3).sum()
 
-    near(torch.func.linearize(grad(f), X)[1](T), jvp(grad(f), (X,), (T,))[1])
+    value, push = torch.func.linearize(grad(f), X)
+    assert value.is_leaf and not value.requires_grad
+    near(push(T), jvp(grad(f), (X,), (T,))[1])
 
 
 def test_linearize_that_has_to_run_its_function_again_does_so_at_the_same_point():
@@ -1227,6 +1229,26 @@ HOOKS = [
     lambda x: lambda g: g.detach() * g, lambda x: lambda g: g + x,
     lambda x: lambda g: (g.mul_(3), None)[1],
 ]  # fmt: skip
+
+
+@family("register", [
+    lambda kept, v, w: v.register_hook(kept.append),
+    lambda kept, v, w: torch.autograd.graph.register_multi_grad_hook(
+        [v, w], lambda grads: kept.append(grads[0])
+    ),
+])  # fmt: skip
+def test_what_a_hook_keeps_of_a_gradient_has_its_tangent(register):
+    def kept(x):
+        found, gradient = (
+            [],
+            grad(lambda x: (v := x * 2, register(found, v, v.sin()))[0].sin().sum()),
+        )
+        return gradient(x) * 0 + found[-1]
+
+    wanted = -2 * (2 * X).sin()
+    near(jvp(kept, (X,), (T,))[1], wanted * T)
+    near(vmap(lambda x, t: jvp(kept, (x,), (t,))[1])(X, T), wanted * T)
+    near(jacfwd(kept)(X), wanted.diag())
 
 
 @family("hook", HOOKS)

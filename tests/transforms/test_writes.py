@@ -490,8 +490,14 @@ def test_elements_between_each_other_have_strides_of_their_own():
     wanted = torch.stack([strided(row) for row in columns.t().clone()])
     same(vmap(strided, in_dims=1)(columns), wanted)
     same(vmap(lambda x: x.as_strided((2,), (4,)), in_dims=1)(columns), columns[::2].t())
-    with pytest.raises(RuntimeError, match="not supported inside of vmap"):
-        vmap(lambda x: x.as_strided((2,), (1,)), in_dims=1)(columns)
+    neighbours = lambda x: x.as_strided((2,), (1,))  # noqa: E731
+    same(vmap(neighbours, in_dims=1)(columns), [[1.0, 2.0], [2.0, 3.0]])
+    beyond = lambda x: x.as_strided((2,), (5,))  # noqa: E731
+    both = lambda x: (vmap(neighbours, in_dims=1)(x) ** 2).sum()  # noqa: E731
+    same(grad(both)(columns), [[2.0, 8.0], [6.0, 0.0], [0.0, 0.0]])
+    for f in beyond, grad(lambda x: neighbours(x).sum()):
+        with pytest.raises(RuntimeError, match="not supported inside of vmap"):
+            vmap(f, in_dims=1)(columns)
 
 
 def flattened(x):

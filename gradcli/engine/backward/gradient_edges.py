@@ -31,11 +31,12 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
         said = "It is not possible to get the gradient edge for a Tensor that does not require"
         mend = "start from a leaf with requires_grad=True"
         raise RuntimeFault("E0404", f"{said} gradients", help=mend)
-    if tensor.edge.origin is None:
+    edge = _edge(tensor)
+    if edge.origin is None:
         raise AssertionFault("E0405", "Expected gradient function to be set")
     # An Output lives as long as someone points at it: the token does.
-    token = tensor.edge if isinstance(tensor.edge, Output) else None
-    return GradientEdge(dressed(tensor.edge.origin), tensor.edge.number, token)
+    token = edge if isinstance(edge, Output) else None
+    return GradientEdge(dressed(edge.origin), edge.number, token)
 
 
 def edge_of(value: Tensor | GradientEdge) -> Node | None:
@@ -50,6 +51,19 @@ def edge_of(value: Tensor | GradientEdge) -> Node | None:
         raise RuntimeFault("E0303", said, help=mend)
     result: Node | None = value.edge
     return result
+
+
+def _edge(tensor: Any) -> Any:
+    """The edge of a tensor, or of that inside a transform's value."""
+    while not hasattr(tensor, "edge"):
+        tensor = tensor.content
+    return tensor.edge
+
+
+def _has_tangent(gradient: Any) -> bool:
+    while gradient is not None and not hasattr(gradient, "tangent"):
+        gradient = getattr(gradient, "content", None)
+    return gradient is not None
 
 
 def increment_version(tensor: Any) -> None:
@@ -93,12 +107,12 @@ def register_multi_grad_hook(
         raise ValueFault("E0304", f"Expects mode to be one of ('all', 'any') but got {mode}")
     if mode == "any":
         tensors = [t for t in tensors if t.requires_grad]
-    elif not all(t.requires_grad and t.edge.origin for t in tensors):
+    elif not all(t.requires_grad and _edge(t).origin for t in tensors):
         said = "Expected gradient function to be set: one of the tensors requires no gradient"
         raise AssertionFault("E0404", said, help="leave out the tensors that require none")
     state: dict[str, Any] = {"pass": None}
     # Those of now: a tensor that is written to later has another.
-    nodes = [weakref.ref(t.edge.origin or t.edge) for t in tensors]
+    nodes = [weakref.ref(_edge(t).origin or _edge(t)) for t in tensors]
 
     def hook_of(place: int) -> Callable[[Tensor], None]:
         def hook(grad: Tensor) -> None:
@@ -112,7 +126,12 @@ def register_multi_grad_hook(
             state["left"] -= 1
             state["grads"][place] = grad
             if not state["left"]:
+                shown = [g for g in state["grads"] if _has_tangent(g)]
+                versions = [g._version for g in shown]
                 fn(state["grads"] if mode == "all" else grad)
+                if versions != [g._version for g in shown]:
+                    said = "a hook of several tensors wrote to a gradient that has a tangent"
+                    raise RuntimeFault("E0412", said, help="write y.register_hook(lambda g: g * 2)")
 
         return hook
 
