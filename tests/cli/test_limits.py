@@ -100,7 +100,7 @@ def test_memory_is_watched_between_checks(process):
 
 PEAK = """
 import os, subprocess, sys
-process = subprocess.Popen([sys.executable, "-m", "gradcli", "eval", *sys.argv[1:]], stdin=-3)
+process = subprocess.Popen([sys.executable, "-m", "gradcli", *sys.argv[1:]], stdin=-3)
 _, status, used = os.wait4(process.pid, 0)
 print(os.waitstatus_to_exitcode(status), used.ru_maxrss)
 """
@@ -108,7 +108,7 @@ print(os.waitstatus_to_exitcode(status), used.ru_maxrss)
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak in KiB, by wait4")
 def test_memory_is_watched_inside_a_call():
-    """The work of an FFT, six times its input, is allocated within one call."""
+    """The work of an FFT, six times its input, and tables that grow are allocated in one call."""
 
     def peak(*words: str) -> tuple[int, int]:
         done = subprocess.run([sys.executable, "-c", PEAK, *words], capture_output=True, text=True)
@@ -116,8 +116,15 @@ def test_memory_is_watched_inside_a_call():
         assert code != "3" or "E0602" in done.stderr, done.stderr
         return int(code), int(used) << 10
 
-    code, used = peak("sum(fft(rand(4000000)).abs())", "--max-mem", "120M")
-    assert code == 3 and used - peak("1")[1] < 1.1 * (120 << 20)
+    code, used = peak("eval", "sum(fft(rand(4000000)).abs())", "--max-mem", "120M")
+    base = peak("eval", "1")[1]
+    assert code == 3 and used - base < 1.1 * (120 << 20)
+    for words in (
+        ("run", "-e", "set(range(4*10**6))"), ("jac", "x*x", "--x", "ones(4500)"),
+        ("run", "-e", "dict(zip(range(10**8), range(10**8)))"),
+    ):  # fmt: skip
+        code, used = peak(*words, "--max-mem", "90M")
+        assert code == 3 and used - base < 1.1 * (90 << 20), words
 
 
 def test_a_limit_is_told_once(monkeypatch, capsys):

@@ -349,6 +349,7 @@ def _sorted(values: Any, key: Any = None, reverse: bool = False) -> list:
     items = as_list(values)
     ranks = _ranked(items, key)
     take_steps(len(items))
+    check_length(len(items), each=64)
     order = sorted(range(len(items)), key=ranks.__getitem__, reverse=bool(reverse))
     return [items[i] for i in order]
 
