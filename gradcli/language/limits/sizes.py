@@ -176,6 +176,14 @@ def as_list(values: Any) -> list:
     return list(counted(values))
 
 
+def spread(values: Any) -> Any:
+    """``*values``: a list itself, as Python copies what it unpacks."""
+    if values.__class__ is not list:
+        return as_list(values)
+    check_length(len(values))
+    return values
+
+
 KEY_SIZE = 1000
 """The most items of the nested tuples of one key: hashing looks at each, on C's own stack."""
 
