@@ -182,10 +182,12 @@ class _SessionJob(Job):
             for name in chosen or values:
                 # As a tensor a list would mean something else: it is repeated by x*2.
                 if isinstance(value := values.get(name), list | tuple | bool | Tensor):
-                    tensor = isinstance(value, Tensor)
-                    said = f"{name} is {f'{value.dtype.name}' if tensor else a_value(value)}"
-                    mend = f"{name} = 1.0*{name if tensor else f'tensor({name})'}"
-                    raise ValueFault("E0910", f"{said}, which has no derivative", help=mend)
+                    said, mend = f"{name} is {a_value(value)}", f"tensor({name})"
+                    if isinstance(value, Tensor):
+                        said, mend = f"{name} is {value.dtype.name}", name
+                    raise ValueFault(
+                        "E0910", f"{said}, which has no derivative", help=f"{name} = 1.0*{mend}"
+                    )
         self.wanted = inputs.wanted(wrt, self.leaves, self.program)
 
     @property

@@ -166,9 +166,10 @@ class Set:
     __slots__ = ("held",)
 
     def __init__(self, items: Iterable[Any] = ()) -> None:
-        self.held = held = {}
+        held: dict[Any, None] = {}
         for item in filling(held, items):
             held[key(item)] = None
+        self.held = held
 
     def __iter__(self) -> Iterator[Any]:
         if all(item.__class__ is int for item in self.held):
