@@ -322,13 +322,16 @@ def _from_json(file: str, dtype: dtypes.DType) -> dict[str, Any]:
             continue
         if isinstance(value, dict) and "data" in value:
             value = value["data"]
+        said = f"--vars {file}: {name}"
         try:
-            array = np.array(value, dtype=np.float64)
+            kinds = set(map(type, np.array(value, dtype=object).flat))
+            array: Any = np.array(value, dtype=bool if kinds == {bool} else np.float64)[()]
         except (ValueError, TypeError, OverflowError):
-            raise ValueFault(
-                "E0904", f"--vars {file}: {name} is not a number or a table of numbers"
-            ) from None
-        values[name] = _narrowed(f"--vars {file}: {name}", array[()], dtype)
+            raise ValueFault("E0904", f"{said} is not a number or a table of numbers") from None
+        if type(None) in kinds:
+            mend = "write NaN for a number that is missing"
+            raise ValueFault("E0904", f"{said}: null is not a value", help=mend)
+        values[name] = array if kinds == {bool} else _narrowed(said, array, dtype)
     return values
 
 

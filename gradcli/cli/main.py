@@ -179,6 +179,8 @@ def _command(name: str, rest: list[str]) -> int:
     if not gc.isenabled():
         gc.freeze()
         gc.enable()
+    if _interrupts:  # Python drops what is raised in the callbacks of an import's locks
+        raise KeyboardInterrupt
     return invoke(name, module.__dict__[name], rest, COMMANDS[name])
 
 

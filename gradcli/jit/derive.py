@@ -16,6 +16,7 @@ from gradcli.engine.dtypes import DType
 from gradcli.engine.record.cotangents import fit
 from gradcli.jit.ir import Instruction, Value
 from gradcli.jit.trace import Trace
+from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS, is_number
 from gradcli.ops.read import push_forward
 from gradcli.transforms.batched import Batched
@@ -183,6 +184,7 @@ def directions(trace: Trace, inputs: Sequence[Value], outputs: Sequence[Any]) ->
         if not size:
             rows.append([None] * len(outputs))
             continue
+        charge_shape((size, size), v.dtype.itemsize)
         eye = np.eye(size, dtype=v.dtype.numpy).reshape(size, *v.shape)
         with mapping(size, "error", internal=True) as level:
             found = push(tape, {v: Batched(trace.constant(eye), level)})

@@ -111,6 +111,12 @@ def test_values_from_files(cli, tmp_path):
     (tmp_path / "v.json").write_text('{"x": [1, 1e400]}')
     done = cli("eval", "x", "--vars", "v.json")
     assert done.code == 2 and "1e400 is too large for float64" in done.err
+    for nothing in ("null", "[1, null]", '{"data": [[1], [null]]}'):
+        (tmp_path / "v.json").write_text(f'{{"x": {nothing}}}')
+        done = cli("eval", "x", "--vars", "v.json")
+        assert done.code == 2 and "E0904" in done.err and "write NaN" in done.err
+    (tmp_path / "v.json").write_text('{"x": [true, false]}')
+    assert cli("eval", "x", "--vars", "v.json").out == "value  [True, False]\n"
     (tmp_path / "v.json").write_text('{"x": [1, 1e39]}')
     for given in (("--vars", "v.json"), ("--x", "1e39"), ("--x", "pi,2e38*2")):
         assert cli("eval", "x", *given).code == 0

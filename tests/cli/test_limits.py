@@ -93,6 +93,12 @@ def test_ctrl_c_stops_at_once(process, wheel, tmp_path, text):
         assert b"Traceback" not in err
 
 
+def test_ctrl_c_lost_in_an_import_ends_the_command(cli, monkeypatch):
+    monkeypatch.setattr("gradcli.cli.main._interrupts", [signal.SIGINT])
+    done = cli("eval", "1")
+    assert done.code == 130 and not done.out
+
+
 def test_memory_is_watched_between_checks(process):
     done = process("run", "-e", "l = []\nwhile True: l.append(ones(60000))", "--max-mem", "200M")
     assert done.code == 3 and "E0602" in done.err
@@ -100,7 +106,7 @@ def test_memory_is_watched_between_checks(process):
 
 PEAK = """
 import os, subprocess, sys
-process = subprocess.Popen([sys.executable, "-m", "gradcli", "eval", *sys.argv[1:]], stdin=-3)
+process = subprocess.Popen([sys.executable, "-m", "gradcli", *sys.argv[1:]], stdin=-3)
 _, status, used = os.wait4(process.pid, 0)
 print(os.waitstatus_to_exitcode(status), used.ru_maxrss)
 """
@@ -108,7 +114,7 @@ print(os.waitstatus_to_exitcode(status), used.ru_maxrss)
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak in KiB, by wait4")
 def test_memory_is_watched_inside_a_call():
-    """The work of an FFT, six times its input, is allocated within one call."""
+    """The work of an FFT, six times its input, and tables that grow are allocated in one call."""
 
     def peak(*words: str) -> tuple[int, int]:
         done = subprocess.run([sys.executable, "-c", PEAK, *words], capture_output=True, text=True)
@@ -116,8 +122,16 @@ def test_memory_is_watched_inside_a_call():
         assert code != "3" or "E0602" in done.stderr, done.stderr
         return int(code), int(used) << 10
 
-    code, used = peak("sum(fft(rand(4000000)).abs())", "--max-mem", "120M")
-    assert code == 3 and used - peak("1")[1] < 1.1 * (120 << 20)
+    code, used = peak("eval", "sum(fft(rand(4000000)).abs())", "--max-mem", "120M")
+    base = peak("eval", "1")[1]
+    assert code == 3 and used - base < 1.1 * (120 << 20)
+    for words in (
+        ("run", "-e", "set(range(4*10**6))"), ("jac", "x*x", "--x", "ones(4500)"),
+        ("run", "-e", "dict(zip(range(10**8), range(10**8)))"),
+        ("run", "-e", "x = [0]*(5*10**6)\ny = tuple(x)\nz = [*x]"),
+    ):  # fmt: skip
+        code, used = peak(*words, "--max-mem", "90M")
+        assert code == 3 and used - base < 1.1 * (90 << 20), words
 
 
 def test_a_limit_is_told_once(monkeypatch, capsys):

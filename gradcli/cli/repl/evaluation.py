@@ -24,6 +24,7 @@ from gradcli.language.diagnostics.render import did_you_mean
 from gradcli.language.names.table import CONSTANTS
 from gradcli.language.runtime.run import Limits
 from gradcli.language.syntax import nodes as n
+from gradcli.language.type_names import a_value
 from gradcli.ops.errors import ValueFault
 
 ON_EXPRESSIONS = (
@@ -31,6 +32,8 @@ ON_EXPRESSIONS = (
     "plot", "minimize", "eval",
 )  # fmt: skip
 ON_NAMES = ("ops", "why")
+DERIVATIVES = frozenset(("grad", "jac", "hess", "jvp", "vjp", "hvp", "check", "minimize"))
+"""Commands that are nothing without a variable to differentiate by."""
 REFUSED = frozenset(("--file", "--vars", "--against-file", "--out", "--tensorboard"))
 """Options that name files: a session may be piped in, and its text anybody's."""
 _OPTION = re.compile(r"(?:^|\s)(--[A-Za-z][\w-]*(?:[=\s]|$))")
@@ -171,8 +174,20 @@ class _SessionJob(Job):
             read = inputs.read_flag(missing[0], asked["fill"], dtypes.get_default_dtype())
             values[missing[0]] = factories.as_tensor(read)
         own = variables.command in ("graph", "explain")
-        self._sort(values, own, [w.strip() for w in wrt.split(",")] if wrt else None)
+        chosen = [w.strip() for w in wrt.split(",")] if wrt else None
+        self._sort(values, own, chosen)
         self.program.checked.require({*self.leaves, *self.fixed})
+        derived = variables.command in DERIVATIVES and not leaf_names(values, chosen)
+        if derived and not self.program.checked.bound:  # else the text may make leaves itself
+            for name in chosen or values:
+                # As a tensor a list would mean something else: it is repeated by x*2.
+                if isinstance(value := values.get(name), list | tuple | bool | Tensor):
+                    said, mend = f"{name} is {a_value(value)}", f"tensor({name})"
+                    if isinstance(value, Tensor):
+                        said, mend = f"{name} is {value.dtype.name}", name
+                    raise ValueFault(
+                        "E0910", f"{said}, which has no derivative", help=f"{name} = 1.0*{mend}"
+                    )
         self.wanted = inputs.wanted(wrt, self.leaves, self.program)
 
     @property

@@ -46,10 +46,11 @@ def take_steps(items: int) -> None:
         next(itertools.islice(running_steps.get(), items >> 4, None), None)
 
 
-def check_length(length: int, what: str = "list", copied: bool = True) -> int:
+def check_length(length: int, what: str = "list", copied: bool = True, each: int = 8) -> int:
     """Check the length of a list or string about to be built. Raises LimitFault (E0605).
 
-    ``copied``: all of it is written now, which takes steps from the budget.
+    ``copied``: all of it is written now, which takes steps from the budget. ``each``: the bytes of
+    an item, with what is made for it.
     """
     limit = TEXT_LIMIT if what == "string" else LIST_LIMIT
     if length > limit:
@@ -57,10 +58,29 @@ def check_length(length: int, what: str = "list", copied: bool = True) -> int:
         mend = "work on tensors: ones(n) instead of a list of numbers"
         raise LimitFault("E0605", said, help=mend)
     if length > 10_000:
-        charge(8 * length)
+        charge(each * length)
         if copied:
             take_steps(length >> 6)
     return length
+
+
+def check_table(length: int) -> int:
+    """The same of a dictionary or a set, which takes half as much again while it grows."""
+    check_length(length, copied=False, each=0)
+    if length > 10_000:
+        charge(30 << (length * 3 // 2).bit_length())
+        take_steps(length >> 6)
+    return length
+
+
+def filling(held: dict, items: Iterable[Any]) -> Iterator[Any]:
+    """The items that ``held`` is about to take; each time it is full, its next table is checked."""
+    size = max(14, (len(held) * 3 // 2).bit_length())  # of 2**size places two thirds are used
+    for item in items:
+        if len(held) >= (2 << size) // 3:
+            size += 1
+            check_table(len(held) + 1)
+        yield item
 
 
 def bounded(number: Any) -> Any:
@@ -149,11 +169,19 @@ def counted(value: Any) -> Any:
 def as_list(values: Any) -> list:
     """A new list of the items of ``values``, its length known or counted first."""
     if isinstance(values, list | tuple | str | range):
-        check_length(_length(values))
+        check_length(_length(values), each=40 if isinstance(values, range) else 8)
         return list(values)
     if isinstance(values, Tensor) and values.array.ndim:
         charge(TENSOR_BYTES * check_length(len(values)))
     return list(counted(values))
+
+
+def spread(values: Any) -> Any:
+    """``*values``: a list itself, as Python copies what it unpacks."""
+    if values.__class__ is not list:
+        return as_list(values)
+    check_length(len(values))
+    return values
 
 
 KEY_SIZE = 1000

@@ -349,8 +349,15 @@ def _sorted(values: Any, key: Any = None, reverse: bool = False) -> list:
     items = as_list(values)
     ranks = _ranked(items, key)
     take_steps(len(items))
+    check_length(len(items), each=64)
     order = sorted(range(len(items)), key=ranks.__getitem__, reverse=bool(reverse))
     return [items[i] for i in order]
+
+
+def _tuple(values: Any = ()) -> tuple:
+    values = values if values.__class__ is list else as_list(values)
+    check_length(len(values))  # beside the list
+    return tuple(values)
 
 
 def _map(function: Any, *values: Any) -> Lazy:
@@ -386,7 +393,7 @@ def _next(values: Any, *default: Any) -> Any:
 # Python's own functions, which have the names of operators and take lists.
 TABLE: dict[str, Any] = {
     "len": _length, "range": _range, "list": lambda values=(): as_list(values),
-    "tuple": lambda values=(): tuple(as_list(values)), "sum": _total,
+    "tuple": _tuple, "sum": _total,
     "max": _extreme("max", _max), "min": _extreme("min", _min), "abs": lambda value: _abs(value),
     "round": _rounded, "any": _every("any", _any), "all": _every("all", _all),
     "float": lambda value=0.0: float(_number_text(value)),

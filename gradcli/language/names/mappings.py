@@ -10,7 +10,15 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from gradcli.language.limits.sizes import WALKED, as_list, check_length, counted, key, take_steps
+from gradcli.language.limits.sizes import (
+    WALKED,
+    as_list,
+    check_table,
+    counted,
+    filling,
+    key,
+    take_steps,
+)
 from gradcli.language.type_names import a_value
 from gradcli.ops.errors import TypeFault, ValueFault
 
@@ -73,14 +81,14 @@ def mapping(values: Any) -> dict:
         said = f"`**` takes a dictionary, got {a_value(values)}"
         told = f"argument after ** must be a mapping, not {type(values).__name__}"
         raise TypeFault("E0303", said, help='write **{"name": value}', torch=told)
-    check_length(len(values))
+    check_table(len(values))
     return values
 
 
 def of_pairs(pairs: Iterable[Any]) -> dict:
     """A dictionary of pairs. Raises ValueFault (E0304) for what is no pair."""
     made: dict = {}
-    for item in pairs:
+    for item in filling(made, pairs):
         if isinstance(item, list | tuple | str) and len(item) == 2:
             name, value = item[0], item[1]
         else:
@@ -93,7 +101,7 @@ def of_pairs(pairs: Iterable[Any]) -> dict:
 def dictionary(values: Any = (), /, **more: Any) -> dict:
     """``dict(values, name=value)``."""
     if isinstance(values, dict):
-        check_length(len(values))
+        check_table(len(values))
         made = dict(values)
     else:
         made = of_pairs(counted(values))
@@ -102,8 +110,9 @@ def dictionary(values: Any = (), /, **more: Any) -> dict:
 
 
 def _updated(held: dict, values: Any = (), /, **more: Any) -> None:
-    held.update(dictionary(values, **more))
-    check_length(len(held), copied=False)
+    found = dictionary(values, **more)
+    check_table(len(held) + len(found))
+    held.update(found)
 
 
 def _setdefault(held: dict, name: Any, value: Any = None) -> Any:
@@ -119,12 +128,15 @@ def _got(held: dict, name: Any, default: Any = None) -> Any:
 
 
 def _copied(held: dict) -> dict:
-    check_length(len(held))
+    check_table(len(held))
     return held.copy()
 
 
 def _fromkeys(names: Any, value: Any = None) -> dict:
-    return {key(name): value for name in counted(names)}
+    made: dict = {}
+    for name in filling(made, counted(names)):
+        made[key(name)] = value
+    return made
 
 
 def _moved(held: dict, name: Any, last: bool = True) -> None:
@@ -154,7 +166,10 @@ class Set:
     __slots__ = ("held",)
 
     def __init__(self, items: Iterable[Any] = ()) -> None:
-        self.held = {key(item): None for item in items}
+        held: dict[Any, None] = {}
+        for item in filling(held, items):
+            held[key(item)] = None
+        self.held = held
 
     def __iter__(self) -> Iterator[Any]:
         if all(item.__class__ is int for item in self.held):
@@ -175,15 +190,18 @@ class Set:
     __hash__ = None  # type: ignore[assignment]
 
     def __or__(self, other: Any) -> Set:
-        return Set([*self.held, *_other(other)])
+        found, more = Set(), _other(other)
+        check_table(len(self) + len(more))
+        found.held = self.held | more
+        return found
 
     def __and__(self, other: Any) -> Set:
         kept = _other(other)
-        return Set([item for item in self.held if item in kept])
+        return Set(item for item in self.held if item in kept)
 
     def __sub__(self, other: Any) -> Set:
         gone = _other(other)
-        return Set([item for item in self.held if item not in gone])
+        return Set(item for item in self.held if item not in gone)
 
     def __le__(self, other: Any) -> bool:
         return self.held.keys() <= _other(other).keys()
@@ -230,7 +248,9 @@ def _removed(self: Set, item: Any) -> None:
 
 def _extended(self: Set, *others: Any) -> None:
     for other in others:
-        self.held.update(set_of(other).held)
+        more = set_of(other).held
+        check_table(len(self) + len(more))
+        self.held.update(more)
 
 
 def _first(self: Set) -> Any:

@@ -18,13 +18,13 @@ from typing import Any
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.limits.sizes import (
     Defaulting,
-    as_list,
     contains,
     generator,
     item,
     iterate,
     key,
     pair,
+    spread,
 )
 from gradcli.language.limits.step_budget import FILE, tokens
 from gradcli.language.names import (
@@ -233,6 +233,6 @@ _HELPERS: dict[str, Any] = {
     "h_rest": mappings.rest, "h_set": mappings.set_of, "h_set_attribute": attributes.set_attribute,
     "h_set_item": builtins.set_item, "h_shift_left": builtins.shift_left,
     "h_shift_left_by": builtins.shift_left_by, "h_shift_right": operator.rshift,
-    "h_shift_right_by": builtins.shift_right_by, "h_slice": slice, "h_spread": as_list,
+    "h_shift_right_by": builtins.shift_right_by, "h_slice": slice, "h_spread": spread,
     "h_sub_from": operator.isub, "h_super": records.parent, "h_type": type,
 }  # fmt: skip

@@ -130,6 +130,16 @@ def test_classes_and_functions_by_name(piped):
     assert "net has values of its own" in done.err and done.out.endswith("d/dx   2\n")
 
 
+def test_no_derivative_comes_without_a_word(piped):
+    for made, what in (("1,2,3", "a tuple"), ("[1., 2.]", "a list"), ("tensor([1, 2])", "int64")):
+        commands = (f":{name} sum(x)^2\n" for name in ("grad", "hess", "jac", "jvp", "hvp"))
+        done = piped("repl", stdin=f"x = {made}\n" + "".join(commands))
+        assert done.out == "" and done.err.count(f"x is {what}, which has no derivative") == 5
+        mend = re.search(r"help: (x = .*)", done.err)[1]
+        done = piped("repl", stdin=f"x = {made}\n{mend}\n:grad sum(x)^2\n")
+        assert "d/dx" in done.out and not done.err
+
+
 def test_a_formula_is_of_what_functions_are_now(process):
     """Where no definition says that, there is none: an older text would be silently wrong."""
     lines = (
