@@ -330,9 +330,8 @@ def positive(input: Any) -> Any:
 
 def ravel(input: Any) -> Any:
     """All entries in one dimension."""
-    if isinstance(input, Plain):
-        return input.contiguous().view(-1)
-    return O["reshape"](input, (-1,))
+    laid = getattr(input, "contiguous", None)
+    return O["reshape"](input, (-1,)) if laid is None else laid().view(-1)  # symbols lie nowhere
 
 
 def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:

@@ -12,6 +12,7 @@ import zipfile
 
 import pytest
 
+from gradcli.cli import watchdog
 from gradcli.cli.main import run
 from gradcli.engine import dtypes
 
@@ -41,11 +42,13 @@ def cli(capsys, monkeypatch, tmp_path):
     before = dtypes.get_default_dtype()
 
     def call(*args: str) -> Done:
+        watchdog.keep_process()  # that of the tests
         code = run(list(args))
         captured = capsys.readouterr()
         return Done(code, captured.out, captured.err)
 
     yield call
+    watchdog.keep_process(False)
     dtypes.set_default_dtype(before)
 
 

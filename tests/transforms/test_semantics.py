@@ -1611,3 +1611,16 @@ def test_a_level_ends_after_results_that_were_laid_out_anew():
         near(forward_ad.unpack_dual(y).tangent.real, torch.tensor([3.0, 0.0]))
     y.real.sum().backward()
     near(x.grad, torch.tensor([2, 0.5, 0.5]))
+
+
+def test_ravel_copies_what_has_gaps():
+    def f(x):
+        y = x * 1
+        y[::2].ravel().mul_(3)
+        return y.sum()
+
+    ones = torch.ones_like(X)
+    near(vmap(f)(X[None]), f(X)[None])
+    near(jvp(f, (X,), (ones,))[1], torch.tensor(3.0))
+    near(vmap(grad(f))(X[None]), ones[None])
+    near(hessian(lambda x: f(x * x))(X), 2 * torch.eye(3).double())
