@@ -176,8 +176,10 @@ class Optimizer:
                 loss = closure()
         followed = bool(self.defaults.get("differentiable"))
         with set_grad_enabled(followed):
-            for group in self.param_groups:
-                for p in group["params"]:
+            for whole in self.param_groups:
+                # A key that is none of this class's options says nothing, as in PyTorch.
+                group = {name: v for name, v in whole.items() if name in self.defaults}
+                for p in whole["params"]:
                     if p.grad is not None:
                         turn()
                         g = p.grad if followed else p.grad.detach()
