@@ -69,20 +69,26 @@ class ParametrizationList(ModuleList):
         if not all(isinstance(v, Tensor) for v in held):
             said = "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...)."
             raise bad_argument(f"{said} Got {type(start).__name__}")
-        if not unsafe and self.is_tensor and start.dtype is not tensor.dtype:
-            said = "When `right_inverse` outputs one tensor, it may not change the dtype"
-            raise bad_argument(f"{said}: {tensor.dtype} to {start.dtype}")
+        like = tensor.detach()  # of the old shape
+        if self.is_tensor:
+            if start.dtype is not tensor.dtype:
+                said = "When `right_inverse` outputs one tensor, it may not change the dtype"
+                raise bad_argument(f"{said}: {tensor.dtype} to {start.dtype}")
+            if start is not tensor:  # which stays the same for an optimizer that has it
+                tensor.data = start
+            held = (tensor,)
         for place, value in enumerate(held):
             name = "original" if self.is_tensor else f"original{place}"
             if not isinstance(tensor, Parameter):
                 self.register_buffer(name, value)
-                continue
-            kept = value if value is tensor else Parameter(value, tensor.requires_grad)
-            self.register_parameter(name, kept)
+            elif self.is_tensor:
+                self.register_parameter(name, tensor)
+            else:
+                self.register_parameter(name, Parameter(value, tensor.requires_grad))
         self.count = len(held)
         if not unsafe:
             with no_grad():
-                _alike(_FORWARD, self(), tensor)
+                _alike(_FORWARD, self(), like)
 
     def originals(self) -> list[Any]:
         """The parameters or buffers that are kept."""
