@@ -637,6 +637,10 @@ def test_normalisations_of_halves_are_computed_in_float32_and_rounded_once():
         by = torch.autograd.grad(out.sum(), (x, weight))
         assert [g.dtype for g in by] == [torch.float16, torch.float32]
     assert F.batch_norm(x, *kept, **affine).dtype is torch.float16
+    for norm in ("batch_norm", "instance_norm"):  # torch's has the affine map first
+        more, first = (*kept, weight, bias, False, 0.1, 1e-5), (weight, bias, *kept)
+        out = getattr(torch, norm)(x.T[None], *first, False, 0.1, 1e-5, False)
+        assert out.equal(getattr(F, norm)(x.T[None], *more))
     assert torch.native_batch_norm(x, weight, bias, *kept, True, 0.1, 1e-5)[1].dtype is weight.dtype
     for wrong, more in ((x, affine | {"bias": bias.half()}), (x.double(), affine)):
         for norm, given in ((F.batch_norm, wrong), (F.instance_norm, wrong.T[None])):
