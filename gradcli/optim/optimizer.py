@@ -252,6 +252,9 @@ class Optimizer:
         if not state:
             zeros = {name: OPERATORS["zeros_like"](p) for name in kept}
             state.update(step=count(0), **more, **zeros)
+        for name in kept:
+            if name not in state:  # of an option that was set later: before anything is written
+                raise KeyError(name)
         state["step"] += 1
         return int(state["step"])
 

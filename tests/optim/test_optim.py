@@ -224,6 +224,19 @@ def test_a_group_may_hold_options_that_its_optimizer_does_not_have(name, option)
     assert x.tolist() == y.tolist()
 
 
+@pytest.mark.parametrize("name, option", [("Adam", "amsgrad"), ("RMSprop", "centered")])
+def test_a_step_without_the_state_that_it_needs_changes_nothing(name, option):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    optimizer = getattr(torch.optim, name)([x], lr=0.1)
+    x.grad = torch.ones(2)
+    optimizer.step()
+    kept = str(optimizer.state)
+    optimizer.param_groups[0][option] = True
+    with pytest.raises(KeyError):
+        optimizer.step()
+    assert str(optimizer.state) == kept
+
+
 def test_repr_names_the_options():
     x = torch.tensor([1.0], requires_grad=True)
     text = repr(torch.optim.SGD([x], lr=0.1, momentum=0.9))
