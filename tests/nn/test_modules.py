@@ -487,10 +487,17 @@ def test_parametrizations_come_and_go():
     assert abs(layer.weight.item() - 3.0) < 1e-6
     layer.weight.sum().backward()
     assert layer.parametrizations.weight.original.grad is not None
+    late = layer.parametrizations.weight.original.square().sum()
     layer.weight = torch.tensor([[5.0]])
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        late.backward()
     assert abs(layer.weight.item() - 5.0) < 1e-6
     parametrize.remove_parametrizations(layer, "weight")
     assert type(layer) is nn.Linear and layer.weight is before
+    layer.register_buffer("kept", torch.ones(2))
+    nn.utils.parametrizations.weight_norm(layer, "kept")
+    parametrize.remove_parametrizations(layer, "kept")
+    assert "kept" in layer._buffers
     with pytest.raises(ValueError, match="does not have a parameter"):
         parametrize.register_parametrization(layer, "nothing", Exp())
 
