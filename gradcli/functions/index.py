@@ -142,8 +142,8 @@ _FAMILIES = {
     "segments": "segment_reduce",
     "nn.padding": "constant_pad_nd",
     "nn.layers": (
-        "native_batch_norm native_group_norm native_layer_norm batch_norm bilinear group_norm "
-        "instance_norm layer_norm rms_norm"
+        "native_batch_norm native_group_norm native_layer_norm bilinear group_norm layer_norm "
+        "rms_norm"
     ),
     "nn.numbered_losses": (
         "binary_cross_entropy_with_logits cosine_embedding_loss ctc_loss hinge_embedding_loss "
@@ -166,6 +166,7 @@ _FAMILIES = {
 LATER = {
     **{name: f"{home}.{name}" for home, names in _FAMILIES.items() for name in names.split()},
     **{name: f"decompositions.torch_{name}" for name in ("lu", "lu_solve", "qr", "svd")},
+    **{name: f"nn.layers.torch_{name}" for name in ("batch_norm", "instance_norm")},
     "adaptive_max_pool1d": "nn.pooling.adaptive_max_pool1d_with_indices",
     "orgqr": "linalg.householder_product",
     "grid_sampler": "nn.resampling.grid_sampler",

@@ -112,10 +112,10 @@ def _quantile(
     missing = O["isnan"](line).sum(-1, True).array
     whole = values.shape[-1]
     count = whole - missing if skip else np.where(missing > 0, 0, whole)
-    # Where a NaN decides, the last entry does: NaN sorts last.
     # In the values' own dtype: 0.1 of float32 times 10 is 1 there, and 1.0000000149 in float64.
     ranks = points.reshape(-1).astype(values.dtype.numpy) * np.maximum(count - 1, 0)
-    place = np.where(count == 0, whole - 1, ranks.astype(values.dtype.numpy))
+    # Where a NaN decides, the last entry does: NaN sorts last.
+    place = np.where(missing * (not skip) > 0, whole - 1, ranks.astype(values.dtype.numpy))
     below, above = np.floor(place).astype(np.int64), np.ceil(place).astype(np.int64)
     if interpolation in ("lower", "higher", "nearest"):
         pick = {"lower": below, "higher": above}.get(

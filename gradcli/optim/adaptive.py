@@ -42,7 +42,7 @@ class Adagrad(Optimizer):
                 self._in_reals(self._begin, p, None, group)
 
     def _begin(self, p: Tensor, _: Any, state: State, group: Group) -> None:
-        start = OPERATORS["zeros_like"](p) + group["initial_accumulator_value"]
+        start = OPERATORS["zeros_like"](p) + self.defaults["initial_accumulator_value"]
         state.update(step=count(0), sum=start)
 
     def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:

@@ -176,8 +176,10 @@ class Optimizer:
                 loss = closure()
         followed = bool(self.defaults.get("differentiable"))
         with set_grad_enabled(followed):
-            for group in self.param_groups:
-                for p in group["params"]:
+            for whole in self.param_groups:
+                # A key that is none of this class's options says nothing, as in PyTorch.
+                group = {name: v for name, v in whole.items() if name in self.defaults}
+                for p in whole["params"]:
                     if p.grad is not None:
                         turn()
                         g = p.grad if followed else p.grad.detach()
@@ -250,6 +252,9 @@ class Optimizer:
         if not state:
             zeros = {name: OPERATORS["zeros_like"](p) for name in kept}
             state.update(step=count(0), **more, **zeros)
+        for name in kept:
+            if name not in state:  # of an option that was set later: before anything is written
+                raise KeyError(name)
         state["step"] += 1
         return int(state["step"])
 

@@ -54,6 +54,9 @@ def test_quantiles_of_what_holds_nan():
     assert torch.nanquantile(x, 0.5, dim=1).tolist() == [2.0, 5.0]
     assert torch.nanmedian(x).item() == 4.0 and torch.nanmedian(x, 1).values.tolist() == [1, 5]
     assert torch.nanmean(x, 1).tolist()[0] == 2.0
+    none = torch.full((1, 3), nan, requires_grad=True)
+    for function, slope in ((torch.nanquantile, [1, 0, 0]), (torch.quantile, [0, 0, 1])):
+        assert torch.autograd.grad(function(none, 0.3, 1), none)[0].tolist() == [slope]
 
 
 def test_wrong_quantiles():

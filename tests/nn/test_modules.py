@@ -481,14 +481,23 @@ def test_parametrizations_come_and_go():
 
     layer = nn.Linear(1, 1)
     torch.nn.init.constant_(layer.weight, 3.0)
+    before = layer.weight
     parametrize.register_parametrization(layer, "weight", Exp())
+    assert layer.parametrizations.weight.original is before  # which an optimizer may have
     assert abs(layer.weight.item() - 3.0) < 1e-6
     layer.weight.sum().backward()
     assert layer.parametrizations.weight.original.grad is not None
+    late = layer.parametrizations.weight.original.square().sum()
     layer.weight = torch.tensor([[5.0]])
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        late.backward()
     assert abs(layer.weight.item() - 5.0) < 1e-6
     parametrize.remove_parametrizations(layer, "weight")
-    assert type(layer) is nn.Linear and isinstance(layer.weight, nn.Parameter)
+    assert type(layer) is nn.Linear and layer.weight is before
+    layer.register_buffer("kept", torch.ones(2))
+    nn.utils.parametrizations.weight_norm(layer, "kept")
+    parametrize.remove_parametrizations(layer, "kept")
+    assert "kept" in layer._buffers
     with pytest.raises(ValueError, match="does not have a parameter"):
         parametrize.register_parametrization(layer, "nothing", Exp())
 
@@ -564,6 +573,7 @@ def test_clipping_an_endless_norm():
     x.grad = torch.tensor([np.inf], dtype=torch.float32)
     with pytest.raises(RuntimeError, match="non-finite"):
         nn.utils.clip_grad_norm_(x, 1.0, error_if_nonfinite=True)
+    assert not nn.utils.get_total_norm([x]).requires_grad
 
 
 def test_a_projection_is_of_the_state_that_is_passed_on():
@@ -634,6 +644,10 @@ def test_normalisations_of_halves_are_computed_in_float32_and_rounded_once():
         by = torch.autograd.grad(out.sum(), (x, weight))
         assert [g.dtype for g in by] == [torch.float16, torch.float32]
     assert F.batch_norm(x, *kept, **affine).dtype is torch.float16
+    for norm in ("batch_norm", "instance_norm"):  # torch's has the affine map first
+        more, first = (*kept, weight, bias, False, 0.1, 1e-5), (weight, bias, *kept)
+        out = getattr(torch, norm)(x.T[None], *first, False, 0.1, 1e-5, False)
+        assert out.equal(getattr(F, norm)(x.T[None], *more))
     assert torch.native_batch_norm(x, weight, bias, *kept, True, 0.1, 1e-5)[1].dtype is weight.dtype
     for wrong, more in ((x, affine | {"bias": bias.half()}), (x.double(), affine)):
         for norm, given in ((F.batch_norm, wrong), (F.instance_norm, wrong.T[None])):
@@ -768,9 +782,10 @@ def test_parametrizations_go_over_to_another_module():
 @family("dim, sizes", [(0, (3, 1)), (1, (1, 2)), (None, ())])
 def test_a_weight_is_its_norm_and_its_direction(dim, sizes):
     layer = nn.Linear(2, 3)
-    start = layer.weight.detach().clone()
+    before, start = layer.weight, layer.weight.detach().clone()
     nn.utils.parametrizations.weight_norm(layer, dim=dim)
     held = layer.parametrizations.weight
+    assert held.original1 is not before
     assert held.original0.shape == sizes
     assert torch.allclose(layer.weight, start)
     with torch.no_grad():

@@ -206,6 +206,35 @@ def test_adagrad_has_its_state_before_the_first_step():
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     state = torch.optim.Adagrad([x], initial_accumulator_value=0.5).state_dict()["state"][0]
     assert state["step"].item() == 0 and state["sum"].tolist() == [0.5, 0.5]
+    group = {"params": [x], "initial_accumulator_value": 4.0}
+    assert torch.optim.Adagrad([group]).state[x]["sum"].tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    "name, option",
+    [("Rprop", "weight_decay"), ("Adagrad", "decoupled_weight_decay"), ("SGD", "amsgrad")],
+)
+def test_a_group_may_hold_options_that_its_optimizer_does_not_have(name, option):
+    x, y = (torch.tensor([1.0, 2.0], requires_grad=True) for _ in range(2))
+    decay = {} if name == "Rprop" else {"weight_decay": 0.5}
+    for held in ({"params": [x]}, {"params": [y], option: 0.5}):
+        optimizer = getattr(torch.optim, name)([held], lr=0.1, **decay)
+        held["params"][0].grad = torch.tensor([0.2, -0.3])
+        optimizer.step()
+    assert x.tolist() == y.tolist()
+
+
+@pytest.mark.parametrize("name, option", [("Adam", "amsgrad"), ("RMSprop", "centered")])
+def test_a_step_without_the_state_that_it_needs_changes_nothing(name, option):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    optimizer = getattr(torch.optim, name)([x], lr=0.1)
+    x.grad = torch.ones(2)
+    optimizer.step()
+    kept = str(optimizer.state)
+    optimizer.param_groups[0][option] = True
+    with pytest.raises(KeyError):
+        optimizer.step()
+    assert str(optimizer.state) == kept
 
 
 def test_repr_names_the_options():

@@ -261,9 +261,10 @@ def randint_like(
     kept = input.dtype if dtype is None else dtype
 
     def draw(shape: tuple[int, ...]) -> Tensor:
-        return randint(low, high, shape, dtype=kept, requires_grad=requires_grad, device=device)
+        return randint(low, high, shape, dtype=kept, device=device)
 
-    return laid(draw, input, memory_format)
+    made = laid(draw, input, memory_format)
+    return requiring(made, True) if requires_grad else made
 
 
 # ---- Choices -------------------------------------------------------------------------------------

@@ -370,6 +370,24 @@ def native_group_norm(
     return group_norm(input, group, weight, bias, eps), mean, spread
 
 
+def torch_batch_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
+    running_var: Tensor | None, training: bool, momentum: float, eps: float, cudnn_enabled: bool,
+) -> Any:  # fmt: skip
+    """``batch_norm`` with its arguments in another order, all of them given."""
+    return batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+def torch_instance_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
+    running_var: Tensor | None, use_input_stats: bool, momentum: float, eps: float,
+    cudnn_enabled: bool,
+) -> Any:  # fmt: skip
+    """``instance_norm`` with its arguments in another order, all of them given."""
+    running = running_mean, running_var
+    return instance_norm(input, *running, weight, bias, use_input_stats, momentum, eps)
+
+
 def native_batch_norm(
     input: Any, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
     running_var: Tensor | None, training: bool, momentum: float, eps: float,

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
+from gradcli.engine.backward.gradient_edges import increment_version
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.nn.modules.container import ModuleDict, ModuleList
@@ -69,26 +70,31 @@ class ParametrizationList(ModuleList):
         if not all(isinstance(v, Tensor) for v in held):
             said = "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...)."
             raise bad_argument(f"{said} Got {type(start).__name__}")
-        if not unsafe and self.is_tensor and start.dtype is not tensor.dtype:
-            said = "When `right_inverse` outputs one tensor, it may not change the dtype"
-            raise bad_argument(f"{said}: {tensor.dtype} to {start.dtype}")
+        like = tensor.detach()  # of the old shape
+        if self.is_tensor:
+            if start.dtype is not tensor.dtype:
+                said = "When `right_inverse` outputs one tensor, it may not change the dtype"
+                raise bad_argument(f"{said}: {tensor.dtype} to {start.dtype}")
+            _move(tensor, start)  # the same one stays, for an optimizer that has it
+            held = (tensor,)
         for place, value in enumerate(held):
             name = "original" if self.is_tensor else f"original{place}"
             if not isinstance(tensor, Parameter):
                 self.register_buffer(name, value)
-                continue
-            kept = value if value is tensor else Parameter(value, tensor.requires_grad)
-            self.register_parameter(name, kept)
-        self.count = len(held)
+            elif self.is_tensor:
+                self.register_parameter(name, tensor)
+            else:
+                self.register_parameter(name, Parameter(value, tensor.requires_grad))
+        self.ntensors = len(held)
         if not unsafe:
             with no_grad():
-                _alike(_FORWARD, self(), tensor)
+                _alike(_FORWARD, self(), like)
 
     def originals(self) -> list[Any]:
         """The parameters or buffers that are kept."""
         if self.is_tensor:
             return [self.original]
-        return [getattr(self, f"original{place}") for place in range(self.count)]
+        return [getattr(self, f"original{place}") for place in range(self.ntensors)]
 
     def forward(self) -> Any:
         """The value that the parametrised name has."""
@@ -113,19 +119,19 @@ class ParametrizationList(ModuleList):
         """Make ``value`` what the name has, by the modules' ``right_inverse``.
 
         Raises RuntimeFault (E0304) where a module has none, and ValueFault (E0304) where it gives
-        another number of tensors or, unless unsafe, another dtype.
+        another number of tensors or another dtype.
         """
         with no_grad():
             value = self._inverse(value)
             held = [value] if self.is_tensor else list(value)
-            if len(held) != self.count:
-                said = f"a sequence of tensors of length {self.count}, got {len(held)}."
+            if len(held) != self.ntensors:
+                said = f"a sequence of tensors of length {self.ntensors}, got {len(held)}."
                 raise bad_argument(f"'right_inverse' must return {said}")
             for original, new in zip(self.originals(), held, strict=True):
-                if original.dtype is not new.dtype and not self.unsafe:
+                if original.dtype is not new.dtype:
                     said = f"has dtype {new.dtype}, the original {original.dtype}"
                     raise bad_argument(f"The tensor assigned {said}")
-                original.data = new
+                _move(original, new)
 
 
 _FORWARD = (
@@ -138,6 +144,12 @@ _INVERSE = (
     "The tensor returned by parametrization.right_inverse must have the same {} as the module's, "
     "unless the `unsafe` flag is enabled: that is {}, not {}",
 )
+
+
+def _move(original: Tensor, value: Tensor) -> None:
+    """Give the original a value, so that what was recorded with the old one is refused."""
+    original.data = value
+    increment_version(original)
 
 
 def _alike(said: tuple[str, str], found: Any, tensor: Any) -> None:
@@ -254,13 +266,12 @@ def remove_parametrizations(
     held = module._modules["parametrizations"]
     wrapped = held[tensor_name]
     original = wrapped.originals()[0]
-    if leave_parametrized:
+    if leave_parametrized and wrapped.is_tensor:
         with no_grad():
-            value = wrapped()
-        if wrapped.is_tensor:
-            original.data = value
-        else:
-            original = Parameter(value, any(v.requires_grad for v in wrapped.originals()))
+            _move(original, wrapped())
+    elif leave_parametrized:
+        value = wrapped()
+        original = Parameter(value) if value.requires_grad else value
     elif not wrapped.is_tensor:
         said = "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is"
         raise bad_argument(f"{said} parametrized in terms of a sequence of tensors.")

@@ -259,6 +259,7 @@ def test_whole_numbers_like_a_tensor_and_trials_until_one_succeeds():
     like = torch.randint_like(torch.zeros(2, 3), 5, 9)
     assert like.dtype is torch.float32
     assert set(like.flatten().tolist()) <= {5, 6, 7, 8}
+    assert torch.randint_like(like.t(), 3, requires_grad=True).requires_grad
     torch.manual_seed(0)  # PyTorch's numbers
     assert torch.zeros(5).geometric_(0.3).tolist() == [1, 1, 3, 1, 2]
     with pytest.raises(RuntimeError, match="geometric_ expects p"):
