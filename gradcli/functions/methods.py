@@ -152,9 +152,9 @@ def _set(
 ) -> Tensor:  # fmt: skip
     """Take the memory of ``source``, a tensor or a storage; or, of none, no entries.
 
-    ``size`` and ``stride`` say how to see it. A leaf begins anew: graphs made before do not lead
-    to it; what was computed has no gradient from here (E0405). Raises RuntimeFault (E0309) for a
-    tensor of another dtype.
+    ``size`` and ``stride`` say how to see it. A leaf remains one, with its hooks; what was
+    computed has no gradient from here (E0405). Raises RuntimeFault (E0309) for a tensor of another
+    dtype.
     """
     if source is None:
         source = factories.empty(0, dtype=self.dtype)
@@ -175,10 +175,8 @@ def _set(
     held = source if source._flips is self._flips else flipped_view(source)  # the memory alone
     self.data = held
     self._meta().version.bump()
-    if self._is_leaf and self.edge is not None:
-        self.edge = None
-        self.requires_grad_()
-    else:  # no gradient leads from here to what either was computed from
+    if self.edge is None or not self._is_leaf:
+        # No gradient leads from here to what either was computed from.
         asks = given if self.edge is None else self
         said = "derivative for set_ is not implemented"
         self.edge = without_derivative(self, asks, "set_", "NotImplemented", said).edge

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from gradcli.engine.backward.gradient_edges import increment_version
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.nn.modules.container import ModuleDict, ModuleList
@@ -75,7 +74,8 @@ class ParametrizationList(ModuleList):
             if start.dtype is not tensor.dtype:
                 said = "When `right_inverse` outputs one tensor, it may not change the dtype"
                 raise bad_argument(f"{said}: {tensor.dtype} to {start.dtype}")
-            _move(tensor, start)  # the same one stays, for an optimizer that has it
+            with no_grad():  # the same one stays, for an optimizer that has it
+                tensor.set_(start)
             held = (tensor,)
         for place, value in enumerate(held):
             name = "original" if self.is_tensor else f"original{place}"
@@ -131,7 +131,7 @@ class ParametrizationList(ModuleList):
                 if original.dtype is not new.dtype:
                     said = f"has dtype {new.dtype}, the original {original.dtype}"
                     raise bad_argument(f"The tensor assigned {said}")
-                _move(original, new)
+                original.set_(new)
 
 
 _FORWARD = (
@@ -144,12 +144,6 @@ _INVERSE = (
     "The tensor returned by parametrization.right_inverse must have the same {} as the module's, "
     "unless the `unsafe` flag is enabled: that is {}, not {}",
 )
-
-
-def _move(original: Tensor, value: Tensor) -> None:
-    """Give the original a value, so that what was recorded with the old one is refused."""
-    original.data = value
-    increment_version(original)
 
 
 def _alike(said: tuple[str, str], found: Any, tensor: Any) -> None:
@@ -268,7 +262,7 @@ def remove_parametrizations(
     original = wrapped.originals()[0]
     if leave_parametrized and wrapped.is_tensor:
         with no_grad():
-            _move(original, wrapped())
+            original.set_(wrapped())
     elif leave_parametrized:
         value = wrapped()
         original = Parameter(value) if value.requires_grad else value

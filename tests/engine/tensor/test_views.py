@@ -228,3 +228,14 @@ def test_a_recorded_gradient_of_complex_numbers_is_no_view():
     (g,) = gradcli.autograd.grad((x**3).abs().sum(), x, create_graph=True)
     assert not g.is_conj() and not g._is_view()
     g.detach().numpy()
+
+
+def test_a_leaf_that_takes_the_memory_of_another_keeps_its_hooks():
+    w = gradcli.ones(2, requires_grad=True)
+    w.register_hook(lambda g: g * 10)
+    before = (w + 1).sum()
+    with gradcli.no_grad():
+        w.set_(gradcli.full((2,), 3.0))
+    before.backward()
+    (w * w).sum().backward()
+    assert w.grad.tolist() == [70.0, 70.0]
