@@ -8,6 +8,7 @@ from types import MethodType
 from typing import Any
 
 from gradcli.engine import Tensor
+from gradcli.engine.backward.hooks import clear
 from gradcli.engine.creation.factories import tensor
 from gradcli.engine.dtypes import float32, float64, get_default_dtype
 from gradcli.engine.grad_mode import enable_grad, set_grad_enabled
@@ -151,12 +152,7 @@ class Optimizer:
         """Forget the gradients: None, or zeros where ``set_to_none`` is False."""
         for group in self.param_groups:
             for p in group["params"]:
-                if p.grad is None:
-                    continue
-                if set_to_none:
-                    p.grad = None
-                else:
-                    p.grad.detach_().zero_()
+                clear(p, set_to_none)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient.

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.grad_mode import mode
+from gradcli.engine.grad_mode import mode, no_grad
 from gradcli.engine.graph.node import AccumulateGrad, Cotangents, Node, sharing
 from gradcli.engine.graph.torch_names import shown_edges
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.cotangents import fit
-from gradcli.engine.record.inplace import added_to, dense
+from gradcli.engine.record.inplace import dense, write_result
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.engine.undo_log import note_write, undo
 from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
@@ -288,17 +288,28 @@ def _step(leaf: Any, total: Any, arrived: Any = None, gone: Any = None) -> None:
                 total = total.copy() if leaf.rows else _copied(total, leaf.owner())
             leaf.grad = wrap(total, leaf.dtype or dtypes.dtype_of(total))
             return
+        meta = have.meta
+        if meta is not None and (meta.base is not None or meta.twin is not None or meta.inference):
+            with no_grad():  # memory of other tensors, whose views see it
+                write_result(have, OPERATORS["add"], wrap(total, dtypes.dtype_of(total)))
+            return
         if isinstance(have.array, np.ndarray):
             if undo.on:
                 note_write(have.array)
             have.array += total
         else:
             have.array = have.array + total
-        meta = have._meta()
-        version = meta.version  # for what saved the gradient, and for exchange_grad
+        version = have._meta().version  # for what saved the gradient, and for exchange_grad
         version.number, version.place = version.number + 1, None  # of no line of the user's
-    if meta.twin is not None or meta.base is not None:
-        added_to(have)
+
+
+def clear(leaf: Tensor, set_to_none: bool) -> None:
+    """Forget a leaf's gradient, or write zeros to it, out of the graph."""
+    have = leaf.grad
+    if set_to_none or have is None:
+        leaf.grad = None
+    else:
+        (have.requires_grad_(False) if have._is_leaf else have.detach_()).zero_()
 
 
 def _copied(total: np.ndarray, leaf: Any) -> np.ndarray:

@@ -427,22 +427,10 @@ def _after_write(target: Tensor, result: Tensor, before: Any) -> Tensor:
         _overtaken(target if meta.base is None else meta.base)
     if mode.watching:
         _tell_of_data(target if meta.base is None else meta.base)
-    _tell_original(meta)
-    return target
-
-
-def _tell_original(meta: Meta) -> None:
     root = meta if meta.base is None else meta.base.meta
     if root.twin is not None and (original := _original(root)) is not None:
         _overtaken(original)
-
-
-def added_to(gradient: Tensor) -> None:
-    """After a pass added to a gradient that lies in memory of other tensors: their views see it."""
-    meta = gradient._meta()
-    if meta.base is not None and meta.base.edge is not None:
-        _overtaken(meta.base)
-    _tell_original(meta)
+    return target
 
 
 def _tell_of_data(root: Tensor) -> None:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gradcli.engine import Tensor
+from gradcli.engine.backward.hooks import clear
 from gradcli.engine.graph.node import RemovableHandle
 from gradcli.nn.modules.state import State, check_ends
 from gradcli.nn.parameter import Buffer, Parameter
@@ -325,11 +326,7 @@ class Module(State):
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the parameters' gradients: None, or zeros where ``set_to_none`` is False."""
         for param in self.parameters():
-            if param.grad is not None:
-                if set_to_none:
-                    param.grad = None
-                else:
-                    param.grad.detach_().zero_()
+            clear(param, set_to_none)
 
     # -- hooks -------------------------------------------------------------------------------------
 

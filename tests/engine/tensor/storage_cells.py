@@ -846,3 +846,26 @@ try:
     a.resize_(2)
 except RuntimeError as fault:
     print(v.grad.stride(), str(fault)[:40])
+
+# %% a gradient that lies in the memory of another tensor
+buffer = torch.zeros(6)
+x = torch.ones(3, requires_grad=True)
+optimizer = torch.optim.SGD([x], lr=0.1)
+for make in (
+    lambda: buffer[1:4], lambda: torch.ones(1).expand(3), lambda: buffer[::2],
+    lambda: torch.view_as_complex(buffer.view(3, 2)).conj().imag, lambda: (x * 2)[:],
+):  # fmt: skip
+    x.grad = make()
+    seen = x.grad.detach().view(3, 1)
+    for write in (lambda: (x * 2).sum().backward(), lambda: optimizer.zero_grad(set_to_none=False)):
+        try:
+            write()
+        except RuntimeError as fault:
+            print(str(fault)[:45])
+        print(buffer, x.grad, seen, x.grad._version, x.grad.stride())
+with torch.inference_mode():
+    x.grad = torch.ones(3)
+try:
+    x.sum().backward()
+except RuntimeError as fault:
+    print(str(fault)[:45])
