@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import Tensor
+from gradcli.engine.backward.api import no_graph
 from gradcli.engine.grad_mode import Transform, enable_grad, outside_inference, transforming
 from gradcli.engine.graph.node import next_number
 from gradcli.engine.record.saved_tensor_hooks import disable_saved_tensors_hooks
@@ -98,6 +99,9 @@ class _Run:
             arguments += (v for v in flatten([full, named])[0] if rank_of(v))
             ends = [bottom(leaf).edge for leaf in self.leaves]
             result = over(lasting, function(*full, **named))
+            for i, leaf in enumerate(self.leaves):
+                if not bottom(leaf).requires_grad:
+                    raise no_graph(i)  # by detach_()
             # A write to ``x.data`` puts x elsewhere in the graphs of transforms around.
             self.leaves = [end_at(leaf, e) for leaf, e in zip(self.leaves, ends, strict=True)]
         self.aux = None

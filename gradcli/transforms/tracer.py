@@ -639,7 +639,8 @@ class Layer(Slots, Operand):
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
-        self.content.requires_grad = wanted
+        if wanted is not self.requires_grad:  # the content may be the caller's
+            self._require(wanted)
 
     def __repr__(self) -> str:
         """The Tensor inside, and around it the levels, as PyTorch shows them."""

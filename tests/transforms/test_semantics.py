@@ -814,6 +814,30 @@ def test_an_argument_that_is_recorded_already_is_asked_to_be():
     near(found, 2 * torch.eye(3))
 
 
+def test_what_a_function_sets_is_not_of_its_argument_or_the_callers():
+    def turned_off(x):
+        x.requires_grad = False
+        return (x * x).sum()
+
+    def turned_on(x):
+        x.requires_grad = True
+        return (x * x).sum()
+
+    for cut in (turned_off, lambda x: ((x * x).sum(), x.detach_())[0]):
+        with pytest.raises(RuntimeError, match="does not require grad"):
+            grad(cut)(X)
+    near(grad(lambda x: vmap(turned_off)(x).sum())(X[None]), 2 * X[None])
+    for transform in (lambda f: vmap(f)(X[None]), lambda f: jvp(f, (X,), (T,))):
+        with pytest.raises(RuntimeError, match="cannot become a leaf"):
+            transform(turned_on)
+    captured = X.clone()
+    with pytest.raises(RuntimeError, match="captured"):
+        grad(lambda x: (x * captured.detach_()).sum())(X)
+    with pytest.raises(RuntimeError, match="mutating directly with"):
+        jvp(vmap(lambda x: setattr(captured, "data", X) or x), (X[None],), (X[None],))
+    assert not X.requires_grad
+
+
 def test_data_is_not_set_inside_linearize():
     def f(x, of):
         y = of.rsqrt()

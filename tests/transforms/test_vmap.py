@@ -239,6 +239,12 @@ def test_a_slope_of_no_quotient_is_0_beside_a_0_divisor():
     assert [g.tolist() for g in vmap(grad(rounded, (0, 1)))(x, y)] == [[[0, 0]], [[0, 0]]]
 
 
+def test_conversions_of_a_batch():
+    for copy in (None, True, False):
+        assert torch.equal(vmap(lambda x, copy=copy: torch.asarray(x, copy=copy))(W), W)
+    assert vmap(lambda x: torch.asarray(x, dtype=torch.int64))(W).dtype is torch.int64
+
+
 def escaped():
     kept = []
     vmap(lambda x: kept.append(x) or x)(V)
@@ -250,6 +256,7 @@ REFUSED = {
     "number": (lambda: vmap(lambda x: x.item())(V), "E0414"),
     "no inputs": (lambda: vmap(torch.sin)(), "E0303"),
     "out=": (lambda: vmap(lambda x: torch.sin(x, out=x))(V), "E0414"),
+    "numbers of a list": (lambda: vmap(lambda x: torch.tensor([x[0], x[1]]))(W), "E0414"),
     "ended": (lambda: escaped().sin(), "E0414"),
     "ended, written": (lambda: escaped().fill_(0), "E0414"),
     "ended, detached": (lambda: escaped().detach(), "E0414"),

@@ -147,7 +147,7 @@ def _plain(data: Iterable[Any]) -> tuple[list[Any], bool, DType | None]:
                 if kind in _PYTHONS:
                     kinds.add(kind)
                 elif isinstance(value, Tensor):
-                    if value.array.size != 1:
+                    if value.numel() != 1:
                         raise words.several_entries()
                     cut = cut or value.requires_grad
                     own.add(value.dtype)
@@ -385,9 +385,7 @@ def asarray(
         kind = dtype or dtypes.get_default_dtype()
         obj = frombuffer(obj, dtype=kind, requires_grad=bool(requires_grad))
     out = as_tensor(obj, dtype, device)
-    shares = isinstance(obj, Tensor | np.ndarray) and np.may_share_memory(
-        out.array, getattr(obj, "array", obj)
-    )
+    shares = out is obj or (isinstance(obj, np.ndarray) and np.may_share_memory(out.array, obj))
     if copy and shares:
         out = out.clone()
     elif copy is False and not shares:

@@ -17,7 +17,7 @@ from typing import Any
 
 from gradcli.engine.grad_mode import transformed
 from gradcli.engine.tensor.storage import Slots
-from gradcli.engine.tensor.tensor import Plain
+from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.errors import RuntimeFault
 
 _MOST = 2000
@@ -37,6 +37,9 @@ def refuse_captured(target: Any) -> None:
             said += " to call in-place operation that would mutate a captured Tensor."
             mend = "make the tensor an argument of the function, or write to a clone() of it"
             raise RuntimeFault("E0412", said, help=mend)
+
+
+Tensor._refuse_captured = refuse_captured
 
 
 def _same_memory(target: Any, other: Any, own: bool = False) -> bool:

@@ -120,6 +120,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         __truediv__ = __rtruediv__ = __pow__ = __matmul__ = __neg__ = cast(Any, None)
         copy_: Callable[..., Tensor]
         _renew: Callable[[Tensor, Tensor], None]
+        _refuse_captured: Callable[[Tensor], None]
         __lt__ = __le__ = __gt__ = __ge__ = __getitem__ = __setitem__ = cast(Any, None)
 
     # -- what it is ------------------------------------------------------------------------------
@@ -272,7 +273,8 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
     @data.setter
     def data(self, value: Tensor) -> None:
         by = transformed.by
-        if transformed.linear or (by and (by[-1].function is not None or not _is_plain(value))):
+        inside = any(t.function is not None for t in by)
+        if transformed.linear or inside or (by and not _is_plain(value)):
             said = "mutating directly with `.data` inside functorch transform is not allowed."
             raise RuntimeFault("E0412", said, help="write y = y * 2, or y.copy_(value)")
         while not _is_plain(value) and isinstance(value, Tensor):  # without its tangent
@@ -520,6 +522,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         """Take this tensor itself out of the graph. Raises RuntimeFault (E0409) for a view."""
         if current().inference:
             return self
+        self._refuse_captured()
         if self._is_view():
             raise RuntimeFault(
                 "E0409",
