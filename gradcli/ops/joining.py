@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcli.ops.cupy_compat import zeros
 from gradcli.ops.declaration.batching import Batch
-from gradcli.ops.dims import in_format, in_rows, normal_dim, suggested_format
+from gradcli.ops.dims import copy_order, in_format, in_rows, normal_dim, suggested_format
 from gradcli.ops.errors import RuntimeFault, ValueFault, bad_shape
 from gradcli.ops.indexing import getitem
 from gradcli.ops.kinds import linear
@@ -195,6 +195,8 @@ def _widths(pad: Sequence[int], rank: int) -> list[tuple[int, int]]:
 
 def _pad(x: Any, pad: Sequence[int]) -> Any:
     widths = _widths(pad, np.ndim(x))
+    if not any(pad):
+        return np.copy(x, copy_order(x))
     shape = [n + a + b for n, (a, b) in zip(np.shape(x), widths, strict=True)]
     charge_shape(shape, x.itemsize)
     out = zeros(x, shape)
@@ -214,6 +216,7 @@ pad = linear(
     params={"pad": ()},
     dtypes="keep",
     grad_name="ConstantPadNdBackward0",
+    node={"dense": True},
     doc="Zeros put around: (before, behind) for the last dimension, then for the one before it.",
     example="sum(pad(x, (1, 0))*y) --x 1,2 --y 1,2,3",
     batching=padded,

@@ -21,7 +21,7 @@ from gradcli.engine.backward.untaken_branches import CHOSEN, taken
 from gradcli.engine.dtypes import dtype_of
 from gradcli.engine.grad_mode import current, mode, restore
 from gradcli.engine.graph.node import AccumulateGrad, Cotangents, Freed, Node, Output, Part, freed
-from gradcli.engine.graph.torch_names import facts_of, shown_edges
+from gradcli.engine.graph.torch_names import shown_edges
 from gradcli.engine.graph.view_edges import Stale
 from gradcli.engine.record.cotangents import cast, fit
 from gradcli.engine.record.piecewise_linear import zeros_of
@@ -429,8 +429,6 @@ def _pull_watched(
         g = before(node, g, recorded)
     if node.foreign or not _nothing(g):
         pulled = _looked_at(node, g, recorded, careful)
-        if not recorded and facts_of(node).get("dense"):  # hooks may write to it
-            pulled = tuple(r if r is None else r.copy() for r in pulled)
     else:
         pulled = (None,) * len(node.edges)
     extra = node.extra  # an unpack hook may have registered one

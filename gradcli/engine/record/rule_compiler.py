@@ -19,6 +19,7 @@ from gradcli.engine.record.index_writes import verify_index, writes
 from gradcli.engine.record.piecewise_linear import leading
 from gradcli.engine.record.saved_values import saved_properties
 from gradcli.ops.comparison import all_finite
+from gradcli.ops.dims import laid_as
 from gradcli.ops.operator import OPERATORS, Operator, is_number
 from gradcli.ops.read import on_arrays
 
@@ -155,6 +156,7 @@ def _scope(op: Operator, numbers: tuple[bool, ...], reading: Callable[..., Any])
     scope: dict[str, Any] = {
         "verify": verify, "conj": _conj, "fit": fit, "cast": cast, "Freed": Freed, "freed": freed,
         "nothing": (None,) * (len(op.inputs) + 1), "writes": writes, "verify_index": verify_index,
+        "laid_as": laid_as,
     }  # fmt: skip
     for i, rule in enumerate(op.rules):
         if rule is not None and not numbers[i]:
@@ -232,8 +234,18 @@ def _term(op: Operator, i: int, numbers: tuple[bool, ...], is_complex: bool, ten
             words.append(f"p[{n!r}]")
     term = f"r{i}({', '.join(words)})"
     if op.kind == "elementwise" and not op.scaled[i]:
-        return f"g * conj({term})" if is_complex else f"g * {term}"
-    return f"conj({term})" if turned else term
+        term = f"g * conj({term})" if is_complex else f"g * {term}"
+    elif turned:
+        term = f"conj({term})"
+    if tensors:
+        return term
+    if op.node.get("dense"):
+        return f"{term}.copy()"
+    # A product lies in the order of its first factor, in PyTorch g.
+    if op.entrywise and op.kind in ("elementwise", "bilinear") and not op.masks:
+        turned = "not g.flags.c_contiguous and g.strides[-1]"
+        return f"(laid_as(r := {term}, g, r) if {turned} else {term})"
+    return term
 
 
 def _variadic_pull(rule: Any, node: Node, g: Any) -> tuple[Any, ...]:

@@ -12,7 +12,7 @@ from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions.nn.windows import not_samples
 from gradcli.ops.errors import UnwrittenFault, bad_value
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import refuse_derivative
+from gradcli.ops.operator import OPERATORS, refuse_derivative
 from gradcli.ops.torch_messages import not_a
 
 __all__ = ["pad"]
@@ -41,22 +41,23 @@ def pad(input: Any, pad: Sequence[int], mode: Any = "constant", value: Any = Non
     for i in range(len(sides) // 2):
         before, after = sides[2 * i], sides[2 * i + 1]
         axis = len(input.shape) - 1 - i
-        if before or after:
-            input = (
-                _constant(input, axis, before, after, 0.0 if value is None else value)
-                if mode == "constant"
-                else _repeated(input, axis, before, after, mode)
-            )
+        if mode == "constant":
+            input = _cropped(input, axis, before, after)
+        elif before or after:
+            input = _repeated(input, axis, before, after, mode)
     name = {"constant": "ConstantPadNdBackward0", "circular": "CopySlices"}.get(
         mode, f"{mode.capitalize().rstrip('e')}ionPad{len(sides) // 2}DBackward0"
     )
     crops = max(sides, default=0) <= 0  # which are views
-    out = _O["clone"](input) if crops else input
+    if mode == "constant":
+        out = _surrounded(input, [max(0, n) for n in sides], value)
+    else:
+        out = _O["clone"](input) if crops else input
     if mode == "circular":
-        out = rowwise(out)
-    elif mode != "constant" or not crops:
+        return called(rowwise(out), name)
+    if mode != "constant" or not crops:
         out = formatted(out, source)
-    return called(out, name, leads=source if mode in ("reflect", "replicate") else None)
+    return called(out, name, source, leads=None if mode == "constant" else source)
 
 
 def _check_repeated(input: Any, sides: list[int], mode: str, value: Any) -> None:
@@ -81,15 +82,12 @@ def constant_pad_nd(input: Any, pad: Sequence[int], value: Any = 0) -> Any:
     return _pad(input, pad, "constant", value)
 
 
-def _constant(input: Any, axis: int, before: int, after: int, value: float) -> Any:
-    input = _cropped(input, axis, before, after)
-    parts = []
-    for n in (before, after):
-        shape = list(input.shape)
-        shape[axis] = max(0, n)
-        parts.append(input.new_full(tuple(shape), value) if n > 0 else None)
-    parts = [p for p in (parts[0], input, parts[1]) if p is not None]
-    return parts[0] if len(parts) == 1 else _O["cat"](*parts, dim=axis)
+def _surrounded(input: Any, sides: Sequence[int], value: Any) -> Any:
+    out = OPERATORS["pad"](input, sides)
+    if not value or not any(sides):
+        return out
+    inside = OPERATORS["pad"].compute(np.ones(tuple(input.shape), bool), sides)
+    return _O["where"](inside, out, input.new_full((), value))
 
 
 def _cropped(input: Any, axis: int, before: int, after: int) -> Any:

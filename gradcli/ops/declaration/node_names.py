@@ -10,6 +10,7 @@
     backward    of an operator that is linear between its kinks, the node of its recorded gradient,
                 which leads to the input: see ``engine.record.piecewise_linear``
     saves_result  to its result instead
+    dense       its gradient has memory of its own, where the rule gives a view
 
 A node says how the operator was called: ``shape`` of the result, ``edges``, ``extra.params``, and
 ``only``, the one input that is a Tensor where the other is a number.

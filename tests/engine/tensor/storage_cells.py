@@ -869,3 +869,25 @@ try:
     x.sum().backward()
 except RuntimeError as fault:
     print(str(fault)[:45])
+
+# %% where gradients lie that grad gives
+F = torch.nn.functional
+rows, columns = torch.rand(2, 3), torch.rand(3, 2).t()
+for f in (
+    lambda x, y: x * y, lambda x, y: x / y, lambda x, y: x.exp() + y.tanh(),
+    lambda x, y: x + y.square(),
+):  # fmt: skip
+    for x, y in ((rows, columns), (columns, rows), (rows, rows[:1].expand(2, 3))):
+        x, y = x.detach().requires_grad_(), y.detach().requires_grad_()
+        for g in (rows, columns, rows[0].expand(2, 3)):
+            print([h.stride() for h in torch.autograd.grad(f(x, y), (x, y), g)])
+x = rows.requires_grad_()
+for f in (lambda x: x.mean(), lambda x: x.mean(1), lambda x: x[None].mean((0, 2), keepdim=True)):
+    print(torch.autograd.grad(f(x).sum(), x)[0].stride())
+for sides in ((1, 1), (0, 0), (1, 0, 0, 2), (1, -1, -1, 0), (-1, -1)):
+    for value in (0, 2.5):
+        y = F.pad(x, sides, value=value)
+        g = torch.ones_like(y)
+        (h,) = torch.autograd.grad(y, x, g)
+        g.zero_()
+        print(h, h.stride(), y.grad_fn.name(), [n.name() for n, _ in y.grad_fn.next_functions])
