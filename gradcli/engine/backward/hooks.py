@@ -14,7 +14,7 @@ from gradcli.engine.graph.node import AccumulateGrad, Cotangents, Node, sharing
 from gradcli.engine.graph.torch_names import shown_edges
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.cotangents import fit
-from gradcli.engine.record.inplace import added_to, dense
+from gradcli.engine.record.inplace import added_to, check_addable, dense
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.engine.undo_log import note_write, undo
 from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
@@ -288,13 +288,16 @@ def _step(leaf: Any, total: Any, arrived: Any = None, gone: Any = None) -> None:
                 total = total.copy() if leaf.rows else _copied(total, leaf.owner())
             leaf.grad = wrap(total, leaf.dtype or dtypes.dtype_of(total))
             return
+        meta = have._meta()
         if isinstance(have.array, np.ndarray):
+            flags = have.array.flags
+            if meta.inference or not (flags.c_contiguous and flags.writeable):  # the user's
+                check_addable(have)
             if undo.on:
                 note_write(have.array)
             have.array += total
         else:
             have.array = have.array + total
-        meta = have._meta()
         version = meta.version  # for what saved the gradient, and for exchange_grad
         version.number, version.place = version.number + 1, None  # of no line of the user's
     if meta.twin is not None or meta.base is not None:

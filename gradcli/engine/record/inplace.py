@@ -227,11 +227,7 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
 
     ``others`` are the operands of the write.
     """
-    if target.meta is not None and target.meta.inference and not current().inference:
-        said = "Inplace update to inference tensor outside InferenceMode is not allowed."
-        mend = "You can make a clone to get a normal tensor before doing inplace update."
-        more = "See https://github.com/pytorch/rfcs/pull/17 for more details."
-        raise RuntimeFault("E0415", said, help=mend, torch=f"{said}{mend}{more}")
+    _refuse_inference(target)
     if not current().grad:
         return
     base = target.meta.base if target.meta is not None else None
@@ -263,6 +259,14 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
         )
     if base is not None and _share_memory(base.own_array()) and _in_graph(base, target, *others):
         raise written_twice()  # the graph follows a write to all of such a base alone
+
+
+def _refuse_inference(target: Tensor) -> None:
+    if target.meta is not None and target.meta.inference and not current().inference:
+        said = "Inplace update to inference tensor outside InferenceMode is not allowed."
+        mend = "You can make a clone to get a normal tensor before doing inplace update."
+        more = "See https://github.com/pytorch/rfcs/pull/17 for more details."
+        raise RuntimeFault("E0415", said, help=mend, torch=f"{said}{mend}{more}")
 
 
 def _of_argument(tensor: Any) -> bool:
@@ -435,6 +439,12 @@ def _tell_original(meta: Meta) -> None:
     root = meta if meta.base is None else meta.base.meta
     if root.twin is not None and (original := _original(root)) is not None:
         _overtaken(original)
+
+
+def check_addable(gradient: Tensor) -> None:
+    """Raise RuntimeFault (E0409, E0415) where a pass may not add to a gradient in its memory."""
+    _refuse_inference(gradient)
+    _before_write(gradient)
 
 
 def added_to(gradient: Tensor) -> None:
