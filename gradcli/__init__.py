@@ -18,8 +18,8 @@ __version__ = "0.1.0"
 
 _PACKAGES = frozenset((
     "autograd", "batch", "cuda", "engine", "fft", "func", "functions", "jit", "language",
-    "linalg", "masked", "nn", "ops", "optim", "random", "special", "surface", "symbolic", "testing",
-    "transforms", "utils",
+    "linalg", "masked", "nn", "ops", "optim", "random", "return_types", "special", "surface",
+    "symbolic", "testing", "transforms", "utils",
 ))  # fmt: skip
 _loading = _RLock()
 """Held while names are loaded: a thread that imports parts of a package may see half of another.

@@ -12,6 +12,7 @@ from gradcli import masked as masked
 from gradcli import nn as nn
 from gradcli import optim as optim
 from gradcli import random as random
+from gradcli import return_types as return_types
 from gradcli import special as special
 from gradcli import symbolic as symbolic
 from gradcli import testing as testing
@@ -56,7 +57,6 @@ nan: _float
 newaxis: Any
 pi: _float
 preserve_format: Any
-return_types: Any
 short: dtype
 strided: Any
 uint8: dtype

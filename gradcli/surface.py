@@ -96,7 +96,6 @@ from gradcli.engine.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
-from gradcli.engine.named_tuples import return_types
 from gradcli.engine.record.face import face as _face
 from gradcli.engine.record.face import published as _published
 from gradcli.engine.source_location import is_warn_always_enabled, set_warn_always

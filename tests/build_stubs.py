@@ -35,6 +35,7 @@ from gradcli import masked as masked
 from gradcli import nn as nn
 from gradcli import optim as optim
 from gradcli import random as random
+from gradcli import return_types as return_types
 from gradcli import special as special
 from gradcli import symbolic as symbolic
 from gradcli import testing as testing
@@ -52,8 +53,8 @@ from gradcli.engine.creation.generator import Generator as Generator
 __version__: str
 '''
 _GIVEN = frozenset((
-    "autograd", "cuda", "fft", "func", "linalg", "masked", "nn", "optim", "random", "special",
-    "symbolic", "transforms", "utils", "dtype", "device", "Generator", "Size", "Tensor",
+    "autograd", "cuda", "fft", "func", "linalg", "masked", "nn", "optim", "random", "return_types",
+    "special", "symbolic", "transforms", "utils", "dtype", "device", "Generator", "Size", "Tensor",
     "enable_grad", "inference_mode", "no_grad", "set_grad_enabled", "annotations",
 ))  # fmt: skip
 _NUMBER = "Tensor | _float"

@@ -6,73 +6,81 @@ from collections.abc import Iterable
 from operator import itemgetter
 from typing import Any
 
+FIELDS = {
+    name: tuple(fields.split())
+    for names, fields in (
+        ("cummax cummin kthvalue max median min mode nanmedian sort topk", "values indices"),
+        ("aminmax", "min max"),
+        ("frexp", "mantissa exponent"),
+        ("geqrf", "a tau"),
+        ("histogram histogramdd", "hist bin_edges"),
+        ("linalg_cholesky_ex", "L info"),
+        ("linalg_eig linalg_eigh", "eigenvalues eigenvectors"),
+        ("linalg_inv_ex", "inverse info"),
+        ("linalg_ldl_factor", "LD pivots"),
+        ("linalg_ldl_factor_ex", "LD pivots info"),
+        ("linalg_lstsq", "solution residuals rank singular_values"),
+        ("linalg_lu lu_unpack", "P L U"),
+        ("linalg_lu_factor", "LU pivots"),
+        ("linalg_lu_factor_ex", "LU pivots info"),
+        ("linalg_qr qr", "Q R"),
+        ("linalg_slogdet slogdet", "sign logabsdet"),
+        ("linalg_solve_ex", "result info"),
+        ("linalg_svd", "U S Vh"),
+        ("svd", "U S V"),
+        ("triangular_solve", "solution cloned_coefficient"),
+        ("TensorMetadata", "shape dtype device is_nested_tensor is_cpp_nested_tensor"),
+    )
+    for name in names.split()
+}
+"""The places of what a function gives, by its name."""
+
 
 class Results(tuple[Any, ...]):
-    """A tuple whose places have names, made by the function ``name``; its text is PyTorch's."""
+    """A tuple whose places have names; each class is that of one function, and has its name."""
 
+    __slots__ = ()
     fields: tuple[str, ...] = ()
-    name: str
+    n_unnamed_fields = 0
 
-    def __new__(cls, places: Iterable[Any], name: str) -> Results:
+    def __new__(cls, places: Iterable[Any]) -> Results:
+        """Raises TypeError for more or fewer places than there are names."""
         out = super().__new__(cls, places)
-        out.name = name
+        if (n := len(cls.fields)) != len(out):
+            name = f"gradcli.return_types.{cls.__name__}()"
+            raise TypeError(f"{name} takes a {n}-sequence ({len(out)}-sequence given)")
         return out
 
     def __repr__(self) -> str:
         places = ",\n".join(f"{f}={v!r}" for f, v in zip(self.fields, self, strict=True))
-        return f"gradcli.return_types.{self.name}(\n{places})"
+        return f"gradcli.return_types.{type(self).__name__}(\n{places})"
 
     __str__ = __repr__
 
 
-class Extremes(Results):
-    """``(values, indices)`` along a dimension: of max, min, sort, topk and the like."""
-
-    fields = ("values", "indices")
-    values = property(lambda self: self[0], doc="The entries.")
-    indices = property(lambda self: self[1], doc="Where they stand; the first where several do.")
+_made: dict[str, type[Results]] = {}
 
 
-class Range(Results):
-    """``(min, max)``."""
-
-    fields = ("min", "max")
-    min = property(lambda self: self[0], doc="The smallest entry.")
-    max = property(lambda self: self[1], doc="The largest entry.")
-
-
-class _ReturnType(type):
-    """The classes of ``return_types``, which have the results of one function as instances."""
-
-    def __instancecheck__(cls, value: Any) -> bool:
-        return isinstance(value, Results) and value.name == cls.__name__
-
-
-class _ReturnTypes:
-    """``return_types.max``: a class of what the function ``max`` gives, for ``isinstance``."""
-
-    def __getattr__(self, name: str) -> type:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return _ReturnType(name, (), {})
-
-
-return_types = _ReturnTypes()
-_made: dict[tuple[str, ...], type[Results]] = {}
+def return_type(name: str) -> type[Results]:
+    """The class of what the function ``name`` gives. Raises KeyError for one of no such class."""
+    kind = _made.get(name)
+    if kind is None:
+        fields = FIELDS[name]
+        body: dict[str, Any] = {
+            "fields": fields, "__module__": "gradcli.return_types", "__slots__": (),
+        }  # fmt: skip
+        body["n_fields"] = body["n_sequence_fields"] = len(fields)
+        for i, field in enumerate(fields):
+            body[field] = property(itemgetter(i), doc="A place of the tuple.")
+        kind = _made.setdefault(name, type(name, (Results,), body))
+    return kind
 
 
 def results(name: str, **places: Any) -> Results:
-    """A tuple of ``places`` by name, which prints as PyTorch's ``return_types.name``.
+    """The results of the function ``name``, in the order of its ``FIELDS``.
 
     Example:
         >>> results("linalg_slogdet", sign=1.0, logabsdet=0.5).sign
         1.0
     """
-    fields = tuple(places)
-    kind = _made.get(fields)
-    if kind is None:
-        body: dict[str, Any] = {"fields": fields}
-        for i, field in enumerate(fields):
-            body[field] = property(itemgetter(i), doc="A place of the tuple.")
-        kind = _made.setdefault(fields, type("Results", (Results,), body))
-    return kind(places.values(), name)
+    return return_type(name)(places.values())

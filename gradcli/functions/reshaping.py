@@ -15,7 +15,14 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import zeros
 from gradcli.engine.record.arguments import Anything, Asked, Operand
-from gradcli.engine.record.composite import by_element, called, of_its_own, of_no_batch, reshaped
+from gradcli.engine.record.composite import (
+    by_element,
+    called,
+    of_its_own,
+    of_no_batch,
+    parts_of,
+    reshaped,
+)
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import together
 from gradcli.engine.record.out import may_be
@@ -109,12 +116,11 @@ def unsafe_chunk(input: Any, chunks: int, dim: int = 0) -> tuple:
 
 
 def _unsafe(pieces: tuple, name: str = "UnsafeSplitBackward0") -> tuple:
-    for piece in pieces:
-        if isinstance(piece, Plain):
-            of_its_own(piece).meta, node = None, piece.edge and piece.edge.origin
-            if node is None:  # nothing is recorded
-                piece.edge = None
-            called(wrap(piece.array, piece.dtype, node), name)
+    for part, _ in (found for piece in pieces for found in parts_of(piece)):
+        of_its_own(part).meta, node = None, part.edge and part.edge.origin
+        if node is None:  # nothing is recorded
+            part.edge = None
+        called(wrap(part.array, part.dtype, node), name)
     return pieces
 
 

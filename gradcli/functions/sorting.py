@@ -13,7 +13,7 @@ import numpy as np
 
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.dtypes import uint8
-from gradcli.engine.named_tuples import Extremes, Range
+from gradcli.engine.named_tuples import Results, results
 from gradcli.engine.record.arguments import is_whole
 from gradcli.engine.record.composite import by_element, called, of_its_own, of_numbers_too, rowwise
 from gradcli.engine.record.fast_path import FUNCTIONS as O
@@ -38,7 +38,7 @@ def _ordered(input: Any, order: Any, dim: int, name: str) -> Any:
     if name == "sort" and isinstance(values, Plain):
         values.array = laid_as(values.array, input.array)
     values = called(values, f"{name.capitalize()}Backward0", input)
-    return Extremes((values, order), name)
+    return results(name, values=values, indices=order)
 
 
 @of_numbers_too
@@ -100,7 +100,7 @@ def _picked(input: Any, order: Any, place: int, dim: int, keepdim: bool, name: s
     if not keepdim:
         values, order = (of_its_own(O["squeeze"](v, dim)) for v in (values, order))
     values = called(values, f"{name.capitalize()}Backward{1 if name == 'median' else 0}", input)
-    return Extremes((values, order), name)
+    return results(name, values=values, indices=order)
 
 
 @by_element
@@ -154,7 +154,8 @@ def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any
         said = "cannot compute aminmax over an empty dimension as the operation has no identity."
         raise bad_shape(f"aminmax(): {said}")
     both = O["amin"](input, along, keepdim), O["amax"](input, along, keepdim)
-    return Range(joined("AminmaxBackward0", both, input), "aminmax")
+    least, most = joined("AminmaxBackward0", both, input)
+    return results("aminmax", min=least, max=most)
 
 
 def extreme_method(name: str) -> Callable:
@@ -185,14 +186,15 @@ def extreme_method(name: str) -> Callable:
 
 
 @of_numbers_too
-def _extremes(x: Any, dim: int, keepdim: bool, name: str) -> Extremes:
+def _extremes(x: Any, dim: int, keepdim: bool, name: str) -> Results:
     """The extremes of ``x`` along ``dim``: the gradient goes to one index, the first."""
     indices = O[f"arg{name}"](x if x.dtype.kind else x.to(uint8), dim, True)
     values = O["gather"](x, indices.array, dim, True)
     if not keepdim:
         values = of_its_own(O["squeeze"](values, dim))
         indices = of_its_own(O["squeeze"](indices, dim))
-    return Extremes((called(values, f"{name.capitalize()}Backward0", x), indices), name)
+    values = called(values, f"{name.capitalize()}Backward0", x)
+    return results(name, values=values, indices=indices)
 
 
 may_be("none", argsort)

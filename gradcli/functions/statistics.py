@@ -12,7 +12,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import as_tensor, refuse_kinds
-from gradcli.engine.named_tuples import Extremes
+from gradcli.engine.named_tuples import results
 from gradcli.engine.record.arguments import Operand
 from gradcli.engine.record.composite import (
     bottom,
@@ -48,7 +48,8 @@ def _running(name: str) -> Any:
     def running(input: Any, dim: int) -> Any:
         places = O[f"arg{name}"](input, dim)
         values = O["gather"](input, places.array, dim) if len(input.shape) else input.clone()
-        return Extremes((called(values, f"{name.capitalize()}Backward0", input), places), name)
+        values = called(values, f"{name.capitalize()}Backward0", input)
+        return results(name, values=values, indices=places)
 
     doc = f"The running {name[3:]}imum along a dimension: ``(values, indices)``."
     return named(running, name, doc)
@@ -190,7 +191,8 @@ def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     values = O["gather"](line, pick.array, at, True)
     if not keepdim or not len(input.shape):
         values, pick = (of_its_own(O["squeeze"](v, at)) for v in (values, pick))
-    return Extremes((called(values, "NanmedianBackward1", input), pick), "nanmedian")
+    values = called(values, "NanmedianBackward1", input)
+    return results("nanmedian", values=values, indices=pick)
 
 
 def _order(row: Any) -> Any:
@@ -216,7 +218,7 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
     if not len(input.shape):
         normal_dim(dim, 0)
         values = called(input.clone(), "ModeBackward0", input)
-        return Extremes((values, wrap(np.int64(0), dtypes.int64)), "mode")
+        return results("mode", values=values, indices=wrap(np.int64(0), dtypes.int64))
     refuse_kinds("complex", "mode_cpu", input.dtype)
     rows = np.moveaxis(input.array, sized("mode", input, dim), -1)
     charge_shape((*rows.shape[:-1], PIECE), 1)
@@ -231,7 +233,8 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
     values = O["gather"](input, pick, dim, True)
     if not keepdim:
         values, pick = of_its_own(O["squeeze"](values, dim)), found
-    return Extremes((called(values, "ModeBackward0", input), wrap(pick, dtypes.int64)), "mode")
+    values = called(values, "ModeBackward0", input)
+    return results("mode", values=values, indices=wrap(pick, dtypes.int64))
 
 
 def _ordered(input: Any, name: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from gradcli.engine.creation.factories import empty
-from gradcli.engine.graph.node import AccumulateGrad
 from gradcli.engine.tensor.conj_view import ConjView
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.errors import RuntimeFault, bad_type
@@ -14,7 +13,8 @@ from gradcli.ops.errors import RuntimeFault, bad_type
 class Parameter(Tensor):
     """A tensor to learn: a leaf that requires grad; set on a module it is one of its parameters.
 
-    It shares the memory of ``data``. Raises TypeFault (E0303) for what is no tensor.
+    It shares the memory of ``data``. Raises TypeFault (E0303) for what is no tensor, RuntimeFault
+    for one that cannot require a gradient (E0404, E0415).
 
     Example:
         >>> import gradcli
@@ -32,13 +32,8 @@ class Parameter(Tensor):
         if not isinstance(data, Tensor):
             mend = "write nn.Parameter(torch.tensor(...))"
             raise bad_type(f"a Parameter is made of a tensor, got {type(data).__name__}", help=mend)
-        if requires_grad and not data.dtype.differentiable:
-            said = "Only Tensors of floating point and complex dtype can require gradients"
-            mend = "write nn.Parameter(x, requires_grad=False), or x.float()"
-            raise RuntimeFault("E0404", said, help=mend)
         out: Parameter = _sharing(cls, data)
-        if requires_grad:
-            out.edge = AccumulateGrad(out)
+        out._require(requires_grad)
         return out
 
     def __repr__(self) -> str:
@@ -58,7 +53,9 @@ class Buffer(Tensor):
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Buffer:
         """``data`` itself, marked as state of the module it is set on."""
-        out: Buffer = _sharing(cls, empty(0) if data is None else data)
+        data = empty(0) if data is None else data
+        out: Buffer = _sharing(cls, data)
+        out._require(data.requires_grad)
         out.persistent = persistent
         return out
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from gradcli.engine.custom_function.node import call
 from gradcli.engine.grad_mode import enable_grad, mode, refuse_in_transform, transformed
-from gradcli.engine.named_tuples import Extremes, Results
+from gradcli.engine.named_tuples import Results
 from gradcli.engine.record.apply import share_memory
 from gradcli.engine.record.composite import dynamic_shape, parts_of
 from gradcli.engine.tensor.attributes import Size
@@ -242,7 +242,7 @@ class Batched(Layer):
         first = results[0]
         if isinstance(first, tuple):
             columns = map(joined, zip(*results, strict=True))
-            return type(first)(columns, first.name) if isinstance(first, Results) else (*columns,)
+            return type(first)(columns) if isinstance(first, Results) else (*columns,)
         return joined(results)
 
     def register_hook(self, hook: Callable) -> Any:
@@ -416,7 +416,7 @@ class Batched(Layer):
         else:
             rows = self.value
         found = getattr(rows, name)(normal_dim(dim, max(1, self.ndim)) + 1, keepdim)
-        return Extremes((Batched(part, self.alive()) for part in found), name)
+        return type(found)(Batched(part, self.alive()) for part in found)
 
     def pick_from(self, source: Any, index: Any) -> Any:
         """``source[index]`` where the index differs along the batch."""

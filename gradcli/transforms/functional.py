@@ -48,7 +48,7 @@ def _leaves(values: Sequence[Tensor], create_graph: bool) -> tuple[Tensor, ...]:
 def _weights(v: Any, like: Sequence[Tensor], several: bool, name: str, create_graph: bool) -> tuple:
     """A direction, in its own graph with ``create_graph``; constant otherwise, as ``_leaves``."""
     return tuple(
-        w if create_graph and w.requires_grad else w.detach()
+        w.view(w.shape) if create_graph and w.requires_grad else w.detach()
         for w in direction(v, like, several, name)
     )
 

@@ -31,7 +31,7 @@ def flatten(tree: Any, depth: int = 0) -> tuple[list, Any]:
         raise ValueFault("E0303", f"values are nested in more than {_DEPTH} lists or dicts")
     if not is_tree(tree):
         return [tree], None
-    names = list(tree) if isinstance(tree, dict) else getattr(tree, "name", None)
+    names = list(tree) if isinstance(tree, dict) else None
     leaves, shapes = [], []
     for part in parts_of(tree):
         found, shape = flatten(part, depth + 1)
@@ -49,10 +49,8 @@ def unflatten(leaves: list, shape: Any) -> Any:
     for inner, count in shapes:
         parts.append(unflatten(leaves[start : start + count], inner))
         start += count
-    if isinstance(names, list):
-        return kind(zip(names, parts, strict=True))
     if names is not None:
-        return kind(parts, names)
+        return kind(zip(names, parts, strict=True))
     return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
 
 

@@ -75,6 +75,14 @@ def test_what_is_replaced_leaves_its_place_to_the_new():
     assert list(named) == ["a", "b"]
 
 
+def test_a_buffer_requires_a_gradient_as_its_data_and_a_parameter_of_inference_mode_cannot():
+    assert nn.Buffer(torch.ones(2, requires_grad=True)).requires_grad
+    with torch.inference_mode():
+        made = torch.ones(2)
+    with pytest.raises(RuntimeError, match="inference tensor"):
+        nn.Parameter(made)
+
+
 def test_a_parameter_of_a_conjugate_shares_its_memory():
     z = torch.tensor([1 + 2j, 3])
     p, b = nn.Parameter(z.conj()), nn.Buffer(z.imag.conj())

@@ -611,3 +611,20 @@ def test_another_thread_sees_the_tangents_of_a_level():
         thread.join()
     assert found == [1, 6]
     assert fwad.unpack_dual(d).tangent is None
+
+
+@family("pieces", [lambda x: x.unsafe_split(1), lambda x: x.unsafe_chunk(2)])
+def test_pieces_that_may_be_written_to_hold_nothing_of_each_other(pieces):
+    def function(x):
+        y = x * 1
+        one, two = pieces(y)
+        one.mul_(3.0)
+        two.add_(one)
+        return (two * two).sum() + y.sum()
+
+    rows = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    for gradients in (
+        vmap(grad(function))(rows),
+        grad(lambda rows: vmap(function)(rows).sum())(rows),
+    ):
+        same(gradients, [[31.0, 11.0], [79.0, 27.0]])

@@ -131,8 +131,8 @@ def is_anomaly_enabled() -> bool:
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """Whether anomaly mode looks for NaN."""
-    return is_anomaly_enabled() and mode.inspect.check_nan
+    """Whether anomaly mode looks for NaN; also that which is not on."""
+    return not is_anomaly_enabled() or mode.inspect.check_nan
 
 
 class detect_anomaly(_Switch):

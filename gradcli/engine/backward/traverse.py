@@ -389,8 +389,7 @@ def _walk(
             if r is not None:
                 if r.shape != edge.shape:
                     r = fit(r, edge.shape)
-                if node.dtype is not edge.dtype:
-                    r = cast(r, edge.dtype)
+                r = cast(r, edge.dtype)  # what a hook unpacked may have any type
                 have = arrived.get(edge)
                 arrived[edge] = r if have is None else have + r
             if edge in waits:

@@ -321,6 +321,9 @@ def _wrapped(
     given = {id(t) for t in inputs}
     dirty = {id(t) for t in ctx._gradcli_dirty}
     returned = {id(t) for t in outputs if isinstance(t, Tensor)}
+    if dirty:
+        for written in {id(t): t for t in inputs if id(t) in dirty}.values():
+            written._meta().version.bump()
     if dirty - returned:
         said = "Some elements marked as dirty during the forward method were not returned as"
         raise RuntimeFault("E0412", f"{said} output.", help="return what you gave to mark_dirty()")
@@ -349,9 +352,6 @@ def _wrapped(
             "Pure view custom Function can only have one input Tensor and one output Tensor. Open "
             "an issue if you need to support more.",
         )
-    if dirty:
-        for written in {id(t): t for t in inputs if id(t) in dirty}.values():
-            written._meta().version.bump()
     made: dict[int, tuple[int, Tensor]] = {}
     results = []
     for number, t in enumerate(outputs):
@@ -406,7 +406,7 @@ def _placed(
         share_memory(t, source)
     if flows:
         t.edge = node.port(number)
-    elif mode.grad or t.edge.__class__ is not Severed:  # a view of what requires grad does too
+    elif t.edge.__class__ is not Severed:  # a view of what requires grad does too
         t.edge = None
     return t
 

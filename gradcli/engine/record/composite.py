@@ -238,7 +238,7 @@ def of_numbers_too(function: Any) -> Any:
         found = function(input.reshape(1), *args, **options)
         if getattr(found, "__gradcli_rank__", 0):
             return _as_number(found, input)
-        return type(found)((_as_number(v, input) for v in found), found.name)
+        return type(found)(_as_number(v, input) for v in found)
 
     return call
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcli.engine.dtypes import DType, promote
 from gradcli.engine.grad_mode import current, no_grad
-from gradcli.engine.named_tuples import Extremes, Results
+from gradcli.engine.named_tuples import Results
 from gradcli.engine.record.composite import in_graph
 from gradcli.engine.record.inplace import overlap
 from gradcli.engine.source_location import warn
@@ -68,14 +68,14 @@ def into(
             said += " differentiation, but one of the arguments requires grad."
             mend = "leave out= away, or detach() the arguments"
             raise RuntimeFault("E0405", said, help=mend)
-        if isinstance(result, Extremes):  # of a function whose other results may be wider
+        places = getattr(result, "fields", ()) or ["result"] * len(parts)
+        if "indices" in places:  # of a function whose other results may be wider
             rule = "same"
         if isinstance(out, tuple | list) and not isinstance(result, tuple):
             kind = type(out).__name__
             raise TypeFault("E0303", f"argument 'out' must be Tensor, not {kind}")
         if len(parts) != len(targets):
             raise TypeFault("E0303", f"out has {len(targets)} tensors, the result has {len(parts)}")
-        places = getattr(result, "fields", ()) or ["result"] * len(parts)
         for place, target, part in zip(places, targets, parts, strict=True):
             if not _FITS[rule](part.dtype, target.dtype):
                 said = _declared(function, "misfit", _OF_BYTES if rule == "bytes" else "")
@@ -86,7 +86,7 @@ def into(
                 raise no_room(target.shape, part.shape)
         for target, part in zip(targets, parts, strict=True):
             _write(target, part)
-    return type(result)(targets, result.name) if isinstance(result, Results) else out
+    return type(result)(targets) if isinstance(result, Results) else out
 
 
 def _refuse_traced(name: str, values: tuple[Any, ...]) -> None:

@@ -55,9 +55,9 @@ class PackedTensor:
         # What was written to is an error where it is the tensor that was saved, which can tell.
         told = found.meta is None or found.meta.version.number == self.then
         told = told or (self.same and found is self.packed)
-        if told and found.edge is self.edge and found.dtype is self.dtype:
+        if told and found.edge is self.edge:
             return found
-        return wrap(found.array, self.dtype, self.edge)
+        return wrap(found.array, found.dtype, self.edge)
 
 
 class Packed:
@@ -95,7 +95,8 @@ class Packed:
         if entry.__class__ is not PackedTensor:
             return entry
         tensor = entry.tensor()
-        return tensor.array if place in (-1, len(self.entries) - 1) else tensor
+        last = place in (-1, len(self.entries) - 1)
+        return tensor.to(entry.dtype).array if last else tensor
 
     def __iter__(self) -> Iterator[Any]:
         out = len(self.entries) - 1

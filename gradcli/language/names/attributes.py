@@ -18,7 +18,7 @@ from gradcli.engine.backward.gradient_edges import GradientEdge, Handles
 from gradcli.engine.creation.generator import Generator
 from gradcli.engine.dtypes import finfo, iinfo
 from gradcli.engine.graph.node import AccumulateGrad, Node, RemovableHandle
-from gradcli.engine.named_tuples import Extremes, Range, Results
+from gradcli.engine.named_tuples import Results
 from gradcli.engine.tensor.attributes import Size, Storage
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions import methods
@@ -80,7 +80,7 @@ WITHHELD = {"astype": "write x.to(torch.float32); an array of NumPy has it"}
 READ: dict[type, tuple[str, ...]] = {
     Tensor: tuple(_TENSOR_READ), Node: ("next_functions", "metadata"),
     AccumulateGrad: ("next_functions", "variable", "metadata"), GradientEdge: ("node", "output_nr"),
-    Extremes: ("values", "indices"), Range: ("min", "max"),
+    Results: (),
     dtypes.DType: ("is_floating_point", "is_complex", "itemsize"), Generator: ("device",),
     dtypes.Device: ("type", "index"),
     finfo: ("bits", "eps", "min", "max", "tiny", "smallest_normal", "resolution", "dtype"),
@@ -120,7 +120,7 @@ def _family(value: Any) -> type:
     if isinstance(value, Node):
         return AccumulateGrad if kind is AccumulateGrad else Node
     if isinstance(value, Results):
-        return Range if kind is Range else Extremes
+        return Results
     return float if kind is np.float64 else kind
 
 

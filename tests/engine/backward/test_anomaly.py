@@ -150,7 +150,7 @@ def test_custom_functions_are_looked_at():
 
 
 def test_the_switch():
-    assert not is_anomaly_enabled()
+    assert not is_anomaly_enabled() and is_anomaly_check_nan_enabled()
     set_detect_anomaly(True)
     assert is_anomaly_enabled()
     assert is_anomaly_check_nan_enabled()

@@ -75,6 +75,20 @@ def test_a_gradient_is_no_alias_of_what_came_in_or_of_another_gradient():
     assert x.grad.tolist() == [12, 12]
 
 
+def test_a_gradient_that_may_not_be_written_to_is_not_added_to():
+    x = leaf([1.0, 2.0])
+    x.grad = torch.zeros(1).expand(2)
+    with fault_of("E0409"):
+        x.sum().backward()
+    with torch.inference_mode():
+        x.grad = torch.zeros(2)
+    with fault_of("E0415"):
+        x.sum().backward()
+    x.grad = torch.zeros(2, 2).diagonal()
+    x.sum().backward()
+    assert x.grad.tolist() == [1, 1]
+
+
 def test_leaf_rules():
     x = leaf(1.0)
     assert x.is_leaf

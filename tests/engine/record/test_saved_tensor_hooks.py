@@ -167,3 +167,13 @@ def test_a_hook_unpacks_nothing_when_its_operand_is_overwritten():
     assert counts == [1, 0]
     y.sum().backward()
     assert counts == [1, 1] and torch.equal(x.grad, x.detach().cos())
+
+
+def test_what_is_unpacked_in_another_type_gives_gradients_of_the_input_s():
+    for function in (torch.exp, lambda x: x * x):
+        for recorded in (False, True):
+            x = torch.ones(2, requires_grad=True)
+            with graph.saved_tensors_hooks(lambda t: t, lambda t: t.double()):
+                y = function(x).sum()
+            (g,) = torch.autograd.grad(y, x, create_graph=recorded)
+            assert g.dtype is torch.float32 and str(g.detach().numpy().dtype) == "float32"

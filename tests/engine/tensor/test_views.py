@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from itertools import product
 from pathlib import Path
@@ -177,6 +178,19 @@ def test_a_result_is_an_instance_of_its_return_type():
     assert isinstance(found, gradcli.return_types.max)
     assert not isinstance(found, gradcli.return_types.min)
     assert not isinstance(tuple(found), gradcli.return_types.max)
+
+
+def test_results_with_names_are_copied_and_pickled():
+    found = gradcli.linalg.slogdet(gradcli.eye(2))
+    for twin in (copy.copy(found), copy.deepcopy(found), pickle.loads(pickle.dumps(found))):
+        assert type(twin) is gradcli.return_types.linalg_slogdet
+        assert repr(twin) == repr(found)
+    assert type(found[:1]) is tuple and found.n_fields == 2
+    with pytest.raises(AttributeError):
+        found.sign = 1
+    with pytest.raises(TypeError, match="takes a 2-sequence"):
+        gradcli.return_types.max([1])
+    assert not hasattr(gradcli.return_types, "sum")
 
 
 def test_data_of_another_shape_is_for_leaves():
