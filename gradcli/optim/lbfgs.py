@@ -87,7 +87,7 @@ class LBFGS(Optimizer):
 
     def _step(self, closure: Callable[[], Any]) -> Any:
         group = self.param_groups[0]
-        state = self._state(self._params[0])
+        state = self.state[self._params[0]]
         state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
         first, g = self._evaluate(closure)

@@ -16,7 +16,14 @@ from gradcli.engine.source_location import warn
 from gradcli.functions.arithmetic import view_as_real
 from gradcli.functions.scatter import view_as_complex
 from gradcli.ops import OPERATORS
-from gradcli.ops.errors import UnwrittenFault, ValueFault, bad_argument, bad_type, bad_value
+from gradcli.ops.errors import (
+    AssertionFault,
+    UnwrittenFault,
+    ValueFault,
+    bad_argument,
+    bad_type,
+    bad_value,
+)  # fmt: skip
 from gradcli.ops.memory_budget import step as turn
 
 State = dict[str, Any]
@@ -52,9 +59,10 @@ class Optimizer:
     """
 
     switches: tuple[str, ...] = ()
-    """PyTorch's choices among ways to compute the same step: accepted, shown and without effect.
+    """The last options in PyTorch's order; most choose among ways to compute the same step.
 
-    But for ``differentiable``: the step is recorded, for parameters that are no leaves.
+    These are accepted, shown and without effect, but for ``differentiable``: the step is recorded,
+    for parameters that are no leaves.
     """
 
     linear = False
@@ -80,16 +88,16 @@ class Optimizer:
         if isinstance(params, Tensor):
             said = "params argument given to the optimizer should be an iterable of Tensors or"
             raise bad_type(f"{said} dicts, but got {params.type()}", help="write SGD([x], lr=0.1)")
-        given = dict(switches or {})
+        given = {**defaults, **(switches or {})}
         chosen = {name: given.pop(name, _SWITCHES.get(name)) for name in self.switches}
-        if given:
-            said = f"got an unexpected keyword argument {min(given)!r}"
+        if unknown := given.keys() - defaults.keys():
+            said = f"got an unexpected keyword argument {min(unknown)!r}"
             raise TypeError(f"{type(self).__name__}.__init__() {said}")
         if chosen.get("fused") and chosen.get("differentiable"):
             raise bad_value("`fused` does not support `differentiable`")
         if chosen.get("fused") and chosen.get("foreach"):
             raise bad_value("`fused` and `foreach` cannot be `True` together.")
-        self.defaults = {**defaults, **chosen}
+        self.defaults = {**given, **chosen}
         self._check(self.defaults)
         self.state: dict[Tensor, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
@@ -177,14 +185,21 @@ class Optimizer:
         followed = bool(self.defaults.get("differentiable"))
         with set_grad_enabled(followed):
             for whole in self.param_groups:
+                # What is missing is missed before a parameter of the group is written.
+                given = [p for p in whole["params"] if p.grad is not None]
+                states = [self._started(p, whole) for p in given]
                 # A key that is none of this class's options says nothing, as in PyTorch.
-                group = {name: v for name, v in whole.items() if name in self.defaults}
-                for p in whole["params"]:
-                    if p.grad is not None:
-                        turn()
-                        g = p.grad if followed else p.grad.detach()
-                        g = self._decayed(p, -g if group["maximize"] else g, group)
-                        self._in_reals(self._update, p, g, group)
+                group = {name: whole[name] for name in self.defaults}
+                if isinstance(group["lr"], Tensor):
+                    group["lr"] = group["lr"].squeeze()
+                if given and group.get("capturable"):
+                    said = "If capturable=True, params and state_steps must be on supported devices"
+                    raise AssertionFault("E0304", said, help="leave capturable out")
+                for p, state in zip(given, states, strict=True):
+                    turn()
+                    g = p.grad if followed else p.grad.detach()
+                    g = self._decayed(p, -g if group["maximize"] else g, group)
+                    self._in_reals(self._update, p, g, state, group)
         return loss
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -247,23 +262,32 @@ class Optimizer:
             return g
         return g + p.clone() * decay if is_followed(decay) else g.add(p, alpha=decay)
 
-    def _counted(self, p: Tensor, state: State, *kept: str, **more: Any) -> int:
-        """The number of this step, from 1; with the first, ``kept`` begin as zeros like ``p``."""
-        if not state:
-            zeros = {name: OPERATORS["zeros_like"](p) for name in kept}
-            state.update(step=count(0), **more, **zeros)
-        for name in kept:
-            if name not in state:  # of an option that was set later: before anything is written
-                raise KeyError(name)
-        state["step"] += 1
-        return int(state["step"])
+    def _kept(self, group: Group) -> dict[str, float]:
+        """What the state of a parameter has besides its ``step``, and the numbers it begins as."""
+        return {}
 
-    def _in_reals(self, change: Callable[..., None], p: Tensor, g: Any, group: Group) -> None:
+    def _started(self, p: Tensor, group: Group) -> State:
+        """The state of a parameter, which its first step begins.
+
+        Raises KeyError where it lacks what an option needs that was set later.
+        """
+        state, kept = self.state[p], {"step": 0.0, **self._kept(group)}
+        if not state:
+            for name, start in kept.items():
+                state[name] = count(start) if name in _COUNTS else OPERATORS["zeros_like"](p)
+                if start and name not in _COUNTS:
+                    as_reals(state[name]).add_(start)
+        if missing := kept.keys() - state.keys():
+            raise KeyError(min(missing))
+        return state
+
+    def _in_reals(
+        self, change: Callable[..., None], p: Tensor, g: Any, state: State, group: Group
+    ) -> None:
         """Call ``change(p, g, state, group)``, with pairs of reals for all that is complex.
 
         The state of a complex parameter is complex between steps, as in PyTorch.
         """
-        state = self._state(p)
         if self.linear or not p.is_complex():
             change(p, g, state, group)
             return
@@ -274,9 +298,6 @@ class Optimizer:
             if value is not pairs.get(name):
                 like = isinstance(value, Tensor) and value.ndim > p.ndim
                 state[name] = view_as_complex(value) if like else value
-
-    def _state(self, p: Tensor) -> dict[str, Any]:
-        return self.state[p]
 
     def state_dict(self) -> dict[str, Any]:
         """The state by parameter number, and the groups with numbers for their parameters."""
@@ -336,7 +357,8 @@ def is_followed(option: Any) -> bool:
     return isinstance(option, Tensor) and option.requires_grad
 
 
-_SWITCHES = {"capturable": False, "differentiable": False}
+_SWITCHES = {"capturable": False, "decoupled_weight_decay": False, "differentiable": False,
+             "maximize": False}  # fmt: skip
 """What a switch is that nobody set, where it is not None."""
 
 
@@ -344,6 +366,16 @@ def count(value: float) -> Tensor:
     """A number of the state, which PyTorch keeps in a tensor; a half could not count far."""
     default = get_default_dtype()
     return tensor(float(value), dtype=default if default is float64 else float32)
+
+
+def counted(state: State) -> int:
+    """The number of this step, from 1."""
+    state["step"] += 1
+    return int(state["step"])
+
+
+_COUNTS = frozenset(("step", "mu_product", "eta", "mu"))
+"""What a state has one number of."""
 
 
 def as_reals(value: Any) -> Any:
@@ -354,8 +386,12 @@ def as_reals(value: Any) -> Any:
 
 def _own(p: Tensor, name: str, value: Any) -> Any:
     """What was saved of ``p``, as this optimizer keeps it."""
+    if isinstance(value, dict):
+        return {inner: _own(p, inner, v) for inner, v in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_own(p, "", v) for v in value)
     if not isinstance(value, Tensor):
-        return value
+        return count(value) if name in _COUNTS else value
     if name == "step" or not p.is_floating_point():
         return value.clone()
     return value.to(p.dtype, copy=True)

@@ -224,17 +224,46 @@ def test_a_group_may_hold_options_that_its_optimizer_does_not_have(name, option)
     assert x.tolist() == y.tolist()
 
 
-@pytest.mark.parametrize("name, option", [("Adam", "amsgrad"), ("RMSprop", "centered")])
-def test_a_step_without_the_state_that_it_needs_changes_nothing(name, option):
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
-    optimizer = getattr(torch.optim, name)([x], lr=0.1)
-    x.grad = torch.ones(2)
+@family("name, option", [
+    ("Adam", "amsgrad"), ("AdamW", "amsgrad"), ("RMSprop", "centered"), ("AdamW", None),
+])  # fmt: skip
+def test_a_step_without_what_it_needs_changes_nothing(name, option):
+    x, y = (torch.tensor([1.0, 2.0], requires_grad=True) for _ in range(2))
+    optimizer = getattr(torch.optim, name)([x, y], lr=0.1, weight_decay=0.1)
+    x.grad = y.grad = torch.ones(2)
     optimizer.step()
+    if option is None:
+        del optimizer.param_groups[0]["lr"]
+    else:
+        optimizer.param_groups[0][option] = True
     kept = str(optimizer.state)
-    optimizer.param_groups[0][option] = True
     with pytest.raises(KeyError):
         optimizer.step()
     assert str(optimizer.state) == kept
+
+
+@family("name, key", [
+    ("Adamax", "exp_inf"), ("Rprop", "prev"), ("Rprop", "step_size"), ("ASGD", "eta"),
+    ("ASGD", "mu"),
+])  # fmt: skip
+def test_what_is_kept_stays_the_same_tensor(name, key):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    optimizer = getattr(torch.optim, name)([x], **({"t0": 0.0} if name == "ASGD" else {}))
+    x.grad = torch.ones(2)
+    optimizer.step()
+    kept = optimizer.state_dict()["state"][0][key]
+    for _ in range(2):
+        optimizer.step()
+    assert kept is optimizer.state[x][key]
+
+
+def test_what_is_chosen_stands_in_pytorchs_order_and_works_on_a_processor():
+    x = torch.ones(1, requires_grad=True)
+    x.grad = torch.ones(1)
+    rprop = torch.optim.Rprop([x], capturable=True)
+    assert [*rprop.defaults][-4:] == ["foreach", "maximize", "differentiable", "capturable"]
+    with pytest.raises(AssertionError, match="capturable"):
+        rprop.step()
 
 
 def test_repr_names_the_options():
