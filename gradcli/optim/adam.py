@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from gradcli.engine import Tensor
@@ -84,7 +84,7 @@ class AdamW(Adam):
             params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize, **switches
         )
 
-    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what ``state_dict`` gave, of Adam too, but for where weight decay is applied.
 
         Raises ValueFault where groups or their sizes differ.

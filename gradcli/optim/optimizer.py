@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
 from types import MethodType
 from typing import Any
 
@@ -89,7 +90,7 @@ class Optimizer:
             said = "params argument given to the optimizer should be an iterable of Tensors or"
             raise bad_type(f"{said} dicts, but got {params.type()}", help="write SGD([x], lr=0.1)")
         given = {**defaults, **(switches or {})}
-        chosen = {name: given.pop(name, _SWITCHES.get(name)) for name in self.switches}
+        chosen = {name: given.pop(name, _unset(name)) for name in self.switches}
         if unknown := given.keys() - defaults.keys():
             said = f"got an unexpected keyword argument {min(unknown)!r}"
             raise TypeError(f"{type(self).__name__}.__init__() {said}")
@@ -110,7 +111,7 @@ class Optimizer:
             self.add_param_group(group)
 
     def add_param_group(self, group: dict[str, Any]) -> None:
-        """Add parameters with options of their own; missing options take the defaults."""
+        """Add parameters with options of their own; ``group`` gets the defaults of the others."""
         if not isinstance(group, dict):
             raise bad_type(f"param_group must be a dict, but got {type(group)}")
         listed = group["params"]
@@ -124,7 +125,7 @@ class Optimizer:
             said = "with/without names. Some param names are missing"
             raise bad_argument(f"all optimizer params should be {said}")
         if names:
-            group, tensors = {**group, "param_names": names}, [p for _, p in tensors]
+            group["param_names"], tensors = names, [p for _, p in tensors]
         if len({id(p) for p in tensors}) < len(tensors):
             warn("optimizer contains a parameter group with duplicate parameters")
         seen = {id(p) for g in self.param_groups for p in g["params"]}
@@ -140,8 +141,9 @@ class Optimizer:
         if self.param_groups and bool(names) is not ("param_names" in self.param_groups[0]):
             said = f"cannot add param group {'with' if names else 'without'} names to the optimizer"
             raise bad_argument(f"all optimizer param groups should be with/without names. {said}")
-        missing = {name: v for name, v in self.defaults.items() if name not in group}
-        self.param_groups.append({**group, "params": tensors, **missing})
+        group["params"] = tensors
+        group.update({name: v for name, v in self.defaults.items() if name not in group})
+        self.param_groups.append(group)
 
     def _check(self, group: Mapping[str, Any]) -> None:
         for name, value in group.items():
@@ -310,17 +312,17 @@ class Optimizer:
             start += len(group["params"])
             named = {name: v for name, v in group.items() if name != "params"}
             groups.append({**named, "params": [numbers[p] for p in group["params"]]})
-        state = {numbers.get(p, p): dict(s) for p, s in self.state.items() if s}
+        state = {numbers[p] if isinstance(p, Tensor) else p: s for p, s in self.state.items()}
         whole: dict[str, Any] = self._told("after_saving", {"state": state, "param_groups": groups})
         return whole
 
-    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what ``state_dict`` gave; switches that it does not have are off.
 
         Raises ValueFault where groups or their sizes differ.
         """
-        state_dict = self._told("before_loading", dict(state_dict))
-        saved = state_dict["param_groups"]
+        state_dict = self._told("before_loading", state_dict.copy())
+        saved = deepcopy(state_dict["param_groups"])
         sizes = [len(g["params"]) for g in self.param_groups]
         if len(sizes) != len(saved):
             raise bad_argument("loaded state dict has a different number of parameter groups")
@@ -330,13 +332,13 @@ class Optimizer:
         by_number: dict[Any, Any] = {}
         for group, loaded in zip(self.param_groups, saved, strict=True):
             by_number.update(zip(loaded["params"], group["params"], strict=True))
-            own = {name: group[name] for name in (*self.defaults, "param_names") if name in group}
-            for name, value in own.items():
-                if isinstance(value, bool):
-                    own[name] = _SWITCHES.get(name) if name in self.switches else False
-            params = group["params"]
-            group.clear()
-            group.update({**own, **loaded, "params": params})
+            loaded["params"] = group["params"]
+            if "param_names" in group:
+                loaded.setdefault("param_names", group["param_names"])
+            for name, value in self.defaults.items():
+                if isinstance(value, bool) or name in self.switches:
+                    loaded.setdefault(name, _unset(name))
+        self.param_groups = saved
         self.state = defaultdict(dict)
         for number, state in state_dict["state"].items():
             p = by_number.get(number, number)  # users keep more in it
@@ -357,9 +359,9 @@ def is_followed(option: Any) -> bool:
     return isinstance(option, Tensor) and option.requires_grad
 
 
-_SWITCHES = {"capturable": False, "decoupled_weight_decay": False, "differentiable": False,
-             "maximize": False}  # fmt: skip
-"""What a switch is that nobody set, where it is not None."""
+def _unset(name: str) -> bool | None:
+    """What a switch is that nobody set."""
+    return None if name in ("foreach", "fused") else False
 
 
 def count(value: float) -> Tensor:

@@ -474,6 +474,25 @@ def test_a_fused_step_is_no_other(other):
         torch.optim.Adam([torch.ones(1, requires_grad=True)], fused=True, **{other: True})
 
 
+def test_a_group_is_the_dict_that_was_given_and_a_loaded_one_is_of_its_own():
+    x = torch.ones(1, requires_grad=True)
+    x.grad = torch.ones(1)
+    group = {"params": x, "lr": 0.25}
+    sgd = torch.optim.SGD([group], lr=1.0, momentum=0.5)
+    assert sgd.param_groups[0] is group and group["params"] == [x]
+    group["lr"] = 0.5
+    sgd.step()
+    assert x.item() == 0.5
+    saved = sgd.state_dict()
+    assert saved["state"][0] is sgd.state[x]
+    sgd.load_state_dict(saved)
+    assert sgd.param_groups[0] is not group and sgd.param_groups[0]["lr"] == 0.5
+    del saved["param_groups"][0]["lr"]
+    sgd.load_state_dict(saved)
+    with pytest.raises(KeyError, match="lr"):
+        sgd.step()
+
+
 def test_groups_have_names_or_not():
     p, q = (torch.nn.Parameter(torch.ones(1)) for _ in range(2))
     with pytest.raises(ValueError, match="with/without names"):
