@@ -44,8 +44,6 @@ class LBFGS(Optimizer):
         tensor(2., requires_grad=True)
     """
 
-    stepped = False
-
     def __init__(
         self, params: Iterable[Any], lr: float = 1, max_iter: int = 20, max_eval: int | None = None,
         tolerance_grad: float = 1e-7, tolerance_change: float = 1e-9, history_size: int = 100,
@@ -56,7 +54,7 @@ class LBFGS(Optimizer):
             "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
             "tolerance_grad": tolerance_grad, "tolerance_change": tolerance_change,
             "history_size": history_size, "line_search_fn": line_search_fn,
-        })  # fmt: skip
+        }, {})  # fmt: skip
         if len(self.param_groups) != 1:
             raise bad_argument("LBFGS doesn't support per-parameter options (parameter groups)")
         self._params = self.param_groups[0]["params"]
@@ -66,7 +64,6 @@ class LBFGS(Optimizer):
         if len(self.param_groups) != 1:
             said = f"Expected exactly one param_group, got {len(self.param_groups)}"
             raise AssertionFault("E0304", said, help="give one list of parameters")
-        self.stepped = True
         with no_grad():
             return self._step(closure)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
+from functools import wraps
 from types import MethodType
 from typing import Any
 
@@ -50,6 +51,18 @@ def _hooked_step(*args: Any, **kwargs: Any) -> Any:
     return result
 
 
+def _noted(step: Callable[..., Any]) -> Callable[..., Any]:
+    """``step`` that tells a scheduler that it ran."""
+
+    @wraps(step)
+    def noted(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if self.stepped is not None:
+            self.stepped = True
+        return step(self, *args, **kwargs)
+
+    return noted
+
+
 class Optimizer:
     """Holds parameters in groups and updates them in place by their ``grad``.
 
@@ -72,13 +85,13 @@ class Optimizer:
     _update: Any = None
     """Writes the new value of one parameter: ``(p, gradient, state, group)``."""
 
-    stepped: bool | None = False
-    """Whether ``step`` has run; None where a class with a ``step`` of its own does not say."""
+    stepped: bool | None = None
+    """Whether ``step`` has run since there is a scheduler."""
 
     def __init_subclass__(cls) -> None:
-        """A class that brings its own ``step`` sets ``stepped`` to False, or it stays unknown."""
-        if "step" in vars(cls) and "stepped" not in vars(cls):
-            cls.stepped = None
+        """A class may bring its own ``step``."""
+        if "step" in vars(cls):
+            cls.step = _noted(cls.step)  # type: ignore[method-assign]
 
     def __init__(
         self,
@@ -99,7 +112,8 @@ class Optimizer:
         if chosen.get("fused") and chosen.get("foreach"):
             raise bad_value("`fused` and `foreach` cannot be `True` together.")
         self.defaults = {**given, **chosen}
-        self._check(self.defaults)
+        if switches is not None:  # what the options of a user's class mean is not known
+            self._check(self.defaults)
         self.state: dict[Tensor, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
         groups = list(params)
@@ -168,6 +182,7 @@ class Optimizer:
                 else:
                     p.grad.detach_().zero_()
 
+    @_noted
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient.
 
@@ -179,7 +194,6 @@ class Optimizer:
             said = f"{type(self).__name__} does not say how it changes a parameter"
             mend = "write def step(self, closure=None) in it, which writes p under no_grad()"
             raise UnwrittenFault("E0304", said, help=mend)
-        self.stepped = True
         loss = None
         if closure is not None:
             with enable_grad():
@@ -307,8 +321,8 @@ class Optimizer:
         numbers: dict[Tensor, int] = {}
         groups, start = [], 0
         for group in self.param_groups:
-            for number, p in enumerate(group["params"], start):
-                numbers.setdefault(p, number)
+            seen = enumerate(group["params"], start)
+            numbers.update({p: number for number, p in seen if p not in numbers})
             start += len(group["params"])
             named = {name: v for name, v in group.items() if name != "params"}
             groups.append({**named, "params": [numbers[p] for p in group["params"]]})
