@@ -519,6 +519,11 @@ def test_parametrizations_come_and_go():
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         late.backward()
     assert abs(layer.weight.item() - 5.0) < 1e-6
+    copied = copy.deepcopy(layer)
+    assert copied.weight.tolist() == layer.weight.tolist()
+    assert copied.parametrizations.weight.original is not before
+    with pytest.raises(RuntimeError, match="only supported through state_dict"):
+        pickle.dumps(layer)
     parametrize.remove_parametrizations(layer, "weight")
     assert type(layer) is nn.Linear and layer.weight is before
     layer.register_buffer("kept", torch.ones(2))

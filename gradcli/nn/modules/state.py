@@ -20,7 +20,7 @@ _ASSIGN = "assign_to_params_buffers"
 """Where the metadata that a module loads with have it, given tensors take places themselves."""
 
 
-class LoadedKeys(NamedTuple):
+class _IncompatibleKeys(NamedTuple):
     """What ``load_state_dict`` did not find, and what it had no place for."""
 
     missing_keys: list[str]
@@ -130,7 +130,7 @@ class State:
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
-    ) -> LoadedKeys:
+    ) -> _IncompatibleKeys:
         """Copy what ``state_dict`` holds into the parameters and buffers of the same names.
 
         With ``assign`` its tensors take their places; of them only ``requires_grad`` changes.
@@ -141,7 +141,7 @@ class State:
             raise bad_type(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
         check_ends(self)
         faults: list[str] = []
-        keys = LoadedKeys([], [])  # type: ignore[call-arg]  # __str__ is no field
+        keys = _IncompatibleKeys([], [])  # type: ignore[call-arg]  # __str__ is no field
         metadata = getattr(state_dict, "_metadata", {})
         work: list[tuple[Any, str, Any]] = [(self, "", OrderedDict(state_dict))]
         while work:
