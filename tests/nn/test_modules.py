@@ -98,6 +98,8 @@ def test_a_parameter_of_a_conjugate_shares_its_memory():
     [
         (lambda: nn.Linear(1, 1).add_module("a.b", nn.ReLU()), KeyError, "got: a.b"),
         (lambda: nn.Linear(1, 1).register_buffer("weight", None), KeyError, "already exists"),
+        (lambda: setattr(nn.Linear(1, 1), "bias", nn.ReLU()), TypeError, "as parameter 'bias'"),
+        (lambda: setattr(nn.Linear(1, 1), "bias", nn.Buffer()), TypeError, "as parameter 'bias'"),
         (lambda: nn.Sequential(nn.ReLU), TypeError, "is not a Module subclass"),
         (lambda: nn.ModuleList([1]), TypeError, "is not a Module subclass"),
         (lambda: nn.Parameter([1.0]), TypeError, "made of a tensor"),
@@ -252,6 +254,15 @@ def test_a_child_is_given_what_its_part_of_the_state_is():
     assert seen == [("", 7, versions[0]), ("0.", 2, versions[0]), ("0.0.", 1, versions[0]),
                     ("1.", 5, versions[1])]  # fmt: skip
     assert missing == ["0.0.weight"]
+
+
+def test_a_hook_after_loading_changes_the_keys_in_place():
+    layer = nn.Linear(1, 1)
+    layer.register_load_state_dict_post_hook(lambda _, keys: keys.missing_keys.clear())
+    layer.load_state_dict({})
+    layer.register_load_state_dict_post_hook(lambda _, keys: keys)
+    with pytest.raises(AssertionError, match="not expected to return"):
+        layer.load_state_dict({})
 
 
 def test_a_state_is_loaded_as_far_as_it_fits():

@@ -11,7 +11,7 @@ from gradcli.engine.creation.factories import tensor
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.graph.node import RemovableHandle
 from gradcli.nn.parameter import Parameter
-from gradcli.ops.errors import RuntimeFault, TypeFault, bad_type, bad_value
+from gradcli.ops.errors import AssertionFault, RuntimeFault, TypeFault, bad_type, bad_value
 from gradcli.ops.memory_budget import step
 
 _EXTRA = "_extra_state"
@@ -148,7 +148,9 @@ class State:
             module, front, given = work.pop()
             if given is None:  # what is inside was loaded
                 for hook in module._load_hooks.values():
-                    hook(module, keys)
+                    if hook(module, keys) is not None:
+                        said = "Hooks of load_state_dict are not expected to return new values"
+                        raise AssertionFault("E0407", said, help="change the keys in place")
                 continue
             said = {**metadata.get(front[:-1], {}), **({_ASSIGN: True} if assign else {})}
             module._load_from_state_dict(given, front, said, True, *keys, faults)
