@@ -356,6 +356,13 @@ def test_a_lazy_layer_is_made_in_the_type_that_it_was_converted_to():
     ]
 
 
+def test_a_lazy_layer_without_parameters_keeps_its_type_and_one_with_them_is_not_frozen():
+    norm = nn.LazyBatchNorm1d(affine=False).double()
+    assert norm(torch.ones(3, 2).double()).dtype is norm.running_mean.dtype is torch.float64
+    with pytest.raises(ValueError, match="uninitialized parameter"):
+        nn.LazyLinear(2).requires_grad_(False)
+
+
 def test_a_lazy_layer_saves_and_loads():
     x = torch.ones(2, 3, 4)
     for lazy, full in (
