@@ -86,12 +86,12 @@ def here() -> Place | None:
     return None if inside else Place(frame.f_code, frame.f_lasti)
 
 
-def warn(text: str) -> None:
+def warn(text: str, category: type[Warning] = UserWarning) -> None:
     """Warn the user of something, at the line of the user's program."""
     level, frame = 1, _getframe(0)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_OWN):
         level, frame = level + 1, frame.f_back
-    warnings.warn(text, UserWarning, stacklevel=level)
+    warnings.warn(text, category, stacklevel=level)
 
 
 _ALWAYS = False

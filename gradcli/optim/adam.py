@@ -9,13 +9,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.ops import OPERATORS
 from gradcli.ops.errors import bad_argument
-from gradcli.optim.optimizer import Group, Optimizer, State, is_followed
+from gradcli.optim.optimizer import Group, Optimizer, State, counted, is_followed
 
 
 class Adam(Optimizer):
@@ -44,10 +44,13 @@ class Adam(Optimizer):
             "amsgrad": amsgrad, "maximize": maximize,
         }, switches)  # fmt: skip
 
+    def _kept(self, group: Group) -> dict[str, float]:
+        largest = {"max_exp_avg_sq": 0.0} if group["amsgrad"] else {}
+        return {"exp_avg": 0.0, "exp_avg_sq": 0.0, **largest}
+
     def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
         lr, (beta1, beta2) = group["lr"], group["betas"]
-        largest_too = ("max_exp_avg_sq",) if group["amsgrad"] else ()
-        n = self._counted(p, state, "exp_avg", "exp_avg_sq", *largest_too)
+        n = counted(state)
         mean, square = state["exp_avg"], state["exp_avg_sq"]
         followed = is_followed(lr) or is_followed(beta1) or is_followed(beta2)
         if followed:  # nothing that is kept may be written to
@@ -57,8 +60,8 @@ class Adam(Optimizer):
             mean.lerp_(g, 1.0 - beta1)
             square.mul_(beta2).addcmul_(g, g, value=1.0 - beta2)
         if group["amsgrad"]:
-            square = OPERATORS["maximum"](state["max_exp_avg_sq"], square)
-            state["max_exp_avg_sq"] = square
+            square = OPERATORS["maximum"](state["max_exp_avg_sq"].clone(), square)
+            state["max_exp_avg_sq"].copy_(square)
         size = square.sqrt() / (1.0 - beta2**n) ** 0.5 + group["eps"]
         rate = lr / (1.0 - beta1**n)
         p.sub_(mean / size * rate) if followed else p.addcdiv_(mean, size, value=-rate)
@@ -81,7 +84,7 @@ class AdamW(Adam):
             params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize, **switches
         )
 
-    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what ``state_dict`` gave, of Adam too, but for where weight decay is applied.
 
         Raises ValueFault where groups or their sizes differ.

@@ -15,7 +15,7 @@ from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.ops import OPERATORS
-from gradcli.optim.optimizer import Group, Optimizer, State, count
+from gradcli.optim.optimizer import Group, Optimizer, State, counted
 
 Betas = tuple[float, float]
 
@@ -26,7 +26,7 @@ class Adamax(Optimizer):
     Raises ValueFault (E0304) for a number out of range.
     """
 
-    switches = ("foreach", "differentiable", "capturable")
+    switches = ("foreach", "maximize", "differentiable", "capturable")
 
     def __init__(
         self, params: Iterable[Any], lr: float = 2e-3, betas: Betas = (0.9, 0.999),
@@ -37,12 +37,15 @@ class Adamax(Optimizer):
             "maximize": maximize,
         }, switches)  # fmt: skip
 
+    def _kept(self, group: Group) -> dict[str, float]:
+        return {"exp_avg": 0.0, "exp_inf": 0.0}
+
     def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
         beta1, beta2 = group["betas"]
-        n = self._counted(p, state, "exp_avg", "exp_inf")
+        n = counted(state)
         mean = state["exp_avg"].lerp_(g, 1.0 - beta1)
         largest = OPERATORS["maximum"](beta2 * state["exp_inf"], g.abs() + group["eps"])
-        state["exp_inf"] = largest
+        state["exp_inf"].copy_(largest)
         p.addcdiv_(mean, largest, value=-group["lr"] / (1.0 - beta1**n))
 
 
@@ -62,9 +65,12 @@ class NAdam(Optimizer):
             "maximize": maximize,
         }, switches)  # fmt: skip
 
+    def _kept(self, group: Group) -> dict[str, float]:
+        return {"mu_product": 1.0, "exp_avg": 0.0, "exp_avg_sq": 0.0}
+
     def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
         lr, (beta1, beta2), fall = group["lr"], group["betas"], group["momentum_decay"]
-        n = self._counted(p, state, "exp_avg", "exp_avg_sq", mu_product=count(1.0))
+        n = counted(state)
         mu, next_mu = (beta1 * (1.0 - 0.5 * 0.96 ** (k * fall)) for k in (n, n + 1))
         state["mu_product"] *= mu
         product = float(state["mu_product"])
@@ -81,7 +87,7 @@ class RAdam(Optimizer):
     Raises ValueFault (E0304) for a number out of range.
     """
 
-    switches = ("foreach", "capturable", "differentiable")
+    switches = ("foreach", "capturable", "decoupled_weight_decay", "differentiable")
 
     def __init__(
         self, params: Iterable[Any], lr: float = 1e-3, betas: Betas = (0.9, 0.999),
@@ -93,9 +99,12 @@ class RAdam(Optimizer):
             "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize,
         }, switches)  # fmt: skip
 
+    def _kept(self, group: Group) -> dict[str, float]:
+        return {"exp_avg": 0.0, "exp_avg_sq": 0.0}
+
     def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
         beta1, beta2 = group["betas"]
-        n = self._counted(p, state, "exp_avg", "exp_avg_sq")
+        n = counted(state)
         mean = state["exp_avg"].lerp_(g, 1.0 - beta1)
         square = state["exp_avg_sq"].mul_(beta2).addcmul_(g, g, value=1.0 - beta2)
         step = mean / (1.0 - beta1**n)

@@ -17,7 +17,7 @@ from typing import Any
 from gradcli.engine import Tensor
 from gradcli.ops import OPERATORS
 from gradcli.ops.errors import bad_argument
-from gradcli.optim.optimizer import Group, Optimizer, State, count
+from gradcli.optim.optimizer import Group, Optimizer, State, counted
 
 
 class Adagrad(Optimizer):
@@ -26,7 +26,7 @@ class Adagrad(Optimizer):
     Raises ValueFault (E0304) for a number out of range.
     """
 
-    switches = ("foreach", "differentiable", "fused")
+    switches = ("foreach", "maximize", "differentiable", "fused")
 
     def __init__(
         self, params: Iterable[Any], lr: float = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
@@ -39,17 +39,13 @@ class Adagrad(Optimizer):
         }, switches)  # fmt: skip
         for group in self.param_groups:
             for p in group["params"]:
-                self._in_reals(self._begin, p, None, group)
+                self._started(p, group)
 
-    def _begin(self, p: Tensor, _: Any, state: State, group: Group) -> None:
-        start = OPERATORS["zeros_like"](p) + self.defaults["initial_accumulator_value"]
-        state.update(step=count(0), sum=start)
+    def _kept(self, group: Group) -> dict[str, float]:
+        return {"sum": self.defaults["initial_accumulator_value"]}
 
     def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
-        if not state:
-            self._begin(p, g, state, group)
-        n = self._counted(p, state)
-        rate = group["lr"] / (1.0 + (n - 1) * group["lr_decay"])
+        rate = group["lr"] / (1.0 + (counted(state) - 1) * group["lr_decay"])
         total = state["sum"].addcmul_(g, g)
         p.addcdiv_(g, total.sqrt() + group["eps"], value=-rate)
 
@@ -73,9 +69,12 @@ class Adadelta(Optimizer):
             "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
         }, switches)  # fmt: skip
 
+    def _kept(self, group: Group) -> dict[str, float]:
+        return {"square_avg": 0.0, "acc_delta": 0.0}
+
     def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
         rho, eps = group["rho"], group["eps"]
-        self._counted(p, state, "square_avg", "acc_delta")
+        counted(state)
         square, moved = state["square_avg"], state["acc_delta"]
         square.mul_(rho).add_((1.0 - rho) * g * g)
         step = (moved + eps).sqrt() / (square + eps).sqrt() * g
@@ -89,7 +88,7 @@ class Rprop(Optimizer):
     Raises ValueFault (E0304) for a number out of range.
     """
 
-    switches = ("foreach", "differentiable", "capturable")
+    switches = ("foreach", "maximize", "differentiable", "capturable")
 
     def __init__(
         self, params: Iterable[Any], lr: float = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
@@ -101,13 +100,16 @@ class Rprop(Optimizer):
             "lr": lr, "etas": tuple(etas), "step_sizes": tuple(step_sizes), "maximize": maximize,
         }, switches)  # fmt: skip
 
+    def _kept(self, group: Group) -> dict[str, float]:
+        return {"prev": 0.0, "step_size": float(group["lr"])}
+
     def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
-        if self._counted(p, state, "prev", "step_size") == 1:
-            state["step_size"].add_(group["lr"])
+        counted(state)
         (less, more), (least, most) = group["etas"], group["step_sizes"]
-        where, same = OPERATORS["where"], g * state["prev"]
+        where, same = OPERATORS["where"], g * state["prev"].clone()
         factor = where(same > 0, more, where(same < 0, less, OPERATORS["ones_like"](g)))
         size = OPERATORS["clamp"](state["step_size"] * factor, min=least, max=most)
         g = where(same < 0, 0.0, g)
-        state.update(prev=g, step_size=size)
+        state["prev"].copy_(g)
+        state["step_size"].copy_(size)
         p.sub_(OPERATORS["sign"](g) * size)

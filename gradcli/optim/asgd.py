@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from gradcli.engine import Tensor
-from gradcli.optim.optimizer import Group, Optimizer, State, count
+from gradcli.optim.optimizer import Group, Optimizer, State, counted
 
 
 class ASGD(Optimizer):
@@ -33,7 +33,7 @@ class ASGD(Optimizer):
         (tensor(0., requires_grad=True), tensor(0.))
     """
 
-    switches = ("foreach", "differentiable", "capturable")
+    switches = ("foreach", "maximize", "differentiable", "capturable")
 
     def __init__(
         self, params: Iterable[Any], lr: float = 1e-2, lambd: float = 1e-4, alpha: float = 0.75,
@@ -44,9 +44,12 @@ class ASGD(Optimizer):
             "maximize": maximize,
         }, switches)  # fmt: skip
 
+    def _kept(self, group: Group) -> dict[str, float]:
+        return {"eta": float(group["lr"]), "mu": 1.0, "ax": 0.0}
+
     def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
         lr, lambd = group["lr"], group["lambd"]
-        n = self._counted(p, state, "ax", eta=count(lr), mu=count(1.0))
+        n = counted(state)
         average, eta, mu = state["ax"], float(state["eta"]), float(state["mu"])
         p.mul_(1 - lambd * eta)
         p.add_(g, alpha=-eta)
@@ -54,5 +57,5 @@ class ASGD(Optimizer):
             average.copy_(p)
         else:
             average.add_((p - average) * mu)
-        state["eta"] = count(lr / (1 + lambd * lr * n) ** group["alpha"])
-        state["mu"] = count(1 / max(1, n - group["t0"]))
+        state["eta"].fill_(float(lr / (1 + lambd * lr * n) ** group["alpha"]))
+        state["mu"].fill_(1 / max(1, n - group["t0"]))

@@ -15,10 +15,11 @@ import numpy as np
 
 from gradcli.engine import Tensor
 from gradcli.engine.grad_mode import enable_grad, no_grad
+from gradcli.functions.overloads import cat
 from gradcli.ops import OPERATORS
 from gradcli.ops.errors import AssertionFault, bad_argument, bad_value
 from gradcli.optim.line_search import strong_wolfe
-from gradcli.optim.optimizer import Optimizer, as_reals
+from gradcli.optim.optimizer import Optimizer, State, as_reals
 
 
 class LBFGS(Optimizer):
@@ -43,8 +44,6 @@ class LBFGS(Optimizer):
         tensor(2., requires_grad=True)
     """
 
-    stepped = False
-
     def __init__(
         self, params: Iterable[Any], lr: float = 1, max_iter: int = 20, max_eval: int | None = None,
         tolerance_grad: float = 1e-7, tolerance_change: float = 1e-9, history_size: int = 100,
@@ -55,7 +54,7 @@ class LBFGS(Optimizer):
             "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
             "tolerance_grad": tolerance_grad, "tolerance_change": tolerance_change,
             "history_size": history_size, "line_search_fn": line_search_fn,
-        })  # fmt: skip
+        }, {})  # fmt: skip
         if len(self.param_groups) != 1:
             raise bad_argument("LBFGS doesn't support per-parameter options (parameter groups)")
         self._params = self.param_groups[0]["params"]
@@ -65,29 +64,24 @@ class LBFGS(Optimizer):
         if len(self.param_groups) != 1:
             said = f"Expected exactly one param_group, got {len(self.param_groups)}"
             raise AssertionFault("E0304", said, help="give one list of parameters")
-        self.stepped = True
         with no_grad():
             return self._step(closure)
 
-    def _evaluate(self, closure: Callable[[], Any]) -> tuple[Any, np.ndarray]:
+    def _evaluate(self, closure: Callable[[], Any]) -> tuple[Any, Tensor]:
         with enable_grad():
             loss = closure()
-        return loss, self._gradient()
-
-    def _gradient(self) -> np.ndarray:
         grads = [OPERATORS["zeros_like"](p) if p.grad is None else p.grad for p in self._params]
-        return np.concatenate([as_reals(g).array.reshape(-1) for g in grads])
+        return loss, cat([as_reals(g).reshape(-1) for g in grads]).clone()
 
-    def _move(self, t: Any, direction: np.ndarray) -> None:
+    def _move(self, t: Any, direction: Tensor) -> None:
         start = 0
         for p in map(as_reals, self._params):
-            part = direction[start : start + p.numel()].reshape(p.array.shape)
-            p.add_(p.new_tensor(part), alpha=float(t))
+            p.add_(direction[start : start + p.numel()].view_as(p), alpha=float(t))
             start += p.numel()
 
     def _step(self, closure: Callable[[], Any]) -> Any:
         group = self.param_groups[0]
-        state = self._state(self._params[0])
+        state = self.state[self._params[0]]
         state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
         first, g = self._evaluate(closure)
@@ -95,22 +89,24 @@ class LBFGS(Optimizer):
         state["func_evals"] += 1
         if _largest(g) <= group["tolerance_grad"]:
             return first
+        # What a step that fails has not told the state, the next one does not know.
+        kept = {name: state.get(name) for name in _KEPT}
         for i in range(1, group["max_iter"] + 1):
             state["n_iter"] += 1
-            direction = self._direction(g, state, group["history_size"])
-            before = loss
-            state["prev_flat_grad"] = g.copy()
-            slope = np.dot(g, direction)
-            t = group["lr"].item() if isinstance(group["lr"], Tensor) else group["lr"]
+            kept["d"] = direction = self._direction(g, state, kept, group["history_size"])
+            before = kept["prev_loss"] = loss
+            kept["prev_flat_grad"] = g.clone()
+            t = group["lr"].squeeze() if isinstance(group["lr"], Tensor) else group["lr"]
             if state["n_iter"] == 1:
-                t = min(1.0, 1.0 / np.sum(np.abs(g))) * t
-            state["d"], state["t"] = direction, t
+                t = min(1.0, 1.0 / g.abs().sum()) * t
+            kept["t"] = t
+            slope = g.dot(direction)
             if slope > -group["tolerance_change"]:
                 break
             if group["line_search_fn"] is not None:
                 allowed = group["max_eval"] - evaluated
                 loss, g, t, count = self._search(closure, t, direction, loss, g, slope, allowed)
-                state["t"] = t
+                kept["t"] = t
                 self._move(t, direction)
             else:
                 self._move(t, direction)
@@ -127,34 +123,35 @@ class LBFGS(Optimizer):
                 or abs(loss - before) < group["tolerance_change"]
             ):
                 break
+        state.update(kept)
         return first
 
-    def _direction(self, g: np.ndarray, state: dict[str, Any], size: int) -> np.ndarray:
+    def _direction(self, g: Tensor, state: State, kept: State, size: int) -> Tensor:
         """Downhill, bent by what the steps before told of the curvature."""
         if state["n_iter"] == 1:
-            state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
+            kept.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
             return -g
-        changes, steps, ro = state["old_dirs"], state["old_stps"], state["ro"]
-        y, s = g - state["prev_flat_grad"], state["d"] * state["t"]
-        ys = np.dot(y, s)
+        changes, steps, ro = kept["old_dirs"], kept["old_stps"], kept["ro"]
+        y, s = g - kept["prev_flat_grad"], kept["d"] * kept["t"]
+        ys = y.dot(s)
         if ys > 1e-10:
             if len(changes) == size:
-                for kept in (changes, steps, ro):
-                    kept.pop(0)
+                for past in (changes, steps, ro):
+                    past.pop(0)
             changes.append(y)
             steps.append(s)
             ro.append(1.0 / ys)
-            state["H_diag"] = ys / np.dot(y, y)
-        q = -g
-        al = [None] * len(changes)
-        for i in range(len(changes) - 1, -1, -1):
-            al[i] = np.dot(steps[i], q) * ro[i]
-            q = q - al[i] * changes[i]
-        r = q * state["H_diag"]
-        for i in range(len(changes)):
-            be = np.dot(changes[i], r) * ro[i]
-            r = r + (al[i] - be) * steps[i]
-        return r
+            kept["H_diag"] = ys / y.dot(y)
+        state.setdefault("al", [None] * size)  # where PyTorch computes what is computed here
+        r, al = -g.array, []
+        pairs = [[part.array for part in pair] for pair in zip(changes, steps, ro, strict=True)]
+        for y, s, rho in reversed(pairs):
+            al.append(np.dot(s, r) * rho)
+            r = r - al[-1] * y
+        r = r * (H.array if isinstance(H := kept["H_diag"], Tensor) else H)
+        for y, s, rho in pairs:
+            r = r + (al.pop() - np.dot(y, r) * rho) * s
+        return g.new_tensor(r)
 
     def _search(
         self, closure: Any, t: Any, direction: Any, loss: float, g: Any, slope: Any, allowed: int
@@ -163,16 +160,19 @@ class LBFGS(Optimizer):
             raise bad_value("only 'strong_wolfe' is supported")
         start = [p.clone() for p in self._params]
 
-        def at(t: Any) -> tuple[float, np.ndarray]:
+        def at(t: Any) -> tuple[float, Tensor]:
             self._move(t, direction)
             found, gradient = self._evaluate(closure)
-            gradient = gradient.copy()
-            for p, kept in zip(self._params, start, strict=True):
-                p.copy_(kept)
+            for p, before in zip(self._params, start, strict=True):
+                p.copy_(before)
             return float(found), gradient
 
         return strong_wolfe(at, t, direction, loss, g, slope, allowed)
 
 
-def _largest(values: np.ndarray) -> Any:
-    return np.max(np.abs(values))
+_KEPT = ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss")
+"""What one step leaves to the next, in PyTorch's order."""
+
+
+def _largest(values: Tensor) -> Tensor:
+    return values.abs().max()

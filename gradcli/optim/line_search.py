@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
+from gradcli.engine import Tensor
 
 _ARMIJO, _CURVATURE, _NARROW = 1e-4, 0.9, 1e-9
 
@@ -21,14 +21,14 @@ class Point(NamedTuple):
 
     t: Any
     f: float
-    g: np.ndarray
+    g: Tensor
     slope: Any
 
 
 def strong_wolfe(
-    at: Callable[[Any], tuple[float, np.ndarray]], t: Any, direction: np.ndarray, f: float,
-    g: np.ndarray, slope: Any, allowed: int,
-) -> tuple[float, np.ndarray, Any, int]:  # fmt: skip
+    at: Callable[[Any], tuple[float, Tensor]], t: Any, direction: Tensor, f: float,
+    g: Tensor, slope: Any, allowed: int,
+) -> tuple[float, Tensor, Any, int]:  # fmt: skip
     """``(value, gradient, step length, evaluations)`` of a good step along ``direction``.
 
     ``at(t)`` gives value and gradient at a step length; ``f``, ``g`` and ``slope`` are those at 0;
@@ -40,9 +40,9 @@ def strong_wolfe(
         nonlocal evaluations
         evaluations += 1
         value, gradient = at(t)
-        return Point(t, value, gradient, np.dot(gradient, direction))
+        return Point(t, value, gradient, gradient.dot(direction))
 
-    origin = Point(0, f, g.copy(), slope)
+    origin = Point(0, f, g.clone(), slope)
     before, here = origin, look(t)
     rounds = 0
     bracket: list[Point] = []
@@ -63,7 +63,7 @@ def strong_wolfe(
     if rounds == allowed or not bracket:
         bracket = [origin, here]
     low, high = (0, 1) if bracket[0].f <= bracket[-1].f else (1, 0)
-    size = np.max(np.abs(direction))
+    size = direction.abs().max()
     stuck = False
     while not done and rounds < allowed:
         ends = [p.t for p in bracket]
@@ -111,6 +111,6 @@ def cubic_minimum(a: Point, b: Point, bounds: tuple[Any, Any] | None = None) -> 
         return (low + high) / 2.0
     if a.t > b.t:
         a, b = b, a
-    d2 = np.sqrt(square)
+    d2 = square.sqrt()
     t = b.t - (b.t - a.t) * ((b.slope + d2 - d1) / (b.slope - a.slope + 2 * d2))
     return min(max(t, low), high)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
+from functools import wraps
 from types import MethodType
 from typing import Any
 
@@ -17,7 +19,14 @@ from gradcli.engine.source_location import warn
 from gradcli.functions.arithmetic import view_as_real
 from gradcli.functions.scatter import view_as_complex
 from gradcli.ops import OPERATORS
-from gradcli.ops.errors import UnwrittenFault, ValueFault, bad_argument, bad_type, bad_value
+from gradcli.ops.errors import (
+    AssertionFault,
+    UnwrittenFault,
+    ValueFault,
+    bad_argument,
+    bad_type,
+    bad_value,
+)  # fmt: skip
 from gradcli.ops.memory_budget import step as turn
 
 State = dict[str, Any]
@@ -43,6 +52,18 @@ def _hooked_step(*args: Any, **kwargs: Any) -> Any:
     return result
 
 
+def _noted(step: Callable[..., Any]) -> Callable[..., Any]:
+    """``step`` that tells a scheduler that it ran."""
+
+    @wraps(step)
+    def noted(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if self.stepped is not None:
+            self.stepped = True
+        return step(self, *args, **kwargs)
+
+    return noted
+
+
 class Optimizer:
     """Holds parameters in groups and updates them in place by their ``grad``.
 
@@ -53,9 +74,10 @@ class Optimizer:
     """
 
     switches: tuple[str, ...] = ()
-    """PyTorch's choices among ways to compute the same step: accepted, shown and without effect.
+    """The last options in PyTorch's order; most choose among ways to compute the same step.
 
-    But for ``differentiable``: the step is recorded, for parameters that are no leaves.
+    These are accepted, shown and without effect, but for ``differentiable``: the step is recorded,
+    for parameters that are no leaves.
     """
 
     linear = False
@@ -64,13 +86,13 @@ class Optimizer:
     _update: Any = None
     """Writes the new value of one parameter: ``(p, gradient, state, group)``."""
 
-    stepped: bool | None = False
-    """Whether ``step`` has run; None where a class with a ``step`` of its own does not say."""
+    stepped: bool | None = None
+    """Whether ``step`` has run since there is a scheduler."""
 
     def __init_subclass__(cls) -> None:
-        """A class that brings its own ``step`` sets ``stepped`` to False, or it stays unknown."""
-        if "step" in vars(cls) and "stepped" not in vars(cls):
-            cls.stepped = None
+        """A class may bring its own ``step``."""
+        if "step" in vars(cls):
+            cls.step = _noted(cls.step)  # type: ignore[method-assign]
 
     def __init__(
         self,
@@ -81,17 +103,18 @@ class Optimizer:
         if isinstance(params, Tensor):
             said = "params argument given to the optimizer should be an iterable of Tensors or"
             raise bad_type(f"{said} dicts, but got {params.type()}", help="write SGD([x], lr=0.1)")
-        given = dict(switches or {})
-        chosen = {name: given.pop(name, _SWITCHES.get(name)) for name in self.switches}
-        if given:
-            said = f"got an unexpected keyword argument {min(given)!r}"
+        given = {**defaults, **(switches or {})}
+        chosen = {name: given.pop(name, _unset(name)) for name in self.switches}
+        if unknown := given.keys() - defaults.keys():
+            said = f"got an unexpected keyword argument {min(unknown)!r}"
             raise TypeError(f"{type(self).__name__}.__init__() {said}")
         if chosen.get("fused") and chosen.get("differentiable"):
             raise bad_value("`fused` does not support `differentiable`")
         if chosen.get("fused") and chosen.get("foreach"):
             raise bad_value("`fused` and `foreach` cannot be `True` together.")
-        self.defaults = {**defaults, **chosen}
-        self._check(self.defaults)
+        self.defaults = {**given, **chosen}
+        if switches is not None:  # what the options of a user's class mean is not known
+            self._check(self.defaults)
         self.state: dict[Tensor, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
         groups = list(params)
@@ -103,7 +126,7 @@ class Optimizer:
             self.add_param_group(group)
 
     def add_param_group(self, group: dict[str, Any]) -> None:
-        """Add parameters with options of their own; missing options take the defaults."""
+        """Add parameters with options of their own; ``group`` gets the defaults of the others."""
         if not isinstance(group, dict):
             raise bad_type(f"param_group must be a dict, but got {type(group)}")
         listed = group["params"]
@@ -117,7 +140,7 @@ class Optimizer:
             said = "with/without names. Some param names are missing"
             raise bad_argument(f"all optimizer params should be {said}")
         if names:
-            group, tensors = {**group, "param_names": names}, [p for _, p in tensors]
+            group["param_names"], tensors = names, [p for _, p in tensors]
         if len({id(p) for p in tensors}) < len(tensors):
             warn("optimizer contains a parameter group with duplicate parameters")
         seen = {id(p) for g in self.param_groups for p in g["params"]}
@@ -133,8 +156,9 @@ class Optimizer:
         if self.param_groups and bool(names) is not ("param_names" in self.param_groups[0]):
             said = f"cannot add param group {'with' if names else 'without'} names to the optimizer"
             raise bad_argument(f"all optimizer param groups should be with/without names. {said}")
-        missing = {name: v for name, v in self.defaults.items() if name not in group}
-        self.param_groups.append({**group, "params": tensors, **missing})
+        group["params"] = tensors
+        group.update({name: v for name, v in self.defaults.items() if name not in group})
+        self.param_groups.append(group)
 
     def _check(self, group: Mapping[str, Any]) -> None:
         for name, value in group.items():
@@ -154,6 +178,7 @@ class Optimizer:
             for p in group["params"]:
                 clear(p, set_to_none)
 
+    @_noted
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient.
 
@@ -165,7 +190,6 @@ class Optimizer:
             said = f"{type(self).__name__} does not say how it changes a parameter"
             mend = "write def step(self, closure=None) in it, which writes p under no_grad()"
             raise UnwrittenFault("E0304", said, help=mend)
-        self.stepped = True
         loss = None
         if closure is not None:
             with enable_grad():
@@ -173,14 +197,21 @@ class Optimizer:
         followed = bool(self.defaults.get("differentiable"))
         with set_grad_enabled(followed):
             for whole in self.param_groups:
+                # What is missing is missed before a parameter of the group is written.
+                given = [p for p in whole["params"] if p.grad is not None]
+                states = [self._started(p, whole) for p in given]
                 # A key that is none of this class's options says nothing, as in PyTorch.
-                group = {name: v for name, v in whole.items() if name in self.defaults}
-                for p in whole["params"]:
-                    if p.grad is not None:
-                        turn()
-                        g = p.grad if followed else p.grad.detach()
-                        g = self._decayed(p, -g if group["maximize"] else g, group)
-                        self._in_reals(self._update, p, g, group)
+                group = {name: whole[name] for name in self.defaults}
+                if isinstance(group["lr"], Tensor):
+                    group["lr"] = group["lr"].squeeze()
+                if given and group.get("capturable"):
+                    said = "If capturable=True, params and state_steps must be on supported devices"
+                    raise AssertionFault("E0304", said, help="leave capturable out")
+                for p, state in zip(given, states, strict=True):
+                    turn()
+                    g = p.grad if followed else p.grad.detach()
+                    g = self._decayed(p, -g if group["maximize"] else g, group)
+                    self._in_reals(self._update, p, g, state, group)
         return loss
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -243,23 +274,32 @@ class Optimizer:
             return g
         return g + p.clone() * decay if is_followed(decay) else g.add(p, alpha=decay)
 
-    def _counted(self, p: Tensor, state: State, *kept: str, **more: Any) -> int:
-        """The number of this step, from 1; with the first, ``kept`` begin as zeros like ``p``."""
-        if not state:
-            zeros = {name: OPERATORS["zeros_like"](p) for name in kept}
-            state.update(step=count(0), **more, **zeros)
-        for name in kept:
-            if name not in state:  # of an option that was set later: before anything is written
-                raise KeyError(name)
-        state["step"] += 1
-        return int(state["step"])
+    def _kept(self, group: Group) -> dict[str, float]:
+        """What the state of a parameter has besides its ``step``, and the numbers it begins as."""
+        return {}
 
-    def _in_reals(self, change: Callable[..., None], p: Tensor, g: Any, group: Group) -> None:
+    def _started(self, p: Tensor, group: Group) -> State:
+        """The state of a parameter, which its first step begins.
+
+        Raises KeyError where it lacks what an option needs that was set later.
+        """
+        state, kept = self.state[p], {"step": 0.0, **self._kept(group)}
+        if not state:
+            for name, start in kept.items():
+                state[name] = count(start) if name in _COUNTS else OPERATORS["zeros_like"](p)
+                if start and name not in _COUNTS:
+                    as_reals(state[name]).add_(start)
+        if missing := kept.keys() - state.keys():
+            raise KeyError(min(missing))
+        return state
+
+    def _in_reals(
+        self, change: Callable[..., None], p: Tensor, g: Any, state: State, group: Group
+    ) -> None:
         """Call ``change(p, g, state, group)``, with pairs of reals for all that is complex.
 
         The state of a complex parameter is complex between steps, as in PyTorch.
         """
-        state = self._state(p)
         if self.linear or not p.is_complex():
             change(p, g, state, group)
             return
@@ -271,31 +311,28 @@ class Optimizer:
                 like = isinstance(value, Tensor) and value.ndim > p.ndim
                 state[name] = view_as_complex(value) if like else value
 
-    def _state(self, p: Tensor) -> dict[str, Any]:
-        return self.state[p]
-
     def state_dict(self) -> dict[str, Any]:
         """The state by parameter number, and the groups with numbers for their parameters."""
         self._told("before_saving")
         numbers: dict[Tensor, int] = {}
         groups, start = [], 0
         for group in self.param_groups:
-            for number, p in enumerate(group["params"], start):
-                numbers.setdefault(p, number)
+            seen = enumerate(group["params"], start)
+            numbers.update({p: number for number, p in seen if p not in numbers})
             start += len(group["params"])
             named = {name: v for name, v in group.items() if name != "params"}
             groups.append({**named, "params": [numbers[p] for p in group["params"]]})
-        state = {numbers.get(p, p): dict(s) for p, s in self.state.items() if s}
+        state = {numbers[p] if isinstance(p, Tensor) else p: s for p, s in self.state.items()}
         whole: dict[str, Any] = self._told("after_saving", {"state": state, "param_groups": groups})
         return whole
 
-    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what ``state_dict`` gave; switches that it does not have are off.
 
         Raises ValueFault where groups or their sizes differ.
         """
-        state_dict = self._told("before_loading", dict(state_dict))
-        saved = state_dict["param_groups"]
+        state_dict = self._told("before_loading", state_dict.copy())
+        saved = deepcopy(state_dict["param_groups"])
         sizes = [len(g["params"]) for g in self.param_groups]
         if len(sizes) != len(saved):
             raise bad_argument("loaded state dict has a different number of parameter groups")
@@ -305,13 +342,13 @@ class Optimizer:
         by_number: dict[Any, Any] = {}
         for group, loaded in zip(self.param_groups, saved, strict=True):
             by_number.update(zip(loaded["params"], group["params"], strict=True))
-            own = {name: group[name] for name in (*self.defaults, "param_names") if name in group}
-            for name, value in own.items():
-                if isinstance(value, bool):
-                    own[name] = _SWITCHES.get(name) if name in self.switches else False
-            params = group["params"]
-            group.clear()
-            group.update({**own, **loaded, "params": params})
+            loaded["params"] = group["params"]
+            if "param_names" in group:
+                loaded.setdefault("param_names", group["param_names"])
+            for name, value in self.defaults.items():
+                if isinstance(value, bool) or name in self.switches:
+                    loaded.setdefault(name, _unset(name))
+        self.param_groups = saved
         self.state = defaultdict(dict)
         for number, state in state_dict["state"].items():
             p = by_number.get(number, number)  # users keep more in it
@@ -332,14 +369,25 @@ def is_followed(option: Any) -> bool:
     return isinstance(option, Tensor) and option.requires_grad
 
 
-_SWITCHES = {"capturable": False, "differentiable": False}
-"""What a switch is that nobody set, where it is not None."""
+def _unset(name: str) -> bool | None:
+    """What a switch is that nobody set."""
+    return None if name in ("foreach", "fused") else False
 
 
 def count(value: float) -> Tensor:
     """A number of the state, which PyTorch keeps in a tensor; a half could not count far."""
     default = get_default_dtype()
     return tensor(float(value), dtype=default if default is float64 else float32)
+
+
+def counted(state: State) -> int:
+    """The number of this step, from 1."""
+    state["step"] += 1
+    return int(state["step"])
+
+
+_COUNTS = frozenset(("step", "mu_product", "eta", "mu"))
+"""What a state has one number of."""
 
 
 def as_reals(value: Any) -> Any:
@@ -350,8 +398,12 @@ def as_reals(value: Any) -> Any:
 
 def _own(p: Tensor, name: str, value: Any) -> Any:
     """What was saved of ``p``, as this optimizer keeps it."""
+    if isinstance(value, dict):
+        return {inner: _own(p, inner, v) for inner, v in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_own(p, "", v) for v in value)
     if not isinstance(value, Tensor):
-        return value
+        return count(value) if name in _COUNTS else value
     if name == "step" or not p.is_floating_point():
         return value.clone()
     return value.to(p.dtype, copy=True)

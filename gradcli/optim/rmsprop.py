@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from gradcli.engine import Tensor
-from gradcli.optim.optimizer import Group, Optimizer, State
+from gradcli.optim.optimizer import Group, Optimizer, State, counted
 
 
 class RMSprop(Optimizer):
@@ -22,7 +22,7 @@ class RMSprop(Optimizer):
     Raises ValueFault (E0304) for a number out of range.
     """
 
-    switches = ("capturable", "foreach", "differentiable")
+    switches = ("capturable", "foreach", "maximize", "differentiable")
 
     def __init__(
         self, params: Iterable[Any], lr: float = 1e-2, alpha: float = 0.99, eps: float = 1e-8,
@@ -34,10 +34,15 @@ class RMSprop(Optimizer):
             "weight_decay": weight_decay, "maximize": maximize,
         }, switches)  # fmt: skip
 
+    def _kept(self, group: Group) -> dict[str, float]:
+        wanted = {
+            "square_avg": True, "momentum_buffer": group["momentum"], "grad_avg": group["centered"],
+        }  # fmt: skip
+        return {name: 0.0 for name, needed in wanted.items() if needed}
+
     def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
         alpha, momentum = group["alpha"], group["momentum"]
-        names = ("grad_avg",) * bool(group["centered"]) + ("momentum_buffer",) * bool(momentum)
-        self._counted(p, state, "square_avg", *names)
+        counted(state)
         square = state["square_avg"]
         square.mul_(alpha).addcmul_(g, g, value=1.0 - alpha)
         if group["centered"]:

@@ -48,6 +48,9 @@ class SGD(Optimizer):
         if group["nesterov"] and (group["momentum"] <= 0 or group["dampening"] != 0):
             raise bad_argument("Nesterov momentum requires a momentum and zero dampening")
 
+    def _started(self, p: Tensor, group: Group) -> State:
+        return self.state[p] if group["momentum"] else {}
+
     def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
         momentum = group["momentum"]
         if momentum:

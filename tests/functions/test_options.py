@@ -102,9 +102,10 @@ F.upsample_bilinear(b[:, None], (5, 4)) | -4.0560615 | 4.19911516667
 F.upsample_nearest(b[:, None], (5, 4)) | -7.663579 | 6.459477
 F.grid_sample(b[:, None], torch.tanh(b[:, :, :2])[:, None], align_corners=True,
     padding_mode='reflection') | 0.356810144338 | -0.0666379349173
-F.grid_sample(b[:, None], torch.tanh(b[:, :, :2])[:, None], mode='bicubic', padding_mode='border')
-    | -0.1829462647 | 0.286740838221
-F.grid_sample(b[:, None], torch.tanh(b[:, :, :2])[:, None], mode='nearest') | -0.670989 | 1.091434
+F.grid_sample(b[:, None], torch.tanh(b[:, :, :2])[:, None], mode='bicubic',
+    padding_mode='border', align_corners=False) | -0.1829462647 | 0.286740838221
+F.grid_sample(b[:, None], torch.tanh(b[:, :, :2])[:, None], mode='nearest', align_corners=False)
+    | -0.670989 | 1.091434
 F.multilabel_margin_loss(m, torch.tensor([[0, 1, -1], [2, -1, 0], [-1, 0, 1]]))
     | 0.00330044444444 | -0.000339111111111
 F.embedding_bag(i, r, torch.tensor([0, 0, 1]), mode='max') | -0.924375 | -1.965127

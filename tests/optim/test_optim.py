@@ -68,7 +68,8 @@ def test_a_complex_parameter_moves_as_its_pairs_of_reals(name, options):
     for key, value in kept.items():
         if isinstance(value, torch.Tensor):
             parts = torch.view_as_real(value) if value.is_complex() else value
-            assert value.shape in ((), z.shape) and torch.equal(parts, real[key]), key
+            assert value.shape in ((), z.shape) or name == "LBFGS", key
+            assert torch.equal(parts, real[key]), key
 
 
 def test_the_documented_descent():
@@ -224,17 +225,46 @@ def test_a_group_may_hold_options_that_its_optimizer_does_not_have(name, option)
     assert x.tolist() == y.tolist()
 
 
-@pytest.mark.parametrize("name, option", [("Adam", "amsgrad"), ("RMSprop", "centered")])
-def test_a_step_without_the_state_that_it_needs_changes_nothing(name, option):
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
-    optimizer = getattr(torch.optim, name)([x], lr=0.1)
-    x.grad = torch.ones(2)
+@family("name, option", [
+    ("Adam", "amsgrad"), ("AdamW", "amsgrad"), ("RMSprop", "centered"), ("AdamW", None),
+])  # fmt: skip
+def test_a_step_without_what_it_needs_changes_nothing(name, option):
+    x, y = (torch.tensor([1.0, 2.0], requires_grad=True) for _ in range(2))
+    optimizer = getattr(torch.optim, name)([x, y], lr=0.1, weight_decay=0.1)
+    x.grad = y.grad = torch.ones(2)
     optimizer.step()
+    if option is None:
+        del optimizer.param_groups[0]["lr"]
+    else:
+        optimizer.param_groups[0][option] = True
     kept = str(optimizer.state)
-    optimizer.param_groups[0][option] = True
     with pytest.raises(KeyError):
         optimizer.step()
     assert str(optimizer.state) == kept
+
+
+@family("name, key", [
+    ("Adamax", "exp_inf"), ("Rprop", "prev"), ("Rprop", "step_size"), ("ASGD", "eta"),
+    ("ASGD", "mu"),
+])  # fmt: skip
+def test_what_is_kept_stays_the_same_tensor(name, key):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    optimizer = getattr(torch.optim, name)([x], **({"t0": 0.0} if name == "ASGD" else {}))
+    x.grad = torch.ones(2)
+    optimizer.step()
+    kept = optimizer.state_dict()["state"][0][key]
+    for _ in range(2):
+        optimizer.step()
+    assert kept is optimizer.state[x][key]
+
+
+def test_what_is_chosen_stands_in_pytorchs_order_and_works_on_a_processor():
+    x = torch.ones(1, requires_grad=True)
+    x.grad = torch.ones(1)
+    rprop = torch.optim.Rprop([x], capturable=True)
+    assert [*rprop.defaults][-4:] == ["foreach", "maximize", "differentiable", "capturable"]
+    with pytest.raises(AssertionError, match="capturable"):
+        rprop.step()
 
 
 def test_repr_names_the_options():
@@ -330,6 +360,27 @@ def test_a_rate_gets_its_gradient_through_differentiable_steps(name, wanted):
     assert slope.item() == pytest.approx(wanted, rel=1e-9)  # PyTorch 2.13, but for its rounding
     by_difference = (ended(0.1 + 1e-6) - ended(0.1 - 1e-6)).item() / 2e-6
     assert slope.item() == pytest.approx(by_difference, rel=1e-7)
+
+
+def test_lbfgs_keeps_tensors_that_another_loads_in_its_own_dtype():
+    x = torch.tensor([1.0, -2.0], requires_grad=True)
+    y = x.detach().double().requires_grad_()
+    first, second = (torch.optim.LBFGS([p], lr=0.1, max_iter=4) for p in (x, y))
+
+    def loss():
+        x.grad = 4 * x.detach() ** 3
+        return (x**4).sum()
+
+    first.step(loss)
+    assert [*first.state[x]] == [
+        "func_evals", "n_iter", "al", "d", "t", "old_dirs", "old_stps", "ro", "H_diag",
+        "prev_flat_grad", "prev_loss",
+    ]  # fmt: skip
+    second.load_state_dict(first.state_dict())
+    kept = second.state[y]
+    assert kept["d"].dtype is kept["old_dirs"][0].dtype is torch.float64
+    first.step(loss)
+    assert len(first.state[x]["old_dirs"]) == 7 and len(kept["old_dirs"]) == 3
 
 
 def test_lbfgs_takes_its_rate_as_a_tensor():
@@ -443,6 +494,25 @@ def test_a_rate_in_a_vector_is_scheduled_in_place():
 def test_a_fused_step_is_no_other(other):
     with pytest.raises(RuntimeError, match=other):
         torch.optim.Adam([torch.ones(1, requires_grad=True)], fused=True, **{other: True})
+
+
+def test_a_group_is_the_dict_that_was_given_and_a_loaded_one_is_of_its_own():
+    x = torch.ones(1, requires_grad=True)
+    x.grad = torch.ones(1)
+    group = {"params": x, "lr": 0.25}
+    sgd = torch.optim.SGD([group], lr=1.0, momentum=0.5)
+    assert sgd.param_groups[0] is group and group["params"] == [x]
+    group["lr"] = 0.5
+    sgd.step()
+    assert x.item() == 0.5
+    saved = sgd.state_dict()
+    assert saved["state"][0] is sgd.state[x]
+    sgd.load_state_dict(saved)
+    assert sgd.param_groups[0] is not group and sgd.param_groups[0]["lr"] == 0.5
+    del saved["param_groups"][0]["lr"]
+    sgd.load_state_dict(saved)
+    with pytest.raises(KeyError, match="lr"):
+        sgd.step()
 
 
 def test_groups_have_names_or_not():

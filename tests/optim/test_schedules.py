@@ -78,7 +78,15 @@ def test_steps_in_the_wrong_order_are_remarked_on():
             def step(self, closure=None):
                 return None
 
-        lr_scheduler.StepLR(Own([torch.zeros(1, requires_grad=True)]), 1).step()
+        own = Own([torch.zeros(1, requires_grad=True)])
+        scheduler = lr_scheduler.StepLR(own, 1)
+        own.step()
+        scheduler.step()
+    for optimizer in (Own([torch.zeros(1, requires_grad=True)]), sgd()):
+        optimizer.step()  # before there is a scheduler: not counted
+        scheduler = lr_scheduler.StepLR(optimizer, 1)
+        with pytest.warns(UserWarning, match="before `optimizer.step"):
+            scheduler.step()
 
 
 def test_the_number_of_the_step_may_be_given():

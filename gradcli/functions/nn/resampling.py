@@ -20,6 +20,7 @@ from gradcli.engine.record.arguments import Asked
 from gradcli.engine.record.composite import by_element, called, formatted, in_float32, rowwise
 from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
+from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions import arithmetic
 from gradcli.functions.matrices import beside
@@ -383,6 +384,13 @@ def _cubic_weights(t: Any) -> list:
     return [far(t + 1.0), near(t), near(1.0 - t), far(2.0 - t)]
 
 
+_CORNERS = (
+    "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. "
+    "Please specify align_corners=True if the old behavior is desired. See the documentation of {} "
+    "for details."
+)
+
+
 @by_element
 def grid_sample(
     input: Any, grid: Any, mode: Any = "bilinear", padding_mode: Any = "zeros",
@@ -400,6 +408,8 @@ def grid_sample(
         if word not in known:
             said = f"expected {name} to be one of {', '.join(known)}, but got: '{word}'"
             raise bad_argument(f"nn.functional.grid_sample(): {said}")
+    if align_corners is None:
+        warn(_CORNERS.format("grid_sample"))
     rank = len(input.shape) - 2
     fits = len(grid.shape) == rank + 2 and grid.shape[0] == input.shape[0]
     if rank not in (2, 3) or not fits or grid.shape[-1] != rank:
@@ -489,6 +499,8 @@ def affine_grid(theta: Any, size: Sequence[int], align_corners: bool | None = No
 
     ``size`` is that of the output, ``(N, C, H, W)`` or ``(N, C, D, H, W)``.
     """
+    if align_corners is None:
+        warn(_CORNERS.format("affine_grid"))
     rank = len(size) - 2
     if theta.dtype.kind < 2:
         said = f"Expected theta to have floating point type, but got {theta.dtype!r}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from gradcli.engine import Tensor
@@ -78,7 +78,7 @@ class _Numbered(Module):
 
 
 class Sequential(_Numbered):
-    """Modules that run one after another; a dict gives them names.
+    """Modules that run one after another; an OrderedDict gives them names.
 
     Example:
         >>> import gradcli as torch
@@ -91,7 +91,7 @@ class Sequential(_Numbered):
 
     def __init__(self, *modules: Any) -> None:
         super().__init__()
-        if len(modules) == 1 and isinstance(modules[0], Mapping):
+        if len(modules) == 1 and isinstance(modules[0], OrderedDict):
             items: Any = modules[0].items()
         else:
             items = ((str(i), module) for i, module in enumerate(modules))
@@ -99,7 +99,7 @@ class Sequential(_Numbered):
             self.add_module(name, module)
 
     def _of(self, items: list[tuple[str, Module]]) -> Sequential:
-        return Sequential(dict(items))
+        return Sequential(OrderedDict(items))
 
     def __add__(self, other: Sequential) -> Sequential:
         if not isinstance(other, Sequential):
@@ -203,7 +203,9 @@ class _Named:
 
     def pop(self, key: str) -> Any:
         """Take what is under ``key`` out."""
-        return self._held.pop(key)
+        found = self[key]
+        del self._held[key]
+        return found
 
     def clear(self) -> None:
         """Take everything out."""
@@ -222,6 +224,9 @@ class ParameterDict(_Named, Module):
 
     _kind = "_parameters"
 
+    def __getitem__(self, key: str) -> Any:
+        return getattr(self, key)
+
     def __setitem__(self, key: str, value: Tensor) -> None:
         setattr(self, key, _parameter(value))
 
@@ -230,7 +235,9 @@ class ParameterDict(_Named, Module):
         plain = isinstance(values, dict) and not isinstance(values, OrderedDict)
         super().update(sorted(values.items()) if plain else values)
 
-    get = Mapping.get
+    def get(self, key: str, default: Any = None) -> Any:
+        """What is under ``key``, where there is nothing ``default``."""
+        return self._held.get(key, default)
 
     def setdefault(self, key: str, default: Any = None) -> Any:
         """What is under ``key``, where there is nothing ``default``, as a parameter."""

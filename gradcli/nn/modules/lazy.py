@@ -46,6 +46,10 @@ class UninitializedParameter(Parameter):
     def array(self, _value: Any) -> None:
         raise self.array
 
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
+        """There is nothing yet that could be frozen."""
+        return self.array
+
     @property
     def shape(self) -> Any:
         """There is none yet, as where its state is loaded into a layer that has values."""
@@ -123,7 +127,8 @@ class _Lazy(Module):
     def _materialize(self, size: int) -> None:
         """Take the values of a full layer of that size where there are none yet."""
         args, options = self.__dict__["_given"]
-        kept = [held.dtype for held in self._parameters.values() if held is not None]
+        every = (*self._parameters.values(), *self._buffers.values())
+        kept = [held.dtype for held in every if held is not None]
         full = self.becomes(size, *args, **{**options, **({"dtype": kept[0]} if kept else {})})
         for name, parameter in full._parameters.items():
             held = self._parameters[name]

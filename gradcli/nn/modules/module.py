@@ -23,7 +23,13 @@ from gradcli.nn.parameter import Buffer, Parameter
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault, ValueFault, bad_type
 from gradcli.ops.memory_budget import step
 
-_KINDS = ("_parameters", "_buffers", "_modules")
+_WANTED = {
+    "_parameters": ("parameter", "nn.Parameter"),
+    "_buffers": ("buffer", "Tensor"),
+    "_modules": ("child module", "nn.Module"),
+}
+_KINDS = tuple(_WANTED)
+"""Where a module keeps what is assigned; what that is, and of which class."""
 _HOOKS = (
     "_forward_pre_hooks", "_forward_hooks", "_backward_hooks", "_backward_pre_hooks",
     "_result_hooks", "_state_pre_hooks", "_state_hooks", "_load_pre_hooks", "_load_hooks",
@@ -84,11 +90,9 @@ class Module(State):
 
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__
-        if isinstance(value, Buffer):
-            self.register_buffer(name, value, value.persistent)
-            return
+        held = next((kind for kind in _KINDS if name in own.get(kind, ())), None)
         parameter = isinstance(value, Parameter)
-        if parameter or isinstance(value, Module):
+        if parameter or (isinstance(value, Module) and held != "_parameters"):
             kind = "_parameters" if parameter else "_modules"
             if kind not in own:
                 what = "parameters" if parameter else "module"
@@ -103,20 +107,20 @@ class Module(State):
             else:
                 step(PARAMETER)
                 own[kind][name] = value  # in the place of what it replaces
-            return
-        for held, what in zip(_KINDS, ("parameter", "buffer", "child module"), strict=True):
-            if name in own.get(held, ()):
-                self._check_kind(name, value, held, what)
-                own[held][name] = value
-                return
-        super().__setattr__(name, value)
+        elif isinstance(value, Buffer) and held in (None, "_buffers"):
+            self.register_buffer(name, value, value.persistent)
+        elif held is not None:
+            self._check_kind(name, value, held)
+            own[held][name] = value
+        else:
+            super().__setattr__(name, value)
 
-    def _check_kind(self, name: str, value: Any, held: str, what: str) -> None:
+    def _check_kind(self, name: str, value: Any, held: str) -> None:
         if value is None or (held == "_buffers" and isinstance(value, Tensor)):
             return
         given = value.type() if isinstance(value, Tensor) else type(value).__name__
-        wanted = {"_parameters": "nn.Parameter", "_buffers": "Tensor", "_modules": "nn.Module"}
-        said = f"cannot assign '{given}' as {what} '{name}' (gradcli.{wanted[held]} or None"
+        what, wanted = _WANTED[held]
+        said = f"cannot assign '{given}' as {what} '{name}' (gradcli.{wanted} or None"
         raise bad_type(f"{said} expected)", help=f"write nn.Parameter(...), or del {name}")
 
     def __delattr__(self, name: str) -> None:

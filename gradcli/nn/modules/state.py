@@ -11,7 +11,7 @@ from gradcli.engine.creation.factories import tensor
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.graph.node import RemovableHandle
 from gradcli.nn.parameter import Parameter
-from gradcli.ops.errors import RuntimeFault, TypeFault, bad_type, bad_value
+from gradcli.ops.errors import AssertionFault, RuntimeFault, TypeFault, bad_type, bad_value
 from gradcli.ops.memory_budget import step
 
 _EXTRA = "_extra_state"
@@ -20,7 +20,7 @@ _ASSIGN = "assign_to_params_buffers"
 """Where the metadata that a module loads with have it, given tensors take places themselves."""
 
 
-class LoadedKeys(NamedTuple):
+class _IncompatibleKeys(NamedTuple):
     """What ``load_state_dict`` did not find, and what it had no place for."""
 
     missing_keys: list[str]
@@ -130,7 +130,7 @@ class State:
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
-    ) -> LoadedKeys:
+    ) -> _IncompatibleKeys:
         """Copy what ``state_dict`` holds into the parameters and buffers of the same names.
 
         With ``assign`` its tensors take their places; of them only ``requires_grad`` changes.
@@ -141,14 +141,16 @@ class State:
             raise bad_type(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
         check_ends(self)
         faults: list[str] = []
-        keys = LoadedKeys([], [])  # type: ignore[call-arg]  # __str__ is no field
+        keys = _IncompatibleKeys([], [])  # type: ignore[call-arg]  # __str__ is no field
         metadata = getattr(state_dict, "_metadata", {})
         work: list[tuple[Any, str, Any]] = [(self, "", OrderedDict(state_dict))]
         while work:
             module, front, given = work.pop()
             if given is None:  # what is inside was loaded
                 for hook in module._load_hooks.values():
-                    hook(module, keys)
+                    if hook(module, keys) is not None:
+                        said = "Hooks of load_state_dict are not expected to return new values"
+                        raise AssertionFault("E0407", said, help="change the keys in place")
                 continue
             said = {**metadata.get(front[:-1], {}), **({_ASSIGN: True} if assign else {})}
             module._load_from_state_dict(given, front, said, True, *keys, faults)

@@ -10,8 +10,9 @@ the parametrised names are properties.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from copy import deepcopy
 from typing import Any
 
 from gradcli.engine.grad_mode import no_grad
@@ -37,13 +38,13 @@ class _Kept(threading.local):
 _kept = _Kept()
 
 
-class cached:
+@contextmanager
+def cached() -> Iterator[None]:
     """``with cached():`` a parametrised name is computed once, the first time it is read."""
-
-    def __enter__(self) -> None:
-        _kept.blocks += 1
-
-    def __exit__(self, *_fault: object) -> None:
+    _kept.blocks += 1
+    try:
+        yield
+    finally:
         _kept.blocks -= 1
         if not _kept.blocks:
             _kept.values.clear()
@@ -185,6 +186,17 @@ def _property(name: str) -> property:
     return property(get, put)
 
 
+def _not_pickled(_module: Module) -> Any:
+    said = "Serialization of parametrized modules is only supported through state_dict()"
+    raise RuntimeFault("E0304", said, help="save module.state_dict()")
+
+
+def _copied(module: Module, memo: dict[int, Any]) -> Module:
+    copied: Module = memo.setdefault(id(module), object.__new__(type(module)))
+    vars(copied).update(deepcopy(vars(module), memo))
+    return copied
+
+
 def register_parametrization(
     module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
 ) -> Module:
@@ -220,7 +232,10 @@ def register_parametrization(
     if not is_parametrized(module):
         module.parametrizations = ModuleDict()
         kind = type(module)
-        module.__class__ = type(f"Parametrized{kind.__name__}", (kind,), {})
+        body = {"__getstate__": _not_pickled}
+        if not hasattr(kind, "__deepcopy__"):
+            body["__deepcopy__"] = _copied
+        module.__class__ = type(f"Parametrized{kind.__name__}", (kind,), body)
     setattr(type(module), tensor_name, _property(tensor_name))
     module.parametrizations[tensor_name] = wrapped
     return module

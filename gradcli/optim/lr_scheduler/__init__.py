@@ -8,7 +8,7 @@ joined     ChainedScheduler, SequentialLR: schedulers of schedulers
 plateau    ReduceLROnPlateau: by how the loss goes
 """
 
-from gradcli.optim.lr_scheduler.base import LRScheduler
+from gradcli.optim.lr_scheduler.base import LRScheduler, _LRScheduler
 from gradcli.optim.lr_scheduler.by_ratio import (
     ConstantLR,
     CosineAnnealingLR,
@@ -28,4 +28,5 @@ __all__ = [
     "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts",
     "CyclicLR", "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR",
     "MultiplicativeLR", "OneCycleLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR", "StepLR",
+    "_LRScheduler",
 ]  # fmt: skip

@@ -45,10 +45,11 @@ class LRScheduler:
         [0.125]
     """
 
-    _not_saved: tuple[str, ...] = ("optimizer", "_is_initial")
+    _not_saved: tuple[str, ...] = ("optimizer",)
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         self.optimizer = checked_optimizer(optimizer)
+        optimizer.stepped = bool(optimizer.stepped)
         for i, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
                 group.setdefault("initial_lr", _copied(group["lr"]))
@@ -64,7 +65,7 @@ class LRScheduler:
     def _start(self) -> None:
         """The step that sets the first rates."""
         self._step_count = 0
-        self._is_initial = True
+        self._is_initial, self._get_lr_called_within_step = True, False
         try:
             self.step()
         finally:
@@ -111,6 +112,10 @@ class LRScheduler:
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Go on from what ``state_dict()`` gave."""
         vars(self).update(state_dict)
+
+
+class _LRScheduler(LRScheduler):
+    """The older name."""
 
 
 def _copied(rate: Any) -> Any:

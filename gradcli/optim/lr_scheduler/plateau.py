@@ -43,7 +43,7 @@ class ReduceLROnPlateau(LRScheduler):
             raise bad_argument(f"mode {mode} is unknown!", help='write "min" or "max"')
         if threshold_mode not in ("rel", "abs"):
             raise bad_argument(f"threshold mode {threshold_mode} is unknown!")
-        self.optimizer = checked_optimizer(optimizer)
+        self.factor, self.optimizer = factor, checked_optimizer(optimizer)
         groups = len(optimizer.param_groups)
         if isinstance(min_lr, list | tuple):
             if len(min_lr) != groups:
@@ -51,12 +51,11 @@ class ReduceLROnPlateau(LRScheduler):
             self.default_min_lr, self.min_lrs = None, list(min_lr)
         else:
             self.default_min_lr, self.min_lrs = min_lr, [min_lr] * groups
-        self.mode, self.factor, self.patience = mode, factor, patience
-        self.threshold, self.threshold_mode = threshold, threshold_mode
-        self.cooldown, self.eps = cooldown, eps
+        self.patience, self.cooldown, self.eps = patience, cooldown, eps
         self.last_epoch = 0
         self._last_lr = self._rates()
         self.mode_worse = math.inf if mode == "min" else -math.inf
+        self.mode, self.threshold, self.threshold_mode = mode, threshold, threshold_mode
         self.best = self.mode_worse
         self.cooldown_counter = self.num_bad_epochs = 0
 
