@@ -17,6 +17,7 @@ Records are handed to the system at once, so they outlive the process; the disk 
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -58,7 +59,7 @@ class Journal:
             self.file = open(path, "a+b")  # noqa: SIM115
         except OSError as problem:
             raise ValueFault(
-                "E0904", f"cannot open the journal {path}: {problem.strerror}"
+                "E0904", f"cannot open the journal {path}: {problem.strerror or problem}"
             ) from None
         self._lock()
         size = self.file.seek(0, os.SEEK_END)
@@ -238,6 +239,8 @@ def status(path: str) -> dict[str, Any]:
     ValueFault (E0904, E0927) for what cannot be read, or is no journal.
     """
     try:
+        if os.path.exists(path) and not os.path.isfile(path):  # a pipe may have no writer
+            raise OSError(errno.EINVAL, "it is no regular file")
         with open(path, "rb") as file:
             found = _read(file, path)
             size = os.fstat(file.fileno()).st_size

@@ -12,7 +12,7 @@ import numpy as np
 
 from gradcli.cli import output, watchdog
 from gradcli.cli.arguments import Variables, no_choice, unknown
-from gradcli.cli.streams import standard_input
+from gradcli.cli.streams import opened, standard_input
 from gradcli.engine import Tensor, dtypes, wrap
 from gradcli.engine.creation import factories
 from gradcli.engine.creation import generator as random
@@ -72,7 +72,7 @@ def read_text(file: str) -> str:
 
     file = packaged(file) or file
     try:
-        with open(file, "rb") as f:
+        with opened(file) as f:
             return _decoded(f.read(_MOST + 1), file)
     except OSError as problem:
         raise ValueFault("E0904", f"cannot read {file}: {problem.strerror}") from None

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from gradcli.display.graphs import Graph
 
 
+DERIVATIVES = {"grad": "grads", "vjp": "grads", "jac": "jacobians", "hess": "hessians"}
+"""Commands that give one by each variable, and where in JSON."""
 LONG = 1 << 16
 """Characters of a text up to which a command makes more runs than it needs for its answer."""
 
@@ -162,11 +164,22 @@ class Job:
         """The value as a function of these variables, the others fixed."""
         return lambda *values: self.result(dict(zip(names, values, strict=True)))
 
+    def _no_derivative(self) -> str:
+        """Why there is none of this program."""
+        kinds = " and ".join(sorted({leaf.dtype.name for leaf in self.leaves.values()}))
+        if not kinds:
+            return "there is no derivative: the program has no variable"
+        one, many = f"is {kinds}, which has", f"are {kinds}, which have"
+        return f"{', '.join(self.leaves)} {one if len(self.leaves) == 1 else many} no derivative"
+
     def emit(
         self, command: str, parts: Sequence[tuple[str, str, Any, str]],
         extra: Mapping[str, Any] | None = None, warnings: Sequence[str] = (),
     ) -> str:  # fmt: skip
         """Write results in the form that the options ask for; gives that form."""
         form = output.form_of(self.json, self.format)
+        if len(parts) == 1 and command in DERIVATIVES:
+            extra = {DERIVATIVES[command]: {}, **(extra or {})}
+            warnings = [*warnings, self._no_derivative()]
         output.emit(command, form, parts, self.digits, extra, warnings)
         return form

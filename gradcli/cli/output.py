@@ -55,6 +55,9 @@ def emit(
     ``parts`` are (place in the JSON object such as "value" or "grads.x", label, value, note); one
     without a label stands in JSON only.
     """
+    if form != "json":
+        for warning in warnings:
+            sys.stderr.write(f"warning: {warning}\n")
     if form == "text":
         rows = [
             (label, _shown(array_of(value), precision), note)
@@ -62,8 +65,6 @@ def emit(
             if label
         ]
         write(show_rows(rows if any(r[2] for r in rows) else [r[:2] for r in rows]) + "\n")
-        for warning in warnings:
-            sys.stderr.write(f"warning: {warning}\n")
     elif form == "json":
         write_record(command, warnings, **{**_results(parts), **(extra or {})})
     elif form == "csv":

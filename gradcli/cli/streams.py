@@ -8,11 +8,12 @@ error of the system (bad file descriptor), which is reported like a full disk.
 from __future__ import annotations
 
 import os
+import stat
 import sys
 
 TYPE_CHECKING = False  # see main
 if TYPE_CHECKING:
-    from typing import TextIO
+    from typing import BinaryIO, TextIO
 
     from gradcli.ops.errors import ValueFault
 
@@ -67,6 +68,25 @@ def unwritable(problem: OSError) -> ValueFault:
     said = f"the result cannot be written: {problem.strerror or problem}"
     mend = "look at where standard output goes: a full disk, a closed stream"
     return ValueFault("E0911", said, help=mend)
+
+
+def opened(path: str) -> BinaryIO:
+    """A file to read; a named pipe that nobody writes to is told of after a second."""
+    if not stat.S_ISFIFO(os.stat(path).st_mode):
+        return open(path, "rb")
+    import threading  # for pipes only
+
+    from gradcli.language.diagnostics.render import inert
+
+    said = f"waiting for somebody to write to the named pipe {inert(path)}\n"
+    told = threading.Timer(1.0, sys.stderr.write, (said,))
+    told.daemon = True
+    told.start()
+    try:
+        return open(path, "rb")
+    finally:
+        told.cancel()
+        told.join()  # no other thread may run while workers are forked
 
 
 def standard_input() -> TextIO:

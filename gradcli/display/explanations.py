@@ -77,6 +77,8 @@ def explain(graph: Graph) -> str:
         if len(terms) > 1:
             line += f"      ({name} is used {len(terms)} times: the parts add)"
         backward.append(line)
+    if not forward and graph[-1].op == "constant":
+        return "nothing is recorded: the result depends on no variable that has a derivative"
     if not forward:
         return f"nothing is computed: the result is {root}, and its gradient by itself is 1"
     lines = _titled("forward", forward) + _titled("backward", backward)

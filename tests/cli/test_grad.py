@@ -329,3 +329,14 @@ def test_leaves_that_the_program_makes(cli, tmp_path):
 def test_wrt_without_a_name_is_refused(cli, command, names):
     done = cli(command, "x*x", "--x", "2", "--wrt", names)
     assert done.code == 2 and "E0910" in done.err
+
+
+def test_why_there_is_no_derivative_is_said(cli):
+    for command, place in (("grad", "grads"), ("jac", "jacobians"), ("hess", "hessians")):
+        done = cli(command, "n*m", "--n", "int:3", "--m", "bool:1")
+        said = "n, m are bool and int64, which have no derivative"
+        assert (done.out, done.err) == ("value  3\n", f"warning: {said}\n")
+        found = cli(command, "n*m", "--n", "int:3", "--m", "bool:1", "--json").json
+        assert found[place] == {} and found["warnings"] == [said]
+    assert "the program has no variable" in cli("vjp", "2 + 1").err
+    assert "nothing is recorded" in cli("explain", "2*n", "--n", "int:3").out

@@ -168,6 +168,19 @@ def test_a_program_from_a_pipe_that_nobody_writes_to(cli, tmp_path):
     assert cli("run", "program", "--timeout", "0.3").code == 3
 
 
+def test_a_batch_says_that_it_waits_for_a_named_pipe(process, wheel, tmp_path):
+    os.mkfifo(tmp_path / "rows")
+    words = [sys.executable, "-m", "gradcli", "batch", "2*x", "--csv", "rows"]
+    env = {**os.environ, "PYTHONPATH": str(wheel)}
+    with started(words, cwd=tmp_path, env=env) as waiting:
+        said = waiting.stderr.readline()
+        assert said == b"waiting for somebody to write to the named pipe rows\n"
+        waiting.send_signal(signal.SIGINT)
+        assert waiting.wait(timeout=20) == 130
+    os.mkfifo(tmp_path / "journal")
+    assert "no regular file" in process("batch", "status", "journal").err
+
+
 def test_check_does_without_a_closed_form_that_takes_too_long(cli, monkeypatch):
     def endless(*_args):
         while True:

@@ -17,7 +17,7 @@ from gradcli import __version__
 from gradcli.cli import inputs, options
 from gradcli.cli.arguments import no_choice
 from gradcli.cli.options import entry
-from gradcli.cli.streams import standard_input, unwritable
+from gradcli.cli.streams import opened, standard_input, unwritable
 from gradcli.ops.errors import ValueFault
 
 MOST_WORKERS = 256
@@ -72,6 +72,7 @@ def batch(ctx: typer.Context, **given: Any) -> int:
 
     A CSV or an array has the columns value, d_a, d_b ...; a row that failed is NaN there, and its
     error stands in FILE.errors.jsonl. --jobs takes an expression and a command from each line.
+    A named pipe is waited for, however long, until its writers have come and gone.
 
     --journal FILE keeps what is done; the disk is told to keep it once a second. After a kill, a
     full disk or a loss of power the same command with --resume goes on, and writes what an unbroken
@@ -148,7 +149,7 @@ def _source(asked: Any) -> Any:
 
     try:
         given = asked.path != "-"
-        stream = open(asked.path, "rb") if given else standard_input().buffer  # noqa: SIM115
+        stream = opened(asked.path) if given else standard_input().buffer
     except OSError as problem:
         raise ValueFault("E0904", f"cannot read {asked.path}: {problem.strerror}") from None
     return LineSource(stream, asked.form)

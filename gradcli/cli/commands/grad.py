@@ -68,7 +68,7 @@ def grad(
             parts.append((f"grads.{name}", f"d/d{name}", g, "(leaf)" if kept else ""))
     outcome.variables.update(leaves)
     parts += shown(show, outcome)
-    extra: dict[str, Any] = {} if wanted or own else {"grads": {}}
+    extra: dict[str, Any] = {}
     if not doctor:
         job.emit("grad", parts, extra, job.unusual(_warnings(value, found, [*wanted, *own])))
         return
