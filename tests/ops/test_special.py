@@ -41,7 +41,7 @@ def test_digamma_keeps_its_digits_beside_its_poles():
 def test_slopes_of_sinc_far_out_are_those_of_whole_turns():
     x = np.array([-3e16, 1e100])
     assert OPERATORS["sinc_slope"](x, n=1) == pytest.approx(1 / x, rel=1e-14)
-    assert OPERATORS["sinc_slope"](x, n=3) == pytest.approx(-np.pi**2 / x, rel=1e-14)
+    assert OPERATORS["sinc_slope"](x, n=3) == pytest.approx(-(np.pi**2) / x, rel=1e-14)
 
 
 def test_slopes_of_erfcx_in_single_precision_are_rounded_once():
