@@ -43,10 +43,23 @@ tan = elementwise(
     quotient=("sin", "cos"),
     latex=r"\tan",
 )
+asin_slope: Operator = composite(
+    "asin_slope",
+    lambda x: 1.0 / sqrt(1.0 - x * x),
+    # 1 - x*x loses digits beside 1.
+    lambda x: (
+        1.0
+        / (np.sqrt(1.0 - x) * np.sqrt(1.0 + x) if is_complex(x) else np.sqrt((1.0 - x) * (1.0 + x)))
+    ),
+    lambda t, x, out: t * x * out * out * out,
+    doc="1/sqrt(1 - x**2), the slope of asin.",
+    python="1.0 / sqrt((1.0 - {0}) * (1.0 + {0}))",
+    public=False,
+)
 asin = elementwise(
     "asin",
     np.arcsin,
-    lambda t, x: t / sqrt(1.0 - x * x),
+    lambda t, x: t * asin_slope(x),
     aliases=("arcsin",),
     doc="The angle in [-pi/2, pi/2] whose sine is x.",
     domain="-1 <= x <= 1",
@@ -60,7 +73,7 @@ asin = elementwise(
 acos = elementwise(
     "acos",
     np.arccos,
-    lambda t, x: -t / sqrt(1.0 - x * x),
+    lambda t, x: -t * asin_slope(x),
     aliases=("arccos",),
     doc="The angle in [0, pi] whose cosine is x.",
     domain="-1 <= x <= 1",
@@ -69,10 +82,20 @@ acos = elementwise(
     cures=cures.ASIN,
     slope_cures=cures.ENDS_SLOPE,
 )
+atan_slope: Operator = composite(
+    "atan_slope",
+    lambda x: 1.0 / (1.0 + x * x),
+    lambda x: 1.0 / (1.0 + x * x),
+    lambda t, x, out: -2.0 * (t * x * out) * out,  # the square of the divisor would overflow
+    doc="1/(1 + x**2), the slope of atan.",
+    positive=True,
+    python="1.0 / (1.0 + {0} * {0})",
+    public=False,
+)
 atan = elementwise(
     "atan",
     np.arctan,
-    lambda t, x: t / (1.0 + x * x),
+    lambda t, x: t * atan_slope(x),
     aliases=("arctan",),
     doc="The angle in (-pi/2, pi/2) whose tangent is x.",
     parity="odd",
@@ -115,21 +138,50 @@ tanh = elementwise(
     quotient=("sinh", "cosh"),
     latex=r"\tanh",
 )
+
+
+asinh_slope: Operator = composite(
+    "asinh_slope",
+    lambda x: 1.0 / sqrt(1.0 + x * x),
+    lambda x: (
+        1.0 / (np.sqrt(1.0 - 1j * x) * np.sqrt(1.0 + 1j * x))
+        if is_complex(x) else 1.0 / np.hypot(1.0, x)
+    ),
+    lambda t, x, out: -(t * x * out) * out * out,
+    doc="1/sqrt(1 + x**2), the slope of asinh.",
+    positive=True,
+    python="1.0 / hypot(1.0, {0})",
+    public=False,
+)  # fmt: skip
 asinh = elementwise(
     "asinh",
     np.arcsinh,
-    lambda t, x: t / sqrt(1.0 + x * x),
+    lambda t, x: t * asinh_slope(x),
     aliases=("arcsinh",),
     doc="The inverse of sinh.",
     parity="odd",
     values={0: 0},
     latex=r"\operatorname{arsinh}",
 )
+
+
+def _over_roots(x: Any) -> Any:
+    return 1.0 / (np.sqrt(x - 1.0) * np.sqrt(x + 1.0))
+
+
+acosh_slope: Operator = composite(
+    "acosh_slope",
+    # Between the branch cuts of the two roots their product is not the root of the product.
+    lambda x: 1.0 / sqrt(x - 1.0) / sqrt(x + 1.0) if is_complex(x) else 1.0 / sqrt(x * x - 1.0),
+    lambda x: _over_roots(x if is_complex(x) else np.abs(x)),
+    lambda t, x, out: -(t * x * out) * out * out,
+    doc="1/sqrt(x**2 - 1), the slope of acosh.",
+    public=False,
+)
 acosh = elementwise(
     "acosh",
     np.arccosh,
-    # Between the branch cuts of the two roots their product is not the root of the product.
-    lambda t, x: t / sqrt(x - 1.0) / sqrt(x + 1.0) if is_complex(x) else t / sqrt(x * x - 1.0),
+    lambda t, x: t * acosh_slope(x),
     aliases=("arccosh",),
     doc="The inverse of cosh, not negative.",
     domain="x >= 1",
@@ -139,10 +191,19 @@ acosh = elementwise(
     cures=cures.ACOSH,
     slope_cures=cures.ACOSH_SLOPE,
 )
+atanh_slope: Operator = composite(
+    "atanh_slope",
+    lambda x: 1.0 / (1.0 - x * x),
+    lambda x: 1.0 / ((1.0 - x) * (1.0 + x)),
+    lambda t, x, out: 2.0 * (t * x * out) * out,
+    doc="1/(1 - x**2), the slope of atanh.",
+    python="1.0 / ((1.0 - {0}) * (1.0 + {0}))",
+    public=False,
+)
 atanh = elementwise(
     "atanh",
     np.arctanh,
-    lambda t, x: t / (1.0 - x * x),
+    lambda t, x: t * atanh_slope(x),
     aliases=("arctanh",),
     doc="The inverse of tanh.",
     domain="-1 < x < 1",

@@ -395,20 +395,25 @@ TRIGONOMETRIC = (
     unary("sin", "torch.sin(x)", -3, 3, saves=("x",), complex=True),
     unary("cos", "torch.cos(x)", -3, 3, saves=("x",), complex=True),
     unary("tan", "torch.tan(x)", -1.2, 1.2, saves=("out",), complex=True),
+    unary("asin_slope", None, -0.8, 0.8, saves=("x", "out"), complex=True),
     unary("asin", "torch.asin(x)", -0.8, 0.8, saves=("x",), complex=True, kinks=(
         Kink(([1.0, -1.0],), [np.pi / 2, -np.pi / 2], ([inf, inf],)),
     )),
     unary("acos", "torch.acos(x)", -0.8, 0.8, saves=("x",), complex=True, kinks=(
         Kink(([1.0, -1.0],), [0.0, np.pi], ([-inf, -inf],)),
     )),
+    unary("atan_slope", None, saves=("x", "out"), complex=True),
     unary("atan", "torch.atan(x)", saves=("x",), complex=True),
     unary("sinh", "torch.sinh(x)", saves=("x",), complex=True),
     unary("cosh", "torch.cosh(x)", saves=("x",), complex=True),
     unary("tanh", "torch.tanh(x)", saves=("out",), complex=True),
+    unary("asinh_slope", None, saves=("x", "out"), complex=True),
     unary("asinh", "torch.asinh(x)", saves=("x",), complex=True),
+    unary("acosh_slope", None, 1.3, 3, saves=("x", "out"), complex=True),
     unary("acosh", "torch.acosh(x)", 1.3, 3, saves=("x",), complex=True, kinks=(
         Kink(([1.0],), [0.0], ([inf],)),
     )),
+    unary("atanh_slope", None, -0.8, 0.8, saves=("x", "out"), complex=True),
     unary("atanh", "torch.atanh(x)", -0.8, 0.8, saves=("x",), complex=True),
     binary("atan2", "torch.atan2(x, y)", 0.3, 2, numbers="", saves=("x", "y"), kinks=(
         Kink(([0.0, 1.0], [0.0, 0.0]), [0.0, np.pi / 2], ([0.0, 0.0], [0.0, -1.0])),

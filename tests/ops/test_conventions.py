@@ -61,6 +61,28 @@ def test_curvature_far_from_a_tie_keeps_its_digits():
         np.testing.assert_allclose(third, -sign * wanted * np.tanh(gaps / 2), rtol=1e-13)
 
 
+def test_slopes_of_inverses_where_squares_overflow_or_cancel():
+    near, gap = 1 - 2.0**-30, 2.0**-30
+    root = math.sqrt(gap * (2 - gap))
+    for function, x, wanted in (
+        (torch.asinh, 1e200, (1e-200, 0.0, 0.0)),
+        (torch.asinh, -1e150, (1e-150, 1e-300, 0.0)),
+        (torch.asinh, 1e100, (1e-100, -1e-200, 2e-300)),
+        (torch.acosh, 1e200, (1e-200, 0.0, 0.0)),
+        (torch.acosh, 1e100, (1e-100, -1e-200, 2e-300)),
+        (torch.acosh, 1 + gap, (1 / math.sqrt(gap * (2 + gap)),)),
+        (torch.atan, 1e100, (1e-200, -2e-300, 0.0)),
+        (torch.asin, near, (1 / root, near / root**3)),
+        (torch.acos, near, (-1 / root, -near / root**3)),
+        (torch.atanh, near, (1 / root**2, 2 * near / root**4)),
+        (torch.atanh, 1e-200, (1.0, 2e-200)),
+    ):
+        found = orders(function, x, len(wanted))[1:]
+        np.testing.assert_allclose(found, wanted, rtol=1e-14)
+    slopes = [torch.func.grad(torch.asinh)(torch.tensor(x)).item() for x in (1e30, 3e38)]
+    np.testing.assert_allclose(slopes, [1e-30, 1 / 3e38], rtol=1e-6)
+
+
 def test_nan_makes_the_slopes_of_amax_and_amin_nan_but_goes_to_max_and_min():
     for name in ("amax", "amin"):
         _, slope = orders(getattr(torch, name), [1.0, NAN, 3.0], 1)
