@@ -270,7 +270,7 @@ def copysign(input: Any, other: Operand) -> Any:
     if not isinstance(other, Plain):
         return called(out, "CopysignBackward1", input)
     if other.edge is not None:  # nothing of it is taken, and so zeros are what arrives there
-        out = O["where"](wrap(np.zeros(out.shape, bool), dtypes.bool_), other, out)
+        out = O["where"](wrap(np.ones((), bool), dtypes.bool_), out, other)
     return called(out, "CopysignBackward0", input, other)
 
 

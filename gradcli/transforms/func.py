@@ -33,7 +33,6 @@ from gradcli.transforms.func_checks import (
 )
 from gradcli.transforms.reverse import (
     batches_seen,
-    detached,
     end_at,
     finished,
     jacobians_of,
@@ -131,12 +130,22 @@ class _Run:
 
     def arranged(self, gradients: list) -> Any:
         """Gradients nested as the arguments are."""
-        tree = unflatten(gradients, self.shape)
+        tree = unflatten(self.settled(gradients), self.shape)
         return tree[0] if self.single else tree
 
     def settled(self, tree: Any) -> Any:
-        """Results of the function as the caller gets them."""
-        return tree if self.create and recording() else over(detached, tree)
+        """Results of the function as the caller gets them: each in the graph that it is in."""
+        outer = recording()
+
+        def ours(t: Tensor) -> bool:
+            return t.edge is not None and not (outer and reaches_further([t], self.leaves))
+
+        def ended(value: Any) -> Any:
+            if not any(ours(t) for t in tensors_of(value)):
+                return value
+            return value.over(ended) if rank_of(value) > 1 else value.detach()
+
+        return over(ended, tree)
 
     def value(self) -> Any:
         return self.settled(unflatten(self.outputs, self.out_shape))

@@ -137,8 +137,6 @@ def finished(leaf: Any) -> None:
 def reaches_further(outputs: Sequence[Any], leaves: Sequence[Any]) -> bool:
     """Whether anyone but this transform can differentiate by something behind ``outputs``."""
     own = {bottom(leaf).edge for leaf in leaves}
-    if any(edge.__class__ is not AccumulateGrad for edge in own):
-        return True
     edges = [t.edge for out in outputs for t in tensors_of(out) if t.edge is not None]
     ends = [n for n in collect(edges) if n.__class__ is AccumulateGrad and n not in own]
     return any(n.extra is None or "finished" not in n.extra.params for n in ends)

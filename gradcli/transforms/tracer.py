@@ -577,10 +577,14 @@ class Layer(Slots, Operand):
                 raise bad_shape(said, help="an element has these strides: x.stride()")
             across = self._across()
             if not across and bottom(self).edge is not None:
-                # The elements are in one memory, and have gradients of their own.
+                # The elements are in one memory, and have gradients of their own: each gets what
+                # that memory begins with, where a view of the view finds its places.
                 where, first, counts = np.unique(own, return_index=True, return_counts=True)
                 if counts.max(initial=0) < 2:
-                    return self.reshape(-1)[first[np.searchsorted(where, wanted)]]
+                    start = self.storage_offset()
+                    there = np.searchsorted(where, np.arange(-start, own.max(initial=-1) + 1))
+                    line = self.reshape(-1)[first[there]]
+                    return line.as_strided(shape, steps, start + ahead)
                 raise RuntimeFault("E0412", "as_strided of an expanded value in a transform")
             shape, steps = (self.content.shape[0], *shape), (across, *steps)
 

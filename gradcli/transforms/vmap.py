@@ -141,7 +141,10 @@ def _drawing(randomness: str, level: int, count: int) -> random.Drawing:
         drawn = make(full) if outer is None else outer.of(make, full)
         return Batched(drawn, level) if randomness == "different" else drawn
 
-    return random.Drawing(draw, randomness, level if outer is None else 0)
+    same = frozenset((level,) if randomness == "same" else ())
+    if outer is not None:
+        return random.Drawing(draw, randomness, same=same | outer.same)
+    return random.Drawing(draw, randomness, level, same)
 
 
 def _by_chunks(

@@ -93,6 +93,26 @@ def test_arguments_and_values():
     near(by_both[1], X)
 
 
+def test_each_result_is_in_the_graph_that_it_is_in():
+    """A result beside another, and a gradient, are each recorded where they lead further."""
+    w, y = torch.tensor(2.0, requires_grad=True), torch.ones(3, dtype=torch.double)
+
+    def both(x):
+        return (x * x).sum(), (x * w, x * 2, w, x)
+
+    for _, aux in grad(both, has_aux=True)(X), vjp(both, X, has_aux=True)[0::2]:
+        assert [v.requires_grad for v in aux] == [True, False, True, False]
+    assert torch.autograd.grad(aux[0].sum(), w)[0].item() == 6
+    assert [v.requires_grad for v in vjp(lambda x: (x.sin(), x * w), X)[0]] == [False, True]
+    assert not grad(lambda x: (x * x).sum() + w)(X).requires_grad
+    assert not hessian(lambda x: (x**3 + x * w).sum())(X).requires_grad
+    assert hessian(lambda x: (x**3 * w).sum())(X).requires_grad
+    for transform in grad, jacrev, lambda f, **_: lambda x: vjp(f, x, has_aux=True)[1:]:
+        found = transform(lambda x: (y.sum(), x * 2), has_aux=True)
+        beside = torch.func.linearize(lambda x, found=found: found(x)[1], X)[1]
+        near(beside(D), 2 * D)
+
+
 def test_vjp_and_jvp_of_several():
     def g(x, y):
         return x * y, {"s": x.sum()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from itertools import product
 
@@ -353,6 +354,13 @@ def test_randomness():
     for draw in (lambda p: torch.bernoulli(p, 0.5), lambda p: p.bernoulli(0.5)):
         with pytest.raises(RuntimeError, match="same randomness with a batched"):
             vmap(draw, randomness="same")(x)
+    each = functools.partial(vmap, randomness="different")
+    all_alike = functools.partial(vmap, randomness="same")
+    rows = torch.rand(2, 3, 4)
+    with pytest.raises(RuntimeError, match="same randomness with a batched"):
+        all_alike(each(torch.bernoulli))(rows)
+    alike = each(lambda m: all_alike(lambda row: torch.bernoulli(m[0]))(m))(rows)
+    assert torch.equal(alike, alike[:, :1].expand(2, 3, 4)) and alike.unique().numel() == 2
     halves = vmap(lambda p: p.bernoulli_(0.5), randomness="same")(torch.zeros(3, 8))
     assert torch.equal(halves[0], halves[2])
     with pytest.raises(RuntimeError, match="allowed values for randomness"):

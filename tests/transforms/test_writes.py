@@ -395,6 +395,18 @@ def test_strided_views_share_memory_in_every_transform():
     same(vmap(strided)(rows), torch.stack([strided(row) for row in rows]))
     same(vmap(jacfwd(strided))(rows), torch.stack([jacrev(strided)(row) for row in rows]))
 
+    def turned(x):  # of leaves that lie in one memory
+        view = x.as_strided((2, 2), (1, 2), 1)
+        return view.sin().as_strided((3,), (1,)) * view.as_strided((3,), (1,), 1)
+
+    def weighed(x):
+        return (turned(x) * x[:3]).sum()
+
+    x = torch.linspace(0.1, 0.9, 6)[1:]
+    wanted = torch.autograd.functional.hessian(weighed, x - 0)
+    same(hessian(weighed)(x - 0), wanted)
+    same(vmap(grad(weighed))(x[None] - 0), grad(weighed)(x - 0)[None])
+
 
 def test_what_a_batch_is_a_view_of_takes_the_tangent_that_is_written_to_it():
     def slope(e, write):

@@ -94,13 +94,13 @@ def _made(
 
 
 def _refuse_same(*parameters: Any) -> None:
-    """Raise RuntimeFault (E0414) for parameters that are a batch, where all draw the same."""
+    """Raise RuntimeFault (E0414) for parameters that are a batch of a vmap that draws the same."""
     inside = random.drawing.get()
-    if inside is None or inside.randomness != "same":
+    if inside is None or not inside.same:
         return
     for value in parameters:
         while hasattr(value, "content"):
-            if value.batch:
+            if value.__gradcli_rank__ in inside.same:
                 said = "Vmap does not currently support same randomness with a batched tensor input"
                 mend = 'draw the numbers outside, or write randomness="different"'
                 raise RuntimeFault("E0414", said, help=mend)
