@@ -90,7 +90,7 @@ def rewritten(function: Callable, by_index: bool = False) -> Callable:
         try:
             result = function(before, *args, **options)
         except UnwrittenFault as fault:
-            raise _wrong_result(self, args) or fault from None
+            raise (None if by_index else _wrong_result(self, args)) or fault from None
         if result.dtype.kind > self.dtype.kind:
             raise _other_type(self, result.dtype)
         if result.__class__ is not Tensor:  # what stands for one in a transform
