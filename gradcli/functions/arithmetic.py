@@ -102,12 +102,17 @@ def _whole(value: Any) -> bool:
     return isinstance(value, int) if is_number(value) else value.dtype.kind < 2
 
 
-def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
-    """``input + value * tensor1 / tensor2``."""
-    refuse_derivative("addcdiv", value=value)
+def refuse_whole_quotient(tensor1: Any, tensor2: Any) -> None:
+    """Raise RuntimeFault (E0309) where ``addcdiv`` would divide whole numbers."""
     if _whole(tensor1) and _whole(tensor2):
         said = "Integer division with addcdiv is no longer supported"
         raise bad_dtype(said, help="write tensor1.float()")
+
+
+def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    """``input + value * tensor1 / tensor2``."""
+    refuse_derivative("addcdiv", value=value)
+    refuse_whole_quotient(tensor1, tensor2)
     operands = input, tensor1, tensor2
     met = dtypes.meeting(*operands)
     if met is dtypes.float16:

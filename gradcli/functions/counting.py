@@ -74,8 +74,11 @@ def _found(
 
 
 def _refuse_empty(input: Any, axis: int) -> None:
-    """Raise RuntimeFault (E0301) for slices along ``axis`` that have no entries."""
-    if input.shape.count(0) and input.shape[axis]:
+    """Raise RuntimeFault (E0301) for slices along ``axis`` that have no entries.
+
+    IndexFault (E0305) for a number, which has no slices.
+    """
+    if input.size(axis) and input.shape.count(0):
         raise bad_shape("There are 0 sized dimensions, and they aren't selected")
 
 

@@ -90,7 +90,7 @@ def rewritten(function: Callable, by_index: bool = False) -> Callable:
         try:
             result = function(before, *args, **options)
         except UnwrittenFault as fault:
-            raise _wrong_result(self, args) or fault from None
+            raise (None if by_index else _wrong_result(self, args)) or fault from None
         if result.dtype.kind > self.dtype.kind:
             raise _other_type(self, result.dtype)
         if result.__class__ is not Tensor:  # what stands for one in a transform
@@ -210,6 +210,7 @@ def _masked_fill(self: Tensor, mask: Tensor, value: Operand) -> Tensor:
 def _addcdiv(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
     """``addcdiv``, written in place: only the quotient's node reads anything."""
     overlap(self, tensor1, tensor2)
+    found("arithmetic.refuse_whole_quotient")(tensor1, tensor2)
     first = tensor1 if value == 1 else dtypes.meeting(tensor1, tensor2).entry(value) * tensor1
     return called(write_result(self, OPERATORS["add"], first / tensor2), "AddcdivBackward0")
 

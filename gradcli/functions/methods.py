@@ -348,7 +348,7 @@ def _own() -> dict[str, _Source]:
         "broadcast_to": expand, "expand": expand, "flip": (_with_sizes, "flip"),
         "reshape": (sizes_method, reshape), "view": (sizes_method, view),
         "max": (_extreme, "max"), "min": (_extreme, "min"),
-        "put_": (_rewritten_function, "scatter.put"),
+        "put_": (_rewritten_function, "scatter.put"), "__pos__": (found, "scatter.positive"),
         "new_empty_strided": (_new_empty_strided,),
         **{path.rpartition(".")[2]: (found, path) for path in (
             "overloads.flatten", "overloads.slogdet", "scatter.unfold", "counting.fill_diagonal_",
@@ -425,7 +425,7 @@ METHODS: Mapping[str, Any] = LazyTable(
     },
     _call,
     {
-        "__pos__": lambda self: self, "__invert__": bitwise.invert,
+        "__invert__": bitwise.invert,
         "__getitem__": get_item, "__setitem__": put_item, "__delitem__": delete_item,
         "__neg__": FUNCTIONS["neg"],
         "__abs__": FUNCTIONS["abs"], "repeat": sizes_method(repeat), "where": _where,

@@ -147,6 +147,7 @@ def inner(input: Any, other: Any) -> Any:
         raise bad_shape(f"{said} {list(input.shape)} and {list(other.shape)}")
     if input.ndim == other.ndim == 1:
         return O["dot"](input, other)
+    refuse_kinds("bool", "addmm_impl_cpu_", input.dtype)
     # Every row of the one with every row of the other.
     rows = O["reshape"](input, (*input.shape[:-1], *(1,) * (other.ndim - 1), input.shape[-1]))
     out = O["sum"](rows * other, -1)

@@ -297,7 +297,7 @@ def write(target: Any, index: Any, value: Any) -> None:
         if lead > 0 and math.prod(have[:lead]) == 1:  # NumPy takes them in some places only
             write(target, index, np.reshape(value, have[lead:]))
             return
-        if isinstance(fault, TypeError):
+        if isinstance(fault, TypeError) and lead <= 0:
             raise
         said = f"cannot write shape {have} into entries of shape {room}"
         mend = "the value must broadcast to the entries that it replaces"

@@ -26,7 +26,7 @@ def _join(*xs: Any, dim: int) -> Any:
             help="write cat([a, b])",
             torch="torch.cat(): expected a non-empty list of Tensors",
         )
-    axis = normal_dim(dim, np.ndim(xs[0]))
+    axis = normal_dim(dim, np.ndim(xs[0])) if all(map(np.ndim, xs)) else 0
     try:
         return _formatted(np.concatenate(xs, axis=axis), xs)
     except ValueError:

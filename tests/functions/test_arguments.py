@@ -344,6 +344,7 @@ def test_a_number_in_a_tensor_is_a_dimension_beside_keepdim():
     assert gradcli.max(x, gradcli.tensor(1), True).values.tolist() == [[2], [5]]
     with pytest.raises(TypeError):
         gradcli.max(x, gradcli.tensor(1.0), True)
+    assert gradcli.max(x, other=5 - x).tolist() == x.max(other=5 - x).tolist() == [[4, 3], [3, 5]]
 
 
 class Other:

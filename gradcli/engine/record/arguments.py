@@ -294,6 +294,8 @@ def parameters_of(function: Any, name: str, method: bool = False) -> Parameters 
     found.named = tuple(n for n in names[code.co_argcount :] if n != "out" and n[0] != "_")
     hints = inner.__annotations__
     found.kinds = {n: _kinds(hints.get(n), n, n in found.defaults) for n in names}
+    if "Tensor" in found.kinds.get("dim", ()):  # of max and min
+        found.aliases["other"] = "dim"
     for n in [n for n in found.order if hints.get(n) == "Required"]:
         del found.defaults[n]
     found.alone = getattr(getattr(getattr(inner, "short", None), "operator", None), "alone", False)

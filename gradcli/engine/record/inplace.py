@@ -176,9 +176,10 @@ def put_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
     if kind in _NUMPY_NUMBERS:
         value = value.item()
         kind = value.__class__
-    if kind is complex or ((kind is float or kind is int) and not 0 <= value < 128):
-        # Every type holds the others; an assignment to float16 makes them inf, as in PyTorch.
-        value = target.dtype.entry(value) if target.dtype is not float16 or one_number else value
+    plain = (kind is float or kind is int) and not 0 <= value < 128  # every type holds the others
+    # An assignment to float16 makes what it does not hold inf, as in PyTorch.
+    if kind is complex or (plain and (target.dtype is not float16 or one_number)):
+        value = target.dtype.entry(value)
     raw = value.array if isinstance(value, Plain) else value
     if not isinstance(value, int | float | bool | complex | Plain):
         if not isinstance(value, list | np.ndarray | np.generic):

@@ -172,7 +172,7 @@ def mish(input: Any, inplace: Any = False) -> Any:
 
 def gelu(input: Any, approximate: str = "none") -> Any:
     """x times the normal distribution function; ``approximate="tanh"`` for the older formula."""
-    check_floating(input, "GeluKernelImpl")
+    check_floating(input, "GeluKernelImpl", True)
     if input.dtype is float16:
         return in_float32(gelu, "GeluBackward0", input, approximate)
     if approximate == "tanh":

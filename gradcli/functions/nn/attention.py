@@ -33,6 +33,8 @@ def scaled_dot_product_attention(
 
     With ``enable_gqa`` each head of keys and values serves several heads of queries.
     """
+    if min(query.ndim, key.ndim, value.ndim) < 2:
+        raise bad_shape("Expected query, key, and value to all be  at least 2 dimensional")
     if not query.dtype is key.dtype is value.dtype:
         kinds = ", ".join(v.dtype.c_name for v in (query, key, value))
         raise bad_dtype(f"Expected query, key, and value to have the same dtype, but got {kinds}")

@@ -43,6 +43,7 @@ def nll_loss(
     reduction = chosen(size_average, reduce, reduction)
     if input.ndim < 1:
         raise ValueFault("E0301", "Expected 1 or more dimensions (got 0)")
+    check_floating(input, "nll_loss_out_frame", True)
     target = check_classes(input, target)
     rows = input if input.ndim > 1 else _O["unsqueeze"](input, 0)
     classes = target if input.ndim > 1 else target.reshape(1)

@@ -137,6 +137,9 @@ def embedding_bag(
     if weight.ndim != 2:
         said = f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}"
         raise ValueFault("E0301", said)
+    if weight.dtype.kind != 2:
+        said = "Expected tensor for argument #1 'weight' to have one of the following scalar types"
+        raise bad_dtype(said, help="give a weight of floating point numbers")
     starts = _bags(input, offsets, include_last_offset)
     flat = np.asarray(input.array).reshape(-1)
     wrong = np.flatnonzero((flat < 0) | (flat >= weight.shape[0]))

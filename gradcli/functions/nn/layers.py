@@ -11,7 +11,7 @@ import numpy as np
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.dtypes import float16, float32
 from gradcli.engine.grad_mode import outside_transforms
-from gradcli.engine.record.arguments import Asked
+from gradcli.engine.record.arguments import Anything, Asked
 from gradcli.engine.record.composite import called, formatted, in_float32, rowwise
 from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
@@ -98,7 +98,7 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     return out if bias is None else out + bias
 
 
-def normalize(input: Asked, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Any:
+def normalize(input: Asked, p: float = 2.0, dim: Anything = 1, eps: float = 1e-12) -> Any:
     """Vectors along a dimension over their norm."""
     size = arithmetic.clamp(_O["norm"](input, p, dim, True), min=eps)
     return input / size
@@ -198,10 +198,11 @@ def rms_norm(
     return _narrow(_scaled(out, weight, None), input)
 
 
-def _channel(input: Any) -> tuple[int, tuple[int, ...]]:
-    """The dimension of channels, and all others; a vector is one channel's for each entry."""
-    axis = min(1, len(input.shape) - 1)
-    return axis, tuple(d for d in range(len(input.shape)) if d != axis)
+def _beside_channels(input: Any) -> tuple[int, ...]:
+    """All dimensions but that of channels."""
+    if len(input.shape) < 2:
+        raise bad_shape("batch_norm takes an input of shape (N, C, ...)")
+    return 0, *range(2, len(input.shape))
 
 
 def batch_norm(
@@ -209,19 +210,19 @@ def batch_norm(
     bias: Any = None, training: bool = False, momentum: float | None = 0.1, eps: float = 1e-5,
 ) -> Any:  # fmt: skip
     """Mean 0 and variance 1 for each channel: of the batch while training, else as they run."""
-    axis, dims = _channel(input)
-    shape = (1,) * axis + (input.shape[axis],) + (1,) * (len(input.shape) - 2)
+    dims, channels = _beside_channels(input), input.shape[1]
+    shape = (1, channels) + (1,) * (len(input.shape) - 2)
     if eps < 0 and not training:
         raise bad_argument(f"batch_norm eps must be non-negative, but got {eps}")
     if training:
         if eps <= 0:
             raise bad_argument(f"batch_norm eps must be positive during training, but got {eps}")
-        count = input.numel() // max(1, input.shape[axis])
+        count = input.numel() // max(1, channels)
         if count < 2 and input.numel():
             said = f"value per channel when training, got input size {input.shape}"
             raise ValueFault("E0301", f"Expected more than 1 {said}")
     if input.numel():
-        _check_channels(input, input.shape[axis], running_mean, running_var, weight, bias)
+        _check_channels(input, channels, running_mean, running_var, weight, bias)
         _check_dtypes(input, weight, bias, running_mean, running_var)
     own, mean, variance, w, b = _wide(input, running_mean, running_var, weight, bias)
     if training:
@@ -394,7 +395,7 @@ def native_batch_norm(
 ) -> tuple:  # fmt: skip
     """``batch_norm``, and the mean and the inverse standard deviation of the batch if training."""
     out = batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
-    _, dims = _channel(input)
+    dims = _beside_channels(input)
     given = weight, bias, running_mean, running_var
     kept = [_O["reshape"](v, (-1,)) for v in _statistics(input.detach(), dims, eps, *given)]
     return out, *(kept if training else [v.new_zeros((0,)) for v in kept])
