@@ -220,15 +220,17 @@ def grad(
     results = []
     for i, (edge, g) in enumerate(found):
         if g is None and materialize_grads:
-            if isinstance(inputs[i], GradientEdge):
-                raise bad_value(
-                    "materialize_grads cannot be used when the given input is a GradientEdge"
-                )
-            g = wrap(np.zeros(edge.shape, edge.dtype.numpy)[()], edge.dtype)
-            if create_graph:
-                g._turn_on()
+            g = _zeros(inputs[i], edge, create_graph)
         results.append(_delivered(g, edge, i, allow_unused))
     return tuple(results)
+
+
+def _zeros(value: Any, edge: Any, create_graph: bool) -> Tensor:
+    """The gradient of an input that was not used."""
+    if isinstance(value, GradientEdge):
+        raise bad_value("materialize_grads cannot be used when the given input is a GradientEdge")
+    g = wrap(np.zeros(edge.shape, edge.dtype.numpy)[()], edge.dtype)
+    return g._require(True) if create_graph else g
 
 
 def _towards(
@@ -356,13 +358,15 @@ def _batched(
     found = [
         grad(
             outputs, inputs, [None if w is None else w[i] for w in weights],
-            keep or i < count - 1, create_graph, allow_unused=allow_unused,
-            materialize_grads=materialize_grads,
+            keep or i < count - 1, create_graph, allow_unused=allow_unused or materialize_grads,
         )
         for i in range(count)
     ]  # fmt: skip
-    stack = OPERATORS["stack"]
-    return tuple(None if g[0] is None else stack(*g) for g in zip(*found, strict=True))
+    results = [None if g[0] is None else OPERATORS["stack"](*g) for g in zip(*found, strict=True)]
+    if materialize_grads:  # one for all sets, as in PyTorch
+        for i, g in enumerate(results):
+            results[i] = _zeros(inputs[i], edge_of(inputs[i]), create_graph) if g is None else g
+    return tuple(results)
 
 
 def start(
