@@ -337,7 +337,9 @@ class _Switch:
         return super().__new__(cls)
 
     def __init__(self, *given: Any) -> None:
-        self.previous: list[Any] = []
+        # What it was when the switch was last entered: one that is entered twice ends, as in
+        # PyTorch, with what it was at the second time.
+        self.previous: Any = None
         if given:
             said = f"{type(self).__name__} takes no {type(given[0]).__name__}"
             mend = f"write @{type(self).__name__}() or with {type(self).__name__}():"
@@ -346,11 +348,11 @@ class _Switch:
     def __enter__(self) -> None:
         before = current()
         inside = before.recording(self.value and not before.inference, before.inference)
-        self.previous.append((before, inside))
+        self.previous = before, inside
         restore(inside)
 
     def __exit__(self, *exc: object) -> None:
-        before, inside = self.previous.pop()
+        before, inside = self.previous
         state = current()  # another one where a mode was changed that goes on
         restore(before if state is inside else state.recording(before.grad, state.inference))
 
@@ -400,7 +402,7 @@ class _Switch:
     def _twin(self) -> _Switch:
         """A fresh switch of the same kind, so that a decorated function may call itself."""
         twin = object.__new__(type(self))
-        twin.__dict__.update(self.__dict__, previous=[])
+        twin.__dict__.update(self.__dict__)
         return twin
 
 
@@ -439,20 +441,21 @@ class set_grad_enabled(_Switch):
         self._turn()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        # A decorator switches for the calls only.
-        if self.previous:
-            self.__exit__()
+        self.__exit__()  # a decorator switches for the calls only
         return super().__call__(function)
 
-    def __enter__(self) -> None:
-        self._turn(self.previous.pop()[0] if self.previous else None)
+    def _twin(self) -> _Switch:
+        return type(self)(self.value)
 
-    def _turn(self, switched: State | None = None) -> None:
-        """Switch; a mode that ``switched`` had is the one to go back to."""
+    def __enter__(self) -> None:
+        before = self.previous[0]
+        self._turn()
+        self.previous = before, self.previous[1]
+
+    def _turn(self) -> None:
         state = current()
-        before = state if switched is None else state.recording(switched.grad, state.inference)
         inside = state.recording(self.value, state.inference)
-        self.previous.append((before, inside))
+        self.previous = state, inside
         restore(inside)
 
 
@@ -466,16 +469,17 @@ class set_multithreading_enabled(_Switch):
 
     def __init__(self, mode: bool) -> None:
         super().__init__()
-        self.enabled = bool(mode)
-        self.__enter__()
+        self.previous, self.value = transformed.multithreading, bool(mode)
+        transformed.multithreading = self.value
+
+    def _twin(self) -> _Switch:
+        return type(self)(self.value)
 
     def __enter__(self) -> None:
-        if not self.previous:
-            self.previous.append(transformed.multithreading)
-        transformed.multithreading = self.enabled
+        """It is on already."""
 
     def __exit__(self, *exc: object) -> None:
-        transformed.multithreading = self.previous.pop()
+        transformed.multithreading = self.previous
 
 
 def is_multithreading_enabled() -> bool:
@@ -498,8 +502,12 @@ class inference_mode(_Switch):
         if self.enabled:
             mode.inferring = True
         state = current()
-        self.previous.append((state.grad, state.inference))
-        restore(state.recording(not self.enabled, self.enabled))
+        # As in PyTorch, where a guard ends when the next one takes its place.
+        grad, inference = self.previous or (not self.enabled, self.enabled)
+        self.previous = state.grad, state.inference
+        restore(state.recording(grad, inference))
 
     def __exit__(self, *exc: object) -> None:
-        restore(current().recording(*self.previous.pop()))
+        if self.previous is not None:
+            restore(current().recording(*self.previous))
+        self.previous = None

@@ -245,13 +245,8 @@ class Batched(Layer):
             return type(first)(columns) if isinstance(first, Results) else (*columns,)
         return joined(results)
 
-    def register_hook(self, hook: Callable) -> Any:
-        """As Tensor's, where a reverse transform runs inside the vmap: gradients are batches too.
-
-        Raises RuntimeFault (E0404) elsewhere.
-        """
-        if not self.requires_grad:
-            return super().register_hook(hook)
+    def hook_below(self, hook: Callable) -> Callable:
+        """``hook`` for the gradients of all elements, side by side."""
         level = self.__gradcli_rank__
 
         @functools.wraps(hook, assigned=())
@@ -270,7 +265,8 @@ class Batched(Layer):
             changed = hook(raised(g))
             return None if changed is None else lowered(changed)
 
-        return self.value.register_hook(below)
+        below.gradcli_whole = getattr(hook, "gradcli_whole", hook)  # type: ignore[attr-defined]
+        return below
 
     def _noted(self, out: Batched, op: Any, args: tuple) -> Batched:
         """A result, noted to share the memory of what it is a view of."""

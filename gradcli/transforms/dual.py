@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ from gradcli.engine.grad_mode import (
     transformed,
 )  # fmt: skip
 from gradcli.engine.graph.level_detach import within
-from gradcli.engine.graph.node import RemovableHandle, next_number
+from gradcli.engine.graph.node import next_number
 from gradcli.engine.record.apply import through_float32
 from gradcli.engine.record.composite import in_float32
 from gradcli.engine.tensor.storage import Slots
@@ -52,16 +52,7 @@ from gradcli.transforms.memory import (
     zeros_beside,
 )
 from gradcli.transforms.reverse import accumulate_gradients, gradients
-from gradcli.transforms.tracer import (
-    Layer,
-    bottom,
-    chain_of,
-    rank_of,
-    shares,
-    snapshot,
-    store,
-    tensors_of,
-)
+from gradcli.transforms.tracer import Layer, bottom, chain_of, shares, snapshot, store, tensors_of
 
 
 class Dual(Layer):
@@ -83,11 +74,6 @@ class Dual(Layer):
     def components(self) -> tuple:
         """The primal and the tangent."""
         return self.primal, self.tangent
-
-    def edges(self) -> tuple[Any, list, list]:
-        """The primal's place in the graph; those of all in it, and of all in the tangent."""
-        parts = ([t.edge for t in tensors_of(part)] for part in (self.primal, self.tangent))
-        return (bottom(self.primal).edge, *parts)
 
     def around(self, content: Any) -> Dual:
         """Another primal with the same tangent; not with memory that may be written to."""
@@ -402,59 +388,16 @@ class Dual(Layer):
         return self
 
     def register_hook(self, hook: Callable) -> Any:
-        """As Tensor's, where a reverse transform runs inside: gradients have tangents too.
+        """As Layer's; where its level has ended, the primal's."""
+        running_on = self.__gradcli_rank__ in pushing
+        return super().register_hook(hook) if running_on else self.primal.register_hook(hook)
 
-        A pass is two, for the primal g of the gradient and for its tangent t; of a value y with the
-        tangent v the second brings t to y and g to v. So the hook is called with g, and what it
-        gives is the gradient of v in the second pass; with g and t together it gives that of y.
-        What comes to y by v, where that was computed from y, is not for the hook. Raises
-        RuntimeFault (E0404) where nothing is recorded.
-        """
-        level = self.__gradcli_rank__
-        if level not in pushing:
-            return self.primal.register_hook(hook)
-        if not self.requires_grad:
-            return super().register_hook(hook)
-        hooks: dict[int, Callable] = {}
-        seen: dict[frozenset, tuple] = {}
-        handle = RemovableHandle(hooks, hook)
-
-        def of_primal(g: Any) -> Any:
-            place = running.place(level)
-            if not running.turned.get(level):
-                primal, version, shown = OPERATORS["clone"](g), g._version, g
-                if level in running.turned:  # not known yet is the tangent that it has
-                    shown = _paired(g, OPERATORS["zeros_like"](g) + math.nan, level)
-                given: Any = hook(shown) if hooks else None
-                if given is None and g._version > version:  # it wrote to g
-                    given = g
-                given = _part_of(given, level, "primal")
-                if shown is not g:
-                    seen[place] = primal, given, shown
-                return given
-            primal, given, shown = seen.get(place, (None, None, None))
-            if given is None:
-                if shown is not None:  # the hook may have kept it
-                    put_back(shown, _paired(_part_of(shown, level, "primal"), g, level))
-                return None
-            both = _paired(primal, g, level)
-            changed = hook(both)
-            return _part_of(both if changed is None else changed, level, "tangent")
-
-        def of_tangent(g: Any) -> Any:
-            return (
-                seen.get(running.place(level), (None, None))[1]
-                if running.turned.get(level)
-                else None
-            )
-
-        for part in (of_primal, of_tangent):
-            part.gradcli_levels = {level, *getattr(hook, "gradcli_levels", ())}  # type: ignore
-        self.primal.register_hook(of_primal)
-        with suppress(RuntimeFault):  # not in the graph, or in that of linearize alone
-            self.tangent.register_hook(of_tangent)
-        running.hooked.setdefault(level, []).append((self.primal, *self.edges(), seen))
-        return handle
+    def retain_grad(self) -> None:
+        """The primal's, in a dual level."""
+        if not self._as_primal():
+            return super().retain_grad()
+        self.primal.retain_grad()
+        running.hooked.append(self.frozen())
 
     def detach_(self) -> Any:
         """Have no tangent, and no graph, from here on. Raises RuntimeFault (E0409) for a view."""
@@ -490,8 +433,7 @@ def _of_primal(name: str) -> Callable[..., Any]:
 
 
 for _name in (
-    "retain_grad", "numpy", "data_ptr", "untyped_storage", "__deepcopy__",
-    "__reduce_ex__",
+    "numpy", "data_ptr", "untyped_storage", "__deepcopy__", "__reduce_ex__",
 ):  # fmt: skip
     setattr(Dual, _name, _of_primal(_name))
 
@@ -499,27 +441,6 @@ for _name in (
 def is_dual(value: Any, level: int) -> bool:
     """Whether ``value`` carries a tangent of this level."""
     return value.__class__ is Dual and value.__gradcli_rank__ == level
-
-
-def _paired(primal: Any, tangent: Any, level: int) -> Any:
-    """A primal with a tangent, inside the tangents of higher levels that they have."""
-    top = max(rank_of(primal), rank_of(tangent))
-    if top <= level:
-        return Dual(primal, tangent, level)
-    primals, tangents = (
-        [_part_of(v, top, name) for v in (primal, tangent)] for name in ("primal", "tangent")
-    )
-    parts = (_paired(own, along, level) for own, along in (primals, tangents))
-    return Dual(next(parts), next(parts), top)
-
-
-def _part_of(value: Any, level: int, name: str) -> Any:
-    """The ``primal`` or ``tangent`` of ``level``, with the tangents of higher levels."""
-    if rank_of(value) > level:
-        return value.over(lambda part: _part_of(part, level, name))
-    if is_dual(value, level):
-        return getattr(value, name)
-    return value if name == "primal" else OPERATORS["zeros_like"](value)
 
 
 def _alike(primal: Tensor, tangent: Tensor) -> bool:
@@ -674,7 +595,7 @@ class _Checked:
     def backward(self, ctx: Any, *given: Any) -> Any:
         """The user's. Raises RuntimeFault (E0412) where the numbers differ."""
         found = pulled_by(self.definition, ctx, list(given))
-        if self.level in running.turned:
+        if self.level in running.pulling:
             along, edges = [], iter(self.edges)
             for argument in self.arguments:
                 along.append(_direction(argument, next(edges)) if argument else None)

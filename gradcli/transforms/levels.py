@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from gradcli.engine.grad_mode import begin_pushing, transformed
@@ -36,30 +35,12 @@ class _Running(threading.local):
         # What writes made part of a level (weak references), and what it was before.
         self.promoted: dict[int, list[tuple[Any, Any]]] = {}
 
-        # Of a level, the primals that have hooks, where these are, the edges of the primal and of
-        # its tangent then, and what the hooks have seen and given back.
-        self.hooked: dict[int, list[tuple[Any, Any, list, list, dict]]] = {}
+        # Values that have hooks, as they were then.
+        self.hooked: list[Any] = []
         # Of ``forward_ad``, by level: the values, and the nodes at tangents that were given.
         self.given: dict[int, weakref.WeakSet] = {}
         self.values: dict[int, list[weakref.ref]] = {}
-        # Of which part of a gradient the pass under way is, by level: the tangent's, or not; and
-        # of which element of a batch.
-        self.turned: dict[int, int] = {}
-
-    @contextlib.contextmanager
-    def turning(self, level: int, turned: int) -> Iterator[None]:
-        """A pass for the primals, or for the tangents, of gradients with tangents of ``level``, or
-        for one element of batches of it."""
-        before = self.turned
-        self.turned = {**before, level: turned}
-        try:
-            yield
-        finally:
-            self.turned = before
-
-    def place(self, level: int) -> frozenset[tuple[int, int]]:
-        """Of which part of gradients of other levels the pass under way is."""
-        return frozenset(item for item in self.turned.items() if item[0] != level)
+        self.pulling: frozenset[int] = frozenset()  # the levels of tangents that a pass is at
 
     def note(self, value: Any, level: int) -> None:
         """Note a value of a level, which it may outlive."""

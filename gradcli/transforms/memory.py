@@ -29,7 +29,15 @@ from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.levels import running
-from gradcli.transforms.tracer import Layer, bottom, chain_of, memory_of, operands_of, store
+from gradcli.transforms.tracer import (
+    Layer,
+    bottom,
+    chain_of,
+    memory_of,
+    operands_of,
+    rank_of,
+    store,
+)
 
 ROOT = "_gradcli_root"
 """Attribute of a view: the dual that it is a view of."""
@@ -187,6 +195,13 @@ def note_promoted(value: Any, was: Any, level: int) -> None:
     running.promoted.setdefault(level, []).append((reference, was))
 
 
+def _without(value: Any, level: int) -> Any:
+    """``value`` without the tangent or the batch of one level."""
+    if value.__gradcli_rank__ == level:
+        return value.content
+    return value.over(lambda part: _without(part, level)) if isinstance(value, Layer) else value
+
+
 def demote(level: int) -> None:
     """Where a level ends: what is part of it by a write, and lives on, is what it was before.
 
@@ -194,7 +209,8 @@ def demote(level: int) -> None:
     With the numbers that were written, in the memory that it had: without tangents, and of a batch
     the first, for only batches whose values are all the same are written to what is none.
     """
-    running.hooked.pop(level, None), running.given.pop(level, None)
+    running.hooked = [v for v in (_without(v, level) for v in running.hooked) if rank_of(v) > 1]
+    running.given.pop(level, None)
     end_pushing((level,))
     alive = []
     seen: set[int] = set()

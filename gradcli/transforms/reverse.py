@@ -9,24 +9,30 @@ differentiate it.
 from __future__ import annotations
 
 import bisect
-import contextlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 import gradcli.engine as engine
 from gradcli.engine import Tensor
-from gradcli.engine.backward.api import grad_of_all, grad_of_batches, no_graph, no_history, unused
+from gradcli.engine.backward.api import (
+    grad_of_all,
+    grad_of_batches,
+    no_graph,
+    no_history,
+    start,
+    unused,
+)
 from gradcli.engine.backward.gradient_edges import GradientEdge, edge_of
-from gradcli.engine.backward.hooks import calls, plainly, tangent_lost
-from gradcli.engine.backward.traverse import collect, only_towards
+from gradcli.engine.backward.hooks import before, deliver, seen
+from gradcli.engine.backward.traverse import WHOLE, Cut, Towards, collect, nested, only_towards
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import get_default_dtype
-from gradcli.engine.grad_mode import enable_grad, mode
-from gradcli.engine.graph.node import AccumulateGrad, Freed, more, without_hooks
-from gradcli.engine.graph.own_passes import is_around
+from gradcli.engine.grad_mode import enable_grad, mode, no_grad, refuse_node_hook
+from gradcli.engine.graph.node import AccumulateGrad, Freed, keeps_result, more
+from gradcli.engine.graph.own_passes import is_around, passes_by
 from gradcli.engine.record.apply import record
 from gradcli.engine.record.captures import captured
 from gradcli.engine.tensor.conversion import no_array
@@ -154,10 +160,120 @@ def _batches(leaves: Sequence[Any]) -> dict[int, Any]:
 
 
 def pull_back(
+    outputs: Sequence[Any], leaves: Sequence[Any], cotangents: Sequence[Any], create_graph: bool
+) -> list:
+    """Cotangents of ``outputs`` to cotangents of ``leaves``, with the tangents that they have.
+
+    Where a value has a hook the pass ends, and begins again with what the hook makes of the whole
+    gradient. So it does at a leaf that is in a graph: what comes to a value by its tangent, which
+    may have been computed from it as that of ``exp`` is, is no part of its gradient.
+    """
+    if not any(not v.batch for value in (*outputs, *cotangents) for v in operands_of(value)):
+        return _pull_back(outputs, leaves, cotangents, create_graph)
+    ends = [bottom(leaf).edge for leaf in leaves]
+    roots = list(_edges(map(bottom, outputs)))
+    order, runs = only_towards(
+        dict.fromkeys(ends), collect(roots), roots if len(roots) == 1 else ()
+    )
+    values: dict[Any, Any] = {}
+    tangents: dict[Any, set] = {}  # the places of their tangents
+    for value in (*running.hooked, *leaves):
+        node = bottom(value).edge
+        values[node] = value
+        tangents.setdefault(node, set()).update(_edges([value]) - {node})
+    ports = (r() for n in order if n in runs for r in (n.ports or {}).values())
+    points = {
+        n: values[n] if n in values else _at(n)
+        for n in {**dict.fromkeys(order), **dict.fromkeys(ports)}
+        if n is not None and ((n in ends and n.edges and tangents[n]) or _is_watched(n, ends))
+    }
+    given = [n for nodes in running.given.values() for n in nodes]
+    cut = Cut(points.keys() | set().union(given, *(tangents.get(n, ()) for n in points)))
+    cut.wanted = frozenset(ends)
+    if not points:
+        return _pull_back(outputs, leaves, cotangents, create_graph, cut)
+    values.update(points)
+    arrived: dict[Any, Any] = {}
+
+    def arrive(node: Any, g: Any) -> None:
+        arrived[node] = arrived[node] + g if node in arrived else g
+
+    def spread(tops: Sequence[Any], weights: Sequence[Any], own: Any = frozenset()) -> None:
+        """Cotangents to the next points, and to leaves."""
+        stops = Cut(cut - own)
+        stops.wanted = cut.wanted
+        behind = collect([*_edges(tops)], stops)
+        reached = {*behind, *(e for n in behind for e in n.edges)} - own
+        groups: dict[frozenset[int], list] = {}
+        for node in dict.fromkeys((*ends, *points)):
+            if node in reached:
+                groups.setdefault(frozenset(_batches([values[node]])), []).append(node)
+        for group in groups.values():
+            places = [values[n] for n in group]
+            found = _pull_back(tops, places, weights, create_graph, stops)
+            for node, g in zip(group, found, strict=True):
+                arrive(node, g)
+
+    def walk() -> None:
+        mode.passing = Towards(order)
+        mode.passing.wanted = cut.wanted
+        first = []
+        for o, c in zip(outputs, cotangents, strict=True):
+            if bottom(o).edge in points:
+                arrive(bottom(o).edge, OPERATORS["ones_like"](o) if c is None else as_value(c))
+            else:
+                first.append((o, c))
+        if first:
+            spread(*zip(*first, strict=True))
+        for node in sorted(points, key=lambda n: n.seq, reverse=True):
+            g = seen(node, arrived.get(node), True, whole=True)
+            if g is None:  # nothing arrived at one of several results
+                continue
+            if node not in runs:
+                arrived[node] = g  # PyTorch's order: what arrives, where the node runs
+                continue
+            if node.extra is not None and node.extra.pre_hooks:
+                g = before(node, g, True)
+            if create_graph and (node.foreign or keeps_result(node.origin)):
+                more(node).params["pulled"] = True
+            spread([values[node]], [g], {node, *tangents.get(node, ())})
+
+    nested(create_graph, walk)
+    return [
+        arrived[end] if end in arrived else _pull_back([], [leaf], [], create_graph)[0]
+        for leaf, end in zip(leaves, ends, strict=True)
+    ]
+
+
+def _edges(values: Iterable[Any]) -> set[Any]:
+    """Where all Tensors in values are in the graph."""
+    return {t.edge for v in values for t in tensors_of(v) if t.edge is not None}
+
+
+def _is_watched(node: Any, ends: Sequence[Any]) -> bool:
+    """Whether a node has hooks for a pass to ``ends``. Raises RuntimeFault (E0412) for those of
+    which gradients with tangents are not known."""
+    extra = node.extra
+    if extra is None:
+        return False
+    if extra.post_hooks and not node.leaf:
+        refuse_node_hook()
+    hooks = [getattr(hook, "gradcli_passes", None) for hook in (extra.hooks or {}).values()]
+    own = any(h is None or passes_by(h[0], h[1], ends) for h in hooks)
+    if not own and not extra.pre_hooks and extra.kept is None:
+        return False
+    if "pulled" in extra.params:
+        # There what leads to v was led through y, which it was computed from.
+        said = "a further gradient of a gradient that came by a hook, both with tangents"
+        raise RuntimeFault("E0412", said, help="take the derivative in reverse mode: jacrev, vjp")
+    return True
+
+
+def _pull_back(
     outputs: Sequence[Any], leaves: Sequence[Any], cotangents: Sequence[Any], create_graph: bool,
-    passed: frozenset[int] = frozenset(),
+    cut: Cut = WHOLE, passed: frozenset[int] = frozenset(),
 ) -> list:  # fmt: skip
-    """Cotangents of ``outputs`` to cotangents of ``leaves``, a level of the towers at a time.
+    """``pull_back`` up to ``cut``, a level of the towers at a time.
 
     A tangent of the pulled-back value is the pull-back of the outputs' tangents, the primals'
     cotangents held, and that of the primals along the cotangents' own tangents.
@@ -166,23 +282,23 @@ def pull_back(
     around = {level: v for level, v in _batches(leaves).items() if level not in passed}
     top = max([0, *ranks, *around])
     if top <= 1:
-        return _pulled(outputs, leaves, cotangents, create_graph)
+        return _pulled(outputs, leaves, cotangents, create_graph, cut)
     if top in around and top not in ranks:
         # What does not differ along a batch of the leaves does not depend on them.
-        found = pull_back([], leaves, [], create_graph, passed | {top})
+        found = _pull_back([], leaves, [], create_graph, cut, passed | {top})
         return [around[top].around(g) for g in found]
     at_top = [rank_of(o) == top for o in outputs]
     sample = next(o for o in (*outputs, *cotangents) if rank_of(o) == top)
     if lasting(sample) is not sample:
         outputs, cotangents = over(lasting, [list(outputs), list(cotangents)])
-        return pull_back(outputs, leaves, cotangents, create_graph, passed)
+        return _pull_back(outputs, leaves, cotangents, create_graph, cut, passed)
     if sample.batch and top not in around:
         # Many cotangents, or outputs, of one value that is not mapped over: the vjp for each.
         batches = all(v.batch for c in cotangents for v in operands_of(c))
         tensors = batches and all(isinstance(v, Plain) for v in (*outputs, *leaves))
         if tensors and mode.inspect is None:  # else each is looked at by itself
-            return _pulled(outputs, leaves, cotangents, create_graph)
-        return _for_each(outputs, leaves, cotangents, create_graph, passed, sample)
+            return _pulled(outputs, leaves, cotangents, create_graph, cut)
+        return _for_each(outputs, leaves, cotangents, create_graph, cut, passed, sample)
     if sample.batch:
         inner, weights = [], []
         for o, c, mine in zip(outputs, cotangents, at_top, strict=True):
@@ -193,182 +309,25 @@ def pull_back(
             c = c.content if rank_of(c) == top else OPERATORS["expand"](c, (sample.count, *c.shape))
             inner.append(o.content)
             weights.append(c)
-        found = pull_back(inner, leaves, weights, create_graph, passed | {top})
+        found = _pull_back(inner, leaves, weights, create_graph, cut, passed | {top})
         return [sample.around(g) for g in found]
+    plain = [c.primal if rank_of(c) == top else c for c in cotangents]
     primals = [o.primal if mine else o for o, mine in zip(outputs, at_top, strict=True)]
-    along = [o.tangent if mine else None for o, mine in zip(outputs, at_top, strict=True)]
-    plain, turned = [], []
-    for c in cotangents:
-        dual = rank_of(c) == top
-        plain.append(c.primal if dual else c)
-        turned.append(c.tangent if dual else None)
-    first: dict = {}
-    with running.turning(top, False), _hooks_called(sample, first, False):
-        found = pull_back(primals, leaves, plain, create_graph, passed)
-    pushed = _pushed(sample, primals, along, leaves, plain, turned, create_graph, passed, first)
-    if pushed is None:
-        return found
+    moved = [(o.tangent, c) for o, c in zip(outputs, plain, strict=True) if rank_of(o) == top]
+    moved += [(p, c.tangent) for p, c in zip(primals, cotangents, strict=True) if rank_of(c) == top]
+    pulling, running.pulling = running.pulling, running.pulling | {top}
+    try:
+        found = _pull_back(primals, leaves, plain, create_graph, cut, passed)
+        ends, weights = ([pair[i] for pair in moved] for i in (0, 1))
+        pushed = _pull_back(ends, leaves, weights, create_graph, cut, passed)
+    finally:
+        running.pulling = pulling
     return [sample.__class__(g, t, top) for g, t in zip(found, pushed, strict=True)]
-
-
-def _pushed(
-    sample: Any, primals: Sequence[Any], along: Sequence[Any], leaves: Sequence[Any],
-    plain: Sequence[Any], turned: Sequence[Any], create_graph: bool, passed: frozenset[int],
-    first: dict,
-) -> list | None:  # fmt: skip
-    """The tangents of gradients, after the pass for their primals; None where there are none.
-
-    ``along`` are the outputs' tangents, ``turned`` those of their cotangents ``plain``; ``first``
-    is what hooks were shown in that pass.
-    """
-    top = sample.__gradcli_rank__
-    moved = [(t, c) for t, c in zip(along, plain, strict=True) if t is not None]
-    moved += [(p, t) for p, t in zip(primals, turned, strict=True) if t is not None]
-    if not moved:
-        _all_shown(first)
-        return None
-    # Where a hook was called, it has to be called again.
-    hooked = [noted for noted in running.hooked.get(top, ()) if noted[-1]]
-    moved += [(p, OPERATORS["zeros_like"](p)) for p, *_ in hooked]
-    ends = [v.edges() for leaf in leaves for v in operands_of(leaf) if rank_of(v) == top]
-    duals = [*ends, *(noted[1:4] for noted in hooked)]
-    with (
-        running.turning(top, True), _apart(duals, running.given.get(top, ())),
-        _hooks_called(sample, first, True), _kept_apart(sample, [o for o, _ in moved]),
-    ):  # fmt: skip
-        return pull_back([o for o, _ in moved], leaves, [c for _, c in moved], create_graph, passed)
-
-
-@contextlib.contextmanager
-def _hooks_called(sample: Any, first: dict, again: bool) -> Iterator[None]:
-    """A pass for the primals of gradients, or ``again`` one for their tangents.
-
-    In the second a hook that changed the first is shown both: what it makes of a gradient need not
-    be linear. A pass that a hook begins is neither.
-    """
-    level, before = sample.__gradcli_rank__, calls.call
-
-    def call(number: int, hook: Callable, g: Any) -> Any:
-        if level in getattr(hook, "gradcli_levels", ()):  # it tells the passes apart itself
-            return shown(number, hook, g)
-        if g is None:  # nothing arrived
-            return None if again else shown(number, hook, g)
-        place = number, running.place(level)
-        if not again:
-            primal, version = OPERATORS["clone"](g), g._version
-            given = shown(number, hook, g)
-            if given is None and g._version == version:  # it looks on, once
-                first[place] = None
-                return None
-            found = g if given is None else given
-            bent = rank_of(found) == level
-            first[place] = primal, bent
-            return found.primal if bent else given
-        if first.get(place, first) is None:
-            return None
-        primal, _ = first.pop(place, (None, False))
-        both = sample.__class__(OPERATORS["zeros_like"](g) if primal is None else primal, g, level)
-        given = shown(number, hook, both)
-        both = both if given is None else given
-        if rank_of(both) > level:
-            raise tangent_lost()
-        return both.tangent if rank_of(both) == level else OPERATORS["zeros_like"](g)
-
-    def shown(number: int, hook: Callable, g: Any) -> Any:
-        calls.call = plainly
-        try:
-            return before(number, hook, g)
-        finally:
-            calls.call = call
-
-    calls.call = call
-    try:
-        yield
-    finally:
-        calls.call = before
-    if again:
-        _all_shown(first)
-
-
-def _all_shown(first: dict) -> None:
-    """Raise UnwrittenFault (E0412) where the pass for tangents did not come by a hook that gave
-    one."""
-    if any(noted is not None and noted[1] for noted in first.values()):
-        raise tangent_lost()
-
-
-@contextlib.contextmanager
-def _kept_apart(sample: Any, outputs: Sequence[Any]) -> Iterator[None]:
-    """What ``retain_grad`` keeps in a pass for tangents becomes the tangent of what it kept."""
-    nodes = collect([t.edge for o in outputs for t in tensors_of(o) if t.edge is not None])
-    kept = [n.extra.kept for n in nodes if n.extra is not None and n.extra.kept is not None]
-    before = [keeper.grad for keeper in kept]
-    for keeper in kept:
-        keeper.grad = None
-    try:
-        yield
-    finally:
-        for keeper, have in zip(kept, before, strict=True):
-            keeper.grad = _with_tangent(sample, have, keeper.grad)
-
-
-def _with_tangent(sample: Any, gradient: Any, tangent: Any) -> Any:
-    """A gradient that is kept, with one more tangent: those of a transform end with it."""
-    level = sample.__gradcli_rank__
-    if gradient is None or tangent is None or level not in running.dual:
-        return gradient
-    if rank_of(gradient) == level:
-        return sample.__class__(gradient.primal, gradient.tangent + tangent, level)
-    return sample.__class__(gradient, tangent, level)
-
-
-@contextlib.contextmanager
-def _apart(duals: Sequence[tuple], given: Iterable[Any]) -> Iterator[None]:
-    """Have tangents that were computed from their primals, as that of ``exp`` is, lead to twins of
-    the primals' nodes: what comes to a primal by its tangent is not for its hooks, and no part of
-    its gradient. Nor is how a tangent that was ``given`` was computed."""
-    changed = []
-    try:
-        for node in given:
-            changed.append((node, node.edges))
-            node.edges = (_NOWHERE,)
-        for end, primals, tangents in duals:
-            if end is None or not end.edges:
-                continue
-            twins = {end: without_hooks(end)}
-            lower = _younger(primals, end)  # the formulas of tangents of other levels
-            for node in sorted(lower - {end}, key=lambda n: n.seq):
-                if not twins.keys().isdisjoint(node.edges):
-                    twins[node] = without_hooks(node, twins)
-            for node in _younger(tangents, end) - lower:
-                if not twins.keys().isdisjoint(node.edges):
-                    changed.append((node, node.edges))
-                    node.edges = tuple(twins.get(e, e) for e in node.edges)
-        yield
-    finally:
-        for node, edges in reversed(changed):
-            node.edges = edges
-
-
-_NOWHERE = AccumulateGrad(engine.wrap(np.zeros(()), get_default_dtype()))
-"""An end of the graph that is no leaf's."""
-
-
-def _younger(edges: Sequence[Any], end: Any) -> set:
-    """The nodes behind edges that are not older than one."""
-    found: set = set()
-    work = list(edges)
-    while work:
-        node = work.pop()
-        if node is not None and node not in found and node.seq >= end.seq:
-            found.add(node)
-            work += node.edges
-    return found
 
 
 def _for_each(
     outputs: Sequence[Any], leaves: Sequence[Any], cotangents: Sequence[Any], create_graph: bool,
-    passed: frozenset[int], sample: Any,
+    cut: Cut, passed: frozenset[int], sample: Any,
 ) -> list:  # fmt: skip
     level = sample.__gradcli_rank__
 
@@ -378,16 +337,16 @@ def _for_each(
                 [v.content[i] if rank_of(v) == level else v for v in values]
                 for values in (outputs, cotangents)
             )
-        with running.turning(level, i):  # hooks of one row are not those of another
-            return pull_back(ends, leaves, weights, create_graph, passed)
+        return _pull_back(ends, leaves, weights, create_graph, cut, passed)
 
     rows = [row(i) for i in range(sample.count)]
     return [sample.around(OPERATORS["stack"](*column)) for column in zip(*rows, strict=True)]
 
 
 def _pulled(
-    outputs: Sequence[Any], leaves: Sequence[Any], cotangents: Sequence[Any], create_graph: bool
-) -> list[Tensor]:
+    outputs: Sequence[Any], leaves: Sequence[Any], cotangents: Sequence[Any], create_graph: bool,
+    cut: Cut,
+) -> list[Tensor]:  # fmt: skip
     pairs = [
         (o, c)
         for o, c in zip(outputs, cotangents, strict=True)
@@ -399,10 +358,10 @@ def _pulled(
     ends, weights = zip(*pairs, strict=True)
     found: Any
     if any(isinstance(c, Layer) for c in weights):
-        found = grad_of_batches(ends, targets, weights, create_graph)
+        found = grad_of_batches(ends, targets, weights, create_graph, cut)
     else:
         with enable_grad():
-            found = grad_of_all(ends, targets, weights, create_graph)
+            found = grad_of_all(ends, targets, weights, create_graph, cut)
     zeros = OPERATORS["zeros_like"]
     return [zeros(t.detach()) if g is None else g for g, t in zip(found, targets, strict=True)]
 
@@ -453,30 +412,22 @@ def accumulate_gradients(
     level = sample.__gradcli_rank__
     if level not in running.dual:
         raise no_array()
-    own = [[v.primal if rank_of(v) == level else v for v in vs] for vs in (outputs, weights)]
-    along = [[v.tangent if rank_of(v) == level else None for v in vs] for vs in (outputs, weights)]
-    primals, plain = own
-    if inputs is not None:
-        inputs = [v.primal if rank_of(v) == level else v for v in inputs]
-    nodes = collect([t.edge for t in primals if isinstance(t, Plain) and t.edge is not None])
-    ends: list[Any] = nodes if inputs is None else [edge_of(v) for v in inputs]
-    leaves: Any = [n for n in ends if n.__class__ is AccumulateGrad]
-    leaves = [leaf for leaf in leaves if create_graph or leaf.grad is not None]
-    kept = any(n.extra is not None and n.extra.kept is not None for n in nodes)
-    again = bool(leaves) or kept or inputs is not None
-    first: dict = {}
-    with running.turning(level, False), _hooks_called(sample, first, False):
-        engine.backward(primals, plain, keep or again, create_graph, inputs=inputs)
-    if not again:
-        return
-    ends = [n for n in ends if inputs is not None or n.__class__ is AccumulateGrad]
-    found = _pushed(
-        sample, primals, along[0], [_at(n) for n in ends], plain, along[1], create_graph,
-        frozenset(), first,
-    )  # fmt: skip
-    for leaf, tangent in zip(ends, found or (), strict=False):
-        if leaf in leaves:
-            leaf.grad = _with_tangent(sample, leaf.grad, tangent)
+    own, plain = (
+        [v.primal if rank_of(v) == level else v for v in values] for values in (outputs, weights)
+    )
+    nodes = collect(start(own, plain, create_graph)[0])
+    if inputs is None:
+        inputs = [_at(n) for n in nodes if n.__class__ is AccumulateGrad]
+    for value in inputs:
+        if not isinstance(value, GradientEdge) and not value.is_leaf:
+            value.retain_grad()  # for good, as in PyTorch
+    leaves = [_at(edge_of(v)) if isinstance(v, GradientEdge) else v for v in inputs]
+    found = pull_back(outputs, leaves, weights, create_graph)
+    with enable_grad() if create_graph else no_grad():
+        for node, g in zip([bottom(v).edge for v in leaves], found, strict=True):
+            if node.__class__ is AccumulateGrad and node in nodes:
+                whole = create_graph or node.grad is not None
+                deliver(node, g if whole else bottom(g).array, whole)
     if not keep:
         _free(nodes)
 
@@ -564,9 +515,9 @@ def unit_directions(
     in entry ``first``.
     """
     basis = []
-    for v, start in zip(tensors, ends, strict=False):
+    for v, begin in zip(tensors, ends, strict=False):
         charge_shape((rows, *v.shape), v.dtype.itemsize)
-        ones = np.eye(rows, v.numel(), first - start, dtype=v.dtype.numpy)
+        ones = np.eye(rows, v.numel(), first - begin, dtype=v.dtype.numpy)
         basis.append(engine.wrap(ones.reshape(rows, *v.shape), v.dtype))
     return basis
 

@@ -38,6 +38,8 @@ from gradcli.engine.grad_mode import (
     transformed,
 )
 from gradcli.engine.graph.level_detach import recorded_inside
+from gradcli.engine.graph.node import hooked
+from gradcli.engine.graph.own_passes import in_own_passes
 from gradcli.engine.record.captures import refuse_captured
 from gradcli.engine.record.inplace import check_writable, edge_before_write, overtake, put_item
 from gradcli.engine.tensor.attributes import Facts
@@ -53,6 +55,7 @@ from gradcli.ops.indexing import is_basic
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.ops.torch_messages import no_cast, no_room
+from gradcli.transforms.levels import running
 
 # ---- Towers: a Tensor at the bottom, batches and tangents of enclosing transforms around it ------
 
@@ -500,6 +503,28 @@ class Layer(Slots, Operand):
         """The same level around what ``change`` makes of the content."""
         raise NotImplementedError
 
+    def frozen(self) -> Any:
+        """This value as it is, whatever is written to it later."""
+        return self.over(lambda part: part.frozen() if isinstance(part, Layer) else _frozen(part))
+
+    def register_hook(self, hook: Callable) -> Any:
+        """As Tensor's, where a reverse transform runs inside: the gradient is such a value too.
+
+        Raises RuntimeFault (E0404) where nothing is recorded.
+        """
+        if not self.requires_grad:
+            return super().register_hook(hook)
+        running.hooked.append(self.frozen())
+        edge = bottom(self).edge
+        hook = in_own_passes(hook, edge)
+        for layer in chain_of(self):
+            hook = layer.hook_below(hook)
+        return hooked(edge, "hooks", hook)
+
+    def hook_below(self, hook: Callable) -> Callable:
+        """``hook`` for the gradient of the content, in a pass that knows no tangents."""
+        return hook
+
     # -- what shares memory ----------------------------------------------------------------------
 
     def sharing(self) -> Iterator[Layer]:
@@ -676,6 +701,10 @@ class Layer(Slots, Operand):
     def grad_fn(self) -> Any:
         """The node of the graph that the value comes from."""
         return self.content.grad_fn if self._recorded_inside() else None
+
+
+def _frozen(value: Any) -> Any:
+    return value._alias(value.edge) if isinstance(value, Plain) else value
 
 
 def _places(shape: tuple, steps: tuple) -> np.ndarray:

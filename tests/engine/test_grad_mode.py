@@ -73,13 +73,21 @@ def test_decorators_switch_for_the_calls_only():
     assert off.__name__ == "off"
 
 
-def test_one_switch_entered_twice():
-    switch = torch.no_grad()
+@family("make, seen", [
+    (torch.no_grad, [False, False, False]), (torch.enable_grad, [True, True, True]),
+    (lambda: torch.set_grad_enabled(False), [False, True, True]),
+])  # fmt: skip
+def test_one_switch_entered_twice(make, seen):
+    """It remembers the mode of one entry alone, as in PyTorch."""
+    switch, found = make(), []
+    torch.set_grad_enabled(True)
     with switch:
         with switch:
-            assert not on()
-        assert not on()
-    assert on()
+            found.append(on())
+        found.append(on())
+    found.append(on())
+    torch.set_grad_enabled(True)
+    assert found == seen
 
 
 def test_set_grad_enabled_as_a_call():

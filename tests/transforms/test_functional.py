@@ -147,6 +147,12 @@ def test_batched_cotangents():
     y = x * x
     (rows,) = grad(y, x, torch.eye(2), is_grads_batched=True, create_graph=True)
     assert grad(rows.sum(), x)[0].tolist() == [2, 2]
+    unused = torch.ones(3, requires_grad=True)
+    none = grad(
+        x * x, [x, unused], torch.eye(2), is_grads_batched=True, materialize_grads=True,
+        create_graph=True,
+    )[1]  # fmt: skip
+    assert none.tolist() == [0, 0, 0] and none.requires_grad and none.is_leaf
     with pytest.raises(Fault):
         grad(x.sum(), x, is_grads_batched=True)
     with pytest.raises(RuntimeError, match="second time"):

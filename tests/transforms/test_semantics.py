@@ -1275,6 +1275,43 @@ def test_what_a_hook_keeps_of_a_gradient_has_its_tangent(register):
     near(jacfwd(kept)(X), wanted.diag())
 
 
+def test_a_hook_is_called_once_with_the_gradient_and_its_tangent():
+    """What it computes from both and keeps has a tangent too."""
+    seen = []
+
+    def f(x):
+        y = x.exp()
+        y.register_hook(lambda g: (seen.append(g * g.sin()), g * g)[1])
+        return (y * y).sum()
+
+    def kept(x):
+        seen.clear()
+        return grad(f)(x) * 0 + seen[0]
+
+    def want(x):
+        return 2 * x.exp() * (2 * x.exp()).sin()
+
+    for found in (jvp(kept, (X,), (T,)), vmap(lambda x, t: jvp(kept, (x,), (t,)))(X, T)):
+        near(found[1], jvp(want, (X,), (T,))[1])
+        assert len(seen) == 1
+    near(jacfwd(kept)(X), jacrev(want)(X))
+    assert len(seen) == 1
+    x = X.clone().requires_grad_()
+    with forward_ad.dual_level():
+        seen.clear()
+        y = forward_ad.make_dual(x, T).exp()
+        y.retain_grad()
+        y.register_hook(lambda g: (seen.append(g * g.sin()), g * g)[1])
+        (y * y).sum().backward(retain_graph=True)
+        near(forward_ad.unpack_dual(seen[0]).tangent, jvp(want, (X,), (T,))[1])
+        near(forward_ad.unpack_dual(y.grad).tangent, 8 * X.exp() ** 2 * T)
+        assert len(seen) == 1
+        y.register_hook(lambda g: g * g)
+        (g,) = torch.autograd.grad((y * y).sum(), x, create_graph=True)
+        with pytest.raises(RuntimeError, match="came by a hook"):
+            (g * g).sum().backward()
+
+
 @family("hook", HOOKS)
 def test_hooks_inside_nested_transforms(hook):
     """They see gradients with tangents: a wrong one would drop a term without a word."""

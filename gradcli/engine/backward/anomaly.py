@@ -156,6 +156,7 @@ class detect_anomaly(_Switch):
     def __init__(self, check_nan: bool = True) -> None:
         super().__init__()
         self.looker: _Anomaly | None = _Anomaly(check_nan)
+        self.previous = _looker()
         if type(self) is detect_anomaly:
             warn(
                 "Anomaly Detection has been enabled. This mode will increase the runtime and "
@@ -163,11 +164,10 @@ class detect_anomaly(_Switch):
             )
 
     def __enter__(self) -> None:
-        self.previous.append(mode.inspect)
         _switch(self.looker)
 
     def __exit__(self, *exc: object) -> None:
-        _switch(self.previous.pop())
+        _switch(self.previous)
 
 
 class set_detect_anomaly(detect_anomaly):
@@ -177,10 +177,4 @@ class set_detect_anomaly(detect_anomaly):
         super().__init__(check_nan)
         if not mode:
             self.looker = None
-        self.previous = [_looker()]
-        _switch(self.looker)
-
-    def __enter__(self) -> None:
-        if not self.previous:
-            self.previous.append(_looker())
         _switch(self.looker)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.backward.gradient_edges import GradientEdge, edge_of
-from gradcli.engine.backward.traverse import at_inputs, run
+from gradcli.engine.backward.traverse import WHOLE, Cut, at_inputs, run
 from gradcli.engine.dtypes import DType, dtype_of
 from gradcli.engine.grad_mode import refuse_in_transform, transformed
 from gradcli.engine.graph.node import Cotangents, Freed, Node, freed
@@ -220,20 +220,22 @@ def grad(
     results = []
     for i, (edge, g) in enumerate(found):
         if g is None and materialize_grads:
-            if isinstance(inputs[i], GradientEdge):
-                raise bad_value(
-                    "materialize_grads cannot be used when the given input is a GradientEdge"
-                )
-            g = wrap(np.zeros(edge.shape, edge.dtype.numpy)[()], edge.dtype)
-            if create_graph:
-                g._turn_on()
+            g = _zeros(inputs[i], edge, create_graph)
         results.append(_delivered(g, edge, i, allow_unused))
     return tuple(results)
 
 
+def _zeros(value: Any, edge: Any, create_graph: bool) -> Tensor:
+    """The gradient of an input that was not used."""
+    if isinstance(value, GradientEdge):
+        raise bad_value("materialize_grads cannot be used when the given input is a GradientEdge")
+    g = wrap(np.zeros(edge.shape, edge.dtype.numpy)[()], edge.dtype)
+    return g._require(True) if create_graph else g
+
+
 def _towards(
     inputs: Sequence[Any], roots: Sequence[Node], cotangents: Sequence[Any],
-    keep: bool, create_graph: bool,
+    keep: bool, create_graph: bool, cut: Cut = WHOLE,
 ) -> list[tuple[Node, Any]]:  # fmt: skip
     """What arrives at each input: its node and the gradient, None where nothing came."""
     edges = _edges(inputs)
@@ -241,31 +243,34 @@ def _towards(
     wanted: dict[Node, Any] = dict.fromkeys(
         e for e in edges if e.__class__ is not Severed and not is_around(e, roots)
     )
-    run(roots, cotangents, keep, create_graph, wanted)
+    run(roots, cotangents, keep, create_graph, wanted, cut=cut)
     return [(e, wanted.get(e)) for e in edges]
 
 
 def grad_of_all(
-    outputs: Sequence[Tensor], inputs: Sequence[Tensor], weights: Sequence[Any], create_graph: bool
-) -> list[Any]:
-    """``grad`` for a transform that has run its function: by whatever leads to ``inputs``.
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor], weights: Sequence[Any],
+    create_graph: bool, cut: Cut,
+) -> list[Any]:  # fmt: skip
+    """``grad`` for a transform that has run its function: by whatever leads to ``inputs``, up to
+    ``cut``.
 
     The graph is kept; None for an input that nothing arrives at.
     """
-    found = _towards(inputs, *start(outputs, weights, create_graph), True, create_graph)
+    found = _towards(inputs, *start(outputs, weights, create_graph), True, create_graph, cut)
     return [_delivered(g, edge, 0, True) for edge, g in found]
 
 
 def grad_of_batches(
-    outputs: Sequence[Tensor], inputs: Sequence[Tensor], batches: Sequence[Any], create_graph: bool
-) -> list[Any]:
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor], batches: Sequence[Any],
+    create_graph: bool, cut: Cut,
+) -> list[Any]:  # fmt: skip
     """Gradients for many cotangents in one pass: each of ``batches`` is a value of ``vmap``.
 
     None for an input that nothing arrives at.
     """
     edges = _edges(inputs)
     wanted: dict[Node, Any] = dict.fromkeys(edges)
-    run(*start(outputs, batches, True), True, create_graph, wanted, batches=True)
+    run(*start(outputs, batches, True), True, create_graph, wanted, batches=True, cut=cut)
     return [None if e.__class__ is Severed else wanted[e] for e in edges]
 
 
@@ -356,13 +361,15 @@ def _batched(
     found = [
         grad(
             outputs, inputs, [None if w is None else w[i] for w in weights],
-            keep or i < count - 1, create_graph, allow_unused=allow_unused,
-            materialize_grads=materialize_grads,
+            keep or i < count - 1, create_graph, allow_unused=allow_unused or materialize_grads,
         )
         for i in range(count)
     ]  # fmt: skip
-    stack = OPERATORS["stack"]
-    return tuple(None if g[0] is None else stack(*g) for g in zip(*found, strict=True))
+    results = [None if g[0] is None else OPERATORS["stack"](*g) for g in zip(*found, strict=True)]
+    if materialize_grads:  # one for all sets, as in PyTorch
+        for i, g in enumerate(results):
+            results[i] = _zeros(inputs[i], edge_of(inputs[i]), create_graph) if g is None else g
+    return tuple(results)
 
 
 def start(

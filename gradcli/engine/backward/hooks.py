@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,22 +20,6 @@ from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
 from gradcli.ops.operator import OPERATORS
 
 
-class _Calls(threading.local):
-    """How a hook of a tensor is called: ``(number, hook, gradient)``, where the number is that of
-    its handle. See ``transforms.reverse``."""
-
-    def __init__(self) -> None:
-        self.call: Callable[[int, Callable[..., Any], Any], Any] = plainly
-
-
-def plainly(number: int, hook: Callable[..., Any], g: Any) -> Any:
-    """Call a hook with the gradient as it is."""
-    return hook(g)
-
-
-calls = _Calls()
-
-
 def _as_tensor(g: Any) -> Tensor | None:
     if g is None or isinstance(g, Tensor):
         return g
@@ -49,12 +32,12 @@ def arriving(node: Node, g: Any, recorded: bool) -> Any:
     Those of all outputs, with None for an output that nothing arrived at: PyTorch's order.
     """
     if node.ports is None:
-        return _seen(node, g, recorded)
+        return seen(node, g, recorded)
     ports = [port for reference in node.ports.values() if (port := reference()) is not None]
     parts = list(g.parts)
     for port in sorted(ports, key=_first_hook):
         if port.extra is not None:
-            parts[port.number] = _seen(port, parts[port.number], recorded)
+            parts[port.number] = seen(port, parts[port.number], recorded)
     return Cotangents(parts)
 
 
@@ -63,13 +46,18 @@ def _first_hook(port: Node) -> float:
     return min(hooks) if hooks else float("inf")
 
 
-def _seen(node: Node, g: Any, recorded: bool) -> Any:
+def seen(node: Node, g: Any, recorded: bool, whole: bool = False) -> Any:
+    """What the hooks of one result make of its gradient; ``retain_grad`` keeps it.
+
+    Hooks of a value of a transform are given its content's gradient, or with ``whole`` its own.
+    """
     extra = node.extra
     if extra is None:
         return g
-    for number, hook in list((extra.hooks or {}).items()):
+    for hook in list((extra.hooks or {}).values()):
         given = _as_tensor(g)
-        g = _replaced(calls.call(number, hook, given), given, node.shape, recorded, hook)
+        call = getattr(hook, "gradcli_whole", hook) if whole else hook
+        g = _replaced(call(given), given, given is not None and given.shape, recorded, hook)
     if extra.kept is not None and g is not None:
         # In memory of its own: what is done to it is not done to the gradient that goes on.
         found = OPERATORS["clone"](_as_tensor(g))
@@ -173,8 +161,8 @@ def _replaced(result: Any, g: Tensor | None, shape: Any, recorded: bool, hook: A
         said = f"a hook must return a Tensor or None, got {_kind(result)}"
         told = f"expected Variable, but hook returned {_kind(result)!r}"
         raise TypeFault("E0407", said, help="return the new gradient, or nothing", torch=told)
-    if result.array.shape != shape:
-        shapes = f"{tuple(result.array.shape)} for a gradient of shape {tuple(shape)}"
+    if result.shape != shape:
+        shapes = f"{tuple(result.shape)} for a gradient of shape {tuple(shape)}"
         words = f"hook {_name(hook)!r} has changed the size of value"
         raise RuntimeFault("E0407", f"a hook returned shape {shapes}", torch=words)
     if result.dtype is not g.dtype:

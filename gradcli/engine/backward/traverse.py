@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import _thread
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from contextvars import copy_context
 from functools import partial
 from operator import attrgetter
@@ -78,13 +78,20 @@ class Pass(frozenset[Node]):
 class Towards(Pass):
     """The nodes of a pass that only some places receive gradients from."""
 
-    wanted: set[Node]  # those places
+    wanted: Set[Node]  # those places
 
 
-def collect(roots: Sequence[Node]) -> list[Node]:
-    """All nodes and leaves behind ``roots``, youngest first."""
+class Cut(Pass):
+    """Where a pass ends that is a part of one to the places ``wanted``."""
+
+    wanted: Set[Node] = frozenset()
+
+
+def collect(roots: Sequence[Node], cut: Set[Node] = frozenset()) -> list[Node]:
+    """All nodes and leaves behind ``roots``, youngest first; none of ``cut``, nor what is behind
+    those."""
     order = list(roots) if len(roots) == 1 else list(set(roots))
-    seen: set[Node | None] = {None, *order}
+    seen: set[Node | None] = {None, *order, *cut}
     for node in order:  # which grows
         for edge in node.edges:
             if edge not in seen:
@@ -112,6 +119,9 @@ def only_towards(
     return [node for node in order if node in reached], runs
 
 
+WHOLE = Cut()
+
+
 def run(
     roots: Sequence[Node],
     cotangents: Sequence[Any],
@@ -120,14 +130,16 @@ def run(
     wanted: dict[Any, Any] | None,
     accumulates: bool = False,
     batches: bool = False,
+    cut: Cut = WHOLE,
 ) -> None:
     """One pass. Gradients go to the leaves, or, with ``wanted``, into that dict's places alone.
 
     With ``accumulates`` only ``wanted`` places receive, but as in a pass without: leaves add to
     their gradients, and the nodes behind the other places run. With ``batches`` the cotangents are
-    values of a transform: rules are read with Tensors, ``recorded`` or not.
+    values of a transform: rules are read with Tensors, ``recorded`` or not. It ends at ``cut``,
+    where no hook is called.
     """
-    order = collect(roots)
+    order = collect(roots, cut)
     arrived: dict[Node, Any] = {}
     if len(roots) == 1:  # nearly always
         arrived[roots[0]] = cotangents[0]
@@ -139,26 +151,27 @@ def run(
         log.release(reversed(order))
     errors = ignore()
     try:
-        if recorded or batches or accumulates or mode.watching or current().inspect is not None:
-            ask = (order, roots, arrived, gone, recorded or batches, wanted, accumulates)
-            _nested(recorded, _walk, *ask)
+        looked_at = mode.watching or current().inspect is not None
+        if recorded or batches or accumulates or looked_at or cut:
+            ask = (order, roots, arrived, gone, recorded or batches, wanted, accumulates, cut)
+            nested(recorded, _walk, *ask)
             return
         walk = _walk_plain if wanted is None else partial(_walk_towards, wanted)
         if mode.foreign:
-            _nested(recorded, walk, cotangents, order, arrived, gone)
+            nested(recorded, walk, cotangents, order, arrived, gone)
         else:
             walk(cotangents, order, arrived, gone)
     finally:
         restore_errors(errors)
 
 
-def _nested(recorded: bool, walk: Callable[..., None], *ask: Any) -> None:
+def nested(recorded: bool, walk: Callable[..., None], *ask: Any) -> None:
     """``walk(*ask)`` where functions of the user's may run, which may begin passes themselves.
 
     Then what they queued is called, in the same modes.
     """
     if _depth.passes >= DEEP:
-        _on_a_fresh_stack(lambda: _nested(recorded, walk, *ask))
+        _on_a_fresh_stack(lambda: nested(recorded, walk, *ask))
         return
     before = current()
     inside = before.recording(recorded, before.inference)
@@ -317,9 +330,7 @@ def _pulled(node: Node, g: Any) -> tuple[Any, ...]:
     return tuple(places)
 
 
-def _waits(
-    order: list[Node], roots: Sequence[Node], wanted: dict[Any, Any] | None
-) -> dict[Node, int]:
+def _waits(order: list[Node], roots: Sequence[Node], wanted: Set[Node] | None) -> dict[Node, int]:
     """How many contributions each leaf has to wait for."""
     waits: dict[Node, int] = {}
     for edge in (*roots, *(e for node in order for e in node.edges)):
@@ -336,26 +347,27 @@ def _walk(
     recorded: bool,
     wanted: dict[Any, Any] | None,
     accumulates: bool,
+    cut: Cut,
 ) -> None:
     """The pass with everything: hooks, recording, wanted inputs, branches not taken."""
     runs: Any = None  # where something is wanted: the nodes on the way there
     captures: dict[Node, list[Node]] = {}  # the nodes of wanted edges, with those edges
     if wanted is not None:
         for edge in wanted:
-            captures.setdefault(edge.origin or edge, []).append(edge)
+            captures.setdefault(edge if edge in cut else edge.origin or edge, []).append(edge)
         if len(roots) == 1 and roots[0].__class__ is Output:
             captures.setdefault(roots[0].origin, [])  # whose hooks are those of the root
         order, runs = only_towards(captures, order, roots if len(roots) == 1 else ())
         if accumulates:
             runs.update(captures)
-    waits = _waits(order, roots, None if wanted is None else captures)
+    waits = _waits(order, roots, None if wanted is None else captures.keys() - cut)
     zeroed = zeros_of(order, wanted, collect, arrived.values())
     to_leaf = None if accumulates else wanted
     branches, careful = mode.branches, False
     passing = Pass(order)
     if wanted is not None:  # a wanted place need not be in the graph
         passing = Towards(node for node in order if node in runs or node in captures)
-        passing.wanted = set(wanted)
+        passing.wanted = {*wanted, *cut.wanted}
     mode.passing = passing
     for root in roots:
         if root in waits:
@@ -380,7 +392,8 @@ def _walk(
             if g is None and node in zeroed:
                 g = zeroed.at(node, recorded)
             on = runs is None or node in runs
-            pulled = _pull_watched(node, g, gone, recorded, wanted, captured, on, careful)
+            ask = (node, g, gone, recorded, wanted, captured, on, careful)
+            pulled = _pull_watched(*ask, cut is WHOLE)
         if branches and node.masks:
             careful = True
         for edge, r in zip(node.edges, pulled, strict=True):
@@ -399,6 +412,8 @@ def _walk(
                     if total is None and edge in zeroed:
                         total = zeroed.at(edge, recorded)
                     arrive_at_leaf(edge, total, recorded, to_leaf)
+    for edge in cut & captures.keys():
+        wanted[edge] = arrived.get(edge)  # type: ignore[index]
 
 
 def _pull_watched(
@@ -410,8 +425,9 @@ def _pull_watched(
     captured: Sequence[Node],
     runs: bool,
     careful: bool,
+    hooks: bool,
 ) -> tuple[Any, ...]:
-    """One node's cotangents, with its hooks run and its saved values released.
+    """One node's cotangents, with its ``hooks`` run and its saved values released.
 
     ``captured`` are the edges to this node that are wanted: if the node ``runs`` they get what
     arrives, else what the tensors' hooks make of it. That is PyTorch's order.
@@ -419,12 +435,12 @@ def _pull_watched(
     if runs:
         _capture(captured, g, wanted)
     extra = node.extra
-    if extra is not None or node.ports is not None:
+    if hooks and (extra is not None or node.ports is not None):
         g = arriving(node, g, recorded)
     if not runs:
         _capture(captured, g, wanted)
         return (None,) * len(node.edges)
-    if extra is not None and extra.pre_hooks:
+    if hooks and extra is not None and extra.pre_hooks:
         g = before(node, g, recorded)
     if node.foreign or not _nothing(g):
         pulled = _looked_at(node, g, recorded, careful)

@@ -20,9 +20,9 @@ import itertools
 import re
 import weakref
 from _thread import RLock
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from sys import _getframe
-from types import CodeType, MappingProxyType
+from types import CodeType
 from typing import Any
 
 from gradcli.engine.dtypes import CPU, DType
@@ -342,26 +342,6 @@ def more(node: Node) -> Extra:
     if extra is None:
         extra = node.extra = Extra()
     return extra
-
-
-def without_hooks(node: Node, twins: Mapping[Node, Node] = MappingProxyType({})) -> Node:
-    """A node that does what ``node`` does, with none of its hooks and kept gradients.
-
-    It leads to those of ``twins`` in the place of the nodes that are these.
-    """
-    twin: Node = object.__new__(node.__class__)
-    for home in node.__class__.__mro__:
-        for slot in getattr(home, "__slots__", ()):
-            if slot != "__weakref__" and hasattr(node, slot):
-                setattr(twin, slot, getattr(node, slot))
-    if node.extra is not None:
-        twin.extra = Extra(node.extra.params)
-        for name in ("shapes", "versions", "index_versions", "out_meta"):
-            setattr(twin.extra, name, getattr(node.extra, name))
-    twin.edges = tuple(twins.get(e, e) for e in node.edges)
-    if isinstance(twin, Output):
-        (twin.node,) = twin.edges
-    return twin
 
 
 def keeps_result(node: Node) -> bool:

@@ -84,12 +84,11 @@ def _edges(value: Any) -> list[Any]:
     return found
 
 
-def passes_by(since: Any, ends: set[Any]) -> bool:
-    """Whether the pass under way is of the transform that began ``since``: asked for by its
-    function, or by one of ``ends``."""
-    return any(t.since == since for t in transformed.by) or bool(
-        ends & getattr(mode.passing, "wanted", set())
-    )
+def passes_by(since: Any, ends: set[Any], wanted: Any = None) -> bool:
+    """Whether the pass under way, or one to ``wanted``, is of the transform that began ``since``:
+    asked for by its function, or by one of ``ends``."""
+    wanted = getattr(mode.passing, "wanted", set()) if wanted is None else wanted
+    return any(t.since == since for t in transformed.by) or not ends.isdisjoint(wanted)
 
 
 def in_own_passes(hook: Callable[..., Any], edge: Any) -> Callable[..., Any]:
@@ -108,4 +107,5 @@ def in_own_passes(hook: Callable[..., Any], edge: Any) -> Callable[..., Any]:
     def own(*given: Any) -> Any:
         return hook(*given) if passes_by(since, ends) else None
 
+    own.gradcli_passes = since, ends  # type: ignore[attr-defined]
     return own
