@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradcli.engine.creation.factories import empty
+from gradcli.engine.creation.factories import empty, requiring
 from gradcli.engine.tensor.conj_view import ConjView
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.errors import RuntimeFault, bad_type
@@ -32,8 +32,7 @@ class Parameter(Tensor):
         if not isinstance(data, Tensor):
             mend = "write nn.Parameter(torch.tensor(...))"
             raise bad_type(f"a Parameter is made of a tensor, got {type(data).__name__}", help=mend)
-        out: Parameter = _sharing(cls, data)
-        out._require(requires_grad)
+        out: Parameter = requiring(_sharing(cls, data), requires_grad)
         return out
 
     def __repr__(self) -> str:

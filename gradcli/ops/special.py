@@ -652,7 +652,9 @@ def _sinc_slope(x: Any, n: int, unit: float = math.pi) -> Any:
     z = unit * x
     near = np.abs(z) < 1.0 + 0.5 * n
     safe = np.where(near, 1.0, z)
-    turn = safe if not n or unit != math.pi else np.where(near, 1.0, math.pi * np.fmod(x, 2.0))
+    turn = safe
+    if n and unit == math.pi and not np.iscomplexobj(x):  # whole turns taken off without rounding
+        turn = np.where(near, 1.0, math.pi * np.fmod(x, 2.0))
     waves = np.sin(turn), np.cos(turn)
     far = waves[0] / safe
     for m in range(1, n + 1):

@@ -82,20 +82,10 @@ acos = elementwise(
     cures=cures.ASIN,
     slope_cures=cures.ENDS_SLOPE,
 )
-atan_slope: Operator = composite(
-    "atan_slope",
-    lambda x: 1.0 / (1.0 + x * x),
-    lambda x: 1.0 / (1.0 + x * x),
-    lambda t, x, out: -2.0 * (t * x * out) * out,  # the square of the divisor would overflow
-    doc="1/(1 + x**2), the slope of atan.",
-    positive=True,
-    python="1.0 / (1.0 + {0} * {0})",
-    public=False,
-)
 atan = elementwise(
     "atan",
     np.arctan,
-    lambda t, x: t * atan_slope(x),
+    lambda t, x: t / (1.0 + x * x),
     aliases=("arctan",),
     doc="The angle in (-pi/2, pi/2) whose tangent is x.",
     parity="odd",
@@ -203,7 +193,7 @@ atanh_slope: Operator = composite(
 atanh = elementwise(
     "atanh",
     np.arctanh,
-    lambda t, x: t * atanh_slope(x),
+    lambda t, x: t / (1.0 - x * x) if is_complex(x) else t * atanh_slope(x),
     aliases=("arctanh",),
     doc="The inverse of tanh.",
     domain="-1 < x < 1",

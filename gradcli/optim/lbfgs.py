@@ -142,7 +142,6 @@ class LBFGS(Optimizer):
             steps.append(s)
             ro.append(1.0 / ys)
             kept["H_diag"] = ys / y.dot(y)
-        state.setdefault("al", [None] * size)  # where PyTorch computes what is computed here
         r, al = -g.array, []
         pairs = [[part.array for part in pair] for pair in zip(changes, steps, ro, strict=True)]
         for y, s, rho in reversed(pairs):

@@ -402,7 +402,6 @@ TRIGONOMETRIC = (
     unary("acos", "torch.acos(x)", -0.8, 0.8, saves=("x",), complex=True, kinks=(
         Kink(([1.0, -1.0],), [0.0, np.pi], ([-inf, -inf],)),
     )),
-    unary("atan_slope", None, saves=("x", "out"), complex=True),
     unary("atan", "torch.atan(x)", saves=("x",), complex=True),
     unary("sinh", "torch.sinh(x)", saves=("x",), complex=True),
     unary("cosh", "torch.cosh(x)", saves=("x",), complex=True),

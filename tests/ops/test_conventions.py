@@ -71,7 +71,6 @@ def test_slopes_of_inverses_where_squares_overflow_or_cancel():
         (torch.acosh, 1e200, (1e-200, 0.0, 0.0)),
         (torch.acosh, 1e100, (1e-100, -1e-200, 2e-300)),
         (torch.acosh, 1 + gap, (1 / math.sqrt(gap * (2 + gap)),)),
-        (torch.atan, 1e100, (1e-200, -2e-300, 0.0)),
         (torch.asin, near, (1 / root, near / root**3)),
         (torch.acos, near, (-1 / root, -near / root**3)),
         (torch.atanh, near, (1 / root**2, 2 * near / root**4)),

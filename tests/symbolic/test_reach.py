@@ -175,7 +175,7 @@ ELSEWHERE = {
     "fourier": "complex, by gradcli.functions.fft", "bessel_i": "in the rules of i0 and i1",
     "logistic": "in the rules of softplus and logaddexp", "softplus_beta": "by F.softplus",
     "asin_slope": "in the rules of asin and acos", "acosh_slope": "in the rule of acosh",
-    "atan_slope": "in the rule of atan", "atanh_slope": "in the rule of atanh",
+    "atanh_slope": "in the rule of atanh",
     "asinh_slope": "in the rule of asinh",
     "over_squares": "in the rules of atan2", "gamma_density": "in the rules of gammainc",
     "log_ratio": "in the rule of gamma_density", "bernoulli_nll": "by F.binary_cross_entropy",
