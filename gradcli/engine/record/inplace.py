@@ -201,8 +201,10 @@ def overtake(target: Tensor) -> None:
     """After ``target`` came to be another view of its memory: other views read the base anew, and
     those that cannot follow end here."""
     base = target if target.meta.base is None else target.meta.base
-    for view in views_of(base) if base.edge is not None else ():
-        if view.meta.made is not None:
+    for view in views_of(base):
+        if base.edge is None:
+            view.meta.overtaken = True
+        elif view.meta.made is not None:
             cut(view)
         elif view is not target and not _is_leaf(view) and not _is_leaf(base):
             _read_again(view, base)

@@ -196,5 +196,5 @@ def _write(target: Tensor, part: Tensor) -> None:
             rows = target.array.reshape([part.shape[d] for d in order])
             target.array = rows.transpose(np.argsort(order))
         if grows:
-            edge.shape, edge.rows = target.array.shape, target.array.flags.c_contiguous
+            target._outgrow()
     target.copy_(part)
