@@ -259,9 +259,13 @@ def _refuse_interior(leaf: Any) -> None:
         said = "leaf variable has been moved into the graph interior"
         raise RuntimeFault("E0409", said, help="write to a clone() of what was detached")
     if owner.array.shape != leaf.shape:
-        shapes = f"shape {list(leaf.shape)} for a leaf that has come to have {list(owner.shape)}"
-        mend = "compute again from the leaf as it is"
-        raise RuntimeFault("E0301", f"there is a gradient of {shapes}", help=mend)
+        raise outgrown(leaf.shape, owner.shape)
+
+
+def outgrown(then: Sequence[int], now: Sequence[int]) -> RuntimeFault:
+    """The error of a gradient for a leaf that had another shape when it was used."""
+    said = f"there is a gradient of shape {list(then)} for a leaf that has come to have {list(now)}"
+    return RuntimeFault("E0301", said, help="compute again from the leaf as it is")
 
 
 def accumulate(leaf: Any, total: Any, recorded: bool) -> None:

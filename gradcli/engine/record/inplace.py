@@ -549,8 +549,6 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
     if base.edge is None and target.edge is None:
         _overtaken(base)
         return
-    if not target.array.size:
-        return
     old = base._alias(base.edge)
     if target is not base:
         written, before = _held(target._alias(target.edge)), _held(old)

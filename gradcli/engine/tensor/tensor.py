@@ -314,6 +314,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 now.grad, now.dtype, now.extra = before.grad, before.dtype, before.extra
                 before.extra = None
                 more(before).rested = True
+                more(now).before = weakref.ref(before)
 
     def _part(self) -> None:
         """With other memory: no view of its base any more, nor the base of its views.

@@ -918,3 +918,13 @@ for x in (torch.ones(0, 2), torch.ones(2, 3), torch.ones(2, 1)):
 for dtype in (torch.bool, torch.int64, torch.float32):
     x = torch.ones(3).to(dtype)
     print([f(x.expand(2, 3)).stride() for f in (torch.sqrt, torch.sin, lambda x: x / 3)])
+
+# %% writes to views without entries
+a = torch.ones(0, 2, requires_grad=True)
+for b in (torch.ones(0, 2), torch.ones(3, 2), torch.ones(0, 2) * a, torch.ones(3, 2) * a.sum()):
+    c, d = b.view(-1), b[:0]
+    d.add_(a)
+    print([(t.requires_grad, t.is_leaf, t.grad_fn.name()) for t in (b, c, d)])
+    (b.sum() + c.sum() + d.sum()).backward()
+    b.detach_()
+    print(a.grad, b._version)
