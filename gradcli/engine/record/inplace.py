@@ -161,7 +161,12 @@ _NUMPY_NUMBERS = frozenset((np.float64, np.complex128))
 def put_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -> None:
     """``set_item`` of a value that has no level, wherever the target comes from."""
     part = index is not Ellipsis and is_basic(index)
-    check_writable(target, (value,), through_view=part)
+    try:
+        check_writable(target, (value,), through_view=part)
+    except RuntimeFault:
+        if part:  # what is wrong with the index comes first
+            OPERATORS["getitem"].compute(target.own_array(), index)
+        raise
     if (part or index is Ellipsis) and isinstance(value, Plain) and _same_memory(target, value):
         written = target.own_array()[index]
         # A value that is spread over more entries has none that is written before it is read.

@@ -314,7 +314,9 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 now.grad, now.dtype, now.extra = before.grad, before.dtype, before.extra
                 before.extra = None
                 more(before).rested = True
-                more(now).before = weakref.ref(before)
+                known = more(now).before
+                if known is None or known() is None:
+                    more(now).before = weakref.ref(before)
 
     def _part(self) -> None:
         """With other memory: no view of its base any more, nor the base of its views.

@@ -928,3 +928,15 @@ for b in (torch.ones(0, 2), torch.ones(3, 2), torch.ones(0, 2) * a, torch.ones(3
     (b.sum() + c.sum() + d.sum()).backward()
     b.detach_()
     print(a.grad, b._version)
+
+# %% a cotangent that is a gradient as it is, an index that does not fit
+a = torch.ones(2, 3, requires_grad=True)
+for f in (lambda a: a, lambda a: a + 1, lambda a: 2 - a, lambda a: a * 1, lambda a: a.clone()):
+    for g in (torch.ones(2, 3), torch.ones(2, 3, requires_grad=True)):
+        (h,) = torch.autograd.grad(f(a), a, g)
+        print(h is g, h.requires_grad)
+for index in (5, (0, 7), (0, 0, 0), 1):
+    try:
+        a[index] = 1
+    except (IndexError, RuntimeError) as fault:
+        print(isinstance(fault, IndexError))
