@@ -152,7 +152,7 @@ def turned(name: str, function: Callable) -> Callable:
                 several = name == "squeeze" and (4 if args or options else 3)
                 called(self, f"{shown}Backward{several or 1}")
         elif self.edge is not None:
-            self.edge.shape = self.array.shape
+            self._outgrow()
         meta.version.bump()
         overtake(self)
         return self

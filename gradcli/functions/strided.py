@@ -309,7 +309,7 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
         if not input.is_inference():
             meta.version.bump()
         if input.edge is not None:
-            input.edge.shape = input.array.shape
+            input._outgrow()
     return input
 
 

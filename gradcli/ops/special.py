@@ -16,7 +16,7 @@ from gradcli.ops.comparison import logical_and, sign
 from gradcli.ops.cupy_compat import on_host, special
 from gradcli.ops.exponential import exp, log, log1p
 from gradcli.ops.kinds import composite, elementwise
-from gradcli.ops.operator import Operator, is_number
+from gradcli.ops.operator import Operator, is_complex, is_number
 from gradcli.ops.piecewise import where
 
 _ROOT_PI = math.sqrt(math.pi)
@@ -653,7 +653,7 @@ def _sinc_slope(x: Any, n: int, unit: float = math.pi) -> Any:
     near = np.abs(z) < 1.0 + 0.5 * n
     safe = np.where(near, 1.0, z)
     turn = safe
-    if n and unit == math.pi and not np.iscomplexobj(x):  # whole turns taken off without rounding
+    if n and unit == math.pi and not is_complex(x):  # whole turns taken off without rounding
         turn = np.where(near, 1.0, math.pi * np.fmod(x, 2.0))
     waves = np.sin(turn), np.cos(turn)
     far = waves[0] / safe

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.backward.gradient_edges import GradientEdge, edge_of
+from gradcli.engine.backward.hooks import outgrown
 from gradcli.engine.backward.traverse import WHOLE, Cut, at_inputs, run
 from gradcli.engine.dtypes import DType, dtype_of
 from gradcli.engine.grad_mode import refuse_in_transform, transformed
@@ -221,7 +222,8 @@ def grad(
     for i, (edge, g) in enumerate(found):
         if g is None and materialize_grads:
             g = _zeros(inputs[i], edge, create_graph)
-        results.append(_delivered(g, edge, i, allow_unused))
+        given = next((w for w in grad_outputs if isinstance(w, Tensor) and w.array is g), None)
+        results.append(_delivered(g, edge, i, allow_unused) if given is None else given)
     return tuple(results)
 
 
@@ -311,6 +313,10 @@ def unused(i: int) -> RuntimeFault:
 
 def _delivered(g: Any, edge: Node, i: int, allow_unused: bool | None) -> Any:
     """One gradient as ``grad`` hands it out; input ``i`` that was not used raises E0406."""
+    if g is None and edge.extra is not None and edge.extra.before is not None:
+        before = edge.extra.before()
+        if before is not None:  # a graph leads there
+            raise outgrown(before.shape, edge.shape)
     if g is None and not allow_unused:
         raise unused(i)
     return g if g is None or isinstance(g, Tensor) else wrap(g, edge.dtype or dtype_of(g))

@@ -238,11 +238,22 @@ def exchange_grad(owner: Any, change: Callable[[Any], Any]) -> None:
 
 
 def _refuse_interior(leaf: Any) -> None:
-    """Raise RuntimeFault (E0409) where a leaf was turned off and then written to in the graph."""
+    """Raise RuntimeFault (E0409) where a leaf was turned off and then written to in the graph,
+    (E0301) where it has been given another shape."""
     owner = leaf.variable
-    if leaf.extra.rested and owner is not None and not owner._is_leaf:
+    if not leaf.extra.rested or owner is None:
+        return
+    if not owner._is_leaf:
         said = "leaf variable has been moved into the graph interior"
         raise RuntimeFault("E0409", said, help="write to a clone() of what was detached")
+    if owner.array.shape != leaf.shape:
+        raise outgrown(leaf.shape, owner.shape)
+
+
+def outgrown(then: Sequence[int], now: Sequence[int]) -> RuntimeFault:
+    """The error of a gradient for a leaf that had another shape when it was used."""
+    said = f"there is a gradient of shape {list(then)} for a leaf that has come to have {list(now)}"
+    return RuntimeFault("E0301", said, help="compute again from the leaf as it is")
 
 
 def accumulate(leaf: Any, total: Any, recorded: bool) -> None:
@@ -277,7 +288,9 @@ def _step(leaf: Any, total: Any, arrived: Any = None, gone: Any = None) -> None:
             leaf.grad = wrap(total, leaf.dtype or dtypes.dtype_of(total))
             return
         meta = have.meta
-        if meta is not None and (meta.base is not None or meta.twin is not None or meta.inference):
+        if have.array.shape != total.shape or (
+            meta is not None and (meta.base is not None or meta.twin is not None or meta.inference)
+        ):
             with no_grad():  # memory of other tensors, whose views see it
                 write_result(have, OPERATORS["add"], wrap(total, dtypes.dtype_of(total)))
             return

@@ -67,6 +67,7 @@ class Extra:
     index_versions: tuple[int, ...] | None = None
     out_meta: Any = None
     rested = False  # of a leaf that was turned off once
+    before: Any = None  # of a leaf: a weak reference to what it was in another shape
 
     def __init__(self, params: dict[str, Any] | None = None) -> None:
         self.params = {} if params is None else params

@@ -25,7 +25,7 @@ from gradcli.engine.tensor.conj_view import ConjView, flipped
 from gradcli.engine.tensor.storage import ARGUMENT, Slots
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops import memory_budget
-from gradcli.ops.dims import in_rows, laid_as
+from gradcli.ops.dims import copy_order, in_rows, laid_as
 from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, UnwrittenFault, ValueFault, bad_shape
 from gradcli.ops.operator import OPERATORS, Operator, is_number
 from gradcli.ops.torch_messages import needs_floats, not_a, sizes_differ, types_differ
@@ -190,7 +190,9 @@ def _share(view: Any, source: Any) -> bool:
     NumPy names the owner of a view's memory, which decides nearly every case at once.
     """
     owner = getattr(view, "base", None)
-    if owner is not None and (owner is source or owner is getattr(source, "base", None)):
+    if view is source or (
+        owner is not None and (owner is source or owner is getattr(source, "base", None))
+    ):
         return True
     return bool(np.may_share_memory(view, source))
 
@@ -269,7 +271,7 @@ def _promoted(op: Operator, inputs: list[Any]) -> list[Any]:
         elif a.dtype is target or (policy == "where" and not raw):
             raw.append(a.array)
         else:
-            raw.append(a.array.astype(target.numpy))
+            raw.append(a.array.astype(target.numpy, copy_order(a.array)))
     return raw
 
 

@@ -161,7 +161,12 @@ _NUMPY_NUMBERS = frozenset((np.float64, np.complex128))
 def put_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -> None:
     """``set_item`` of a value that has no level, wherever the target comes from."""
     part = index is not Ellipsis and is_basic(index)
-    check_writable(target, (value,), through_view=part)
+    try:
+        check_writable(target, (value,), through_view=part)
+    except RuntimeFault:
+        if part:  # what is wrong with the index comes first
+            OPERATORS["getitem"].compute(target.own_array(), index)
+        raise
     if (part or index is Ellipsis) and isinstance(value, Plain) and _same_memory(target, value):
         written = target.own_array()[index]
         # A value that is spread over more entries has none that is written before it is read.
@@ -202,8 +207,10 @@ def overtake(target: Tensor) -> None:
     """After ``target`` came to be another view of its memory: other views read the base anew, and
     those that cannot follow end here."""
     base = target if target.meta.base is None else target.meta.base
-    for view in views_of(base) if base.edge is not None else ():
-        if view.meta.made is not None:
+    for view in views_of(base):
+        if base.edge is None:
+            view.meta.overtaken = True
+        elif view.meta.made is not None:
             cut(view)
         elif view is not target and not _is_leaf(view) and not _is_leaf(base):
             _read_again(view, base)
@@ -547,8 +554,6 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
     """
     if base.edge is None and target.edge is None:
         _overtaken(base)
-        return
-    if not target.array.size:
         return
     old = base._alias(base.edge)
     if target is not base:

@@ -9,6 +9,7 @@ import numpy as np
 
 from gradcli.engine.dtypes import DType, promote
 from gradcli.engine.grad_mode import current, no_grad
+from gradcli.engine.graph.node import AccumulateGrad
 from gradcli.engine.named_tuples import Results
 from gradcli.engine.record.composite import in_graph
 from gradcli.engine.record.inplace import overlap
@@ -181,10 +182,19 @@ def _write(target: Tensor, part: Tensor) -> None:
             )
         version = target._meta().version
         then = version.number
-        target.resize_(tuple(part.shape))
+        edge = target.edge
+        grows = edge.__class__ is AccumulateGrad and target._base is None
+        try:
+            if grows:  # what may not be said of a leaf by resize_()
+                target.edge = None
+            target.resize_(tuple(part.shape))
+        finally:
+            target.edge = edge
         version.number = then  # it is one write
         order = np.argsort(np.negative(part.array.strides), kind="stable")
         if part.array.transpose(order).flags.c_contiguous:  # else it is a view: out lies in rows
             rows = target.array.reshape([part.shape[d] for d in order])
             target.array = rows.transpose(np.argsort(order))
+        if grows:
+            target._outgrow()
     target.copy_(part)

@@ -302,7 +302,21 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         if self.meta is not None and (self.meta.base is not None or self.meta.views):
             self._part()
         if self.edge.__class__ is AccumulateGrad:
-            self.edge.shape, self.edge.dtype = self.array.shape, self.grad_dtype
+            self._outgrow()
+            self.edge.dtype = self.grad_dtype
+
+    def _outgrow(self) -> None:
+        """Be another leaf where the shape has changed: graphs lead to what this was."""
+        before = self.edge
+        if before.shape != self.array.shape:
+            with sharing:
+                self.edge = now = AccumulateGrad(self)
+                now.grad, now.dtype, now.extra = before.grad, before.dtype, before.extra
+                before.extra = None
+                more(before).rested = True
+                known = more(now).before
+                if known is None or known() is None:
+                    more(now).before = weakref.ref(before)
 
     def _part(self) -> None:
         """With other memory: no view of its base any more, nor the base of its views.

@@ -117,3 +117,14 @@ def test_out_is_where_pytorch_has_one():
     with pytest.raises(TypeError, match="must be Tensor, not tuple"):
         torch.sin(x, out=(torch.empty(2),))
     assert torch.squeeze_copy(x, out=torch.empty(0)).tolist() == [1, 1]
+
+
+def test_a_leaf_takes_the_shape_of_a_result():
+    leaf = torch.ones(2, requires_grad=True)
+    with torch.no_grad(), pytest.warns(UserWarning, match="resized"):
+        torch.sum(torch.ones(2, 3), 0, out=leaf)
+    (leaf * leaf).sum().backward()
+    assert leaf.grad.tolist() == [4, 4, 4] and leaf._version == 1
+    computed = torch.ones(2, requires_grad=True) * 2
+    with torch.no_grad(), pytest.warns(UserWarning), pytest.raises(RuntimeError, match="resize"):
+        torch.sum(torch.ones(2, 3), 0, out=computed)

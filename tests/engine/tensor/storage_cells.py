@@ -891,3 +891,52 @@ for sides in ((1, 1), (0, 0), (1, 0, 0, 2), (1, -1, -1, 0), (-1, -1)):
         (h,) = torch.autograd.grad(y, x, g)
         g.zero_()
         print(h, h.stride(), y.grad_fn.name(), [n.name() for n, _ in y.grad_fn.next_functions])
+
+# %% leaves of another shape, views turned before their base is a leaf, strides of casts
+for f in (lambda x: x * 2, lambda x: x.t(), lambda x: x.sum(0)):
+    x = torch.ones(2, 3, requires_grad=True)
+    y = f(x)
+    x.data = torch.ones(2)
+    try:
+        y.sum().backward()
+    except RuntimeError:
+        print("RuntimeError")
+for turn in (lambda v: v.squeeze_(), lambda v: v.t_(), lambda v: v):
+    x = torch.ones(1, 3)
+    v, w = x[:], x.view(3)
+    turn(v)
+    x.requires_grad_()
+    for view in (v, w):
+        print(view.requires_grad, view.is_leaf, view.grad_fn)
+        (view * 2).sum().backward()
+    print(x.grad)
+for x in (torch.ones(0, 2), torch.ones(2, 3), torch.ones(2, 1)):
+    x.requires_grad_()
+    with torch.no_grad():
+        v = x.squeeze()
+    print(v._is_view(), v.requires_grad, v.is_leaf)
+for dtype in (torch.bool, torch.int64, torch.float32):
+    x = torch.ones(3).to(dtype)
+    print([f(x.expand(2, 3)).stride() for f in (torch.sqrt, torch.sin, lambda x: x / 3)])
+
+# %% writes to views without entries
+a = torch.ones(0, 2, requires_grad=True)
+for b in (torch.ones(0, 2), torch.ones(3, 2), torch.ones(0, 2) * a, torch.ones(3, 2) * a.sum()):
+    c, d = b.view(-1), b[:0]
+    d.add_(a)
+    print([(t.requires_grad, t.is_leaf, t.grad_fn.name()) for t in (b, c, d)])
+    (b.sum() + c.sum() + d.sum()).backward()
+    b.detach_()
+    print(a.grad, b._version)
+
+# %% a cotangent that is a gradient as it is, an index that does not fit
+a = torch.ones(2, 3, requires_grad=True)
+for f in (lambda a: a, lambda a: a + 1, lambda a: 2 - a, lambda a: a * 1, lambda a: a.clone()):
+    for g in (torch.ones(2, 3), torch.ones(2, 3, requires_grad=True)):
+        (h,) = torch.autograd.grad(f(a), a, g)
+        print(h is g, h.requires_grad)
+for index in (5, (0, 7), (0, 0, 0), 1):
+    try:
+        a[index] = 1
+    except (IndexError, RuntimeError) as fault:
+        print(isinstance(fault, IndexError))

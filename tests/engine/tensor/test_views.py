@@ -253,3 +253,15 @@ def test_a_leaf_that_takes_the_memory_of_another_keeps_its_hooks():
     before.backward()
     (w * w).sum().backward()
     assert w.grad.tolist() == [70.0, 70.0]
+
+
+def test_no_gradient_by_a_leaf_as_it_was_in_another_shape():
+    x = gradcli.ones(2, 3, requires_grad=True)
+    y = (x * 2).sum()
+    x.data = gradcli.ones(2)
+    for refused in (y.backward, lambda: gradcli.autograd.grad(y, x, allow_unused=True)):
+        with pytest.raises(RuntimeError, match="has come to have"):
+            refused()
+    y = refused = None
+    (x * 3).sum().backward()
+    assert x.grad.tolist() == [3, 3]
