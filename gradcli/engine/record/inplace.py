@@ -441,6 +441,15 @@ def _tell_original(meta: Meta) -> None:
         _overtaken(original)
 
 
+def count_unseen_write(target: Tensor) -> None:
+    """Note a write that was not recorded."""
+    meta = target._meta()
+    meta.version.bump()
+    if meta.base is not None or meta.views:
+        _overtaken(target if meta.base is None else meta.base)
+    _tell_original(meta)
+
+
 def check_addable(gradient: Tensor) -> None:
     """Raise RuntimeFault (E0409, E0415) where a pass may not add to a gradient in its memory."""
     _refuse_inference(gradient)
