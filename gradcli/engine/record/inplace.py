@@ -204,7 +204,7 @@ def overtake(target: Tensor) -> None:
     for view in views_of(base) if base.edge is not None else ():
         if view.meta.made is not None:
             cut(view)
-        elif view is not target and not _is_leaf(view) and not _is_leaf(base):
+        elif (view is not target or not current().grad) and not (_is_leaf(view) or _is_leaf(base)):
             _read_again(view, base)
 
 
