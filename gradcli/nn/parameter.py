@@ -32,6 +32,10 @@ class Parameter(Tensor):
         if not isinstance(data, Tensor):
             mend = "write nn.Parameter(torch.tensor(...))"
             raise bad_type(f"a Parameter is made of a tensor, got {type(data).__name__}", help=mend)
+        if requires_grad and not data.dtype.differentiable:
+            said = "Only Tensors of floating point and complex dtype can require gradients"
+            mend = "write nn.Parameter(x, requires_grad=False), or x.float()"
+            raise RuntimeFault("E0404", said, help=mend)
         out: Parameter = _sharing(cls, data)
         out._require(requires_grad)
         return out
