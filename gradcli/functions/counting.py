@@ -153,8 +153,7 @@ def histogram(
     flat = None if weight is None else O["reshape"](weight, (-1,))
     given = [bins] if isinstance(bins, Plain) else bins
     hist, edges = histogramdd(rows, given, range, flat, density)
-    edges = without_derivative(edges[0], input, "histogram", "NotImplemented")
-    return results("histogram", hist=hist, bin_edges=edges)
+    return results("histogram", hist=hist, bin_edges=edges[0])
 
 
 @by_element
@@ -196,12 +195,18 @@ def histogramdd(
         inside &= (place >= 0) & (place < len(e) - 1)
     kept = O["getitem"](O["reshape"](weight, (-1,)), (inside,))
     hist = O["scatter"](kept, shape, tuple(place[inside] for place in places))
+
+    def of_input(numbers: np.ndarray) -> Any:  # which the ends of the range are
+        said = "derivative for aten::histogram is not implemented"
+        found = wrap(numbers, input.dtype)
+        return without_derivative(found, input, "histogram", "NotImplemented", said)
+
     if density:
         hist = hist / O["sum"](hist)
         for d, e in enumerate(edges):
             widths = np.diff(e).reshape([-1 if d == k else 1 for k in builtins.range(count)])
-            hist = hist / wrap(widths, input.dtype)
-    return results("histogramdd", hist=hist, bin_edges=tuple(wrap(e, input.dtype) for e in edges))
+            hist = hist / of_input(widths)
+    return results("histogramdd", hist=hist, bin_edges=tuple(map(of_input, edges)))
 
 
 def _edges(d: int, bins: Any, column: np.ndarray, ends: Any) -> np.ndarray:

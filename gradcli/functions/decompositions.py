@@ -14,6 +14,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.creation.sampling import randn
 from gradcli.engine.custom_function.function import without_derivative
+from gradcli.engine.grad_mode import mode
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.arguments import Anything
 from gradcli.engine.record.composite import (
@@ -535,6 +536,11 @@ def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool =
     return called(columnwise(found), "OrmqrBackward0", input, tau, other)
 
 
+def asks_derivative(value: Any) -> bool:
+    """Whether a derivative by ``value`` may be asked for of what is made of it here."""
+    return differentiated(value) and (mode.grad or not isinstance(value, Plain))
+
+
 @by_element
 def geqrf(input: Any) -> Any:
     """``(a, tau)``: R in the upper triangle of a, the reflections below it; see ``ormqr``.
@@ -542,7 +548,7 @@ def geqrf(input: Any) -> Any:
     No derivative, as in PyTorch: ``qr`` has one. Raises UnwrittenFault (E0405) where it is asked
     for.
     """
-    if differentiated(input):
+    if asks_derivative(input):
         said = "the derivative for 'geqrf' is not implemented."
         raise UnwrittenFault("E0405", said, help="linalg.qr has one")
     of_matrices("torch.geqrf: input", input)

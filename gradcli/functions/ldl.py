@@ -14,17 +14,23 @@ from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import by_element
 from gradcli.engine.tensor.tensor import wrap
-from gradcli.functions.decompositions import of_floats, of_one_dtype, of_pivots, of_rows, of_squares
+from gradcli.functions.decompositions import (
+    asks_derivative,
+    of_floats,
+    of_one_dtype,
+    of_pivots,
+    of_rows,
+    of_squares,
+)
 from gradcli.ops.dims import in_columns, normal_dim
 from gradcli.ops.errors import LinAlgFault, UnwrittenFault, bad_dtype, bad_shape
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import differentiated
 
 __all__ = ["ldl_factor", "ldl_factor_ex", "ldl_solve"]
 
 
 def _constant(name: str, help: str, *values: Any) -> None:
-    if any(map(differentiated, values)):
+    if any(map(asks_derivative, values)):
         raise UnwrittenFault("E0405", f"the derivative for '{name}' is not implemented.", help=help)
 
 

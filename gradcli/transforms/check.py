@@ -444,21 +444,21 @@ def _faults(
     eps, atol, rtol = limits
     with enable_grad():
         made = _parts(func(*full))
-        ways = [(_backward(func, full, which), "Jacobian mismatch")] if backward else []
+        ways = [(_backward, "Jacobian mismatch")] if backward else []
         if forward:
-            said = "Jacobian computed with forward mode mismatch"
-            ways.append((_forward(func, full, which), said))
+            ways.append((_forward, "Jacobian computed with forward mode mismatch"))
         if not any(part.tensor.requires_grad for part in made):
             said = "Numerical gradient for function expected to be zero"
-            ways = [(tables, said) for tables, _ in ways]
+            ways = [(way, said) for way, _ in ways]
 
         def values() -> list[np.ndarray]:
             return [np.asarray(part.tensor.detach().array) for part in _parts(func(*full))]
 
-        for place, i in enumerate(which):
-            numeric = _differences(values, full[i].array, eps)
-            for tables, said in ways:
-                for part, table, wanted in zip(made, tables, numeric, strict=True):
+        numeric = [_differences(values, full[i].array, eps) for i in which]
+        for way, said in ways:
+            tables = way(func, full, which)
+            for place, i in enumerate(which):
+                for part, table, wanted in zip(made, tables, numeric[place], strict=True):
                     where = f"{part.said}{said} for output {part.which} with respect to input {i}"
                     fault = _compared(table[place], wanted, where, atol, rtol)
                     if fault is not None:

@@ -117,6 +117,7 @@ class Dual(Layer):
             tangent = push_forward(op, primals, tangents, out, params)
             if tangent is None and op.recorded and op.kind == "constant":
                 tangent = OPERATORS["zeros_like"](out)  # a step has a tangent, as it has a gradient
+            tangent = _in_type(tangent, out)
         for arg in args:
             if tangent is not None and is_dual(arg, level) and arg.aliases is not None:
                 # Not the memory of a tangent that may be written to.
@@ -479,6 +480,14 @@ def _unshare(args: Sequence[Any], primals: list, tangents: list, kept: Sequence[
         )
         if not held and _is_recorded(primals, tangents):
             tangents[i] = snapshot(tangent, write=False)
+
+
+def _in_type(tangent: Any, out: Any) -> Any:
+    """``tangent`` in the element type of ``out``, which constants may have made wider."""
+    have, want = getattr(tangent, "dtype", None), getattr(out, "dtype", None)
+    if have is want or have is None or want is None or (have.is_complex and not want.is_complex):
+        return tangent
+    return tangent.to(want)
 
 
 def _joined(out: Any, tangent: Any, level: int) -> Any:

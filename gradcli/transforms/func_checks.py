@@ -95,7 +95,7 @@ def scalar_tensor(result: Any) -> None:
 
 def pair(result: Any, transform: str) -> tuple[Any, Any]:
     """``(output, aux)`` of a function with has_aux. Raises RuntimeFault (E0403)."""
-    if result.__class__ is not tuple or len(result) != 2:
+    if not isinstance(result, tuple) or len(result) != 2:
         raise RuntimeFault(
             "E0403",
             f"{transform}: output of function f should be a tuple: (output, aux) if has_aux is "

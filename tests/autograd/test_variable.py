@@ -128,3 +128,20 @@ def test_tensors_are_pickled_as_leaves():
     a = np.ones(2)
     t, memory, array = copy.deepcopy([torch.from_numpy(a), torch.from_numpy(a).storage(), a])
     assert t.data_ptr() == memory.data_ptr() != a.ctypes.data and array.tolist() == [1, 1]
+
+
+def test_what_is_written_where_nothing_is_recorded_keeps_its_node():
+    for write in ("zero_()", "copy_(y)", "fill_(1.0)", "masked_fill_(y > 0, 2.0)", "relu_()"):
+        y = torch.ones(2, requires_grad=True) * 1
+        with torch.no_grad():
+            eval(f"y.{write}")
+        assert y.grad_fn.name() == "MulBackward0", write
+
+
+def test_a_counted_write_overtakes_views():
+    y = torch.ones(3, requires_grad=True) * 1
+    one, two = y[:1], y.unbind()[0]
+    torch.autograd.graph.increment_version(y.detach())
+    assert one.grad_fn.name() == "AsStridedBackward0"
+    with pytest.raises(RuntimeError, match="is a view and its base"):
+        two * 2

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import gradcli
+import gradcli as torch
 from gradcli.ops.errors import Fault
 from tests.support.families import family
 
@@ -171,3 +172,22 @@ def test_random_numbers_are_pytorchs_and_their_derivative_is_zero():
 
 POISSON, AFTER = [0.0, 1.0, 5.0, 21.0, 497.0, 10.0], 0.815468966960907
 """PyTorch 2.13.0: torch.manual_seed(0), torch.poisson of these rates, torch.rand(1)."""
+
+
+def test_bins_that_the_numbers_decide_have_no_derivative():
+    x = torch.tensor([[1.0], [2.0], [4.0]], requires_grad=True)
+    edges = torch.histogramdd(x, [2]).bin_edges[0]
+    density = torch.histogram(x, 2, density=True).hist
+    for made in (edges, density):
+        with pytest.raises(RuntimeError, match="histogram is not implemented"):
+            made.sum().backward()
+    with pytest.raises(RuntimeError, match="histogram is not implemented"):
+        torch.func.jvp(lambda x: torch.histogramdd(x, [2])[1], (x.detach(),), (x.detach(),))
+
+
+def test_what_has_no_derivative_is_computed_where_none_is_asked_for():
+    x = torch.tensor([[2.0, 1.0], [1.0, 3.0]], requires_grad=True)
+    with torch.no_grad():
+        assert torch.geqrf(x)[0].shape == torch.linalg.ldl_factor(x)[0].shape == (2, 2)
+    with pytest.raises(NotImplementedError):
+        torch.geqrf(x)

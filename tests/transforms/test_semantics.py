@@ -1685,3 +1685,17 @@ def test_ravel_copies_what_has_gaps():
     near(jvp(f, (X,), (ones,))[1], torch.tensor(3.0))
     near(vmap(grad(f))(X[None]), ones[None])
     near(hessian(lambda x: f(x * x))(X), 2 * torch.eye(3).double())
+
+
+def test_a_tangent_has_the_type_of_its_value():
+    x, wide = torch.ones(2), torch.zeros(2, dtype=torch.float64)
+    for function in (
+        lambda x: x + 0j, lambda x: 1j - x, lambda x: torch.where(x > 0, x, wide),
+        lambda x: torch.maximum(x, wide), lambda x: torch.where(x > 0, x, wide + 1j),
+    ):  # fmt: skip
+        value, tangent = jvp(function, (x,), (x,))
+        assert value.dtype is tangent.dtype
+
+
+def test_aux_may_come_in_a_named_tuple():
+    assert grad(lambda x: x.max(0), has_aux=True)(torch.tensor([1.0, 2.0]))[1].item() == 1

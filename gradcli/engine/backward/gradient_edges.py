@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from gradcli.engine import grad_mode
 from gradcli.engine.graph.node import Node, Output, RemovableHandle
 from gradcli.engine.graph.torch_names import dressed
+from gradcli.engine.record.inplace import count_unseen_write
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.ops.errors import AssertionFault, RuntimeFault, ValueFault
 
@@ -70,7 +71,7 @@ def increment_version(tensor: Any) -> None:
     """Count a write to ``tensor``, or to each of several, that autograd could not see."""
     for t in tensor if isinstance(tensor, tuple | list) else (tensor,):
         if not t.is_inference():
-            t._meta().version.bump()
+            count_unseen_write(t)
 
 
 class Handles:

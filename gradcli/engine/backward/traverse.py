@@ -243,6 +243,7 @@ def _walk_plain(
                 if zeroed is None:
                     zeroed = zeros_of(order, None, collect, cotangents)
                 if node not in zeroed:
+                    _pass_by(node, gone)
                     continue
                 g = zeroed.at(node, False)
             step = node.step
@@ -293,6 +294,16 @@ def _walk_towards(
                 step(node, g, arrived, gone)
             if branches and node.masks:
                 careful = True
+        else:
+            _pass_by(node, gone)
+
+
+def _pass_by(node: Node, gone: Freed | None) -> None:
+    """Free a node that no gradient arrives at, as those that run. Raises E0401."""
+    if node.saved.__class__ is Freed:
+        _refuse_again(node)
+    elif gone is not None and node.saved:
+        node.saved = gone
 
 
 def _step(node: Node, g: Any, arrived: dict[Node, Any], gone: Freed | None, careful: bool) -> None:
@@ -445,6 +456,7 @@ def _pull_watched(
     if node.foreign or not _nothing(g):
         pulled = _looked_at(node, g, recorded, careful)
     else:
+        _pass_by(node, gone)
         pulled = (None,) * len(node.edges)
     extra = node.extra  # an unpack hook may have registered one
     if extra is not None and extra.post_hooks:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradcli.engine.dtypes import float16, float32
+from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import Lasting, hooked, more
 from gradcli.engine.graph.torch_names import shown_name
 from gradcli.engine.tensor.tensor import Plain, Tensor
@@ -27,7 +28,8 @@ _HOLDS_PLACES = frozenset(
 
 
 def called(value: Any, name: str, *inputs: Any, leads: Any = None) -> Any:
-    """``value``, whose node now shows as ``name``; what is no recorded Tensor is left alone.
+    """``value``, whose node now shows as ``name``; what is no recorded Tensor is left alone, and a
+    target that was written to where nothing is recorded.
 
     PyTorch has one node where gradcli composes several operators (``addcdiv`` is a sum of a
     quotient): the last of them carries the name, and points at the nodes of ``inputs`` where any
@@ -36,7 +38,7 @@ def called(value: Any, name: str, *inputs: Any, leads: Any = None) -> Any:
     of which the first recorded one counts: see ``piecewise_linear``.
     """
     edge = value.edge if isinstance(value, Plain) else None
-    if edge is not None and not edge.leaf:
+    if edge is not None and not edge.leaf and mode.grad:
         params = more(edge).params
         params["called"] = name
         if name in _HOLDS_PLACES:

@@ -212,7 +212,7 @@ def overtake(target: Tensor) -> None:
             view.meta.overtaken = True
         elif view.meta.made is not None:
             cut(view)
-        elif view is not target and not _is_leaf(view) and not _is_leaf(base):
+        elif (view is not target or not current().grad) and not (_is_leaf(view) or _is_leaf(base)):
             _read_again(view, base)
 
 
@@ -435,10 +435,23 @@ def _after_write(target: Tensor, result: Tensor, before: Any) -> Tensor:
         _overtaken(target if meta.base is None else meta.base)
     if mode.watching:
         _tell_of_data(target if meta.base is None else meta.base)
+    _tell_original(meta)
+    return target
+
+
+def _tell_original(meta: Meta) -> None:
     root = meta if meta.base is None else meta.base.meta
     if root.twin is not None and (original := _original(root)) is not None:
         _overtaken(original)
-    return target
+
+
+def count_unseen_write(target: Tensor) -> None:
+    """Note a write that was not recorded."""
+    meta = target._meta()
+    meta.version.bump()
+    if meta.base is not None or meta.views:
+        _overtaken(target if meta.base is None else meta.base)
+    _tell_original(meta)
 
 
 def _tell_of_data(root: Tensor) -> None:

@@ -450,7 +450,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
 
     def _views_follow(self) -> None:
         """Views that were made before requires_grad was set require it as this tensor does."""
-        for reference in () if self.meta is None else self.meta.views or ():
+        for reference in () if self.meta is None or self.meta.inference else self.meta.views or ():
             view = reference()
             if view is None:
                 continue

@@ -678,3 +678,44 @@ def test_inside_a_transform_the_node_is_one_generated():
     torch.func.grad(f)(torch.ones(2))
     f(torch.ones(2, requires_grad=True))
     assert names == ["SameGeneratedBackward", "SameBackward"]
+
+
+@family("ask", ["z.backward()", "torch.autograd.grad(z, x, allow_unused=True)"])
+def test_a_node_that_no_gradient_arrives_at_is_freed_too(ask):
+    class Nothing(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            return None
+
+    x = torch.ones(2, requires_grad=True)
+    for hooked in (False, True):
+        y = x.exp()
+        z = Nothing.apply(y).sum()
+        if hooked:
+            y.register_hook(print)
+        eval(ask, {"z": z, "x": x, "torch": torch})
+        with pytest.raises(RuntimeError, match="a second time"):
+            eval(ask, {"z": z, "x": x, "torch": torch})
+
+
+def test_a_view_marked_as_constant_requires_grad_as_its_base():
+    class Part(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            part = x[:1]
+            ctx.mark_non_differentiable(part)
+            return part
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    x = torch.ones(2, requires_grad=True)
+    part = Part.apply(x)
+    assert part.requires_grad and part.is_leaf and part.grad_fn is None
+    (part * x).sum().backward()
+    assert x.grad.tolist() == [1.0, 1.0]
