@@ -621,6 +621,15 @@ def test_functional_call_passes_on_what_the_module_assigned():
     assert call(nn.Linear(1, 1, bias=False), {"weight": x[None], "bias": x + 3}, x).item() == 3
 
 
+def test_clipping_by_a_norm_of_more():
+    x = torch.zeros(2, requires_grad=True)
+    x.grad = torch.tensor([3.0, 4.0])
+    nn.utils.clip_grads_with_norm_([x], 1.0, torch.tensor(10.0))
+    np.testing.assert_allclose(x.grad.numpy(), [0.3, 0.4], rtol=1e-6)
+    with pytest.raises(TypeError, match="expected"):
+        nn.utils.vector_to_parameters([1.0], [x])
+
+
 def test_clipping_an_endless_norm():
     x = torch.ones(1, requires_grad=True)
     x.grad = torch.tensor([np.inf], dtype=torch.float32)
