@@ -820,6 +820,15 @@ def test_dropout_of_channels_warns_of_ranks(name, rank):
         getattr(nn.functional, name)(torch.ones((2,) * rank))
 
 
+def test_dropout_of_nothing_and_without_a_batch():
+    empty, x = torch.ones(0, 2, requires_grad=True), torch.ones(2, 3, requires_grad=True)
+    assert nn.Dropout(0.5)(empty) is empty
+    assert nn.functional.dropout1d(x, training=False).grad_fn.name() == "SqueezeBackward1"
+    y = x * 1
+    assert nn.functional.dropout1d(y, 1.0, inplace=True) is y and y.tolist() == [[0.0] * 3] * 2
+    assert nn.Dropout(0.5, inplace=True)(x * 1).grad_fn.name() == "MulBackward0"
+
+
 def test_dropout_with_its_mask():
     x = torch.ones(100, requires_grad=True)
     out, mask = torch.native_dropout(x, 0.2, True)
