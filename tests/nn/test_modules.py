@@ -628,6 +628,8 @@ def test_clipping_by_a_norm_of_more():
     np.testing.assert_allclose(x.grad.numpy(), [0.3, 0.4], rtol=1e-6)
     with pytest.raises(TypeError, match="expected"):
         nn.utils.vector_to_parameters([1.0], [x])
+    with pytest.raises(RuntimeError, match="not empty"):
+        nn.utils.clip_grad_value_([torch.ones(1)], 1.0)
 
 
 def test_clipping_an_endless_norm():

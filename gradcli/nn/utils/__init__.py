@@ -9,7 +9,7 @@ from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import tensor
 from gradcli.engine.grad_mode import no_grad
 from gradcli.ops import OPERATORS as _O
-from gradcli.ops.errors import RuntimeFault, bad_type
+from gradcli.ops.errors import RuntimeFault, bad_type, bad_value
 
 __all__ = [
     "clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_",
@@ -79,9 +79,15 @@ clip_grad_norm = clip_grad_norm_
 def clip_grad_value_(
     parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
 ) -> None:
-    """Every entry of every gradient to between ``-clip_value`` and ``clip_value``."""
+    """Every entry of every gradient to between ``-clip_value`` and ``clip_value``.
+
+    Raises RuntimeFault (E0304) where there is no gradient.
+    """
+    grads = _grads(parameters)
+    if not grads:
+        raise bad_value("Expected a list of gradients that is not empty")
     with no_grad():
-        for grad in _grads(parameters):
+        for grad in grads:
             grad.clamp_(-float(clip_value), float(clip_value))
 
 
