@@ -356,6 +356,10 @@ class Optimizer:
             self.state[p] = {k: _own(p, k, v) for k, v in state.items()} if whose else state
         self._told("after_loading")
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is copied and pickled: all but the hooks, as in PyTorch."""
+        return {k: v for k, v in vars(self).items() if k not in ("step", "_hooks", "_state_hooks")}
+
     def __repr__(self) -> str:
         shown = f"{type(self).__name__} ("
         for i, group in enumerate(self.param_groups):

@@ -629,6 +629,17 @@ def test_functional_call_passes_on_what_the_module_assigned():
     assert call(nn.Linear(1, 1, bias=False), {"weight": x[None], "bias": x + 3}, x).item() == 3
 
 
+def test_clipping_by_a_norm_of_more():
+    x = torch.zeros(2, requires_grad=True)
+    x.grad = torch.tensor([3.0, 4.0])
+    nn.utils.clip_grads_with_norm_([x], 1.0, torch.tensor(10.0))
+    np.testing.assert_allclose(x.grad.numpy(), [0.3, 0.4], rtol=1e-6)
+    with pytest.raises(TypeError, match="expected"):
+        nn.utils.vector_to_parameters([1.0], [x])
+    with pytest.raises(RuntimeError, match="not empty"):
+        nn.utils.clip_grad_value_([torch.ones(1)], 1.0)
+
+
 def test_clipping_an_endless_norm():
     x = torch.ones(1, requires_grad=True)
     x.grad = torch.tensor([np.inf], dtype=torch.float32)
@@ -817,6 +828,15 @@ def test_a_convolution_of_time_first():
 def test_dropout_of_channels_warns_of_ranks(name, rank):
     with pytest.warns(UserWarning, match=f"{name}: Received a {rank}-?D input"):
         getattr(nn.functional, name)(torch.ones((2,) * rank))
+
+
+def test_dropout_of_nothing_and_without_a_batch():
+    empty, x = torch.ones(0, 2, requires_grad=True), torch.ones(2, 3, requires_grad=True)
+    assert nn.Dropout(0.5)(empty) is empty
+    assert nn.functional.dropout1d(x, training=False).grad_fn.name() == "SqueezeBackward1"
+    y = x * 1
+    assert nn.functional.dropout1d(y, 1.0, inplace=True) is y and y.tolist() == [[0.0] * 3] * 2
+    assert nn.Dropout(0.5, inplace=True)(x * 1).grad_fn.name() == "MulBackward0"
 
 
 def test_dropout_with_its_mask():

@@ -4,7 +4,9 @@ alone.
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -32,6 +34,8 @@ def test_hooks_around_a_step():
     sgd.register_step_pre_hook(lambda *given: 3)
     with pytest.raises(RuntimeError, match="None or a tuple"):
         sgd.step()
+    for copied in (copy.deepcopy(sgd), pickle.loads(pickle.dumps(sgd))):
+        assert copied.step() is None and copied.param_groups[0]["lr"] == 0.5  # without the hooks
 
 
 def test_the_recording_is_of_the_recipes():

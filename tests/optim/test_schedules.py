@@ -209,6 +209,15 @@ def _one_scheduler_and_a_milestone():
     lr_scheduler.SequentialLR(optimizer, [lr_scheduler.StepLR(optimizer, 1)], [3])
 
 
+def test_a_group_that_comes_later_is_annealed_from_its_rate():
+    optimizer = sgd()
+    scheduler = lr_scheduler.CosineAnnealingLR(optimizer, 4)
+    optimizer.add_param_group({"params": [torch.zeros(1, requires_grad=True)], "lr": 0.5})
+    optimizer.step()
+    scheduler.step()
+    assert scheduler.get_last_lr()[-1] == 0.5 * (1 + 0.5**0.5) / 2
+
+
 def test_warm_restarts_at_the_ends_of_their_cycles():
     optimizer = sgd()
     scheduler = lr_scheduler.CosineAnnealingWarmRestarts(optimizer, 4, 2)

@@ -186,8 +186,29 @@ def test_rows_in_batches():
     assert seen == list(range(7)) and isinstance(parts[0], Subset)
     with pytest.raises(ValueError, match="Sum of input lengths"):
         random_split(rows, [1, 2])
-    with pytest.raises(ValueError, match="Size mismatch"):
+    with pytest.raises(AssertionError, match="Size mismatch"):
         TensorDataset(torch.ones(2), torch.ones(3))
+    passes = DataLoader(range(5), 3, shuffle=True, generator=torch.Generator().manual_seed(3))
+    drawn = [[batch.tolist() for batch in passes] for _ in range(2)]
+    assert drawn == [[[2, 4, 3], [0, 1]], [[0, 2, 1], [4, 3]]]  # PyTorch 2.13
+    assert [*DataLoader(rows, None)][1] == [1, 2]
+    assert [*DataLoader(rows, None, collate_fn=sum)][1:3] == [3, 6]
+    assert next(iter(DataLoader([("a", 1), ("b", 2)], 2)))[0] == ("a", "b")
+
+
+@family("kind, read", [
+    (ValueError, lambda: DataLoader([1], sampler=[0], shuffle=True)),
+    (ValueError, lambda: DataLoader([1], 2, batch_sampler=[[0]])),
+    (ValueError, lambda: DataLoader([1], None, drop_last=True)),
+    (ValueError, lambda: DataLoader([1], 1.5)),
+    (ValueError, lambda: DataLoader([1], timeout=-1)),
+    (TypeError, lambda: [*DataLoader([None])]),
+    (RuntimeError, lambda: [*DataLoader([(1,), (1, 2)], 2)]),
+    (NotImplementedError, lambda: torch.utils.data.Dataset()[0]),
+])  # fmt: skip
+def test_rows_that_are_refused(kind, read):
+    with pytest.raises(kind):
+        read()
 
 
 def test_dual_numbers_at_their_edges():

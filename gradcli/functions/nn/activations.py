@@ -370,7 +370,7 @@ def dropout1d(input: Asked, p: float = 0.5, training: bool = True, inplace: Any 
     rank = len(input.shape)
     if rank not in (2, 3):
         raise bad_shape(f"dropout1d: Expected 2D or 3D input, but received a {rank}D input.")
-    return _dropped(input, p, training, inplace, rank - 1)
+    return _in_batch(input, p, training, inplace, rank == 3)
 
 
 def _warn_of_rank(name: str, input: Any, spaces: int) -> None:
@@ -397,7 +397,7 @@ def dropout2d(input: Asked, p: float = 0.5, training: bool = True, inplace: Any 
 def dropout3d(input: Asked, p: float = 0.5, training: bool = True, inplace: Any = False) -> Any:
     """``dropout`` of whole channels of ``(N, C, D, H, W)``; without N, of the first dimension."""
     _warn_of_rank("dropout3d", input, 3)
-    return _dropped(input, p, training, inplace, 2 if len(input.shape) == 5 else 1)
+    return _in_batch(input, p, training, inplace, len(input.shape) == 5)
 
 
 def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: Any = False) -> Any:
@@ -416,7 +416,7 @@ def _alpha_dropped(
     input: Any, p: float, training: bool, inplace: bool, channels: int | None = None
 ) -> Any:
     refuse_derivative("alpha_dropout", p=p)
-    if not _drops(p, training):
+    if not (_drops(p, training) and input.numel()):
         return input
     if p == 1:
         return _dropped(input, p, training, inplace, channels)
@@ -424,8 +424,9 @@ def _alpha_dropped(
     kept = _kept(input, p, _channels(input, channels, p))
     scale = 1.0 / math.sqrt((alpha * alpha * p + 1.0) * (1.0 - p))
     shift = (kept - 1.0) * (alpha * scale) + alpha * scale * p
-    out = called(input * (kept * scale) + shift, "AddBackward0", input, None)
-    return input.copy_(out) if inplace else out
+    if inplace:
+        return input.mul_(kept * scale).add_(shift)
+    return called(input * (kept * scale) + shift, "AddBackward0", input, None)
 
 
 def _drops(p: float, training: bool) -> bool:
@@ -448,12 +449,20 @@ def _kept(input: Any, p: float, shape: tuple) -> Any:
 def _dropped(
     input: Any, p: float, training: bool, inplace: bool, channels: int | None = None
 ) -> Any:
-    if not _drops(p, training):
+    if not (_drops(p, training) and input.numel()):
         return input
     shape = _channels(input, channels, p)
     kept = _kept(input, p, shape) / (1.0 - p) if p < 1 else zeros((), dtype=input.dtype)
-    out = called(input * kept, "MulBackward0", input, None)
-    return input.copy_(out) if inplace else out
+    return input.mul_(kept) if inplace else called(input * kept, "MulBackward0", input, None)
+
+
+def _in_batch(input: Any, p: float, training: bool, inplace: bool, batched: bool) -> Any:
+    """Dropout of whole channels, without a batch in one of its own."""
+    if batched:
+        return _dropped(input, p, training, inplace, 2)
+    if inplace:
+        return _dropped(input.unsqueeze_(0), p, training, inplace, 2).squeeze_(0)
+    return _O["squeeze"](_dropped(_O["unsqueeze"](input, 0), p, training, inplace, 2), 0)
 
 
 def _in_place(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,11 +9,11 @@ from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import tensor
 from gradcli.engine.grad_mode import no_grad
 from gradcli.ops import OPERATORS as _O
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import RuntimeFault, bad_type, bad_value
 
 __all__ = [
-    "clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "get_total_norm",
-    "parameters_to_vector", "vector_to_parameters",
+    "clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_",
+    "get_total_norm", "parameters_to_vector", "vector_to_parameters",
 ]  # fmt: skip
 
 
@@ -56,13 +56,21 @@ def clip_grad_norm_(
         >>> clip_grad_norm_([x], 1.0), x.grad
         (tensor(5.), tensor([0.6000, 0.8000]))
     """
-    with no_grad():
-        grads = _grads(parameters)
-        total = get_total_norm(grads, norm_type, error_if_nonfinite)
-        factor = (max_norm / (total + 1e-6)).clamp(max=1.0)
-        for grad in grads:
-            grad.mul_(factor)
+    parameters = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    total = get_total_norm(_grads(parameters), norm_type, error_if_nonfinite)
+    clip_grads_with_norm_(parameters, max_norm, total)
     return total
+
+
+@no_grad()
+def clip_grads_with_norm_(
+    parameters: Tensor | Iterable[Tensor], max_norm: float, total_norm: Tensor,
+    foreach: bool | None = None,
+) -> None:  # fmt: skip
+    """Scale all gradients by ``max_norm / total_norm``, where that is below 1."""
+    factor = (max_norm / (total_norm + 1e-6)).clamp(max=1.0)
+    for grad in _grads(parameters):
+        grad.mul_(factor)
 
 
 clip_grad_norm = clip_grad_norm_
@@ -71,9 +79,15 @@ clip_grad_norm = clip_grad_norm_
 def clip_grad_value_(
     parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
 ) -> None:
-    """Every entry of every gradient to between ``-clip_value`` and ``clip_value``."""
+    """Every entry of every gradient to between ``-clip_value`` and ``clip_value``.
+
+    Raises RuntimeFault (E0304) where there is no gradient.
+    """
+    grads = _grads(parameters)
+    if not grads:
+        raise bad_value("Expected a list of gradients that is not empty")
     with no_grad():
-        for grad in _grads(parameters):
+        for grad in grads:
             grad.clamp_(-float(clip_value), float(clip_value))
 
 
@@ -85,7 +99,12 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Give the parameters the entries of a vector, in order."""
+    """Give the parameters the entries of a vector, in order.
+
+    Raises TypeFault (E0303) for what is no tensor.
+    """
+    if not isinstance(vec, Tensor):
+        raise bad_type(f"expected gradcli.Tensor, but got: {type(vec)}")
     start = 0
     for p in parameters:
         count = p.numel()

@@ -256,13 +256,13 @@ class CosineAnnealingLR(LRScheduler):
         t, low = self.last_epoch, self.eta_min
         if self._step_count == 1 and t > 0:
             return self._jump()
-        pairs = list(zip(self._rates(), self.base_lrs, strict=True))
         if (t - 1 - self.T_max) % (2 * self.T_max) == 0:  # at the bottom a ratio would be 0/0
             rise = 1 - math.cos(math.pi / self.T_max)
+            pairs = zip(self._rates(), self.base_lrs, strict=True)
             return [rate + (base - low) * rise / 2 for rate, base in pairs]
         now = 1 + math.cos(math.pi * t / self.T_max)
         before = 1 + math.cos(math.pi * (t - 1) / self.T_max)
-        return [now / before * (rate - low) + low for rate, _ in pairs]
+        return [now / before * (rate - low) + low for rate in self._rates()]
 
     def _jump(self) -> list[float]:
         height = 1 + math.cos(math.pi * self.last_epoch / self.T_max)

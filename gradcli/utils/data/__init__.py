@@ -8,15 +8,18 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import Tensor
-from gradcli.engine.creation.factories import empty, tensor
+from gradcli.engine.creation.factories import as_tensor, empty, tensor
 from gradcli.engine.creation.generator import Generator
 from gradcli.engine.creation.sampling import randperm
 from gradcli.engine.dtypes import int64
 from gradcli.functions.overloads import stack
-from gradcli.ops.errors import ValueFault, bad_argument
+from gradcli.ops.errors import AssertionFault, UnwrittenFault, bad_argument, bad_type, bad_value
 from gradcli.ops.memory_budget import step
 
-__all__ = ["DataLoader", "Dataset", "Subset", "TensorDataset", "default_collate", "random_split"]
+__all__ = [
+    "DataLoader", "Dataset", "Subset", "TensorDataset", "default_collate", "default_convert",
+    "random_split",
+]  # fmt: skip
 
 
 class Dataset:
@@ -24,18 +27,19 @@ class Dataset:
 
     def __getitem__(self, index: int) -> Any:
         """The row of that number; to be written by the subclass."""
-        raise IndexError(index)
+        said = "Subclasses of Dataset should implement __getitem__."
+        raise UnwrittenFault("E0304", said)
 
 
 class TensorDataset(Dataset):
     """Rows of tensors of one length: ``TensorDataset(x, y)[3]`` is ``(x[3], y[3])``.
 
-    Raises ValueFault (E0301) for lengths that differ.
+    Raises AssertionFault (E0301) for lengths that differ.
     """
 
     def __init__(self, *tensors: Tensor) -> None:
         if len({t.shape[0] for t in tensors}) > 1:
-            raise ValueFault("E0301", "Size mismatch between tensors")
+            raise AssertionFault("E0301", "Size mismatch between tensors")
         self.tensors = tensors
 
     def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
@@ -80,7 +84,10 @@ def random_split(
 
 
 def default_collate(batch: Sequence[Any]) -> Any:
-    """Rows as one batch: tensors and numbers stacked, tuples and dicts part by part."""
+    """Rows as one batch: tensors and numbers stacked, tuples and dicts part by part.
+
+    Raises TypeFault (E0303) for what is none of these, RuntimeFault (E0304) for unequal lengths.
+    """
     first = batch[0]
     if isinstance(first, Tensor):
         return stack(list(batch), 0)
@@ -93,9 +100,25 @@ def default_collate(batch: Sequence[Any]) -> Any:
     if isinstance(first, dict):
         return {key: default_collate([row[key] for row in batch]) for key in first}
     if isinstance(first, tuple | list):
+        if len({len(row) for row in batch}) > 1:
+            raise bad_value("each element in list of batch should be of equal size")
         columns = [default_collate(column) for column in zip(*batch, strict=True)]
         return type(first)(*columns) if hasattr(first, "_fields") else columns
-    return list(batch)
+    if isinstance(first, str | bytes):
+        return batch
+    said = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists;"
+    raise bad_type(f"{said} found {type(first)}")
+
+
+def default_convert(row: Any) -> Any:
+    """A row that is a batch already, with tensors for its arrays, and lists for its tuples."""
+    if isinstance(row, np.ndarray):
+        return as_tensor(row)
+    if isinstance(row, dict):
+        return {key: default_convert(value) for key, value in row.items()}
+    if isinstance(row, tuple) and hasattr(row, "_fields"):
+        return type(row)(*map(default_convert, row))
+    return [default_convert(value) for value in row] if isinstance(row, tuple | list) else row
 
 
 class DataLoader:
@@ -120,12 +143,26 @@ class DataLoader:
     ) -> None:  # fmt: skip
         if num_workers:
             raise bad_argument(f"num_workers={num_workers}: rows are read in this process")
-        if batch_size is not None and batch_size < 1:
+        if timeout < 0:
+            raise bad_argument("timeout option should be non-negative")
+        if sampler is not None and shuffle:
+            raise bad_argument("sampler option is mutually exclusive with shuffle")
+        if batch_sampler is not None:
+            if batch_size != 1 or shuffle or sampler is not None or drop_last:
+                said = "is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
+                raise bad_argument(f"batch_sampler option {said}")
+            batch_size = None
+        elif batch_size is None and drop_last:
+            said = "batch_size=None option disables auto-batching and is mutually exclusive with"
+            raise bad_argument(f"{said} drop_last")
+        elif batch_size is not None and (not isinstance(batch_size, int) or batch_size < 1):
             raise bad_argument(f"batch_size should be a positive integer, got {batch_size}")
         self.dataset, self.batch_size = dataset, batch_size
         self.shuffle, self.drop_last = bool(shuffle), drop_last
+        self.num_workers, self.pin_memory, self.timeout = num_workers, pin_memory, timeout
         self.sampler, self.batch_sampler, self.generator = sampler, batch_sampler, generator
-        self.collate_fn = collate_fn or default_collate
+        whole = batch_size is None and batch_sampler is None
+        self.collate_fn = collate_fn or (default_convert if whole else default_collate)
 
     def __len__(self) -> int:
         if self.batch_sampler is not None:
@@ -136,15 +173,15 @@ class DataLoader:
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
 
     def _order(self) -> Iterator[int]:
-        if self.sampler is not None:
-            return iter(self.sampler)
+        if self.sampler is not None or not self.shuffle:
+            yield from range(len(self.dataset)) if self.sampler is None else self.sampler
+            return
         count = len(self.dataset)
-        if not self.shuffle:
-            return iter(range(count))
         source = self.generator
         if source is None:  # a seed of its own, drawn from everybody's numbers
             source = Generator().manual_seed(empty((), dtype=int64).random_().item())
-        return iter(randperm(count, generator=source).tolist())
+        yield from randperm(count, generator=source).tolist()
+        randperm(count, generator=source)  # PyTorch draws at the end, too: the next pass knows
 
     def __iter__(self) -> Iterator[Any]:
         # PyTorch draws a seed for workers here, wanted or not; the numbers after it are the same.
@@ -159,7 +196,7 @@ class DataLoader:
         if self.batch_size is None:
             for i in self._order():
                 step()
-                yield self.dataset[i]
+                yield self.collate_fn(self.dataset[i])
             return
         rows: list = []
         for i in self._order():
