@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from gradcli.cli import output, watchdog
 from gradcli.cli.arguments import Variables, no_choice
 from gradcli.cli.inputs import execute, limits, load, need_scalar, read_seconds, read_source
@@ -13,7 +15,8 @@ from gradcli.engine.creation import generator as random
 from gradcli.engine.grad_mode import mode
 from gradcli.language.limits.sizes import OUTPUT_LIMIT
 from gradcli.language.runtime.run import MAX_DEPTH, Outcome
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import LimitFault, RuntimeFault
+from gradcli.ops.memory_budget import charge_shape
 
 if TYPE_CHECKING:
     from gradcli.display.findings import Diagnosis
@@ -177,6 +180,13 @@ class Job:
         extra: Mapping[str, Any] | None = None, warnings: Sequence[str] = (),
     ) -> str:  # fmt: skip
         """Write results in the form that the options ask for; gives that form."""
+        entries = sum(np.size(output.array_of(value)) for _, _, value, _ in parts)
+        form = self.format or ("json" if self.json else "text")
+        try:
+            charge_shape((entries, output.EACH.get(form, 0)), 1)
+        except LimitFault as fault:
+            fault.message = f"to write the result as {form}: {fault.message}"
+            raise
         form = output.form_of(self.json, self.format)
         if len(parts) == 1 and command in DERIVATIVES:
             extra = {DERIVATIVES[command]: {}, **(extra or {})}

@@ -17,6 +17,8 @@ from gradcli.language.diagnostics.render import Diagnostic, inert
 from gradcli.ops.errors import Fault, LimitFault, ValueFault
 
 FORMATS = ("text", "json", "csv", "npy")
+EACH = {"text": 8, "json": 64, "csv": 48}
+"""Bytes that an entry takes while it is written."""
 
 
 def form_of(as_json: bool, form: str | None) -> str:
@@ -79,7 +81,7 @@ def emit(
                 rows_out += _entries(place.rpartition(".")[2], array_of(value))
             write(write_csv(rows_out))
     else:
-        from gradcli.display.records import npy_bytes  # not needed for text
+        from gradcli.display.records import write_npy  # not needed for text
 
         tables = [p for p in parts if p[0] != "value"] or list(parts)
         if len(tables) != 1:
@@ -87,7 +89,7 @@ def emit(
                 "E0907", "--format npy writes one array", help="choose it with --wrt NAME"
             )
         sys.stdout.flush()
-        sys.stdout.buffer.write(npy_bytes(array_of(tables[0][2])))
+        write_npy(sys.stdout.buffer, array_of(tables[0][2]))
 
 
 def _shown(array: Any, precision: int | str | None) -> str:

@@ -8,10 +8,9 @@ for a formula gets an apostrophe in front.
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -195,17 +194,16 @@ def _escaped(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
-def npy_bytes(data: object) -> bytes:
-    """The array as the bytes of a ``.npy`` file.
+def write_npy(stream: BinaryIO, data: object) -> None:
+    """The array as a ``.npy`` file.
 
     Raises TypeFault for Python objects: they would need pickle.
 
-    >>> npy_bytes(np.arange(3.0))[:6]
+    >>> import io
+    >>> write_npy(out := io.BytesIO(), np.arange(3.0)); out.getvalue()[:6]
     b'\\x93NUMPY'
     """
     array = np.asarray(data)
     if array.dtype.kind not in "biufc":
         raise TypeFault("E0303", f"a value of dtype {array.dtype} cannot be written as NPY")
-    out = io.BytesIO()
-    np.save(out, array, allow_pickle=False)
-    return out.getvalue()
+    np.lib.format.write_array(stream, array, allow_pickle=False)

@@ -7,6 +7,7 @@ as the engine's backward pass meets them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -184,7 +185,8 @@ def directions(trace: Trace, inputs: Sequence[Value], outputs: Sequence[Any]) ->
         if not size:
             rows.append([None] * len(outputs))
             continue
-        charge_shape((size, size), v.dtype.itemsize)
+        entries = size + sum(math.prod(o.shape) for o in outputs if o.__class__ is Value)
+        charge_shape((size, entries), v.dtype.itemsize)  # with what will be given
         eye = np.eye(size, dtype=v.dtype.numpy).reshape(size, *v.shape)
         with mapping(size, "error", internal=True) as level:
             found = push(tape, {v: Batched(trace.constant(eye), level)})

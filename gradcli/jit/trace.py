@@ -21,6 +21,7 @@ from gradcli.engine.record.apply import _promoted as promoted
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.jit.ir import Instruction, NotTraceable, Value
+from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.transforms.tree import flatten
 
@@ -202,6 +203,7 @@ class Trace:
                     continue
                 out = stack.pop()
                 if out.example is None:
+                    charge_shape(out.shape, out.dtype.itemsize)
                     given = (a.example if a.__class__ is Value else a for a in ins.args)
                     out.example = ins.op.compute(*given, **ins.params)
         return value.example

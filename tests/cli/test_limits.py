@@ -181,6 +181,13 @@ def test_a_batch_says_that_it_waits_for_a_named_pipe(process, wheel, tmp_path):
     assert "no regular file" in process("batch", "status", "journal").err
 
 
+def test_what_writing_a_result_takes_is_known_before(cli):
+    for form, code in (("text", 0), ("json", 3), ("csv", 3)):
+        done = cli("eval", "ones(400, 1000)", "--format", form, "--max-mem", "18M")
+        assert done.code == code, done.err
+        assert ("as " + form + ": refusing to allocate" in done.err) == bool(code)
+
+
 def test_check_does_without_a_closed_form_that_takes_too_long(cli, monkeypatch):
     def endless(*_args):
         while True:

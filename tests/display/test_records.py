@@ -13,7 +13,7 @@ from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from gradcli.display.records import csv_text, dump_json, npy_bytes, tensor_record, write_csv
+from gradcli.display.records import csv_text, dump_json, tensor_record, write_csv, write_npy
 from gradcli.ops.errors import TypeFault, ValueFault
 from tests.support.families import family
 
@@ -159,7 +159,8 @@ def test_cells():
 
 def test_npy_round_trip():
     data = np.arange(6.0).reshape(2, 3).T
-    back = np.load(io.BytesIO(npy_bytes(data)), allow_pickle=False)
+    write_npy(out := io.BytesIO(), data)
+    back = np.load(io.BytesIO(out.getvalue()), allow_pickle=False)
     np.testing.assert_array_equal(back, data)
     with pytest.raises(TypeFault):
-        npy_bytes(np.array([object()]))
+        write_npy(out, np.array([object()]))

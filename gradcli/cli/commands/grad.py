@@ -83,10 +83,11 @@ def grad(
 
 def own_leaves(outcome: Outcome, given: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The leaves that the program made itself, by their names in it."""
+    known = set(map(id, given.values()))
     return {
         name: value for name, value in outcome.variables.items()
         if isinstance(value, Tensor) and value.is_leaf and value.requires_grad
-        and name not in given
+        and name not in given and id(value) not in known
     }  # fmt: skip
 
 
