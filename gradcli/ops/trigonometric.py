@@ -184,10 +184,10 @@ acosh = elementwise(
 atanh_slope: Operator = composite(
     "atanh_slope",
     lambda x: 1.0 / (1.0 - x * x),
-    lambda x: 1.0 / ((1.0 - x) * (1.0 + x)),
+    lambda x: 1.0 / (1.0 - x) / (1.0 + x),
     lambda t, x, out: 2.0 * (t * x * out) * out,
     doc="1/(1 - x**2), the slope of atanh.",
-    python="1.0 / ((1.0 - {0}) * (1.0 + {0}))",
+    python="1.0 / (1.0 - {0}) / (1.0 + {0})",
     public=False,
 )
 atanh = elementwise(

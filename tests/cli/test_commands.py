@@ -276,6 +276,12 @@ def test_check_agrees_and_disagrees(cli, monkeypatch):
         (("sin(1e9*abs(x))", "--x", "0.3"), 1, "settle at no step"),
         (("1e-9*sin(1e9*x).detach() + x", "--x", "123.4"), 1, "settle at no step"),
         (("x.detach()*0 + x**3", "--x", "1e5"), 0, "agrees"),
+        (("1e-20*x*x.detach()", "--x", "3"), 1, "3e-20 by the rules; 6e-20 by differences"),
+        (("1e-300*x**3", "--x", "0"), 0, "agrees with central"),
+        (("1e-30*abs(x)", "--x", "0"), 0, "a kink, -1e-30 on the left and 1e-30 on the right"),
+        (("(1 + 1e-12*x) - 1", "--x", "1"), 0, "a complex step agrees with 1e-12"),
+        (("hardtanh(x)", "--x", "nan"), 1, "no value on one side"),
+        (("1e-30*sin(x)", "--x", "1", "--against", "1e-30*cos(x)"), 0, "--against for x: agrees"),
         (("1e-9*sin(1e9*abs(x))", "--x", "0.3"), 1, "settle at no step"),
         (("1/(x-1)", "--x", "1.0000000000005"), 0, "agrees with central"),
         (("relu(1/(x-1))", "--x", "1.0000000000005"), 0, "agrees with central"),
@@ -313,6 +319,8 @@ def test_check_agrees_and_disagrees(cli, monkeypatch):
         (("gammainc(a, y)", "--a", "2", "--y", "1.5"), 0, "agrees"),
         (("zeta(a, y)", "--a", "2", "--y", "1.5"), 0, "agrees"),
         (("polygamma(n, y)", "--n", "2", "--y", "1.5"), 1, "no derivative by a parameter"),
+        (("linalg.cond(x*eye(2), p)", "--x", "3", "--p", "2"), 1, "p must be Number"),
+        (("linalg.matrix_norm(x*eye(2), p)", "--x", "3", "--p", "2"), 1, "no derivative by a"),
     ],
 )  # fmt: skip
 def test_check_says_what_it_compared(cli, call, code, said):
