@@ -15,13 +15,20 @@ from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.dtypes import uint8
 from gradcli.engine.named_tuples import Results, results
 from gradcli.engine.record.arguments import is_whole
-from gradcli.engine.record.composite import by_element, called, of_its_own, of_numbers_too, rowwise
+from gradcli.engine.record.composite import (
+    by_element,
+    called,
+    laid_like,
+    of_its_own,
+    of_numbers_too,
+    rowwise,
+)
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import joined
 from gradcli.engine.record.out import may_be
-from gradcli.engine.tensor.tensor import Plain, Tensor
+from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions.indexing import _along
-from gradcli.ops.dims import laid_as, normal_dim
+from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import (
     IndexFault,
     RuntimeFault,
@@ -35,8 +42,8 @@ from gradcli.ops.torch_messages import not_a
 
 def _ordered(input: Any, order: Any, dim: int, name: str) -> Any:
     values = O["gather"](input, order.array, dim, True)
-    if name == "sort" and isinstance(values, Plain):
-        values.array = laid_as(values.array, input.array)
+    if name == "sort":
+        laid_like(values, input)
     values = called(values, f"{name.capitalize()}Backward0", input)
     return results(name, values=values, indices=order)
 

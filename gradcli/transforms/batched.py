@@ -19,7 +19,7 @@ from gradcli.engine.custom_function.node import call
 from gradcli.engine.grad_mode import enable_grad, mode, refuse_in_transform, transformed
 from gradcli.engine.named_tuples import Results
 from gradcli.engine.record.apply import share_memory
-from gradcli.engine.record.composite import dynamic_shape, parts_of
+from gradcli.engine.record.composite import dynamic_shape, laid_like, parts_of
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain
@@ -237,6 +237,7 @@ class Batched(Layer):
 
         def joined(parts: Sequence[Any]) -> Any:
             stack = OPERATORS["stack"](*map(as_value, parts))
+            laid_like(stack, parts[0])
             return _side_by_side(stack if self.count else stack[:0], level)
 
         first = results[0]
@@ -346,7 +347,8 @@ class Batched(Layer):
         return gradients(*asked)
 
     def __gradcli_like__(self, create: Callable, *value: Any, **options: Any) -> Any:
-        return Batched(create(self.value, *value, **options), self.__gradcli_rank__)
+        made = Batched(create(self.value, *value, **options), self.__gradcli_rank__)
+        return _led_by_batches(made)
 
     def _like(self, make: Callable, size: tuple, *value: Any, **options: Any) -> Any:
         full = (self.count, *size)

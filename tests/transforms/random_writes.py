@@ -109,6 +109,14 @@ class _Writer:
                 "(lambda a: a.as_strided(a.shape, a.stride(), a.storage_offset()) * 1)"
                 "({0}.contiguous())",
                 "torch.func.jvp(torch.sin, ({0},), ({0},))[1]", "torch.func.vjp(torch.sin, {0})[0]",
+                "torch.func.grad(lambda a: (k, a * {0}), has_aux=True)({0})[1]",
+                "torch.func.vjp(lambda a: (k, a.sin()), {0}, has_aux=True)[2]",
+                "torch.func.jvp(lambda a: (a, a.exp()), ({0},), ({0},), has_aux=True)[2]",
+                "torch.func.jacrev(lambda a: (k * a, a.cos()), has_aux=True)({0})[1]",
+                "(lambda a: a.as_strided((a.numel(),), (1,)).sin().as_strided(a.shape, a.stride()))"
+                "({0}.contiguous())",
+                "torch.linalg.solve(torch.eye(2, dtype=torch.float64) * ({0} * {0} + 1)[..., None, "
+                "None], torch.ones(2, 1, dtype=torch.float64))[..., 0, 0]",
             ])  # fmt: skip
             self.put(text.format(v.name), v.shape, on)
         elif kind < 0.8:
@@ -145,7 +153,13 @@ class _Writer:
                     "torch.func.vmap(lambda a: a * a.sum(), in_dims={1}, out_dims={1})({0})",
                     "torch.where({0} > {0}.mean({1}, keepdim=True), {0}, k)",
                     "{0}.cummax({1}).values", "{0}.scatter_add({1}, {0}.argsort({1}), {0})",
-                    "torch.einsum('...i,...i->...i', {0}, {0})",
+                    "torch.einsum('...i,...i->...i', {0}, {0})", "{0}.mT.mT @ {0}.mT @ {0}",
+                    "torch.func.vmap(lambda a: a.flip(0).clone(), {1}, {1})({0})",
+                    "torch.func.vmap(lambda i: {0}[i])(torch.arange({0}.shape[0]).flip(0))",
+                    "torch.func.vmap(lambda i, a: a.index_fill(0, i, 0.3) if a.dim() else a + 1)"
+                    "(torch.zeros({0}.shape[0]).long(), {0})",
+                    "torch.nn.functional.layer_norm({0}, {0}.shape[-1:])",
+                    "torch.nn.functional.pad({0}[None], (1, 0), mode='replicate')[0][..., 1:]",
                 ])  # fmt: skip
                 self.put(text.format(v.name, dim), v.shape, on)
             else:

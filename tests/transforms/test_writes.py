@@ -577,9 +577,32 @@ def test_elements_of_a_batch_lie_as_they_do_alone():
         y.zero_()
         return flat
 
+    def written_beside(function):
+        def f(x):
+            y = function(x.mT * 1)
+            y.reshape(-1).mul_(2)  # of a copy, or not: as y lies
+            return y.as_strided((2,), (1,)) + y[0]
+
+        return f
+
+    def strewn(x):
+        y = torch.zeros_like(x).add_(x)
+        return y.as_strided((2, 2), (2, 1))
+
+    laid = [written_beside(f) for f in (
+        lambda x: x.sort(0).values, lambda x: x.masked_scatter(x > 3, x),
+        lambda x: torch.nn.functional.batch_norm(x, None, None, training=True),
+        lambda x: torch.linalg.lu_factor(x + 5 * torch.eye(2, dtype=torch.float64))[0],
+    )]  # fmt: skip
     batch = torch.arange(12.0, dtype=torch.float64).reshape(3, 2, 2)
+    for function in laid:
+        near = functools.partial(torch.testing.assert_close, rtol=1e-12, atol=1e-12)
+        alone = torch.stack([function(x) for x in batch])
+        near(torch.vmap(function)(batch), alone)
+        near(torch.vmap(lambda x, f=function: jvp(f, (x,), (x,))[0])(batch), alone)
+        near(jvp(function, (batch[0],), (batch[0],))[0], alone[0])
     assert jvp(fourier, (batch[0],), (batch[0],))[1].tolist() == [2.0, 4.0, -2.0, -2.0]
-    for function in (turned, written, fourier):
+    for function in (turned, written, fourier, strewn):
         alone = torch.stack([function(x) for x in batch])
         assert torch.equal(torch.vmap(function)(batch), alone)
         assert torch.equal(torch.vmap(function, in_dims=-1)(batch.movedim(0, -1)), alone)

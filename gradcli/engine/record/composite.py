@@ -6,12 +6,14 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from gradcli.engine.dtypes import float16, float32
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import Lasting, hooked, more
 from gradcli.engine.graph.torch_names import shown_name
 from gradcli.engine.tensor.tensor import Plain, Tensor
-from gradcli.ops.dims import in_columns, in_format, in_rows, suggested_format
+from gradcli.ops.dims import in_columns, in_format, in_rows, laid_as, suggested_format
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.operator import is_number
 
@@ -93,6 +95,15 @@ def columnwise(value: Any) -> Any:
     return value
 
 
+def laid_like(value: Any, like: Any) -> Any:
+    """``value``, a new result, laid out as ``like``, inside tangents and batches too."""
+    for (part, _), (given, batches) in zip(parts_of(value), parts_of(like), strict=False):
+        if given.array.size:  # each element of a batch as it lies alone
+            one = np.broadcast_to(given.array[(0,) * batches], part.array.shape)
+            part.array = laid_as(part.array, one)
+    return value
+
+
 def parts_of(value: Any) -> list[tuple[Any, int]]:
     """The Tensors that a value is made of, primals and tangents, and how many batches each has."""
     found, work = [], [(value, 0)]
@@ -114,7 +125,9 @@ def formatted(value: Any, *inputs: Any, gapless: bool = False, lone: bool = Fals
     """
     at = (None if lone else ...,)
     if not isinstance(value, Plain):
-        return value
+        alone = [p.array[(0,) * n][at] for x in inputs for p, n in parts_of(x) if p.array.size]
+        formats = (suggested_format(x, gapless or lone) for x in alone)
+        return value if any(f.startswith("channels") for f in formats) else rowwise(value)
     for x in inputs:
         format = suggested_format(x.array[at], gapless or lone) if isinstance(x, Plain) else ""
         if format.startswith("channels") and value.array.ndim == x.array.ndim:
