@@ -103,7 +103,7 @@ def _from_lists(data: Any, wanted: DType | None = None) -> tuple[np.ndarray, DTy
     try:
         array = np.array(data)
     except (ValueError, OverflowError):
-        raise words.no_data(data) from None
+        raise words.no_data(data, wanted) from None
     kind = array.dtype.kind
     if kinds is not None and array.dtype != np.uint64:
         return array, kinds
@@ -115,7 +115,7 @@ def _from_lists(data: Any, wanted: DType | None = None) -> tuple[np.ndarray, DTy
         return array, dtypes.bool_
     if kind == "i":
         return array, dtypes.int64
-    fault = words.no_data(data)
+    fault = words.no_data(data, wanted)
     if not words.of_wide_numbers(data, fault, wanted is not None and wanted.differentiable):
         raise fault
     return np.array(data, np.float64), dtypes.get_default_dtype()
