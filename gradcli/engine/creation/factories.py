@@ -673,6 +673,8 @@ class _Typed(type):
         if data and (isinstance(data[0], float | dict | set) or data[0] is None):
             said = f"new(): data must be a sequence (got {type(data[0]).__name__})"
             raise TypeFault("E0303", said, help="write tensor(x), or give whole numbers as sizes")
+        if data and isinstance(data[0], np.ndarray):
+            return as_tensor(data[0], cls.dtype)  # of its memory, where the dtype is the same
         return tensor(data[0] if data else [], dtype=cls.dtype)
 
     def __instancecheck__(cls, value: Any) -> bool:

@@ -197,8 +197,7 @@ class Numbers:
         return result
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        array = self.numpy()
-        return array if dtype is None else array.astype(dtype)
+        return np.array(self.numpy(), dtype, copy=copy)
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         """What NumPy's ``np.sin(x)`` made, as a tensor; truths are bytes, as in PyTorch."""
