@@ -32,6 +32,9 @@ class Parameter(Tensor):
         if not isinstance(data, Tensor):
             mend = "write nn.Parameter(torch.tensor(...))"
             raise bad_type(f"a Parameter is made of a tensor, got {type(data).__name__}", help=mend)
+        if not isinstance(requires_grad, bool):
+            said = "argument 'require_grad' (position 3) must be bool, not"
+            raise bad_type(f"_make_subclass(): {said} {type(requires_grad).__name__}")
         if requires_grad and not data.dtype.differentiable:
             said = "Only Tensors of floating point and complex dtype can require gradients"
             mend = "write nn.Parameter(x, requires_grad=False), or x.float()"

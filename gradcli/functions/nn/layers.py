@@ -199,8 +199,8 @@ def rms_norm(
 
 
 def _beside_channels(input: Any) -> tuple[int, ...]:
-    """All dimensions but that of channels."""
-    if len(input.shape) < 2:
+    """All dimensions but that of channels, which only an empty vector lacks."""
+    if len(input.shape) < 2 and input.numel():
         raise bad_shape("batch_norm takes an input of shape (N, C, ...)")
     return 0, *range(2, len(input.shape))
 
@@ -210,8 +210,8 @@ def batch_norm(
     bias: Any = None, training: bool = False, momentum: float | None = 0.1, eps: float = 1e-5,
 ) -> Any:  # fmt: skip
     """Mean 0 and variance 1 for each channel: of the batch while training, else as they run."""
-    dims, channels = _beside_channels(input), input.shape[1]
-    shape = (1, channels) + (1,) * (len(input.shape) - 2)
+    dims, channels = _beside_channels(input), (*input.shape, 0)[1]
+    shape = (1,)[: len(input.shape) - 1] + (channels,) + (1,) * (len(input.shape) - 2)
     if eps < 0 and not training:
         raise bad_argument(f"batch_norm eps must be non-negative, but got {eps}")
     if training:
