@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.errors import RuntimeFault, TypeFault, bad_dtype
+from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault, bad_dtype
 from gradcli.ops.torch_messages import SCALARS
 
 
@@ -271,6 +271,9 @@ def dtype_of(array: Any) -> DType:
         said = f"can't convert np.ndarray of type {kind}. The only supported types are: "
         said += f"{', '.join(_TAKEN)}, and bool."
         wrong = f"cannot make a tensor of {array.dtype} entries"
+        if not array.dtype.isnative:
+            said = "given numpy array has byte order different from the native byte order."
+            raise ValueFault("E0309", wrong, help="write a.astype(float)", torch=said) from None
         raise TypeFault("E0309", wrong, help="numbers and booleans only", torch=said) from None
 
 

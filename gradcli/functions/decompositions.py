@@ -143,8 +143,9 @@ def _svd(A: Any) -> tuple[Any, Any, Any]:
 def torch_svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
     """``(U, S, V)`` with ``A = U diag(S) V.mH``; ``some=False`` for square U and V."""
     if not compute_uv:
+        s = svdvals(input)
         u, v = (input.detach().new_zeros((*input.shape[:-2], k, k)) for k in input.shape[-2:])
-        return results("svd", U=u, S=svdvals(input), V=v)
+        return results("svd", U=u, S=s, V=v)
     u, s, vh = svd(input, not some)
     return results("svd", U=u, S=s, V=_mH(vh))
 

@@ -53,6 +53,7 @@ from gradcli.functions.matrices import (
 from gradcli.functions.matrices import matrix_power as _matrix_power
 from gradcli.functions.methods import public_operators
 from gradcli.functions.reductions import cumprod
+from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import LinAlgFault as LinAlgError
 from gradcli.ops.errors import RuntimeFault, bad_dim, bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
@@ -243,10 +244,6 @@ def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
 
 def matrix_power(A: Any, n: int) -> Any:
     """A matrix times itself, ``n`` times in all. Raises RuntimeFault (E0301) unless square."""
-    if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
-        from gradcli.ops.decompositions.matrix_errors import not_square
-
-        raise not_square("matrix_power", tuple(A.shape))
     return _matrix_power(A, n)
 
 
@@ -413,6 +410,8 @@ def tensorinv(A: Any, ind: int = 2) -> Any:
     """The inverse of A read as a matrix from its first ``ind`` dimensions to the others."""
     if ind <= 0:
         raise bad_value("Expected a strictly positive integer for 'ind'")
+    if ind > A.ndim:
+        raise bad_shape(f"Expected self to have at least {ind} dimensions, got {A.ndim}")
     rows, columns = tuple(A.shape[:ind]), tuple(A.shape[ind:])
     if math.prod(rows) != math.prod(columns):
         said = "Expected self to satisfy the requirement prod(self.shape[ind:]) =="
@@ -423,7 +422,7 @@ def tensorinv(A: Any, ind: int = 2) -> Any:
 def tensorsolve(A: Any, B: Any, dims: Any = None) -> Any:
     """The X with ``tensordot(A, X, X.ndim) == B``; ``dims`` of A are moved to its end first."""
     if dims is not None:
-        moved = [d % A.ndim for d in dims]
+        moved = [normal_dim(d, A.ndim) for d in dims]
         A = A.permute(*(d for d in range(A.ndim) if d not in moved), *moved)
     shape = tuple(A.shape[B.ndim :])
     size = math.prod(shape)

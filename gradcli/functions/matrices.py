@@ -105,7 +105,14 @@ def _extreme(values: Any, dim: int, ord: float, keepdim: bool) -> Any:
 
 
 def matrix_power(input: Any, n: int) -> Any:
-    """A matrix times itself, ``n`` times in all; its inverse for a negative ``n``."""
+    """A matrix times itself, ``n`` times in all; its inverse for a negative ``n``.
+
+    Raises RuntimeFault (E0301) unless square.
+    """
+    if input.ndim < 2 or input.shape[-1] != input.shape[-2]:
+        from gradcli.ops.decompositions.matrix_errors import not_square
+
+        raise not_square("matrix_power", tuple(input.shape))
     if n == 1:
         return O["clone"](input)
     if n < 0:

@@ -204,6 +204,10 @@ def chain_matmul(*matrices: Any) -> Any:
 
 def tensordot(a: Asked, b: Asked, dims: Anything = 2) -> Any:
     """The sum over ``dims`` dimensions of products: the last of ``a`` with the first of ``b``."""
+    dims = dims.tolist() if hasattr(dims, "tolist") else dims
+    if not isinstance(dims, int | tuple | list):
+        said = "tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]]"
+        raise bad_value(f"{said} containing two lists, but got dims={dims}")
     if isinstance(dims, int):
         if dims < 0:
             raise bad_value(f"tensordot expects dims >= 0, but got dims={dims}")

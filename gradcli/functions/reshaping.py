@@ -546,7 +546,7 @@ def allclose(
         said = f"{input.dtype.scalar_name} did not match {other.dtype.scalar_name}"
         raise bad_dtype(said, help=f"write other.to({input.dtype!r})")
     meeting_shape(input, other)
-    return bool(np.allclose(input.array, other.array, rtol=rtol, atol=atol, equal_nan=equal_nan))
+    return bool(O["isclose"](input, other, rtol, atol, equal_nan).all())
 
 
 may_be("joined", column_stack, hstack, vstack, dstack, apart=True)

@@ -101,7 +101,7 @@ isfinite = constant("isfinite", np.isfinite, doc="Whether each entry is finite."
 
 def _isclose(x: Any, y: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
     for name, given in (("rtol", rtol), ("atol", atol)):
-        if given < 0:
+        if not given >= 0:
             raise bad_value(f"{name} must be greater than or equal to zero, but got {given}")
     return np.isclose(x, y, rtol=rtol, atol=atol, equal_nan=equal_nan)
 

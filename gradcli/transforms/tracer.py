@@ -413,8 +413,7 @@ class Operand(Conversions):
         raise no_array()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        array = self.numpy()
-        return array if dtype is None else array.astype(dtype)
+        return self.numpy()
 
     def untyped_storage(self, *args: Any) -> Any:
         """Raises UnwrittenFault (E0412): the value has no memory of its own."""

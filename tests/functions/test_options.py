@@ -131,6 +131,7 @@ nn.AvgPool1d((2,))(b) | 0.0716215 | -1.421926
 nn.BatchNorm1d(4, momentum=None, dtype=torch.float64)(r) | 0.262084897445 | -0.886336293742
 (torch.manual_seed(5), nn.Bilinear(3, 4, 2, dtype=torch.float64)(m, r))[1]
     | -0.231006034935 | 0.244752722744
+torch.tensordot(m, r, torch.tensor([[1], [0]])) | -2.361623481 | 2.459591748
 F.normalize(m, dim=(0, 1)) | -1.99747536174 | -0.743385716856
 nn.utils.clip_grad_norm_([], 1.0) + v | 0.13516 | 0.83496
 L.tensorsolve(m.reshape(3, 1, 3), m[:, :1].reshape(3, 1), dims=(0,))

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine.dtypes import DType
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, ValueFault, bad_type
 from gradcli.ops.torch_messages import kind_of
@@ -18,8 +19,8 @@ from gradcli.ops.torch_messages import kind_of
 _NUMBERS = (bool, int, float, complex, np.generic)
 
 
-def no_data(data: Any) -> Fault:
-    """The error of what no tensor can be made of."""
+def no_data(data: Any, wanted: DType | None = None) -> Fault:
+    """The error of what no tensor can be made of, ``wanted`` the dtype that was asked for."""
     if isinstance(data, str | bytes):
         return _text(data)
     sizes, first = [], data
@@ -32,7 +33,7 @@ def no_data(data: Any) -> Fault:
         said = "cannot make a tensor of text"
         mend = "give numbers or nested lists"
         return ValueFault("E0303", said, help=mend, torch="too many dimensions 'str'")
-    return _wrong_entry(data) or _wrong_row(data, sizes) or too_long()
+    return _wrong_entry(data, wanted) or _wrong_row(data, sizes) or too_long()
 
 
 def _unmade(cls: type[Fault], value: Any, said: str) -> Fault:
@@ -44,7 +45,7 @@ def _text(value: str | bytes) -> Fault:
     return _unmade(TypeFault, value, f"new(): invalid data type {type(value).__name__!r}")
 
 
-def _wrong_entry(data: Any) -> Fault | None:
+def _wrong_entry(data: Any, wanted: DType | None) -> Fault | None:
     work = [data]
     while work:
         value = work.pop()
@@ -56,8 +57,13 @@ def _wrong_entry(data: Any) -> Fault | None:
             if value.numel() != 1:
                 return several_entries()
         elif not isinstance(value, (*_NUMBERS, np.ndarray)):
-            said = f"Could not infer dtype of {kind_of(value)}"
-            return _unmade(RuntimeFault, value, said)
+            name = kind_of(value)
+            if wanted is None:
+                return _unmade(RuntimeFault, value, f"Could not infer dtype of {name}")
+            said = f"must be real number, not {name}" if wanted.differentiable else (
+                f"{name!r} object cannot be interpreted as an integer"
+            )  # fmt: skip
+            return _unmade(TypeFault, value, said)
     return None
 
 

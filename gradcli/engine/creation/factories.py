@@ -103,7 +103,7 @@ def _from_lists(data: Any, wanted: DType | None = None) -> tuple[np.ndarray, DTy
     try:
         array = np.array(data)
     except (ValueError, OverflowError):
-        raise words.no_data(data) from None
+        raise words.no_data(data, wanted) from None
     kind = array.dtype.kind
     if kinds is not None and array.dtype != np.uint64:
         return array, kinds
@@ -115,7 +115,7 @@ def _from_lists(data: Any, wanted: DType | None = None) -> tuple[np.ndarray, DTy
         return array, dtypes.bool_
     if kind == "i":
         return array, dtypes.int64
-    fault = words.no_data(data)
+    fault = words.no_data(data, wanted)
     if not words.of_wide_numbers(data, fault, wanted is not None and wanted.differentiable):
         raise fault
     return np.array(data, np.float64), dtypes.get_default_dtype()
@@ -671,6 +671,8 @@ class _Typed(type):
         if data and (isinstance(data[0], float | dict | set) or data[0] is None):
             said = f"new(): data must be a sequence (got {type(data[0]).__name__})"
             raise TypeFault("E0303", said, help="write tensor(x), or give whole numbers as sizes")
+        if data and isinstance(data[0], np.ndarray):
+            return as_tensor(data[0], cls.dtype)  # of its memory, where the dtype is the same
         return tensor(data[0] if data else [], dtype=cls.dtype)
 
     def __instancecheck__(cls, value: Any) -> bool:

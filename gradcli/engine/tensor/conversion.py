@@ -15,7 +15,7 @@ from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import mode, shown_inside, transformed
 from gradcli.ops import OPERATORS
 from gradcli.ops.dims import format_order, suggested_format
-from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault, bad_argument
+from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault, bad_argument, bad_type
 from gradcli.ops.torch_messages import not_a
 
 
@@ -98,6 +98,8 @@ class Conversions:
             dtype = dtypes.get_default_dtype()
         if isinstance(dtype, str) and not dtypes.is_name(dtype):
             raise bad_argument(f"invalid type: {dtype!r}")
+        if isinstance(dtype, Conversions):
+            raise bad_type("dtype must be a type, str, or dtype object")
         if dtype is not None:
             return self.to(dtype)
         return f"gradcli.{self.dtype.scalar_name}Tensor"
@@ -195,8 +197,7 @@ class Numbers:
         return result
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        array = self.numpy()
-        return array if dtype is None else array.astype(dtype)
+        return np.array(self.numpy(), dtype, copy=copy)
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         """What NumPy's ``np.sin(x)`` made, as a tensor; truths are bytes, as in PyTorch."""

@@ -170,11 +170,11 @@ def mish(input: Any, inplace: Any = False) -> Any:
     return called(input * _O["tanh"](_O["softplus"](input)), "MishBackward0", input)
 
 
-def gelu(input: Any, approximate: str = "none") -> Any:
+def gelu(input: Any, *, approximate: str = "none") -> Any:
     """x times the normal distribution function; ``approximate="tanh"`` for the older formula."""
     check_floating(input, "GeluKernelImpl", True)
     if input.dtype is float16:
-        return in_float32(gelu, "GeluBackward0", input, approximate)
+        return in_float32(partial(gelu, approximate=approximate), "GeluBackward0", input)
     if approximate == "tanh":
         inner = math.sqrt(2.0 / math.pi) * (input + 0.044715 * input * input * input)
         # 0.5*(1 + tanh(u)) is the logistic function of 2*u, which does not cancel below 0.

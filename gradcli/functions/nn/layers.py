@@ -199,7 +199,7 @@ def rms_norm(
 
 
 def _beside_channels(input: Any) -> tuple[int, ...]:
-    """All dimensions but that of channels."""
+    """All dimensions but that of channels, which only an empty vector lacks."""
     if len(input.shape) < 2 and input.numel():
         raise bad_shape("batch_norm takes an input of shape (N, C, ...)")
     return 0, *range(2, len(input.shape))
@@ -211,7 +211,7 @@ def batch_norm(
 ) -> Any:  # fmt: skip
     """Mean 0 and variance 1 for each channel: of the batch while training, else as they run."""
     dims, channels = _beside_channels(input), (*input.shape, 0)[1]
-    shape = ((1, channels) + (1,) * len(dims[1:]))[-len(input.shape) :]
+    shape = (1,)[: len(input.shape) - 1] + (channels,) + (1,) * (len(input.shape) - 2)
     if eps < 0 and not training:
         raise bad_argument(f"batch_norm eps must be non-negative, but got {eps}")
     if training:

@@ -26,6 +26,24 @@ def test_from_numpy_and_numpy_share_memory():
     assert a.tolist() == [3, 3, 3]
 
 
+@family("make, shares", [
+    (np.asarray, True), (lambda t: np.asarray(t, t.numpy().dtype), True),
+    (np.array, False), (np.copy, False), (lambda t: np.asarray(t, np.float16), False),
+])  # fmt: skip
+def test_numpy_has_a_tensors_memory_unless_it_copies(make, shares):
+    t = torch.zeros(2)
+    make(t)[0] = 5
+    assert t.tolist() == [5 * shares, 0]
+
+
+def test_typed_constructors_share_an_arrays_memory_of_their_dtype():
+    for make, dtype in ((torch.Tensor, "f4"), (torch.LongTensor, "i8"), (torch.ones(1).new, "f4")):
+        for given in ("f4", "f8", "i8"):
+            a = np.zeros(2, given)
+            make(a)[0] = 5
+            assert a[0] == 5 * (given == dtype)
+
+
 def test_a_0d_tensor_shares_memory_too():
     t = torch.tensor(1.0)
     a = t.numpy()
