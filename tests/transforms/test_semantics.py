@@ -1331,7 +1331,9 @@ def test_hooks_inside_nested_transforms(hook):
         with forward_ad.dual_level():
             leaf = X.clone().requires_grad_()
             found = torch.autograd.grad(f(forward_ad.make_dual(leaf, T)), leaf)[0]
-            near(forward_ad.unpack_dual(found).tangent, want @ T)
+            tangent = forward_ad.unpack_dual(found).tangent
+            assert (tangent is None) == (not want.any())  # of what nothing led to there is none
+            near(found * 0 if tangent is None else tangent, want @ T)
 
 
 def test_rows_at_once_where_one_meets_an_infinite_slope():
