@@ -13,7 +13,7 @@ from typing import Any
 
 from gradcli.engine.grad_mode import Transform, mode, transformed
 from gradcli.engine.graph.node import EMPTY, Node, Part, next_number
-from gradcli.engine.graph.own_passes import ends_of, made_by, passes_by
+from gradcli.engine.graph.own_passes import ends_of, leads_inside, made_by, passes_by
 
 
 class LevelDetach(Node):
@@ -86,5 +86,5 @@ def recorded_inside(level: int, edge: Node | None) -> bool:
     inner = itertools.takewhile(lambda t: t.level != level, reversed(transformed.by))
     within = list(inner)
     return len(within) == len(transformed.by) or any(
-        ends_of(t, edge)[0] for t in within if t.since is not None and t.level is None
+        leads_inside(t, edge) for t in within if t.since is not None and t.level is None
     )
