@@ -107,7 +107,7 @@ class _Run:
         tensors(self.outputs, transform)
         if transform != _GRAD:
             inexact(self.outputs)
-        self.create = outer and reaches_further(self.outputs, self.leaves)
+        self.create = outer and reaches_further(self.outputs, self.leaves, self.by.since)
         self.single = isinstance(argnums, int)
         for leaf in self.leaves:
             finished(leaf)

@@ -146,14 +146,25 @@ def watched(outputs: Sequence[Any]) -> bool:
     return any(n.extra is not None and n.extra.hooks for n in collect([*_edges(outputs)]))
 
 
-def reaches_further(outputs: Sequence[Any], leaves: Sequence[Any]) -> bool:
-    """Whether anyone but this transform can differentiate by something behind ``outputs``."""
+def reaches_further(outputs: Sequence[Any], leaves: Sequence[Any], since: Any = None) -> bool:
+    """Whether anyone but this transform can differentiate by something behind ``outputs``: by what
+    was a leaf before it began, ``since`` when its own leaves go with it."""
     own = {bottom(leaf).edge for leaf in leaves}
     if any(edge.__class__ is not AccumulateGrad for edge in own):
         return True
     edges = [t.edge for out in outputs for t in tensors_of(out) if t.edge is not None]
     ends = [n for n in collect(edges) if n.__class__ is AccumulateGrad and n not in own]
-    return any(n.extra is None or "finished" not in n.extra.params for n in ends)
+    return any(
+        (since is None or n.seq < since) and (n.extra is None or "finished" not in n.extra.params)
+        for n in ends
+    )
+
+
+def without_leaves(value: Any, since: Any, leaves: Sequence[Any] = ()) -> Any:
+    """A result without a graph that leads to leaves of its transform alone."""
+    if not _edges([value]) or reaches_further([value], leaves, since):
+        return value
+    return detached(value)
 
 
 def _batches(leaves: Sequence[Any]) -> dict[int, Any]:

@@ -1663,3 +1663,39 @@ def test_ravel_copies_what_has_gaps():
     near(jvp(f, (X,), (ones,))[1], torch.tensor(3.0))
     near(vmap(grad(f))(X[None]), ones[None])
     near(hessian(lambda x: f(x * x))(X), 2 * torch.eye(3).double())
+
+
+LEAF, CONST, MADE = (True, True), (False, True), (True, False)  # requires_grad and is_leaf
+W = torch.ones(3, dtype=torch.double, requires_grad=True)
+
+
+@family("transform, view, made", [
+    (lambda f: grad(f)(X), LEAF, MADE), (lambda f: jvp(grad(f), (X,), (T,)), LEAF, MADE),
+    (lambda f: vmap(grad(f))(X.expand(2, 3)), LEAF, MADE), (lambda f: hessian(f)(X), LEAF, MADE),
+    (lambda f: jvp(f, (X,), (T,)), CONST, CONST),
+    (lambda f: jvp(lambda x: (f(W), x), (X,), (T,)), CONST, CONST),
+    (lambda f: grad(lambda x: (f(W), x.sum())[1])(X), CONST, CONST),
+])  # fmt: skip
+def test_flags_inside_transforms(transform, view, made):
+    """Of views where nothing is recorded, of what is computed, and of leaves that are made."""
+    seen = []
+
+    def f(x):
+        y = x * 2
+        with torch.no_grad():
+            v, u = y[:2], y * 2
+        leaf = torch.ones_like(y, requires_grad=True)
+        seen.extend((a.requires_grad, a.is_leaf) for a in (v, v * 1, u, y, leaf, leaf * y))
+        return (y * leaf).sum()
+
+    transform(f)
+    assert seen == [view, made, CONST, made, LEAF, MADE]
+
+
+def test_a_result_needs_no_gradient_for_a_leaf_that_the_function_made():
+    def f(x):
+        return (x * torch.ones_like(x, requires_grad=True)).sum()
+
+    found = grad(f)(X), *jvp(f, (X,), (T,)), jacrev(f)(X), vjp(f, X)[0], hessian(f)(X)
+    assert not any(v.requires_grad for v in found)
+    assert grad(lambda x: (x * x * W).sum())(X).requires_grad

@@ -8,7 +8,6 @@ passes over one graph, so that a node there stops the inner pass and lets the ou
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 from gradcli.engine.grad_mode import Transform, mode, transformed
@@ -83,8 +82,6 @@ def recorded_inside(level: int, edge: Node | None) -> bool:
     """
     if edge is None:
         return True
-    inner = itertools.takewhile(lambda t: t.level != level, reversed(transformed.by))
-    within = list(inner)
-    return len(within) == len(transformed.by) or any(
-        leads_inside(t, edge) for t in within if t.since is not None and t.level is None
-    )
+    by = transformed.by[::-1]
+    inside = next((i for i, t in enumerate(by, 1) if t.level == level), None)
+    return inside is None or any(leads_inside(t, edge) for t in by[:inside] if t.since is not None)
