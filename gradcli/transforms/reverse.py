@@ -26,7 +26,7 @@ from gradcli.engine.backward.api import (
     unused,
 )
 from gradcli.engine.backward.gradient_edges import GradientEdge, edge_of
-from gradcli.engine.backward.hooks import before, deliver, seen
+from gradcli.engine.backward.hooks import before, deliver, first_hook, seen
 from gradcli.engine.backward.traverse import WHOLE, Cut, Towards, collect, nested, only_towards
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import get_default_dtype
@@ -261,7 +261,7 @@ def _by_hooks(
                 first.append((o, c))
         if first:
             spread(*zip(*first, strict=True))
-        for node in sorted(points, key=lambda n: n.seq, reverse=True):
+        for node in sorted(points, key=lambda n: (-n.origin.seq, first_hook(n))):
             if node not in arrived and node not in ports:
                 continue
             g = seen(node, arrived.get(node), True, whole=True)
