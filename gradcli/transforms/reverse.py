@@ -417,7 +417,7 @@ def gradients(
     behind = collect(roots)
     reached = [end.edge in behind and not is_around(end.edge, roots) for end in ends]
     for i, (out, weight) in enumerate(zip(outputs, weights, strict=True)):
-        if isinstance(out, Layer) and not out.requires_grad:  # the graph is that of what is inside
+        if not isinstance(out, GradientEdge) and not out.requires_grad:
             raise no_history(i)
         if weight is None and out.numel() != 1:
             raise RuntimeFault(
@@ -432,7 +432,7 @@ def gradients(
         if not reached[i] and not (allow_unused or materialize):
             raise unused(i)
     found = pull_back(outputs, inputs, weights, create_graph)
-    if not keep and any(rank_of(v) in running.dual for v in (*outputs, *inputs, *weights)):
+    if not keep:
         _free(only_towards(dict.fromkeys(end.edge for end in ends), behind)[1])
     zeros = OPERATORS["zeros_like"]
     pairs = zip(found, reached, strict=True)

@@ -1699,3 +1699,18 @@ def test_a_result_needs_no_gradient_for_a_leaf_that_the_function_made():
     found = grad(f)(X), *jvp(f, (X,), (T,)), jacrev(f)(X), vjp(f, X)[0], hessian(f)(X)
     assert not any(v.requires_grad for v in found)
     assert grad(lambda x: (x * x * W).sum())(X).requires_grad
+
+
+def test_gradients_inside_transforms_are_refused_where_there_is_no_graph_or_it_is_gone():
+    def from_a_constant(x):
+        return torch.autograd.grad(x.detach().sum(), x, allow_unused=True)[0] or x.sum()
+
+    def twice(x):
+        y = (x * x).sum()
+        torch.autograd.grad(y, x)
+        return y
+
+    for f, said in (from_a_constant, "does not require grad"), (twice, "second time"):
+        for transform in (lambda f: jvp(grad(f), (X,), (T,)), lambda f: vmap(grad(f))(X[None])):
+            with pytest.raises(RuntimeError, match=said):
+                transform(f)
