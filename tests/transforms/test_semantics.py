@@ -1714,3 +1714,38 @@ def test_gradients_inside_transforms_are_refused_where_there_is_no_graph_or_it_i
         for transform in (lambda f: jvp(grad(f), (X,), (T,)), lambda f: vmap(grad(f))(X[None])):
             with pytest.raises(RuntimeError, match=said):
                 transform(f)
+
+
+def test_a_hook_that_comes_after_the_use_of_a_value_in_second_tangents():
+    """``prod`` takes views of it: its tangent moves to memory of its own there."""
+
+    def f(x):
+        y = x.exp()
+        z = y.prod()
+        y.register_hook(lambda g: g * g)
+        return z
+
+    def gradient(x):
+        return (x.exp().prod() / x.exp()) ** 2 * x.exp()
+
+    second = jvp(lambda x: jvp(gradient, (x,), (T,))[1], (X,), (T,))[1]
+    near(jvp(lambda x: jvp(grad(f), (x,), (T,))[1], (X,), (T,))[1], second)
+
+
+def test_hooks_where_no_gradient_arrives_by_the_graph():
+    seen = []
+
+    def hidden(x):
+        x.register_hook(seen.append)
+        return (x.prod() * x).data.sum()
+
+    grad(lambda x: vmap(grad(hidden))(x).sum())(X[None])
+    assert not seen  # not None either: in its own pass nothing leads there
+
+    def kinked(x):
+        y = x.relu()
+        y.register_hook(lambda g: seen.append(g * 1))
+        return (y * 2).sum()
+
+    torch.autograd.functional.hvp(kinked, X, T)
+    assert [g.tolist() for g in seen] == [[2, 2, 2], [0, 0, 0]]
