@@ -164,6 +164,9 @@ class Dual(Layer):
             (tangent,) = zeros_beside([self.primal], self.tangent)
             with enable_grad():  # only the memory changes, whoever asks for a view
                 store(tangent, self.tangent)
+            for new, old in zip(tensors_of(tangent), tensors_of(self.tangent), strict=False):
+                if old.edge is not None and not old.edge.leaf and new.shape == old.shape:
+                    new.edge = old.edge  # one place, also where its own memory comes late
             self.tangent = tangent
             self.aliases = [weakref.ref(self)]
 

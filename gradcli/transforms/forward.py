@@ -30,13 +30,13 @@ from gradcli.transforms.levels import next_level, running
 from gradcli.transforms.memory import demote
 from gradcli.transforms.reverse import (
     batches_seen,
-    detached,
     finished,
     leaf_of,
     lifted,
     pull_back,
     reaches_further,
     recording,
+    without_leaves,
 )
 from gradcli.transforms.tracer import as_value, lasting, operands_of, tensors_of
 from gradcli.transforms.tree import flatten, over, unflatten
@@ -72,13 +72,15 @@ def jvp(
     around = [vmap for vmap in running.vmaps if vmap.level in batches]
     duals = [Dual(p, lifted(t, around), level) for p, t in zip(at, along, strict=True)]
     begin_pushing((level,))
+    since = next_number()
     try:
-        with transforming(Transform(func, duals, level, next_number())):
+        with transforming(Transform(func, duals, level, since)):
             for dual in duals:
                 dual.take_tangent()
-            return _pushed(func, unflatten(duals, shape), level, strict, has_aux)
+            found = _pushed(func, unflatten(duals, shape), level, strict, has_aux)
     finally:
         demote(level)
+    return over(lambda v: without_leaves(v, since), found)
 
 
 def _check_tangents(at: Sequence[Any], along: Sequence[Any]) -> None:
@@ -177,7 +179,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     own = [*along, *weights]
     further = outer and reaches_further(back, own)
     # A reverse transform in the function leaves values with the graph of its own leaves.
-    value = over(lambda v: detached(v) if v.requires_grad > reaches_further([v], own) else v, value)
+    value = over(lambda v: without_leaves(v, None, own), value)
     # Not to be read from the graph: what was written to since, or has more in it than the caller
     # will differentiate.
     again = not back or silenced

@@ -14,7 +14,7 @@ import numpy as np
 
 from gradcli.engine import Tensor
 from gradcli.engine.backward.api import no_graph
-from gradcli.engine.grad_mode import Transform, enable_grad, outside_inference, transforming
+from gradcli.engine.grad_mode import Transform, enable_grad, mode, outside_inference, transforming
 from gradcli.engine.graph.node import next_number
 from gradcli.engine.record.saved_tensor_hooks import disable_saved_tensors_hooks
 from gradcli.ops.errors import RuntimeFault, ValueFault
@@ -44,6 +44,7 @@ from gradcli.transforms.reverse import (
     rows_at_once,
     scalar_only,
     unit_directions,
+    watched,
 )
 from gradcli.transforms.tracer import bottom, lasting, rank_of, tensors_of
 from gradcli.transforms.tree import flatten, over, unflatten
@@ -85,11 +86,8 @@ class _Run:
         found, self.shape = flatten(tuple(args[i] for i in which))
         differentiable(found)
         arguments: list[Any] = []
-        with (
-            disable_saved_tensors_hooks(_NO_HOOKS),
-            transforming(Transform(function, arguments, since=next_number())),
-            enable_grad(),
-        ):
+        self.by = Transform(function, arguments, since=next_number())
+        with disable_saved_tensors_hooks(_NO_HOOKS), transforming(self.by), enable_grad():
             around = batches_seen(function, flatten([list(args), kwargs])[0])
             self.leaves = [leaf_of(v, outer, around) for v in found]
             full, named = over(own_tensor, [list(args), kwargs or {}])
@@ -112,14 +110,17 @@ class _Run:
         tensors(self.outputs, transform)
         if transform != _GRAD:
             inexact(self.outputs)
-        self.create = outer and reaches_further(self.outputs, self.leaves)
+        self.create = outer and reaches_further(self.outputs, self.leaves, self.by.since)
         self.single = isinstance(argnums, int)
         for leaf in self.leaves:
             finished(leaf)
 
-    def pull(self, cotangents: Sequence[Any]) -> list:
-        with outside_inference():
-            return pull_back(self.outputs, self.leaves, cotangents, self.create)
+    def pull(self, cotangents: Sequence[Any]) -> Any:
+        """Gradients, inside the transform; hooks are shown recorded ones, as in PyTorch."""
+        hooks = mode.watching and watched(self.outputs)
+        with transforming(self.by):
+            found = pull_back(self.outputs, self.leaves, cotangents, self.create or hooks)
+        return found if self.create else over(detached, found)
 
     def pull_later(self, cotangents: Sequence[Any]) -> list:
         """The same in a graph of the cotangents too, where they are in one."""

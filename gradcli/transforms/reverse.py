@@ -26,7 +26,7 @@ from gradcli.engine.backward.api import (
     unused,
 )
 from gradcli.engine.backward.gradient_edges import GradientEdge, edge_of
-from gradcli.engine.backward.hooks import before, deliver, seen
+from gradcli.engine.backward.hooks import before, deliver, first_hook, seen
 from gradcli.engine.backward.traverse import WHOLE, Cut, Towards, collect, nested, only_towards
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import get_default_dtype
@@ -46,6 +46,7 @@ from gradcli.transforms.tracer import (
     Layer,
     as_value,
     bottom,
+    chain_of,
     lasting,
     operands_of,
     rank_of,
@@ -140,12 +141,28 @@ def finished(leaf: Any) -> None:
         more(edge).params["finished"] = True
 
 
-def reaches_further(outputs: Sequence[Any], leaves: Sequence[Any]) -> bool:
-    """Whether anyone but this transform can differentiate by something behind ``outputs``."""
+def watched(outputs: Sequence[Any]) -> bool:
+    """Whether a value behind ``outputs`` has a hook."""
+    return any(n.extra is not None and n.extra.hooks for n in collect([*_edges(outputs)]))
+
+
+def reaches_further(outputs: Sequence[Any], leaves: Sequence[Any], since: Any = None) -> bool:
+    """Whether anyone but this transform can differentiate by something behind ``outputs``: by what
+    was a leaf before it began, ``since`` when its own leaves go with it."""
     own = {bottom(leaf).edge for leaf in leaves}
     edges = [t.edge for out in outputs for t in tensors_of(out) if t.edge is not None]
     ends = [n for n in collect(edges) if n.__class__ is AccumulateGrad and n not in own]
-    return any(n.extra is None or "finished" not in n.extra.params for n in ends)
+    return any(
+        (since is None or n.seq < since) and (n.extra is None or "finished" not in n.extra.params)
+        for n in ends
+    )
+
+
+def without_leaves(value: Any, since: Any, leaves: Sequence[Any] = ()) -> Any:
+    """A result without a graph that leads to leaves of its transform alone."""
+    if not _edges([value]) or reaches_further([value], leaves, since):
+        return value
+    return detached(value)
 
 
 def _batches(leaves: Sequence[Any]) -> dict[int, Any]:
@@ -168,8 +185,24 @@ def pull_back(
     gradient. So it does at a leaf that is in a graph: what comes to a value by its tangent, which
     may have been computed from it as that of ``exp`` is, is no part of its gradient.
     """
-    if not any(not v.batch for value in (*outputs, *cotangents) for v in operands_of(value)):
-        return _pull_back(outputs, leaves, cotangents, create_graph)
+    if any(not v.batch for value in (*outputs, *cotangents) for v in operands_of(value)):
+        found = _by_hooks(outputs, leaves, cotangents, create_graph)
+    else:
+        found = _pull_back(outputs, leaves, cotangents, create_graph)
+    return [_zeros(leaf) if g is None else g for g, leaf in zip(found, leaves, strict=True)]
+
+
+def _zeros(leaf: Any) -> Any:
+    """The gradient by a leaf that nothing depends on."""
+    found = OPERATORS["zeros_like"](bottom(leaf).detach())
+    for layer in reversed([*chain_of(leaf)]):
+        found = layer.around(found) if layer.batch else found
+    return found
+
+
+def _by_hooks(
+    outputs: Sequence[Any], leaves: Sequence[Any], cotangents: Sequence[Any], create_graph: bool
+) -> Sequence[Any]:
     ends = [bottom(leaf).edge for leaf in leaves]
     roots = list(_edges(map(bottom, outputs)))
     order, runs = only_towards(
@@ -181,11 +214,11 @@ def pull_back(
         node = bottom(value).edge
         values[node] = value
         tangents.setdefault(node, set()).update(_edges([value]) - {node})
-    ports = (r() for n in order if n in runs for r in (n.ports or {}).values())
+    ports = {r() for n in order if n in runs for r in (n.ports or {}).values()} - {None}
     points = {
         n: values[n] if n in values else _at(n)
-        for n in {**dict.fromkeys(order), **dict.fromkeys(ports)}
-        if n is not None and ((n in ends and n.edges and tangents[n]) or _is_watched(n, ends))
+        for n in {*order, *ports}
+        if (n in ends and n.edges and tangents[n]) or _is_watched(n, ends)
     }
     given = [n for nodes in running.given.values() for n in nodes]
     cut = Cut(points.keys() | set().union(given, *(tangents.get(n, ()) for n in points)))
@@ -196,7 +229,8 @@ def pull_back(
     arrived: dict[Any, Any] = {}
 
     def arrive(node: Any, g: Any) -> None:
-        arrived[node] = arrived[node] + g if node in arrived else g
+        if g is not None:
+            arrived[node] = arrived[node] + g if node in arrived else g
 
     def spread(tops: Sequence[Any], weights: Sequence[Any], own: Any = frozenset()) -> None:
         """Cotangents to the next points, and to leaves."""
@@ -225,7 +259,9 @@ def pull_back(
                 first.append((o, c))
         if first:
             spread(*zip(*first, strict=True))
-        for node in sorted(points, key=lambda n: n.seq, reverse=True):
+        for node in sorted(points, key=lambda n: (-n.origin.seq, first_hook(n))):
+            if node not in arrived and node not in ports:
+                continue
             g = seen(node, arrived.get(node), True, whole=True)
             if g is None:  # nothing arrived at one of several results
                 continue
@@ -239,10 +275,7 @@ def pull_back(
             spread([values[node]], [g], {node, *tangents.get(node, ())})
 
     nested(create_graph, walk)
-    return [
-        arrived[end] if end in arrived else _pull_back([], [leaf], [], create_graph)[0]
-        for leaf, end in zip(leaves, ends, strict=True)
-    ]
+    return [arrived.get(end) for end in ends]
 
 
 def _edges(values: Iterable[Any]) -> set[Any]:
@@ -273,7 +306,7 @@ def _pull_back(
     outputs: Sequence[Any], leaves: Sequence[Any], cotangents: Sequence[Any], create_graph: bool,
     cut: Cut = WHOLE, passed: frozenset[int] = frozenset(),
 ) -> list:  # fmt: skip
-    """``pull_back`` up to ``cut``, a level of the towers at a time.
+    """``pull_back`` up to ``cut``, a level of the towers at a time; None where nothing arrives.
 
     A tangent of the pulled-back value is the pull-back of the outputs' tangents, the primals'
     cotangents held, and that of the primals along the cotangents' own tangents.
@@ -285,8 +318,7 @@ def _pull_back(
         return _pulled(outputs, leaves, cotangents, create_graph, cut)
     if top in around and top not in ranks:
         # What does not differ along a batch of the leaves does not depend on them.
-        found = _pull_back([], leaves, [], create_graph, cut, passed | {top})
-        return [around[top].around(g) for g in found]
+        return [None for _ in leaves]
     at_top = [rank_of(o) == top for o in outputs]
     sample = next(o for o in (*outputs, *cotangents) if rank_of(o) == top)
     if lasting(sample) is not sample:
@@ -310,7 +342,7 @@ def _pull_back(
             inner.append(o.content)
             weights.append(c)
         found = _pull_back(inner, leaves, weights, create_graph, cut, passed | {top})
-        return [sample.around(g) for g in found]
+        return [None if g is None else sample.around(g) for g in found]
     plain = [c.primal if rank_of(c) == top else c for c in cotangents]
     primals = [o.primal if mine else o for o, mine in zip(outputs, at_top, strict=True)]
     moved = [(o.tangent, c) for o, c in zip(outputs, plain, strict=True) if rank_of(o) == top]
@@ -322,7 +354,10 @@ def _pull_back(
         pushed = _pull_back(ends, leaves, weights, create_graph, cut, passed)
     finally:
         running.pulling = pulling
-    return [sample.__class__(g, t, top) for g, t in zip(found, pushed, strict=True)]
+    for i, (g, t) in enumerate(zip(found, pushed, strict=True)):
+        if t is not None:
+            found[i] = sample.__class__(OPERATORS["zeros_like"](t) if g is None else g, t, top)
+    return found
 
 
 def _for_each(
@@ -340,13 +375,20 @@ def _for_each(
         return _pull_back(ends, leaves, weights, create_graph, cut, passed)
 
     rows = [row(i) for i in range(sample.count)]
-    return [sample.around(OPERATORS["stack"](*column)) for column in zip(*rows, strict=True)]
+    found: list = []
+    for column in zip(*rows, strict=True):
+        one = next((g for g in column if g is not None), None)
+        if one is not None:
+            full = (OPERATORS["zeros_like"](one) if g is None else g for g in column)
+            one = sample.around(OPERATORS["stack"](*full))
+        found.append(one)
+    return found
 
 
 def _pulled(
     outputs: Sequence[Any], leaves: Sequence[Any], cotangents: Sequence[Any], create_graph: bool,
     cut: Cut,
-) -> list[Tensor]:  # fmt: skip
+) -> list[Any]:  # fmt: skip
     pairs = [
         (o, c)
         for o, c in zip(outputs, cotangents, strict=True)
@@ -354,16 +396,12 @@ def _pulled(
     ]
     targets = [bottom(leaf) for leaf in leaves]
     if not pairs:
-        return [OPERATORS["zeros_like"](t.detach()) for t in targets]
+        return [None for _ in targets]
     ends, weights = zip(*pairs, strict=True)
-    found: Any
     if any(isinstance(c, Layer) for c in weights):
-        found = grad_of_batches(ends, targets, weights, create_graph, cut)
-    else:
-        with enable_grad():
-            found = grad_of_all(ends, targets, weights, create_graph, cut)
-    zeros = OPERATORS["zeros_like"]
-    return [zeros(t.detach()) if g is None else g for g, t in zip(found, targets, strict=True)]
+        return grad_of_batches(ends, targets, weights, create_graph, cut)
+    with enable_grad():
+        return grad_of_all(ends, targets, weights, create_graph, cut)
 
 
 def gradients(
@@ -377,7 +415,7 @@ def gradients(
     behind = collect(roots)
     reached = [end.edge in behind and not is_around(end.edge, roots) for end in ends]
     for i, (out, weight) in enumerate(zip(outputs, weights, strict=True)):
-        if isinstance(out, Layer) and not out.requires_grad:  # the graph is that of what is inside
+        if not isinstance(out, GradientEdge) and not out.requires_grad:
             raise no_history(i)
         if weight is None and out.numel() != 1:
             raise RuntimeFault(
@@ -392,7 +430,7 @@ def gradients(
         if not reached[i] and not (allow_unused or materialize):
             raise unused(i)
     found = pull_back(outputs, inputs, weights, create_graph)
-    if not keep and any(rank_of(v) in running.dual for v in (*outputs, *inputs, *weights)):
+    if not keep:
         _free(only_towards(dict.fromkeys(end.edge for end in ends), behind)[1])
     zeros = OPERATORS["zeros_like"]
     pairs = zip(found, reached, strict=True)

@@ -1355,7 +1355,9 @@ def test_hooks_inside_nested_transforms(hook):
         with forward_ad.dual_level():
             leaf = X.clone().requires_grad_()
             found = torch.autograd.grad(f(forward_ad.make_dual(leaf, T)), leaf)[0]
-            near(forward_ad.unpack_dual(found).tangent, want @ T)
+            tangent = forward_ad.unpack_dual(found).tangent
+            assert (tangent is None) == (not want.any())  # of what nothing led to there is none
+            near(found * 0 if tangent is None else tangent, want @ T)
 
 
 def test_rows_at_once_where_one_meets_an_infinite_slope():
@@ -1699,3 +1701,89 @@ def test_a_tangent_has_the_type_of_its_value():
 
 def test_aux_may_come_in_a_named_tuple():
     assert grad(lambda x: x.max(0), has_aux=True)(torch.tensor([1.0, 2.0]))[1].item() == 1
+
+
+LEAF, CONST, MADE = (True, True), (False, True), (True, False)  # requires_grad and is_leaf
+W = torch.ones(3, dtype=torch.double, requires_grad=True)
+
+
+@family("transform, view, made", [
+    (lambda f: grad(f)(X), LEAF, MADE), (lambda f: jvp(grad(f), (X,), (T,)), LEAF, MADE),
+    (lambda f: vmap(grad(f))(X.expand(2, 3)), LEAF, MADE), (lambda f: hessian(f)(X), LEAF, MADE),
+    (lambda f: jvp(f, (X,), (T,)), CONST, CONST),
+    (lambda f: jvp(lambda x: (f(W), x), (X,), (T,)), CONST, CONST),
+    (lambda f: grad(lambda x: (f(W), x.sum())[1])(X), CONST, CONST),
+])  # fmt: skip
+def test_flags_inside_transforms(transform, view, made):
+    """Of views where nothing is recorded, of what is computed, and of leaves that are made."""
+    seen = []
+
+    def f(x):
+        y = x * 2
+        with torch.no_grad():
+            v, u = y[:2], y * 2
+        leaf = torch.ones_like(y, requires_grad=True)
+        seen.extend((a.requires_grad, a.is_leaf) for a in (v, v * 1, u, y, leaf, leaf * y))
+        return (y * leaf).sum()
+
+    transform(f)
+    assert seen == [view, made, CONST, made, LEAF, MADE]
+
+
+def test_a_result_needs_no_gradient_for_a_leaf_that_the_function_made():
+    def f(x):
+        return (x * torch.ones_like(x, requires_grad=True)).sum()
+
+    found = grad(f)(X), *jvp(f, (X,), (T,)), jacrev(f)(X), vjp(f, X)[0], hessian(f)(X)
+    assert not any(v.requires_grad for v in found)
+    assert grad(lambda x: (x * x * W).sum())(X).requires_grad
+
+
+def test_gradients_inside_transforms_are_refused_where_there_is_no_graph_or_it_is_gone():
+    def from_a_constant(x):
+        return torch.autograd.grad(x.detach().sum(), x, allow_unused=True)[0] or x.sum()
+
+    def twice(x):
+        y = (x * x).sum()
+        torch.autograd.grad(y, x)
+        return y
+
+    for f, said in (from_a_constant, "does not require grad"), (twice, "second time"):
+        for transform in (lambda f: jvp(grad(f), (X,), (T,)), lambda f: vmap(grad(f))(X[None])):
+            with pytest.raises(RuntimeError, match=said):
+                transform(f)
+
+
+def test_a_hook_that_comes_after_the_use_of_a_value_in_second_tangents():
+    """``prod`` takes views of it: its tangent moves to memory of its own there."""
+
+    def f(x):
+        y = x.exp()
+        z = y.prod()
+        y.register_hook(lambda g: g * g)
+        return z
+
+    def gradient(x):
+        return (x.exp().prod() / x.exp()) ** 2 * x.exp()
+
+    second = jvp(lambda x: jvp(gradient, (x,), (T,))[1], (X,), (T,))[1]
+    near(jvp(lambda x: jvp(grad(f), (x,), (T,))[1], (X,), (T,))[1], second)
+
+
+def test_hooks_where_no_gradient_arrives_by_the_graph():
+    seen = []
+
+    def hidden(x):
+        x.register_hook(seen.append)
+        return (x.prod() * x).data.sum()
+
+    grad(lambda x: vmap(grad(hidden))(x).sum())(X[None])
+    assert not seen  # not None either: in its own pass nothing leads there
+
+    def kinked(x):
+        y = x.relu()
+        y.register_hook(lambda g: seen.append(g * 1))
+        return (y * 2).sum()
+
+    torch.autograd.functional.hvp(kinked, X, T)
+    assert [g.tolist() for g in seen] == [[2, 2, 2], [0, 0, 0]]

@@ -35,13 +35,14 @@ def arriving(node: Node, g: Any, recorded: bool) -> Any:
         return seen(node, g, recorded)
     ports = [port for reference in node.ports.values() if (port := reference()) is not None]
     parts = list(g.parts)
-    for port in sorted(ports, key=_first_hook):
+    for port in sorted(ports, key=first_hook):
         if port.extra is not None:
             parts[port.number] = seen(port, parts[port.number], recorded)
     return Cotangents(parts)
 
 
-def _first_hook(port: Node) -> float:
+def first_hook(port: Node) -> float:
+    """The number of the hook that was registered first: those of several results run so."""
     hooks = None if port.extra is None else port.extra.hooks
     return min(hooks) if hooks else float("inf")
 

@@ -20,6 +20,7 @@ from gradcli.engine.backward.hooks import accumulate, after, arrive_at_leaf, arr
 from gradcli.engine.backward.untaken_branches import CHOSEN, taken
 from gradcli.engine.dtypes import dtype_of
 from gradcli.engine.grad_mode import current, mode, restore
+from gradcli.engine.graph.level_detach import LevelDetach
 from gradcli.engine.graph.node import AccumulateGrad, Cotangents, Freed, Node, Output, Part, freed
 from gradcli.engine.graph.torch_names import shown_edges
 from gradcli.engine.graph.view_edges import Stale
@@ -386,6 +387,7 @@ def _walk(
         passing = Towards(node for node in order if node in runs or node in captures)
         passing.wanted = {*wanted, *cut.wanted}
     mode.passing = passing
+    offered: set[Node] = set()  # what a node before gave something, if only None
     for root in roots:
         if root in waits:
             waits[root] -= 1
@@ -400,8 +402,11 @@ def _walk(
         if recorded and budget.on:
             charge(RECORDED)
         g = arrived.pop(node, None)
-        if node.__class__ is Output:
-            pulled: tuple[Any, ...] = (None if g is None else node.pull(node, g),)
+        shut = g is None and node not in offered and node not in zeroed
+        if shut:  # what led here leads to others in this pass
+            pulled: tuple[Any, ...] = (None,) * len(node.edges)
+        elif node.__class__ is Output:
+            pulled = (None if g is None else node.pull(node, g),)
         else:
             if node.ports is not None and g is None:
                 g = Cotangents([None] * len(node.outputs))
@@ -422,13 +427,16 @@ def _walk(
                 r = cast(r, edge.dtype)  # what a hook unpacked may have any type
                 have = arrived.get(edge)
                 arrived[edge] = r if have is None else have + r
+            if not shut and not (r is None and node.__class__ is LevelDetach):
+                offered.add(edge)
             if edge in waits:
                 waits[edge] -= 1
                 if not waits[edge]:
                     total = arrived.pop(edge, None)
                     if total is None and edge in zeroed:
                         total = zeroed.at(edge, recorded)
-                    arrive_at_leaf(edge, total, recorded, to_leaf)
+                    if edge in offered or total is not None:
+                        arrive_at_leaf(edge, total, recorded, to_leaf)
     for edge in cut & captures.keys():
         wanted[edge] = arrived.get(edge)  # type: ignore[index]
 

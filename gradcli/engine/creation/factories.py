@@ -558,7 +558,7 @@ def like(make: Any, drawn: Any = None) -> Any:
         rank = getattr(input, "__gradcli_rank__", 0)
         if not isinstance(input, Plain) and not (drawn and rank > 1):
             if rank > 1:
-                named["device"] = device
+                named |= {"device": device, "requires_grad": requires_grad}
                 return input.__gradcli_like__(create, *value, dtype=dtype, **named)
             raise words.no_tensor(create.__name__, input)
         named.update(dtype=input.dtype if dtype is None else dtype, device=device)
@@ -582,7 +582,7 @@ def empty(
     made: Tensor = zeros(shape_of(sizes, size, "empty"), dtype=dtype, device=device)
     if memory_format is not None:
         made.array = in_format(made.array, memory_format)
-    return made.requires_grad_() if requires_grad else made
+    return requiring(made, True) if requires_grad else made
 
 
 full_like, empty_like, zeros_like, ones_like = map(like, (full, empty, zeros, ones))

@@ -8,12 +8,11 @@ passes over one graph, so that a node there stops the inner pass and lets the ou
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 from gradcli.engine.grad_mode import Transform, mode, transformed
 from gradcli.engine.graph.node import EMPTY, Node, Part, next_number
-from gradcli.engine.graph.own_passes import ends_of, made_by, passes_by
+from gradcli.engine.graph.own_passes import ends_of, leads_inside, made_by, passes_by
 
 
 class LevelDetach(Node):
@@ -83,8 +82,6 @@ def recorded_inside(level: int, edge: Node | None) -> bool:
     """
     if edge is None:
         return True
-    inner = itertools.takewhile(lambda t: t.level != level, reversed(transformed.by))
-    within = list(inner)
-    return len(within) == len(transformed.by) or any(
-        ends_of(t, edge)[0] for t in within if t.since is not None and t.level is None
-    )
+    by = transformed.by[::-1]
+    inside = next((i for i, t in enumerate(by, 1) if t.level == level), None)
+    return inside is None or any(leads_inside(t, edge) for t in by[:inside] if t.since is not None)

@@ -42,19 +42,29 @@ def own_edge(edge: Any, value: Any = None) -> Any:
     for t in transformed.by:
         if t.since is not None and edge.seq <= t.since and any(value is a for a in t.arguments):
             return None
-    if edge.leaf or (transform := made_by(edge)) is None:
+    viewed = getattr(edge, "viewed", None)
+    if (edge.leaf and viewed is None) or (transform := made_by(edge)) is None:
         return edge
+    return edge if leads_inside(transform, edge) else None
+
+
+def leads_inside(transform: Transform, edge: Any) -> bool:
+    """Whether ``edge`` leads to what a transform differentiates by, or to a leaf made inside."""
     leaves, work, seen = leaves_of(transform), [edge], set()
     while work:
         node = work.pop()
         if node is None or node in seen or node.seq <= transform.since:
             continue
+        viewed = getattr(node, "viewed", None)  # where nothing was recorded
+        if viewed is not None:
+            work.append(viewed)
+            continue
         if node in leaves or (node.leaf and not (node.extra and "finished" in node.extra.params)):
-            return edge
+            return True
         seen.add(node)
         # A LevelDetach of the transform lets its passes through to the second alone.
         work += node.edges[getattr(node, "since", None) == transform.since :]
-    return None
+    return False
 
 
 def is_around(edge: Any, roots: Iterable[Any]) -> bool:

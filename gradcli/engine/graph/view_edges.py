@@ -16,14 +16,16 @@ from gradcli.ops.errors import RuntimeFault
 
 
 class Severed(Node):
-    """The end of the graph at a view that was made where nothing was recorded."""
+    """The end of the graph at a view that was made where nothing was recorded; ``viewed`` is where
+    its base is."""
 
-    __slots__ = ()
+    __slots__ = ("viewed",)
     op = Part("severed", "severed")
     leaf = True
     origin = None  # type: ignore[assignment]  # shows as (None, 0): there is no node
 
-    def __init__(self, view: Any) -> None:
+    def __init__(self, view: Any, viewed: Node | None = None) -> None:
+        self.viewed = viewed
         self.edges = ()
         self.saved = ()
         self.seq = next_number()

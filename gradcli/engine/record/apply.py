@@ -180,7 +180,7 @@ def share_memory(out: Tensor, source: Tensor) -> None:
     made = None if meta.made is ARGUMENT else meta.made
     own.made = made if state.grad else "inference" if state.inference else "no_grad"
     if not state.grad and base.edge is not None and out.dtype.kind >= 2 and not own.inference:
-        out.edge = Severed(out)
+        out.edge = Severed(out, base.edge)
     base.meta.add_view(out)
 
 

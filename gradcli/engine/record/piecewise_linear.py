@@ -79,7 +79,9 @@ def zeros_of(
     ends = [node.edges[1] for node in order if isinstance(node, PiecewiseLinearBackward)]
     if not ends:
         return NOWHERE
-    found = Zeros(n for n in collect(ends) if n.leaf or (wanted is not None and n in wanted))
+    found = Zeros(  # and what has hooks, which are shown them
+        n for n in collect(ends) if n.leaf or n.extra is not None or n in (wanted or ())
+    )
     like: Any = next((g for g in cotangents if not isinstance(g, Cotangents)), np.zeros(()))
     while getattr(like, "__gradcli_rank__", 1) > 1:  # a batch of cotangents
         like = like.content

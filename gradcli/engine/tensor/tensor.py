@@ -464,7 +464,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 follows = self.edge is not None and view.dtype.differentiable
                 if view.edge.__class__ is AccumulateGrad:  # a leaf before
                     view.meta.grad, more(view.edge).rested = view.edge.grad, True
-                view.edge = Severed(view) if follows else None
+                view.edge = Severed(view, self.edge) if follows else None
                 if follows and overtaken:
                     view._renew(self)
 
@@ -514,7 +514,8 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         elif self.edge.__class__ is AccumulateGrad:
             meta = self._meta()
             meta.resting, meta.grad = self.edge, self.edge.grad
-            self.edge = None if meta.base is None or meta.base.edge is None else Severed(self)
+            around = None if meta.base is None else meta.base.edge
+            self.edge = None if around is None else Severed(self, around)
             meta.resting.grad = None  # what still arrives there is lost
             with sharing:
                 more(meta.resting).rested = True
