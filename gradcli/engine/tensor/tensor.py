@@ -308,7 +308,9 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
     def _outgrow(self) -> None:
         """Be another leaf where the shape has changed: graphs lead to what this was."""
         before = self.edge
-        if before.shape != self.array.shape:
+        if before.__class__ is not AccumulateGrad:  # no gradient arrives there
+            before.shape = self.array.shape
+        elif before.shape != self.array.shape:
             with sharing:
                 self.edge = now = AccumulateGrad(self)
                 now.grad, now.dtype, now.extra = before.grad, before.dtype, before.extra
