@@ -120,7 +120,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         __truediv__ = __rtruediv__ = __pow__ = __matmul__ = __neg__ = cast(Any, None)
         copy_: Callable[..., Tensor]
         _renew: Callable[[Tensor, Tensor], None]
-        _refuse_captured: Callable[[Tensor], None]
+        _refuse_captured: Callable[..., None]
         __lt__ = __le__ = __gt__ = __ge__ = __getitem__ = __setitem__ = cast(Any, None)
 
     # -- what it is ------------------------------------------------------------------------------
