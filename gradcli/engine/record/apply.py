@@ -194,6 +194,9 @@ def _share(view: Any, source: Any) -> bool:
         owner is not None and (owner is source or owner is getattr(source, "base", None))
     ):
         return True
+    if isinstance(view, np.ndarray) and not view.size:  # of which NumPy says that it shares none
+        starts = (a.__array_interface__["data"][0] for a in (view, source))
+        return len({*starts}) == 1
     return bool(np.may_share_memory(view, source))
 
 

@@ -120,7 +120,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         __truediv__ = __rtruediv__ = __pow__ = __matmul__ = __neg__ = cast(Any, None)
         copy_: Callable[..., Tensor]
         _renew: Callable[[Tensor, Tensor], None]
-        _refuse_captured: Callable[[Tensor], None]
+        _refuse_captured: Callable[..., None]
         __lt__ = __le__ = __gt__ = __ge__ = __getitem__ = __setitem__ = cast(Any, None)
 
     # -- what it is ------------------------------------------------------------------------------
@@ -308,7 +308,9 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
     def _outgrow(self) -> None:
         """Be another leaf where the shape has changed: graphs lead to what this was."""
         before = self.edge
-        if before.shape != self.array.shape:
+        if before.__class__ is not AccumulateGrad:  # no gradient arrives there
+            before.shape = self.array.shape
+        elif before.shape != self.array.shape:
             with sharing:
                 self.edge = now = AccumulateGrad(self)
                 now.grad, now.dtype, now.extra = before.grad, before.dtype, before.extra

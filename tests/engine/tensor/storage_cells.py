@@ -913,8 +913,10 @@ for turn in (lambda v: v.squeeze_(), lambda v: v.t_(), lambda v: v):
 for x in (torch.ones(0, 2), torch.ones(2, 3), torch.ones(2, 1)):
     x.requires_grad_()
     with torch.no_grad():
-        v = x.squeeze()
-    print(v._is_view(), v.requires_grad, v.is_leaf)
+        u = x[:].unsqueeze_(0)
+        v, w = x.squeeze(), x.unfold(-1, 1, 1)
+    for view in (v, w):
+        print(view._is_view(), view.requires_grad, view.is_leaf, tuple(view.shape))
 for dtype in (torch.bool, torch.int64, torch.float32):
     x = torch.ones(3).to(dtype)
     print([f(x.expand(2, 3)).stride() for f in (torch.sqrt, torch.sin, lambda x: x / 3)])
