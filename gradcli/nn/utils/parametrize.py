@@ -10,8 +10,8 @@ the parametrised names are properties.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import ContextDecorator, suppress
 from copy import deepcopy
 from typing import Any
 
@@ -38,13 +38,13 @@ class _Kept(threading.local):
 _kept = _Kept()
 
 
-@contextmanager
-def cached() -> Iterator[None]:
+class cached(ContextDecorator):
     """``with cached():`` a parametrised name is computed once, the first time it is read."""
-    _kept.blocks += 1
-    try:
-        yield
-    finally:
+
+    def __enter__(self) -> None:
+        _kept.blocks += 1
+
+    def __exit__(self, *_fault: object) -> None:
         _kept.blocks -= 1
         if not _kept.blocks:
             _kept.values.clear()
