@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.cli import streams, watchdog
+from gradcli.cli import watchdog
 from gradcli.cli.arguments import no_choice, noted
 from gradcli.display.values import show_rows, show_value
 from gradcli.engine import Tensor
@@ -163,10 +163,7 @@ def complain(fault: Fault, as_json: bool) -> int:
         sys.stdout.write(dump_json(record) + "\n")
     else:
         said = [Diagnostic.of(one).render(colour(sys.stderr)) + "\n" for one in found]
-        try:
-            sys.stderr.write("\n".join(said))
-        except OSError:
-            streams.discard(2)  # nowhere to say it; the exit code does
+        sys.stderr.write("\n".join(said))
     return code
 
 

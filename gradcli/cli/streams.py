@@ -7,6 +7,7 @@ error of the system (bad file descriptor), which is reported like a full disk.
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 import sys
@@ -16,6 +17,17 @@ if TYPE_CHECKING:
     from typing import BinaryIO, TextIO
 
     from gradcli.ops.errors import ValueFault
+
+
+class _Told(io.TextIOWrapper):
+    """Standard error, where what it does not take is lost: no reason to lose the result too."""
+
+    def write(self, text: str) -> int:
+        try:
+            return super().write(text)
+        except OSError:
+            discard(2)
+            return len(text)
 
 
 def secure() -> None:
@@ -29,6 +41,9 @@ def secure() -> None:
         sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
     if sys.stderr is None:
         sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
+    elif sys.stderr.__class__ is io.TextIOWrapper:
+        said = sys.stderr  # sys.__stderr__ keeps it open
+        sys.stderr = _Told(said.buffer, said.encoding, said.errors, line_buffering=True)
 
 
 def discard(number: int) -> None:

@@ -76,8 +76,9 @@ def test_a_reader_that_leaves_is_no_error(words, wheel, tmp_path):
 def test_an_interrupt_while_modules_are_imported_leaves_at_once(wheel, tmp_path):
     """From the first line of the program on, whatever is being imported."""
     code = (
-        "from gradcli.__main__ import program\nimport sys\nsys.stderr.write('.')\n"
-        "sys.stderr.flush()\nprogram()"
+        "from gradcli.__main__ import program\nimport sys\n"
+        "try: sys.stderr.write('.'); sys.stderr.flush()\n"
+        "except KeyboardInterrupt: sys.exit(130)\nprogram()"
     )
     for turn in range(6):
         process = subprocess.Popen(
@@ -90,6 +91,20 @@ def test_an_interrupt_while_modules_are_imported_leaves_at_once(wheel, tmp_path)
         _, said = process.communicate(timeout=30)
         assert process.returncode in (0, 130), said
         assert said == b""
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
+def test_a_warning_that_nobody_takes_costs_no_result(wheel, tmp_path):
+    words = [sys.executable, "-m", "gradcli", "eval", "x", "--x", "nan", "--nan", "warn"]
+    env = {**os.environ, "PYTHONPATH": str(wheel)}
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open("/dev/full", "wb") as full, open(writing, "wb") as left:
+        for told in (full, left):
+            done = subprocess.run(
+                words, stdout=subprocess.PIPE, stderr=told, cwd=tmp_path, env=env, timeout=60
+            )
+            assert (done.returncode, done.stdout) == (0, b"value  nan\n")
 
 
 def test_what_waits_for_the_end_of_the_process_gets_it(wheel, tmp_path):
