@@ -40,7 +40,9 @@ def _erfcx_slope(x: Any, n: int) -> Any:
     By f^(n) = 2 x f^(n-1) + 2 (n - 1) f^(n-2); far out, where that cancels, by the terms
     of A&S 7.1.23.
     """
+    kind = x.dtype if hasattr(x, "dtype") else np.float64
     with np.errstate(all="ignore"):
+        x = x.astype(np.float64) if hasattr(x, "astype") else x
         last, added = special("erfcx", x, x), -2.0 / _ROOT_PI
         for m in range(1, n + 1):
             last, added = 2.0 * x * last + added, 2.0 * m * last
@@ -50,7 +52,7 @@ def _erfcx_slope(x: Any, n: int) -> Any:
             total = total + term
             term = term * (-(2 * k - 1 + n) * (2 * k + n) / (4.0 * k)) / (far * far)
         out = np.where(x > 8.0 + n, total, last)
-    return out.astype(x.dtype)[()] if hasattr(x, "dtype") else out[()]
+    return out.astype(kind)[()]
 
 
 erf = elementwise(
@@ -293,9 +295,22 @@ lgamma = elementwise(
     latex=r"\log\Gamma",
     refuses={"complex": "lgamma_vml_cpu"},
 )
+
+
+def _digamma(x: Any) -> Any:
+    out, gap = special("psi", x, x), x - np.round(x)
+    # Of a pole, where SciPy's takes the tangent of pi*x.
+    near = (np.abs(gap) < 0.1) & (gap != 0) & (x < -0.5)
+    if not np.any(near):
+        return out
+    mirrored = special("psi", x, 1.0 - np.where(near, x, 0.0))
+    turned = mirrored - math.pi / np.tan(math.pi * np.where(near, gap, 0.25))
+    return np.where(near, turned.astype(out.dtype), out)[()]
+
+
 digamma: Operator = elementwise(
     "digamma",
-    _one("psi"),
+    lambda x: _digamma(x),
     lambda x: polygamma(x, 1),
     aliases=("psi",),
     doc="The slope of lgamma.",
@@ -637,7 +652,8 @@ def _sinc_slope(x: Any, n: int, unit: float = math.pi) -> Any:
     z = unit * x
     near = np.abs(z) < 1.0 + 0.5 * n
     safe = np.where(near, 1.0, z)
-    waves = np.sin(safe), np.cos(safe)
+    turn = safe if not n or unit != math.pi else np.where(near, 1.0, math.pi * np.fmod(x, 2.0))
+    waves = np.sin(turn), np.cos(turn)
     far = waves[0] / safe
     for m in range(1, n + 1):
         far = ((-1 if m & 2 else 1) * waves[m & 1] - m * far) / safe

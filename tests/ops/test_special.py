@@ -32,6 +32,24 @@ def test_polygamma_far_below_zero(n):
     assert OPERATORS["polygamma"](x, n=n) == pytest.approx(want, rel=1e-11)
 
 
+def test_digamma_keeps_its_digits_beside_its_poles():
+    for x in (-1 + 2.0**-53, -0.99999999, -3.0000001, -5.03, -1e6 - 2.0**-20):
+        want = float(mpmath.digamma(x))
+        assert OPERATORS["digamma"](np.float64(x)) == pytest.approx(want, rel=1e-14)
+
+
+def test_slopes_of_sinc_far_out_are_those_of_whole_turns():
+    x = np.array([-3e16, 1e100])
+    assert OPERATORS["sinc_slope"](x, n=1) == pytest.approx(1 / x, rel=1e-14)
+    assert OPERATORS["sinc_slope"](x, n=3) == pytest.approx(-(np.pi**2) / x, rel=1e-14)
+
+
+def test_slopes_of_erfcx_in_single_precision_are_rounded_once():
+    x = np.float32([5.5, 9.0])
+    want = OPERATORS["erfcx_slope"](x.astype(np.float64), n=3)
+    assert OPERATORS["erfcx_slope"](x, n=3) == pytest.approx(want, rel=1e-7)
+
+
 def test_lgamma_keeps_its_digits_beside_its_zeros():
     for x in (1 - 1e-9, 1 + 2.0**-52, 2 + 1e-9, 2 - 1e-13, 0.81, 2.19, 1.0, 2.0):
         want = float(mpmath.loggamma(x))
