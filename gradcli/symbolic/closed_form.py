@@ -97,23 +97,26 @@ class Result:
         found = self._evaluated(given, sizes)
         return next(iter(found.values())) if len(found) == 1 else found
 
-    def settled(self, **values: Any) -> tuple[dict[str, Any], list[str]]:
-        """The derivatives at values of the variables, and those of which a formula loses digits.
+    def settled(self, **values: Any) -> tuple[dict[str, Any], list[str], list[str]]:
+        """The derivatives at values of the variables; those of which a formula loses its digits, so
+        that their value is the numeric engine's; and those that may have lost theirs.
 
-        Of these the value is the numeric engine's. Raises as ``evaluate``.
+        Raises as ``evaluate``.
         """
         given, sizes = self._at(values)
-        found, lost = self._evaluated(given, sizes), []
+        found, lost, doubtful = self._evaluated(given, sizes), [], []
         for key, got in found.items():
             path = key.split(",") if "," in key else [key] * self.order
             if got.size > _MOST_PASSES * given[path[-1]].size:
                 continue
             answer = self._read[self.derivatives[key]]
-            better = settled(self.program, answer, got, given, sizes, path)
+            better, doubt = settled(self.program, answer, got, given, sizes, path)
             if better is not got:
                 found[key] = better
                 lost.append(key)
-        return found, lost
+            if doubt:
+                doubtful.append(key)
+        return found, lost, doubtful
 
     def _evaluated(self, given: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, Any]:
         for text in self.derivatives.values():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,8 @@ _OTHER = ((4, 3, 5, 2, 6, 7), (5, 4, 3, 2, 6, 7), (2, 3, 4, 5, 6, 7))
 """Sizes to try next: ``inv(X.T @ X)`` needs more rows than columns."""
 _NEAR = (1e-9, -3e-9, 7e-9)
 """How much further points lie at which a derivative that is no rounding is nearly the same."""
+_APART = 0.01
+"""How far from what may be a root, relatively or beside 0, it is looked at again."""
 _CERTAIN = 1e-13
 """How far the rounding of a point may move the engine's derivative, where formulas are judged."""
 _DOMAIN = ("E0304",)
@@ -340,23 +342,34 @@ def numeric(
 def settled(
     program: Program, answer: Program, got: np.ndarray, point: Mapping[str, np.ndarray],
     sizes: Mapping[str, int], path: Sequence[str],
-) -> np.ndarray:  # fmt: skip
-    """``got``, the value of ``answer`` at a point; the engine's entries where rounding spoils its.
+) -> tuple[np.ndarray, bool]:  # fmt: skip
+    """The value of ``answer`` at a point, of which it gives ``got``; and whether that is in doubt.
 
-    That is where rounding explains how far they are apart, or the formula gives no number, and the
-    engine's entry hardly changes a little further.
+    Where rounding explains how far the engine's entries are apart, or the formula overflows, they
+    are the engine's, if those hardly change a little further; else there is doubt.
     """
     with double():
         exact = numeric(program, point, sizes, path)
-        if exact is None or exact.shape != got.shape or (near := _close(got, exact)).all():
-            return got
-        rounded = evaluate(prepare(_rounded(answer)), point, sizes)
-        error = abs(rounded - got) * (_EPSILON / _ROUNDING)
-        spoiled = ~near & (~np.isfinite(got) | (abs(got - exact) <= 100 * error))
+        if exact is None or exact.shape != got.shape:
+            exact = np.full(got.shape, np.nan)
+        rounded = prepare(_rounded(answer))
+        # Of what cancels to 0, that is a root where the value further off is more than rounding.
+        further = {k: np.where(a == 0, _APART, a * (1 + _APART)) for k, a in point.items()}
+        try:
+            error = abs(evaluate(rounded, point, sizes) - got) * (_EPSILON / _ROUNDING)
+            lost = (got != 0) | (abs(evaluate(answer, further, sizes)) <= 100 * error)
+        except Fault:
+            return got, False
+        lost &= _lost(answer, rounded, got, point, sizes, _LOST * abs(got))
+        near = _close(got, exact)
+        over = not near.all() and _overflows(answer, point, sizes)
+        spoiled = ~near & (over | ~np.isfinite(got) | (abs(got - exact) <= 100 * error))
+        engine = spoiled.copy()
         for by in _NEAR if spoiled.any() else ():
             again = numeric(program, {k: a * (1 + by) for k, a in point.items()}, sizes, path)
-            spoiled &= again is not None and _close(again, exact)
-    return np.where(spoiled, exact, got) if spoiled.any() else got
+            engine &= again is not None and _close(again, exact)
+    doubt = ~engine & (lost | (over & ~near))
+    return np.where(engine, exact, got) if engine.any() else got, bool(doubt.any())
 
 
 def _close(one: np.ndarray, exact: np.ndarray) -> np.ndarray:
@@ -481,7 +494,7 @@ class Kept:
             lost = exact is None or not alike(got, exact, size)
             if lost or abs(size) < 1:  # near 0 the engine may have lost the same digits
                 rounded = rounded or prepare(_rounded(answer))
-                if _lost(answer, rounded, got, point, sizes, size):
+                if _lost(answer, rounded, got, point, sizes, _allowed(got, size)).any():
                     self.lost.append(size)
                 elif not known:
                     lost = False
@@ -510,6 +523,25 @@ def alike(one: np.ndarray, exact: np.ndarray, size: float) -> bool:
     return one.shape == exact.shape and bool((abs(one - exact) <= _allowed(exact, size)).all())
 
 
+def _operations(answer: Program) -> list[Any]:
+    """The operations of an answer's text, the outer before the inner; none on indices."""
+    root = answer.checked.module.body[-1].value  # type: ignore[attr-defined]
+    nodes = [*n.walk(root)]
+    whole = {id(part) for one in nodes if type(one) is n.Subscript for part in n.walk(one.index)}
+    return [one for one in nodes if type(one) in (n.Binary, n.Call) and id(one) not in whole]
+
+
+def _overflows(
+    answer: Program, point: Mapping[str, np.ndarray], sizes: Mapping[str, int]
+) -> bool:  # fmt: skip
+    """Whether an operation of an answer gives an infinite number at a point."""
+    with suppress(Fault):
+        for one in _operations(answer):
+            if np.isinf(evaluate(prepare(unparse(one)), point, sizes)).any():
+                return True
+    return False
+
+
 def _rounded(answer: Program) -> str:
     """An answer's text with the result of every operation put off by some 1e-12 of itself.
 
@@ -518,12 +550,11 @@ def _rounded(answer: Program) -> str:
     """
     root = answer.checked.module.body[-1].value  # type: ignore[attr-defined]
     rng = Draws(7)
-    nodes = [*n.walk(root)]
-    whole = {id(part) for one in nodes if type(one) is n.Subscript for part in n.walk(one.index)}
+    operations = {id(one) for one in _operations(answer)}
     made: dict[int, Any] = {}
-    for one in reversed(nodes):
+    for one in reversed([*n.walk(root)]):
         new: Any = n.with_parts(one, made)
-        if type(one) in (n.Binary, n.Call) and id(one) not in whole:
+        if id(one) in operations:
             off = 1 + _ROUNDING * (rng.random() + 0.5) * (-1) ** rng.integers(2)
             new = n.Binary("*", new, n.Number(off, repr(off)))
         if new is not one:
@@ -533,18 +564,17 @@ def _rounded(answer: Program) -> str:
 
 def _lost(
     answer: Program, rounded: Program, got: np.ndarray, point: Mapping[str, np.ndarray],
-    sizes: Mapping[str, int], size: float,
-) -> bool:  # fmt: skip
-    """Whether rounding costs an answer its digits at a point, more than that of the point does."""
+    sizes: Mapping[str, int], allowed: np.ndarray,
+) -> np.ndarray:  # fmt: skip
+    """Where rounding costs an answer its digits at a point, more than that of the point does."""
     rng = Draws(11)
     beside = {k: a * (1 + _ROUNDING * rng.uniform(-1.5, 1.5, a.shape)) for k, a in point.items()}
     try:
         off = abs(evaluate(rounded, point, sizes) - got)
         own = abs(evaluate(answer, beside, sizes) - got)
     except Fault:
-        return False
-    error = off * (_EPSILON / _ROUNDING)
-    return bool(np.any((error > _allowed(got, size)) & ~(off < 100 * own.max(initial=0.0))))
+        return np.zeros(got.shape, dtype=bool)
+    return (off * (_EPSILON / _ROUNDING) > allowed) & ~(off < 100 * own.max(initial=0.0))
 
 
 def evaluate(answer: Program, values: Mapping[str, Any], sizes: Mapping[str, int]) -> np.ndarray:

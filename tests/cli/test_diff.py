@@ -257,6 +257,7 @@ def test_a_flag_that_is_neither_value_nor_declaration(cli, flag, mend):
     ("bessel_j0(x)", "0", 2, -0.5), ("bessel_j1(x)", "1e-9", 2, -3.75e-10),
     ("sinc(x)", "1e-9", 2, -3.289868133696453), ("i1(x)", "1e-9", 2, 3.75e-10),
     ("log_ndtr(x)", "-1e5", 2, -0.9999999999),
+    ("asinh(x)", "1e200", 1, 1e-200), ("x/(1 + x**2)", "1e100", 1, -1e-200),
 ])  # fmt: skip
 def test_a_value_where_rounding_spoils_the_formula_is_the_engines(cli, text, x, order, exact):
     found = cli("diff", text, f"--x={x}", "--order", str(order), "--json")
@@ -270,6 +271,21 @@ def test_a_value_is_the_formulas_where_nothing_is_rounded_away(cli):
     ):  # fmt: skip
         done = cli("diff", text, f"--x={x}")
         assert f"  at  {value}\n" in done.out and "engine" not in done.out, text
+
+
+@family("text, x, said", [
+    ("(1 + 1/x)**x", "1e8", True), ("sqrt(x + 1) - sqrt(x)", "1e16", True),
+    ("(1 - cos(x))/x**2", "1e-9", True), ("lgamma(x + 1) - lgamma(x)", "1e10", True),
+    ("sqrt(1 + x*x)", "1e200", True), ("x/(exp(x) - 1)", "1e-9", True),
+    ("sqrt(x + 1) - sqrt(x)", "1e6", False), ("(1 - cos(x))/x**2", "0.5", False),
+    ("sqrt(1 + x*x)", "1e100", False), ("1/(1 + exp(-x))", "-800", False),
+    ("x**3 - 3*x**2 + 3*x - 1", "1", False), ("x - sin(x)", "0", False),
+    ("cos(x)", "3.141592653589793", False), ("sin(x)", "1e10", False),
+])  # fmt: skip
+def test_a_value_that_lost_its_digits_is_said(cli, text, x, said):
+    done = cli("diff", text, f"--x={x}")
+    warning = "warning: the value of d/dx may have lost digits to rounding\n"
+    assert done.code == 0 and done.err == warning * said
 
 
 def test_a_value_that_is_not_finite_is_said(cli):

@@ -125,6 +125,7 @@ class _Job:
         self.along: dict[str, str] = {}
         self.directions: dict[str, Any] = {}
         self.settled: list[str] = []
+        self.doubtful: list[str] = []
         """The derivatives whose value is the engine's: their formulas lose digits there."""
 
     def read(self, texts: Mapping[str, str], at: Sequence[str]) -> None:
@@ -229,7 +230,7 @@ class _Job:
         if formula_alone or self.along or result.conditions:
             found = result.evaluate(**have)
             return found if isinstance(found, dict) else dict.fromkeys(result.derivatives, found)
-        found, self.settled = result.settled(**have)
+        found, self.settled, self.doubtful = result.settled(**have)
         return found  # type: ignore[no-any-return]
 
     def zeros(self, result: Any, span: str | None) -> dict[str, Any]:
@@ -441,8 +442,10 @@ def write_text(
 
 def _warnings(result: Any, found: Mapping[str, Any] | None, job: Any) -> list[str]:
     return [
-        f"the value of {job.label(name, result.order)} is not finite"
-        for name, value in (found or {}).items() if not np.isfinite(value).all()
+        f"the value of {job.label(name, result.order)} "
+        + ("may have lost digits to rounding" if np.isfinite(value).all() else "is not finite")
+        for name, value in (found or {}).items()
+        if name in job.doubtful or not np.isfinite(value).all()
     ]  # fmt: skip
 
 
