@@ -140,11 +140,12 @@ def _dtype(job: Job) -> Any:
 
 def compare(
     job: Job, right: Mapping[str, Any], texts: Mapping[str, str], arrays: Mapping[str, Any],
-    kinks: Mapping[str, Mapping[tuple[int, ...], tuple[float, float]]],
+    kinks: Mapping[str, Mapping[tuple[int, ...], tuple[float, float]]], unit: float = 1.0,
 ) -> list[Finding]:  # fmt: skip
     """What there is to say of each given gradient; ``right`` are the checked ones.
 
-    ``kinks`` are the slopes on both sides where those differ: any between them is right.
+    ``kinks`` are the slopes on both sides where those differ: any between them is right. Slopes
+    are counted in ``unit``.
     """
     names = [*texts, *arrays]
     numbers = {
@@ -174,7 +175,7 @@ def compare(
     samples = [Sample(full.numbers(), {**others, **{k: right[k] for k in names}}, given)]
     samples += everywhere
     return [
-        _finding(name, job, samples, beside, programs, kinks.get(name, {}), texts.get(name))
+        _finding(name, job, samples, beside, programs, kinks.get(name, {}), texts.get(name), unit)
         for name in names
     ]  # fmt: skip
 
@@ -182,7 +183,7 @@ def compare(
 def _finding(
     name: str, job: Job, samples: Sequence[Sample], beside: Sequence[Sample],
     programs: Mapping[str, Program],
-    kinks: Mapping[tuple[int, ...], tuple[float, float]], text: str | None,
+    kinks: Mapping[tuple[int, ...], tuple[float, float]], text: str | None, unit: float,
 ) -> Finding:  # fmt: skip
     given, right = samples[0].given[name], samples[0].right[name]
     enough = tolerance(job.leaves[name].array.dtype)
@@ -190,7 +191,7 @@ def _finding(
     differing = right.size
     if given.shape == right.shape:
         scale = np.maximum(np.abs(right), 1e-3 * np.abs(right).max(initial=0.0))
-        off = np.abs(given - right) / np.maximum(scale, 1e-12)
+        off = np.abs(given - right) / np.maximum(scale, 1e-12 * unit)
         off = np.where(np.isnan(off), np.inf, off)
         for place, (low, high) in kinks.items():
             slack = 1e-3 * max(abs(low), abs(high))  # they are differences

@@ -31,10 +31,11 @@ FALL = 1.6
 """Richardson's steps: how many, and by how much each is smaller than the one before."""
 
 
-def agreements(job: Job, found: Sequence[Tensor]) -> dict[str, float]:
+def agreements(job: Job, found: Sequence[Tensor], unit: float) -> dict[str, float]:
     """The relative difference to each way that can be gone. Raises RuntimeFault (E0410).
 
     ``found`` are the gradients by ``job.wanted``; central differences already agree with them.
+    Below ``unit`` slopes are as good as 0.
     """
     points = [np.asarray(job.leaves[name].detach().cpu().array) for name in job.wanted]
     rng = np.random.default_rng(0)
@@ -51,7 +52,7 @@ def agreements(job: Job, found: Sequence[Tensor]) -> dict[str, float]:
         value = _tried(lambda way=way: way(job, points, along))  # type: ignore[misc]
         if value is None or not np.isfinite(value):
             continue
-        off = abs(value - right) / max(1.0, size)
+        off = abs(value - right) / max(unit, size)
         if off <= enough:
             differences[name] = off
         elif must:
@@ -62,7 +63,7 @@ def agreements(job: Job, found: Sequence[Tensor]) -> dict[str, float]:
     closed = None
     try:
         with watchdog.share_of_time(0.5):
-            closed = _tried(lambda: _closed_form(job, gradients))
+            closed = _tried(lambda: _closed_form(job, gradients, unit))
     except LimitFault as fault:
         if fault.code != "E0608":
             raise
@@ -134,7 +135,8 @@ def by_complex_step(job: Job, name: str, place: tuple[int, ...]) -> float | None
 
 
 def complex_step(job: Job, points: Sequence[Any], along: Sequence[Any]) -> float | None:
-    """The slope in a direction, f(x + ih).imag / h; None where f is not of complex numbers."""
+    """The slope in a direction, f(x + ih).imag / h; None where f is not of complex numbers, or
+    has no value."""
     if any(x.dtype not in (np.float64, np.float32) for x in points):
         return None
     tiny = 1e-30 if points[0].dtype == np.float64 else 1e-12
@@ -145,10 +147,12 @@ def complex_step(job: Job, points: Sequence[Any], along: Sequence[Any]) -> float
         moved.append(wrap((x + 1j * tiny * v).astype(dtype.numpy)[()], dtype))
     with no_grad():
         found = _value(job, moved)
-    return float(found.array.imag) / tiny if found.dtype.is_complex else None
+    if not found.dtype.is_complex or np.isnan(found.array.real):
+        return None
+    return float(found.array.imag) / tiny
 
 
-def _closed_form(job: Job, gradients: Sequence[Any]) -> float | None:
+def _closed_form(job: Job, gradients: Sequence[Any], unit: float) -> float | None:
     text = job.program.source.text
     entries = sum(leaf.array.size for leaf in job.leaves.values())
     real = not any(leaf.dtype.is_complex for leaf in job.leaves.values())
@@ -166,7 +170,7 @@ def _closed_form(job: Job, gradients: Sequence[Any]) -> float | None:
         if np.shape(tables[name]) != g.shape:
             return None
         worst = max(worst, float(np.abs(tables[name] - g).max(initial=0.0)))
-    return worst / max(1.0, *(float(np.abs(g).max(initial=0.0)) for g in gradients))
+    return worst / max(unit, *(float(np.abs(g).max(initial=0.0)) for g in gradients))
 
 
 def _declared(shapes: Any) -> dict[str, Any]:

@@ -51,7 +51,7 @@ def check(
     for name, g in zip(job.wanted, found, strict=True):
         seen.compare(name, g)
     comparable = seen.compared and not (seen.notes or seen.casts or job.long)
-    also = agreements(job, found) if comparable else {}
+    also = agreements(job, found, seen.unit) if comparable else {}
     record: dict[str, Any] = {
         "checked": {
             "compared": seen.compared + seen.stepped, "max_rel_error": seen.worst,
@@ -64,7 +64,7 @@ def check(
         from gradcli.display.records import tensor_record
 
         right = {n: np.asarray(g.array) for n, g in zip(job.wanted, found, strict=True)}
-        findings = compare(job, right, given[0], given[1], seen.kinks)
+        findings = compare(job, right, given[0], given[1], seen.kinks, seen.unit)
         record["against"] = {
             f.name: record_of(f, lambda a: tensor_record(a, str(a.dtype))) for f in findings
         }
@@ -92,11 +92,13 @@ class _Entries:
     notes     what is said of the others
     casts     whether any was compared in the precision that the program casts to
     kinks     the slopes on both sides of the others, by variable and place
+    unit      what slopes are counted in
     """
 
     def __init__(self, job: Job, run_by: str, value: float) -> None:
         self.job, self.run_by, self.value = job, run_by, value
         self.worst, self.compared, self.stepped, self.casts = 0.0, 0, 0, False
+        self.unit = 0.0
         self.notes: list[str] = []
         self.kinks: dict[str, dict[tuple[int, ...], tuple[float, float]]] = {}
         self.hiding = _hides(job)  # a cast, too, hides from a complex step what the rules miss
@@ -112,9 +114,12 @@ class _Entries:
         function, exact, coarse = _number(plain), _in_float64(job, name), _cast_to(job, x.dtype)
         if axes := x.dtype.kind == "c":
             function, rules, x = by_axes(function, rules, x)
+        unit = _unit(function, x, self.value)
+        self.unit = max(self.unit, unit)
+        function, exact = _counted(function, unit), exact and _counted(exact, unit)
         for place in np.ndindex(x.shape):
-            rule = float(rules[place])
-            seen, unseen = _by_differences(rule, function, exact, x, place, self.value)
+            rule = float(rules[place]) / unit
+            seen, unseen = _by_differences(rule, function, exact, x, place, self.value / unit)
             fine = x.dtype
             if coarse and not _agrees(rule, seen, fine):  # steps that the cast does not round away
                 wide = _tried(function, x.astype(coarse), place)
@@ -135,8 +140,9 @@ class _Entries:
                 self.worst, self.compared = max(self.worst, off), self.compared + 1
             elif (
                 _unsettled(rule, seen) or (seen.kind != "kink" and not coarse and not self.hiding)
-            ) and _steps_agree(job, name, place, rule, axes, fine):
+            ) and _steps_agree(job, name, place, rule, unit, axes, fine):
                 self.stepped += 1
+                rule, seen = rule * unit, _in_ones(seen, unit)
                 said = f"see {seen.value:.3g}" if seen.kind == "smooth" else _SEEN[seen.kind]
                 said = _SEEN["unsettled"] if _unsettled(rule, seen) else said
                 self.notes.append(
@@ -146,7 +152,8 @@ class _Entries:
                 with no_grad():
                     if seen.kind == "smooth" and turns(function, x, place, rule):
                         seen = seen._replace(kind="unsettled")
-                self.notes.append(_verdict(job, where, rule, seen))
+                seen = _in_ones(seen, unit)
+                self.notes.append(_verdict(job, where, rule * unit, seen, unit))
                 low, high = sorted((seen.left, seen.right))
                 self.kinks.setdefault(name, {})[place[: g.array.ndim]] = low, high
 
@@ -184,6 +191,32 @@ def _by_differences(
                     return seen, unseen
         seen = slope(function, x, place)
         return seen, exact is None and hidden(rule, seen, value, at, x.dtype)
+
+
+def _unit(function: Any, x: Any, value: float) -> float:
+    """What values and slopes are counted in: 1, or a power of ten where the function is smaller
+    around ``x``, so that its slopes are not all as good as 0."""
+    by = max(1.0, float(np.abs(x).max(initial=0.0)))
+    found = [value]
+    for step in (by, -by):
+        try:
+            with no_grad():
+                found.append(function((x + step).astype(x.dtype)))
+        except LimitFault:
+            raise
+        except Fault:
+            pass
+    most = max((abs(v) for v in found if np.isfinite(v)), default=0.0)
+    return 10.0 ** np.floor(np.log10(max(most, 1e-300))) if 0.0 < most < 1.0 else 1.0
+
+
+def _counted(function: Any, unit: float) -> Any:
+    return function if unit == 1.0 else lambda x: function(x) / unit
+
+
+def _in_ones(seen: Slope, unit: float) -> Slope:
+    value, left, right = (v * unit for v in (seen.value, seen.left, seen.right))
+    return seen._replace(value=value, left=left, right=right)
 
 
 def _number(function: Any) -> Any:
@@ -227,10 +260,14 @@ def _unsettled(rule: float, seen: Slope) -> bool:
     return seen.kind == "unsettled" or (seen.kind == "smooth" and near)
 
 
-def _steps_agree(job: Job, name: str, place: tuple, rule: float, axes: bool, dtype: Any) -> bool:
+def _steps_agree(
+    job: Job, name: str, place: tuple, rule: float, unit: float, axes: bool, dtype: Any
+) -> bool:
     """Whether a complex step, which sees what turns too fast for differences, gives the rule's."""
     found = None if axes else by_complex_step(job, name, place)
-    return found is not None and abs(rule - found) <= tolerance(dtype) * max(1.0, abs(found))
+    if found is None:
+        return False
+    return abs(rule - found / unit) <= tolerance(dtype) * max(1.0, abs(found / unit))
 
 
 _OFF_THE_GRAPH = ("detach", "item", "tolist", "numpy", "data", "no_grad", "detach_")
@@ -268,14 +305,14 @@ _SEEN = {
 }  # fmt: skip
 
 
-def _verdict(job: Job, where: str, rule: float, seen: Slope) -> str:
+def _verdict(job: Job, where: str, rule: float, seen: Slope, unit: float) -> str:
     """What is said of an entry that is not comparable. Raises RuntimeFault (E0410) for a wrong one.
 
     At a kink the rules take a slope between those of the two sides.
     """
     if seen.kind == "kink" and _agrees(rule, seen, np.float64):
         digits = int(-np.log10(max(seen.doubt, 1e-12)))
-        left, right = (round(side, digits) + 0.0 for side in (seen.left, seen.right))
+        left, right = (round(v / unit, digits) * unit + 0.0 for v in (seen.left, seen.right))
         return (
             f"{where}: a kink, {left:.6g} on the left and {right:.6g} on the right; "
             f"the rules take {rule:.6g}"

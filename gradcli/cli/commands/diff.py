@@ -125,8 +125,9 @@ class _Job:
         self.along: dict[str, str] = {}
         self.directions: dict[str, Any] = {}
         self.settled: list[str] = []
-        self.doubtful: list[str] = []
         """The derivatives whose value is the engine's: their formulas lose digits there."""
+        self.doubtful: list[str] = []
+        """Those whose value may have lost digits."""
 
     def read(self, texts: Mapping[str, str], at: Sequence[str]) -> None:
         """Declarations and values of variables, from their flags and from --at."""
