@@ -231,3 +231,13 @@ def test_a_transform_has_the_name_and_the_text_of_its_function():
     for name in ("grad", "vmap", "jacrev", "jacfwd", "hessian", "grad_and_value"):
         made = getattr(torch.func, name)(own)
         assert (made.__name__, made.__doc__) == ("own", "What it is.")
+
+
+def test_a_product_with_the_hessian_is_nan_where_that_is():
+    torch.where(torch.tensor(True), torch.tensor(1.0), 2.0)  # from here on branches are looked for
+    for f, x in ((lambda x: x**x, -1.0), (lambda x: torch.norm(x), np.inf)):
+        assert torch.isnan(functional.hvp(f, torch.tensor(x), torch.tensor(1.0))[1]), x
+    # the branch not taken gives nothing all the same
+    x = torch.tensor([0.0, 4.0])
+    pushed = functional.jvp(lambda x: torch.where(x > 0, torch.sqrt(x), x), x, torch.ones(2))[1]
+    assert pushed.tolist() == [1.0, 0.25]

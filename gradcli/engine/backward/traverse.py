@@ -328,6 +328,10 @@ def _waits(
     return waits
 
 
+def _differentiated_zeros(g: Any) -> bool:
+    return isinstance(g, Tensor) and g.requires_grad and not g.array.any()
+
+
 def _walk(
     order: list[Node],
     roots: Sequence[Node],
@@ -351,7 +355,9 @@ def _walk(
     waits = _waits(order, roots, None if wanted is None else captures)
     zeroed = zeros_of(order, wanted, collect, arrived.values())
     to_leaf = None if accumulates else wanted
-    branches, careful = mode.branches, False
+    # Of zeros that are differentiated by, as in a tangent by two backward passes, all is wanted.
+    by_zeros = recorded and all(map(_differentiated_zeros, arrived.values()))
+    branches, careful = mode.branches and not by_zeros, False
     passing = Pass(order)
     if wanted is not None:  # a wanted place need not be in the graph
         passing = Towards(node for node in order if node in runs or node in captures)
