@@ -13,7 +13,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.named_tuples import results
-from gradcli.engine.record.arguments import Number, Operand
+from gradcli.engine.record.arguments import Number, Operand, Order
 from gradcli.engine.record.composite import by_element, called, columnwise
 from gradcli.engine.record.face import face
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
@@ -56,7 +56,7 @@ from gradcli.functions.reductions import cumprod
 from gradcli.ops.errors import LinAlgFault as LinAlgError
 from gradcli.ops.errors import RuntimeFault, bad_dim, bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import is_complex
+from gradcli.ops.operator import is_complex, refuse_derivative
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh",
@@ -305,8 +305,9 @@ def matrix_rank(
 
 
 @by_element
-def cond(A: Any, p: Any = None) -> Any:
+def cond(A: Any, p: Order | None = None) -> Any:
     """The condition number: the norm of A times that of its inverse; of singular values for 2."""
+    refuse_derivative("cond", p=p)
     if p not in (None, "fro", "nuc", 1, -1, math.inf, -math.inf, 2, -2):
         raise bad_value(f"linalg.cond got an invalid norm type: {p}")
     of_matrices("linalg.cond: The input tensor", A)

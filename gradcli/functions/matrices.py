@@ -18,6 +18,7 @@ from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions.arithmetic import conj
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import bad_dim, bad_dtype, bad_shape, bad_value
+from gradcli.ops.operator import refuse_derivative
 
 
 def beside(value: Any, input: Any) -> Any:
@@ -71,6 +72,7 @@ def matrix_norm(
     of_matrices("linalg.matrix_norm: The input tensor A", A)
     A = in_dtype("matrix_norm", A, A.dtype if dtype is None else dtype)
     known = ("fro", "nuc", 1, -1, math.inf, -math.inf, 2, -2)
+    refuse_derivative("matrix_norm", ord=ord)
     if ord not in known:
         mend = '"fro", "nuc", 1, -1, 2, -2, inf or -inf'
         raise bad_value(f"linalg.matrix_norm: Order {ord} not supported.", help=mend)

@@ -319,6 +319,8 @@ def test_check_agrees_and_disagrees(cli, monkeypatch):
         (("gammainc(a, y)", "--a", "2", "--y", "1.5"), 0, "agrees"),
         (("zeta(a, y)", "--a", "2", "--y", "1.5"), 0, "agrees"),
         (("polygamma(n, y)", "--n", "2", "--y", "1.5"), 1, "no derivative by a parameter"),
+        (("linalg.cond(x*eye(2), p)", "--x", "3", "--p", "2"), 1, "p must be Number"),
+        (("linalg.matrix_norm(x*eye(2), p)", "--x", "3", "--p", "2"), 1, "no derivative by a"),
     ],
 )  # fmt: skip
 def test_check_says_what_it_compared(cli, call, code, said):
