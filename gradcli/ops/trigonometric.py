@@ -85,7 +85,7 @@ acos = elementwise(
 atan_slope: Operator = composite(
     "atan_slope",
     lambda x: 1.0 / (1.0 + x * x),
-    lambda x: 1.0 / (1.0 + x * x),
+    lambda x: 1.0 / (1.0 - 1j * x) / (1.0 + 1j * x) if is_complex(x) else 1.0 / (1.0 + x * x),
     lambda t, x, out: -2.0 * (t * x * out) * out,  # the square of the divisor would overflow
     doc="1/(1 + x**2), the slope of atan.",
     positive=True,
@@ -194,10 +194,10 @@ acosh = elementwise(
 atanh_slope: Operator = composite(
     "atanh_slope",
     lambda x: 1.0 / (1.0 - x * x),
-    lambda x: 1.0 / ((1.0 - x) * (1.0 + x)),
+    lambda x: 1.0 / (1.0 - x) / (1.0 + x),
     lambda t, x, out: 2.0 * (t * x * out) * out,
     doc="1/(1 - x**2), the slope of atanh.",
-    python="1.0 / ((1.0 - {0}) * (1.0 + {0}))",
+    python="1.0 / (1.0 - {0}) / (1.0 + {0})",
     public=False,
 )
 atanh = elementwise(
