@@ -353,14 +353,17 @@ def settled(
         if exact is None or exact.shape != got.shape:
             exact = np.full(got.shape, np.nan)
         rounded = prepare(_rounded(answer))
-        # Of what cancels to 0, that is a root where the value further off is more than rounding.
+        # What cancels to 0 is a root where the value further off is more than rounding, and has no
+        # digits where it is 0 at other points.
         further = {k: np.where(a == 0, _APART, a * (1 + _APART)) for k, a in point.items()}
+        other = {k: Draws(13).uniform(0.3, 1.7, np.shape(a)) for k, a in point.items()}
         try:
             error = abs(evaluate(rounded, point, sizes) - got) * (_EPSILON / _ROUNDING)
             lost = (got != 0) | (abs(evaluate(answer, further, sizes)) <= 100 * error)
+            lost &= ~(abs(evaluate(answer, other, sizes)) <= _NOTHING)
         except Fault:
             return got, False
-        lost &= _lost(answer, rounded, got, point, sizes, _LOST * abs(got))
+        lost &= _lost(answer, rounded, got, point, sizes, _LOST * abs(got).max(initial=0.0))
         near = _close(got, exact)
         over = not near.all() and _overflows(answer, point, sizes)
         spoiled = ~near & (over | ~np.isfinite(got) | (abs(got - exact) <= 100 * error))
@@ -524,10 +527,13 @@ def alike(one: np.ndarray, exact: np.ndarray, size: float) -> bool:
 
 
 def _operations(answer: Program) -> list[Any]:
-    """The operations of an answer's text, the outer before the inner; none on indices."""
+    """The operations of an answer's text, the outer before the inner; none on indices, nor any of
+    what is compared."""
     root = answer.checked.module.body[-1].value  # type: ignore[attr-defined]
     nodes = [*n.walk(root)]
-    whole = {id(part) for one in nodes if type(one) is n.Subscript for part in n.walk(one.index)}
+    exact = [one.index if type(one) is n.Subscript else one for one in nodes
+             if type(one) in (n.Subscript, n.Compare)]  # fmt: skip
+    whole = {id(part) for one in exact for part in n.walk(one)}
     return [one for one in nodes if type(one) in (n.Binary, n.Call) and id(one) not in whole]
 
 
@@ -564,7 +570,7 @@ def _rounded(answer: Program) -> str:
 
 def _lost(
     answer: Program, rounded: Program, got: np.ndarray, point: Mapping[str, np.ndarray],
-    sizes: Mapping[str, int], allowed: np.ndarray,
+    sizes: Mapping[str, int], allowed: Any,
 ) -> np.ndarray:  # fmt: skip
     """Where rounding costs an answer its digits at a point, more than that of the point does."""
     rng = Draws(11)

@@ -119,8 +119,7 @@ class _Run:
         """Gradients, inside the transform; hooks are shown recorded ones, as in PyTorch."""
         hooks = mode.watching and watched(self.outputs)
         with transforming(self.by):
-            found = pull_back(self.outputs, self.leaves, cotangents, self.create or hooks)
-        return found if self.create else over(detached, found)
+            return pull_back(self.outputs, self.leaves, cotangents, self.create or hooks)
 
     def pull_later(self, cotangents: Sequence[Any]) -> list:
         """The same in a graph of the cotangents too, where they are in one."""
@@ -139,7 +138,7 @@ class _Run:
         outer = recording()
 
         def ours(t: Tensor) -> bool:
-            return t.edge is not None and not (outer and reaches_further([t], self.leaves))
+            return t.edge is not None and not (outer and reaches_further([t], self.leaves, self.by.since))
 
         def ended(value: Any) -> Any:
             if not any(ours(t) for t in tensors_of(value)):

@@ -281,6 +281,7 @@ def test_a_value_is_the_formulas_where_nothing_is_rounded_away(cli):
     ("sqrt(1 + x*x)", "1e100", False), ("1/(1 + exp(-x))", "-800", False),
     ("x**3 - 3*x**2 + 3*x - 1", "1", False), ("x - sin(x)", "0", False),
     ("cos(x)", "3.141592653589793", False), ("sin(x)", "1e10", False),
+    ("max(x)", "1,2,3", False), ("prod(x)/prod(x)", "3,0.1", False),
 ])  # fmt: skip
 def test_a_value_that_lost_its_digits_is_said(cli, text, x, said):
     done = cli("diff", text, f"--x={x}")
