@@ -86,5 +86,14 @@ def recorded_inside(level: int, edge: Node | None) -> bool:
     inner = itertools.takewhile(lambda t: t.level != level, reversed(transformed.by))
     within = list(inner)
     return len(within) == len(transformed.by) or any(
-        ends_of(t, edge)[0] for t in within if t.since is not None and t.level is None
+        _inside(t, edge) for t in within if t.since is not None and t.level is None
+    )
+
+
+def _inside(transform: Transform, edge: Node) -> bool:
+    """Whether a graph leads to what a transform differentiates by, or to a leaf made inside."""
+    ends, behind = ends_of(transform, edge)
+    return bool(ends) or any(
+        n.leaf and n.seq > transform.since and not (n.extra and "finished" in n.extra.params)
+        for n in behind
     )
