@@ -212,6 +212,18 @@ def test_what_escapes_from_an_inner_level_keeps_the_outer_derivative():
     assert z.numpy().tolist() == [1.0, 4.0, 9.0]
 
 
+def test_a_graph_of_a_leaf_made_inside_is_one_inside_a_tangent_too():
+    """functional.jvp differentiates by a cotangent of its own, which x alone does not lead to."""
+    for h in (lambda a: a * 2, lambda a: a.cumsum(0), lambda a: a * a, lambda a: a.sum() + a):
+
+        def s(x, h=h):
+            pushed = torch.autograd.functional.jvp(h, x, x, create_graph=True)[1]
+            return (pushed**2).sum()
+
+        want = grad(lambda x, s=s: grad(s)(x) @ D)(X)
+        near(jvp(grad(s), (X,), (D,))[1], want)
+
+
 def _flags(*values):
     return "".join("r" if v.requires_grad else "l" if v.is_leaf else "?" for v in values)
 

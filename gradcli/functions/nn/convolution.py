@@ -14,7 +14,14 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.dtypes import float16
-from gradcli.engine.record.composite import called, formatted, in_float32, of_its_own, rowwise
+from gradcli.engine.record.composite import (
+    bottom,
+    called,
+    formatted,
+    in_float32,
+    of_its_own,
+    rowwise,
+)
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions.nn.loss_checks import check_floating
 from gradcli.functions.nn.padding import pad
@@ -332,7 +339,14 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
     n = len(lead)
     split = _O["reshape"](input, (*lead, c // (r * r), r, r, h, w))
     turned = _O["permute"](split, (*range(n), n, n + 3, n + 1, n + 4, n + 2))
-    return formatted(_O["reshape"](turned, (*lead, c // (r * r), h * r, w * r)), input)
+    return _shuffled(turned, (*lead, c // (r * r), h * r, w * r), input, "PixelShuffleBackward0")
+
+
+def _shuffled(turned: Any, shape: tuple, input: Any, name: str) -> Any:
+    """``turned`` in this shape: never a view of the input, though a reshape may be one."""
+    out = _O["reshape"](turned, shape)
+    out = _O["clone"](out) if getattr(bottom(out), "_is_view", bool)() else out
+    return called(formatted(out, input), name, input)
 
 
 def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
@@ -349,7 +363,8 @@ def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
     n = len(lead)
     split = _O["reshape"](input, (*lead, c, h // r, r, w // r, r))
     turned = _O["permute"](split, (*range(n), n, n + 2, n + 4, n + 1, n + 3))
-    return formatted(_O["reshape"](turned, (*lead, c * r * r, h // r, w // r)), input)
+    shape = (*lead, c * r * r, h // r, w // r)
+    return _shuffled(turned, shape, input, "PixelUnshuffleBackward0")
 
 
 def channel_shuffle(input: Any, groups: int) -> Any:

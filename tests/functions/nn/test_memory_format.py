@@ -138,3 +138,10 @@ def test_solids_and_kept_formats():
         solid.contiguous(memory_format=torch.preserve_format)
     with pytest.raises(TypeError):
         solid.is_contiguous(memory_format=3)
+
+
+def test_a_shuffle_is_a_copy_where_nothing_moves():
+    for shuffle, shape in ((F.pixel_shuffle, (1, 4, 1, 1)), (F.pixel_unshuffle, (1, 1, 2, 2))):
+        x = torch.zeros(shape, requires_grad=True)
+        shuffle(x, 2).add_(1).sum().backward()
+        assert x.sum() == 0 and x.grad.sum() == 4
