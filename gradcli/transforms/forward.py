@@ -80,7 +80,8 @@ def jvp(
             found = _pushed(func, unflatten(duals, shape), level, strict, has_aux)
     finally:
         demote(level)
-    return over(lambda v: without_leaves(v, since), found)
+    made = range(since, next_number())
+    return over(lambda v: without_leaves(v, made), found)
 
 
 def _check_tangents(at: Sequence[Any], along: Sequence[Any]) -> None:
@@ -179,7 +180,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     own = [*along, *weights]
     further = outer and reaches_further(back, own)
     # A reverse transform in the function leaves values with the graph of its own leaves.
-    value = over(lambda v: without_leaves(v, None, own), value)
+    value = over(lambda v: without_leaves(v, range(0), own), value)
     # Not to be read from the graph: what was written to since, or has more in it than the caller
     # will differentiate.
     again = not back or silenced

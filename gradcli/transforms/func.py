@@ -110,7 +110,8 @@ class _Run:
         tensors(self.outputs, transform)
         if transform != _GRAD:
             inexact(self.outputs)
-        self.create = outer and reaches_further(self.outputs, self.leaves, self.by.since)
+        self.made = range(self.by.since, next_number())
+        self.create = outer and reaches_further(self.outputs, self.leaves, self.made)
         self.single = isinstance(argnums, int)
         for leaf in self.leaves:
             finished(leaf)
@@ -138,7 +139,8 @@ class _Run:
         outer = recording()
 
         def ours(t: Tensor) -> bool:
-            return t.edge is not None and not (outer and reaches_further([t], self.leaves, self.by.since))
+            further = outer and t.edge is not None and reaches_further([t], self.leaves, self.made)
+            return t.edge is not None and not further
 
         def ended(value: Any) -> Any:
             if not any(ours(t) for t in tensors_of(value)):

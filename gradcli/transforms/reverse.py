@@ -146,21 +146,20 @@ def watched(outputs: Sequence[Any]) -> bool:
     return any(n.extra is not None and n.extra.hooks for n in collect([*_edges(outputs)]))
 
 
-def reaches_further(outputs: Sequence[Any], leaves: Sequence[Any], since: Any = None) -> bool:
-    """Whether anyone but this transform can differentiate by something behind ``outputs``: by what
-    was a leaf before it began, ``since`` when its own leaves go with it."""
+def reaches_further(outputs: Sequence[Any], leaves: Sequence[Any], made: range = range(0)) -> bool:
+    """Whether anyone but this transform can differentiate by something behind ``outputs``: not by
+    what its function ``made``, by sequence number."""
     own = {bottom(leaf).edge for leaf in leaves}
     edges = [t.edge for out in outputs for t in tensors_of(out) if t.edge is not None]
     ends = [n for n in collect(edges) if n.__class__ is AccumulateGrad and n not in own]
     return any(
-        (since is None or n.seq < since) and (n.extra is None or "finished" not in n.extra.params)
-        for n in ends
+        n.seq not in made and (n.extra is None or "finished" not in n.extra.params) for n in ends
     )
 
 
-def without_leaves(value: Any, since: Any, leaves: Sequence[Any] = ()) -> Any:
+def without_leaves(value: Any, made: range, leaves: Sequence[Any] = ()) -> Any:
     """A result without a graph that leads to leaves of its transform alone."""
-    if not _edges([value]) or reaches_further([value], leaves, since):
+    if not _edges([value]) or reaches_further([value], leaves, made):
         return value
     return detached(value)
 
