@@ -203,6 +203,8 @@ def _masked_fill(self: Tensor, mask: Tensor, value: Operand) -> Tensor:
         return self
     of_truths("masked_fill_", mask, mask.dtype.c_name)
     one_filling(value, "masked_fill_")
+    if isinstance(value, Plain):
+        self.dtype.entry(value.item())  # which raises where it does not fit
     set_item(self, plain_index(mask.expand(self.shape)), value)
     return written(self, f"MaskedFillBackward{int(isinstance(value, Plain))}")
 

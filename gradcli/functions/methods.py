@@ -15,7 +15,7 @@ import numpy as np
 
 from gradcli.engine.creation import factories
 from gradcli.engine.custom_function.function import without_derivative
-from gradcli.engine.dtypes import DType, contiguous_format, preserve_format
+from gradcli.engine.dtypes import DType, contiguous_format, int64, preserve_format
 from gradcli.engine.record.apply import apply, flipped_view
 from gradcli.engine.record.arguments import Anything, Operand, is_whole
 from gradcli.engine.record.composite import reshaped
@@ -222,7 +222,9 @@ def _compare(op: Operator) -> Callable:
 
     def method(self: Tensor, other: Any) -> Any:
         kind = other.__class__
-        if not self.array.ndim and (kind is float or kind is int) and self.dtype.kind < 3:
+        dtype = self.dtype  # in others PyTorch first writes the number as one of theirs
+        plain = (kind is int or kind is float) if dtype.quick else (kind is int and dtype is int64)
+        if plain and not self.array.ndim:
             return _truth(compute(self.array, other))
         if kind is not Tensor and not in_place.is_value(other):
             return NotImplemented

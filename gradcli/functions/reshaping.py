@@ -499,10 +499,11 @@ def block_diag(*tensors: Any) -> Any:
         if t.ndim > 2:
             said = f"must have 2 or fewer dimensions. Input {i} has {t.ndim} dimensions"
             raise bad_shape(f"torch.block_diag: Input tensors {said}")
+    if not tensors:
+        return zeros(1, 0)
+    tensors = tuple(t.to(dtypes.meeting(*tensors)) for t in tensors)  # a number widens no matrix
     blocks = [t if t.ndim == 2 else O["reshape"](t, (1, t.numel())) for t in tensors]
     width = sum(b.shape[1] for b in blocks)
-    if not blocks:
-        return zeros(1, 0)
     rows, start = [], 0
     for b in blocks:
         height, n = b.shape

@@ -1638,6 +1638,7 @@ torch.unique(s, dim=0)
 +b
 torch.inner(k.bool(), k.bool())
 c.scatter_reduce_(0, i[:1], c[:1], "amax")
+v.masked_fill_(b, c[0])
 torch.allclose(v, v, -1)
 torch.isclose(v, v, atol=float("nan"))
 torch.tensordot(q, q, None)

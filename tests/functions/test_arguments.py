@@ -288,6 +288,7 @@ def test_bytes_name_classes_and_no_rows_and_are_never_a_mask():
 def test_addr_keeps_the_dtype_of_a_number_it_adds_to():
     number, vector = gradcli.tensor(0.5, dtype=gradcli.float64), gradcli.ones(2)
     assert gradcli.addr(number, vector, vector).dtype is gradcli.float64
+    assert gradcli.block_diag(vector, number).dtype is gradcli.float32  # which it does not widen
     assert gradcli.addr(number.float(), vector.half(), vector.half()).dtype is gradcli.float32
 
 
@@ -337,6 +338,18 @@ def test_trapezes_have_places_or_a_distance():
     for area in (gradcli.trapezoid, gradcli.cumulative_trapezoid):
         with pytest.raises(TypeError, match="not both"):
             area(y, y, dx=3)
+
+
+def test_a_number_is_compared_as_one_of_the_dtype():
+    """Of 0-d tensors as of longer ones: -1 is 255 among bytes, 2**24 + 1 is no float32."""
+    for value, dtype, number, less in (
+        (3, "uint8", -1, True), (100, "uint8", 300, False), (100, "int8", 300, False),
+        (100, "int32", 2**40, False), (2**24 + 1, "int64", 2.0**24 + 2, True),
+        (2**24, "int64", 2.0**24 + 1, False), (3, "int64", 4, True), (0.5, "float32", 1, True),
+    ):  # fmt: skip
+        for shape in ((), (1,)):
+            x = gradcli.full(shape, value, dtype=getattr(gradcli, dtype))
+            assert bool(x < number) is bool(gradcli.lt(x, number)) is less
 
 
 def test_a_number_in_a_tensor_is_a_dimension_beside_keepdim():
