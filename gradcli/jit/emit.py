@@ -40,7 +40,7 @@ _POWERS = {
     -2: "1.0 / ({0} * {0})", -0.5: "1.0 / sqrt({0})",
 }  # fmt: skip
 
-_CALLED = re.compile(r"\b(sqrt|fabs|exp|log1p|hypot)\(")
+_CALLED = re.compile(r"\b(sqrt|fabs|exp|log1p)\(")
 _SAME = frozenset(("sqrt", "fabs"))
 """Functions of math with NumPy's own last digit."""
 

@@ -32,7 +32,8 @@ class Parameter(Tensor):
         if not isinstance(data, Tensor):
             mend = "write nn.Parameter(torch.tensor(...))"
             raise bad_type(f"a Parameter is made of a tensor, got {type(data).__name__}", help=mend)
-        out: Parameter = requiring(_sharing(cls, data), requires_grad)
+        out: Parameter = _sharing(cls, data)
+        requiring(out, requires_grad)
         return out
 
     def __repr__(self) -> str:

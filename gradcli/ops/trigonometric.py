@@ -130,19 +130,26 @@ tanh = elementwise(
 )
 
 
+def _over_root(x: Any) -> Any:
+    if is_complex(x):
+        return 1.0 / (np.sqrt(1.0 - 1j * x) * np.sqrt(1.0 + 1j * x))
+    return _where_squares_overflow(1.0 / np.sqrt(1.0 + x * x), x)
+
+
+def _where_squares_overflow(slope: Any, x: Any) -> Any:
+    """1/abs(x) where ``slope`` is 0; np.hypot, or two roots, would cost more for every entry."""
+    return slope if np.all(slope) else np.where(slope == 0, 1.0 / np.abs(x), slope)
+
+
 asinh_slope: Operator = composite(
     "asinh_slope",
     lambda x: 1.0 / sqrt(1.0 + x * x),
-    lambda x: (
-        1.0 / (np.sqrt(1.0 - 1j * x) * np.sqrt(1.0 + 1j * x))
-        if is_complex(x) else 1.0 / np.hypot(1.0, x)
-    ),
+    _over_root,
     lambda t, x, out: -(t * x * out) * out * out,
     doc="1/sqrt(1 + x**2), the slope of asinh.",
     positive=True,
-    python="1.0 / hypot(1.0, {0})",
     public=False,
-)  # fmt: skip
+)
 asinh = elementwise(
     "asinh",
     np.arcsinh,
@@ -156,14 +163,16 @@ asinh = elementwise(
 
 
 def _over_roots(x: Any) -> Any:
-    return 1.0 / (np.sqrt(x - 1.0) * np.sqrt(x + 1.0))
+    if is_complex(x):
+        return 1.0 / (np.sqrt(x - 1.0) * np.sqrt(x + 1.0))
+    return _where_squares_overflow(1.0 / np.sqrt((x - 1.0) * (x + 1.0)), x)
 
 
 acosh_slope: Operator = composite(
     "acosh_slope",
     # Between the branch cuts of the two roots their product is not the root of the product.
     lambda x: 1.0 / sqrt(x - 1.0) / sqrt(x + 1.0) if is_complex(x) else 1.0 / sqrt(x * x - 1.0),
-    lambda x: _over_roots(x if is_complex(x) else np.abs(x)),
+    _over_roots,
     lambda t, x, out: -(t * x * out) * out * out,
     doc="1/sqrt(x**2 - 1), the slope of acosh.",
     public=False,

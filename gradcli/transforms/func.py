@@ -86,7 +86,8 @@ class _Run:
         found, self.shape = flatten(tuple(args[i] for i in which))
         differentiable(found)
         arguments: list[Any] = []
-        self.by = Transform(function, arguments, since=next_number())
+        since = next_number()
+        self.by = Transform(function, arguments, since=since)
         with disable_saved_tensors_hooks(_NO_HOOKS), transforming(self.by), enable_grad():
             around = batches_seen(function, flatten([list(args), kwargs])[0])
             self.leaves = [leaf_of(v, outer, around) for v in found]
@@ -110,7 +111,7 @@ class _Run:
         tensors(self.outputs, transform)
         if transform != _GRAD:
             inexact(self.outputs)
-        self.made = range(self.by.since, next_number())
+        self.made = range(since, next_number())
         self.create = outer and reaches_further(self.outputs, self.leaves, self.made)
         self.single = isinstance(argnums, int)
         for leaf in self.leaves:

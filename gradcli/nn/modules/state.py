@@ -149,8 +149,8 @@ class State:
             if given is None:  # what is inside was loaded
                 for hook in module._load_hooks.values():
                     if hook(module, keys) is not None:
-                        said = "Hooks of load_state_dict are not expected to return new values"
-                        raise AssertionFault("E0407", said, help="change the keys in place")
+                        told = "Hooks of load_state_dict are not expected to return new values"
+                        raise AssertionFault("E0407", told, help="change the keys in place")
                 continue
             said = {**metadata.get(front[:-1], {}), **({_ASSIGN: True} if assign else {})}
             module._load_from_state_dict(given, front, said, True, *keys, faults)

@@ -232,7 +232,7 @@ def register_parametrization(
     if not is_parametrized(module):
         module.parametrizations = ModuleDict()
         kind = type(module)
-        body = {"__getstate__": _not_pickled}
+        body: dict[str, Any] = {"__getstate__": _not_pickled}
         if not hasattr(kind, "__deepcopy__"):
             body["__deepcopy__"] = _copied
         module.__class__ = type(f"Parametrized{kind.__name__}", (kind,), body)
