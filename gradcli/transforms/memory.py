@@ -20,7 +20,7 @@ from gradcli.engine import Tensor
 from gradcli.engine.grad_mode import enable_grad, end_pushing
 from gradcli.engine.graph.node import AccumulateGrad
 from gradcli.engine.record.apply import note_view
-from gradcli.engine.record.inplace import check_writable, views_of
+from gradcli.engine.record.inplace import check_writable, share_memory, views_of
 from gradcli.engine.tensor.conj_view import ConjView
 from gradcli.engine.tensor.stale_view import StaleView, place_of
 from gradcli.engine.tensor.storage import Slots
@@ -222,7 +222,8 @@ def demote(level: int) -> None:
     running.values.pop(level, None)
     back = {id(was): value for value, was in alive}
     for value, was in alive:
-        if value.batch:
+        # An expanded view has the memory of its base, which is written to itself.
+        if value.batch and not share_memory(bottom(was).own_array()):
             with enable_grad():
                 store(was, value.content[0])
         put_back(value, was)

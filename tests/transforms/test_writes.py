@@ -663,3 +663,16 @@ def test_pieces_that_may_be_written_to_hold_nothing_of_each_other(pieces):
         grad(lambda rows: vmap(function)(rows).sum())(rows),
     ):
         same(gradients, [[31.0, 11.0], [79.0, 27.0]])
+
+
+def test_a_value_of_an_inner_transform_is_written_to_beside_its_expanded_view():
+    k = torch.tensor(1.5)
+
+    def function(x, w):
+        y = grad(lambda a: (k, a * w), has_aux=True)(w)[1]
+        view = y.expand(2)
+        y.copy_(w * 0.5)
+        y *= x + 1
+        return y + view.sum()
+
+    same(jacfwd(jacrev(function, argnums=1))(k, k), 1.5)

@@ -172,7 +172,7 @@ def put_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
         # A value that is spread over more entries has none that is written before it is read.
         if isinstance(written, np.ndarray) and written.size == np.size(value.array):
             _refuse_overlap(written.squeeze(), value.own_array().squeeze())
-    if part and _share_memory(target.own_array()):
+    if part and share_memory(target.own_array()):
         # A part may well be written to, and whoever reads the memory sees it.
         set_item(apply(OPERATORS["getitem"], (target,), {"index": index}), Ellipsis, value)
         return
@@ -269,7 +269,7 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
             "a view of a leaf Variable that requires grad is being used in an in-place operation.",
             help="write to a clone() of the leaf, or change it inside no_grad()",
         )
-    if base is not None and _share_memory(base.own_array()) and _in_graph(base, target, *others):
+    if base is not None and share_memory(base.own_array()) and _in_graph(base, target, *others):
         raise written_twice()  # the graph follows a write to all of such a base alone
 
 
@@ -360,7 +360,7 @@ def _before_write(target: Tensor, one_number: bool = False, index: Any = None) -
     is written, if that is a basic index.
     """
     array = target.own_array()
-    shared = _share_memory(array)
+    shared = share_memory(array)
     if not array.flags.writeable and array.base is not None:
         # NumPy protects what diagonal and expand give, PyTorch does not. Memory that its owner
         # protects stays so.
@@ -401,7 +401,7 @@ def _leads_elsewhere(edge: Any, end: Any) -> bool:
     return False
 
 
-def _share_memory(array: Any) -> bool:
+def share_memory(array: Any) -> bool:
     """Whether some entries lie in one place: those of ``expand``, or of windows that overlap."""
     if array.flags.c_contiguous or array.size < 2:
         return False
@@ -743,7 +743,7 @@ def places_in(view: Tensor, base: Tensor) -> tuple[Any, ...]:
         for k in rows:
             places.insert(k, np.indices(sizes, sparse=True)[k])
         places = (*np.broadcast_arrays(*places),)
-    return places if _share_memory(seen) else Apart(places)
+    return places if share_memory(seen) else Apart(places)
 
 
 def _positions(view: np.ndarray, base: np.ndarray) -> np.ndarray:
