@@ -254,11 +254,21 @@ atan2 = elementwise(
     kink="at {0} = {1} = 0: atan2 has no derivative (gradcli grad takes 0)",
     refuses={"complex": "atan2_cpu"},
 )
+hypot_slope: Operator = composite(
+    "hypot_slope",
+    lambda x, y, h: where(h == 0, 0.0, x / _safe(h)),
+    lambda x, y, h: x / h if np.all(h) else where(h == 0, 0.0, x / _safe(h)),
+    lambda t, x, y, h: t * hypot_slope(y, x, h) * hypot_slope(y, x, h) / _safe(h),
+    lambda t, x, y, h, out: -t * out * hypot_slope(y, x, h) / _safe(h),
+    None,
+    doc="x/h for h = hypot(x, y); its slopes count those of h, and do not cancel.",
+    public=False,
+)
 hypot: Operator = elementwise(
     "hypot",
     np.hypot,
-    lambda t, x, out: where(out == 0, 0.0, t * x / _safe(out)),
-    lambda t, y, out: where(out == 0, 0.0, t * y / _safe(out)),
+    lambda t, x, y, out: t * hypot_slope(x, y, out),
+    lambda t, x, y, out: t * hypot_slope(y, x, out),
     doc="sqrt(x**2 + y**2), without overflow.",
     edges="slopes 0 and 0 at (0, 0)",
     example="hypot(x, y) --x 3 --y 4",
