@@ -75,6 +75,13 @@ def test_check_goes_further_ways(cli, call, ways):
     assert len(also) > 1 and max(also.values()) < enough
 
 
+def test_check_computes_a_long_sum_as_grad_does(cli, monkeypatch):
+    from gradcli.language.runtime.run import Program
+
+    monkeypatch.setattr(Program, "checked", None)  # the text with every term is never read
+    assert "agrees" in cli("check", "+".join(["x"] * 40_000), "--x", "2").out
+
+
 def test_check_moves_both_axes_of_complex_numbers(cli):
     told = cli("check", "abs(z)", "--z", "0j").out
     assert "d/dz along the imaginary axis: a kink" in told and "nothing was compared" in told

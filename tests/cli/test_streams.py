@@ -93,6 +93,18 @@ def test_an_interrupt_while_modules_are_imported_leaves_at_once(wheel, tmp_path)
         assert said == b""
 
 
+def test_ctrl_c_in_a_callback_of_the_import_system_is_not_dropped():
+    code = (
+        "import os, signal, sys, weakref\nfrom gradcli.__main__ import program\n"
+        "class Finder:\n"
+        "    def find_spec(self, *args):\n"  # what its lock's callback raises, Python ignores
+        "        weakref.ref(Finder(), lambda _: os.kill(os.getpid(), signal.SIGINT))\n"
+        "sys.meta_path.insert(0, Finder())\nsys.argv = ['gradcli', '--version']\nprogram()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=30)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
 def test_a_warning_that_nobody_takes_costs_no_result(wheel, tmp_path):
     words = [sys.executable, "-m", "gradcli", "eval", "x", "--x", "nan", "--nan", "warn"]

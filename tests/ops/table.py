@@ -427,7 +427,10 @@ TRIGONOMETRIC = (
     binary("over_squares", None, 0.3, 2, numbers="", saves=("x", "y", "out"), kinks=(
         Kink(([0.0], [0.0]), [0.0], ([0.0], [0.0])),
     )),
-    binary("hypot", "torch.hypot(x, y)", 0.3, 2, numbers="", saves=("x", "y", "out"), kinks=(
+    binary("hypot_slope", None, 0.3, 2, numbers="", saves=("x", "y", "out"), kinks=(
+        Kink(([0.0], [0.0]), [0.0], ([0.0], [0.0])),
+    )),
+    binary("hypot", "torch.hypot(x, y)", 0.3, 2, numbers="", saves=("x", "y"), kinks=(
         Kink(([0.0, 3.0], [0.0, 4.0]), [0.0, 5.0], ([0.0, 0.6], [0.0, 0.8]),
         torch="its hypot divides by the result, so (0, 0) gives NaN"),
     )),

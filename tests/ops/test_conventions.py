@@ -68,6 +68,7 @@ def test_slopes_of_inverses_where_squares_overflow_or_cancel():
         (torch.asinh, 1e200, (1e-200, 0.0, 0.0)),
         (torch.asinh, -1e150, (1e-150, 1e-300, 0.0)),
         (torch.asinh, 1e100, (1e-100, -1e-200, 2e-300)),
+        (lambda x: torch.hypot(x, torch.tensor(1.0).to(x)), 1e50, (1.0, 1e-150, -3e-200)),
         (torch.acosh, 1e200, (1e-200, 0.0, 0.0)),
         (torch.acosh, 1e100, (1e-100, -1e-200, 2e-300)),
         (torch.acosh, 1 + gap, (1 / math.sqrt(gap * (2 + gap)),)),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import gradcli as torch
 from gradcli.autograd import Function, forward_ad, gradcheck, gradgradcheck
 from gradcli.autograd.gradcheck import GradcheckError
+from gradcli.transforms.check import slope
 from tests.support.families import family
 
 
@@ -257,3 +259,13 @@ def test_forward_mode_with_no_tangent_for_an_input():
     assert gradcheck(Product.apply, (x, y), check_undefined_grad=False, **options)
     with pytest.raises(RuntimeError, match="when input: 0 has an undefined tangent value"):
         gradcheck(Product.apply, (x, y), **options)
+
+
+def test_what_a_long_sum_is_rounded_by_is_no_kink():
+    def total(v):
+        square, found = (v * v).sum(), 0.0
+        for _ in range(4000):
+            found += square * 1e-3
+        return found
+
+    assert slope(total, np.arange(1.0, 14), (5,)).kind == "smooth"

@@ -290,7 +290,7 @@ def _cast_to(job: Job, dtype: Any) -> Any:
 def _names(job: Job) -> list[str]:
     return [
         node.id if isinstance(node, n.Name) else node.name
-        for node in n.walk(job.program.checked.module) if isinstance(node, n.Name | n.Attribute)
+        for node in n.walk(job.program.names.module) if isinstance(node, n.Name | n.Attribute)
     ]  # fmt: skip
 
 
