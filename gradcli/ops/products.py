@@ -199,7 +199,7 @@ matmul = bilinear(
     batching=multiplied,
     one_dtype=True,
     halves="all",
-    node={"name": of_product, "operands": OF_PRODUCT},
+    node={"name": of_product, "operands": OF_PRODUCT, "columns": True},
     cures=cures.TOO_LARGE,
 )
 

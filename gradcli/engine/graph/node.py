@@ -20,10 +20,10 @@ import itertools
 import re
 import weakref
 from _thread import RLock
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from sys import _getframe
 from types import CodeType
-from typing import Any
+from typing import Any, ClassVar
 
 from gradcli.engine.dtypes import CPU, DType
 from gradcli.engine.grad_mode import mode, refuse_node_hook
@@ -192,6 +192,7 @@ class Part:
     rules: tuple[Callable[..., Any] | None, ...] = ()
     variadic = True
     entrywise = False
+    node: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(self, name: str, kind: str) -> None:
         self.name = name

@@ -15,7 +15,7 @@ from gradcli.engine.dtypes import bool_, float16, float32
 from gradcli.engine.record.arguments import Asked
 from gradcli.engine.record.composite import in_float32
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions.nn.activations import dropout, softmax
 from gradcli.functions.nn.layers import linear
 from gradcli.functions.nn.padding import pad
@@ -66,7 +66,11 @@ def scaled_dot_product_attention(
     if attn_mask is not None:  # what may look at nothing sees zeros
         nothing = _O["all"](scores == -math.inf, -1, True)
         weights = _O["where"](nothing, 0.0, weights)
-    return _O["matmul"](dropout(weights, dropout_p) if dropout_p else weights, value)
+    out = _O["matmul"](dropout(weights, dropout_p) if dropout_p else weights, value)
+    if isinstance(query, Plain) and out.ndim == 4 and not query.is_contiguous():
+        by_heads = query.transpose(1, 2)  # lies so if it is a view of (batch, length, all heads)
+        out = out.transpose(1, 2).contiguous().transpose(1, 2) if by_heads.is_contiguous() else out
+    return out
 
 
 def multi_head_attention_forward(

@@ -240,8 +240,9 @@ class _Layers(_Recurrent):
             values = ways[0] if len(ways) == 1 else [
                 cat(list(pair), -1) for pair in zip(*ways, strict=True)
             ]  # fmt: skip
-        out = stack(values, 1 if self.batch_first and not single else 0)
-        return (out.squeeze(1) if single else out), self._joined(last, single)
+        out = stack(values)
+        out = out.squeeze(1) if single else out.transpose(0, 1) if self.batch_first else out
+        return out, self._joined(last, single)
 
     def _way(self, values: list, state: Any, end: str, back: bool) -> tuple[list, Any]:
         step, weights, outs = _STEPS[self.kind], self._of(end), []

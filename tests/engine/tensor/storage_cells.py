@@ -942,3 +942,25 @@ for index in (5, (0, 7), (0, 0, 0), 1):
         a[index] = 1
     except (IndexError, RuntimeError) as fault:
         print(isinstance(fault, IndexError))
+
+# %% a gradient by a matrix that lies by columns does so too
+W, x = torch.ones(5, 3, requires_grad=True), torch.ones(4, 3, requires_grad=True)
+T = torch.ones(3, 5).t().requires_grad_()
+A, B = torch.ones(4, 5, requires_grad=True), torch.ones(2, 5, 3, requires_grad=True)
+v = torch.ones(3, requires_grad=True)
+for f, inputs in (
+    (lambda: torch.nn.functional.linear(x, W), (x, W)), (lambda: x @ W.t(), (x, W)),
+    (lambda: W @ x.mT, (W, x)), (lambda: A.T @ x, (A, x)), (lambda: T @ x.permute(1, 0), (T, x)),
+    (lambda: torch.addmm(v.sum(), x, W.transpose(0, 1)), (x, W)), (lambda: W @ v, (W, v)),
+    (lambda: torch.nn.functional.linear(B, W), (B, W)), (lambda: B @ B.mT, (B,)),
+):  # fmt: skip
+    for create in (False, True):
+        found = torch.autograd.grad(f().sum(), inputs, create_graph=create)
+        print([g.stride() for g in found])
+q = torch.ones(2, 4, 6).view(2, 4, 2, 3).transpose(1, 2)
+print(
+    [torch.nn.functional.scaled_dot_product_attention(a, a, a).stride() for a in (q, q + 0, q[0])]
+)
+for kind in (torch.nn.LSTM, torch.nn.GRU, torch.nn.RNN):
+    module = kind(3, 5, batch_first=True)
+    print([module(a)[0].stride() for a in (torch.ones(2, 4, 3), torch.ones(4, 3))])
