@@ -150,7 +150,7 @@ def _applied(self: Node, *gradients: Tensor | None) -> Any:
         raise TypeFault("E0302", f"expected {expected} arguments, got {len(gradients)} instead")
     own = getattr(type(self), "__gradcli_node__", None)  # of a custom function
     node = self if own is None else own(self)
-    if node.saved.__class__ is Freed:
+    if node.saved.__class__ is Freed and own is None:
         raise freed(node)
     g = gradients[0] if node.outputs is None or expected == 1 else Cotangents(list(gradients))
     pulled = at_inputs(node, g) or pull_recorded(node, g, wrap)
@@ -223,8 +223,15 @@ def grad(
         if g is None and materialize_grads:
             g = _zeros(inputs[i], edge, create_graph)
         given = next((w for w in grad_outputs if isinstance(w, Tensor) and w.array is g), None)
-        results.append(_delivered(g, edge, i, allow_unused) if given is None else given)
+        r = _delivered(g, edge, i, allow_unused) if given is None else given
+        if r is not given and isinstance(g, np.ndarray):  # a view of a weight is as that is
+            r._require(any(_views(g, w) for w in grad_outputs))
+        results.append(r)
     return tuple(results)
+
+
+def _views(g: np.ndarray, w: Any) -> bool:
+    return w is not None and w.requires_grad and np.may_share_memory(g, w.array)
 
 
 def _zeros(value: Any, edge: Any, create_graph: bool) -> Tensor:

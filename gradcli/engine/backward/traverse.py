@@ -21,7 +21,16 @@ from gradcli.engine.backward.untaken_branches import CHOSEN, taken
 from gradcli.engine.dtypes import dtype_of
 from gradcli.engine.grad_mode import current, mode, restore
 from gradcli.engine.graph.level_detach import LevelDetach
-from gradcli.engine.graph.node import AccumulateGrad, Cotangents, Freed, Node, Output, Part, freed
+from gradcli.engine.graph.node import (
+    AccumulateGrad,
+    Cotangents,
+    Freed,
+    Node,
+    Output,
+    Part,
+    freed,
+    verify,
+)
 from gradcli.engine.graph.torch_names import shown_edges
 from gradcli.engine.graph.view_edges import Stale
 from gradcli.engine.record.cotangents import cast, fit
@@ -300,11 +309,15 @@ def _walk_towards(
 
 
 def _pass_by(node: Node, gone: Freed | None) -> None:
-    """Free a node that no gradient arrives at, as those that run. Raises E0401."""
+    """Free a node that no gradient arrives at, as those that run. Raises E0401, E0402."""
     if node.saved.__class__ is Freed:
         _refuse_again(node)
-    elif gone is not None and node.saved:
-        node.saved = gone
+    elif node.saved:
+        for place, value in enumerate(node.saved[:-1]):
+            if isinstance(value, Tensor) and value.meta is not None:
+                verify(node, place, value)
+        if gone is not None:
+            node.saved = gone
 
 
 def _step(node: Node, g: Any, arrived: dict[Node, Any], gone: Freed | None, careful: bool) -> None:

@@ -29,6 +29,7 @@ from gradcli.engine.creation.factories import (
     sizes_of,
 )
 from gradcli.engine.creation.generator import manual_seed as manual_seed
+from gradcli.engine.custom_function.function import without_derivative
 from gradcli.engine.dtypes import DType, float16, float32, float64, int64, to_dtype
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.arguments import is_whole
@@ -281,6 +282,8 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
         tensor([0., 1.])
     """
     _refuse_same(input, p)
+    if isinstance(p, Tensor):
+        raise not_a("number", "bernoulli", "p", 2, p, "write torch.bernoulli(p)")
     return _bernoulli(input, p, generator)
 
 
@@ -305,7 +308,10 @@ def _bernoulli(input: Tensor, p: Any, generator: Any) -> Tensor:
     wide = one or chance.dtype is float64
     numbers = rand(tuple(input.shape), dtype=float64 if wide else float32, generator=generator)
     out = (numbers < chance).to(input.dtype)
-    return _from(input, out, "BernoulliBackward0") if p is None else out
+    if p is None:
+        return _from(input, out, "BernoulliBackward0")
+    said = "derivative for aten::bernoulli is not implemented"
+    return without_derivative(out, input, "bernoulli", "NotImplemented", said)
 
 
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
