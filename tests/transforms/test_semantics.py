@@ -823,7 +823,12 @@ def test_what_a_function_sets_is_not_of_its_argument_or_the_callers():
         x.requires_grad = True
         return (x * x).sum()
 
-    for cut in (turned_off, lambda x: ((x * x).sum(), x.detach_())[0]):
+    def detached(x):
+        y = x.sin().sum()
+        x.detach_()
+        return y
+
+    for cut in (turned_off, lambda x: ((x * x).sum(), x.detach_())[0], grad(detached)):
         with pytest.raises(RuntimeError, match="does not require grad"):
             grad(cut)(X)
     near(grad(lambda x: vmap(turned_off)(x).sum())(X[None]), 2 * X[None])
