@@ -223,6 +223,7 @@ def _addcdiv(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Ten
 
 def _lerp(self: Tensor, end: Tensor, weight: Operand) -> Tensor:
     same_dtype(self, end, "expected dtype {} for `end` but got dtype {}")
+    found("arithmetic.refuse_other_weight")(self, weight)
     overlap(self, end, weight)
     if is_number(weight):
         return write_result(self, OPERATORS["lerp_number"], end, weight=weight)
