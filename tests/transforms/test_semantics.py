@@ -843,6 +843,17 @@ def test_what_a_function_sets_is_not_of_its_argument_or_the_callers():
     assert not X.requires_grad
 
 
+def test_no_pass_leads_to_the_argument_of_a_transform_that_has_ended():
+    kept, w = [], torch.ones(3).double().requires_grad_()
+    for transform in (grad, jacrev, lambda f: lambda x: vjp(f, x)):
+        transform(lambda x: (kept.append((x * 2, x * w)), x.sum())[1])(X)
+        alone, beside = kept.pop()
+        with pytest.raises(RuntimeError, match="does not require grad"):
+            (alone * 1).sum().backward()
+        beside.sum().backward()
+    near(w.grad, 3 * X)
+
+
 def test_data_is_not_set_inside_linearize():
     def f(x, of):
         y = of.rsqrt()

@@ -12,7 +12,7 @@ import numpy as np
 
 from gradcli.engine.backward.gradient_edges import GradientEdge, edge_of
 from gradcli.engine.backward.hooks import outgrown
-from gradcli.engine.backward.traverse import WHOLE, Cut, at_inputs, run
+from gradcli.engine.backward.traverse import WHOLE, Cut, at_inputs, no_history, run
 from gradcli.engine.dtypes import DType, dtype_of
 from gradcli.engine.grad_mode import refuse_in_transform, transformed
 from gradcli.engine.graph.node import Cotangents, Freed, Node, freed
@@ -300,13 +300,6 @@ def no_graph(i: int) -> RuntimeFault:
         help="set requires_grad=True before the computation uses it",
         torch="One of the differentiated Tensors does not require grad",
     )
-
-
-def no_history(i: int) -> RuntimeFault:
-    """The error of an output ``i`` that no graph leads to."""
-    said = f"element {i} of tensors does not require grad and does not have a grad_fn"
-    mend = "make a leaf with requires_grad=True, and compute outside no_grad()"
-    return RuntimeFault("E0405", said, help=mend)
 
 
 def unused(i: int) -> RuntimeFault:

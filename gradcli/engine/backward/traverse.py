@@ -150,6 +150,8 @@ def run(
     where no hook is called.
     """
     order = collect(roots, cut)
+    if wanted is None and order[-1].extra is not None and _ended(order):
+        raise no_history(0)
     arrived: dict[Node, Any] = {}
     if len(roots) == 1:  # nearly always
         arrived[roots[0]] = cotangents[0]
@@ -173,6 +175,18 @@ def run(
             walk(cotangents, order, arrived, gone)
     finally:
         restore_errors(errors)
+
+
+def _ended(order: list[Node]) -> bool:
+    """Whether a graph leads only to what transforms differentiated by that have ended."""
+    return all(n.extra is not None and "finished" in n.extra.params for n in order if n.leaf)
+
+
+def no_history(i: int) -> RuntimeFault:
+    """The error of an output ``i`` that no graph leads to."""
+    said = f"element {i} of tensors does not require grad and does not have a grad_fn"
+    mend = "make a leaf with requires_grad=True, and compute outside no_grad()"
+    return RuntimeFault("E0405", said, help=mend)
 
 
 def nested(recorded: bool, walk: Callable[..., None], *ask: Any) -> None:
