@@ -527,6 +527,17 @@ try:
     total.backward()
 except RuntimeError as error:
     print(str(error)[:64])
+x = torch.tensor([1.0, 3.0], requires_grad=True)
+for f, written in ((torch.exp, 0), (torch.sort, 1), (torch.sin, None)):
+    y = x * 1
+    found = f(y)
+    results = (found,) if isinstance(found, torch.Tensor) else tuple(found)
+    z, _ = Given.apply(results[0], False)
+    (y if written is None else results[written].detach()).add_(1)
+    try:
+        z.sum().backward()
+    except RuntimeError as error:
+        print(str(error)[:72])
 
 # %% gradients in the memory of what they were weighted with
 x = torch.ones(2, 2, requires_grad=True)

@@ -34,6 +34,7 @@ from gradcli.engine.graph.node import (
 from gradcli.engine.graph.torch_names import shown_edges
 from gradcli.engine.graph.view_edges import Stale
 from gradcli.engine.record.cotangents import cast, fit
+from gradcli.engine.record.index_writes import verify_index, writes
 from gradcli.engine.record.piecewise_linear import zeros_of
 from gradcli.engine.record.rule_compiler import pull_recorded
 from gradcli.engine.tensor.tensor import Tensor, wrap
@@ -326,12 +327,16 @@ def _pass_by(node: Node, gone: Freed | None) -> None:
     """Free a node that no gradient arrives at, as those that run. Raises E0401, E0402."""
     if node.saved.__class__ is Freed:
         _refuse_again(node)
-    elif node.saved:
-        for place, value in enumerate(node.saved[:-1]):
-            if isinstance(value, Tensor) and value.meta is not None:
-                verify(node, place, value)
-        if gone is not None:
-            node.saved = gone
+        return
+    if writes and getattr(node.op, "by_index", None):
+        verify_index(node)
+    for place, value in enumerate(node.saved if node.saved.__class__ is tuple else ()):
+        if isinstance(value, Tensor) and value.meta is not None:
+            verify(node, place, value)
+    if node.extra is not None and node.extra.out_meta is not None:
+        verify(node, -1, node.extra.out_meta)
+    if gone is not None and node.saved:
+        node.saved = gone
 
 
 def _step(node: Node, g: Any, arrived: dict[Node, Any], gone: Freed | None, careful: bool) -> None:
