@@ -541,7 +541,8 @@ for f, written in ((torch.exp, 0), (torch.sort, 1), (torch.sin, None)):
 
 # %% gradients in the memory of what they were weighted with
 x = torch.ones(2, 2, requires_grad=True)
-for f in (torch.t, torch.ravel, torch.sin, lambda x: torch.nn.functional.pad(x, (1, 1))):
+pad = torch.nn.functional.pad
+for f in (torch.t, torch.ravel, torch.sin, lambda x: pad(x, (1, 1)), lambda x: x**1):
     for create_graph in (False, True):
         y = f(x)
         g = torch.ones_like(y, requires_grad=True)
