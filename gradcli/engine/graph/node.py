@@ -333,7 +333,7 @@ def hooked(node: Node, kind: str, hook: Callable[..., Any]) -> RemovableHandle:
         if hooks is None:
             hooks = {}
             setattr(extra, kind, hooks)
-    if node.__class__ is Output:  # whose hooks run where its tensor is gone, too
+    if isinstance(node, Output) and node.node.ports:  # hooks run where its tensor is gone, too
         node.node.ports[node.number] = lambda: node
     return RemovableHandle(hooks, hook)
 
