@@ -122,18 +122,23 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     return called(input + first / tensor2.to(met), "AddcdivBackward0", *operands)
 
 
+def refuse_other_weight(input: Any, weight: Any) -> None:
+    """Raise RuntimeFault (E0309) for the weights of ``lerp`` in another element type."""
+    if getattr(weight, "shape", ()) != ():
+        c_names = input.dtype.c_name, weight.dtype.c_name
+        said = "expected dtype {} for `weight` but got dtype {}".format(*c_names)
+        same_dtype(input, weight, said)
+
+
 def lerp(input: Any, end: Tensor, weight: Operand) -> Any:
     """From ``input`` to ``end``, by ``weight`` of the way."""
     if not is_number(end):
         same_dtype(input, end, "expected dtype {} for `end` but got dtype {}")
     if not is_number(weight):
-        if getattr(weight, "shape", ()) != ():
-            c_names = input.dtype.c_name, weight.dtype.c_name
-            same_dtype(
-                input, weight, "expected dtype {} for `weight` but got dtype {}".format(*c_names)
-            )
+        refuse_other_weight(input, weight)
         refuse_kinds("bool int", "lerp_kernel_tensor", input.dtype)
-        if input.dtype is dtypes.float16:
+        half = dtypes.float16
+        if input.dtype is half and (input.shape or end.shape or weight.dtype is half):
             return in_float32(lerp, "LerpBackward1", input, end, weight)
         near, part = input, weight
         if hasattr(bottom(weight), "array"):  # from the nearer end, unless it is a symbol

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.creation.factories import finish
+from gradcli.engine.creation.factories import finish, sizes_of
 from gradcli.engine.record.composite import called, named, parts_of
 from gradcli.engine.record.face import face
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
@@ -283,7 +283,7 @@ def fftfreq(
     layout: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """The frequencies of ``fft``'s entries for samples ``d`` apart."""
-    charge_shape((n,))
+    charge_shape(sizes_of((n,), "fftfreq"))
     steps = np.fft.fftfreq(n, 1.0 / n) if n else np.zeros(0)
     return _frequencies(steps, n or 1, d, dtype, requires_grad, device)
 

@@ -91,6 +91,10 @@ def rewritten(function: Callable, by_index: bool = False) -> Callable:
             result = function(before, *args, **options)
         except UnwrittenFault as fault:
             raise (None if by_index else _wrong_result(self, args)) or fault from None
+        if getattr(getattr(function, "operator", 0), "dtypes", 0) == "compare":
+            for a in (before, *others):  # whose slopes are 0, not missing
+                if in_graph(a) and a.dtype is self.dtype:
+                    result = result + OPERATORS["drawn"](a, numbers=np.zeros(()))
         if result.dtype.kind > self.dtype.kind:
             raise _other_type(self, result.dtype)
         if result.__class__ is not Tensor:  # what stands for one in a transform
@@ -219,6 +223,7 @@ def _addcdiv(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Ten
 
 def _lerp(self: Tensor, end: Tensor, weight: Operand) -> Tensor:
     same_dtype(self, end, "expected dtype {} for `end` but got dtype {}")
+    found("arithmetic.refuse_other_weight")(self, weight)
     overlap(self, end, weight)
     if is_number(weight):
         return write_result(self, OPERATORS["lerp_number"], end, weight=weight)

@@ -327,8 +327,8 @@ def _power_by_base(t: Any, x: Any, y: Any) -> Any:
     if is_number(y):
         if y == 0:
             return zeros_like(t)
-        if y in (1, 2) and getattr(x, "edge", None) is None:
-            return t if y == 1 else t * (2.0 * x)
+        if y == 2 and getattr(x, "edge", None) is None:
+            return t * (2.0 * x)
         # In a graph, as in PyTorch, a slope that is constant still leads to x: zeros, no error.
         # On a number alone NumPy's sign gives C's powers of -0.0 and -inf, not those of a root.
         return t * (y * (pow(x, y - 1) if y in (0.5, 1.5) else x ** (y - 1)))

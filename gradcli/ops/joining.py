@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.conversion import clone
 from gradcli.ops.cupy_compat import zeros
 from gradcli.ops.declaration.batching import Batch
 from gradcli.ops.dims import copy_order, in_format, in_rows, normal_dim, suggested_format
@@ -212,7 +213,7 @@ def _unpad(g: Any, shape: Sequence[int], pad: Sequence[int]) -> Any:
 pad = linear(
     "pad",
     _pad,
-    lambda g, shape, pad: _unpad(g, shape, pad),
+    lambda g, shape, pad: clone(_unpad(g, shape, pad)),
     params={"pad": ()},
     dtypes="keep",
     grad_name="ConstantPadNdBackward0",

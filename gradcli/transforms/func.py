@@ -15,6 +15,7 @@ import numpy as np
 from gradcli.engine import Tensor
 from gradcli.engine.backward.api import no_graph
 from gradcli.engine.grad_mode import Transform, enable_grad, mode, outside_inference, transforming
+from gradcli.engine.graph.level_detach import LevelDetach
 from gradcli.engine.graph.node import next_number
 from gradcli.engine.record.saved_tensor_hooks import disable_saved_tensors_hooks
 from gradcli.ops.errors import RuntimeFault, ValueFault
@@ -98,7 +99,8 @@ class _Run:
             ends = [bottom(leaf).edge for leaf in self.leaves]
             result = over(lasting, function(*full, **named))
             for i, leaf in enumerate(self.leaves):
-                if not bottom(leaf).requires_grad:
+                edge = bottom(leaf).edge
+                if edge is None or (edge.__class__ is LevelDetach and edge.edges[1] is None):
                     raise no_graph(i)  # by detach_()
             # A write to ``x.data`` puts x elsewhere in the graphs of transforms around.
             self.leaves = [end_at(leaf, e) for leaf, e in zip(self.leaves, ends, strict=True)]
@@ -140,8 +142,9 @@ class _Run:
         outer = recording()
 
         def ours(t: Tensor) -> bool:
-            further = outer and t.edge is not None and reaches_further([t], self.leaves, self.made)
-            return t.edge is not None and not further
+            if t.edge is None or t.edge.seq < self.made.start:  # as the function found it
+                return False
+            return not (outer and reaches_further([t], self.leaves, self.made))
 
         def ended(value: Any) -> Any:
             if not any(ours(t) for t in tensors_of(value)):

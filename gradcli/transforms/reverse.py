@@ -17,17 +17,18 @@ import numpy as np
 
 import gradcli.engine as engine
 from gradcli.engine import Tensor
-from gradcli.engine.backward.api import (
-    grad_of_all,
-    grad_of_batches,
-    no_graph,
-    no_history,
-    start,
-    unused,
-)
+from gradcli.engine.backward.api import grad_of_all, grad_of_batches, no_graph, start, unused
 from gradcli.engine.backward.gradient_edges import GradientEdge, edge_of
 from gradcli.engine.backward.hooks import before, deliver, first_hook, seen
-from gradcli.engine.backward.traverse import WHOLE, Cut, Towards, collect, nested, only_towards
+from gradcli.engine.backward.traverse import (
+    WHOLE,
+    Cut,
+    Towards,
+    collect,
+    nested,
+    no_history,
+    only_towards,
+)
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import get_default_dtype
 from gradcli.engine.grad_mode import enable_grad, mode, no_grad, refuse_node_hook

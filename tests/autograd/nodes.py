@@ -494,3 +494,67 @@ for mode in ("all", "any"):
     except AssertionError as error:
         print(str(error)[:36])
     x.sum().backward()
+
+
+# %% behind a Function that gives no gradient, after a write, a second time, and a dropped result
+class Given(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, gives):
+        ctx.gives = gives
+        return x.clone(), x * 2
+
+    @staticmethod
+    def backward(ctx, g, h):
+        return (g + h if ctx.gives and ctx.saved_tensors == () else None), None
+
+
+x = torch.ones(2, requires_grad=True)
+y = x * 1
+z, _ = Given.apply(y * y, False)
+y.add_(1)
+try:
+    z.sum().backward()
+except RuntimeError as error:
+    print(str(error)[:72])
+first, second = Given.apply(x, True)
+second.register_hook(lambda g: print("dropped", g))
+del second
+total = first.sum()
+total.backward(retain_graph=True)
+total.backward()
+print(x.grad)
+try:
+    total.backward()
+except RuntimeError as error:
+    print(str(error)[:64])
+x = torch.tensor([1.0, 3.0], requires_grad=True)
+for f, written in ((torch.exp, 0), (torch.sort, 1), (torch.sin, None)):
+    y = x * 1
+    found = f(y)
+    results = (found,) if isinstance(found, torch.Tensor) else tuple(found)
+    z, _ = Given.apply(results[0], False)
+    (y if written is None else results[written].detach()).add_(1)
+    try:
+        z.sum().backward()
+    except RuntimeError as error:
+        print(str(error)[:72])
+
+# %% gradients in the memory of what they were weighted with
+x = torch.ones(2, 2, requires_grad=True)
+pad = torch.nn.functional.pad
+for f in (torch.t, torch.ravel, torch.sin, lambda x: pad(x, (1, 1)), lambda x: x**1):
+    for create_graph in (False, True):
+        y = f(x)
+        g = torch.ones_like(y, requires_grad=True)
+        (r,) = torch.autograd.grad(y, x, g, create_graph=create_graph)
+        before = r.tolist()
+        with torch.no_grad():
+            g.mul_(5)
+        print(r.requires_grad, r.tolist() == before)
+
+# %% gradients of what comparisons and random numbers write over, or leave
+x, z = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+y = (x * 1).eq_(z)
+y.sum().backward()
+print(y.requires_grad, x.grad, z.grad, x.detach().clone().lt_(z).requires_grad)
+print(torch.bernoulli(x, 1.0).requires_grad, torch.bernoulli(x.detach(), 1.0).requires_grad)

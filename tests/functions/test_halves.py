@@ -50,3 +50,9 @@ def test_values_and_gradients_are_those_of_single_precision_rounded_once(functio
 def test_a_long_bag_of_halves_is_summed_whole():
     table = torch.ones(3, 2, dtype=torch.float16)
     assert F.embedding_bag(torch.zeros(1, 5000, dtype=torch.int64), table, mode="sum")[0, 0] == 5000
+
+
+def test_halves_without_dimensions_meet_the_weight_of_lerp():
+    half, single = torch.tensor(1.0).half(), torch.tensor(0.3)
+    assert torch.lerp(half, half * 0, single).dtype is torch.float32
+    assert torch.lerp(half[None], half * 0, single).dtype is torch.float16

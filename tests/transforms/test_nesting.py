@@ -102,6 +102,9 @@ def test_each_result_is_in_the_graph_that_it_is_in():
 
     for _, aux in grad(both, has_aux=True)(X), vjp(both, X, has_aux=True)[0::2]:
         assert [v.requires_grad for v in aux] == [True, False, True, False]
+    with torch.no_grad():
+        found = vjp(both, X, has_aux=True)[2]
+    assert [v.requires_grad for v in found] == [False, False, True, False]
     assert torch.autograd.grad(aux[0].sum(), w)[0].item() == 6
     assert [v.requires_grad for v in vjp(lambda x: (x.sin(), x * w), X)[0]] == [False, True]
     assert not grad(lambda x: (x * x).sum() + w)(X).requires_grad

@@ -823,7 +823,12 @@ def test_what_a_function_sets_is_not_of_its_argument_or_the_callers():
         x.requires_grad = True
         return (x * x).sum()
 
-    for cut in (turned_off, lambda x: ((x * x).sum(), x.detach_())[0]):
+    def detached(x):
+        y = x.sin().sum()
+        x.detach_()
+        return y
+
+    for cut in (turned_off, lambda x: ((x * x).sum(), x.detach_())[0], grad(detached)):
         with pytest.raises(RuntimeError, match="does not require grad"):
             grad(cut)(X)
     near(grad(lambda x: vmap(turned_off)(x).sum())(X[None]), 2 * X[None])
@@ -836,6 +841,17 @@ def test_what_a_function_sets_is_not_of_its_argument_or_the_callers():
     with pytest.raises(RuntimeError, match="mutating directly with"):
         jvp(vmap(lambda x: setattr(captured, "data", X) or x), (X[None],), (X[None],))
     assert not X.requires_grad
+
+
+def test_no_pass_leads_to_the_argument_of_a_transform_that_has_ended():
+    kept, w = [], torch.ones(3).double().requires_grad_()
+    for transform in (grad, jacrev, lambda f: lambda x: vjp(f, x)):
+        transform(lambda x: (kept.append((x * 2, x * w)), x.sum())[1])(X)
+        alone, beside = kept.pop()
+        with pytest.raises(RuntimeError, match="does not require grad"):
+            (alone * 1).sum().backward()
+        beside.sum().backward()
+    near(w.grad, 3 * X)
 
 
 def test_data_is_not_set_inside_linearize():

@@ -12,7 +12,7 @@ import numpy as np
 
 from gradcli.engine.backward.gradient_edges import GradientEdge, edge_of
 from gradcli.engine.backward.hooks import outgrown
-from gradcli.engine.backward.traverse import WHOLE, Cut, at_inputs, run
+from gradcli.engine.backward.traverse import WHOLE, Cut, at_inputs, no_history, run
 from gradcli.engine.dtypes import DType, dtype_of
 from gradcli.engine.grad_mode import refuse_in_transform, transformed
 from gradcli.engine.graph.node import Cotangents, Freed, Node, freed
@@ -150,7 +150,7 @@ def _applied(self: Node, *gradients: Tensor | None) -> Any:
         raise TypeFault("E0302", f"expected {expected} arguments, got {len(gradients)} instead")
     own = getattr(type(self), "__gradcli_node__", None)  # of a custom function
     node = self if own is None else own(self)
-    if node.saved.__class__ is Freed:
+    if node.saved.__class__ is Freed and own is None:
         raise freed(node)
     g = gradients[0] if node.outputs is None or expected == 1 else Cotangents(list(gradients))
     pulled = at_inputs(node, g) or pull_recorded(node, g, wrap)
@@ -223,8 +223,15 @@ def grad(
         if g is None and materialize_grads:
             g = _zeros(inputs[i], edge, create_graph)
         given = next((w for w in grad_outputs if isinstance(w, Tensor) and w.array is g), None)
-        results.append(_delivered(g, edge, i, allow_unused) if given is None else given)
+        r = _delivered(g, edge, i, allow_unused) if given is None else given
+        if r is not given and isinstance(g, np.ndarray):  # a view of a weight is as that is
+            r._require(any(_views(g, w) for w in grad_outputs))
+        results.append(r)
     return tuple(results)
+
+
+def _views(g: np.ndarray, w: Any) -> bool:
+    return w is not None and w.requires_grad and np.may_share_memory(g, w.array)
 
 
 def _zeros(value: Any, edge: Any, create_graph: bool) -> Tensor:
@@ -293,13 +300,6 @@ def no_graph(i: int) -> RuntimeFault:
         help="set requires_grad=True before the computation uses it",
         torch="One of the differentiated Tensors does not require grad",
     )
-
-
-def no_history(i: int) -> RuntimeFault:
-    """The error of an output ``i`` that no graph leads to."""
-    said = f"element {i} of tensors does not require grad and does not have a grad_fn"
-    mend = "make a leaf with requires_grad=True, and compute outside no_grad()"
-    return RuntimeFault("E0405", said, help=mend)
 
 
 def unused(i: int) -> RuntimeFault:

@@ -21,10 +21,20 @@ from gradcli.engine.backward.untaken_branches import CHOSEN, taken
 from gradcli.engine.dtypes import dtype_of
 from gradcli.engine.grad_mode import current, mode, restore
 from gradcli.engine.graph.level_detach import LevelDetach
-from gradcli.engine.graph.node import AccumulateGrad, Cotangents, Freed, Node, Output, Part, freed
+from gradcli.engine.graph.node import (
+    AccumulateGrad,
+    Cotangents,
+    Freed,
+    Node,
+    Output,
+    Part,
+    freed,
+    verify,
+)
 from gradcli.engine.graph.torch_names import shown_edges
 from gradcli.engine.graph.view_edges import Stale
 from gradcli.engine.record.cotangents import cast, fit
+from gradcli.engine.record.index_writes import verify_index, writes
 from gradcli.engine.record.piecewise_linear import zeros_of
 from gradcli.engine.record.rule_compiler import pull_recorded
 from gradcli.engine.tensor.tensor import Tensor, wrap
@@ -141,6 +151,8 @@ def run(
     where no hook is called.
     """
     order = collect(roots, cut)
+    if wanted is None and order[-1].extra is not None and _ended(order):
+        raise no_history(0)
     arrived: dict[Node, Any] = {}
     if len(roots) == 1:  # nearly always
         arrived[roots[0]] = cotangents[0]
@@ -164,6 +176,18 @@ def run(
             walk(cotangents, order, arrived, gone)
     finally:
         restore_errors(errors)
+
+
+def _ended(order: list[Node]) -> bool:
+    """Whether a graph leads only to what transforms differentiated by that have ended."""
+    return all(n.extra is not None and "finished" in n.extra.params for n in order if n.leaf)
+
+
+def no_history(i: int) -> RuntimeFault:
+    """The error of an output ``i`` that no graph leads to."""
+    said = f"element {i} of tensors does not require grad and does not have a grad_fn"
+    mend = "make a leaf with requires_grad=True, and compute outside no_grad()"
+    return RuntimeFault("E0405", said, help=mend)
 
 
 def nested(recorded: bool, walk: Callable[..., None], *ask: Any) -> None:
@@ -300,10 +324,18 @@ def _walk_towards(
 
 
 def _pass_by(node: Node, gone: Freed | None) -> None:
-    """Free a node that no gradient arrives at, as those that run. Raises E0401."""
+    """Free a node that no gradient arrives at, as those that run. Raises E0401, E0402."""
     if node.saved.__class__ is Freed:
         _refuse_again(node)
-    elif gone is not None and node.saved:
+        return
+    if writes and getattr(node.op, "by_index", None):
+        verify_index(node)
+    for place, value in enumerate(node.saved if node.saved.__class__ is tuple else ()):
+        if isinstance(value, Tensor) and value.meta is not None:
+            verify(node, place, value)
+    if node.extra is not None and node.extra.out_meta is not None:
+        verify(node, -1, node.extra.out_meta)
+    if gone is not None and node.saved:
         node.saved = gone
 
 

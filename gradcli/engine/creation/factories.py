@@ -682,6 +682,9 @@ class _Typed(type):
 def _constructor(cls: type[Tensor], *data: Any, device: Any = None) -> Tensor:
     """A tensor of data, or of a shape, in the default dtype: PyTorch's typed constructor."""
     result: Tensor = typed(dtypes.get_default_dtype(), "Tensor")(*data, device=device)
+    if cls is not Tensor:
+        result = result.resolve_conj().resolve_neg()
+        result.__class__ = cls
     return result
 
 

@@ -281,6 +281,8 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
         tensor([0., 1.])
     """
     _refuse_same(input, p)
+    if isinstance(p, Tensor):
+        raise not_a("number", "bernoulli", "p", 2, p, "write torch.bernoulli(p)")
     return _bernoulli(input, p, generator)
 
 
@@ -305,7 +307,7 @@ def _bernoulli(input: Tensor, p: Any, generator: Any) -> Tensor:
     wide = one or chance.dtype is float64
     numbers = rand(tuple(input.shape), dtype=float64 if wide else float32, generator=generator)
     out = (numbers < chance).to(input.dtype)
-    return _from(input, out, "BernoulliBackward0") if p is None else out
+    return _from(input, out, "NotImplemented" if one else "BernoulliBackward0")
 
 
 def poisson(input: Tensor, generator: Any = None) -> Tensor:

@@ -366,7 +366,7 @@ def _wrapped(
             made[id(t)] = (number, out)
         results.append(out)
     to_save, ctx._gradcli_dirty = ctx._gradcli_to_save, ()  # whose place is at ctx's node: a cycle
-    if node is not None and to_save:
+    if node is not None:
         ctx._gradcli_to_save = ()
         node.saved = Store(to_save, made)
         mark(node)

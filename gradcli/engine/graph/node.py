@@ -334,6 +334,8 @@ def hooked(node: Node, kind: str, hook: Callable[..., Any]) -> RemovableHandle:
         if hooks is None:
             hooks = {}
             setattr(extra, kind, hooks)
+    if isinstance(node, Output) and node.node.ports:  # hooks run where its tensor is gone, too
+        node.node.ports[node.number] = lambda: node
     return RemovableHandle(hooks, hook)
 
 

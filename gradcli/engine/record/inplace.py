@@ -167,7 +167,7 @@ def put_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
         if part:  # what is wrong with the index comes first
             OPERATORS["getitem"].compute(target.own_array(), index)
         raise
-    if (part or index is Ellipsis) and isinstance(value, Plain) and _same_memory(target, value):
+    if (part or index is Ellipsis) and isinstance(value, Plain):
         written = target.own_array()[index]
         # A value that is spread over more entries has none that is written before it is read.
         if isinstance(written, np.ndarray) and written.size == np.size(value.array):
@@ -286,25 +286,17 @@ def overlap(target: Tensor, *others: Any, apart: bool = False) -> None:
 
     In the same place too where ``apart``: entries that an index names are written to others.
     """
-    if target.meta is None and not apart:
-        return
-    for other in others:
-        if apart and other is target:
-            raise _overlaps()
-        if isinstance(other, Plain) and _same_memory(target, other):
-            _refuse_overlap(target.own_array(), other.array, apart)
-
-
-def _same_memory(a: Tensor, b: Tensor) -> bool:
-    return a.meta is not None and b.meta is not None and a.meta.version is b.meta.version
+    for other in others if isinstance(target, Plain) else ():
+        if isinstance(other, Plain) and (apart or other is not target):
+            _refuse_overlap(target.array, other.array, apart)
 
 
 def _refuse_overlap(written: Any, read: Any, apart: bool = False) -> None:
     if (
-        (apart or not _same_places(written, read))
+        np.may_share_memory(written, read)
+        and (apart or not _same_places(written, read))
         and dense(written)
         and dense(read)
-        and np.may_share_memory(written, read)
     ):
         raise _overlaps()
 

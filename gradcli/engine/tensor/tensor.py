@@ -123,6 +123,18 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         _refuse_captured: Callable[..., None]
         __lt__ = __le__ = __gt__ = __ge__ = __getitem__ = __setitem__ = cast(Any, None)
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name in {"__torch_function__", "__torch_dispatch__"} & vars(cls).keys():
+            said = f"functions of tensors do not call {name} of {cls.__name__}"
+            raise UnwrittenFault("E0412", said, help="write methods of the class")
+
+    def as_subclass(self, cls: type) -> Any:
+        """Itself as one of a class of the user's; what is computed from it is a plain tensor."""
+        out = self.resolve_conj().resolve_neg()[...]
+        out.__class__ = cls
+        return out
+
     # -- what it is ------------------------------------------------------------------------------
 
     @property

@@ -426,3 +426,23 @@ def test_arguments_of_to():
             torch.nn.Linear(1, 1).to(*given)
     with pytest.raises(RuntimeError, match="copy"):
         torch.nn.Linear(1, 1).to(torch.float64, False, True)
+
+
+def test_a_class_of_the_users_makes_instances_of_it():
+    class Named(torch.Tensor):
+        def __new__(cls, data, name=""):
+            return super().__new__(cls, data)
+
+        def __init__(self, data, name=""):
+            self.name = name
+
+        def twice(self):
+            return self * 2
+
+    x = Named([1.0, 2.0], "x").requires_grad_()
+    x.twice().sum().backward()
+    assert (type(x), x.name, x.grad.tolist()) == (Named, "x", [2, 2])
+    y = (x * 1j).conj().as_subclass(Named)
+    assert y.twice().imag.tolist() == [-2, -4] and y.requires_grad
+    with pytest.raises(NotImplementedError, match="__torch_function__"):
+        type("Traced", (torch.Tensor,), {"__torch_function__": None})
