@@ -14,31 +14,21 @@ from gradcli.ops.errors import UnwrittenFault, bad_dtype, bad_value
 from gradcli.ops.kinds import constant, elementwise, step
 from gradcli.ops.torch_messages import not_one_dtype, nothing_largest
 
-eq = constant(
-    "eq", operator.eq, dtypes="compare", doc="Whether x equals y; `x == y`.", infix="==", latex="="
-)
+eq = constant("eq", operator.eq, doc="Whether x equals y; `x == y`.", infix="==", latex="=")
 ne = constant(
     "ne",
     operator.ne,
     aliases=("not_equal",),
-    dtypes="compare",
     doc="Whether x differs; `x != y`.",
     infix="!=",
     latex=r"\ne",
 )
 lt = constant(
-    "lt",
-    operator.lt,
-    dtypes="compare",
-    aliases=("less",),
-    doc="`x < y`.",
-    infix="<",
-    refuses={"complex": "lt_cpu"},
+    "lt", operator.lt, aliases=("less",), doc="`x < y`.", infix="<", refuses={"complex": "lt_cpu"}
 )
 le = constant(
     "le",
     operator.le,
-    dtypes="compare",
     aliases=("less_equal",),
     doc="`x <= y`.",
     infix="<=",
@@ -48,7 +38,6 @@ le = constant(
 gt = constant(
     "gt",
     operator.gt,
-    dtypes="compare",
     aliases=("greater",),
     doc="`x > y`.",
     infix=">",
@@ -57,7 +46,6 @@ gt = constant(
 ge = constant(
     "ge",
     operator.ge,
-    dtypes="compare",
     aliases=("greater_equal",),
     doc="`x >= y`.",
     infix=">=",
@@ -66,34 +54,21 @@ ge = constant(
 )
 
 logical_and = constant(
-    "logical_and",
-    np.logical_and,
-    dtypes="keep",
-    doc="Both, by entry.",
-    infix="&",
-    python="bool({0} and {1})",
+    "logical_and", np.logical_and, doc="Both, by entry.", infix="&", python="bool({0} and {1})"
 )
 logical_or = constant(
-    "logical_or",
-    np.logical_or,
-    dtypes="keep",
-    doc="Either, by entry.",
-    infix="|",
-    python="bool({0} or {1})",
+    "logical_or", np.logical_or, doc="Either, by entry.", infix="|", python="bool({0} or {1})"
 )
-logical_xor = constant(
-    "logical_xor", np.logical_xor, dtypes="keep", doc="One of the two, by entry.", infix="^"
-)
+logical_xor = constant("logical_xor", np.logical_xor, doc="One of the two, by entry.", infix="^")
 logical_not = constant(
     "logical_not",
     np.logical_not,
     out="wider",
-    dtypes="keep",
     doc="The opposite truth, by entry.",
     python="not {0}",
 )
 
-_ASKED = {"dtypes": "keep", "out": "none"}
+_ASKED = {"out": "none"}
 isnan = constant("isnan", np.isnan, doc="Whether each entry is NaN.", python="{0} != {0}", **_ASKED)
 isinf = constant("isinf", np.isinf, doc="Whether each entry is infinite.", **_ASKED)
 isfinite = constant("isfinite", np.isfinite, doc="Whether each entry is finite.", **_ASKED)
@@ -151,7 +126,6 @@ all = constant(
     rows=True,
     params=_REDUCE,
     out="bytes",
-    dtypes="keep",
     doc="Whether every entry is true.",
     batching=reduced,
 )
@@ -161,7 +135,6 @@ any = constant(
     rows=True,
     params=_REDUCE,
     out="bytes",
-    dtypes="keep",
     doc="Whether some entry is true.",
     batching=reduced,
 )
@@ -169,7 +142,6 @@ count_nonzero = constant(
     "count_nonzero",
     _count_nonzero,
     params={"dim": None},
-    dtypes="keep",
     doc="How many are not zero.",
     numpy="np.count_nonzero({0}, {dim})",
     latex=r"\operatorname{nnz}",
@@ -180,7 +152,6 @@ argmax = constant(
     "argmax",
     _arg_extreme(np.argmax, "argmax"),
     params=_REDUCE,
-    dtypes="keep",
     doc="Index of the first maximum.",
     latex=r"\arg\max",
     refuses={"complex": "argmax(): does not support complex input"},
@@ -189,7 +160,6 @@ argmin = constant(
     "argmin",
     _arg_extreme(np.argmin, "argmin"),
     params=_REDUCE,
-    dtypes="keep",
     doc="Index of the first minimum.",
     latex=r"\arg\min",
     refuses={"complex": "argmin(): does not support complex input"},
@@ -215,17 +185,14 @@ argsort = constant(
     "argsort",
     _argsort,
     params={"dim": -1, "descending": False},
-    dtypes="keep",
     doc="Indices that sort x along a dimension; stable.",
     example="argsort(x) --x 3,1,2",
     refuses={"complex": " Sort does not support complex dtypes on CPU"},
 )
 zeros_like = constant(
-    "zeros_like", np.zeros_like, dtypes="keep", doc="Zeros with x's shape and dtype.", python="0.0"
+    "zeros_like", np.zeros_like, doc="Zeros with x's shape and dtype.", python="0.0"
 )
-ones_like = constant(
-    "ones_like", np.ones_like, dtypes="keep", doc="Ones with x's shape and dtype.", python="1.0"
-)
+ones_like = constant("ones_like", np.ones_like, doc="Ones with x's shape and dtype.", python="1.0")
 
 
 def _sign(x: Any) -> Any:
@@ -243,8 +210,6 @@ def _sign(x: Any) -> Any:
 sign = step(
     "sign",
     _sign,
-    numpy="np.sign",
-    dtypes="keep",
     doc="-1, 0 or 1 by the sign of x.",
     edges="0 at NaN; slope 0 at 0 too",
     parity="odd",
@@ -264,7 +229,6 @@ heaviside = elementwise(
     lambda x, y: np.where(x == 0, y, x > 0).astype((x * y).dtype)[()],  # whole numbers stay so
     lambda t: zeros_like(t),
     lambda t, x: t * eq(x, 0.0),
-    numpy="np.heaviside",
     torch=("input", "values"),
     out="same",
     dtypes="promote",
@@ -279,7 +243,6 @@ heaviside = elementwise(
 signbit = constant(
     "signbit",
     np.signbit,
-    dtypes="keep",
     doc="Whether the sign bit is set; true for -0.0.",
     refuses={"complex": (UnwrittenFault, "signbit is not implemented for complex tensors.")},
 )

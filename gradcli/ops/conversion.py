@@ -44,7 +44,6 @@ cast = linear(
     _cast,
     lambda g: g,
     params={"dtype": None},
-    dtypes="keep",
     grad_name="ToCopyBackward0",
     entrywise=True,
     doc="The same numbers with another element type.",
@@ -70,7 +69,6 @@ clone = linear(
     "clone",
     _clone,
     lambda g: g,
-    dtypes="keep",
     entrywise=True,
     params={"memory_format": None},
     doc="A copy in memory of its own, still in the graph.",
@@ -84,10 +82,8 @@ conj: Operator = linear(
     np.conj,
     lambda g: conj(g),
     entrywise=True,
-    dtypes="keep",
     doc="The complex conjugate.",
     numpy="{0}",
-    pytorch="torch.conj",
     latex=r"\overline{{x}}",
 )
 real = linear(
@@ -95,11 +91,9 @@ real = linear(
     np.real,
     lambda g: g,
     entrywise=True,
-    dtypes="keep",
     doc="The real part.",
     moves="view",
     numpy="{0}",
-    pytorch="torch.real",
     latex=r"\operatorname{Re}",
     node={"name": lambda node: "SelectBackward0"},
 )
@@ -107,8 +101,8 @@ imag = linear(
     "imag",
     _imag,
     lambda g: of_parts(0.0, g),  # 1j * inf is not a number
-    dtypes="keep",
     entrywise=True,
+    numpy="",
     doc="The imaginary part of a complex tensor.",
     domain="complex x",
     moves="view",
@@ -145,7 +139,6 @@ drawn = step(
     "drawn",
     lambda x, numbers: np.broadcast_to(numbers, np.shape(x)).astype(x.dtype),
     params={"numbers": None},
-    dtypes="keep",
     entrywise=False,  # the numbers have a shape of their own
     doc="Random numbers that were drawn by x, which says how likely they are.",
     kink="",

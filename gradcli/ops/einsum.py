@@ -69,7 +69,6 @@ contract: Operator = bilinear(
     lambda g, y, labels: contract(g, y, _turned(labels, 0)),
     lambda g, x, labels: contract(g, x, _turned(labels, 1)),
     params={"labels": ""},
-    dtypes="promote",
     grad_name="EinsumBackward0",
     doc="The sum over a product of two tensors, by letters; every letter occurs twice at least.",
     numpy="np.einsum({labels}, {0}, {1})",

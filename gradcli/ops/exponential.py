@@ -103,7 +103,6 @@ log1p = elementwise(
     doc="log(1 + x), exact near 0.",
     domain="x > -1",
     grad_name="Log1PBackward0",
-    numpy="np.log1p",
     values={0: 0},
     cures=cures.LOG1P,
 )
@@ -137,7 +136,6 @@ sigmoid = elementwise(
     positive=True,
     numpy="""def _sigmoid(x):
     return np.exp(-np.logaddexp(-x, 0.0))""",
-    pytorch="torch.sigmoid",
     latex=r"\sigma",
     python="1.0 / (1.0 + exp(-{0}))",
 )
@@ -183,7 +181,6 @@ logit = elementwise(
     example="logit(x) --x 0.3",
     numpy="""def _logit(x):
     return np.log(x) - np.log1p(-x)""",
-    pytorch="torch.logit",
     refuses={"complex": "logit_cpu"},
     cures=cures.LOGIT,
     slope_cures=cures.LOG_SLOPE,
@@ -210,7 +207,6 @@ logaddexp = elementwise(
     lambda x, y: logistic(y - x),
     doc="log(exp(x) + exp(y)), without overflow.",
     example="logaddexp(x, y) --x 1 --y 2",
-    numpy="np.logaddexp",
     refuses={"bool int": "logaddexp_cpu"},
 )
 softsign = elementwise(

@@ -214,7 +214,6 @@ pad = linear(
     _pad,
     lambda g, shape, pad: _unpad(g, shape, pad),
     params={"pad": ()},
-    dtypes="keep",
     grad_name="ConstantPadNdBackward0",
     node={"dense": True},
     doc="Zeros put around: (before, behind) for the last dimension, then for the one before it.",

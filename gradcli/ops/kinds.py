@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gradcli.ops.declaration.batching import matrices
+from gradcli.ops.declaration.infix import MIRRORED
 from gradcli.ops.dims import unreduce
 from gradcli.ops.operator import OPERATORS, Operator, parameters
 
@@ -32,6 +34,7 @@ def linear(
     name: str, compute: Callable[..., Any], *rules: Callable[..., Any] | None, **info: Any
 ) -> Operator:
     """Declare an operator that is linear in its inputs together; rules are the transposes."""
+    info.setdefault("dtypes", "promote" if len(rules) > 1 else "keep")
     return Operator("linear", name, compute, rules, **info)
 
 
@@ -39,11 +42,13 @@ def bilinear(
     name: str, compute: Callable[..., Any], *rules: Callable[..., Any], **info: Any
 ) -> Operator:
     """Declare an operator linear in each of two inputs; rules are the transposes by each."""
+    info.setdefault("dtypes", "promote")
     return Operator("bilinear", name, compute, rules, **info)
 
 
 def constant(name: str, compute: Callable[..., Any], **info: Any) -> Operator:
     """Declare an operator whose derivative is zero wherever it exists: no edge in the graph."""
+    info.setdefault("dtypes", "compare" if info.get("infix") in MIRRORED else "keep")
     inputs = info.get("inputs", "xy" if "infix" in info else "x")
     return Operator("constant", name, compute, (None,) * len(inputs), **info)
 
@@ -53,6 +58,7 @@ def step(name: str, compute: Callable[..., Any], **info: Any) -> Operator:
 
     Its derivative is zero too, but the zeros arrive: ``x.floor().sum().backward()`` is no error.
     """
+    info.setdefault("dtypes", "keep")
     info.setdefault("kink", "where {op} of {0} jumps: derivative taken as 0")
     rules = (lambda g: OPERATORS["zeros_like"](g),) * len(info.get("inputs", "x"))
     return Operator("constant", name, compute, rules, **info)
@@ -61,7 +67,14 @@ def step(name: str, compute: Callable[..., Any], **info: Any) -> Operator:
 def general(
     name: str, compute: Callable[..., Any], *rules: Callable[..., Any] | None, **info: Any
 ) -> Operator:
-    """Declare an operator with its own vjp per input and its own jvp (``jvp=``)."""
+    """Declare an operator with its own vjp per input and its own jvp (``jvp=``).
+
+    Without a parameter ``dim`` it is one of matrices.
+    """
+    if "dim" not in info.get("params", ()):
+        info = {
+            "dtypes": "promote" if len(rules) > 1 else "inexact", "batching": matrices, **info
+        }  # fmt: skip
     return Operator("general", name, compute, rules, **info)
 
 

@@ -62,6 +62,7 @@ class Operator:
     batching: Callable[..., Any] | None = None
     """How it works on a batch, where that does not follow: see ``batching``."""
     dtypes: str = "float"
+    """How the element types of the inputs meet, where the kind does not say it: see ``kinds``."""
     out: str
     """Which dtype an ``out=`` may have, the "same" as the result or a "wider" one: see the engine's
     ``may_be``. Wider where operands meet in a type, by entry; there is none of a view."""
@@ -152,8 +153,8 @@ class Operator:
     """The call on Python floats, sqrt, fabs, exp and log1p being math's; a single number for a
     reduction or a shape."""
     numpy: str | None = None
-    """The call in NumPy: ``np.clip({0}, {min}, {max})``, ``{*}`` for all arguments, a bare name, or
-    the source of a small function; "" where it has none."""
+    """The call in NumPy, where another name: ``np.clip({0}, {min}, {max})``, ``{*}`` for all
+    arguments, a bare name, or the source of a small function; "" where it has none."""
     pytorch: str | None = None
     jax: str | None = None
     latex: str | Callable[[Mapping[str, Any], int], str | None] = ""

@@ -60,7 +60,6 @@ sum = linear(
     _sum,
     lambda g, shape, dim, keepdim: expand(unreduce(g, shape, dim, keepdim), shape),
     params=_REDUCE,
-    dtypes="keep",
     rows=True,
     doc="The sum of all entries, or along dimensions.",
     example="sum(x**2) --x 1,2,3",

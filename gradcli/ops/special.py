@@ -102,7 +102,6 @@ erfinv = elementwise(
     example="erfinv(x) --x 0.3",
     parity="odd",
     values={0: 0},
-    numpy="special.erfinv({0})",
     latex=r"\operatorname{erf}^{-1}",
     refuses={"complex": "erfinv_vml_cpu"},
 )
@@ -181,7 +180,6 @@ xlogy = elementwise(
     domain="y > 0",
     edges="where x is 0 and y is not above 0, slope 0 by x; by y NaN at (0, 0)",
     example="xlogy(x, y) --x 2 --y 3",
-    numpy="special.xlogy",
     refuses={"complex": "xlogy_cpu"},
 )
 
@@ -204,7 +202,6 @@ xlog1py = elementwise(
     edges="where x is 0 and y is not above -1, slope 0 by x; by y NaN at (0, -1)",
     grad_name="SpecialXlog1PyBackward0",
     example="xlog1py(x, y) --x 2 --y 3",
-    numpy="special.xlog1py",
     refuses={"complex": "xlog1py_cpu"},
 )
 
@@ -221,7 +218,6 @@ entr = elementwise(
     domain="x > 0",
     grad_name="SpecialEntrBackward0",
     example="entr(x) --x 0.3",
-    numpy="special.entr",
     refuses={"complex": "entr_cpu"},
 )
 
@@ -286,12 +282,12 @@ lgamma = elementwise(
     _lgamma,
     lambda x: digamma(x),
     aliases=("gammaln",),
+    pytorch="torch.lgamma",
     doc="The logarithm of abs(gamma(x)).",
     numpy="special.gammaln",
     domain="x > 0",
     example="lgamma(x) --x 4.5",
     values={1: 0, 2: 0},
-    pytorch="torch.lgamma",
     latex=r"\log\Gamma",
     refuses={"complex": "lgamma_vml_cpu"},
 )
@@ -316,7 +312,6 @@ digamma: Operator = elementwise(
     doc="The slope of lgamma.",
     domain="x > 0",
     example="digamma(x) --x 4.5",
-    numpy="special.digamma",
     refuses={"complex": "digamma"},
     latex=r"\psi",
 )
@@ -344,7 +339,6 @@ zeta: Operator = elementwise(
     domain="x > 1, y > 0",
     grad_name="SpecialZetaBackward0",
     example="zeta(3, y) --y 2",
-    numpy="special.zeta",
     latex=r"\zeta",
     refuses={"half complex": "zeta_cpu"},
 )
@@ -402,7 +396,6 @@ gammainc = elementwise(
     domain="x > 0, y > 0",
     grad_name="IgammaBackward0",
     example="gammainc(2, y) --y 1.5",
-    numpy="special.gammainc",
     refuses={"bool int complex": "igamma_cpu"},
     latex="P",
 )
@@ -416,7 +409,6 @@ gammaincc = elementwise(
     domain="x > 0, y > 0",
     grad_name="IgammacBackward0",
     example="gammaincc(2, y) --y 1.5",
-    numpy="special.gammaincc",
     refuses={"bool int complex": "igammac_cpu"},
     latex="Q",
 )
@@ -675,7 +667,6 @@ sinc = elementwise(
     doc="sin(pi*x)/(pi*x), 1 at 0.",
     values={0: 1},
     kink="at {0} = 0: the formula divides by it (gradcli grad is exact)",
-    numpy="np.sinc",
 )
 
 

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.conversion import conj, real
-from gradcli.ops.declaration.batching import matrices
 from gradcli.ops.decompositions.packing import (
     Together,
     asked,
@@ -95,7 +94,6 @@ svd_parts = general(
     _svd_vjp,
     jvp=_svd_jvp,
     params={"checked": False},
-    dtypes="inexact",
     grad_name="LinalgSvdBackward0",
     refuses={"half": "linalg_svd_cpu"},
     doc="U, the singular values in descending order, and V' with x = U diag(s) V'.",
@@ -107,7 +105,6 @@ svd_parts = general(
     ),
     numpy="np.linalg.svd({0}, full_matrices=False)[{part}]",
     pytorch="torch.linalg.svd({0}, full_matrices=False)[{part}]",
-    batching=matrices,
     public=False,
 )
 
@@ -137,16 +134,13 @@ svdvals = general(
     _svdvals,
     _svdvals_vjp,
     jvp=_svdvals_jvp,
-    dtypes="inexact",
     grad_name="LinalgSvdBackward0",
     refuses={"half": "linalg_svd_cpu"},
     doc="The singular values of a matrix in descending order.",
-    example='sum(svdvals(A)) --A "2,1;1,3"',
     core="(m,n)->(k)",
     sorted=-1,
     kink="where singular values of {0} are equal or 0: single ones have no derivative",
     numpy="np.linalg.svd({0}, compute_uv=False)",
     pytorch="torch.linalg.svdvals",
     latex=r"\boldsymbol{\sigma}",
-    batching=matrices,
 )
