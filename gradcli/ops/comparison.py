@@ -213,7 +213,6 @@ sign = step(
     doc="-1, 0 or 1 by the sign of x.",
     edges="0 at NaN; slope 0 at 0 too",
     parity="odd",
-    values={0: 0},
     refuses={
         "complex": (
             UnwrittenFault,

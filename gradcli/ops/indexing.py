@@ -362,6 +362,7 @@ put = linear(
     dtypes="keep",
     grad_name="CopySlices",
     node={"edges": of_write},
+    entrywise=False,
     doc="x with the entries at an index replaced by a value.",
     public=False,
 )

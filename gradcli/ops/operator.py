@@ -55,7 +55,8 @@ class Operator:
     inputs: tuple[str, ...]
     params: dict[str, Any]
     entrywise: bool
-    """An entry of the result depends on one entry of each input, after broadcasting."""
+    """An entry of the result depends on one entry of each input, after broadcasting: so it is
+    where there is no dimension and no rule for batches."""
     variadic: bool = False
     jvp: Callable[..., Any] | None = None
     slope: Callable[..., Any] | None = None
@@ -133,7 +134,7 @@ class Operator:
     positive: bool = False
     """f(x) > 0 wherever it is defined."""
     values: Mapping[int, float] = _NOTHING
-    """Exact values at whole numbers: {0: 1} for cos."""
+    """Exact values at whole numbers: {0: 1} for cos; {0: 0} of all that are odd."""
     square: tuple[str, int, int] | None = None
     """(g, a, b) where f**2 is a + b*g**2."""
     quotient: tuple[str, str] | None = None
@@ -184,9 +185,9 @@ class Operator:
         self.grad_name = _backward_name(name)
         self.__dict__.update(facts, params=dict(facts.get("params", ())))
         self.arity = len(self.inputs)
-        if "entrywise" not in facts:
-            steps = kind == "constant" and "dim" not in self.params
-            self.entrywise = kind == "elementwise" or steps
+        self.__dict__.setdefault("entrywise", self.batching is None and "dim" not in self.params)
+        if self.parity == "odd":
+            self.values = {0: 0}
         if self.dtypes == "compare" and not self.params:
             self.numbers = "y"
         if "out" not in facts:

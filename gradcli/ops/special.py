@@ -61,7 +61,6 @@ erf = elementwise(
     lambda x: exp(-x * x) * (2.0 / _ROOT_PI),
     doc="The error function, 2/sqrt(pi) times the integral of exp(-t**2) from 0 to x.",
     parity="odd",
-    values={0: 0},
     refuses={"complex": "erf_vml_cpu"},
 )
 erfc = elementwise(
@@ -101,7 +100,6 @@ erfinv = elementwise(
     domain="-1 < x < 1",
     example="erfinv(x) --x 0.3",
     parity="odd",
-    values={0: 0},
     latex=r"\operatorname{erf}^{-1}",
     refuses={"complex": "erfinv_vml_cpu"},
 )
@@ -206,13 +204,9 @@ xlog1py = elementwise(
 )
 
 
-def _entr(x: Any) -> Any:
-    return special("entr", x, x)
-
-
 entr = elementwise(
     "entr",
-    _entr,
+    _one("entr"),
     lambda x: -(log(x) + 1.0),
     doc="-x*log(x), 0 at 0: a term of the entropy.",
     domain="x > 0",

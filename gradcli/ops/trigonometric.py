@@ -18,7 +18,6 @@ sin = elementwise(
     lambda x: cos(x),
     doc="The sine; x in radians.",
     parity="odd",
-    values={0: 0},
     square=("cos", 1, -1),
     latex=r"\sin",
 )
@@ -39,7 +38,6 @@ tan = elementwise(
     doc="The tangent; x in radians.",
     domain="x != pi/2 + k*pi",
     parity="odd",
-    values={0: 0},
     quotient=("sin", "cos"),
     latex=r"\tan",
 )
@@ -65,7 +63,6 @@ asin = elementwise(
     domain="-1 <= x <= 1",
     edges="infinite slope at -1 and 1",
     parity="odd",
-    values={0: 0},
     latex=r"\arcsin",
     cures=cures.ASIN,
     slope_cures=cures.ENDS_SLOPE,
@@ -89,7 +86,6 @@ atan = elementwise(
     aliases=("arctan",),
     doc="The angle in (-pi/2, pi/2) whose tangent is x.",
     parity="odd",
-    values={0: 0},
     latex=r"\arctan",
 )
 sinh = elementwise(
@@ -98,7 +94,6 @@ sinh = elementwise(
     lambda x: cosh(x),
     doc="The hyperbolic sine.",
     parity="odd",
-    values={0: 0},
     square=("cosh", -1, 1),
     latex=r"\sinh",
     cures=cures.EXP,
@@ -124,7 +119,6 @@ tanh = elementwise(
     doc="The hyperbolic tangent.",
     edges="the slope is read off the result, as in PyTorch: 0 beyond -19 and 19",
     parity="odd",
-    values={0: 0},
     quotient=("sinh", "cosh"),
     latex=r"\tanh",
 )
@@ -157,7 +151,6 @@ asinh = elementwise(
     aliases=("arcsinh",),
     doc="The inverse of sinh.",
     parity="odd",
-    values={0: 0},
     latex=r"\operatorname{arsinh}",
 )
 
@@ -207,7 +200,6 @@ atanh = elementwise(
     doc="The inverse of tanh.",
     domain="-1 < x < 1",
     parity="odd",
-    values={0: 0},
     latex=r"\operatorname{artanh}",
     cures=cures.ATANH,
     slope_cures=cures.ENDS_SLOPE,
