@@ -125,7 +125,6 @@ div = elementwise(
     node={"name": lambda node: "MulBackward0" if node.only == 1 else "DivBackward0", "turns": True},
     neutral=1.0,
     cures=cures.DIV,
-    slope_cures=cures.DIV_SLOPE,
 )
 
 
@@ -367,7 +366,6 @@ pow = elementwise(
     },
     neutral=1.0,
     cures=cures.POW,
-    slope_cures=cures.POW_SLOPE,
 )
 sqrt = elementwise(
     "sqrt",
@@ -378,7 +376,6 @@ sqrt = elementwise(
     edges="infinite slope at 0",
     example="sqrt(x) --x 4",
     cures=cures.SQRT,
-    slope_cures=cures.SQRT_SLOPE,
 )
 rsqrt = elementwise(
     "rsqrt",
@@ -389,8 +386,7 @@ rsqrt = elementwise(
     example="rsqrt(x) --x 4",
     numpy="(1/np.sqrt({0}))",
     python="1.0 / sqrt({0})",
-    cures=cures.SQRT + cures.RECIPROCAL,
-    slope_cures=cures.LOG_SLOPE,
+    cures=cures.RSQRT,
 )
 cbrt = elementwise(
     "cbrt",
@@ -403,7 +399,7 @@ cbrt = elementwise(
     pytorch="""def _cbrt(x):
     return torch.sign(x) * torch.abs(x) ** (1 / 3)""",
     latex=r"\sqrt[3]{{x}}",
-    slope_cures=cures.SQRT_SLOPE,
+    cures=cures.CBRT,
 )
 
 
@@ -433,7 +429,6 @@ reciprocal = elementwise(
     numpy="(1/({0}))",
     python="1.0 / {0}",
     cures=cures.RECIPROCAL,
-    slope_cures=cures.LOG_SLOPE,
 )
 
 floor = step(

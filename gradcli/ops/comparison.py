@@ -12,6 +12,7 @@ from gradcli.ops.declaration.batching import reduced
 from gradcli.ops.dims import Dims, copy_order, named_dims, normal_dim, normal_dims
 from gradcli.ops.errors import UnwrittenFault, bad_dtype, bad_value
 from gradcli.ops.kinds import constant, elementwise, step
+from gradcli.ops.operator import Operator
 from gradcli.ops.torch_messages import not_one_dtype, nothing_largest
 
 eq = constant("eq", operator.eq, doc="Whether x equals y; `x == y`.", infix="==", latex="=")
@@ -23,35 +24,22 @@ ne = constant(
     infix="!=",
     latex=r"\ne",
 )
-lt = constant(
-    "lt", operator.lt, aliases=("less",), doc="`x < y`.", infix="<", refuses={"complex": "lt_cpu"}
-)
-le = constant(
-    "le",
-    operator.le,
-    aliases=("less_equal",),
-    doc="`x <= y`.",
-    infix="<=",
-    latex=r"\le",
-    refuses={"complex": "le_cpu"},
-)
-gt = constant(
-    "gt",
-    operator.gt,
-    aliases=("greater",),
-    doc="`x > y`.",
-    infix=">",
-    refuses={"complex": "gt_cpu"},
-)
-ge = constant(
-    "ge",
-    operator.ge,
-    aliases=("greater_equal",),
-    doc="`x >= y`.",
-    infix=">=",
-    latex=r"\ge",
-    refuses={"complex": "ge_cpu"},
-)
+
+
+def _ordered(name: str, sign: str, alias: str, latex: str = "") -> Operator:
+    return constant(
+        name,
+        getattr(operator, name),
+        aliases=(alias,),
+        doc=f"`x {sign} y`.",
+        infix=sign,
+        latex=latex,
+        refuses={"complex": f"{name}_cpu"},
+    )
+
+
+lt, le = _ordered("lt", "<", "less"), _ordered("le", "<=", "less_equal", r"\le")
+gt, ge = _ordered("gt", ">", "greater"), _ordered("ge", ">=", "greater_equal", r"\ge")
 
 logical_and = constant(
     "logical_and", np.logical_and, doc="Both, by entry.", infix="&", python="bool({0} and {1})"
@@ -93,20 +81,34 @@ isclose = constant(
 )
 
 
-def _truth(find: Any) -> Any:
+_REDUCE = {"dim": None, "keepdim": False}
+
+
+def _truth(name: str, whose: str) -> Operator:
     def compute(x: Any, dim: Dims, keepdim: bool) -> Any:
-        out = find(x, axis=named_dims(dim, np.ndim(x)), keepdims=keepdim)
+        out = getattr(np, name)(x, axis=named_dims(dim, np.ndim(x)), keepdims=keepdim)
         # Of bytes, which were PyTorch's booleans, a byte.
         return out.astype(np.uint8) if getattr(x, "dtype", None) == np.uint8 else out
 
-    return compute
+    return constant(
+        name,
+        compute,
+        rows=True,
+        params=_REDUCE,
+        out="bytes",
+        doc=f"Whether {whose} entry is true.",
+        batching=reduced,
+    )
+
+
+all, any = _truth("all", "every"), _truth("any", "some")
 
 
 def _count_nonzero(x: Any, dim: Dims) -> Any:
     return np.sum(x != 0, axis=normal_dims(dim, np.ndim(x)), dtype=np.int64)
 
 
-def _arg_extreme(find: Any, name: str) -> Any:
+def _arg_extreme(name: str, which: str) -> Operator:
     def compute(x: Any, dim: int | None, keepdim: bool) -> Any:
         axis = None if dim is None else normal_dim(dim, np.ndim(x))
         axis = axis if np.ndim(x) else None
@@ -114,30 +116,18 @@ def _arg_extreme(find: Any, name: str) -> Any:
             raise bad_dtype(f"{name}(): does not support bool input", help="write x.int()")
         if not (np.size(x) if axis is None else np.shape(x)[axis]):
             raise nothing_largest(name, dim)
-        return find(x, axis=axis, keepdims=keepdim)
+        return getattr(np, name)(x, axis=axis, keepdims=keepdim)
 
-    return compute
+    return constant(
+        name,
+        compute,
+        params=_REDUCE,
+        doc=f"Index of the first {which}imum.",
+        latex=rf"\arg\{which}",
+        refuses={"complex": f"{name}(): does not support complex input"},
+    )
 
 
-_REDUCE = {"dim": None, "keepdim": False}
-all = constant(
-    "all",
-    _truth(np.all),
-    rows=True,
-    params=_REDUCE,
-    out="bytes",
-    doc="Whether every entry is true.",
-    batching=reduced,
-)
-any = constant(
-    "any",
-    _truth(np.any),
-    rows=True,
-    params=_REDUCE,
-    out="bytes",
-    doc="Whether some entry is true.",
-    batching=reduced,
-)
 count_nonzero = constant(
     "count_nonzero",
     _count_nonzero,
@@ -148,22 +138,7 @@ count_nonzero = constant(
     batching=reduced,
     out="none",
 )
-argmax = constant(
-    "argmax",
-    _arg_extreme(np.argmax, "argmax"),
-    params=_REDUCE,
-    doc="Index of the first maximum.",
-    latex=r"\arg\max",
-    refuses={"complex": "argmax(): does not support complex input"},
-)
-argmin = constant(
-    "argmin",
-    _arg_extreme(np.argmin, "argmin"),
-    params=_REDUCE,
-    doc="Index of the first minimum.",
-    latex=r"\arg\min",
-    refuses={"complex": "argmin(): does not support complex input"},
-)
+argmax, argmin = _arg_extreme("argmax", "max"), _arg_extreme("argmin", "min")
 
 
 def _argsort(x: Any, dim: int, descending: bool) -> Any:

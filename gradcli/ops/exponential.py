@@ -24,7 +24,6 @@ exp = elementwise(
     values={0: 1},
     positive=True,
     cures=cures.EXP,
-    slope_cures=cures.EXP_SLOPE,
 )
 exp2 = elementwise(
     "exp2",
@@ -34,7 +33,6 @@ exp2 = elementwise(
     values={0: 1},
     positive=True,
     cures=cures.EXP,
-    slope_cures=cures.EXP_SLOPE,
 )
 expm1 = elementwise(
     "expm1",
@@ -43,7 +41,6 @@ expm1 = elementwise(
     doc="e**x - 1, exact near 0.",
     values={0: 0},
     cures=cures.EXP,
-    slope_cures=cures.EXP_SLOPE,
 )
 log = elementwise(
     "log",
@@ -57,7 +54,6 @@ log = elementwise(
     values={1: 0},
     latex=r"\log",
     cures=cures.LOG,
-    slope_cures=cures.LOG_SLOPE,
 )
 log2 = elementwise(
     "log2",
@@ -69,7 +65,6 @@ log2 = elementwise(
     values={1: 0},
     latex=r"\log_{2}",
     cures=cures.LOG,
-    slope_cures=cures.LOG_SLOPE,
 )
 log10 = elementwise(
     "log10",
@@ -81,7 +76,6 @@ log10 = elementwise(
     values={1: 0},
     latex=r"\log_{10}",
     cures=cures.LOG,
-    slope_cures=cures.LOG_SLOPE,
 )
 
 
@@ -183,7 +177,6 @@ logit = elementwise(
     return np.log(x) - np.log1p(-x)""",
     refuses={"complex": "logit_cpu"},
     cures=cures.LOGIT,
-    slope_cures=cures.LOG_SLOPE,
 )
 
 

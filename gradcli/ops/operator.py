@@ -147,9 +147,7 @@ class Operator:
     between ("half"), where both inputs are equal ("ties") or one a multiple of the other
     ("multiples"), or as a "condition" has it."""
     cures: Sequence[tuple[str, str, str]] = ()
-    """Why it gives no finite number, and what to do: see ``cures``."""
-    slope_cures: Sequence[tuple[str, str, str]] = ()
-    """The same of its gradient."""
+    """Why it, or its gradient, is no finite number, and what to do: see ``cures``."""
     python: str = ""
     """The call on Python floats, sqrt, fabs, exp and log1p being math's; a single number for a
     reduction or a shape."""

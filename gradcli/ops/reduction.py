@@ -417,20 +417,6 @@ norm = reduction(
 )
 
 
-def _extreme(name: str) -> Any:
-    def compute(x: Any, dim: Dims, keepdim: bool) -> Any:
-        if not x.size:
-            empty = dim
-            if dim is not None:
-                empty = next((d for d in normal_dims(dim, x.ndim) if not x.shape[d]), -1)
-            if empty != -1:
-                raise nothing_largest(name, empty if dim else dim)
-        # The method: np.max costs as much again on small arrays.
-        return getattr(x, name[1:])(axis=_axes(x, dim), keepdims=keepdim)
-
-    return compute
-
-
 def _extreme_slope(t: Any, x: Any, out: Any, dim: Dims) -> Any:
     reached = x == out
     if dim is None:  # PyTorch's max(): a NaN is reached too
@@ -442,42 +428,40 @@ def _extreme_slope(t: Any, x: Any, out: Any, dim: Dims) -> Any:
     return t / sum(hits, dim, True) * hits
 
 
-amax = reduction(
-    "amax",
-    _extreme("amax"),
-    _extreme_slope,
-    params=_REDUCE,
-    dtypes="keep",
-    halves="many",
-    doc="The largest entry, or along dimensions.",
-    edges="ties share evenly",
-    example="amax(x) --x 1,5,2",
-    kink="where largest entries of {0} tie: the formula leaves them out "
-    "(gradcli grad shares evenly)",
-    numpy="np.max",
-    pytorch="torch.amax",
-    latex=r"\max",
-    refuses={"complex": "max_values_cpu"},
-    node={"dims": True},
-)
-amin = reduction(
-    "amin",
-    _extreme("amin"),
-    _extreme_slope,
-    params=_REDUCE,
-    dtypes="keep",
-    halves="many",
-    doc="The smallest entry, or along dimensions.",
-    edges="ties share evenly",
-    example="amin(x) --x 1,5,2",
-    kink="where smallest entries of {0} tie: the formula leaves them out "
-    "(gradcli grad shares evenly)",
-    numpy="np.min",
-    pytorch="torch.amin",
-    latex=r"\min",
-    refuses={"complex": "min_values_cpu"},
-    node={"dims": True},
-)
+def _extreme(name: str, which: str) -> Operator:
+    short = name[1:]
+
+    def compute(x: Any, dim: Dims, keepdim: bool) -> Any:
+        if not x.size:
+            empty = dim
+            if dim is not None:
+                empty = next((d for d in normal_dims(dim, x.ndim) if not x.shape[d]), -1)
+            if empty != -1:
+                raise nothing_largest(name, empty if dim else dim)
+        # The method: np.max costs as much again on small arrays.
+        return getattr(x, short)(axis=_axes(x, dim), keepdims=keepdim)
+
+    return reduction(
+        name,
+        compute,
+        _extreme_slope,
+        params=_REDUCE,
+        dtypes="keep",
+        halves="many",
+        doc=f"The {which} entry, or along dimensions.",
+        edges="ties share evenly",
+        example=f"{name}(x) --x 1,5,2",
+        kink=f"where {which} entries of {{0}} tie: the formula leaves them out "
+        "(gradcli grad shares evenly)",
+        numpy=f"np.{short}",
+        pytorch=f"torch.{name}",
+        latex=rf"\{short}",
+        refuses={"complex": f"{short}_values_cpu"},
+        node={"dims": True},
+    )
+
+
+amax, amin = _extreme("amax", "largest"), _extreme("amin", "smallest")
 
 
 def _logsumexp(x: Any, dim: Dims, keepdim: bool) -> Any:

@@ -262,29 +262,22 @@ logcumsumexp = general(
 # ---- Running extremes ----------------------------------------------------------------------------
 
 
-def _extreme_places(find: Any) -> Any:
+def _extreme_places(name: str, find: Any, which: str) -> Operator:
     def places(x: Any, axis: int) -> Any:
         hits = x == _accumulated(find, x, axis)
         hits |= x != x  # a NaN is the extreme until another one comes
         steps = np.arange(x.shape[axis]).reshape((-1,) + (1,) * (x.ndim - 1 - axis))
         return _accumulated(np.maximum, np.where(hits, steps, 0), axis)
 
-    return lambda x, dim: _lined(places)(x, dim)
+    return constant(
+        f"arg{name}",
+        lambda x, dim: _lined(places)(x, dim),
+        params={"dim": 0},
+        doc=f"Where the {which} entry so far along a dimension stands; the last of equals.",
+        refuses={"complex": f"{name}_cpu"},
+        public=False,
+    )
 
 
-argcummax = constant(
-    "argcummax",
-    _extreme_places(np.maximum),
-    params={"dim": 0},
-    doc="Where the largest entry so far along a dimension stands; the last of equals.",
-    refuses={"complex": "cummax_cpu"},
-    public=False,
-)
-argcummin = constant(
-    "argcummin",
-    _extreme_places(np.minimum),
-    params={"dim": 0},
-    doc="Where the smallest entry so far along a dimension stands; the last of equals.",
-    refuses={"complex": "cummin_cpu"},
-    public=False,
-)
+argcummax = _extreme_places("cummax", np.maximum, "largest")
+argcummin = _extreme_places("cummin", np.minimum, "smallest")

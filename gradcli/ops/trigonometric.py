@@ -65,7 +65,6 @@ asin = elementwise(
     parity="odd",
     latex=r"\arcsin",
     cures=cures.ASIN,
-    slope_cures=cures.ENDS_SLOPE,
 )
 acos = elementwise(
     "acos",
@@ -77,7 +76,6 @@ acos = elementwise(
     edges="infinite slope at -1 and 1",
     latex=r"\arccos",
     cures=cures.ASIN,
-    slope_cures=cures.ENDS_SLOPE,
 )
 atan = elementwise(
     "atan",
@@ -97,7 +95,6 @@ sinh = elementwise(
     square=("cosh", -1, 1),
     latex=r"\sinh",
     cures=cures.EXP,
-    slope_cures=cures.EXP_SLOPE,
 )
 cosh: Operator = elementwise(
     "cosh",
@@ -110,7 +107,6 @@ cosh: Operator = elementwise(
     square=("sinh", 1, 1),
     latex=r"\cosh",
     cures=cures.EXP,
-    slope_cures=cures.EXP_SLOPE,
 )
 tanh = elementwise(
     "tanh",
@@ -181,7 +177,6 @@ acosh = elementwise(
     example="acosh(x) --x 2",
     latex=r"\operatorname{arcosh}",
     cures=cures.ACOSH,
-    slope_cures=cures.ACOSH_SLOPE,
 )
 atanh_slope: Operator = composite(
     "atanh_slope",
@@ -202,7 +197,6 @@ atanh = elementwise(
     parity="odd",
     latex=r"\operatorname{artanh}",
     cures=cures.ATANH,
-    slope_cures=cures.ENDS_SLOPE,
 )
 
 
