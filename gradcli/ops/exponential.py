@@ -5,6 +5,7 @@ Each is computed so that no overflow spoils it and nothing cancels: see the form
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -55,28 +56,24 @@ log = elementwise(
     latex=r"\log",
     cures=cures.LOG,
 )
-log2 = elementwise(
-    "log2",
-    np.log2,
-    lambda t, x: t / (x * _LN2),
-    doc="The logarithm to base 2.",
-    domain="x > 0",
-    example="log2(x) --x 8",
-    values={1: 0},
-    latex=r"\log_{2}",
-    cures=cures.LOG,
-)
-log10 = elementwise(
-    "log10",
-    np.log10,
-    lambda t, x: t / (x * _LN10),
-    doc="The logarithm to base 10.",
-    domain="x > 0",
-    example="log10(x) --x 100",
-    values={1: 0},
-    latex=r"\log_{10}",
-    cures=cures.LOG,
-)
+
+
+def _to_base(base: int, at: int) -> Operator:
+    over = math.log(base)
+    return elementwise(
+        f"log{base}",
+        getattr(np, f"log{base}"),
+        lambda t, x: t / (x * over),
+        doc=f"The logarithm to base {base}.",
+        domain="x > 0",
+        example=f"log{base}(x) --x {at}",
+        values={1: 0},
+        latex=rf"\log_{{{base}}}",
+        cures=cures.LOG,
+    )
+
+
+log2, log10 = _to_base(2, 8), _to_base(10, 100)
 
 
 def _log1p(x: Any) -> Any:
@@ -214,4 +211,3 @@ softsign = elementwise(
 )
 
 _LN2 = 0.6931471805599453
-_LN10 = 2.302585092994046

@@ -6,11 +6,12 @@ each declaration's ``edges``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from gradcli.ops.comparison import logical_not, sign
+from gradcli.ops.comparison import ge, le, logical_not, sign
 from gradcli.ops.declaration.node_names import of_choice
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault, bad_value
 from gradcli.ops.exponential import exp, log, log1p, logistic, logit, softplus
@@ -85,68 +86,55 @@ def _larger(t: Any, x: Any, y: Any) -> Any:
     return where(x == y, 0.5 * t, where(logical_not(x <= y), t, 0.0))
 
 
-maximum = elementwise(
-    "maximum",
-    lambda x, y: np.maximum(y, x),  # of 0.0 and -0.0 NumPy takes the second, PyTorch the first
-    lambda t, x, y: _larger(t, x, y),
-    lambda t, x, y: _larger(t, y, x),
-    dtypes="promote",
-    doc="The larger of two, entry by entry; NaN wins.",
-    edges="a tie is split in half; where one is NaN both have slope 1",
-    example="maximum(x, y) --x 1 --y 2",
-    kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad splits them in half)",
-    latex=r"\max",
-    refuses={"complex": "maximum not implemented for complex tensors."},
-    breaks="ties",
-    masks=True,
-    python="{0} if {0} >= {1} or {0} != {0} else {1}",
-)
-minimum = elementwise(
-    "minimum",
-    lambda x, y: np.minimum(y, x),
-    lambda t, x, y: _larger(t, y, x),
-    lambda t, x, y: _larger(t, x, y),
-    dtypes="promote",
-    doc="The smaller of two, entry by entry; NaN wins.",
-    edges="a tie is split in half; where one is NaN both have slope 1",
-    example="minimum(x, y) --x 1 --y 2",
-    kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad splits them in half)",
-    latex=r"\min",
-    refuses={"complex": "minimum not implemented for complex tensors."},
-    breaks="ties",
-    masks=True,
-    python="{0} if {0} <= {1} or {0} != {0} else {1}",
-)
-fmax = elementwise(
-    "fmax",
-    np.fmax,
-    lambda t, x, y: where((x >= y) | (y != y), t, 0.0),
-    lambda t, x, y: where((x >= y) | (y != y), 0.0, t),
-    dtypes="promote",
-    doc="The larger of two; a NaN loses.",
-    refuses={"complex": "fmax not implemented for complex tensors."},
-    edges="a tie goes to the first",
-    example="fmax(x, y) --x 1 --y 2",
-    kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad takes the first)",
-    latex=r"\max",
-    breaks="ties",
-    masks=True,
-)
-fmin = elementwise(
-    "fmin",
-    np.fmin,
-    lambda t, x, y: where((x <= y) | (y != y), t, 0.0),
-    lambda t, x, y: where((x <= y) | (y != y), 0.0, t),
-    dtypes="promote",
-    doc="The smaller of two; a NaN loses.",
-    refuses={"complex": "fmin not implemented for complex tensors."},
-    edges="a tie goes to the first",
-    example="fmin(x, y) --x 1 --y 2",
-    kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad takes the first)",
-    latex=r"\min",
-    breaks="ties",
-    masks=True,
-)
+def _smaller(t: Any, x: Any, y: Any) -> Any:
+    return _larger(t, y, x)
+
+
+def _extreme(name: str, rule: Any, other: Any, which: str, sign: str) -> Operator:
+    find = getattr(np, name)
+    return elementwise(
+        name,
+        lambda x, y: find(y, x),  # of 0.0 and -0.0 NumPy takes the second, PyTorch the first
+        rule,
+        other,
+        dtypes="promote",
+        doc=f"The {which} of two, entry by entry; NaN wins.",
+        edges="a tie is split in half; where one is NaN both have slope 1",
+        example=f"{name}(x, y) --x 1 --y 2",
+        kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad splits them in "
+        "half)",
+        latex=rf"\{name[:3]}",
+        refuses={"complex": f"{name} not implemented for complex tensors."},
+        breaks="ties",
+        masks=True,
+        python=f"{{0}} if {{0}} {sign} {{1}} or {{0}} != {{0}} else {{1}}",
+    )
+
+
+maximum = _extreme("maximum", _larger, _smaller, "larger", ">=")
+minimum = _extreme("minimum", _smaller, _larger, "smaller", "<=")
+
+
+def _extreme_number(name: str, before: Callable[[Any, Any], Any], which: str) -> Operator:
+    return elementwise(
+        name,
+        getattr(np, name),
+        lambda t, x, y: where(before(x, y) | (y != y), t, 0.0),
+        lambda t, x, y: where(before(x, y) | (y != y), 0.0, t),
+        dtypes="promote",
+        doc=f"The {which} of two; a NaN loses.",
+        refuses={"complex": f"{name} not implemented for complex tensors."},
+        edges="a tie goes to the first",
+        example=f"{name}(x, y) --x 1 --y 2",
+        kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad takes the first)",
+        latex=rf"\{name[1:]}",
+        breaks="ties",
+        masks=True,
+    )
+
+
+fmax = _extreme_number("fmax", ge, "larger")
+fmin = _extreme_number("fmin", le, "smaller")
 
 
 def _clamp(x: Any, min: Any, max: Any) -> Any:

@@ -7,7 +7,7 @@ it can, expand, transpose, squeeze ...) share memory with their input.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -640,29 +640,23 @@ def _triangle(name: str, x: Any, diagonal: int) -> Any:
     return in_rows(np.where(_below(rows, columns, diagonal - 1), nothing, x))
 
 
-def _marked(head: str, diagonal: int) -> str:
-    return f"{head}_{{{diagonal}}}" if diagonal else head
+def _of_triangle(name: str, side: str, other: str) -> Operator:
+    def latex(given: Mapping[str, Any], rank: int) -> str:
+        diagonal = given["diagonal"]
+        return rf"\operatorname{{{name}}}" + (f"_{{{diagonal}}}" if diagonal else "")
+
+    op: Operator = linear(
+        name,
+        lambda x, diagonal: _triangle(name, x, diagonal),
+        lambda g, diagonal: op(g, diagonal),
+        params={"diagonal": 0},
+        doc=f"Entries on and {side} a diagonal, zeros {other}.",
+        example=f'sum({name}(A)) --A "1,2;3,4"',
+        numpy=f"np.{name}({{0}}, {{diagonal}})",
+        latex=latex,
+        batching=matrices,
+    )
+    return op
 
 
-tril: Operator = linear(
-    "tril",
-    lambda x, diagonal: _triangle("tril", x, diagonal),
-    lambda g, diagonal: tril(g, diagonal),
-    params={"diagonal": 0},
-    doc="Entries on and below a diagonal, zeros above.",
-    example='sum(tril(A)) --A "1,2;3,4"',
-    numpy="np.tril({0}, {diagonal})",
-    latex=lambda given, rank: _marked(r"\operatorname{tril}", given["diagonal"]),
-    batching=matrices,
-)
-triu: Operator = linear(
-    "triu",
-    lambda x, diagonal: _triangle("triu", x, diagonal),
-    lambda g, diagonal: triu(g, diagonal),
-    params={"diagonal": 0},
-    doc="Entries on and above a diagonal, zeros below.",
-    example='sum(triu(A)) --A "1,2;3,4"',
-    numpy="np.triu({0}, {diagonal})",
-    latex=lambda given, rank: _marked(r"\operatorname{triu}", given["diagonal"]),
-    batching=matrices,
-)
+tril, triu = _of_triangle("tril", "below", "above"), _of_triangle("triu", "above", "below")
