@@ -75,10 +75,9 @@ mul = bilinear(
 add_scaled = linear(
     "add_scaled",
     # a type without negative numbers has none for a factor
-    lambda x, y, alpha: x - -alpha * y if alpha.__class__ is int and alpha < 0 else x + alpha * y,
+    lambda x, y, alpha=1: x - -alpha * y if alpha.__class__ is int and alpha < 0 else x + alpha * y,
     lambda g: g,
     lambda g, alpha: g * alpha.conjugate(),  # a linear rule turns what its factor turns
-    params={"alpha": 1},
     grad_name="AddBackward0",
     halves="all",
     doc="x + alpha*y; `add(x, y, alpha=2)`.",
@@ -86,7 +85,7 @@ add_scaled = linear(
 )
 
 
-def _addcmul(x: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
+def _addcmul(x: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Any:
     if value == 1:
         return x + tensor1 * tensor2
     kinds = {v.dtype.kind for v in (x, tensor1, tensor2) if hasattr(v, "dtype")}
@@ -102,7 +101,6 @@ addcmul = elementwise(
     lambda t, tensor2, value: t * (tensor2 if value == 1 else tensor2 * value),
     lambda t, tensor1, value: t * (tensor1 if value == 1 else tensor1 * value),
     inputs=("x", "tensor1", "tensor2"),
-    params={"value": 1},
     dtypes="promote",
     doc="x + value*tensor1*tensor2.",
     halves="all",
@@ -128,7 +126,7 @@ div = elementwise(
 )
 
 
-def _lerp(x: Any, y: Any, weight: float) -> Any:
+def _lerp(x: Any, y: Any, weight: float = 0.5) -> Any:
     # From the nearer end: both ends are met exactly.
     near, part = (x, weight) if abs(weight) < 0.5 else (y, weight - 1)
     return near + part * (y - x)
@@ -139,7 +137,6 @@ lerp_number = linear(
     _lerp,
     lambda g, weight: g * (1 - weight.conjugate()),
     lambda g, weight: g * weight.conjugate(),
-    params={"weight": 0.5},
     doc="From x to y, by `weight` (a number) of the way.",
     grad_name="LerpBackward0",
     halves="all",

@@ -62,7 +62,9 @@ isinf = constant("isinf", np.isinf, doc="Whether each entry is infinite.", **_AS
 isfinite = constant("isfinite", np.isfinite, doc="Whether each entry is finite.", **_ASKED)
 
 
-def _isclose(x: Any, y: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+def _isclose(
+    x: Any, y: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Any:
     for name, given in (("rtol", rtol), ("atol", atol)):
         if not given >= 0:
             raise bad_value(f"{name} must be greater than or equal to zero, but got {given}")
@@ -73,7 +75,6 @@ isclose = constant(
     "isclose",
     _isclose,
     inputs=("x", "y"),
-    params={"rtol": 1e-5, "atol": 1e-8, "equal_nan": False},
     dtypes="compare",
     doc="Whether entries agree to within atol + rtol*abs(y).",
     refuses=not_one_dtype,
@@ -81,11 +82,8 @@ isclose = constant(
 )
 
 
-_REDUCE = {"dim": None, "keepdim": False}
-
-
 def _truth(name: str, whose: str) -> Operator:
-    def compute(x: Any, dim: Dims, keepdim: bool) -> Any:
+    def compute(x: Any, dim: Dims = None, keepdim: bool = False) -> Any:
         out = getattr(np, name)(x, axis=named_dims(dim, np.ndim(x)), keepdims=keepdim)
         # Of bytes, which were PyTorch's booleans, a byte.
         return out.astype(np.uint8) if getattr(x, "dtype", None) == np.uint8 else out
@@ -94,7 +92,6 @@ def _truth(name: str, whose: str) -> Operator:
         name,
         compute,
         rows=True,
-        params=_REDUCE,
         out="bytes",
         doc=f"Whether {whose} entry is true.",
         batching=reduced,
@@ -104,12 +101,12 @@ def _truth(name: str, whose: str) -> Operator:
 all, any = _truth("all", "every"), _truth("any", "some")
 
 
-def _count_nonzero(x: Any, dim: Dims) -> Any:
+def _count_nonzero(x: Any, dim: Dims = None) -> Any:
     return np.sum(x != 0, axis=normal_dims(dim, np.ndim(x)), dtype=np.int64)
 
 
 def _arg_extreme(name: str, which: str) -> Operator:
-    def compute(x: Any, dim: int | None, keepdim: bool) -> Any:
+    def compute(x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
         axis = None if dim is None else normal_dim(dim, np.ndim(x))
         axis = axis if np.ndim(x) else None
         if getattr(x, "dtype", None) == np.bool_:
@@ -121,7 +118,6 @@ def _arg_extreme(name: str, which: str) -> Operator:
     return constant(
         name,
         compute,
-        params=_REDUCE,
         doc=f"Index of the first {which}imum.",
         latex=rf"\arg\{which}",
         refuses={"complex": f"{name}(): does not support complex input"},
@@ -131,7 +127,6 @@ def _arg_extreme(name: str, which: str) -> Operator:
 count_nonzero = constant(
     "count_nonzero",
     _count_nonzero,
-    params={"dim": None},
     doc="How many are not zero.",
     numpy="np.count_nonzero({0}, {dim})",
     latex=r"\operatorname{nnz}",
@@ -141,7 +136,7 @@ count_nonzero = constant(
 argmax, argmin = _arg_extreme("argmax", "max"), _arg_extreme("argmin", "min")
 
 
-def _argsort(x: Any, dim: int, descending: bool) -> Any:
+def _argsort(x: Any, dim: int = -1, descending: bool = False) -> Any:
     dim = normal_dim(dim, x.ndim)
     if not x.ndim:
         return np.zeros_like(x, dtype=np.int64)
@@ -159,7 +154,6 @@ def _argsort(x: Any, dim: int, descending: bool) -> Any:
 argsort = constant(
     "argsort",
     _argsort,
-    params={"dim": -1, "descending": False},
     doc="Indices that sort x along a dimension; stable.",
     example="argsort(x) --x 3,1,2",
     refuses={"complex": " Sort does not support complex dtypes on CPU"},

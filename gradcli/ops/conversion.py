@@ -14,7 +14,7 @@ from gradcli.ops.memory_budget import LARGE, charge
 from gradcli.ops.operator import Operator, is_complex
 
 
-def _cast(x: Any, dtype: np.dtype) -> Any:
+def _cast(x: Any, dtype: np.dtype = None) -> Any:
     if x.dtype.kind == "c" and dtype.kind not in "cb":  # a boolean is of both
         x = x.real
     if x.size > LARGE:
@@ -22,7 +22,7 @@ def _cast(x: Any, dtype: np.dtype) -> Any:
     return x.astype(dtype, copy_order(x))
 
 
-def _clone(x: Any, memory_format: Any) -> Any:
+def _clone(x: Any, memory_format: Any = None) -> Any:
     name = None if memory_format is None else getattr(memory_format, "name", memory_format)
     if name is None or name == "preserve_format":
         return x.copy(copy_order(x))
@@ -43,7 +43,6 @@ cast = linear(
     "cast",
     _cast,
     lambda g: g,
-    params={"dtype": None},
     grad_name="ToCopyBackward0",
     doc="The same numbers with another element type.",
     example="sum(x.double()) --x 1,2",
@@ -68,7 +67,6 @@ clone = linear(
     "clone",
     _clone,
     lambda g: g,
-    params={"memory_format": None},
     doc="A copy in memory of its own, still in the graph.",
     example="sum(clone(x)) --x 1,2",
     numpy="{0}",
@@ -131,8 +129,7 @@ of_parts: Operator = linear(
 )
 drawn = step(
     "drawn",
-    lambda x, numbers: np.broadcast_to(numbers, np.shape(x)).astype(x.dtype),
-    params={"numbers": None},
+    lambda x, numbers=None: np.broadcast_to(numbers, np.shape(x)).astype(x.dtype),
     entrywise=False,  # the numbers have a shape of their own
     doc="Random numbers that were drawn by x, which says how likely they are.",
     kink="",

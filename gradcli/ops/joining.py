@@ -18,7 +18,7 @@ from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import Operator
 
 
-def _join(*xs: Any, dim: int) -> Any:
+def _join(*xs: Any, dim: int = 0) -> Any:
     if not xs:
         raise ValueFault(
             "E0306",
@@ -117,7 +117,6 @@ cat = linear(
     _join,
     lambda g, shapes, index, dim: _part(g, shapes, index, dim),
     inputs=("tensors",),
-    params={"dim": 0},
     variadic=True,
     dtypes="promote",
     aliases=("concat", "concatenate"),
@@ -131,7 +130,7 @@ cat = linear(
 )
 
 
-def _stack(*xs: Any, dim: int) -> Any:
+def _stack(*xs: Any, dim: int = 0) -> Any:
     shapes = {tuple(np.shape(x)) for x in xs}
     if len(shapes) != 1:
         raise RuntimeFault(
@@ -170,7 +169,6 @@ stack = linear(
     _stack,
     lambda g, shapes, index, dim: _slot(g, shapes, index, dim),
     inputs=("tensors",),
-    params={"dim": 0},
     variadic=True,
     dtypes="promote",
     doc="Tensors of one shape joined along a new dimension.",
@@ -193,7 +191,7 @@ def _widths(pad: Sequence[int], rank: int) -> list[tuple[int, int]]:
     return [(0, 0)] * (rank - len(pairs)) + pairs
 
 
-def _pad(x: Any, pad: Sequence[int]) -> Any:
+def _pad(x: Any, pad: Sequence[int] = ()) -> Any:
     widths = _widths(pad, np.ndim(x))
     if not any(pad):
         return np.copy(x, copy_order(x))
@@ -213,7 +211,6 @@ pad = linear(
     "pad",
     _pad,
     lambda g, shape, pad: _unpad(g, shape, pad),
-    params={"pad": ()},
     grad_name="ConstantPadNdBackward0",
     node={"dense": True},
     doc="Zeros put around: (before, behind) for the last dimension, then for the one before it.",

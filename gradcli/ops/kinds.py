@@ -16,7 +16,7 @@ from typing import Any
 from gradcli.ops.declaration.batching import matrices
 from gradcli.ops.declaration.infix import MIRRORED
 from gradcli.ops.dims import unreduce
-from gradcli.ops.operator import OPERATORS, Operator, parameters
+from gradcli.ops.operator import OPERATORS, Operator, defaults_of, parameters
 
 
 def elementwise(
@@ -71,7 +71,7 @@ def general(
 
     Without a parameter ``dim`` it is one of matrices.
     """
-    if "dim" not in info.get("params", ()):
+    if "dim" not in defaults_of(compute):
         info = {
             "dtypes": "promote" if len(rules) > 1 else "inexact", "batching": matrices, **info
         }  # fmt: skip
@@ -87,13 +87,12 @@ def reduction(
     ``out`` reaches it with the reduced dimensions put back as 1. Where its first parameter is t, it
     gives t times that. Among the parameters have to be ``dim`` and ``keepdim``.
     """
-    params = info["params"]
     reads = parameters(slope)
     scaled = reads[0] == "t"
     # Written out, so that a rule's parameters are what it saves and its names can be rebound.
     back = "unreduce({}, shape, dim, keepdim)"
     given = ", ".join(back.format({"t": "g"}.get(n, n)) if n in ("t", "out") else n for n in reads)
-    taken = ", ".join(("g", *(n for n in (*reads, "shape", *params) if n != "t")))
+    taken = ", ".join(("g", *(n for n in (*reads, "shape", *defaults_of(compute)) if n != "t")))
     taken = ", ".join(dict.fromkeys(taken.split(", ")))
     body = f"slope({given})" if scaled else f"{back.format('g')} * slope({given})"
     rule = eval(f"lambda {taken}: {body}", {"slope": slope, "unreduce": unreduce})
@@ -128,7 +127,6 @@ def composite(
     Its derivative, closed form, LaTeX and code follow. ``compute`` may stand beside the formula
     where that is faster or more exact, and behind it the rules of its inputs.
     """
-    code = formula.__code__
-    params = info.get("params", {})
-    inputs = info.pop("inputs", code.co_varnames[: code.co_argcount - len(params)])
+    names = parameters(formula)
+    inputs = info.pop("inputs", names[: len(names) - len(defaults_of(formula))])
     return _Formula("elementwise", name, compute, rules, formula=formula, inputs=inputs, **info)

@@ -53,7 +53,6 @@ class Operator:
     # others (arity, reads, saves ...) is found in __init__ or when it is first wanted.
 
     inputs: tuple[str, ...]
-    params: dict[str, Any]
     entrywise: bool
     """An entry of the result depends on one entry of each input, after broadcasting: so it is
     where there is no dimension and no rule for batches."""
@@ -181,7 +180,8 @@ class Operator:
         self.formula = formula
         self.inputs = _NAMES[: max(1, len(rules))]
         self.grad_name = _backward_name(name)
-        self.__dict__.update(facts, params=dict(facts.get("params", ())))
+        self.params: dict[str, Any] = defaults_of(formula or compute)
+        self.__dict__.update(facts)
         self.arity = len(self.inputs)
         self.__dict__.setdefault("entrywise", self.batching is None and "dim" not in self.params)
         if self.parity == "odd":
@@ -193,14 +193,6 @@ class Operator:
             self.out = "none" if self.moves == "view" else "wider" if meets else "same"
         if formula is None or rules:
             self.read_rules(rules)
-        source = formula or compute
-        if self.params and not self.variadic and source is not None:
-            code = source.__code__
-            order = code.co_varnames[self.arity : code.co_argcount]
-            if order != tuple(self.params):
-                raise TypeError(
-                    f"{name}: parameters {order} computed, {tuple(self.params)} declared"
-                )
         if name in OPERATORS:
             raise TypeError(f"operator {name} is declared twice")
         OPERATORS[name] = self
@@ -341,6 +333,17 @@ PARAM_ALIASES = {
 def parameters(rule: Callable[..., Any] | None) -> tuple[str, ...]:
     """The names of a rule's parameters."""
     return () if rule is None else rule.__code__.co_varnames[: rule.__code__.co_argcount]
+
+
+def defaults_of(function: Callable[..., Any] | None) -> dict[str, Any]:
+    """The parameters of an operator, by its formula or computation: what has a default there."""
+    code = getattr(function, "__code__", None)
+    if function is None or code is None:  # one of NumPy's
+        return {}
+    given = function.__defaults__ or ()  # type: ignore[attr-defined]
+    names = code.co_varnames[code.co_argcount - len(given) : code.co_argcount]
+    named = function.__kwdefaults__ or {}  # type: ignore[attr-defined]
+    return {**dict(zip(names, given, strict=True)), **named}
 
 
 def _backward_name(name: str) -> str:

@@ -137,7 +137,7 @@ fmax = _extreme_number("fmax", ge, "larger")
 fmin = _extreme_number("fmin", le, "smaller")
 
 
-def _clamp(x: Any, min: Any, max: Any) -> Any:
+def _clamp(x: Any, min: Any = None, max: Any = None) -> Any:
     if min is None and max is None:
         told = "torch.clamp: At least one of 'min' or 'max' must not be None"
         raise bad_value("clamp needs min, max or both", help="write clamp(x, 0, 1)", torch=told)
@@ -157,7 +157,6 @@ clamp = elementwise(
     "clamp",
     _clamp,
     lambda t, x, min, max: _inside(t, x, min, max),
-    params={"min": None, "max": None},
     aliases=("clip",),
     dtypes="promote",
     grad_name="ClampBackward1",
@@ -192,8 +191,7 @@ relu = elementwise(
 )
 leaky_relu = composite(
     "leaky_relu",
-    lambda x, negative_slope: where(x > 0, x, x * negative_slope),
-    params={"negative_slope": 0.01},
+    lambda x, negative_slope=0.01: where(x > 0, x, x * negative_slope),
     node={"backward": "LeakyReluBackwardBackward0"},
     doc="x where positive, else a small multiple of x.",
     edges="the negative slope at 0",
@@ -208,11 +206,10 @@ leaky_relu = composite(
 )
 elu = composite(
     "elu",
-    lambda x, alpha: where(logical_not(x <= 0), x, alpha * (exp(x) - 1.0)),
+    lambda x, alpha=1.0: where(logical_not(x <= 0), x, alpha * (exp(x) - 1.0)),
     lambda x, alpha: np.where(x < 0, alpha * np.expm1(np.minimum(0, x)), x)[()],
     # At 0 the exponent is constant: the slope is alpha and the second derivative 0.
     lambda t, x, alpha: where(logical_not(x <= 0), t, t * (alpha * exp(where(x < 0, x, 0.0)))),
-    params={"alpha": 1.0},
     doc="x where positive, else alpha*(exp(x) - 1).",
     edges="slope alpha and second derivative 0 at 0",
     example="elu(x) --x -2",
@@ -232,7 +229,7 @@ def _softplus_beta(x: Any, beta: float, threshold: float) -> Any:
 
 softplus_beta = composite(
     "softplus_beta",
-    lambda x, beta, threshold: where(x * beta > threshold, x, softplus(x * beta) / beta),
+    lambda x, beta=1.0, threshold=20.0: where(x * beta > threshold, x, softplus(x * beta) / beta),
     _softplus_beta,
     # Where it meets the threshold the slope is the smooth side's and constant, as in PyTorch.
     lambda t, x, beta, threshold: where(
@@ -240,7 +237,6 @@ softplus_beta = composite(
         t,
         t * logistic(where(logical_not(x * beta >= threshold), x * beta, threshold)),
     ),
-    params={"beta": 1.0, "threshold": 20.0},
     grad_name="SoftplusBackward0",
     doc="log(1 + exp(beta*x))/beta, and x itself where beta*x is above the threshold.",
     refuses={"bool int complex": "softplus_cpu"},

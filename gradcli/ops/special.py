@@ -82,13 +82,12 @@ erfcx = elementwise(
 )
 erfcx_slope: Operator = composite(
     "erfcx_slope",
-    lambda x, n: (
+    lambda x, n=1: (
         2.0 * x * erfcx_slope(x, n - 1) + 2.0 * (n - 1) * erfcx_slope(x, n - 2)
         if n > 1 else 2.0 * x * erfcx(x) - 2.0 / _ROOT_PI if n else erfcx(x)
     ),
     _erfcx_slope,
     lambda x, n: erfcx_slope(x, n + 1),
-    params={"n": 1},
     doc="The derivative of order n of erfcx.",
     public=False,
 )  # fmt: skip
@@ -311,9 +310,8 @@ digamma: Operator = elementwise(
 )
 polygamma: Operator = elementwise(
     "polygamma",
-    lambda x, n: _polygamma(x, n),
+    lambda x, n=1: _polygamma(x, n),
     lambda x, n: polygamma(x, n + 1),
-    params={"n": 1},
     required="n",
     refuses={"complex": "polygamma"},
     doc="The derivative of order n of digamma; as a function, polygamma(n, x).",
@@ -408,13 +406,13 @@ gammaincc = elementwise(
 )
 
 
-def _zeta_slopes(x: Any, y: Any, n: int) -> Any:
+def _zeta_slopes(x: Any, y: Any, n: int = 1) -> Any:
     from gradcli.ops.numerics import order_slopes  # quadrature and series: few programs use any
 
     return order_slopes.zeta_slope(x, y, n)
 
 
-def _gammainc_slopes(x: Any, y: Any, n: int) -> Any:
+def _gammainc_slopes(x: Any, y: Any, n: int = 1) -> Any:
     from gradcli.ops.numerics import order_slopes  # as above
 
     return order_slopes.gammainc_slope(x, y, n)
@@ -425,7 +423,6 @@ zeta_slope: Operator = elementwise(
     _zeta_slopes,
     lambda x, y, n: zeta_slope(x, y, n + 1),
     lambda x, y, n: -x * zeta_slope(x + 1.0, y, n) - n * _zeta_slope(x + 1.0, y, n - 1),
-    params={"n": 1},
     refuses={"half": "zeta_cpu"},
     doc="The derivative of order n of zeta by its first argument.",
     domain="x > 1, y > 0",
@@ -436,7 +433,6 @@ gammainc_slope: Operator = elementwise(
     _gammainc_slopes,
     lambda x, y, n: gammainc_slope(x, y, n + 1),
     lambda x, y, n: _density_slope(x, y, n),
-    params={"n": 1},
     doc="The derivative of order n of gammainc by its first argument.",
     domain="x > 0, y > 0",
     public=False,
@@ -489,18 +485,16 @@ def _bessel_j(x: Any, n: int) -> Any:
 
 bessel_i: Operator = elementwise(
     "bessel_i",
-    lambda x, n: _bessel_i(x, n),
+    lambda x, n=0: _bessel_i(x, n),
     lambda x, n: 0.5 * (bessel_i(x, abs(n - 1)) + bessel_i(x, n + 1)),
-    params={"n": 0},
     doc="The modified Bessel function of the first kind, of whole order.",
     latex="I_{{n}}",
     public=False,
 )
 bessel_ie: Operator = elementwise(
     "bessel_ie",
-    lambda x, n: _bessel_ie(x, n),
+    lambda x, n=0: _bessel_ie(x, n),
     lambda x, n, out: 0.5 * (bessel_ie(x, abs(n - 1)) + bessel_ie(x, n + 1)) - sign(x) * out,
-    params={"n": 0},
     doc="exp(-abs(x)) times the modified Bessel function of the first kind, of whole order.",
     edges="slope at 0 as if exp(-abs(x)) were flat there",
     latex=r"\operatorname{ie}_{{n}}",
@@ -508,9 +502,8 @@ bessel_ie: Operator = elementwise(
 )
 bessel_j: Operator = elementwise(
     "bessel_j",
-    lambda x, n: _bessel_j(x, n),
+    lambda x, n=0: _bessel_j(x, n),
     lambda x, n: 0.5 * ((-1.0 if n == 0 else 1.0) * bessel_j(x, abs(n - 1)) - bessel_j(x, n + 1)),
-    params={"n": 0},
     doc="The Bessel function of the first kind, of whole order.",
     latex="J_{{n}}",
     public=False,
@@ -685,9 +678,8 @@ spherical_bessel_j0 = elementwise(
 )
 sinc_slope: Operator = elementwise(
     "sinc_slope",
-    lambda x, n, unit: _sinc_slope(x, n, unit),
+    lambda x, n=1, unit=math.pi: _sinc_slope(x, n, unit),
     lambda x, n, unit: sinc_slope(x, n + 1, unit),
-    params={"n": 1, "unit": math.pi},
     doc="The derivative of order n of sin(z)/z at z = unit*x: of sinc, of spherical_bessel_j0.",
     latex=lambda given, rank: (
         (r"\operatorname{sinc}" if given["unit"] == math.pi else "j_{0}")

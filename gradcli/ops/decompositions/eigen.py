@@ -36,7 +36,7 @@ def _hermitian(x: Any) -> Any:
     return 0.5 * (x + np.conj(np.swapaxes(x, -1, -2)))
 
 
-def _eigh(x: Any, checked: bool) -> Any:
+def _eigh(x: Any, checked: bool = False) -> Any:
     shape = square_shape("eigh", x)
     values, vectors = decompose("eigh", lambda a: Together(np.linalg.eigh(a)), _hermitian(x))
     return join((values, vectors), shape[:-2], x.dtype)
@@ -76,7 +76,6 @@ eigh_parts = general(
     _eigh,
     _eigh_vjp,
     jvp=_eigh_jvp,
-    params={"checked": False},
     grad_name="LinalgEighBackward0",
     refuses={"half": "linalg_eigh_cpu"},
     doc="Eigenvalues in ascending order, then eigenvectors, of (x + x.mH)/2.",
@@ -126,7 +125,7 @@ eigvalsh = general(
 # ---- Any square matrix ---------------------------------------------------------------------------
 
 
-def _eig(x: Any, checked: bool) -> Any:
+def _eig(x: Any, checked: bool = False) -> Any:
     shape = square_shape("eig", x)
     values, vectors = decompose("eig", lambda a: Together(np.linalg.eig(a)), x)
     return join((values, vectors), shape[:-2], np.result_type(x.dtype, np.complex64))
@@ -159,7 +158,6 @@ eig_parts = general(
     _eig,
     _eig_vjp,
     jvp=_eig_jvp,
-    params={"checked": False},
     grad_name="LinalgEigBackward0",
     refuses={"half": "linalg_eig_out_cpu"},
     doc="Eigenvalues, then eigenvectors of length 1, as complex numbers, of any square matrix.",

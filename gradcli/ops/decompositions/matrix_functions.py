@@ -29,7 +29,7 @@ from gradcli.ops.products import matmul
 from gradcli.ops.shape import expand, mT
 
 
-def _pinv(x: Any, rtol: Any, atol: Any) -> Any:
+def _pinv(x: Any, rtol: Any = None, atol: Any = 0.0) -> Any:
     shape = matrix_shape("pinv", x)
     found = decompose("pinv", lambda a: Together(np.linalg.svd(a, full_matrices=False)), x)
     u, s, vh = found
@@ -65,7 +65,6 @@ pinv = general(
     _pinv,
     lambda g, x, out: conj(_pinv_vjp(conj(g), x, out)),
     jvp=_pinv_jvp,
-    params={"rtol": None, "atol": 0.0},
     aliases=("pinverse",),
     grad_name="LinalgPinvBackward0",
     refuses={"half": "linalg.pinv: expected a tensor of float, double, cfloat or cdouble types"},

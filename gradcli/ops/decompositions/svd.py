@@ -31,7 +31,7 @@ from gradcli.ops.products import matmul
 from gradcli.ops.shape import diagonal, mT, squeeze, unsqueeze
 
 
-def _svd(x: Any, checked: bool) -> Any:
+def _svd(x: Any, checked: bool = False) -> Any:
     shape = matrix_shape("svd", x)
     found = decompose("svd", lambda a: Together(np.linalg.svd(a, full_matrices=False)), x)
     return join(found, shape[:-2], x.dtype)
@@ -93,7 +93,6 @@ svd_parts = general(
     _svd,
     _svd_vjp,
     jvp=_svd_jvp,
-    params={"checked": False},
     grad_name="LinalgSvdBackward0",
     refuses={"half": "linalg_svd_cpu"},
     doc="U, the singular values in descending order, and V' with x = U diag(s) V'.",
