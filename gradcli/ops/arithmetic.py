@@ -100,7 +100,6 @@ addcmul = elementwise(
     lambda t: t,
     lambda t, tensor2, value: t * (tensor2 if value == 1 else tensor2 * value),
     lambda t, tensor1, value: t * (tensor1 if value == 1 else tensor1 * value),
-    inputs=("x", "tensor1", "tensor2"),
     dtypes="promote",
     doc="x + value*tensor1*tensor2.",
     halves="all",
@@ -185,7 +184,6 @@ floor_divide = step(
     "floor_divide",
     _floor_divide,
     numbers="xy",
-    inputs=("x", "y"),
     dtypes="promote",
     grad_name="NotImplemented",
     edges="slope 0 at the jumps too; PyTorch has none",
@@ -202,7 +200,6 @@ floor_divide = step(
 trunc_divide = step(
     "trunc_divide",
     lambda x, y: np.trunc(x / y),
-    inputs=("x", "y"),
     dtypes="float",
     grad_name="DivBackward2",
     edges="slope 0 at the jumps too",

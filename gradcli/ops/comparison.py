@@ -74,7 +74,6 @@ def _isclose(
 isclose = constant(
     "isclose",
     _isclose,
-    inputs=("x", "y"),
     dtypes="compare",
     doc="Whether entries agree to within atol + rtol*abs(y).",
     refuses=not_one_dtype,

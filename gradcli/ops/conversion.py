@@ -14,7 +14,7 @@ from gradcli.ops.memory_budget import LARGE, charge
 from gradcli.ops.operator import Operator, is_complex
 
 
-def _cast(x: Any, dtype: np.dtype = None) -> Any:
+def _cast(x: Any, dtype: Any = None) -> Any:
     if x.dtype.kind == "c" and dtype.kind not in "cb":  # a boolean is of both
         x = x.real
     if x.size > LARGE:
@@ -118,7 +118,6 @@ of_parts: Operator = linear(
     _of_parts,
     lambda g: real(g),
     lambda g: imag(g),
-    inputs=("re", "im"),
     dtypes="inexact",
     doc="The complex number of two parts; re + im*1j loses the sign of a zero, and infinities.",
     grad_name="ComplexBackward0",

@@ -353,7 +353,6 @@ put = linear(
     _put,
     lambda g, index, onward: _rest(g, index, onward),
     lambda g, index, shape: _summed_to(_of_value(g, index), shape),
-    inputs=("x", "value"),
     by_index="index",
     dtypes="keep",
     grad_name="CopySlices",

@@ -16,7 +16,7 @@ from typing import Any
 from gradcli.ops.declaration.batching import matrices
 from gradcli.ops.declaration.infix import MIRRORED
 from gradcli.ops.dims import unreduce
-from gradcli.ops.operator import OPERATORS, Operator, defaults_of, parameters
+from gradcli.ops.operator import OPERATORS, Operator, defaults_of, inputs_of, parameters
 
 
 def elementwise(
@@ -49,7 +49,7 @@ def bilinear(
 def constant(name: str, compute: Callable[..., Any], **info: Any) -> Operator:
     """Declare an operator whose derivative is zero wherever it exists: no edge in the graph."""
     info.setdefault("dtypes", "compare" if info.get("infix") in MIRRORED else "keep")
-    inputs = info.get("inputs", "xy" if "infix" in info else "x")
+    inputs = inputs_of(compute) or ("xy" if "infix" in info else "x")
     return Operator("constant", name, compute, (None,) * len(inputs), **info)
 
 
@@ -60,7 +60,7 @@ def step(name: str, compute: Callable[..., Any], **info: Any) -> Operator:
     """
     info.setdefault("dtypes", "keep")
     info.setdefault("kink", "where {op} of {0} jumps: derivative taken as 0")
-    rules = (lambda g: OPERATORS["zeros_like"](g),) * len(info.get("inputs", "x"))
+    rules = (lambda g: OPERATORS["zeros_like"](g),) * len(inputs_of(compute) or "x")
     return Operator("constant", name, compute, rules, **info)
 
 
@@ -127,6 +127,4 @@ def composite(
     Its derivative, closed form, LaTeX and code follow. ``compute`` may stand beside the formula
     where that is faster or more exact, and behind it the rules of its inputs.
     """
-    names = parameters(formula)
-    inputs = info.pop("inputs", names[: len(names) - len(defaults_of(formula))])
-    return _Formula("elementwise", name, compute, rules, formula=formula, inputs=inputs, **info)
+    return _Formula("elementwise", name, compute, rules, formula=formula, **info)

@@ -53,6 +53,7 @@ class Operator:
     # others (arity, reads, saves ...) is found in __init__ or when it is first wanted.
 
     inputs: tuple[str, ...]
+    """The names of the operands, where the computation is not of these: see ``inputs_of``."""
     entrywise: bool
     """An entry of the result depends on one entry of each input, after broadcasting: so it is
     where there is no dimension and no rule for batches."""
@@ -178,7 +179,7 @@ class Operator:
         if compute is not None:
             self.compute: Callable[..., Any] = compute
         self.formula = formula
-        self.inputs = _NAMES[: max(1, len(rules))]
+        self.inputs = inputs_of(formula or compute) or _NAMES[: max(1, len(rules))]
         self.grad_name = _backward_name(name)
         self.params: dict[str, Any] = defaults_of(formula or compute)
         self.__dict__.update(facts)
@@ -335,15 +336,19 @@ def parameters(rule: Callable[..., Any] | None) -> tuple[str, ...]:
     return () if rule is None else rule.__code__.co_varnames[: rule.__code__.co_argcount]
 
 
-def defaults_of(function: Callable[..., Any] | None) -> dict[str, Any]:
+def defaults_of(function: Any) -> dict[str, Any]:
     """The parameters of an operator, by its formula or computation: what has a default there."""
-    code = getattr(function, "__code__", None)
-    if function is None or code is None:  # one of NumPy's
+    if not hasattr(function, "__code__"):  # one of NumPy's
         return {}
-    given = function.__defaults__ or ()  # type: ignore[attr-defined]
-    names = code.co_varnames[code.co_argcount - len(given) : code.co_argcount]
-    named = function.__kwdefaults__ or {}  # type: ignore[attr-defined]
-    return {**dict(zip(names, given, strict=True)), **named}
+    names = parameters(function)[len(inputs_of(function)) :]
+    given = dict(zip(names, function.__defaults__ or (), strict=True))
+    return {**given, **(function.__kwdefaults__ or {})}
+
+
+def inputs_of(function: Any) -> tuple[str, ...]:
+    """The inputs of an operator, by its formula or computation; none of what NumPy has itself."""
+    names = parameters(function) if hasattr(function, "__code__") else ()
+    return names[: len(names) - len(getattr(function, "__defaults__", None) or ())]
 
 
 def _backward_name(name: str) -> str:

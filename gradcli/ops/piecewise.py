@@ -40,7 +40,6 @@ where: Operator = elementwise(
     lambda t, condition: where(condition, t, 0.0),
     lambda t, condition: where(condition, 0.0, t),
     jvp=lambda tx, ty, condition: where(condition, tx, ty),
-    inputs=("condition", "x", "y"),
     dtypes="where",
     doc="x where the condition holds, else y; entry by entry.",
     edges="the branch not taken contributes exactly 0, even where its own slope is inf or NaN",

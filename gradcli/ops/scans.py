@@ -149,7 +149,6 @@ recurrence: Operator = general(
     lambda g, a, out, dim: _before(out, dim, zeros_like) * _swept_back(a, g, dim),
     lambda g, a, dim: _swept_back(a, g, dim),
     jvp=lambda ta, tb, a, out, dim: recurrence(a, tb + ta * _before(out, dim, zeros_like), dim),
-    inputs=("a", "b"),
     dtypes="promote",
     doc="s[j] = b[j] + a[j] s[j-1] along a dimension, from s[0] = b[0].",
     batching=both_along,
