@@ -283,7 +283,9 @@ def reason(operator: str, operands: tuple[Any, ...], backward: bool) -> tuple[st
     if op is None:
         return None, "where() and clamp() keep values away from an edge"
     given = dict(zip(op.inputs, operands, strict=False))
-    for when, why, cure in op.slope_cures if backward else op.cures:
+    for when, why, cure in op.cures:
+        if why.startswith("the slope of") is not backward:
+            continue
         if not when or (known and len(operands) == op.arity and eval(when, {}, given)):
             return why.format(op=operator), cure.format(op=operator)
     if backward:

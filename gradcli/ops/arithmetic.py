@@ -30,8 +30,6 @@ add = linear(
     lambda g: g,
     alone=True,
     doc="The sum of two values; `x + y`.",
-    entrywise=True,
-    dtypes="promote",
     example="x + y --x 1 --y 2",
     infix="+",
     node={"saved": {"alpha": 1}, "edges": tensor_first},
@@ -44,8 +42,6 @@ sub = linear(
     lambda g: -g,
     alone=True,
     doc="The difference; `x - y`.",
-    entrywise=True,
-    dtypes="promote",
     aliases=("subtract",),
     example="x - y --x 1 --y 2",
     infix="-",
@@ -68,8 +64,6 @@ mul = bilinear(
     alone=True,
     halves="number",
     doc="The elementwise product; `x * y`.",
-    entrywise=True,
-    dtypes="promote",
     example="x * y --x 2 --y 3",
     infix="*",
     node={"turns": True, "edges": tensor_first},
@@ -81,12 +75,9 @@ mul = bilinear(
 add_scaled = linear(
     "add_scaled",
     # a type without negative numbers has none for a factor
-    lambda x, y, alpha: x - -alpha * y if alpha.__class__ is int and alpha < 0 else x + alpha * y,
+    lambda x, y, alpha=1: x - -alpha * y if alpha.__class__ is int and alpha < 0 else x + alpha * y,
     lambda g: g,
     lambda g, alpha: g * alpha.conjugate(),  # a linear rule turns what its factor turns
-    params={"alpha": 1},
-    entrywise=True,
-    dtypes="promote",
     grad_name="AddBackward0",
     halves="all",
     doc="x + alpha*y; `add(x, y, alpha=2)`.",
@@ -94,7 +85,7 @@ add_scaled = linear(
 )
 
 
-def _addcmul(x: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
+def _addcmul(x: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Any:
     if value == 1:
         return x + tensor1 * tensor2
     kinds = {v.dtype.kind for v in (x, tensor1, tensor2) if hasattr(v, "dtype")}
@@ -109,8 +100,6 @@ addcmul = elementwise(
     lambda t: t,
     lambda t, tensor2, value: t * (tensor2 if value == 1 else tensor2 * value),
     lambda t, tensor1, value: t * (tensor1 if value == 1 else tensor1 * value),
-    inputs=("x", "tensor1", "tensor2"),
-    params={"value": 1},
     dtypes="promote",
     doc="x + value*tensor1*tensor2.",
     halves="all",
@@ -133,11 +122,10 @@ div = elementwise(
     node={"name": lambda node: "MulBackward0" if node.only == 1 else "DivBackward0", "turns": True},
     neutral=1.0,
     cures=cures.DIV,
-    slope_cures=cures.DIV_SLOPE,
 )
 
 
-def _lerp(x: Any, y: Any, weight: float) -> Any:
+def _lerp(x: Any, y: Any, weight: float = 0.5) -> Any:
     # From the nearer end: both ends are met exactly.
     near, part = (x, weight) if abs(weight) < 0.5 else (y, weight - 1)
     return near + part * (y - x)
@@ -148,10 +136,7 @@ lerp_number = linear(
     _lerp,
     lambda g, weight: g * (1 - weight.conjugate()),
     lambda g, weight: g * weight.conjugate(),
-    params={"weight": 0.5},
     doc="From x to y, by `weight` (a number) of the way.",
-    entrywise=True,
-    dtypes="promote",
     grad_name="LerpBackward0",
     halves="all",
     refuses={"bool int": "lerp_kernel_scalar"},
@@ -163,7 +148,6 @@ neg = linear(
     lambda g: -g,
     aliases=("negative",),
     dtypes="promote",
-    entrywise=True,
     doc="The opposite; `-x`.",
     refuses={"bool": f"Negation, the `-` operator, on a bool tensor is not supported. {NO_MASK}"},
     python="-{0}",
@@ -200,24 +184,22 @@ floor_divide = step(
     "floor_divide",
     _floor_divide,
     numbers="xy",
-    inputs=("x", "y"),
     dtypes="promote",
     grad_name="NotImplemented",
     edges="slope 0 at the jumps too; PyTorch has none",
     alone=True,
     halves="number",
+    numpy="np.floor_divide",
     doc="The quotient rounded down; `x // y`.",
     domain="y != 0",
     example="x // y --x 7 --y 2",
     infix="//",
-    numpy="np.floor_divide",
     refuses={"bool complex": "div_floor_cpu"},
     breaks="multiples",
 )
 trunc_divide = step(
     "trunc_divide",
     lambda x, y: np.trunc(x / y),
-    inputs=("x", "y"),
     dtypes="float",
     grad_name="DivBackward2",
     edges="slope 0 at the jumps too",
@@ -235,13 +217,13 @@ remainder = elementwise(
     lambda t, x, y: -t * floor_divide(x, y),
     numbers="xy",
     dtypes="promote",
+    numpy="np.remainder",
     doc="The remainder with the divisor's sign; `x % y`.",
     domain="y != 0",
     edges="the slope by x is 1 at the jumps too",
     example="x % y --x 7 --y 2.5",
     infix="%",
     kink="where remainder of {0} jumps: derivative of its smooth pieces",
-    numpy="np.remainder",
     refuses={"bool complex": "remainder_cpu"},
     breaks="multiples",
     node={
@@ -261,7 +243,6 @@ fmod = elementwise(
     edges="the slope by x is 1 at the jumps too",
     example="fmod(x, y) --x -7 --y 2.5",
     kink="where fmod of {0} jumps: derivative of its smooth pieces",
-    numpy="np.fmod",
     breaks="multiples",
     refuses={"bool complex": "fmod_cpu"},
     node={
@@ -379,7 +360,6 @@ pow = elementwise(
     },
     neutral=1.0,
     cures=cures.POW,
-    slope_cures=cures.POW_SLOPE,
 )
 sqrt = elementwise(
     "sqrt",
@@ -390,7 +370,6 @@ sqrt = elementwise(
     edges="infinite slope at 0",
     example="sqrt(x) --x 4",
     cures=cures.SQRT,
-    slope_cures=cures.SQRT_SLOPE,
 )
 rsqrt = elementwise(
     "rsqrt",
@@ -400,10 +379,8 @@ rsqrt = elementwise(
     domain="x > 0",
     example="rsqrt(x) --x 4",
     numpy="(1/np.sqrt({0}))",
-    pytorch="torch.rsqrt",
     python="1.0 / sqrt({0})",
-    cures=cures.SQRT + cures.RECIPROCAL,
-    slope_cures=cures.LOG_SLOPE,
+    cures=cures.RSQRT,
 )
 cbrt = elementwise(
     "cbrt",
@@ -413,11 +390,10 @@ cbrt = elementwise(
     edges="infinite slope at 0",
     example="cbrt(x) --x 8",
     parity="odd",
-    values={0: 0},
     pytorch="""def _cbrt(x):
     return torch.sign(x) * torch.abs(x) ** (1 / 3)""",
     latex=r"\sqrt[3]{{x}}",
-    slope_cures=cures.SQRT_SLOPE,
+    cures=cures.CBRT,
 )
 
 
@@ -435,7 +411,6 @@ square = elementwise(
     grad_name="PowBackward0",
     node={"operands": {"": ("self", "exponent")}, "saved": {"exponent": 2}},
     python="{0} * {0}",
-    numpy="np.square",
     cures=cures.TOO_LARGE,
 )
 reciprocal = elementwise(
@@ -446,17 +421,14 @@ reciprocal = elementwise(
     domain="x != 0",
     example="reciprocal(x) --x 4",
     numpy="(1/({0}))",
-    pytorch="torch.reciprocal",
     python="1.0 / {0}",
     cures=cures.RECIPROCAL,
-    slope_cures=cures.LOG_SLOPE,
 )
 
 floor = step(
     "floor",
     np.floor,
     doc="The largest whole number not above x.",
-    dtypes="keep",
     latex=r"\left\lfloor {x} \right\rfloor",
     refuses={
         "bool": "floor_vml_cpu",
@@ -468,7 +440,6 @@ ceil = step(
     "ceil",
     np.ceil,
     doc="The smallest whole number not below x.",
-    dtypes="keep",
     latex=r"\left\lceil {x} \right\rceil",
     refuses={
         "bool": "ceil_vml_cpu",
@@ -480,7 +451,6 @@ round = step(
     "round",
     np.round,
     doc="The nearest whole number, ties to even.",
-    dtypes="keep",
     refuses={"bool complex": "round_vml_cpu"},
     breaks="half",
 )
@@ -488,7 +458,6 @@ trunc: Operator = step(
     "trunc",
     np.trunc,
     doc="x without its fraction.",
-    dtypes="keep",
     aliases=("fix",),
     refuses={
         "bool": "trunc_vml_cpu",
@@ -505,7 +474,6 @@ frac = elementwise(
     edges="slope 1 at the jumps too",
     kink="where {0} is whole: derivative of frac taken as 1",
     numpy="np.fmod({0}, 1.0)",
-    pytorch="torch.frac",
     refuses={"bool int complex": "frac_cpu"},
     breaks="whole",
 )

@@ -12,94 +12,59 @@ from gradcli.ops.declaration.batching import reduced
 from gradcli.ops.dims import Dims, copy_order, named_dims, normal_dim, normal_dims
 from gradcli.ops.errors import UnwrittenFault, bad_dtype, bad_value
 from gradcli.ops.kinds import constant, elementwise, step
+from gradcli.ops.operator import Operator
 from gradcli.ops.torch_messages import not_one_dtype, nothing_largest
 
-eq = constant(
-    "eq", operator.eq, dtypes="compare", doc="Whether x equals y; `x == y`.", infix="==", latex="="
-)
+eq = constant("eq", operator.eq, doc="Whether x equals y; `x == y`.", infix="==", latex="=")
 ne = constant(
     "ne",
     operator.ne,
     aliases=("not_equal",),
-    dtypes="compare",
     doc="Whether x differs; `x != y`.",
     infix="!=",
     latex=r"\ne",
 )
-lt = constant(
-    "lt",
-    operator.lt,
-    dtypes="compare",
-    aliases=("less",),
-    doc="`x < y`.",
-    infix="<",
-    refuses={"complex": "lt_cpu"},
-)
-le = constant(
-    "le",
-    operator.le,
-    dtypes="compare",
-    aliases=("less_equal",),
-    doc="`x <= y`.",
-    infix="<=",
-    latex=r"\le",
-    refuses={"complex": "le_cpu"},
-)
-gt = constant(
-    "gt",
-    operator.gt,
-    dtypes="compare",
-    aliases=("greater",),
-    doc="`x > y`.",
-    infix=">",
-    refuses={"complex": "gt_cpu"},
-)
-ge = constant(
-    "ge",
-    operator.ge,
-    dtypes="compare",
-    aliases=("greater_equal",),
-    doc="`x >= y`.",
-    infix=">=",
-    latex=r"\ge",
-    refuses={"complex": "ge_cpu"},
-)
+
+
+def _ordered(name: str, sign: str, alias: str, latex: str = "") -> Operator:
+    return constant(
+        name,
+        getattr(operator, name),
+        aliases=(alias,),
+        doc=f"`x {sign} y`.",
+        infix=sign,
+        latex=latex,
+        refuses={"complex": f"{name}_cpu"},
+    )
+
+
+lt, le = _ordered("lt", "<", "less"), _ordered("le", "<=", "less_equal", r"\le")
+gt, ge = _ordered("gt", ">", "greater"), _ordered("ge", ">=", "greater_equal", r"\ge")
 
 logical_and = constant(
-    "logical_and",
-    np.logical_and,
-    dtypes="keep",
-    doc="Both, by entry.",
-    infix="&",
-    python="bool({0} and {1})",
+    "logical_and", np.logical_and, doc="Both, by entry.", infix="&", python="bool({0} and {1})"
 )
 logical_or = constant(
-    "logical_or",
-    np.logical_or,
-    dtypes="keep",
-    doc="Either, by entry.",
-    infix="|",
-    python="bool({0} or {1})",
+    "logical_or", np.logical_or, doc="Either, by entry.", infix="|", python="bool({0} or {1})"
 )
-logical_xor = constant(
-    "logical_xor", np.logical_xor, dtypes="keep", doc="One of the two, by entry.", infix="^"
-)
+logical_xor = constant("logical_xor", np.logical_xor, doc="One of the two, by entry.", infix="^")
 logical_not = constant(
     "logical_not",
     np.logical_not,
     out="wider",
-    dtypes="keep",
     doc="The opposite truth, by entry.",
     python="not {0}",
 )
 
-_ASKED = {"dtypes": "keep", "out": "none"}
+_ASKED = {"out": "none"}
 isnan = constant("isnan", np.isnan, doc="Whether each entry is NaN.", python="{0} != {0}", **_ASKED)
 isinf = constant("isinf", np.isinf, doc="Whether each entry is infinite.", **_ASKED)
 isfinite = constant("isfinite", np.isfinite, doc="Whether each entry is finite.", **_ASKED)
 
 
-def _isclose(x: Any, y: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+def _isclose(
+    x: Any, y: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Any:
     for name, given in (("rtol", rtol), ("atol", atol)):
         if not given >= 0:
             raise bad_value(f"{name} must be greater than or equal to zero, but got {given}")
@@ -109,8 +74,6 @@ def _isclose(x: Any, y: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
 isclose = constant(
     "isclose",
     _isclose,
-    inputs=("x", "y"),
-    params={"rtol": 1e-5, "atol": 1e-8, "equal_nan": False},
     dtypes="compare",
     doc="Whether entries agree to within atol + rtol*abs(y).",
     refuses=not_one_dtype,
@@ -118,85 +81,61 @@ isclose = constant(
 )
 
 
-def _truth(find: Any) -> Any:
-    def compute(x: Any, dim: Dims, keepdim: bool) -> Any:
-        out = find(x, axis=named_dims(dim, np.ndim(x)), keepdims=keepdim)
+def _truth(name: str, whose: str) -> Operator:
+    def compute(x: Any, dim: Dims = None, keepdim: bool = False) -> Any:
+        out = getattr(np, name)(x, axis=named_dims(dim, np.ndim(x)), keepdims=keepdim)
         # Of bytes, which were PyTorch's booleans, a byte.
         return out.astype(np.uint8) if getattr(x, "dtype", None) == np.uint8 else out
 
-    return compute
+    return constant(
+        name,
+        compute,
+        rows=True,
+        out="bytes",
+        doc=f"Whether {whose} entry is true.",
+        batching=reduced,
+    )
 
 
-def _count_nonzero(x: Any, dim: Dims) -> Any:
+all, any = _truth("all", "every"), _truth("any", "some")
+
+
+def _count_nonzero(x: Any, dim: Dims = None) -> Any:
     return np.sum(x != 0, axis=normal_dims(dim, np.ndim(x)), dtype=np.int64)
 
 
-def _arg_extreme(find: Any, name: str) -> Any:
-    def compute(x: Any, dim: int | None, keepdim: bool) -> Any:
+def _arg_extreme(name: str, which: str) -> Operator:
+    def compute(x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
         axis = None if dim is None else normal_dim(dim, np.ndim(x))
         axis = axis if np.ndim(x) else None
         if getattr(x, "dtype", None) == np.bool_:
             raise bad_dtype(f"{name}(): does not support bool input", help="write x.int()")
         if not (np.size(x) if axis is None else np.shape(x)[axis]):
             raise nothing_largest(name, dim)
-        return find(x, axis=axis, keepdims=keepdim)
+        return getattr(np, name)(x, axis=axis, keepdims=keepdim)
 
-    return compute
+    return constant(
+        name,
+        compute,
+        doc=f"Index of the first {which}imum.",
+        latex=rf"\arg\{which}",
+        refuses={"complex": f"{name}(): does not support complex input"},
+    )
 
 
-_REDUCE = {"dim": None, "keepdim": False}
-all = constant(
-    "all",
-    _truth(np.all),
-    rows=True,
-    params=_REDUCE,
-    out="bytes",
-    dtypes="keep",
-    doc="Whether every entry is true.",
-    batching=reduced,
-)
-any = constant(
-    "any",
-    _truth(np.any),
-    rows=True,
-    params=_REDUCE,
-    out="bytes",
-    dtypes="keep",
-    doc="Whether some entry is true.",
-    batching=reduced,
-)
 count_nonzero = constant(
     "count_nonzero",
     _count_nonzero,
-    params={"dim": None},
-    dtypes="keep",
     doc="How many are not zero.",
     numpy="np.count_nonzero({0}, {dim})",
     latex=r"\operatorname{nnz}",
     batching=reduced,
     out="none",
 )
-argmax = constant(
-    "argmax",
-    _arg_extreme(np.argmax, "argmax"),
-    params=_REDUCE,
-    dtypes="keep",
-    doc="Index of the first maximum.",
-    latex=r"\arg\max",
-    refuses={"complex": "argmax(): does not support complex input"},
-)
-argmin = constant(
-    "argmin",
-    _arg_extreme(np.argmin, "argmin"),
-    params=_REDUCE,
-    dtypes="keep",
-    doc="Index of the first minimum.",
-    latex=r"\arg\min",
-    refuses={"complex": "argmin(): does not support complex input"},
-)
+argmax, argmin = _arg_extreme("argmax", "max"), _arg_extreme("argmin", "min")
 
 
-def _argsort(x: Any, dim: int, descending: bool) -> Any:
+def _argsort(x: Any, dim: int = -1, descending: bool = False) -> Any:
     dim = normal_dim(dim, x.ndim)
     if not x.ndim:
         return np.zeros_like(x, dtype=np.int64)
@@ -214,18 +153,14 @@ def _argsort(x: Any, dim: int, descending: bool) -> Any:
 argsort = constant(
     "argsort",
     _argsort,
-    params={"dim": -1, "descending": False},
-    dtypes="keep",
     doc="Indices that sort x along a dimension; stable.",
     example="argsort(x) --x 3,1,2",
     refuses={"complex": " Sort does not support complex dtypes on CPU"},
 )
 zeros_like = constant(
-    "zeros_like", np.zeros_like, dtypes="keep", doc="Zeros with x's shape and dtype.", python="0.0"
+    "zeros_like", np.zeros_like, doc="Zeros with x's shape and dtype.", python="0.0"
 )
-ones_like = constant(
-    "ones_like", np.ones_like, dtypes="keep", doc="Ones with x's shape and dtype.", python="1.0"
-)
+ones_like = constant("ones_like", np.ones_like, doc="Ones with x's shape and dtype.", python="1.0")
 
 
 def _sign(x: Any) -> Any:
@@ -243,12 +178,9 @@ def _sign(x: Any) -> Any:
 sign = step(
     "sign",
     _sign,
-    numpy="np.sign",
-    dtypes="keep",
     doc="-1, 0 or 1 by the sign of x.",
     edges="0 at NaN; slope 0 at 0 too",
     parity="odd",
-    values={0: 0},
     refuses={
         "complex": (
             UnwrittenFault,
@@ -264,7 +196,6 @@ heaviside = elementwise(
     lambda x, y: np.where(x == 0, y, x > 0).astype((x * y).dtype)[()],  # whole numbers stay so
     lambda t: zeros_like(t),
     lambda t, x: t * eq(x, 0.0),
-    numpy="np.heaviside",
     torch=("input", "values"),
     out="same",
     dtypes="promote",
@@ -279,7 +210,6 @@ heaviside = elementwise(
 signbit = constant(
     "signbit",
     np.signbit,
-    dtypes="keep",
     doc="Whether the sign bit is set; true for -0.0.",
     refuses={"complex": (UnwrittenFault, "signbit is not implemented for complex tensors.")},
 )

@@ -14,7 +14,7 @@ from gradcli.ops.memory_budget import LARGE, charge
 from gradcli.ops.operator import Operator, is_complex
 
 
-def _cast(x: Any, dtype: np.dtype) -> Any:
+def _cast(x: Any, dtype: Any = None) -> Any:
     if x.dtype.kind == "c" and dtype.kind not in "cb":  # a boolean is of both
         x = x.real
     if x.size > LARGE:
@@ -22,7 +22,7 @@ def _cast(x: Any, dtype: np.dtype) -> Any:
     return x.astype(dtype, copy_order(x))
 
 
-def _clone(x: Any, memory_format: Any) -> Any:
+def _clone(x: Any, memory_format: Any = None) -> Any:
     name = None if memory_format is None else getattr(memory_format, "name", memory_format)
     if name is None or name == "preserve_format":
         return x.copy(copy_order(x))
@@ -43,10 +43,7 @@ cast = linear(
     "cast",
     _cast,
     lambda g: g,
-    params={"dtype": None},
-    dtypes="keep",
     grad_name="ToCopyBackward0",
-    entrywise=True,
     doc="The same numbers with another element type.",
     example="sum(x.double()) --x 1,2",
     public=False,
@@ -70,9 +67,6 @@ clone = linear(
     "clone",
     _clone,
     lambda g: g,
-    dtypes="keep",
-    entrywise=True,
-    params={"memory_format": None},
     doc="A copy in memory of its own, still in the graph.",
     example="sum(clone(x)) --x 1,2",
     numpy="{0}",
@@ -83,23 +77,17 @@ conj: Operator = linear(
     "conj",
     np.conj,
     lambda g: conj(g),
-    entrywise=True,
-    dtypes="keep",
     doc="The complex conjugate.",
     numpy="{0}",
-    pytorch="torch.conj",
     latex=r"\overline{{x}}",
 )
 real = linear(
     "real",
     np.real,
     lambda g: g,
-    entrywise=True,
-    dtypes="keep",
     doc="The real part.",
     moves="view",
     numpy="{0}",
-    pytorch="torch.real",
     latex=r"\operatorname{Re}",
     node={"name": lambda node: "SelectBackward0"},
 )
@@ -107,8 +95,7 @@ imag = linear(
     "imag",
     _imag,
     lambda g: of_parts(0.0, g),  # 1j * inf is not a number
-    dtypes="keep",
-    entrywise=True,
+    numpy="",
     doc="The imaginary part of a complex tensor.",
     domain="complex x",
     moves="view",
@@ -131,9 +118,7 @@ of_parts: Operator = linear(
     _of_parts,
     lambda g: real(g),
     lambda g: imag(g),
-    inputs=("re", "im"),
     dtypes="inexact",
-    entrywise=True,
     doc="The complex number of two parts; re + im*1j loses the sign of a zero, and infinities.",
     grad_name="ComplexBackward0",
     numpy="{0} + 1j*{1}",
@@ -143,9 +128,7 @@ of_parts: Operator = linear(
 )
 drawn = step(
     "drawn",
-    lambda x, numbers: np.broadcast_to(numbers, np.shape(x)).astype(x.dtype),
-    params={"numbers": None},
-    dtypes="keep",
+    lambda x, numbers=None: np.broadcast_to(numbers, np.shape(x)).astype(x.dtype),
     entrywise=False,  # the numbers have a shape of their own
     doc="Random numbers that were drawn by x, which says how likely they are.",
     kink="",

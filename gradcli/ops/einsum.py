@@ -24,7 +24,7 @@ from gradcli.ops.operator import OPERATORS, Operator
 FEW = 1 << 12
 
 
-def _contract(x: Any, y: Any, labels: str) -> Any:
+def _contract(x: Any, y: Any, labels: str = "") -> Any:
     left, _, out = labels.partition("->")
     sizes: dict[str, int] = {}
     for part, shape in zip(left.split(","), (np.shape(x), np.shape(y)), strict=True):
@@ -68,8 +68,6 @@ contract: Operator = bilinear(
     _contract,
     lambda g, y, labels: contract(g, y, _turned(labels, 0)),
     lambda g, x, labels: contract(g, x, _turned(labels, 1)),
-    params={"labels": ""},
-    dtypes="promote",
     grad_name="EinsumBackward0",
     doc="The sum over a product of two tensors, by letters; every letter occurs twice at least.",
     numpy="np.einsum({labels}, {0}, {1})",

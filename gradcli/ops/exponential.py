@@ -5,6 +5,7 @@ Each is computed so that no overflow spoils it and nothing cancels: see the form
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,6 @@ exp = elementwise(
     values={0: 1},
     positive=True,
     cures=cures.EXP,
-    slope_cures=cures.EXP_SLOPE,
 )
 exp2 = elementwise(
     "exp2",
@@ -34,7 +34,6 @@ exp2 = elementwise(
     values={0: 1},
     positive=True,
     cures=cures.EXP,
-    slope_cures=cures.EXP_SLOPE,
 )
 expm1 = elementwise(
     "expm1",
@@ -43,7 +42,6 @@ expm1 = elementwise(
     doc="e**x - 1, exact near 0.",
     values={0: 0},
     cures=cures.EXP,
-    slope_cures=cures.EXP_SLOPE,
 )
 log = elementwise(
     "log",
@@ -57,32 +55,25 @@ log = elementwise(
     values={1: 0},
     latex=r"\log",
     cures=cures.LOG,
-    slope_cures=cures.LOG_SLOPE,
 )
-log2 = elementwise(
-    "log2",
-    np.log2,
-    lambda t, x: t / (x * _LN2),
-    doc="The logarithm to base 2.",
-    domain="x > 0",
-    example="log2(x) --x 8",
-    values={1: 0},
-    latex=r"\log_{2}",
-    cures=cures.LOG,
-    slope_cures=cures.LOG_SLOPE,
-)
-log10 = elementwise(
-    "log10",
-    np.log10,
-    lambda t, x: t / (x * _LN10),
-    doc="The logarithm to base 10.",
-    domain="x > 0",
-    example="log10(x) --x 100",
-    values={1: 0},
-    latex=r"\log_{10}",
-    cures=cures.LOG,
-    slope_cures=cures.LOG_SLOPE,
-)
+
+
+def _to_base(base: int, at: int) -> Operator:
+    over = math.log(base)
+    return elementwise(
+        f"log{base}",
+        getattr(np, f"log{base}"),
+        lambda t, x: t / (x * over),
+        doc=f"The logarithm to base {base}.",
+        domain="x > 0",
+        example=f"log{base}(x) --x {at}",
+        values={1: 0},
+        latex=rf"\log_{{{base}}}",
+        cures=cures.LOG,
+    )
+
+
+log2, log10 = _to_base(2, 8), _to_base(10, 100)
 
 
 def _log1p(x: Any) -> Any:
@@ -103,7 +94,6 @@ log1p = elementwise(
     doc="log(1 + x), exact near 0.",
     domain="x > -1",
     grad_name="Log1PBackward0",
-    numpy="np.log1p",
     values={0: 0},
     cures=cures.LOG1P,
 )
@@ -137,7 +127,6 @@ sigmoid = elementwise(
     positive=True,
     numpy="""def _sigmoid(x):
     return np.exp(-np.logaddexp(-x, 0.0))""",
-    pytorch="torch.sigmoid",
     latex=r"\sigma",
     python="1.0 / (1.0 + exp(-{0}))",
 )
@@ -183,10 +172,8 @@ logit = elementwise(
     example="logit(x) --x 0.3",
     numpy="""def _logit(x):
     return np.log(x) - np.log1p(-x)""",
-    pytorch="torch.logit",
     refuses={"complex": "logit_cpu"},
     cures=cures.LOGIT,
-    slope_cures=cures.LOG_SLOPE,
 )
 
 
@@ -210,7 +197,6 @@ logaddexp = elementwise(
     lambda x, y: logistic(y - x),
     doc="log(exp(x) + exp(y)), without overflow.",
     example="logaddexp(x, y) --x 1 --y 2",
-    numpy="np.logaddexp",
     refuses={"bool int": "logaddexp_cpu"},
 )
 softsign = elementwise(
@@ -225,4 +211,3 @@ softsign = elementwise(
 )
 
 _LN2 = 0.6931471805599453
-_LN10 = 2.302585092994046

@@ -36,10 +36,8 @@ def transformed(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
 
 fourier: Operator = linear(
     "fourier",
-    lambda x, dim, inverse, norm: _fourier(x, dim, inverse, norm),
+    lambda x, dim=-1, inverse=False, norm="backward": _fourier(x, dim, inverse, norm),
     lambda g, dim, inverse, norm: fourier(g, dim, not inverse, _OTHER[norm]),
-    params={"dim": -1, "inverse": False, "norm": "backward"},
-    dtypes="keep",
     grad_name="FftC2CBackward0",
     doc="The discrete Fourier transform along a dimension, or its inverse; always complex.",
     batching=transformed,

@@ -36,7 +36,7 @@ def is_basic(index: Any) -> bool:
     return True
 
 
-def _getitem(x: Any, index: Any) -> Any:
+def _getitem(x: Any, index: Any = ()) -> Any:
     try:
         if not is_basic(index):
             if budget.on:
@@ -200,9 +200,7 @@ getitem = linear(
     "getitem",
     _getitem,
     lambda g, shape, index: scatter(g, shape, index),
-    params={"index": ()},
     by_index="index",
-    dtypes="keep",
     grad_name="SelectBackward0",
     doc="Entries by index; `x[index]`.",
     example="x[1] * x[2] --x 1,2,3",
@@ -213,7 +211,7 @@ getitem = linear(
 )
 
 
-def _scatter(x: Any, shape: Sequence[int], index: Any) -> Any:
+def _scatter(x: Any, shape: Sequence[int] = (), index: Any = ()) -> Any:
     out, index = zeros(x, shape), beside(index, x)
     if is_basic(index) or index.__class__ is Apart:
         out[index] = x
@@ -239,9 +237,7 @@ scatter: Operator = linear(
     "scatter",
     _scatter,
     lambda g, index: getitem(g, index),
-    params={"shape": (), "index": ()},
     by_index="index",
-    dtypes="keep",
     grad_name="IndexPutBackward0",
     doc="The transpose of reading an index: zeros of a shape with x added in at the index.",
     batching=scattered,
@@ -249,7 +245,7 @@ scatter: Operator = linear(
 )
 
 
-def _windows(x: Any, dim: int, size: int, step: int) -> Any:
+def _windows(x: Any, dim: int = 0, size: int = 1, step: int = 1) -> Any:
     before = (slice(None),) * (dim % x.ndim)
     if isinstance(x, np.ndarray):
         found = np.lib.stride_tricks.sliding_window_view(x, size, dim, writeable=True)
@@ -271,15 +267,13 @@ unfold: Operator = linear(
     "unfold",
     _windows,
     lambda g, shape, dim, size, step: _unwindowed(g, shape, dim, size, step),
-    params={"dim": 0, "size": 1, "step": 1},
-    dtypes="keep",
     doc="All windows of a size along a dimension, as a last dimension.",
     moves="view",
     public=False,
 )
 
 
-def _put(x: Any, value: Any, index: Any, onward: bool) -> Any:
+def _put(x: Any, value: Any, index: Any = (), onward: bool = False) -> Any:
     out = x.copy(copy_order(x)) if x.__class__ is np.ndarray else writable_copy(x)
     write(out, index, value)
     return out
@@ -359,18 +353,17 @@ put = linear(
     _put,
     lambda g, index, onward: _rest(g, index, onward),
     lambda g, index, shape: _summed_to(_of_value(g, index), shape),
-    inputs=("x", "value"),
-    params={"index": (), "onward": False},
     by_index="index",
     dtypes="keep",
     grad_name="CopySlices",
     node={"edges": of_write},
+    entrywise=False,
     doc="x with the entries at an index replaced by a value.",
     public=False,
 )
 
 
-def _gather(x: Any, indices: Any, dim: int, once: bool) -> Any:
+def _gather(x: Any, indices: Any = (), dim: int = 0, once: bool = False) -> Any:
     charge_shape(indices.shape, x.itemsize)
     along = (*indices.shape[:dim], x.shape[dim], *indices.shape[dim % x.ndim + 1 :])
     if along != x.shape:  # sizes of 1 to broadcast, or shapes to refuse
@@ -380,7 +373,9 @@ def _gather(x: Any, indices: Any, dim: int, once: bool) -> Any:
     return x[tuple(places)]
 
 
-def _ungather(x: Any, indices: Any, shape: Sequence[int], dim: int, once: bool) -> Any:
+def _ungather(
+    x: Any, indices: Any = (), shape: Sequence[int] = (), dim: int = 0, once: bool = False
+) -> Any:
     out = zeros(x, shape)
     places = grid(indices.shape, indices)
     places[dim] = indices
@@ -396,9 +391,7 @@ gather = linear(
     "gather",
     _gather,
     lambda g, shape, indices, dim, once: ungather(g, indices, shape, dim, once),
-    params={"indices": (), "dim": 0, "once": False},
     by_index="indices",
-    dtypes="keep",
     doc="Along a dimension, the entries that integer indices name (same rank as x); `once` tells "
     "that no entry is named twice.",
     example="sum(gather(x, tensor([2, 0]), 0)**2) --x 1,2,3",
@@ -410,9 +403,7 @@ ungather: Operator = linear(
     "ungather",
     _ungather,
     lambda g, indices, dim, once: gather(g, indices, dim, once),
-    params={"indices": (), "shape": (), "dim": 0, "once": False},
     by_index="indices",
-    dtypes="keep",
     grad_name="ScatterAddBackward0",
     doc="The transpose of gather: zeros with entries added in at the indices.",
     batching=gathered,

@@ -19,7 +19,7 @@ from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import Operator
 
 
-def _join(*xs: Any, dim: int) -> Any:
+def _join(*xs: Any, dim: int = 0) -> Any:
     if not xs:
         raise ValueFault(
             "E0306",
@@ -118,7 +118,6 @@ cat = linear(
     _join,
     lambda g, shapes, index, dim: _part(g, shapes, index, dim),
     inputs=("tensors",),
-    params={"dim": 0},
     variadic=True,
     dtypes="promote",
     aliases=("concat", "concatenate"),
@@ -132,7 +131,7 @@ cat = linear(
 )
 
 
-def _stack(*xs: Any, dim: int) -> Any:
+def _stack(*xs: Any, dim: int = 0) -> Any:
     shapes = {tuple(np.shape(x)) for x in xs}
     if len(shapes) != 1:
         raise RuntimeFault(
@@ -171,7 +170,6 @@ stack = linear(
     _stack,
     lambda g, shapes, index, dim: _slot(g, shapes, index, dim),
     inputs=("tensors",),
-    params={"dim": 0},
     variadic=True,
     dtypes="promote",
     doc="Tensors of one shape joined along a new dimension.",
@@ -194,7 +192,7 @@ def _widths(pad: Sequence[int], rank: int) -> list[tuple[int, int]]:
     return [(0, 0)] * (rank - len(pairs)) + pairs
 
 
-def _pad(x: Any, pad: Sequence[int]) -> Any:
+def _pad(x: Any, pad: Sequence[int] = ()) -> Any:
     widths = _widths(pad, np.ndim(x))
     if not any(pad):
         return np.copy(x, copy_order(x))
@@ -214,8 +212,6 @@ pad = linear(
     "pad",
     _pad,
     lambda g, shape, pad: clone(_unpad(g, shape, pad)),
-    params={"pad": ()},
-    dtypes="keep",
     grad_name="ConstantPadNdBackward0",
     node={"dense": True},
     doc="Zeros put around: (before, behind) for the last dimension, then for the one before it.",

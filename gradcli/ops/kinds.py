@@ -13,8 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gradcli.ops.declaration.batching import matrices
+from gradcli.ops.declaration.infix import MIRRORED
 from gradcli.ops.dims import unreduce
-from gradcli.ops.operator import OPERATORS, Operator, parameters
+from gradcli.ops.operator import OPERATORS, Operator, defaults_of, inputs_of, parameters
 
 
 def elementwise(
@@ -32,6 +34,7 @@ def linear(
     name: str, compute: Callable[..., Any], *rules: Callable[..., Any] | None, **info: Any
 ) -> Operator:
     """Declare an operator that is linear in its inputs together; rules are the transposes."""
+    info.setdefault("dtypes", "promote" if len(rules) > 1 else "keep")
     return Operator("linear", name, compute, rules, **info)
 
 
@@ -39,12 +42,14 @@ def bilinear(
     name: str, compute: Callable[..., Any], *rules: Callable[..., Any], **info: Any
 ) -> Operator:
     """Declare an operator linear in each of two inputs; rules are the transposes by each."""
+    info.setdefault("dtypes", "promote")
     return Operator("bilinear", name, compute, rules, **info)
 
 
 def constant(name: str, compute: Callable[..., Any], **info: Any) -> Operator:
     """Declare an operator whose derivative is zero wherever it exists: no edge in the graph."""
-    inputs = info.get("inputs", "xy" if "infix" in info else "x")
+    info.setdefault("dtypes", "compare" if info.get("infix") in MIRRORED else "keep")
+    inputs = inputs_of(compute) or ("xy" if "infix" in info else "x")
     return Operator("constant", name, compute, (None,) * len(inputs), **info)
 
 
@@ -53,15 +58,23 @@ def step(name: str, compute: Callable[..., Any], **info: Any) -> Operator:
 
     Its derivative is zero too, but the zeros arrive: ``x.floor().sum().backward()`` is no error.
     """
+    info.setdefault("dtypes", "keep")
     info.setdefault("kink", "where {op} of {0} jumps: derivative taken as 0")
-    rules = (lambda g: OPERATORS["zeros_like"](g),) * len(info.get("inputs", "x"))
+    rules = (lambda g: OPERATORS["zeros_like"](g),) * len(inputs_of(compute) or "x")
     return Operator("constant", name, compute, rules, **info)
 
 
 def general(
     name: str, compute: Callable[..., Any], *rules: Callable[..., Any] | None, **info: Any
 ) -> Operator:
-    """Declare an operator with its own vjp per input and its own jvp (``jvp=``)."""
+    """Declare an operator with its own vjp per input and its own jvp (``jvp=``).
+
+    Without a parameter ``dim`` it is one of matrices.
+    """
+    if "dim" not in defaults_of(compute):
+        info = {
+            "dtypes": "promote" if len(rules) > 1 else "inexact", "batching": matrices, **info
+        }  # fmt: skip
     return Operator("general", name, compute, rules, **info)
 
 
@@ -74,13 +87,12 @@ def reduction(
     ``out`` reaches it with the reduced dimensions put back as 1. Where its first parameter is t, it
     gives t times that. Among the parameters have to be ``dim`` and ``keepdim``.
     """
-    params = info["params"]
     reads = parameters(slope)
     scaled = reads[0] == "t"
     # Written out, so that a rule's parameters are what it saves and its names can be rebound.
     back = "unreduce({}, shape, dim, keepdim)"
     given = ", ".join(back.format({"t": "g"}.get(n, n)) if n in ("t", "out") else n for n in reads)
-    taken = ", ".join(("g", *(n for n in (*reads, "shape", *params) if n != "t")))
+    taken = ", ".join(("g", *(n for n in (*reads, "shape", *defaults_of(compute)) if n != "t")))
     taken = ", ".join(dict.fromkeys(taken.split(", ")))
     body = f"slope({given})" if scaled else f"{back.format('g')} * slope({given})"
     rule = eval(f"lambda {taken}: {body}", {"slope": slope, "unreduce": unreduce})
@@ -115,7 +127,4 @@ def composite(
     Its derivative, closed form, LaTeX and code follow. ``compute`` may stand beside the formula
     where that is faster or more exact, and behind it the rules of its inputs.
     """
-    code = formula.__code__
-    params = info.get("params", {})
-    inputs = info.pop("inputs", code.co_varnames[: code.co_argcount - len(params)])
-    return _Formula("elementwise", name, compute, rules, formula=formula, inputs=inputs, **info)
+    return _Formula("elementwise", name, compute, rules, formula=formula, **info)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.declaration import cures
-from gradcli.ops.declaration.batching import Batch, lined_up, matrices
+from gradcli.ops.declaration.batching import Batch, lined_up
 from gradcli.ops.decompositions.matrix_errors import not_square, unsolved
 from gradcli.ops.dims import in_columns, in_rows
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault, bad_shape
@@ -53,16 +53,12 @@ inv = general(
     lambda g, out: -matmul(matmul(mT(out), g), mT(out)),
     jvp=lambda tx, out: -matmul(matmul(out, tx), out),
     aliases=("inverse",),
-    dtypes="inexact",
     grad_name="LinalgInvExBackward0",
     refuses={"half": "linalg.inv: Low precision dtypes not supported. Got Half"},
     doc="The inverse of a square matrix.",
     domain="det(x) != 0",
-    example='sum(inv(A)) --A "2,1;1,3"',
     core="(n,n)->(n,n)",
     transposes=True,
-    numpy="np.linalg.inv",
-    batching=matrices,
     node={"result": "inverse"},
 )
 
@@ -261,16 +257,12 @@ det = general(
     _det,
     lambda g, x: _column(_column(g)) * mT(adjugate(x)),
     jvp=lambda tx, x: sum(mT(adjugate(x)) * tx, (-2, -1)),
-    dtypes="inexact",
     grad_name="LinalgDetBackward0",
     refuses={"half": "lu_cpu"},
     doc="The determinant of a square matrix.",
     edges="the derivatives hold at any rank",
-    example='det(A) --A "2,1;1,3"',
     core="(n,n)->()",
-    numpy="np.linalg.det",
     latex=r"\det",
-    batching=matrices,
     node={"operands": {"": ("A",)}},
 )
 adjugate: Operator = general(
@@ -278,13 +270,10 @@ adjugate: Operator = general(
     _adjugate,
     lambda g, x: mT(adjugate_along(x, mT(g))),
     jvp=lambda tx, x: adjugate_along(x, tx),
-    dtypes="inexact",
     refuses={"half": "lu_cpu"},
     doc="det(x)*inv(x), at any rank: the transpose of the matrix of cofactors.",
-    example='sum(adjugate(A)) --A "2,1;1,3"',
     core="(n,n)->(n,n)",
     latex=r"\operatorname{adj}",
-    batching=matrices,
 )
 adjugate_along: Operator = general(
     "adjugate_along",
@@ -292,10 +281,8 @@ adjugate_along: Operator = general(
     lambda g, x, y: mT(adjugate_along_two(x, y, mT(g))),
     lambda g, x: mT(adjugate_along(x, mT(g))),
     jvp=lambda tx, ty, x, y: adjugate_along_two(x, y, tx) + adjugate_along(x, ty),
-    dtypes="promote",
     refuses={"half": "lu_cpu"},
     doc="The derivative of adjugate(x) along y.",
-    batching=matrices,
     public=False,
 )
 adjugate_along_two: Operator = general(
@@ -307,10 +294,8 @@ adjugate_along_two: Operator = general(
     jvp=lambda tx, ty, tz, x, y, z: (
         _along_many(x, (y, z, tx)) + adjugate_along_two(x, ty, z) + adjugate_along_two(x, y, tz)
     ),
-    dtypes="promote",
     refuses={"half": "lu_cpu"},
     doc="The second derivative of adjugate(x) along y and z; its own derivative needs an inverse.",
-    batching=matrices,
     public=False,
 )
 
@@ -387,17 +372,14 @@ logdet = general(
     # It keeps no result, to which ``loss += 1`` may write.
     lambda g, x: _column(_column(where(_has_log(x), g, _nothing(x)))) * _slope_of_log(x),
     jvp=lambda tx, x, out: where(out == out, sum(_slope_of_log(x) * tx, (-2, -1)), _nothing(x)),
-    dtypes="inexact",
     grad_name="WhereBackward0",
     refuses={"half": "logdet: Low precision dtypes not supported. Got Half"},
     doc="The logarithm of the determinant; NaN where that is negative.",
     domain="det(x) > 0",
-    example='logdet(A) --A "2,1;1,3"',
     core="(n,n)->()",
     numpy="np.linalg.slogdet({0})[1]",
     pytorch="torch.linalg.slogdet({0})[1]",
     latex=r"\log\det",
-    batching=matrices,
     cures=cures.LOGDET,
     out="none",
 )
@@ -417,7 +399,6 @@ logabsdet = general(
     # A real function of complex numbers, unlike the determinant itself.
     lambda g, x: _column(_column(g)) * _conjugate(_slope_of_log(x)),
     jvp=lambda tx, x: _real_part(sum(_slope_of_log(x) * tx, (-2, -1))),
-    dtypes="inexact",
     grad_name="LinalgSlogdetBackward0",
     refuses={"half": "linalg.slogdet: Low precision dtypes not supported. Got Half"},
     doc="The logarithm of the determinant's size: the second part of slogdet.",
@@ -426,7 +407,6 @@ logabsdet = general(
     core="(n,n)->()",
     numpy="np.linalg.slogdet({0})[1]",
     pytorch="torch.linalg.slogdet({0})[1]",
-    batching=matrices,
     public=False,
 )
 
@@ -451,14 +431,12 @@ detsign = general(
     _turning,
     jvp=_turned,
     grad_name="LinalgSlogdetBackward0",
-    dtypes="inexact",
     refuses={"half": "linalg.slogdet: Low precision dtypes not supported. Got Half"},
     doc="The sign of the determinant, the first part of slogdet: of a complex one its phase.",
     core="(n,n)->()",
     numpy="np.linalg.slogdet({0})[0]",
     pytorch="torch.linalg.slogdet({0})[0]",
     latex=r"\operatorname{sign}\det",
-    batching=matrices,
     public=False,
 )
 
@@ -531,7 +509,6 @@ solve = general(
     lambda g, x, out, shape: _solve_by_matrix(g, x, out, shape),
     lambda g, x, shape: _solve_by_side(g, x, shape),
     jvp=_solve_jvp,
-    dtypes="promote",
     grad_name="LinalgSolveExBackward0",
     refuses={
         "bool int": "linalg.solve: Expected a floating point or complex tensor as input. Got {}",
@@ -583,17 +560,13 @@ cholesky = general(
     _cholesky,
     lambda g, out: _cholesky_vjp(g, out),
     jvp=_cholesky_jvp,
-    dtypes="inexact",
     grad_name="LinalgCholeskyExBackward0",
     refuses={"half": "cholesky_cpu"},
     doc="The lower triangular L with L @ L.T = x, for a symmetric positive definite x.",
     domain="symmetric positive definite x",
     edges="of (x + x.H)/2, so that value and derivative agree where x is not symmetric",
-    example='sum(cholesky(A)) --A "2,1;1,3"',
     core="(n,n)->(n,n)",
     symmetrizes=True,
-    numpy="np.linalg.cholesky",
     latex=r"\operatorname{chol}",
-    batching=matrices,
     node={"result": "L"},
 )

@@ -53,15 +53,17 @@ class Operator:
     # others (arity, reads, saves ...) is found in __init__ or when it is first wanted.
 
     inputs: tuple[str, ...]
-    params: dict[str, Any]
+    """The names of the operands, where the computation is not of these: see ``inputs_of``."""
     entrywise: bool
-    """An entry of the result depends on one entry of each input, after broadcasting."""
+    """An entry of the result depends on one entry of each input, after broadcasting: so it is
+    where there is no dimension and no rule for batches."""
     variadic: bool = False
     jvp: Callable[..., Any] | None = None
     slope: Callable[..., Any] | None = None
     batching: Callable[..., Any] | None = None
     """How it works on a batch, where that does not follow: see ``batching``."""
     dtypes: str = "float"
+    """How the element types of the inputs meet, where the kind does not say it: see ``kinds``."""
     out: str
     """Which dtype an ``out=`` may have, the "same" as the result or a "wider" one: see the engine's
     ``may_be``. Wider where operands meet in a type, by entry; there is none of a view."""
@@ -132,7 +134,7 @@ class Operator:
     positive: bool = False
     """f(x) > 0 wherever it is defined."""
     values: Mapping[int, float] = _NOTHING
-    """Exact values at whole numbers: {0: 1} for cos."""
+    """Exact values at whole numbers: {0: 1} for cos; {0: 0} of all that are odd."""
     square: tuple[str, int, int] | None = None
     """(g, a, b) where f**2 is a + b*g**2."""
     quotient: tuple[str, str] | None = None
@@ -145,15 +147,13 @@ class Operator:
     between ("half"), where both inputs are equal ("ties") or one a multiple of the other
     ("multiples"), or as a "condition" has it."""
     cures: Sequence[tuple[str, str, str]] = ()
-    """Why it gives no finite number, and what to do: see ``cures``."""
-    slope_cures: Sequence[tuple[str, str, str]] = ()
-    """The same of its gradient."""
+    """Why it, or its gradient, is no finite number, and what to do: see ``cures``."""
     python: str = ""
     """The call on Python floats, sqrt, fabs, exp and log1p being math's; a single number for a
     reduction or a shape."""
     numpy: str | None = None
-    """The call in NumPy: ``np.clip({0}, {min}, {max})``, ``{*}`` for all arguments, a bare name, or
-    the source of a small function; "" where it has none."""
+    """The call in NumPy, where another name: ``np.clip({0}, {min}, {max})``, ``{*}`` for all
+    arguments, a bare name, or the source of a small function; "" where it has none."""
     pytorch: str | None = None
     jax: str | None = None
     latex: str | Callable[[Mapping[str, Any], int], str | None] = ""
@@ -179,13 +179,14 @@ class Operator:
         if compute is not None:
             self.compute: Callable[..., Any] = compute
         self.formula = formula
-        self.inputs = _NAMES[: max(1, len(rules))]
+        self.inputs = inputs_of(formula or compute) or _NAMES[: max(1, len(rules))]
         self.grad_name = _backward_name(name)
-        self.__dict__.update(facts, params=dict(facts.get("params", ())))
+        self.params: dict[str, Any] = defaults_of(formula or compute)
+        self.__dict__.update(facts)
         self.arity = len(self.inputs)
-        if "entrywise" not in facts:
-            steps = kind == "constant" and "dim" not in self.params
-            self.entrywise = kind == "elementwise" or steps
+        self.__dict__.setdefault("entrywise", self.batching is None and "dim" not in self.params)
+        if self.parity == "odd":
+            self.values = {0: 0}
         if self.dtypes == "compare" and not self.params:
             self.numbers = "y"
         if "out" not in facts:
@@ -193,14 +194,6 @@ class Operator:
             self.out = "none" if self.moves == "view" else "wider" if meets else "same"
         if formula is None or rules:
             self.read_rules(rules)
-        source = formula or compute
-        if self.params and not self.variadic and source is not None:
-            code = source.__code__
-            order = code.co_varnames[self.arity : code.co_argcount]
-            if order != tuple(self.params):
-                raise TypeError(
-                    f"{name}: parameters {order} computed, {tuple(self.params)} declared"
-                )
         if name in OPERATORS:
             raise TypeError(f"operator {name} is declared twice")
         OPERATORS[name] = self
@@ -341,6 +334,21 @@ PARAM_ALIASES = {
 def parameters(rule: Callable[..., Any] | None) -> tuple[str, ...]:
     """The names of a rule's parameters."""
     return () if rule is None else rule.__code__.co_varnames[: rule.__code__.co_argcount]
+
+
+def defaults_of(function: Any) -> dict[str, Any]:
+    """The parameters of an operator, by its formula or computation: what has a default there."""
+    if not hasattr(function, "__code__"):  # one of NumPy's
+        return {}
+    names = parameters(function)[len(inputs_of(function)) :]
+    given = dict(zip(names, function.__defaults__ or (), strict=True))
+    return {**given, **(function.__kwdefaults__ or {})}
+
+
+def inputs_of(function: Any) -> tuple[str, ...]:
+    """The inputs of an operator, by its formula or computation; none of what NumPy has itself."""
+    names = parameters(function) if hasattr(function, "__code__") else ()
+    return names[: len(names) - len(getattr(function, "__defaults__", None) or ())]
 
 
 def _backward_name(name: str) -> str:

@@ -6,11 +6,12 @@ each declaration's ``edges``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from gradcli.ops.comparison import logical_not, sign
+from gradcli.ops.comparison import ge, le, logical_not, sign
 from gradcli.ops.declaration.node_names import of_choice
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault, bad_value
 from gradcli.ops.exponential import exp, log, log1p, logistic, logit, softplus
@@ -39,13 +40,11 @@ where: Operator = elementwise(
     lambda t, condition: where(condition, t, 0.0),
     lambda t, condition: where(condition, 0.0, t),
     jvp=lambda tx, ty, condition: where(condition, tx, ty),
-    inputs=("condition", "x", "y"),
     dtypes="where",
     doc="x where the condition holds, else y; entry by entry.",
     edges="the branch not taken contributes exactly 0, even where its own slope is inf or NaN",
     example="where(x > 0, x**2, -x) --x 3",
     kink="where {0} changes: derivative of the side that is taken",
-    numpy="np.where",
     breaks="condition",
     masks=True,
     node={"operands": {"": ("condition",), "MaskedFillBackward0": ("mask",)}, "edges": of_choice},
@@ -68,12 +67,12 @@ abs = elementwise(
     aliases=("absolute",),
     dtypes="keep",
     out="real",
+    numpy="np.abs",
     doc="The absolute value.",
     edges="slope 0 at 0",
     parity="even",
     values={0: 0},
     kink="at {0} = 0: derivative of {op} taken as 0",
-    numpy="np.abs",
     latex=r"\left\lvert {x} \right\rvert",
     refuses={"bool": "abs_cpu"},
     breaks="0",
@@ -86,73 +85,58 @@ def _larger(t: Any, x: Any, y: Any) -> Any:
     return where(x == y, 0.5 * t, where(logical_not(x <= y), t, 0.0))
 
 
-maximum = elementwise(
-    "maximum",
-    lambda x, y: np.maximum(y, x),  # of 0.0 and -0.0 NumPy takes the second, PyTorch the first
-    lambda t, x, y: _larger(t, x, y),
-    lambda t, x, y: _larger(t, y, x),
-    dtypes="promote",
-    doc="The larger of two, entry by entry; NaN wins.",
-    edges="a tie is split in half; where one is NaN both have slope 1",
-    example="maximum(x, y) --x 1 --y 2",
-    kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad splits them in half)",
-    numpy="np.maximum",
-    latex=r"\max",
-    refuses={"complex": "maximum not implemented for complex tensors."},
-    breaks="ties",
-    masks=True,
-    python="{0} if {0} >= {1} or {0} != {0} else {1}",
-)
-minimum = elementwise(
-    "minimum",
-    lambda x, y: np.minimum(y, x),
-    lambda t, x, y: _larger(t, y, x),
-    lambda t, x, y: _larger(t, x, y),
-    dtypes="promote",
-    doc="The smaller of two, entry by entry; NaN wins.",
-    edges="a tie is split in half; where one is NaN both have slope 1",
-    example="minimum(x, y) --x 1 --y 2",
-    kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad splits them in half)",
-    numpy="np.minimum",
-    latex=r"\min",
-    refuses={"complex": "minimum not implemented for complex tensors."},
-    breaks="ties",
-    masks=True,
-    python="{0} if {0} <= {1} or {0} != {0} else {1}",
-)
-fmax = elementwise(
-    "fmax",
-    np.fmax,
-    lambda t, x, y: where((x >= y) | (y != y), t, 0.0),
-    lambda t, x, y: where((x >= y) | (y != y), 0.0, t),
-    dtypes="promote",
-    doc="The larger of two; a NaN loses.",
-    refuses={"complex": "fmax not implemented for complex tensors."},
-    edges="a tie goes to the first",
-    example="fmax(x, y) --x 1 --y 2",
-    kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad takes the first)",
-    latex=r"\max",
-    breaks="ties",
-    masks=True,
-)
-fmin = elementwise(
-    "fmin",
-    np.fmin,
-    lambda t, x, y: where((x <= y) | (y != y), t, 0.0),
-    lambda t, x, y: where((x <= y) | (y != y), 0.0, t),
-    dtypes="promote",
-    doc="The smaller of two; a NaN loses.",
-    refuses={"complex": "fmin not implemented for complex tensors."},
-    edges="a tie goes to the first",
-    example="fmin(x, y) --x 1 --y 2",
-    kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad takes the first)",
-    latex=r"\min",
-    breaks="ties",
-    masks=True,
-)
+def _smaller(t: Any, x: Any, y: Any) -> Any:
+    return _larger(t, y, x)
 
 
-def _clamp(x: Any, min: Any, max: Any) -> Any:
+def _extreme(name: str, rule: Any, other: Any, which: str, sign: str) -> Operator:
+    find = getattr(np, name)
+    return elementwise(
+        name,
+        lambda x, y: find(y, x),  # of 0.0 and -0.0 NumPy takes the second, PyTorch the first
+        rule,
+        other,
+        dtypes="promote",
+        doc=f"The {which} of two, entry by entry; NaN wins.",
+        edges="a tie is split in half; where one is NaN both have slope 1",
+        example=f"{name}(x, y) --x 1 --y 2",
+        kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad splits them in "
+        "half)",
+        latex=rf"\{name[:3]}",
+        refuses={"complex": f"{name} not implemented for complex tensors."},
+        breaks="ties",
+        masks=True,
+        python=f"{{0}} if {{0}} {sign} {{1}} or {{0}} != {{0}} else {{1}}",
+    )
+
+
+maximum = _extreme("maximum", _larger, _smaller, "larger", ">=")
+minimum = _extreme("minimum", _smaller, _larger, "smaller", "<=")
+
+
+def _extreme_number(name: str, before: Callable[[Any, Any], Any], which: str) -> Operator:
+    return elementwise(
+        name,
+        getattr(np, name),
+        lambda t, x, y: where(before(x, y) | (y != y), t, 0.0),
+        lambda t, x, y: where(before(x, y) | (y != y), 0.0, t),
+        dtypes="promote",
+        doc=f"The {which} of two; a NaN loses.",
+        refuses={"complex": f"{name} not implemented for complex tensors."},
+        edges="a tie goes to the first",
+        example=f"{name}(x, y) --x 1 --y 2",
+        kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad takes the first)",
+        latex=rf"\{name[1:]}",
+        breaks="ties",
+        masks=True,
+    )
+
+
+fmax = _extreme_number("fmax", ge, "larger")
+fmin = _extreme_number("fmin", le, "smaller")
+
+
+def _clamp(x: Any, min: Any = None, max: Any = None) -> Any:
     if min is None and max is None:
         told = "torch.clamp: At least one of 'min' or 'max' must not be None"
         raise bad_value("clamp needs min, max or both", help="write clamp(x, 0, 1)", torch=told)
@@ -172,7 +156,6 @@ clamp = elementwise(
     "clamp",
     _clamp,
     lambda t, x, min, max: _inside(t, x, min, max),
-    params={"min": None, "max": None},
     aliases=("clip",),
     dtypes="promote",
     grad_name="ClampBackward1",
@@ -197,7 +180,6 @@ relu = elementwise(
     example="relu(x) --x 2",
     kink="at {0} = 0: derivative of {op} taken as 0",
     numpy="np.maximum({0}, 0.0)",
-    pytorch="torch.relu",
     refuses={
         "bool": "Boolean inputs not supported for relu",
         "complex": (UnwrittenFault, "clamp is not supported for complex types"),
@@ -208,8 +190,7 @@ relu = elementwise(
 )
 leaky_relu = composite(
     "leaky_relu",
-    lambda x, negative_slope: where(x > 0, x, x * negative_slope),
-    params={"negative_slope": 0.01},
+    lambda x, negative_slope=0.01: where(x > 0, x, x * negative_slope),
     node={"backward": "LeakyReluBackwardBackward0"},
     doc="x where positive, else a small multiple of x.",
     edges="the negative slope at 0",
@@ -224,11 +205,10 @@ leaky_relu = composite(
 )
 elu = composite(
     "elu",
-    lambda x, alpha: where(logical_not(x <= 0), x, alpha * (exp(x) - 1.0)),
+    lambda x, alpha=1.0: where(logical_not(x <= 0), x, alpha * (exp(x) - 1.0)),
     lambda x, alpha: np.where(x < 0, alpha * np.expm1(np.minimum(0, x)), x)[()],
     # At 0 the exponent is constant: the slope is alpha and the second derivative 0.
     lambda t, x, alpha: where(logical_not(x <= 0), t, t * (alpha * exp(where(x < 0, x, 0.0)))),
-    params={"alpha": 1.0},
     doc="x where positive, else alpha*(exp(x) - 1).",
     edges="slope alpha and second derivative 0 at 0",
     example="elu(x) --x -2",
@@ -248,7 +228,7 @@ def _softplus_beta(x: Any, beta: float, threshold: float) -> Any:
 
 softplus_beta = composite(
     "softplus_beta",
-    lambda x, beta, threshold: where(x * beta > threshold, x, softplus(x * beta) / beta),
+    lambda x, beta=1.0, threshold=20.0: where(x * beta > threshold, x, softplus(x * beta) / beta),
     _softplus_beta,
     # Where it meets the threshold the slope is the smooth side's and constant, as in PyTorch.
     lambda t, x, beta, threshold: where(
@@ -256,7 +236,6 @@ softplus_beta = composite(
         t,
         t * logistic(where(logical_not(x * beta >= threshold), x * beta, threshold)),
     ),
-    params={"beta": 1.0, "threshold": 20.0},
     grad_name="SoftplusBackward0",
     doc="log(1 + exp(beta*x))/beta, and x itself where beta*x is above the threshold.",
     refuses={"bool int complex": "softplus_cpu"},

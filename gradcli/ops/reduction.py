@@ -26,9 +26,6 @@ from gradcli.ops.piecewise import abs, unit, where
 from gradcli.ops.shape import count, expand, permute, reshape, tril, triu, unsqueeze
 from gradcli.ops.torch_messages import nothing_largest
 
-_REDUCE = {"dim": None, "keepdim": False}
-
-
 _add: Any = np.add.reduce
 
 
@@ -36,7 +33,7 @@ def _axes(x: Any, dim: Dims) -> tuple[int, ...] | None:
     return None if dim is None else normal_dims(dim, np.ndim(x))
 
 
-def _sum(x: Any, dim: Dims, keepdim: bool) -> Any:
+def _sum(x: Any, dim: Dims = None, keepdim: bool = False) -> Any:
     whole = isinstance(dim, tuple) and dim and dim[0].__class__ is int
     if dim is None or dim.__class__ is int or whole:
         try:
@@ -48,7 +45,7 @@ def _sum(x: Any, dim: Dims, keepdim: bool) -> Any:
     return accurate_sum(x if hasattr(x, "sum") else np.asarray(x), _axes(x, dim), keepdim)
 
 
-def _product(x: Any, dim: Dims, keepdim: bool) -> Any:
+def _product(x: Any, dim: Dims = None, keepdim: bool = False) -> Any:
     if getattr(x, "dtype", None) is HALF:  # rounded once
         return _product(x.astype(np.float32), dim, keepdim).astype(HALF)
     found: Any = np.multiply.reduce if x.__class__ is np.ndarray else np.prod
@@ -59,8 +56,6 @@ sum = linear(
     "sum",
     _sum,
     lambda g, shape, dim, keepdim: expand(unreduce(g, shape, dim, keepdim), shape),
-    params=_REDUCE,
-    dtypes="keep",
     rows=True,
     doc="The sum of all entries, or along dimensions.",
     example="sum(x**2) --x 1,2,3",
@@ -69,7 +64,7 @@ sum = linear(
 )
 
 
-def _mean(x: Any, dim: Dims, keepdim: bool) -> Any:
+def _mean(x: Any, dim: Dims = None, keepdim: bool = False) -> Any:
     n = count(x.shape if x.__class__ is np.ndarray else np.shape(x), dim)
     if not n:
         # NumPy warns of the mean of nothing; like PyTorch's, it is NaN.
@@ -88,7 +83,6 @@ mean = linear(
     lambda g, shape, dim, keepdim: expand(
         unreduce(g, shape, dim, keepdim) / count(shape, dim), shape
     ),
-    params=_REDUCE,
     dtypes="inexact",
     rows=True,
     halves="many",
@@ -103,7 +97,7 @@ _SMALL = 512
 _WIDER = {"f": np.float64, "F": np.complex128}
 
 
-def _centred(x: Any, dim: Dims) -> Any:
+def _centred(x: Any, dim: Dims = None) -> Any:
     wider = _WIDER.get(x.dtype.char) if isinstance(x, np.ndarray) else None
     if wider is None or not x.size:
         return x - _mean(x, dim, True)
@@ -129,7 +123,6 @@ centred: Operator = linear(
     "centred",
     _centred,
     lambda g, dim: centred(g, dim),
-    params={"dim": None},
     dtypes="inexact",
     doc="Each entry less the mean, which is not rounded before.",
     batching=_centred_batch,
@@ -205,7 +198,6 @@ prod = reduction(
     _product,
     # The result is not read but saved, as in PyTorch: a write to it is an error of backward.
     lambda x, out, dim: _prod_slope(x, dim),
-    params=_REDUCE,
     dtypes="keep",
     doc="The product of all entries, or along one dimension.",
     edges="exact where entries are 0",
@@ -222,7 +214,7 @@ def _is_far(mean: Any, std: Any) -> bool:
     return bool((np.abs(mean).reshape(np.shape(std)) > 30 * std).any())
 
 
-def _var(x: Any, dim: Dims, correction: float, keepdim: bool) -> Any:
+def _var(x: Any, dim: Dims = None, correction: float = 1, keepdim: bool = False) -> Any:
     n = count(np.shape(x), dim)
     # As in ``_centred``; the squares of a small array are doubles too.
     small = x.__class__ is np.ndarray and x.size <= _SMALL
@@ -261,12 +253,10 @@ def _batched_spread(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     return NotImplemented if few else reduced(op, batch, params)
 
 
-_SPREAD = {"dim": None, "correction": 1, "keepdim": False}
 var = reduction(
     "var",
     _var,
     lambda x, dim, correction: 2.0 * _spread(x, dim, correction),
-    params=_SPREAD,
     batching=_batched_spread,
     dtypes="inexact",
     halves="all",
@@ -277,7 +267,7 @@ var = reduction(
 )
 
 
-def _std(x: Any, dim: Dims, correction: float, keepdim: bool) -> Any:
+def _std(x: Any, dim: Dims = None, correction: float = 1, keepdim: bool = False) -> Any:
     n = count(np.shape(x), dim)
     if n <= correction:
         return np.sqrt(_var(x, dim, correction, keepdim))
@@ -301,7 +291,6 @@ std = reduction(
     "std",
     _std,
     _std_slope,
-    params=_SPREAD,
     batching=_batched_spread,
     dtypes="inexact",
     halves="all",
@@ -359,7 +348,7 @@ def _check_norm(p: float, shape: tuple[int, ...], dim: Dims) -> None:
         )
 
 
-def _norm(x: Any, p: Any, dim: Dims, keepdim: bool) -> Any:
+def _norm(x: Any, p: Any = 2, dim: Dims = None, keepdim: bool = False) -> Any:
     plain = p.__class__ is int and dim is None and x.__class__ is np.ndarray
     if plain and p == 2 and x.dtype.char in _SPANS:
         total = _add(x * x, axis=None, keepdims=keepdim)  # the commonest norm by far
@@ -405,7 +394,6 @@ norm = reduction(
     "norm",
     _norm,
     _norm_slope,
-    params={"p": 2, **_REDUCE},
     dtypes="inexact",
     grad_name="LinalgVectorNormBackward0",
     halves="many",
@@ -416,20 +404,6 @@ norm = reduction(
     kink="at {0} = 0: {op} has no derivative (gradcli grad takes 0)",
     cures=cures.TOO_LARGE,
 )
-
-
-def _extreme(name: str) -> Any:
-    def compute(x: Any, dim: Dims, keepdim: bool) -> Any:
-        if not x.size:
-            empty = dim
-            if dim is not None:
-                empty = next((d for d in normal_dims(dim, x.ndim) if not x.shape[d]), -1)
-            if empty != -1:
-                raise nothing_largest(name, empty if dim else dim)
-        # The method: np.max costs as much again on small arrays.
-        return getattr(x, name[1:])(axis=_axes(x, dim), keepdims=keepdim)
-
-    return compute
 
 
 def _extreme_slope(t: Any, x: Any, out: Any, dim: Dims) -> Any:
@@ -443,45 +417,42 @@ def _extreme_slope(t: Any, x: Any, out: Any, dim: Dims) -> Any:
     return t / sum(hits, dim, True) * hits
 
 
-amax = reduction(
-    "amax",
-    _extreme("amax"),
-    _extreme_slope,
-    params=_REDUCE,
-    dtypes="keep",
-    halves="many",
-    doc="The largest entry, or along dimensions.",
-    edges="ties share evenly",
-    example="amax(x) --x 1,5,2",
-    kink="where largest entries of {0} tie: the formula leaves them out "
-    "(gradcli grad shares evenly)",
-    numpy="np.max",
-    pytorch="torch.amax",
-    latex=r"\max",
-    refuses={"complex": "max_values_cpu"},
-    node={"dims": True},
-)
-amin = reduction(
-    "amin",
-    _extreme("amin"),
-    _extreme_slope,
-    params=_REDUCE,
-    dtypes="keep",
-    halves="many",
-    doc="The smallest entry, or along dimensions.",
-    edges="ties share evenly",
-    example="amin(x) --x 1,5,2",
-    kink="where smallest entries of {0} tie: the formula leaves them out "
-    "(gradcli grad shares evenly)",
-    numpy="np.min",
-    pytorch="torch.amin",
-    latex=r"\min",
-    refuses={"complex": "min_values_cpu"},
-    node={"dims": True},
-)
+def _extreme(name: str, which: str) -> Operator:
+    short = name[1:]
+
+    def compute(x: Any, dim: Dims = None, keepdim: bool = False) -> Any:
+        if not x.size:
+            empty = dim
+            if dim is not None:
+                empty = next((d for d in normal_dims(dim, x.ndim) if not x.shape[d]), -1)
+            if empty != -1:
+                raise nothing_largest(name, empty if dim else dim)
+        # The method: np.max costs as much again on small arrays.
+        return getattr(x, short)(axis=_axes(x, dim), keepdims=keepdim)
+
+    return reduction(
+        name,
+        compute,
+        _extreme_slope,
+        dtypes="keep",
+        halves="many",
+        doc=f"The {which} entry, or along dimensions.",
+        edges="ties share evenly",
+        example=f"{name}(x) --x 1,5,2",
+        kink=f"where {which} entries of {{0}} tie: the formula leaves them out "
+        "(gradcli grad shares evenly)",
+        numpy=f"np.{short}",
+        pytorch=f"torch.{name}",
+        latex=rf"\{short}",
+        refuses={"complex": f"{short}_values_cpu"},
+        node={"dims": True},
+    )
 
 
-def _logsumexp(x: Any, dim: Dims, keepdim: bool) -> Any:
+amax, amin = _extreme("amax", "largest"), _extreme("amin", "smallest")
+
+
+def _logsumexp(x: Any, dim: Dims = None, keepdim: bool = False) -> Any:
     axes = normal_dims(dim, np.ndim(x))
     top = (x.max if x.size else x.sum)(axis=axes, keepdims=True)
     top = top.real if is_complex(x) else top  # its largest is by real parts; the phases stay
@@ -522,7 +493,6 @@ logsumexp = reduction(
     "logsumexp",
     _logsumexp,
     lambda x, out, dim: _shares(x, out, dim),
-    params=_REDUCE,
     required="dim",
     out="deeper",
     doc="log(sum(exp(x))), without overflow.",
@@ -552,7 +522,7 @@ _SINGLE = {"e": np.dtype(np.float32)}
 """What PyTorch's kernels compute halves in, to round once."""
 
 
-def _softmax(x: Any, dim: int) -> Any:
+def _softmax(x: Any, dim: int = -1) -> Any:
     if x.dtype.char in _SINGLE:
         return _softmax(x.astype(np.float32), dim).astype(x.dtype)
     below, axes, own = _below_largest(x, dim)
@@ -573,7 +543,6 @@ softmax = general(
     _softmax,
     lambda g, out, dim: in_wider(_SINGLE, _softmax_vjp, dim, g, out),
     jvp=lambda tx, out, dim: out * (tx - sum(tx * out, dim, True)),
-    params={"dim": -1},
     doc="exp(x) over its sum along a dimension.",
     example="softmax(x)[0] --x 1,2,3",
     numpy="""def _softmax(x, axis):
@@ -585,7 +554,7 @@ softmax = general(
 )
 
 
-def _log_softmax(x: Any, dim: int) -> Any:
+def _log_softmax(x: Any, dim: int = -1) -> Any:
     if x.dtype.char in _SINGLE:
         return _log_softmax(x.astype(np.float32), dim).astype(x.dtype)
     below, axes, own = _below_largest(x, dim)
@@ -598,7 +567,6 @@ log_softmax = general(
     _log_softmax,
     lambda g, out, dim: in_wider(_SINGLE, _log_softmax_vjp, dim, g, out),
     jvp=lambda tx, out, dim: tx - sum(exp(out) * tx, dim, True),
-    params={"dim": -1},
     doc="The logarithm of softmax, exact where it is small.",
     example="log_softmax(x)[0] --x 1,2,3",
     numpy="""def _log_softmax(x, axis):

@@ -65,10 +65,8 @@ def _cumsum(x: Any, dim: int) -> Any:
 
 cumsum: Operator = linear(
     "cumsum",
-    lambda x, dim: _cumsum(x, dim),
+    lambda x, dim=0: _cumsum(x, dim),
     lambda g, dim: flip(cumsum(flip(g, dim), dim), dim) if len(g.shape) else g,
-    params={"dim": 0},
-    dtypes="keep",
     doc="Running sums along a dimension.",
     example="sum(cumsum(x, 0)) --x 1,2,3",
     numpy="np.cumsum({0}, {dim})",
@@ -147,12 +145,10 @@ def both_along(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
 
 recurrence: Operator = general(
     "recurrence",
-    lambda a, b, dim: on_host(_recurrence)(a, b, dim),
+    lambda a, b, dim=0: on_host(_recurrence)(a, b, dim),
     lambda g, a, out, dim: _before(out, dim, zeros_like) * _swept_back(a, g, dim),
     lambda g, a, dim: _swept_back(a, g, dim),
     jvp=lambda ta, tb, a, out, dim: recurrence(a, tb + ta * _before(out, dim, zeros_like), dim),
-    inputs=("a", "b"),
-    params={"dim": 0},
     dtypes="promote",
     doc="s[j] = b[j] + a[j] s[j-1] along a dimension, from s[0] = b[0].",
     batching=both_along,
@@ -177,7 +173,7 @@ def _lined(scan: Any) -> Any:
     """What ``scan`` computes, of a 0-d array too: that is a line of one entry."""
     scan = on_host(scan)
 
-    def compute(x: Any, dim: int) -> Any:
+    def compute(x: Any, dim: int = 0) -> Any:
         axis = normal_dim(dim, np.ndim(x))
         return in_rows(scan(x, axis) if np.ndim(x) else scan(np.reshape(x, (1,)), 0).reshape(()))
 
@@ -191,7 +187,6 @@ cumprod = general(
     jvp=lambda tx, x, out, dim: (
         recurrence(x, tx * _before(out, dim, ones_like), dim) if len(out.shape) else tx
     ),
-    params={"dim": 0},
     dtypes="keep",
     doc="Running products along a dimension.",
     edges="exact where entries are 0",
@@ -251,7 +246,6 @@ logcumsumexp = general(
     # What rounding does to one share stays in the product of those that follow.
     lambda g, x, out, dim: in_wider(WIDER, _logcumsumexp_vjp, dim, g, x, out),
     jvp=lambda tx, x, out, dim: in_wider(WIDER, _logcumsumexp_jvp, dim, tx, x, out),
-    params={"dim": 0},
     doc="The logarithm of running sums of exponentials along a dimension, without overflow.",
     example="sum(logcumsumexp(x, 0)) --x 1,2,3",
     numpy="np.logaddexp.accumulate({0}, {dim})",
@@ -263,31 +257,21 @@ logcumsumexp = general(
 # ---- Running extremes ----------------------------------------------------------------------------
 
 
-def _extreme_places(find: Any) -> Any:
+def _extreme_places(name: str, find: Any, which: str) -> Operator:
     def places(x: Any, axis: int) -> Any:
         hits = x == _accumulated(find, x, axis)
         hits |= x != x  # a NaN is the extreme until another one comes
         steps = np.arange(x.shape[axis]).reshape((-1,) + (1,) * (x.ndim - 1 - axis))
         return _accumulated(np.maximum, np.where(hits, steps, 0), axis)
 
-    return lambda x, dim: _lined(places)(x, dim)
+    return constant(
+        f"arg{name}",
+        lambda x, dim=0: _lined(places)(x, dim),
+        doc=f"Where the {which} entry so far along a dimension stands; the last of equals.",
+        refuses={"complex": f"{name}_cpu"},
+        public=False,
+    )
 
 
-argcummax = constant(
-    "argcummax",
-    _extreme_places(np.maximum),
-    params={"dim": 0},
-    dtypes="keep",
-    doc="Where the largest entry so far along a dimension stands; the last of equals.",
-    refuses={"complex": "cummax_cpu"},
-    public=False,
-)
-argcummin = constant(
-    "argcummin",
-    _extreme_places(np.minimum),
-    params={"dim": 0},
-    dtypes="keep",
-    doc="Where the smallest entry so far along a dimension stands; the last of equals.",
-    refuses={"complex": "cummin_cpu"},
-    public=False,
-)
+argcummax = _extreme_places("cummax", np.maximum, "largest")
+argcummin = _extreme_places("cummin", np.minimum, "smallest")

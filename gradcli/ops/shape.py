@@ -7,7 +7,7 @@ it can, expand, transpose, squeeze ...) share memory with their input.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -46,7 +46,7 @@ def count(shape: Sequence[int], dim: Dims) -> Any:
     return total
 
 
-def _reshape(x: Any, shape: Any) -> Any:
+def _reshape(x: Any, shape: Any = ()) -> Any:
     if shape.__class__ is tuple and shape and min(shape) >= -1:
         try:
             return x.reshape(shape)
@@ -188,8 +188,6 @@ reshape: Operator = linear(
     "reshape",
     _reshape,
     lambda g, shape: reshape(g, shape),
-    params={"shape": ()},
-    dtypes="keep",
     grad_name="ViewBackward0",
     example="sum(reshape(x, (2, 2))[0]) --x 1,2,3,4",
     doc="The same entries, in order, in another shape; one size may be -1.",
@@ -251,7 +249,7 @@ def _repeated(x: Any, shape: tuple[int, ...]) -> Any:
     return out
 
 
-def _expand(x: Any, shape: Sequence[int]) -> Any:
+def _expand(x: Any, shape: Sequence[int] = ()) -> Any:
     shape = tuple(shape)
     given = x.shape if isinstance(x, _NUMPY) else np.shape(x)
     if -1 in shape:
@@ -276,8 +274,6 @@ expand = linear(
     "expand",
     _expand,
     lambda g, shape: sum_to(g, shape),
-    params={"shape": ()},
-    dtypes="keep",
     aliases=("broadcast_to",),
     doc="Dimensions of size 1 repeated, without copying.",
     example="sum(expand(x, (3, 2))) --x 1,2",
@@ -289,7 +285,7 @@ expand = linear(
 )
 
 
-def _sum_to(x: Any, shape: Sequence[int]) -> Any:
+def _sum_to(x: Any, shape: Sequence[int] = ()) -> Any:
     shape = tuple(shape)
     lead = np.ndim(x) - len(shape)
     if lead > 0:
@@ -306,8 +302,6 @@ sum_to: Operator = linear(
     "sum_to",
     _sum_to,
     lambda g, shape: expand(g, shape),
-    params={"shape": ()},
-    dtypes="keep",
     grad_name="SumToSizeBackward0",
     aliases=("sum_to_size",),
     doc="The transpose of broadcasting: repeated dimensions summed.",
@@ -316,7 +310,7 @@ sum_to: Operator = linear(
 )
 
 
-def _transpose(x: Any, dim0: int, dim1: int) -> Any:
+def _transpose(x: Any, dim0: int = -2, dim1: int = -1) -> Any:
     n = np.ndim(x)
     dims = normal_dim(dim0, n), normal_dim(dim1, n)
     return np.swapaxes(x, *dims) if n else x
@@ -326,8 +320,6 @@ transpose: Operator = linear(
     "transpose",
     _transpose,
     lambda g, dim0, dim1: transpose(g, dim0, dim1),
-    params={"dim0": -2, "dim1": -1},
-    dtypes="keep",
     aliases=("swapaxes",),
     doc="Two dimensions exchanged.",
     example='sum(transpose(A, 0, 1) @ x) --A "1,2;3,4" --x 1,2',
@@ -341,7 +333,6 @@ reverse_dims: Operator = linear(
     "reverse_dims",
     np.transpose,
     lambda g: reverse_dims(g),
-    dtypes="keep",
     grad_name="PermuteBackward0",
     doc="All dimensions in reverse order; `x.T`.",
     example='sum(A.T @ x) --A "1,2;3,4" --x 1,2',
@@ -364,7 +355,6 @@ mT: Operator = linear(
     "mT",
     _mT,
     lambda g: mT(g),
-    dtypes="keep",
     grad_name="TransposeBackward0",
     doc="The last two dimensions exchanged; `x.mT`.",
     example='sum(A.mT @ x) --A "1,2;3,4" --x 1,2',
@@ -377,7 +367,7 @@ mT: Operator = linear(
 )
 
 
-def _permute(x: Any, dims: Sequence[int]) -> Any:
+def _permute(x: Any, dims: Sequence[int] = ()) -> Any:
     if dims.__class__ is tuple:
         try:
             return x.transpose(dims)
@@ -406,8 +396,6 @@ permute = linear(
     "permute",
     _permute,
     lambda g, dims: _unpermute(g, dims),
-    params={"dims": ()},
-    dtypes="keep",
     doc="Dimensions in a new order.",
     example='sum(permute(A, (1, 0)) @ x) --A "1,2;3,4" --x 1,2',
     sizes="dims",
@@ -422,7 +410,7 @@ permute = linear(
 _PYTHON = (float, int, complex)
 
 
-def _squeeze(x: Any, dim: Dims) -> Any:
+def _squeeze(x: Any, dim: Dims = None) -> Any:
     shape = np.shape(x)
     if dim.__class__ is int and shape:
         d = normal_dim(dim, len(shape))
@@ -431,7 +419,7 @@ def _squeeze(x: Any, dim: Dims) -> Any:
     return np.squeeze(x, axis=tuple(dims)) if dims else x
 
 
-def _unsqueeze(x: Any, dim: int) -> Any:
+def _unsqueeze(x: Any, dim: int = 0) -> Any:
     shape = list(np.shape(x))
     place = normal_dim(dim, len(shape) + 1)
     # With the stride that PyTorch gives; what NumPy protects it would protect for good.
@@ -448,8 +436,6 @@ squeeze = linear(
     "squeeze",
     _squeeze,
     lambda g, shape: reshape(g, shape),
-    params={"dim": None},
-    dtypes="keep",
     doc="Dimensions of size 1 removed.",
     example='sum(squeeze(A)) --A "1,2"',
     moves="view",
@@ -461,8 +447,6 @@ unsqueeze = linear(
     "unsqueeze",
     _unsqueeze,
     lambda g, shape: reshape(g, shape),
-    params={"dim": 0},
-    dtypes="keep",
     doc="A dimension of size 1 put in at ``dim``.",
     example="sum(unsqueeze(x, 0)) --x 1,2",
     moves="view",
@@ -472,7 +456,7 @@ unsqueeze = linear(
 )
 
 
-def _flip(x: Any, dims: Dims) -> Any:
+def _flip(x: Any, dims: Dims = None) -> Any:
     index = [slice(None)] * np.ndim(x)
     for d in named_dims(dims, len(index)):
         index[d] = slice(None, None, -1)
@@ -484,9 +468,7 @@ flip: Operator = linear(
     "flip",
     _flip,
     lambda g, dims: flip(g, dims),
-    params={"dims": None},
     required="dims",
-    dtypes="keep",
     doc="Entries in reverse order along dimensions.",
     latex=r"\operatorname{flip}",
     example="dot(flip(x, 0), y) --x 1,2 --y 3,4",
@@ -496,7 +478,7 @@ flip: Operator = linear(
 )
 
 
-def _roll(x: Any, shifts: Any, dims: Dims) -> Any:
+def _roll(x: Any, shifts: Any = 1, dims: Dims = None) -> Any:
     for shift in shifts if isinstance(shifts, tuple | list) else (shifts,):
         if not isinstance(shift, int | np.integer):
             kind = type(shift).__name__
@@ -527,9 +509,7 @@ roll: Operator = linear(
     "roll",
     _roll,
     lambda g, shifts, dims: roll(g, _opposite(shifts), dims),
-    params={"shifts": 1, "dims": None},
     required="shifts",
-    dtypes="keep",
     doc="Entries moved round along dimensions.",
     example="dot(roll(x, 1), x) --x 1,2,3",
     numpy="np.roll({0}, {shifts}, {dims})",
@@ -553,7 +533,7 @@ def _opposite(shifts: Any) -> Any:
     return tuple(-s for s in shifts) if isinstance(shifts, tuple | list) else -shifts
 
 
-def _tile(x: Any, repeats: Any) -> Any:
+def _tile(x: Any, repeats: Any = ()) -> Any:
     repeats = (repeats,) if isinstance(repeats, int) else tuple(repeats)
     sizes = (1,) * (len(repeats) - np.ndim(x)) + np.shape(x)
     each = (1,) * (len(sizes) - len(repeats)) + repeats
@@ -575,9 +555,7 @@ tile = linear(
     "tile",
     _tile,
     lambda g, shape, repeats: _untile(g, shape, repeats),
-    params={"repeats": ()},
     required="repeats",
-    dtypes="keep",
     grad_name="RepeatBackward0",
     doc="The tensor repeated along each dimension.",
     example="dot(tile(x, (2,)), y) --x 1,2 --y 1,2,3,4",
@@ -592,7 +570,6 @@ diagonal = linear(
     "diagonal",
     lambda x: np.diagonal(x, axis1=-2, axis2=-1),
     lambda g, shape: undiagonal(g, shape),
-    dtypes="keep",
     doc="The diagonals of the last two dimensions.",
     example='sum(diagonal(A)) --A "1,2;3,4"',
     core="(n,n)->(n)",
@@ -604,7 +581,7 @@ diagonal = linear(
 )
 
 
-def _undiagonal(x: Any, shape: Sequence[int]) -> Any:
+def _undiagonal(x: Any, shape: Sequence[int] = ()) -> Any:
     charge_shape(shape, x.itemsize)
     out = zeros(x, shape)
     # In a flattened matrix the diagonal is every (columns + 1)-th entry.
@@ -618,8 +595,6 @@ undiagonal: Operator = linear(
     "undiagonal",
     _undiagonal,
     lambda g: diagonal(g),
-    params={"shape": ()},
-    dtypes="keep",
     grad_name="DiagEmbedBackward0",
     doc="Zeros of a shape with x on the diagonals of the last two dimensions.",
     numpy="np.diag({0})",
@@ -658,31 +633,22 @@ def _triangle(name: str, x: Any, diagonal: int) -> Any:
     return in_rows(np.where(_below(rows, columns, diagonal - 1), nothing, x))
 
 
-def _marked(head: str, diagonal: int) -> str:
-    return f"{head}_{{{diagonal}}}" if diagonal else head
+def _of_triangle(name: str, side: str, other: str) -> Operator:
+    def latex(given: Mapping[str, Any], rank: int) -> str:
+        diagonal = given["diagonal"]
+        return rf"\operatorname{{{name}}}" + (f"_{{{diagonal}}}" if diagonal else "")
+
+    op: Operator = linear(
+        name,
+        lambda x, diagonal=0: _triangle(name, x, diagonal),
+        lambda g, diagonal: op(g, diagonal),
+        doc=f"Entries on and {side} a diagonal, zeros {other}.",
+        example=f'sum({name}(A)) --A "1,2;3,4"',
+        numpy=f"np.{name}({{0}}, {{diagonal}})",
+        latex=latex,
+        batching=matrices,
+    )
+    return op
 
 
-tril: Operator = linear(
-    "tril",
-    lambda x, diagonal: _triangle("tril", x, diagonal),
-    lambda g, diagonal: tril(g, diagonal),
-    params={"diagonal": 0},
-    dtypes="keep",
-    doc="Entries on and below a diagonal, zeros above.",
-    example='sum(tril(A)) --A "1,2;3,4"',
-    numpy="np.tril({0}, {diagonal})",
-    latex=lambda given, rank: _marked(r"\operatorname{tril}", given["diagonal"]),
-    batching=matrices,
-)
-triu: Operator = linear(
-    "triu",
-    lambda x, diagonal: _triangle("triu", x, diagonal),
-    lambda g, diagonal: triu(g, diagonal),
-    params={"diagonal": 0},
-    dtypes="keep",
-    doc="Entries on and above a diagonal, zeros below.",
-    example='sum(triu(A)) --A "1,2;3,4"',
-    numpy="np.triu({0}, {diagonal})",
-    latex=lambda given, rank: _marked(r"\operatorname{triu}", given["diagonal"]),
-    batching=matrices,
-)
+tril, triu = _of_triangle("tril", "below", "above"), _of_triangle("triu", "above", "below")

@@ -61,7 +61,6 @@ erf = elementwise(
     lambda x: exp(-x * x) * (2.0 / _ROOT_PI),
     doc="The error function, 2/sqrt(pi) times the integral of exp(-t**2) from 0 to x.",
     parity="odd",
-    values={0: 0},
     refuses={"complex": "erf_vml_cpu"},
 )
 erfc = elementwise(
@@ -83,13 +82,12 @@ erfcx = elementwise(
 )
 erfcx_slope: Operator = composite(
     "erfcx_slope",
-    lambda x, n: (
+    lambda x, n=1: (
         2.0 * x * erfcx_slope(x, n - 1) + 2.0 * (n - 1) * erfcx_slope(x, n - 2)
         if n > 1 else 2.0 * x * erfcx(x) - 2.0 / _ROOT_PI if n else erfcx(x)
     ),
     _erfcx_slope,
     lambda x, n: erfcx_slope(x, n + 1),
-    params={"n": 1},
     doc="The derivative of order n of erfcx.",
     public=False,
 )  # fmt: skip
@@ -101,8 +99,6 @@ erfinv = elementwise(
     domain="-1 < x < 1",
     example="erfinv(x) --x 0.3",
     parity="odd",
-    values={0: 0},
-    numpy="special.erfinv({0})",
     latex=r"\operatorname{erf}^{-1}",
     refuses={"complex": "erfinv_vml_cpu"},
 )
@@ -181,7 +177,6 @@ xlogy = elementwise(
     domain="y > 0",
     edges="where x is 0 and y is not above 0, slope 0 by x; by y NaN at (0, 0)",
     example="xlogy(x, y) --x 2 --y 3",
-    numpy="special.xlogy",
     refuses={"complex": "xlogy_cpu"},
 )
 
@@ -204,24 +199,18 @@ xlog1py = elementwise(
     edges="where x is 0 and y is not above -1, slope 0 by x; by y NaN at (0, -1)",
     grad_name="SpecialXlog1PyBackward0",
     example="xlog1py(x, y) --x 2 --y 3",
-    numpy="special.xlog1py",
     refuses={"complex": "xlog1py_cpu"},
 )
 
 
-def _entr(x: Any) -> Any:
-    return special("entr", x, x)
-
-
 entr = elementwise(
     "entr",
-    _entr,
+    _one("entr"),
     lambda x: -(log(x) + 1.0),
     doc="-x*log(x), 0 at 0: a term of the entropy.",
     domain="x > 0",
     grad_name="SpecialEntrBackward0",
     example="entr(x) --x 0.3",
-    numpy="special.entr",
     refuses={"complex": "entr_cpu"},
 )
 
@@ -286,12 +275,12 @@ lgamma = elementwise(
     _lgamma,
     lambda x: digamma(x),
     aliases=("gammaln",),
+    pytorch="torch.lgamma",
     doc="The logarithm of abs(gamma(x)).",
     numpy="special.gammaln",
     domain="x > 0",
     example="lgamma(x) --x 4.5",
     values={1: 0, 2: 0},
-    pytorch="torch.lgamma",
     latex=r"\log\Gamma",
     refuses={"complex": "lgamma_vml_cpu"},
 )
@@ -316,15 +305,13 @@ digamma: Operator = elementwise(
     doc="The slope of lgamma.",
     domain="x > 0",
     example="digamma(x) --x 4.5",
-    numpy="special.digamma",
     refuses={"complex": "digamma"},
     latex=r"\psi",
 )
 polygamma: Operator = elementwise(
     "polygamma",
-    lambda x, n: _polygamma(x, n),
+    lambda x, n=1: _polygamma(x, n),
     lambda x, n: polygamma(x, n + 1),
-    params={"n": 1},
     required="n",
     refuses={"complex": "polygamma"},
     doc="The derivative of order n of digamma; as a function, polygamma(n, x).",
@@ -344,7 +331,6 @@ zeta: Operator = elementwise(
     domain="x > 1, y > 0",
     grad_name="SpecialZetaBackward0",
     example="zeta(3, y) --y 2",
-    numpy="special.zeta",
     latex=r"\zeta",
     refuses={"half complex": "zeta_cpu"},
 )
@@ -402,7 +388,6 @@ gammainc = elementwise(
     domain="x > 0, y > 0",
     grad_name="IgammaBackward0",
     example="gammainc(2, y) --y 1.5",
-    numpy="special.gammainc",
     refuses={"bool int complex": "igamma_cpu"},
     latex="P",
 )
@@ -416,19 +401,18 @@ gammaincc = elementwise(
     domain="x > 0, y > 0",
     grad_name="IgammacBackward0",
     example="gammaincc(2, y) --y 1.5",
-    numpy="special.gammaincc",
     refuses={"bool int complex": "igammac_cpu"},
     latex="Q",
 )
 
 
-def _zeta_slopes(x: Any, y: Any, n: int) -> Any:
+def _zeta_slopes(x: Any, y: Any, n: int = 1) -> Any:
     from gradcli.ops.numerics import order_slopes  # quadrature and series: few programs use any
 
     return order_slopes.zeta_slope(x, y, n)
 
 
-def _gammainc_slopes(x: Any, y: Any, n: int) -> Any:
+def _gammainc_slopes(x: Any, y: Any, n: int = 1) -> Any:
     from gradcli.ops.numerics import order_slopes  # as above
 
     return order_slopes.gammainc_slope(x, y, n)
@@ -439,7 +423,6 @@ zeta_slope: Operator = elementwise(
     _zeta_slopes,
     lambda x, y, n: zeta_slope(x, y, n + 1),
     lambda x, y, n: -x * zeta_slope(x + 1.0, y, n) - n * _zeta_slope(x + 1.0, y, n - 1),
-    params={"n": 1},
     refuses={"half": "zeta_cpu"},
     doc="The derivative of order n of zeta by its first argument.",
     domain="x > 1, y > 0",
@@ -450,7 +433,6 @@ gammainc_slope: Operator = elementwise(
     _gammainc_slopes,
     lambda x, y, n: gammainc_slope(x, y, n + 1),
     lambda x, y, n: _density_slope(x, y, n),
-    params={"n": 1},
     doc="The derivative of order n of gammainc by its first argument.",
     domain="x > 0, y > 0",
     public=False,
@@ -503,18 +485,16 @@ def _bessel_j(x: Any, n: int) -> Any:
 
 bessel_i: Operator = elementwise(
     "bessel_i",
-    lambda x, n: _bessel_i(x, n),
+    lambda x, n=0: _bessel_i(x, n),
     lambda x, n: 0.5 * (bessel_i(x, abs(n - 1)) + bessel_i(x, n + 1)),
-    params={"n": 0},
     doc="The modified Bessel function of the first kind, of whole order.",
     latex="I_{{n}}",
     public=False,
 )
 bessel_ie: Operator = elementwise(
     "bessel_ie",
-    lambda x, n: _bessel_ie(x, n),
+    lambda x, n=0: _bessel_ie(x, n),
     lambda x, n, out: 0.5 * (bessel_ie(x, abs(n - 1)) + bessel_ie(x, n + 1)) - sign(x) * out,
-    params={"n": 0},
     doc="exp(-abs(x)) times the modified Bessel function of the first kind, of whole order.",
     edges="slope at 0 as if exp(-abs(x)) were flat there",
     latex=r"\operatorname{ie}_{{n}}",
@@ -522,9 +502,8 @@ bessel_ie: Operator = elementwise(
 )
 bessel_j: Operator = elementwise(
     "bessel_j",
-    lambda x, n: _bessel_j(x, n),
+    lambda x, n=0: _bessel_j(x, n),
     lambda x, n: 0.5 * ((-1.0 if n == 0 else 1.0) * bessel_j(x, abs(n - 1)) - bessel_j(x, n + 1)),
-    params={"n": 0},
     doc="The Bessel function of the first kind, of whole order.",
     latex="J_{{n}}",
     public=False,
@@ -675,7 +654,6 @@ sinc = elementwise(
     doc="sin(pi*x)/(pi*x), 1 at 0.",
     values={0: 1},
     kink="at {0} = 0: the formula divides by it (gradcli grad is exact)",
-    numpy="np.sinc",
 )
 
 
@@ -700,9 +678,8 @@ spherical_bessel_j0 = elementwise(
 )
 sinc_slope: Operator = elementwise(
     "sinc_slope",
-    lambda x, n, unit: _sinc_slope(x, n, unit),
+    lambda x, n=1, unit=math.pi: _sinc_slope(x, n, unit),
     lambda x, n, unit: sinc_slope(x, n + 1, unit),
-    params={"n": 1, "unit": math.pi},
     doc="The derivative of order n of sin(z)/z at z = unit*x: of sinc, of spherical_bessel_j0.",
     latex=lambda given, rank: (
         (r"\operatorname{sinc}" if given["unit"] == math.pi else "j_{0}")

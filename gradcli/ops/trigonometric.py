@@ -18,7 +18,6 @@ sin = elementwise(
     lambda x: cos(x),
     doc="The sine; x in radians.",
     parity="odd",
-    values={0: 0},
     square=("cos", 1, -1),
     latex=r"\sin",
 )
@@ -39,7 +38,6 @@ tan = elementwise(
     doc="The tangent; x in radians.",
     domain="x != pi/2 + k*pi",
     parity="odd",
-    values={0: 0},
     quotient=("sin", "cos"),
     latex=r"\tan",
 )
@@ -65,10 +63,8 @@ asin = elementwise(
     domain="-1 <= x <= 1",
     edges="infinite slope at -1 and 1",
     parity="odd",
-    values={0: 0},
     latex=r"\arcsin",
     cures=cures.ASIN,
-    slope_cures=cures.ENDS_SLOPE,
 )
 acos = elementwise(
     "acos",
@@ -80,7 +76,6 @@ acos = elementwise(
     edges="infinite slope at -1 and 1",
     latex=r"\arccos",
     cures=cures.ASIN,
-    slope_cures=cures.ENDS_SLOPE,
 )
 atan = elementwise(
     "atan",
@@ -89,7 +84,6 @@ atan = elementwise(
     aliases=("arctan",),
     doc="The angle in (-pi/2, pi/2) whose tangent is x.",
     parity="odd",
-    values={0: 0},
     latex=r"\arctan",
 )
 sinh = elementwise(
@@ -98,11 +92,9 @@ sinh = elementwise(
     lambda x: cosh(x),
     doc="The hyperbolic sine.",
     parity="odd",
-    values={0: 0},
     square=("cosh", -1, 1),
     latex=r"\sinh",
     cures=cures.EXP,
-    slope_cures=cures.EXP_SLOPE,
 )
 cosh: Operator = elementwise(
     "cosh",
@@ -115,7 +107,6 @@ cosh: Operator = elementwise(
     square=("sinh", 1, 1),
     latex=r"\cosh",
     cures=cures.EXP,
-    slope_cures=cures.EXP_SLOPE,
 )
 tanh = elementwise(
     "tanh",
@@ -124,7 +115,6 @@ tanh = elementwise(
     doc="The hyperbolic tangent.",
     edges="the slope is read off the result, as in PyTorch: 0 beyond -19 and 19",
     parity="odd",
-    values={0: 0},
     quotient=("sinh", "cosh"),
     latex=r"\tanh",
 )
@@ -157,7 +147,6 @@ asinh = elementwise(
     aliases=("arcsinh",),
     doc="The inverse of sinh.",
     parity="odd",
-    values={0: 0},
     latex=r"\operatorname{arsinh}",
 )
 
@@ -188,7 +177,6 @@ acosh = elementwise(
     example="acosh(x) --x 2",
     latex=r"\operatorname{arcosh}",
     cures=cures.ACOSH,
-    slope_cures=cures.ACOSH_SLOPE,
 )
 atanh_slope: Operator = composite(
     "atanh_slope",
@@ -207,10 +195,8 @@ atanh = elementwise(
     doc="The inverse of tanh.",
     domain="-1 < x < 1",
     parity="odd",
-    values={0: 0},
     latex=r"\operatorname{artanh}",
     cures=cures.ATANH,
-    slope_cures=cures.ENDS_SLOPE,
 )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from gradcli.engine import Tensor
 from gradcli.ops import OPERATORS
 from gradcli.ops.errors import bad_argument
-from gradcli.optim.optimizer import Group, Optimizer, State, counted, is_followed
+from gradcli.optim.optimizer import Group, Optimizer, State, is_followed
 
 
 class Adam(Optimizer):
@@ -48,9 +48,8 @@ class Adam(Optimizer):
         largest = {"max_exp_avg_sq": 0.0} if group["amsgrad"] else {}
         return {"exp_avg": 0.0, "exp_avg_sq": 0.0, **largest}
 
-    def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
+    def _update(self, p: Tensor, g: Tensor, state: State, group: Group, n: int) -> None:
         lr, (beta1, beta2) = group["lr"], group["betas"]
-        n = counted(state)
         mean, square = state["exp_avg"], state["exp_avg_sq"]
         followed = is_followed(lr) or is_followed(beta1) or is_followed(beta2)
         if followed:  # nothing that is kept may be written to

@@ -15,7 +15,7 @@ from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.ops import OPERATORS
-from gradcli.optim.optimizer import Group, Optimizer, State, counted
+from gradcli.optim.optimizer import Group, Optimizer, State
 
 Betas = tuple[float, float]
 
@@ -40,9 +40,8 @@ class Adamax(Optimizer):
     def _kept(self, group: Group) -> dict[str, float]:
         return {"exp_avg": 0.0, "exp_inf": 0.0}
 
-    def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
+    def _update(self, p: Tensor, g: Tensor, state: State, group: Group, n: int) -> None:
         beta1, beta2 = group["betas"]
-        n = counted(state)
         mean = state["exp_avg"].lerp_(g, 1.0 - beta1)
         largest = OPERATORS["maximum"](beta2 * state["exp_inf"], g.abs() + group["eps"])
         state["exp_inf"].copy_(largest)
@@ -68,9 +67,8 @@ class NAdam(Optimizer):
     def _kept(self, group: Group) -> dict[str, float]:
         return {"mu_product": 1.0, "exp_avg": 0.0, "exp_avg_sq": 0.0}
 
-    def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
+    def _update(self, p: Tensor, g: Tensor, state: State, group: Group, n: int) -> None:
         lr, (beta1, beta2), fall = group["lr"], group["betas"], group["momentum_decay"]
-        n = counted(state)
         mu, next_mu = (beta1 * (1.0 - 0.5 * 0.96 ** (k * fall)) for k in (n, n + 1))
         state["mu_product"] *= mu
         product = float(state["mu_product"])
@@ -102,9 +100,8 @@ class RAdam(Optimizer):
     def _kept(self, group: Group) -> dict[str, float]:
         return {"exp_avg": 0.0, "exp_avg_sq": 0.0}
 
-    def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
+    def _update(self, p: Tensor, g: Tensor, state: State, group: Group, n: int) -> None:
         beta1, beta2 = group["betas"]
-        n = counted(state)
         mean = state["exp_avg"].lerp_(g, 1.0 - beta1)
         square = state["exp_avg_sq"].mul_(beta2).addcmul_(g, g, value=1.0 - beta2)
         step = mean / (1.0 - beta1**n)

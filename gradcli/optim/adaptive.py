@@ -17,7 +17,7 @@ from typing import Any
 from gradcli.engine import Tensor
 from gradcli.ops import OPERATORS
 from gradcli.ops.errors import bad_argument
-from gradcli.optim.optimizer import Group, Optimizer, State, counted
+from gradcli.optim.optimizer import Group, Optimizer, State
 
 
 class Adagrad(Optimizer):
@@ -44,8 +44,8 @@ class Adagrad(Optimizer):
     def _kept(self, group: Group) -> dict[str, float]:
         return {"sum": self.defaults["initial_accumulator_value"]}
 
-    def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
-        rate = group["lr"] / (1.0 + (counted(state) - 1) * group["lr_decay"])
+    def _update(self, p: Tensor, g: Tensor, state: State, group: Group, n: int) -> None:
+        rate = group["lr"] / (1.0 + (n - 1) * group["lr_decay"])
         total = state["sum"].addcmul_(g, g)
         p.addcdiv_(g, total.sqrt() + group["eps"], value=-rate)
 
@@ -72,9 +72,8 @@ class Adadelta(Optimizer):
     def _kept(self, group: Group) -> dict[str, float]:
         return {"square_avg": 0.0, "acc_delta": 0.0}
 
-    def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
+    def _update(self, p: Tensor, g: Tensor, state: State, group: Group, n: int) -> None:
         rho, eps = group["rho"], group["eps"]
-        counted(state)
         square, moved = state["square_avg"], state["acc_delta"]
         square.mul_(rho).add_((1.0 - rho) * g * g)
         step = (moved + eps).sqrt() / (square + eps).sqrt() * g
@@ -103,8 +102,7 @@ class Rprop(Optimizer):
     def _kept(self, group: Group) -> dict[str, float]:
         return {"prev": 0.0, "step_size": float(group["lr"])}
 
-    def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
-        counted(state)
+    def _update(self, p: Tensor, g: Tensor, state: State, group: Group, n: int) -> None:
         (less, more), (least, most) = group["etas"], group["step_sizes"]
         where, same = OPERATORS["where"], g * state["prev"].clone()
         factor = where(same > 0, more, where(same < 0, less, OPERATORS["ones_like"](g)))

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from gradcli.engine import Tensor
-from gradcli.optim.optimizer import Group, Optimizer, State, counted
+from gradcli.optim.optimizer import Group, Optimizer, State
 
 
 class ASGD(Optimizer):
@@ -47,9 +47,8 @@ class ASGD(Optimizer):
     def _kept(self, group: Group) -> dict[str, float]:
         return {"eta": float(group["lr"]), "mu": 1.0, "ax": 0.0}
 
-    def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
+    def _update(self, p: Tensor, g: Tensor, state: State, group: Group, n: int) -> None:
         lr, lambd = group["lr"], group["lambd"]
-        n = counted(state)
         average, eta, mu = state["ax"], float(state["eta"]), float(state["mu"])
         p.mul_(1 - lambd * eta)
         p.add_(g, alpha=-eta)

@@ -84,7 +84,7 @@ class Optimizer:
     """Whether a step is linear in the gradient: that of complex numbers is that of their parts."""
 
     _update: Any = None
-    """Writes the new value of one parameter: ``(p, gradient, state, group)``."""
+    """Writes the new value of one parameter: ``(p, gradient, state, group, steps so far)``."""
 
     stepped: bool | None = None
     """Whether ``step`` has run since there is a scheduler."""
@@ -211,7 +211,7 @@ class Optimizer:
                     turn()
                     g = p.grad if followed else p.grad.detach()
                     g = self._decayed(p, -g if group["maximize"] else g, group)
-                    self._in_reals(self._update, p, g, state, group)
+                    self._in_reals(p, g, state, group)
         return loss
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -293,19 +293,20 @@ class Optimizer:
             raise KeyError(min(missing))
         return state
 
-    def _in_reals(
-        self, change: Callable[..., None], p: Tensor, g: Any, state: State, group: Group
-    ) -> None:
-        """Call ``change(p, g, state, group)``, with pairs of reals for all that is complex.
+    def _in_reals(self, p: Tensor, g: Any, state: State, group: Group) -> None:
+        """Count a step and call ``_update``, with pairs of reals for all that is complex.
 
         The state of a complex parameter is complex between steps, as in PyTorch.
         """
+        if "step" in state:
+            state["step"] += 1
+        n = int(state.get("step", 0))
         if self.linear or not p.is_complex():
-            change(p, g, state, group)
+            self._update(p, g, state, group, n)
             return
         pairs = {name: as_reals(value) for name, value in state.items()}
         left = dict(pairs)
-        change(as_reals(p), as_reals(g), left, group)
+        self._update(as_reals(p), as_reals(g), left, group, n)
         for name, value in left.items():
             if value is not pairs.get(name):
                 like = isinstance(value, Tensor) and value.ndim > p.ndim
@@ -382,12 +383,6 @@ def count(value: float) -> Tensor:
     """A number of the state, which PyTorch keeps in a tensor; a half could not count far."""
     default = get_default_dtype()
     return tensor(float(value), dtype=default if default is float64 else float32)
-
-
-def counted(state: State) -> int:
-    """The number of this step, from 1."""
-    state["step"] += 1
-    return int(state["step"])
 
 
 _COUNTS = frozenset(("step", "mu_product", "eta", "mu"))

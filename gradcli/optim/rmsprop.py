@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from gradcli.engine import Tensor
-from gradcli.optim.optimizer import Group, Optimizer, State, counted
+from gradcli.optim.optimizer import Group, Optimizer, State
 
 
 class RMSprop(Optimizer):
@@ -40,9 +40,8 @@ class RMSprop(Optimizer):
         }  # fmt: skip
         return {name: 0.0 for name, needed in wanted.items() if needed}
 
-    def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
+    def _update(self, p: Tensor, g: Tensor, state: State, group: Group, n: int) -> None:
         alpha, momentum = group["alpha"], group["momentum"]
-        counted(state)
         square = state["square_avg"]
         square.mul_(alpha).addcmul_(g, g, value=1.0 - alpha)
         if group["centered"]:

@@ -51,7 +51,7 @@ class SGD(Optimizer):
     def _started(self, p: Tensor, group: Group) -> State:
         return self.state[p] if group["momentum"] else {}
 
-    def _update(self, p: Tensor, g: Tensor, state: State, group: Group) -> None:
+    def _update(self, p: Tensor, g: Tensor, state: State, group: Group, n: int) -> None:
         momentum = group["momentum"]
         if momentum:
             buffer = state.get("momentum_buffer")

@@ -303,8 +303,7 @@ def test_bounds_that_are_values():
 
 def test_a_new_operator_needs_nothing_here(monkeypatch):
     """Declared by computation and rule alone: LaTeX by its name, code nowhere, and that is said."""
-    op = elementwise("softeps", lambda x, eps: np.sqrt(x * x + eps), lambda x, out: x / out,
-                     params={"eps": 0.25})  # fmt: skip
+    op = elementwise("softeps", lambda x, eps=0.25: np.sqrt(x * x + eps), lambda x, out: x / out)
     monkeypatch.setitem(NAMES._made, "softeps", op)
     try:
         found = diff("x*softeps(x, 0.5)", "x")

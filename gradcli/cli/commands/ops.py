@@ -89,6 +89,10 @@ def example(op: Operator) -> str:
     """A command that runs the operator, from its declaration; empty where no call reaches it."""
     if op.example:
         text, *flags = op.example.split(" --")
+    elif op.core:
+        scalar = op.core.endswith("()")
+        text = f"{op.name}(A)" if scalar else f"sum({op.name}(A))"
+        flags = ['A "2,1;1,3"']
     else:
         text, flags = f"{op.name}({', '.join(op.inputs)})", [f"{n} 0.5" for n in op.inputs]
     if not op.public and not op.example:

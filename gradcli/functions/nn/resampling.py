@@ -25,8 +25,7 @@ from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions import arithmetic
 from gradcli.functions.matrices import beside
 from gradcli.functions.nn.loss_checks import check_floating
-from gradcli.functions.nn.rows import in_rows
-from gradcli.functions.nn.windows import each
+from gradcli.functions.nn.windows import each, in_rows
 from gradcli.ops.errors import (
     UnwrittenFault,
     ValueFault,

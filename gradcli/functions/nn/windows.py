@@ -11,12 +11,19 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
-from gradcli.functions.nn.rows import in_rows
+from gradcli.engine.tensor.tensor import Tensor
 from gradcli.ops.errors import RuntimeFault, bad_shape, bad_type, bad_value
 from gradcli.ops.indexing import Apart
 from gradcli.ops.memory_budget import charge_shape
 
 Sizes = int | Sequence[int]
+
+
+def in_rows(input: Any) -> Any:
+    """``input`` laid out in rows, as what is made of it will be."""
+    if input.__class__ is Tensor and not input.array.flags.c_contiguous:
+        return input.contiguous()
+    return input
 
 
 def each(value: Any, rank: int, name: str) -> tuple[int, ...]:

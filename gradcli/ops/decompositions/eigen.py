@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.conversion import conj, real
-from gradcli.ops.declaration.batching import matrices
 from gradcli.ops.decompositions.packing import (
     Together,
     asked,
@@ -37,7 +36,7 @@ def _hermitian(x: Any) -> Any:
     return 0.5 * (x + np.conj(np.swapaxes(x, -1, -2)))
 
 
-def _eigh(x: Any, checked: bool) -> Any:
+def _eigh(x: Any, checked: bool = False) -> Any:
     shape = square_shape("eigh", x)
     values, vectors = decompose("eigh", lambda a: Together(np.linalg.eigh(a)), _hermitian(x))
     return join((values, vectors), shape[:-2], x.dtype)
@@ -77,8 +76,6 @@ eigh_parts = general(
     _eigh,
     _eigh_vjp,
     jvp=_eigh_jvp,
-    params={"checked": False},
-    dtypes="inexact",
     grad_name="LinalgEighBackward0",
     refuses={"half": "linalg_eigh_cpu"},
     doc="Eigenvalues in ascending order, then eigenvectors, of (x + x.mH)/2.",
@@ -89,7 +86,6 @@ eigh_parts = general(
     latex=lambda params, rank: {1: r"\mathbf{V}"}.get(params.get("part", -1)),
     numpy="np.linalg.eigh({0})[{part}]",
     pytorch="torch.linalg.eigh({0})[{part}]",
-    batching=matrices,
     public=False,
 )
 
@@ -115,25 +111,21 @@ eigvalsh = general(
     _eigvalsh,
     _eigvalsh_vjp,
     jvp=_eigvalsh_jvp,
-    dtypes="inexact",
     grad_name="LinalgEighBackward0",
     refuses={"half": "linalg_eigh_cpu"},
     doc="The eigenvalues of (x + x.mH)/2 in ascending order, for a symmetric or Hermitian x.",
     edges="of (x + x.mH)/2, so that value and derivative agree where x is not symmetric",
-    example='sum(eigvalsh(A)) --A "2,1;1,3"',
     core="(n,n)->(n)",
     sorted=1,
     symmetrizes=True,
     kink="where eigenvalues of {0} are equal: single ones have no derivative",
-    numpy="np.linalg.eigvalsh",
     latex=r"\boldsymbol{\lambda}",
-    batching=matrices,
 )
 
 # ---- Any square matrix ---------------------------------------------------------------------------
 
 
-def _eig(x: Any, checked: bool) -> Any:
+def _eig(x: Any, checked: bool = False) -> Any:
     shape = square_shape("eig", x)
     values, vectors = decompose("eig", lambda a: Together(np.linalg.eig(a)), x)
     return join((values, vectors), shape[:-2], np.result_type(x.dtype, np.complex64))
@@ -166,13 +158,10 @@ eig_parts = general(
     _eig,
     _eig_vjp,
     jvp=_eig_jvp,
-    params={"checked": False},
-    dtypes="inexact",
     grad_name="LinalgEigBackward0",
     refuses={"half": "linalg_eig_out_cpu"},
     doc="Eigenvalues, then eigenvectors of length 1, as complex numbers, of any square matrix.",
     edges="of vectors up to their phase; infinite or NaN for the vectors of repeated eigenvalues",
-    batching=matrices,
     public=False,
 )
 
@@ -199,10 +188,8 @@ eigvals = general(
     _eigvals,
     _eigvals_vjp,
     jvp=_eigvals_jvp,
-    dtypes="inexact",
     grad_name="LinalgEigBackward0",
     refuses={"half": "linalg_eig_out_cpu"},
     doc="The eigenvalues of any square matrix, as complex numbers.",
-    batching=matrices,
     public=False,
 )

@@ -17,7 +17,6 @@ import numpy as np
 
 from gradcli.ops.conversion import conj
 from gradcli.ops.cupy_compat import on_host
-from gradcli.ops.declaration.batching import matrices
 from gradcli.ops.decompositions.packing import Together, decompose, matrix_shape, mH, square_shape
 from gradcli.ops.errors import LinAlgFault, bad_shape
 from gradcli.ops.indexing import getitem
@@ -30,7 +29,7 @@ from gradcli.ops.products import matmul
 from gradcli.ops.shape import expand, mT
 
 
-def _pinv(x: Any, rtol: Any, atol: Any) -> Any:
+def _pinv(x: Any, rtol: Any = None, atol: Any = 0.0) -> Any:
     shape = matrix_shape("pinv", x)
     found = decompose("pinv", lambda a: Together(np.linalg.svd(a, full_matrices=False)), x)
     u, s, vh = found
@@ -66,8 +65,6 @@ pinv = general(
     _pinv,
     lambda g, x, out: conj(_pinv_vjp(conj(g), x, out)),
     jvp=_pinv_jvp,
-    params={"rtol": None, "atol": 0.0},
-    dtypes="inexact",
     aliases=("pinverse",),
     grad_name="LinalgPinvBackward0",
     refuses={"half": "linalg.pinv: expected a tensor of float, double, cfloat or cdouble types"},
@@ -76,8 +73,6 @@ pinv = general(
     core="(m,n)->(n,m)",
     transposes=True,
     numpy="np.linalg.pinv({0})",
-    example='sum(pinv(A)) --A "2,1;1,3"',
-    batching=matrices,
 )
 
 _PADE = (
@@ -200,7 +195,6 @@ def analytic(
         along_vjp,
         lambda g, x: along(mT(x), g),
         jvp=along_jvp,
-        dtypes="promote",
         slope=slope,
         numpy=written("np", facts["numpy"]),
         jax=written("np", facts["jax"]),
@@ -209,17 +203,14 @@ def analytic(
         doc=f"The derivative of {name}(x) along y.",
         example=f'sum({name}_along(A, B)) --A "2,1;1,3" --B "1,0;2,1"',
         core="(n,n),(n,n)->(n,n)",
-        batching=matrices,
     )
     return general(
         name,
         compute,
         lambda g, x: along(mT(x), g),
         jvp=lambda tx, x: along(x, tx),
-        dtypes="inexact",
         core="(n,n)->(n,n)",
         transposes=True,
-        batching=matrices,
         **facts,
     )
 
@@ -383,7 +374,6 @@ solve_sylvester: Operator = general(
     lambda g, x, y, out: -matmul(mT(out), solve_sylvester(mT(x), mT(y), g)),
     lambda g, x, y: solve_sylvester(mT(x), mT(y), g),
     jvp=lambda tx, ty, tz, x, y, out: solve_sylvester(x, y, tz - matmul(tx, out) - matmul(out, ty)),
-    dtypes="promote",
     doc="The q with x @ q + q @ y = z.",
     domain="no eigenvalue of x is minus one of y",
     example='sum(solve_sylvester(A, B, C)) --A "2,1;1,3" --B "1,0;2,1" --C "1,2;3,4"',
@@ -392,24 +382,20 @@ solve_sylvester: Operator = general(
     numpy="scipy.linalg.solve_sylvester",
     jax="",
     pytorch="",
-    batching=matrices,
 )
 sqrtm = general(
     "sqrtm",
     _sqrtm,
     lambda g, out: solve_sylvester(mT(out), mT(out), g),
     jvp=lambda tx, out: solve_sylvester(out, out, tx),
-    dtypes="inexact",
     doc="The principal square root of a square matrix: no eigenvalue has a negative real part.",
     domain="no eigenvalue of x is a negative number",
     edges="refused where zero is an eigenvalue",
-    example='sum(sqrtm(A)) --A "2,1;1,3"',
     core="(n,n)->(n,n)",
     transposes=True,
     numpy="scipy.linalg.sqrtm",
     jax="jax.scipy.linalg.sqrtm",
     pytorch="",
-    batching=matrices,
 )
 logm = analytic(
     "logm",

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.conversion import conj
-from gradcli.ops.declaration.batching import matrices
 from gradcli.ops.decompositions.packing import (
     Together,
     decompose,
@@ -64,7 +63,6 @@ qr_parts = general(
     _qr,
     _qr_vjp,
     jvp=_qr_jvp,
-    dtypes="inexact",
     grad_name="LinalgQrBackward0",
     refuses={"half": "geqrf_cpu"},
     doc="Q with orthonormal columns, then R upper triangular: x = Q R, where x is not wide.",
@@ -73,7 +71,6 @@ qr_parts = general(
     latex=lambda params, rank: {0: r"\mathbf{Q}", 1: r"\mathbf{R}"}.get(params.get("part", -1)),
     numpy="np.linalg.qr({0})[{part}]",
     pytorch="torch.linalg.qr({0})[{part}]",
-    batching=matrices,
     public=False,
 )
 
@@ -112,10 +109,8 @@ lu_compact = general(
     _lu_compact,
     _lu_vjp,
     jvp=_lu_jvp,
-    dtypes="inexact",
     grad_name="LinalgLuFactorExBackward0",
     refuses={"half": "lu_cpu"},
     doc="L below the diagonal (its own is 1) and U above: x = L U without exchanges of rows.",
-    batching=matrices,
     public=False,
 )

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.conversion import conj, real
-from gradcli.ops.declaration.batching import matrices
 from gradcli.ops.decompositions.packing import (
     Together,
     asked,
@@ -32,7 +31,7 @@ from gradcli.ops.products import matmul
 from gradcli.ops.shape import diagonal, mT, squeeze, unsqueeze
 
 
-def _svd(x: Any, checked: bool) -> Any:
+def _svd(x: Any, checked: bool = False) -> Any:
     shape = matrix_shape("svd", x)
     found = decompose("svd", lambda a: Together(np.linalg.svd(a, full_matrices=False)), x)
     return join(found, shape[:-2], x.dtype)
@@ -94,8 +93,6 @@ svd_parts = general(
     _svd,
     _svd_vjp,
     jvp=_svd_jvp,
-    params={"checked": False},
-    dtypes="inexact",
     grad_name="LinalgSvdBackward0",
     refuses={"half": "linalg_svd_cpu"},
     doc="U, the singular values in descending order, and V' with x = U diag(s) V'.",
@@ -107,7 +104,6 @@ svd_parts = general(
     ),
     numpy="np.linalg.svd({0}, full_matrices=False)[{part}]",
     pytorch="torch.linalg.svd({0}, full_matrices=False)[{part}]",
-    batching=matrices,
     public=False,
 )
 
@@ -137,16 +133,13 @@ svdvals = general(
     _svdvals,
     _svdvals_vjp,
     jvp=_svdvals_jvp,
-    dtypes="inexact",
     grad_name="LinalgSvdBackward0",
     refuses={"half": "linalg_svd_cpu"},
     doc="The singular values of a matrix in descending order.",
-    example='sum(svdvals(A)) --A "2,1;1,3"',
     core="(m,n)->(k)",
     sorted=-1,
     kink="where singular values of {0} are equal or 0: single ones have no derivative",
     numpy="np.linalg.svd({0}, compute_uv=False)",
     pytorch="torch.linalg.svdvals",
     latex=r"\boldsymbol{\sigma}",
-    batching=matrices,
 )

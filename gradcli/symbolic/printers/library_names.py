@@ -109,21 +109,27 @@ def _numpy(op: Operator) -> str | None:
         return f"np.{compute.__name__}"
     if op.infix:
         return op.infix
-    return f"np.{op.name}" if "keepdim" in op.params and hasattr(np, op.name) else None
+    plain = op.public and not op.params
+    if hasattr(np, op.name) and ("keepdim" in op.params or (plain and (op.entrywise or op.core))):
+        return f"np.{op.name}"
+    if plain and op.core and hasattr(np.linalg, op.name):
+        return f"np.linalg.{op.name}"
+    return f"special.{op.name}" if plain and op.family == "special" and op.formula is None else None
 
 
 def _torch(op: Operator) -> str | None:
     if op.pytorch is not None:
         return op.pytorch or None
     call = _numpy(op)
-    if call is None or not call[0].isalpha():
+    if call is None or not (call[0].isalpha() or "{" in call):
         return call  # a sign
     if call.startswith("special."):
         return f"special.{op.name}"
-    if op.numpy is None:
-        return f"torch.{op.name}"
     same = _NUMPY_CALL.fullmatch(call)
-    return f"torch.{call[3:]}" if same is not None and same[1] == op.name else None
+    if same is not None and same[1] == op.name:
+        return f"torch.{call[3:]}"
+    plain = op.entrywise and op.public and not op.params
+    return f"torch.{op.name}" if op.numpy is None or plain else None
 
 
 def _parameter(op: Operator, name: str, params: Mapping[str, Any]) -> str:
