@@ -154,7 +154,8 @@ asinh = elementwise(
 def _over_roots(x: Any) -> Any:
     if is_complex(x):
         return 1.0 / (np.sqrt(x - 1.0) * np.sqrt(x + 1.0))
-    return _where_squares_overflow(1.0 / np.sqrt((x - 1.0) * (x + 1.0)), x)
+    square = (x - 1.0) * (x + 1.0) + 0.0  # of -1 it would be -0.0
+    return _where_squares_overflow(1.0 / np.sqrt(square), x)
 
 
 acosh_slope: Operator = composite(

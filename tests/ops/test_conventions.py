@@ -81,6 +81,7 @@ def test_slopes_of_inverses_where_squares_overflow_or_cancel():
         np.testing.assert_allclose(found, wanted, rtol=1e-14)
     slopes = [torch.func.grad(torch.asinh)(torch.tensor(x)).item() for x in (1e30, 3e38)]
     np.testing.assert_allclose(slopes, [1e-30, 1 / 3e38], rtol=1e-6)
+    assert torch.func.grad(torch.acosh)(torch.tensor(-1.0)) == math.inf
 
 
 def test_nan_makes_the_slopes_of_amax_and_amin_nan_but_goes_to_max_and_min():

@@ -675,8 +675,8 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         out.meta = InferenceMeta() if current().inference else None
         if self.edge is not None:
             out.edge = AccumulateGrad(out)
-            if self._grad_is_copied and self.grad is not None:
-                out.grad = self.grad.__deepcopy__(memo)
+        if self._grad_is_copied and self.grad is not None:
+            out.grad = self.grad.__deepcopy__(memo)
         memo[id(self)] = out
         if self.__dict__:
             out.__dict__.update(copy.deepcopy(self.__dict__, memo))

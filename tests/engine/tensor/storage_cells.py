@@ -964,3 +964,10 @@ print(
 for kind in (torch.nn.LSTM, torch.nn.GRU, torch.nn.RNN):
     module = kind(3, 5, batch_first=True)
     print([module(a)[0].stride() for a in (torch.ones(2, 4, 3), torch.ones(4, 3))])
+
+# %% a copy of what requires no gradient keeps the one that it was given
+import copy
+
+t = torch.ones(2)
+t.grad = torch.ones(2)
+print(copy.deepcopy(t).grad)
