@@ -86,9 +86,14 @@ def _larger(t: Any, x: Any, y: Any) -> Any:
     return where(x == y, 0.5 * t, where(logical_not(x <= y), t, 0.0))
 
 
+def _first(loop: Any, x: Any, y: Any) -> Any:
+    """``loop(x, y)``, of 0.0 and -0.0 the first, as in PyTorch: NumPy takes it of halves alone."""
+    return loop(x, y) if getattr(x, "dtype", None) == np.float16 else loop(y, x)
+
+
 maximum = elementwise(
     "maximum",
-    lambda x, y: np.maximum(y, x),  # of 0.0 and -0.0 NumPy takes the second, PyTorch the first
+    lambda x, y: _first(np.maximum, x, y),
     lambda t, x, y: _larger(t, x, y),
     lambda t, x, y: _larger(t, y, x),
     dtypes="promote",
@@ -105,7 +110,7 @@ maximum = elementwise(
 )
 minimum = elementwise(
     "minimum",
-    lambda x, y: np.minimum(y, x),
+    lambda x, y: _first(np.minimum, x, y),
     lambda t, x, y: _larger(t, y, x),
     lambda t, x, y: _larger(t, x, y),
     dtypes="promote",
@@ -120,9 +125,18 @@ minimum = elementwise(
     masks=True,
     python="{0} if {0} <= {1} or {0} != {0} else {1}",
 )
+
+
+def _number(loop: Any, numbers: Any, x: Any, y: Any) -> Any:
+    # Of 0.0 and -0.0 NumPy's ``fmax`` takes the one or the other, by their place in the array.
+    out = _first(loop, x, y)
+    lost = out != out
+    return np.where(lost, numbers(x, y), out)[()] if np.any(lost) else out
+
+
 fmax = elementwise(
     "fmax",
-    np.fmax,
+    lambda x, y: _number(np.maximum, np.fmax, x, y),
     lambda t, x, y: where((x >= y) | (y != y), t, 0.0),
     lambda t, x, y: where((x >= y) | (y != y), 0.0, t),
     dtypes="promote",
@@ -137,7 +151,7 @@ fmax = elementwise(
 )
 fmin = elementwise(
     "fmin",
-    np.fmin,
+    lambda x, y: _number(np.minimum, np.fmin, x, y),
     lambda t, x, y: where((x <= y) | (y != y), t, 0.0),
     lambda t, x, y: where((x <= y) | (y != y), 0.0, t),
     dtypes="promote",
@@ -156,10 +170,9 @@ def _clamp(x: Any, min: Any, max: Any) -> Any:
     if min is None and max is None:
         told = "torch.clamp: At least one of 'min' or 'max' must not be None"
         raise bad_value("clamp needs min, max or both", help="write clamp(x, 0, 1)", torch=told)
-    # Of two equal zeros NumPy takes the second, PyTorch x: it keeps its sign.
     if min is not None:
-        x = np.maximum(min, x)
-    return x if max is None else np.minimum(max, x)
+        x = _first(np.maximum, x, min)
+    return x if max is None else _first(np.minimum, x, max)
 
 
 def _inside(t: Any, x: Any, min: Any, max: Any) -> Any:
@@ -187,7 +200,7 @@ clamp = elementwise(
 )
 relu = elementwise(
     "relu",
-    lambda x: np.maximum(0, x),
+    lambda x: _first(np.maximum, x, 0),
     lambda t, x: where(logical_not(x <= 0), t, 0.0),  # NaN has slope 1
     dtypes="keep",
     node={"backward": "ThresholdBackwardBackward0", "saves_result": True},
