@@ -312,6 +312,8 @@ def _power(x: Any, y: Any) -> Any:
         return np.logical_or(x, not y)  # NumPy makes bytes of it
     if is_number(x) and x == 1 and is_complex(y):
         return np.ones_like(y)[()]  # also of infinities and NaN, as of real ones
+    if is_number(x) and isinstance(y, np.floating):  # an exponent alone has loops of its own
+        return np.power(x, y.reshape(1))[0]
     try:
         return np.power(x, y)
     except ValueError:

@@ -410,6 +410,14 @@ def test_truths_are_not_divided_by_truths():
     assert (b // 1).dtype is gradcli.int64
 
 
+def test_a_power_by_one_exponent_has_the_bits_of_that_by_many():
+    for dtype in (gradcli.float32, gradcli.float64):
+        for base in (-0.0, 3.0, 7.0):
+            for y in (0.5, -1.0, 2.0):
+                many = (base ** gradcli.full((9,), y, dtype=dtype)).tolist()
+                assert str([(base ** gradcli.tensor(y, dtype=dtype)).item()] * 9) == str(many)
+
+
 def test_of_two_zeros_the_first_stays_at_every_place():
     for dtype in (gradcli.float16, gradcli.float32, gradcli.float64):
         for step in (1, 2):
