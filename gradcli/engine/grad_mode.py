@@ -431,7 +431,7 @@ class set_grad_enabled(_Switch):
     bare = False
 
     def __init__(self, enabled: bool) -> None:
-        if not isinstance(enabled, bool | int):
+        if not isinstance(enabled, bool):
             name = type(enabled).__name__
             said = f"set_grad_enabled(): argument 'enabled' must be bool, not {name}"
             told = f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {name}"

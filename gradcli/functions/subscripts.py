@@ -15,7 +15,7 @@ from gradcli.engine.record.inplace import overlap, set_item
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain, Tensor
-from gradcli.ops.errors import IndexFault, TypeFault
+from gradcli.ops.errors import Fault, IndexFault, TypeFault
 from gradcli.ops.indexing import is_basic
 
 
@@ -83,7 +83,8 @@ def _plain_part(part: Any) -> Any:
         if not array.size:
             return array.astype(np.int64)
         if array.dtype.kind not in "bui":
-            raise _no_index("a list of other things than whole numbers")
+            text = {"U": "str", "S": "bytes"}.get(array.dtype.kind, "")
+            raise _no_index("a list of other things than whole numbers", text)
         return array if array.ndim or array.dtype == np.bool_ else int(array)
     raise _no_index(f"a {type(part).__name__}", type(part).__name__)
 
@@ -98,8 +99,12 @@ def _bound(bound: Any) -> int | None:
         raise TypeFault("E0307", said, help="round it first, as in x[int(start):]") from None
 
 
-def _no_index(what: str, kind: str = "") -> IndexFault:
+def _no_index(what: str, kind: str = "") -> Fault:
     said = None
+    mend = "use whole numbers, slices, None, ..., integer or boolean tensors"
+    if kind in ("str", "bytes"):
+        told = f"new(): invalid data type '{kind}'"
+        return TypeFault("E0307", f"{what} cannot index a tensor", help=mend, torch=told)
     if "tensor" in what:
         said = "tensors used as indices must be long, int, byte or bool tensors"
     elif kind:
@@ -107,7 +112,6 @@ def _no_index(what: str, kind: str = "") -> IndexFault:
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
             f"valid indices (got {kind})"
         )
-    mend = "use whole numbers, slices, None, ..., integer or boolean tensors"
     return IndexFault("E0307", f"{what} cannot index a tensor", help=mend, torch=said)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from gradcli.engine.creation.factories import empty, requiring
 from gradcli.engine.tensor.conj_view import ConjView
 from gradcli.engine.tensor.tensor import Plain, Tensor
-from gradcli.ops.errors import RuntimeFault, bad_type
+from gradcli.ops.errors import AttributeFault, RuntimeFault
 
 
 class Parameter(Tensor):
@@ -30,8 +30,10 @@ class Parameter(Tensor):
         """A leaf with the memory of ``data``."""
         data = empty(0) if data is None else data
         if not isinstance(data, Tensor):
-            mend = "write nn.Parameter(torch.tensor(...))"
-            raise bad_type(f"a Parameter is made of a tensor, got {type(data).__name__}", help=mend)
+            given, mend = type(data).__name__, "write nn.Parameter(torch.tensor(...))"
+            told = f"'{given}' object has no attribute 'detach'"
+            said = f"a Parameter is made of a tensor, got {given}"
+            raise AttributeFault("E0303", said, help=mend, torch=told)
         out: Parameter = _sharing(cls, data)
         requiring(out, requires_grad)
         return out

@@ -293,6 +293,8 @@ def _power(x: Any, y: Any) -> Any:
         return np.logical_or(x, not y)  # NumPy makes bytes of it
     if is_number(x) and x == 1 and is_complex(y):
         return np.ones_like(y)[()]  # also of infinities and NaN, as of real ones
+    if is_number(x) and isinstance(y, np.floating):  # an exponent alone has loops of its own
+        return np.power(x, y.reshape(1))[0]
     try:
         return np.power(x, y)
     except ValueError:
@@ -305,17 +307,18 @@ def _power(x: Any, y: Any) -> Any:
 
 
 def _power_by_base(t: Any, x: Any, y: Any) -> Any:
+    # By ``pow``: NumPy's sign gives C's powers on a number alone, with other last digits than in
+    # an array, and with other roots of -0.0 and -inf.
     if is_number(y):
         if y == 0:
             return zeros_like(t)
         if y == 2 and getattr(x, "edge", None) is None:
             return t * (2.0 * x)
         # In a graph, as in PyTorch, a slope that is constant still leads to x: zeros, no error.
-        # On a number alone NumPy's sign gives C's powers of -0.0 and -inf, not those of a root.
-        return t * (y * (pow(x, y - 1) if y in (0.5, 1.5) else x ** (y - 1)))
+        return t * (y * pow(x, y - 1))
     # x ** (y - 1) may be infinite where y is 0, and the slope there is 0.
     flat = y == 0
-    return where(flat, 0.0, t * (y * x ** where(flat, 1.0, y - 1)))
+    return where(flat, 0.0, t * (y * pow(x, where(flat, 1.0, y - 1))))
 
 
 def _flat_at_zero(y: Any) -> Any:

@@ -89,11 +89,16 @@ def _smaller(t: Any, x: Any, y: Any) -> Any:
     return _larger(t, y, x)
 
 
+def _first(loop: Any, x: Any, y: Any) -> Any:
+    """``loop(x, y)``, of 0.0 and -0.0 the first, as in PyTorch: NumPy takes it of halves alone."""
+    return loop(x, y) if getattr(x, "dtype", None) == np.float16 else loop(y, x)
+
+
 def _extreme(name: str, rule: Any, other: Any, which: str, sign: str) -> Operator:
     find = getattr(np, name)
     return elementwise(
         name,
-        lambda x, y: find(y, x),  # of 0.0 and -0.0 NumPy takes the second, PyTorch the first
+        lambda x, y: _first(find, x, y),
         rule,
         other,
         dtypes="promote",
@@ -114,10 +119,18 @@ maximum = _extreme("maximum", _larger, _smaller, "larger", ">=")
 minimum = _extreme("minimum", _smaller, _larger, "smaller", "<=")
 
 
+def _number(loop: Any, numbers: Any, x: Any, y: Any) -> Any:
+    # Of 0.0 and -0.0 NumPy's ``fmax`` takes the one or the other, by their place in the array.
+    out = _first(loop, x, y)
+    lost = out != out
+    return np.where(lost, numbers(x, y), out)[()] if np.any(lost) else out
+
+
 def _extreme_number(name: str, before: Callable[[Any, Any], Any], which: str) -> Operator:
+    extreme, find = getattr(np, f"{name[1:]}imum"), getattr(np, name)
     return elementwise(
         name,
-        getattr(np, name),
+        lambda x, y: _number(extreme, find, x, y),
         lambda t, x, y: where(before(x, y) | (y != y), t, 0.0),
         lambda t, x, y: where(before(x, y) | (y != y), 0.0, t),
         dtypes="promote",
@@ -140,10 +153,9 @@ def _clamp(x: Any, min: Any = None, max: Any = None) -> Any:
     if min is None and max is None:
         told = "torch.clamp: At least one of 'min' or 'max' must not be None"
         raise bad_value("clamp needs min, max or both", help="write clamp(x, 0, 1)", torch=told)
-    # Of two equal zeros NumPy takes the second, PyTorch x: it keeps its sign.
     if min is not None:
-        x = np.maximum(min, x)
-    return x if max is None else np.minimum(max, x)
+        x = _first(np.maximum, x, min)
+    return x if max is None else _first(np.minimum, x, max)
 
 
 def _inside(t: Any, x: Any, min: Any, max: Any) -> Any:
@@ -170,7 +182,7 @@ clamp = elementwise(
 )
 relu = elementwise(
     "relu",
-    lambda x: np.maximum(0, x),
+    lambda x: _first(np.maximum, x, 0),
     lambda t, x: where(logical_not(x <= 0), t, 0.0),  # NaN has slope 1
     dtypes="keep",
     node={"backward": "ThresholdBackwardBackward0", "saves_result": True},

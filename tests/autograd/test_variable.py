@@ -130,6 +130,26 @@ def test_tensors_are_pickled_as_leaves():
     assert t.data_ptr() == memory.data_ptr() != a.ctypes.data and array.tolist() == [1, 1]
 
 
+def test_copies_keep_the_layout_and_pickles_share_no_memory():
+    x = torch.arange(6.0)
+    views = (
+        x[::2],
+        x[2:4],
+        x.view(2, 3).t(),
+        x[:1].expand(2, 3),
+        x[3],
+        x[None, 1:],
+        x.unfold(0, 3, 2),
+    )
+    for view in (*views, torch.nn.Parameter(x[1::2])):
+        for back in (pickle.loads(pickle.dumps(view)), copy.deepcopy(view.detach())):
+            assert back.stride() == view.stride(), view
+            assert back.storage_offset() == view.storage_offset() and torch.equal(back, view)
+    whole, part = pickle.loads(pickle.dumps((x, x[1:])))
+    whole.zero_()
+    assert part.tolist() == [1, 2, 3, 4, 5]
+
+
 def test_what_is_written_where_nothing_is_recorded_keeps_its_node():
     for write in ("zero_()", "copy_(y)", "fill_(1.0)", "masked_fill_(y > 0, 2.0)", "relu_()"):
         y = torch.ones(2, requires_grad=True) * 1

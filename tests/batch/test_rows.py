@@ -135,6 +135,15 @@ def test_the_numbers_of_the_engine(text):
             np.testing.assert_allclose(mine, engine, rtol=1e-9, atol=1e-12)
 
 
+def test_slopes_of_powers_have_the_bits_of_the_engine():
+    columns = {n: np.abs(SCALARS[n][20:140]) + 0.1 for n in "abt"}
+    for group in evaluator(text := "a**2.5 + t**-3 + a**b").of_columns(columns, 120).groups:
+        for i, p in enumerate(group.positions.tolist()):
+            _, grads = evaluator(text).row({n: a[p] for n, a in columns.items()}, p + 1)
+            for name, slope in grads.items():
+                assert np.array_equal(group.grads[name][i], slope, equal_nan=True), p
+
+
 def test_constants_and_conditions():
     text = "x,y\n1,2\n3,4\n-1,5\noops,6\n"
     found, summary = output_of("x*y*k", text, "csv", constants={"k": 10.0}, where="x > 0 and y < 5")

@@ -1644,6 +1644,12 @@ torch.isclose(v, v, atol=float("nan"))
 torch.tensordot(q, q, None)
 torch.nn.functional.gelu(v, "none")
 torch.nn.Parameter(v, 1)
+torch.nn.Parameter('a')
+torch.nn.Parameter(3.0)
+torch.set_grad_enabled(1)
+v['a']
+m[0, b'a']
+v[['a']]
 torch.tensor(None, dtype=torch.float32)
 torch.tensor([1, None], dtype=torch.int64)
 torch.LongTensor([None])

@@ -478,7 +478,6 @@ OWN_WORDS = {
     "the words here say more, or PyTorch says it of another operator of its own": """
 torch.ones(2,device='cuda:7')
 x=torch.ones(2,3); x[:]=torch.ones(2)
-x=torch.ones(3); x['a']
 x=torch.ones(3); x[0:'a']
 torch.vmap(lambda x: x.item())(torch.ones(2))
 x=torch.ones(2,requires_grad=True); torch.autograd.grad('a',x)

@@ -408,3 +408,25 @@ def test_truths_are_not_divided_by_truths():
         with pytest.raises(NotImplementedError, match="Bool"):
             divide()
     assert (b // 1).dtype is gradcli.int64
+
+
+def test_a_power_by_one_exponent_has_the_bits_of_that_by_many():
+    for dtype in (gradcli.float32, gradcli.float64):
+        for base in (-0.0, 3.0, 7.0):
+            for y in (0.5, -1.0, 2.0):
+                many = (base ** gradcli.full((9,), y, dtype=dtype)).tolist()
+                assert str([(base ** gradcli.tensor(y, dtype=dtype)).item()] * 9) == str(many)
+
+
+def test_of_two_zeros_the_first_stays_at_every_place():
+    for dtype in (gradcli.float16, gradcli.float32, gradcli.float64):
+        for step in (1, 2):
+            x = gradcli.full((37,), -0.0, dtype=dtype)[::step]
+            y = gradcli.zeros(37, dtype=dtype)[::step]
+            for call in (gradcli.fmax, gradcli.fmin, gradcli.maximum, gradcli.minimum):
+                assert call(x, y).signbit().all() and not call(y, x).signbit().any(), call
+            for out in (x.relu(), F.relu6(x), x.clamp(0.0, 1.0), x.clamp(max=0.0)):
+                assert out.signbit().all()
+    nan = gradcli.tensor([math.nan, 2.0, math.nan])
+    assert str(gradcli.fmax(nan, nan.flip(0))) == str(nan) == str(gradcli.fmin(nan, nan))
+    assert gradcli.fmax(nan, gradcli.tensor([1.0, math.nan, 3.0])).tolist() == [1.0, 2.0, 3.0]

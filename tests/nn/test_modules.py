@@ -113,7 +113,7 @@ def test_a_parameter_of_a_conjugate_shares_its_memory():
         (lambda: nn.ParameterDict()["a"], AttributeError, "no attribute 'a'"),
         (lambda: nn.ParameterDict().pop("a"), AttributeError, "no attribute 'a'"),
         (lambda: nn.ModuleList([1]), TypeError, "is not a Module subclass"),
-        (lambda: nn.Parameter([1.0]), TypeError, "made of a tensor"),
+        (lambda: nn.Parameter([1.0]), AttributeError, "made of a tensor"),
         (lambda: nn.Dropout(1.5), ValueError, "between 0 and 1"),
         (lambda: nn.Conv2d(3, 4, 3, groups=2), ValueError, "divisible by groups"),
         (lambda: nn.GroupNorm(2, 3), ValueError, "divisible by num_groups"),

@@ -69,17 +69,29 @@ class Size(tuple[Any, ...]):
         return total
 
 
+def placed(array: Any) -> tuple[Any, Any]:
+    """The memory that ``array`` lies in, and its place there: None where it is a copy, alone."""
+    whole = owner_of(array)
+    if not isinstance(whole, np.ndarray) or not (whole.flags.forc and whole.flags.aligned):
+        return np.array(array)[()], None
+    start = array.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
+    return whole, (array.shape, array.dtype, start, array.strides)
+
+
+def at_place(whole: Any, place: Any) -> Any:
+    """The array at a place that ``placed`` tells, in that memory or in a copy of it."""
+    if place is None:
+        return whole
+    shape, dtype, start, strides = place
+    return np.ndarray(shape, dtype, whole.ravel("A").view(np.uint8), start, strides)
+
+
 def twin(array: Any, memo: dict[Any, Any]) -> Any:
     """A copy of ``array``, within the one copy of its memory that ``memo`` holds."""
-    whole = array
-    while isinstance(getattr(whole, "base", None), np.ndarray):
-        whole = whole.base
-    if not isinstance(whole, np.ndarray) or not (whole.flags.forc and whole.flags.aligned):
-        return np.array(array)[()]
-    fresh = whole, whole.ravel("A").view(np.uint8).copy()
-    _, copied = memo.setdefault(("twin", id(whole)), fresh)
-    start = array.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
-    return np.ndarray(array.shape, array.dtype, copied, start, array.strides)
+    whole, place = placed(array)
+    if place is not None:
+        _, whole = memo.setdefault(("twin", id(whole)), (whole, whole.ravel("A").copy()))
+    return at_place(whole, place)
 
 
 class Storage:

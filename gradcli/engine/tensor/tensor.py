@@ -40,7 +40,7 @@ from gradcli.engine.graph.own_passes import in_own_passes, leaves_of, made_by, o
 from gradcli.engine.graph.torch_names import dressed
 from gradcli.engine.graph.view_edges import Severed, Stale
 from gradcli.engine.source_location import warn
-from gradcli.engine.tensor.attributes import Facts, twin
+from gradcli.engine.tensor.attributes import Facts, at_place, placed, twin
 from gradcli.engine.tensor.conversion import Conversions, Numbers
 from gradcli.engine.tensor.storage import InferenceMeta, Meta, Slots
 from gradcli.ops import OPERATORS
@@ -683,15 +683,17 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         return out
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """Pickled as its array, with what the user has set on it; it comes back as a leaf, also
-        where it was computed."""
+        """Pickled as its memory and its place there, with what the user has set on it; it comes
+        back as a leaf, also where it was computed, and shares no memory, as in PyTorch."""
         self._refuse_copy()
-        made = _unpickled, (type(self), self.own_array(), self.requires_grad)
+        whole, place = placed(self.own_array())
+        made = _unpickled, (type(self), whole[...], self.requires_grad, place)
         return (*made, self.__dict__) if self.__dict__ else made
 
 
-def _unpickled(kind: Any, array: np.ndarray, requires_grad: bool) -> Tensor:
+def _unpickled(kind: Any, whole: Any, requires_grad: bool, place: Any) -> Tensor:
     """The tensor, parameter or buffer that an array was pickled for."""
+    array = at_place(whole, place)
     out = wrap(array, dtypes.dtype_of(array))
     if kind is not Tensor:
         kept = kind.__new__(kind, out)

@@ -128,10 +128,12 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: A
         return _O["hardtanh"](input)
     elif not min_val <= max_val:  # one of them is NaN, and so is all
         return called(_O["clamp"](input, min_val, max_val), "HardtanhBackward0", input)
-    held = _O["where"](input >= max_val, max_val, input)
-    return called(
-        _O["where"](input <= min_val, min_val, held), "HardtanhBackward0", input, leads=input
-    )
+    out = _O["where"](input >= max_val, max_val, input)
+    if min_val == 0:  # -0.0 stays
+        out = _O["relu"](out)
+    else:
+        out = _O["where"](input <= min_val, min_val, out)
+    return called(out, "HardtanhBackward0", input, leads=input)
 
 
 def _whole_bounds(input: Any, *bounds: float) -> tuple[int, ...]:
