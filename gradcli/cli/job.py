@@ -25,8 +25,17 @@ if TYPE_CHECKING:
 
 DERIVATIVES = {"grad": "grads", "vjp": "grads", "jac": "jacobians", "hess": "hessians"}
 """Commands that give one by each variable, and where in JSON."""
+_CALLED = {
+    "grads": "gradient by", "jacobians": "Jacobian by", "hessians": "second derivative by",
+    "hvp": "product for", "value": "value", "tangent": "tangent",
+}  # fmt: skip
+"""What warnings call a result, by its place in JSON."""
 LONG = 1 << 16
 """Characters of a text up to which a command makes more runs than it needs for its answer."""
+
+
+def _finite(value: Any) -> bool:
+    return bool(np.isfinite(output.array_of(value)).all())
 
 
 class Job:
@@ -105,13 +114,18 @@ class Job:
         self.redraw()
         return execute(self.program, {**self.fixed, **values}, self.bounds, self.of, long)
 
-    def unusual(self, warnings: Sequence[str]) -> list[str]:
-        """``warnings`` about results that are not finite, as ``--nan`` has them.
+    def unusual(self, parts: Sequence[tuple[str, str, Any, str]]) -> list[str]:
+        """Warnings about results that are not finite, as ``--nan`` has them.
 
         warn: with the operation that the first one comes from; allow: none. Raises Fault (E0501)
         under ``--nan error``. In a long text nobody looks for it unless asked to (``doctor``).
         """
-        if self.nan == "allow" or not warnings:
+        warnings = [
+            f"the {_CALLED[kind]} {name}".rstrip() + " is not finite"
+            for (kind, _, name), value in ((p[0].partition("."), p[2]) for p in parts)
+            if self.nan != "allow" and kind in _CALLED and not _finite(value)
+        ]
+        if not warnings:
             return []
         fault = None if self.long else self.cause()
         if self.nan == "error":
@@ -120,7 +134,7 @@ class Job:
                 raise fault
             raise RuntimeFault("E0501", warnings[0], help="--nan allow accepts it")
         if fault is None:
-            return list(warnings)
+            return warnings
         line, column = fault.source.place(fault.labels[0][0]) if fault.labels else (0, 0)
         place = f" (line {line}, column {column})" if line else ""
         return [f"{warnings[0]}: {fault.message}{place}", *warnings[1:]]
@@ -182,6 +196,7 @@ class Job:
         """Write results in the form that the options ask for; gives that form."""
         entries = sum(np.size(output.array_of(value)) for _, _, value, _ in parts)
         form = self.format or ("json" if self.json else "text")
+        warnings = [*warnings, *self.unusual(parts)]
         try:
             charge_shape((entries, output.EACH.get(form, 0)), 1)
         except LimitFault as fault:

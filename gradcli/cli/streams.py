@@ -14,7 +14,7 @@ import sys
 
 TYPE_CHECKING = False  # see main
 if TYPE_CHECKING:
-    from typing import BinaryIO, TextIO
+    from typing import Any, BinaryIO, TextIO
 
     from gradcli.ops.errors import ValueFault
 
@@ -30,6 +30,19 @@ class _Told(io.TextIOWrapper):
             return len(text)
 
 
+class _Whole(io.BufferedWriter):
+    """Standard output without a buffer (PYTHONUNBUFFERED), all of what is written.
+
+    A raw file takes what a full disk has room for and leaves the rest to its caller, and text
+    streams do not look.
+    """
+
+    def write(self, data: Any) -> int:
+        taken = super().write(data)
+        self.flush()
+        return taken
+
+
 def secure() -> None:
     """Make both output streams exist, and give a closed input a descriptor that is not reused."""
     for number, flags in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
@@ -39,6 +52,9 @@ def secure() -> None:
             os.open(os.devnull, flags)  # takes the lowest free number, which is this one
     if sys.stdout is None:
         sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+    elif isinstance(raw := getattr(sys.stdout, "buffer", None), io.RawIOBase):
+        kept = sys.stdout.encoding, sys.stdout.errors  # sys.__stdout__ keeps the file open
+        sys.stdout = io.TextIOWrapper(_Whole(raw), *kept, write_through=True)
     if sys.stderr is None:
         sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
     elif sys.stderr.__class__ is io.TextIOWrapper:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from types import SimpleNamespace
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -206,4 +207,5 @@ def write_npy(stream: BinaryIO, data: object) -> None:
     array = np.asarray(data)
     if array.dtype.kind not in "biufc":
         raise TypeFault("E0303", f"a value of dtype {array.dtype} cannot be written as NPY")
-    np.lib.format.write_array(stream, array, allow_pickle=False)
+    # NumPy would pass the stream by where it sees a file, and fail where that is a pipe.
+    np.lib.format.write_array(SimpleNamespace(write=stream.write), array, allow_pickle=False)

@@ -160,8 +160,7 @@ def _settled(
         return Slope(last.central, "edge", last.left, last.right)
     noise = 8 * info.eps * max(1.0, abs(base)) / steps[-1]
     if last.gap > 1e-3 * last.scale + 2 * noise and last.gap > 0.3 * before.gap:
-        heights = [step * sides.gap for step, sides in zip(steps[-3:], found[-3:], strict=True)]
-        if max(heights) - min(heights) <= 0.01 * max(heights):
+        if _as_high([sides.gap for sides in found], steps):
             return Slope(last.central, "jump", last.left, last.right)
         # What a long sum is rounded by may pass for a kink at two steps, never at three.
         if all(abs(last.gap - s.gap) <= 0.1 * last.gap + 2 * noise for s in found[-3:-1]):
@@ -181,9 +180,18 @@ def _settled(
     wide, chosen = found[best : best + 2]
     doubt = 10 * off[best]
     kind = "smooth" if doubt <= max(1e-2, 100 * enough) else "unsettled"
+    slopes = [abs(sides.central) for sides in found]
+    if kind == "unsettled" and slopes[-1] > noise and _as_high(slopes, steps):
+        kind = "jump"  # with the value in its middle: the sides are as steep
     # What a tenth of the step mends is a hundredth of what is left wrong.
     value = chosen.central + (chosen.central - wide.central) / 99
     return Slope(value, kind, chosen.left, chosen.right, doubt)
+
+
+def _as_high(slopes: list[float], steps: list[float]) -> bool:
+    """Whether the value rises by as much over the last steps, however short they are."""
+    heights = [step * slope for step, slope in zip(steps[-3:], slopes[-3:], strict=True)]
+    return max(heights) <= 1.01 * min(heights)
 
 
 _HUGE = 1e8

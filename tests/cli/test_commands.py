@@ -312,6 +312,8 @@ def test_check_agrees_and_disagrees(cli, monkeypatch):
         (("sum(x**2)", "--x", "1e8,1", "--dtype", "float32"), 0, "entry (1,): not compared"),
         (("sum(x**2)", "--x", "1e8,1"), 0, "entry (1,): not compared"),
         (("floor(x) + 1e7", "--x", "1", "--dtype", "float32"), 1, "settle at no step"),
+        (("heaviside(x, .5)", "--x", "0"), 1, "find a jump"),
+        (("x**2 + sign(x - 1)", "--x", "1"), 1, "find a jump"),
         (("x.detach()*x", "--x", "2"), 1, "`detach` takes a value off the graph"),
         (("x.item()*x", "--x", "2", "--dtype", "float32"), 1, "`item` takes a value off"),
         (("sum(relu(x))", "--x", "0,1"), 0, "(0,): a kink, 0 on the left and 1 on the right"),

@@ -179,11 +179,13 @@ def test_npy_is_read_back(wheel, tmp_path):
     import subprocess
     import sys
 
-    done = subprocess.run(
-        [sys.executable, "-m", "gradcli", "grad", "dot(x,x)", "--x", "1,2", "--format", "npy"],
-        capture_output=True, check=True, env={**os.environ, "PYTHONPATH": str(wheel)}, cwd=tmp_path,
-    )  # fmt: skip
-    assert np.load(io.BytesIO(done.stdout)).tolist() == [2.0, 4.0]
+    for unbuffered in ("", "1"):
+        done = subprocess.run(
+            [sys.executable, "-m", "gradcli", "grad", "dot(x,x)", "--x", "1,2", "--format", "npy"],
+            env={**os.environ, "PYTHONPATH": str(wheel), "PYTHONUNBUFFERED": unbuffered},
+            capture_output=True, check=True, cwd=tmp_path,
+        )  # fmt: skip
+        assert np.load(io.BytesIO(done.stdout)).tolist() == [2.0, 4.0]
 
 
 def test_not_finite_is_a_string_in_json(cli):

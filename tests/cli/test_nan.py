@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from tests.support.families import family
 
 
@@ -48,3 +50,25 @@ def test_finite_results_are_not_looked_at(cli):
     assert cli("grad", "x^2", "--x", "3", "--nan", "error").code == 0
     assert cli("eval", "x > 2", "--x", "3", "--nan", "error").code == 0
     assert cli("grad", "x", "--x", "3", "--nan", "often").code == 2
+
+
+@family(
+    "words, said",
+    [
+        ("eval x*log(x) --x 0", "the value is not finite: log of zero"),
+        ("grad sqrt(x) --x 0", "the gradient by x is not finite: the slope of sqrt at zero"),
+        ("vjp sqrt(x) --x 0", "the gradient by x is not finite: the slope of sqrt at zero"),
+        ("jvp sqrt(x) --x 0 --along x=1", "the tangent is not finite: the slope of sqrt at zero"),
+        ("hvp sqrt(x) --x 0 --along x=1", "the product for x is not finite: the slope of sqrt"),
+        ("jac sqrt(x) --x 0,1", "the Jacobian by x is not finite"),
+        ("hess x**1.5*y --x 0 --y 1", "the second derivative by x is not finite"),
+        ("hess x*sqrt(y) --x 1 --y 0", "the second derivative by x,y is not finite"),
+    ],
+)
+def test_every_command_warns_of_what_is_not_finite(cli, words, said):
+    done = cli(*words.split())
+    assert done.code == 0 and f"warning: {said}" in done.err
+    assert said in " ".join(json.loads(cli(*words.split(), "--json").out)["warnings"])
+    assert not cli(*words.split(), "--nan", "allow").err
+    refused = cli(*words.split(), "--nan", "error")
+    assert refused.code == 1 and "error[E0501]" in refused.err and not refused.out

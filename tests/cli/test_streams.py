@@ -40,6 +40,22 @@ def test_a_full_disk_is_one_message(words, wheel, tmp_path):
     assert len(done.stderr.splitlines()) == 2
 
 
+@family(
+    "words",
+    ["eval x --x 0:20000:1 --json", "eval x --x 0:20000:1 --format npy", "run many.grad",
+     "batch x --csv many.csv"],
+    long=["eval x --x 0:20000:1 --format csv", "grad 'sum(x)' --x 0:20000:1 --precision full",
+          "ops", "help language", "repl < many.grad"],
+)  # fmt: skip
+def test_a_disk_that_fills_part_way_is_one_message_without_a_buffer_too(words, wheel, tmp_path):
+    (tmp_path / "many.grad").write_text("for i in range(2000):\n    print(i)\n\n2 * ones(2000)\n")
+    (tmp_path / "many.csv").write_text("x\n" + "1\n" * 2000)
+    for before in ("PYTHONUNBUFFERED=", "PYTHONUNBUFFERED=1"):
+        done = shell(f"(ulimit -f 1; {before} gradcli {words} > out)", wheel, tmp_path)
+        assert done.returncode == 1
+        assert "error[E0911]: the result cannot be written: " in done.stderr
+
+
 @pytest.mark.parametrize("words", ["grad x^2 --x 3", "grad x^2 --x 3 --json"])
 def test_a_closed_output_is_one_message(words, wheel, tmp_path):
     done = shell(f"gradcli {words} >&-", wheel, tmp_path)

@@ -70,12 +70,13 @@ def grad(
     parts += shown(show, outcome)
     extra: dict[str, Any] = {}
     if not doctor:
-        job.emit("grad", parts, extra, job.unusual(_warnings(value, found, [*wanted, *own])))
+        job.emit("grad", parts, extra)
         return
     from gradcli.display.findings import record_of, text_of  # needed by --doctor alone
 
     findings = job.examine()
     extra["findings"] = [record_of(f) for f in findings]
+    job.nan = "allow"  # the findings say more
     job.emit("grad", parts, extra)
     if findings and output.form_of(job.json, job.format) != "json":
         sys.stderr.write(text_of(findings, output.colour(sys.stderr)) + "\n")
@@ -96,7 +97,7 @@ def _differentiated(job: Job, value: Tensor, own: Mapping[str, Tensor]) -> None:
     parts: list[tuple[str, str, Any, str]] = [("value", "value", value, "")]
     found = {name: leaf.grad for name, leaf in own.items() if leaf.grad is not None}
     parts += [(f"grads.{name}", f"d/d{name}", g, "") for name, g in found.items()]
-    job.emit("grad", parts, None, job.unusual(_warnings(value, [*found.values()], [*found])))
+    job.emit("grad", parts)
 
 
 def read_cotangent(text: str | None, value: Tensor, program: Any) -> Tensor | None:
@@ -158,13 +159,3 @@ def gradients(value: Tensor, targets: list[Tensor], weights: Tensor | None) -> l
         raise RuntimeFault("E0404", f"a {value.dtype.name} result has no derivative")
     found = engine.grad(value, targets, weights, allow_unused=True, materialize_grads=True)
     return [g for g in found if g is not None]  # none is: they are materialized
-
-
-def _warnings(value: Tensor, found: list[Tensor], names: list[str]) -> list[str]:
-    said = []
-    if not np.isfinite(output.array_of(value)).all():
-        said.append("the value is not finite")
-    for name, g in zip(names, found, strict=False):
-        if not np.isfinite(output.array_of(g)).all():
-            said.append(f"the gradient by {name} is not finite")
-    return said

@@ -14,7 +14,9 @@ from gradcli.transforms.functional import hessian as all_blocks
 
 
 @options.command(*options.EVERYTHING)
-def jac(job: Job, wrt: options.Wrt = None, run_by: runner.Runner = "auto") -> None:
+def jac(
+    job: Job, wrt: options.Wrt = None, nan: options.Nan = "warn", run_by: runner.Runner = "auto"
+) -> None:
     """Example: gradcli jac "W @ x" --W "1,2;3,4" --x 1,-1 --wrt x"""
     names = job.wanted
     leaves = [job.leaves[name] for name in names]
@@ -34,7 +36,9 @@ def jac(job: Job, wrt: options.Wrt = None, run_by: runner.Runner = "auto") -> No
 
 
 @options.command(*options.EVERYTHING)
-def hess(job: Job, wrt: options.Wrt = None, run_by: runner.Runner = "auto") -> None:
+def hess(
+    job: Job, wrt: options.Wrt = None, nan: options.Nan = "warn", run_by: runner.Runner = "auto"
+) -> None:
     """Several variables give a block for each pair of them.
 
     Example: gradcli hess "dot(x,x)**2" --x 1,2

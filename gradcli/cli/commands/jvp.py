@@ -19,7 +19,7 @@ Along = Annotated[
 
 
 @options.command(*options.EVERYTHING)
-def jvp(job: Job, along: Along = None) -> None:
+def jvp(job: Job, along: Along = None, nan: options.Nan = "warn") -> None:
     """Example: gradcli jvp "sin(x)*y" --x 1 --y 2 --along x=1"""
     names, at, vectors = _directions(along, job)
     value, tangent = transforms.jvp(job.function(*names), at, vectors)
@@ -27,7 +27,9 @@ def jvp(job: Job, along: Along = None) -> None:
 
 
 @options.command(*options.EVERYTHING)
-def vjp(job: Job, wrt: options.Wrt = None, cotangent: Cotangent = None) -> None:
+def vjp(
+    job: Job, wrt: options.Wrt = None, cotangent: Cotangent = None, nan: options.Nan = "warn"
+) -> None:
     """Example: gradcli vjp "W @ x" --W "1,2;3,4" --x 1,-1 --cotangent 1,0"""
     value = job.value()
     weights = read_cotangent(cotangent, value, job.program)
@@ -40,7 +42,9 @@ def vjp(job: Job, wrt: options.Wrt = None, cotangent: Cotangent = None) -> None:
 
 
 @options.command(*options.EVERYTHING)
-def hvp(job: Job, along: Along = None, run_by: runner.Runner = "auto") -> None:
+def hvp(
+    job: Job, along: Along = None, nan: options.Nan = "warn", run_by: runner.Runner = "auto"
+) -> None:
     """Variables without a direction stay fixed.
 
     Example: gradcli hvp "dot(x,x)**2" --x 1,2 --along x=1,0

@@ -18,8 +18,9 @@ from gradcli.language.diagnostics.render import closest
 from gradcli.language.diagnostics.unknown_names import attribute_help, name_help
 from gradcli.language.limits.step_budget import FILE
 from gradcli.language.names.attributes import CALL
-from gradcli.language.names.calling import own_names
+from gradcli.language.names.calling import own_names, without_addresses
 from gradcli.language.names.exceptions import UnknownAttribute
+from gradcli.language.names.showing import show
 from gradcli.language.names.table import CALLED, NAMES, namespace
 from gradcli.language.syntax import nodes as n
 from gradcli.language.type_names import a_type
@@ -246,6 +247,7 @@ def placed(fault: Exception, program: Any, places: list[n.Node]) -> Fault:
     """``fault`` as a Fault that knows its place in ``program``, its operands and its callers."""
     frames = _frames(fault, places)
     found = fault if isinstance(fault, Fault) else _translated(fault, frames)
+    found.message = without_addresses(found.message)
     if isinstance(found, UnknownAttribute):
         found.help = attribute_help(found)
     if not frames or getattr(found, "source", None) is not None:
@@ -385,7 +387,8 @@ def _translated(fault: Exception, frames: list[Frame]) -> Fault:
         return _stack_full(len(frames))
     if isinstance(fault, MemoryError):
         return LimitFault("E0602", "there is not enough memory for this")
-    message = str(fault)
+    key = fault.args[0] if isinstance(fault, KeyError) and fault.args else ""
+    message = str(fault) if isinstance(key, str) else show(key, True)
     if len(message) > 300:
         message = f"{message[:300]} ..."
     if isinstance(fault, KeyError) and " " in message and message[:1] in "'\"":

@@ -62,6 +62,15 @@ def called(value: Any, what: str) -> Callable:
 
 def own_names(message: str) -> str:
     """Python's own message with the program's names, as generated code has other ones."""
-    message = re.sub(r"(?:\w+\.<locals>\.)+", "", message)
     message = re.sub(r"\bt_\d+_(\w+\(\))", r"\1", message)  # a method
-    return re.sub(r"\bv_(\w+)", r"\1", message)
+    return re.sub(r"\bv_(\w+)", r"\1", without_addresses(message))
+
+
+def without_addresses(message: str) -> str:
+    """A message without where a value lies in memory, and where gradcli keeps what made it.
+
+    >>> without_addresses("<generator object main.<locals>.v_g at 0x7f0884768400> is not in list")
+    '<generator object g> is not in list'
+    """
+    message = re.sub(r"(?:[\w.]+\.<locals>\.)+(?:v_)?", "", message)
+    return re.sub(r" at 0x[0-9a-f]{6,}|\bgradcli\.(?:engine|language|ops)\.[a-z_.]*", "", message)

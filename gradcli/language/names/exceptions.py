@@ -12,7 +12,7 @@ import builtins
 import sys
 from typing import Any
 
-from gradcli.language.names.calling import own_names
+from gradcli.language.names.calling import own_names, without_addresses
 from gradcli.language.type_names import EXCEPTIONS, a_type, a_value
 from gradcli.ops.errors import (
     AttributeFault,
@@ -200,11 +200,12 @@ def error_of(fault: BaseException) -> ErrorValue:
                 python, type(fault).__name__
             )  # GradcheckError, which is a RuntimeError
     if isinstance(fault, Fault):
-        shown = str(fault)
+        shown = without_addresses(str(fault))
+    elif isinstance(fault, KeyError):
+        return ErrorValue(kind, fault.args)  # the key: str() shows it as print() would
     else:
         shown = own_names(str(fault))
-    args = fault.args if isinstance(fault, KeyError) and not isinstance(fault, Fault) else (shown,)
-    return ErrorValue(kind, args, shown)
+    return ErrorValue(kind, (shown,), shown)
 
 
 def raisable(value: Any) -> ErrorValue:

@@ -109,9 +109,13 @@ class Reader:
             try:
                 number = float(text)
             except ValueError:
-                return self.complex_literal(text)
+                number = self.complex_literal(text)
+                if number is None or np.isfinite(number) or "n" in text.lower():
+                    return number
         message = help = None
-        if dtype.kind in "iu":
+        if isinstance(number, complex):
+            message, help = f"{where} is too large for complex128", "write inf for infinity"
+        elif dtype.kind in "iu":
             info = np.iinfo(dtype)
             if number != number or (abs(number) != INF and number != int(number)):
                 message, help = f"{where} is not a whole number", range_of(dtype)

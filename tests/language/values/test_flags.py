@@ -164,6 +164,7 @@ def test_the_dtype_of_what_names_none():
         ("2.5.1", "E0901", "2.5.1", "not a number", None),
         ("1e400", "E0901", "1e400", "too large for float64", "write inf"),
         ("0,-1e999", "E0901", "-1e999", "item 2 is too large", "write inf"),
+        ("0,1-1e999j", "E0901", "1-1e999j", "item 2 is too large for complex128", "write inf"),
         ("float32:1,1e39", "E0901", "1e39", "item 2 is too large for float32", "wider dtype"),
         ("true", "E0901", "true", "not a number", "did you mean bool:true?"),
         ("1,,2", "E0901", ",", "item 2 is empty", "remove"),
