@@ -119,11 +119,10 @@ class Lexer:
         # Each as long as it can be: a shorter one is never followed by what may follow.
         number, name = (rf"(?>{self.patterns[kind]})" for kind in ("NUMBER", "NAME"))
         plain = r"[^()\[\]{}'\"#\\\n;]"
-        inner = rf"\({plain}*+\)"
-        for _ in range(3):  # brackets in brackets
-            inner = rf"\((?:{plain}|{inner})*+\)"
-        index = rf"\[(?:{plain}|{inner})*+\]"
-        value = rf"(?:{number}|(?:{name}|{inner})(?:\.{name}|{inner}|{index})*+)"
+        inner = rf"[(\[]{plain}*+[)\]]"
+        for _ in range(3):  # brackets in brackets; reading the term finds those that do not match
+            inner = rf"[(\[](?:{plain}|{inner})*+[)\]]"
+        value = rf"(?:{number}|(?:{name}|(?=\(){inner})(?:\.{name}|{inner})*+)"
         operand = rf"(?:[-+~][ \t]*+)*+{value}"
         operator = r"[ \t]*+(?:\*\*?|//?|[%@^])[ \t]*+"
         sign = r"[ \t]*+[+-](?![=>])"
