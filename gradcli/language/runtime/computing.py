@@ -19,6 +19,8 @@ from gradcli.language.syntax import nodes as n
 
 _MODULES = ("torch", "gradcli", "torch.nn.functional", "math")
 _WRITING = frozenset(("out", "inplace"))
+_METHODS = frozenset(("detach", "view", "item", "float", "double"))
+_WHOLE = (n.Number, n.Column, n.Name)
 OPERANDS = frozenset((Tensor, float, int))
 """What operators take here."""
 
@@ -35,10 +37,14 @@ class _Function:
 
     __slots__ = ("lines", "params", "reads")
 
-    def __init__(self, node: n.Def) -> None:
-        simple = not node.decorators and all(not p.kind and p.default is None for p in node.params)
+    def __init__(self, node: n.Def | n.Lambda) -> None:
+        simple = all(not p.kind and p.default is None for p in node.params)
         self.params = [p.name for p in node.params]
-        self.lines = [one for one in node.body if not _is_text(one)]
+        if isinstance(node, n.Lambda):
+            self.lines: list[n.Node] = [n.Return(node.body)]
+        else:
+            simple = simple and not node.decorators
+            self.lines = [one for one in node.body if not _is_text(one)]
         own = {*self.params, *(assigned(one) for one in self.lines if isinstance(one, n.Assign))}
         if not simple or not names.NAMES.isdisjoint(own):
             raise GivenUp
@@ -107,7 +113,7 @@ class Parts:
             return None if node is None else node.value
         negative = isinstance(node, n.Unary) and node.op == "-"
         plain = node.operand if negative else node  # type: ignore[attr-defined]
-        number = self.value(plain, 0) if isinstance(plain, n.Number | n.Column) else None
+        number = self.value(plain, 0) if isinstance(plain, _WHOLE) else None
         if number.__class__ is not int:
             raise GivenUp
         return -number if negative else number
@@ -115,7 +121,8 @@ class Parts:
     def call(self, node: n.Call, func: n.Attribute, depth: int) -> Any:
         """``x.sum(0)``, ``torch.sum(x, dim=0)``."""
         named = {one.name or "out": one.value for one in node.keywords}
-        if not self.computes(func.name) or not _WRITING.isdisjoint(named):
+        computes = self.computes(func.name) or func.name in _METHODS
+        if not computes or not _WRITING.isdisjoint(named):
             raise GivenUp
         count = None if named else len(node.args)
         function = self.of_module(func)
@@ -165,9 +172,9 @@ class Parts:
         found = self.checked.imported[name]
         return found if found is (names.namespace("torch") or {}).get(name) else None
 
-    def define(self, node: n.Def) -> None:
+    def define(self, name: str, node: n.Def | n.Lambda) -> None:
         """Take a function of the text."""
-        self.functions[node.name] = _Function(node)
+        self.functions[name] = _Function(node)
 
     def frame(self, name: str, args: list[Any], outside: dict[str, Any]) -> dict[str, Any]:
         """The variables with which a call of a function of the text begins."""

@@ -32,6 +32,7 @@ from gradcli.language.syntax.nodes import (
     ExprStmt,
     FromImport,
     Import,
+    Lambda,
     Name,
     Number,
     Return,
@@ -216,11 +217,16 @@ def walked(
         for node in body:
             kind: Any = node.__class__
             if kind is Assign:
-                variables[assigned(node)] = value(node.value, 0)
+                name = assigned(node)
+                if parts and node.value.__class__ is Lambda:
+                    parts.define(name, node.value)
+                    variables.pop(name, None)
+                else:
+                    variables[name] = value(node.value, 0)
             elif kind is ExprStmt:
                 result = value(node.value, 0)
             elif parts and kind is Def:
-                parts.define(node)
+                parts.define(node.name, node)
                 variables.pop(node.name, None)
             elif not parts or kind not in (Import, FromImport):
                 return None

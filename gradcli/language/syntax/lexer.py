@@ -349,7 +349,7 @@ class _Scan:
         """Puts the terms together that are alike but for their numbers.
 
         Returns for each such group which terms are in it, and for each number in its first term
-        the offset there and what stands in its place in all of them. A term alone has no numbers.
+        that is not the same in all of them the offset there and what stands in its place.
         """
         literal, joined = self.lexer.literal, "\n".join(texts)
         shapes = literal.sub("#", joined).split("\n")
@@ -367,7 +367,8 @@ class _Scan:
                 continue
             offsets = [m.start() for m in literal.finditer(texts[terms[0]])]
             columns = [[numbers[ends[term] - count + i] for term in terms] for i in range(count)]
-            found.append((terms, [*zip(offsets, columns, strict=True)]))
+            places = zip(offsets, columns, strict=True)
+            found.append((terms, [one for one in places if len(set(one[1])) > 1]))
         return found
 
     def sign(self, pos: int, stop: int) -> tuple[int, int]:
