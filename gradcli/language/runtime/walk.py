@@ -236,4 +236,7 @@ def walked(
         return None
     except Exception:  # generated code finds it again, with its place
         return None
+    if parts:
+        for name in parts.functions.keys() - variables.keys():
+            variables[name] = lambda *args, name=name: result_of(name, [*args], 0)
     return result, variables
