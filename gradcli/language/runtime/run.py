@@ -17,7 +17,7 @@ from gradcli.language.compile.resolve import Checked, check
 from gradcli.language.diagnostics.parsing import parse
 from gradcli.language.diagnostics.render import did_you_mean
 from gradcli.language.limits.sizes import OUTPUT_LIMIT
-from gradcli.language.runtime.walk import walked
+from gradcli.language.runtime.walk import DEEPEST, walked
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.source import Source
 from gradcli.ops.errors import ValueFault
@@ -181,7 +181,8 @@ class Program:
             # The collector's own pace costs a short text less than one pass over all that is new.
             long = len(self.names.module.body) > LONG
             with np.errstate(all="ignore"), no_collection() if long else nullcontext():
-                found = walked(self.names, inputs)
+                calls = limits.steps if limits.depth > DEEPEST else 0
+                found = walked(self.names, inputs, calls)
         finally:
             put_back(budget)
             mode.mixes = mixes

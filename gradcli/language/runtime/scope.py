@@ -78,7 +78,7 @@ def scope_of(
     for name, value in constants.items():
         kind, *of = value if value.__class__ is tuple and value else ("function", value)
         if kind == "method":
-            value = _caller(*of)
+            value = caller(*of)
         elif kind == "tensor method":
             value = attributes.CALL[Tensor][of[0]]
         elif kind == "data":
@@ -139,7 +139,7 @@ _FOLLOWED = _HOLDING | {FunctionType}
 _methods: dict[tuple[str, int | None], Callable] = {}
 
 
-def _caller(name: str, count: int | None) -> Callable:
+def caller(name: str, count: int | None) -> Callable:
     """``value.name(...)``: the tensor's method straight away, others through the tables."""
     key = (name, count)
     if key not in _methods:

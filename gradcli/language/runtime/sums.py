@@ -87,6 +87,8 @@ class Together:
             raise Apart
         if kind is n.Column:
             return _Rows(node.values)
+        if kind is n.Subscript and id(node.value) not in self.columns:
+            return self.entries(self.value(node.value), node.index, depth)
         if kind is n.Unary and node.op == "-":
             return self.made(operator.neg, [self.part(node.operand, depth)], True)
         if kind is n.Binary:
@@ -104,6 +106,23 @@ class Together:
                 return self.made(function, args, False)
         raise Apart
 
+    def entries(self, x: Any, index: Any, depth: int) -> _Rows:
+        """Entries of a Tensor, by whole numbers of which some stand in columns."""
+        places = index.items if index.__class__ is n.Tuple else (index,)
+        found = [self.part(one, depth) for one in places]
+        at = [one.values if one.__class__ is _Rows else [one] for one in found]
+        if x.__class__ is not Tensor or not all(i.__class__ is int for one in at for i in one):
+            raise Apart
+        rows = x[tuple(at)]
+        self.alike(rows[0])
+        return _Rows(rows)
+
+    def alike(self, term: Tensor) -> None:
+        """Look whether a Tensor has the shape and dtype of the others. Raises Apart."""
+        self.like = term if self.like is None else self.like
+        if term.dtype is not self.like.dtype or term.shape != self.like.shape:
+            raise Apart
+
     def made(self, function: Callable[..., Any], args: Sequence[Any], anywhere: bool) -> _Rows:
         """``function`` of parts; a column of numbers may stand ``anywhere`` beside a Tensor."""
         held = [a.values if a.__class__ is _Rows else a for a in args]
@@ -112,9 +131,7 @@ class Together:
             return _Rows([*map(function, *rows)])
         for arg in args:
             if arg.__class__ is Tensor:
-                self.like = arg if self.like is None else self.like
-                if arg.dtype is not self.like.dtype or arg.shape != self.like.shape:
-                    raise Apart
+                self.alike(arg)
         dtype = self.like.dtype
         if dtype.name not in _WIDE:
             raise Apart

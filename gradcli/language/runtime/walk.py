@@ -4,7 +4,7 @@ Making code of statements takes many times as long as running them. So the first
 computes as it walks. It does nothing but assign to names and call functions that
 compute: where anything else stands, or goes wrong, the run is given up and code is made after all,
 which runs from the beginning and finds the same error with its place. A text with a long sum is
-walked every time, its different terms once each.
+walked every time, its different terms once each, and with all that ``computing`` knows.
 """
 
 from __future__ import annotations
@@ -21,15 +21,21 @@ from gradcli.language.compile.resolve import Checked
 from gradcli.language.names import builtins
 from gradcli.language.names import table as names
 from gradcli.language.names.argument_checks import with_checks
+from gradcli.language.runtime.computing import OPERANDS, GivenUp, Parts, assigned
 from gradcli.language.syntax.nodes import (
     Assign,
     Binary,
     Call,
     Column,
     Compare,
+    Def,
     ExprStmt,
+    FromImport,
+    Import,
+    Lambda,
     Name,
     Number,
+    Return,
     Sum,
     Unary,
 )
@@ -47,22 +53,14 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
 _OF_TENSOR = {**_BINARY, "+": operator.add, "*": operator.mul}
 """The same where the left operand is a Tensor: nothing to bound."""
 _UNARY: dict[str, Callable[[Any], Any]] = {"-": operator.neg, "+": operator.pos}
-_OPERANDS = frozenset((Tensor, float, int))
 
 _BUILTIN = ("abs", "max", "min", "pow")
 
 
-class _GivenUp(Exception):
-    """The text has something that is left to generated code."""
-
-
 @functools.cache
-def _computing(name: str) -> Any:
-    """The function of a bare name that does nothing but compute. Raises _GivenUp."""
-    pure = name in methods.public_operators() or name in methods.COMPOSED or name in _BUILTIN
-    if not pure or name not in names.NAMES:
-        raise _GivenUp
-    return names.NAMES[name]
+def _computes(name: str) -> bool:
+    """Whether functions and methods of a name do nothing but compute."""
+    return name in methods.public_operators() or name in methods.COMPOSED or name in _BUILTIN
 
 
 def _entrywise(name: str) -> bool:
@@ -71,21 +69,25 @@ def _entrywise(name: str) -> bool:
     return operator.__class__ is Operator and operator.entrywise
 
 
-def walked(checked: Checked, inputs: Mapping[str, Any]) -> tuple[Any, dict[str, Any]] | None:
+def walked(
+    checked: Checked, inputs: Mapping[str, Any], calls: int = 0
+) -> tuple[Any, dict[str, Any]] | None:
     """The value and the variables that the text leaves; None where code has to be made of it.
 
-    Raises LimitFault (E0608) for the limit of time.
+    At most ``calls`` of functions of the text are made. Raises LimitFault (E0608) for the limit of
+    time.
     """
     body = checked.module.body
     state = current()
     if state.placed or state.annotate or state.inspect:
         return None
-    if checked.functions or not names.NAMES.isdisjoint(checked.bound.keys()):
+    if (checked.functions and not checked.sums) or not names.NAMES.isdisjoint(checked.bound.keys()):
         return None
-    variables = dict(inputs)
+    everywhere = variables = dict(inputs)
     known = variables.get
     imported = checked.imported
     called: dict[tuple[str, int], Callable[..., Any]] = {}
+    parts: Parts | None = None
     result = None
     row = 0  # of the columns in a long sum
 
@@ -107,14 +109,14 @@ def walked(checked: Checked, inputs: Mapping[str, Any]) -> tuple[Any, dict[str, 
                     right.value if right.__class__ is Number else None)  # fmt: skip
                 if b is None:
                     b = value(right, depth + 1)
-                if b.__class__ not in _OPERANDS:
-                    raise _GivenUp
+                if b.__class__ not in OPERANDS:
+                    raise GivenUp
                 if a.__class__ is Tensor:
                     a = _OF_TENSOR[node.op](a, b)
-                elif a.__class__ in _OPERANDS:
+                elif a.__class__ in OPERANDS:
                     a = _BINARY[node.op](a, b)
                 else:
-                    raise _GivenUp
+                    raise GivenUp
                 if not chain:
                     return a
                 node = chain.pop()
@@ -127,13 +129,15 @@ def walked(checked: Checked, inputs: Mapping[str, Any]) -> tuple[Any, dict[str, 
         elif kind is Number:
             return node.value
         elif depth >= DEEPEST:
-            raise _GivenUp
+            raise GivenUp
         elif kind is Call and node.func.__class__ is Name and not node.keywords:
             name, args = node.func.id, []
             for arg in node.args:
                 x = known(arg.id) if arg.__class__ is Name else None
                 args.append(value(arg, depth + 1) if x is None else x)
-            if _OPERANDS.issuperset(map(type, args)):
+            if OPERANDS.issuperset(map(type, args)):
+                if parts and name in parts.functions and name not in variables:
+                    return result_of(name, args, depth + 1)
                 return function_of(name, len(args))(*args)
         elif kind is Sum:
             return summed(node, depth + 1)
@@ -141,21 +145,44 @@ def walked(checked: Checked, inputs: Mapping[str, Any]) -> tuple[Any, dict[str, 
             return node.values[row]
         elif kind is Compare and len(node.ops) == 1:
             a, b = value(node.left, depth + 1), value(node.rights[0], depth + 1)
-            if a.__class__ is Tensor and b.__class__ in _OPERANDS and node.ops[0] in _BINARY:
+            if a.__class__ is Tensor and b.__class__ in OPERANDS and node.ops[0] in _BINARY:
                 return _BINARY[node.ops[0]](a, b)
         elif kind is Unary:
             a = value(node.operand, depth + 1)
-            if a.__class__ in _OPERANDS:
+            if a.__class__ in OPERANDS:
                 return _UNARY[node.op](a)
-        raise _GivenUp
+        elif parts:
+            return parts.part(node, depth + 1)
+        raise GivenUp
 
     def function_of(name: str, count: int) -> Callable[..., Any]:
         function = called.get((name, count))
         if function is None:
-            if name in variables or name in imported:
-                raise _GivenUp
-            function = called[name, count] = with_checks(_computing(name), count)
+            found = names.NAMES.get(name)
+            if name in imported:
+                found = None if parts is None else parts.imported(name)
+            if name in variables or found is None or not _computes(name):
+                raise GivenUp
+            function = called[name, count] = with_checks(found, count)
         return function
+
+    def result_of(name: str, args: list[Any], depth: int) -> Any:
+        nonlocal variables, known
+        assert parts is not None  # it has the functions
+        before = variables
+        variables = parts.frame(name, args, everywhere)
+        known = variables.get
+        try:
+            for line in parts.functions[name].lines:
+                if line.__class__ is Assign:
+                    variables[assigned(line)] = value(line.value, depth)
+                elif line.__class__ is Return and line.value is not None:
+                    return value(line.value, depth)
+                else:
+                    raise GivenUp
+        finally:
+            variables, known = before, before.get
+        raise GivenUp
 
     def summed(node: Sum, depth: int) -> Any:
         from gradcli.language.runtime import sums  # texts of kilobytes only
@@ -179,21 +206,29 @@ def walked(checked: Checked, inputs: Mapping[str, Any]) -> tuple[Any, dict[str, 
                 terms.append(value(term, depth))
                 counts.append(1)
         flat = (x for t in terms for x in (t if t.__class__ is list else (t,)))
-        if not _OPERANDS.issuperset(map(type, flat)):
-            raise _GivenUp
+        if not OPERANDS.issuperset(map(type, flat)):
+            raise GivenUp
         return sums.in_order(terms, counts, node.order)
 
     try:
+        if checked.sums:
+            parts = Parts(checked, value, _computes, calls)
+        node: Any
         for node in body:
             kind: Any = node.__class__
             if kind is Assign:
-                (target,) = node.targets  # type: ignore[attr-defined]
-                if target.__class__ is not Name:
-                    return None
-                variables[target.id] = value(node.value, 0)  # type: ignore[attr-defined]
+                name = assigned(node)
+                if parts and node.value.__class__ is Lambda:
+                    parts.define(name, node.value)
+                    variables.pop(name, None)
+                else:
+                    variables[name] = value(node.value, 0)
             elif kind is ExprStmt:
-                result = value(node.value, 0)  # type: ignore[attr-defined]
-            else:
+                result = value(node.value, 0)
+            elif parts and kind is Def:
+                parts.define(node.name, node)
+                variables.pop(node.name, None)
+            elif not parts or kind not in (Import, FromImport):
                 return None
     except LimitFault as fault:
         if fault.code == "E0608":
@@ -201,4 +236,7 @@ def walked(checked: Checked, inputs: Mapping[str, Any]) -> tuple[Any, dict[str, 
         return None
     except Exception:  # generated code finds it again, with its place
         return None
+    if parts:
+        for name in parts.functions.keys() - variables.keys():
+            variables[name] = lambda *args, name=name: result_of(name, [*args], 0)
     return result, variables

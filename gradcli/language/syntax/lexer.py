@@ -119,11 +119,10 @@ class Lexer:
         # Each as long as it can be: a shorter one is never followed by what may follow.
         number, name = (rf"(?>{self.patterns[kind]})" for kind in ("NUMBER", "NAME"))
         plain = r"[^()\[\]{}'\"#\\\n;]"
-        inner = rf"\({plain}*+\)"
-        for _ in range(3):  # brackets in brackets
-            inner = rf"\((?:{plain}|{inner})*+\)"
-        index = rf"\[(?:{plain}|{inner})*+\]"
-        value = rf"(?:{number}|(?:{name}|{inner})(?:\.{name}|{inner}|{index})*+)"
+        inner = rf"[(\[]{plain}*+[)\]]"
+        for _ in range(3):  # brackets in brackets; reading the term finds those that do not match
+            inner = rf"[(\[](?:{plain}|{inner})*+[)\]]"
+        value = rf"(?:{number}|(?:{name}|(?=\(){inner})(?:\.{name}|{inner})*+)"
         operand = rf"(?:[-+~][ \t]*+)*+{value}"
         operator = r"[ \t]*+(?:\*\*?|//?|[%@^])[ \t]*+"
         sign = r"[ \t]*+[+-](?![=>])"
@@ -350,7 +349,7 @@ class _Scan:
         """Puts the terms together that are alike but for their numbers.
 
         Returns for each such group which terms are in it, and for each number in its first term
-        the offset there and what stands in its place in all of them. A term alone has no numbers.
+        that is not the same in all of them the offset there and what stands in its place.
         """
         literal, joined = self.lexer.literal, "\n".join(texts)
         shapes = literal.sub("#", joined).split("\n")
@@ -368,7 +367,8 @@ class _Scan:
                 continue
             offsets = [m.start() for m in literal.finditer(texts[terms[0]])]
             columns = [[numbers[ends[term] - count + i] for term in terms] for i in range(count)]
-            found.append((terms, [*zip(offsets, columns, strict=True)]))
+            places = zip(offsets, columns, strict=True)
+            found.append((terms, [one for one in places if len(set(one[1])) > 1]))
         return found
 
     def sign(self, pos: int, stop: int) -> tuple[int, int]:

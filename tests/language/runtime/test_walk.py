@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import random
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
 
 import gradcli
-from gradcli.language.runtime.run import prepare
+from gradcli.language.runtime.run import Limits, prepare
 from gradcli.language.syntax.failures import SyntaxFailure
 from gradcli.language.syntax.nodes import Sum, walk
 from gradcli.language.syntax.parser import parse
@@ -95,14 +96,16 @@ def test_a_long_sum_is_the_one_that_stands_there(seed):
 
 
 @family("term", [
-     "unknown", "1/(3-3)", "x @ x", "sin(x, 2)", "sinn(x)", "9 ** 9 ** 9", "x.sum()", "rand(2)[0]"],
+     "unknown", "1/(3-3)", "x @ x", "sin(x, 2)", "sinn(x)", "9 ** 9 ** 9", "x.sum(2)", "rand(2)[0]",
+     "x[0]", "x.exp_()", "[x][0]", "(lambda: x)()", "torch.rand(1)", "x[True]",
+     "torch.nn.functional.relu(x, True)", "torch.exp(x, out=x)"],
 )  # fmt: skip
 def test_what_is_special_in_a_long_sum_is_left_to_generated_code(term):
     walked, compiled = both(long_sum(random.Random(1), term))
     assert walked[:2] == compiled[:2]
 
 
-@family("term", ["x y", "x / if", "lambda", "sin(x", "2x", "x)", "1__0", "x if x", "'"])
+@family("term", ["x y", "x / if", "lambda", "sin(x", "2x", "x)", "1__0", "x if x", "'", "sin(x]"])
 def test_mistakes_in_a_long_sum_are_those_of_the_whole_text(term):
     text = f"{long_sum(random.Random(2))}+{term}+{long_sum(random.Random(3))}"
     with pytest.raises(SyntaxFailure) as brief:
@@ -110,6 +113,66 @@ def test_mistakes_in_a_long_sum_are_those_of_the_whole_text(term):
     with pytest.raises(SyntaxFailure) as whole:
         parse(text)
     assert str(brief.value) == str(whole.value)
+
+
+FUNCTION = """
+import torch
+import math as m
+from torch import cos
+k = 2
+def f(v):
+    "Twice the sum, and a little more."
+    w = k * v.sum()
+    return w + g(v)
+def g(v):
+    return v.mean() / k
+h = lambda v: v * k
+k = 3
+"""
+
+
+@family(
+    "term",
+    ["x[0]", "sin(x[1])", "x[0]*x[-1]", "x.sum()", "x[1:].sum(dim=0, keepdim=True)[0]", "x.T @ x",
+     "x[None, ..., 0].reshape(1, 1)[0, 0]", "torch.sum(x, dim=0)", "m.pi*cos(x[0])", "f(x)",
+     "g(x[0])*f(2*x)", "x[{}]*x[0]", "f(x*{})", "{}*x.prod()", "torch.exp(x[1] / {})",
+     "torch.nn.functional.relu(x[0])", "x[-k]", "x.detach()[0]*x[{}]", "h(x[{}])*h(x[2])",
+     "x[{}].item()*x[0]", "outer(x, x)[{}, 2]", "outer(x, x)[2, {}]*x[{}]/{}", "-x[None][0, -{}]",
+     "x[{}]*x[{}]**2/(x[3]+{})", "sum(outer(x, x)[{}])", "dot(outer(x, x)[{}], x)",
+     "m.sqrt({})*x[1]"],
+)  # fmt: skip
+def test_what_only_computes_is_walked_in_a_long_sum(term):
+    text = "+".join(term.replace("{}", str(i % 20)) for i in range(1, 1 + 9000 // len(term)))
+    at = np.linspace(0.25, 1, 20 if "{}" in term else 3)
+    walked, compiled = both(f"{FUNCTION}y = {text}\ny", at)
+    assert not walked[-1] and walked[2].keys() == compiled[2].keys()
+    gradcli.testing.assert_close(walked[0], compiled[0], rtol=1e-12, atol=0)
+    gradcli.testing.assert_close(walked[1], compiled[1], rtol=1e-12, atol=0)
+
+
+@family(
+    "lines",
+    ["def f(v, w=2):\n    return v * w", "def f(v):\n    if v: return v\n    return -v",
+     "y = 1\ndef f(v):\n    y = y + v\n    return y", "def f(v):\n    return f(v)",
+     "def f(v):\n    e = e * v\n    return e", "def f(v):\n    e = 2\n    return e * v",
+     "def f(v):\n    v += 1\n    return v", "def f(v):\n    print(v)\n    return v",
+     "f = 3\ndef f(v):\n    return v\nf = 2", "from torch import rand as f",
+     "from torch import rand as sin\ndef f(v):\n    return sin(1) * v", "f = lambda v=1: v",
+     "f = lambda v: v.add_(1)",
+     "def f(v):\n    v", "def f(v):\n    return [v, 1][0]", "def f(v, w):\n    return v",
+     "def f(v):\n    def h(w): return w\n    return h(v)", "def f(v):\n    yield v",
+     "@torch.no_grad()\ndef f(v):\n    return v", "k = [1]\ndef f(v):\n    k[0] = 2\n    return v"],
+)  # fmt: skip
+def test_other_functions_are_left_to_generated_code(lines):
+    walked, compiled = both(f"import torch\n{lines}\n" + "+".join(["f(x)"] * 2000))
+    assert str(walked[:2]) == str(compiled[:2]) and walked[-1]
+
+
+def test_calls_in_a_long_sum_stay_within_the_limits():
+    text = "def f(v):\n    return v\n" + "+".join(["f(x)"] * 2000)
+    for limits in (Limits(steps=1000), Limits(depth=0)):
+        with pytest.raises(Fault):
+            prepare(text, "file").run({"x": gradcli.tensor(1.0)}, limits=limits)
 
 
 ALIKE = ["{}*x", "sin(x/{})", "(x - {})**2", "-exp(-{}*x)/({}+x)", "hypot({}*x, x)", "{}", "2**{}",
@@ -181,3 +244,33 @@ def test_a_long_text_is_read_and_differentiated_in_few_calls(unit):
     assert x.grad.item() == pytest.approx(np.sum(each * (k > 0)), rel=1e-9)
     (sum_,) = [node for node in walk(program.names.module) if isinstance(node, Sum)]
     assert len(sum_.terms) == len(set(unit.split("+")))  # what the memory goes by
+
+
+@family(
+    "term",
+    ["x[0]", "sin(x[1])", "x[0]*x[1]", "x.sum()", "f(x)", "h(x[0])", "torch.sin(x).sum()",
+     "x[0]*{}", "sin(x[{}]*{})"],
+)  # fmt: skip
+def test_a_long_sum_of_what_only_computes_takes_few_calls_and_bytes(term):
+    size = 1 << 17
+    text = "+".join(term.replace("{}", str(i % 1000)) for i in range(size // (len(term) + 1)))
+    x = gradcli.tensor(np.linspace(0, 1, 1000), requires_grad=True)
+
+    def run() -> None:
+        prepare(f"{FUNCTION}{text}", "file").run({"x": x}).value.backward()
+
+    calls: list = []
+    run()  # modules are loaded
+    sys.settrace(lambda frame, *_: calls.append(None))
+    try:
+        run()
+    finally:
+        sys.settrace(None)
+    assert len(calls) < 8_000
+    tracemalloc.start()
+    try:
+        run()
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 40 * size
