@@ -72,5 +72,6 @@ def without_addresses(message: str) -> str:
     >>> without_addresses("<generator object main.<locals>.v_g at 0x7f0884768400> is not in list")
     '<generator object g> is not in list'
     """
-    message = re.sub(r"(?:[\w.]+\.<locals>\.)+(?:v_)?", "", message)
+    # From where a word begins: else a long one would be read again from each of its letters.
+    message = re.sub(r"(?<![\w.])(?:[\w.]+\.<locals>\.)+(?:v_)?", "", message)
     return re.sub(r" at 0x[0-9a-f]{6,}|\bgradcli\.(?:engine|language|ops)\.[a-z_.]*", "", message)
