@@ -263,7 +263,7 @@ def _term(op: Operator, i: int, numbers: tuple[bool, ...], is_complex: bool, ten
         return f"{term}.copy()"
     # A product lies in the order of its first factor, in PyTorch g.
     if op.entrywise and op.kind in ("elementwise", "bilinear") and not op.masks:
-        laid = "not g.flags.c_contiguous and g.strides[-1]"
+        laid = "g.ndim > 1 and not g.flags.c_contiguous and g.strides[-1]"
         return f"(laid_as(r := {term}, g, r) if {laid} else {term})"
     return term
 
