@@ -149,6 +149,13 @@ def test_names_of_variables_do_not_clash():
     assert np.allclose(got[1], np.sin(0.25))
 
 
+def test_an_operator_that_is_another_by_its_formula_has_the_calls_of_that():
+    """``logistic``, which the slope of silu is written with, is sigmoid."""
+    source = diff("silu(x)", "x", declared={"x": "scalar"}).code("numpy")
+    out = 1 / (1 + np.exp(-0.5))
+    assert np.allclose(ran(source, {"x": 0.5}), [0.5 * out, out * (1 + 0.5 * (1 - out))])
+
+
 def test_what_a_library_lacks_is_told_with_one_that_has_it():
     result = diff("bessel_j1(x)")
     assert "special.j0(x)" in result.code("numpy")
