@@ -46,6 +46,7 @@ from gradcli.transforms.reverse import (
     scalar_only,
     unit_directions,
     watched,
+    without_leaves,
 )
 from gradcli.transforms.tracer import bottom, lasting, rank_of, tensors_of
 from gradcli.transforms.tree import flatten, over, unflatten
@@ -140,18 +141,7 @@ class _Run:
     def settled(self, tree: Any) -> Any:
         """Results of the function as the caller gets them: each in the graph that it is in."""
         outer = recording()
-
-        def ours(t: Tensor) -> bool:
-            if t.edge is None or t.edge.seq < self.made.start:  # as the function found it
-                return False
-            return not (outer and reaches_further([t], self.leaves, self.made))
-
-        def ended(value: Any) -> Any:
-            if not any(ours(t) for t in tensors_of(value)):
-                return value
-            return value.over(ended) if rank_of(value) > 1 else value.detach()
-
-        return over(ended, tree)
+        return over(lambda v: without_leaves(v, self.made, self.leaves, outer), tree)
 
     def value(self) -> Any:
         return self.settled(unflatten(self.outputs, self.out_shape))

@@ -65,13 +65,6 @@ def rebuilt(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
     return change(value)
 
 
-def detached(value: Any) -> Any:
-    """The tower with every Tensor in it outside the graph."""
-    if isinstance(value, Layer):
-        return value.over(detached)
-    return value.detach() if isinstance(value, Plain) else value
-
-
 def lifted(value: Any, around: Sequence[Vmap]) -> Any:
     """``value`` as a batch at every vmap of ``around``: each element has a gradient of its own."""
     if not around:
@@ -158,11 +151,20 @@ def reaches_further(outputs: Sequence[Any], leaves: Sequence[Any], made: range =
     )
 
 
-def without_leaves(value: Any, made: range, leaves: Sequence[Any] = ()) -> Any:
-    """A result without a graph that leads to leaves of its transform alone."""
-    if not _edges([value]) or reaches_further([value], leaves, made):
+def without_leaves(value: Any, made: range, leaves: Sequence[Any] = (), outer: bool = True) -> Any:
+    """A result of which no Tensor is in a graph that leads to leaves of its transform alone, or,
+    where nothing is recorded around (not ``outer``), in one that its function ``made``."""
+
+    def ends(t: Tensor) -> bool:
+        if t.edge is None or t.edge.seq < made.start:  # as the function found it
+            return False
+        return not (outer and reaches_further([t], leaves, made))
+
+    if not any(map(ends, tensors_of(value))):
         return value
-    return detached(value)
+    if rank_of(value) > 1:
+        return value.over(lambda part: without_leaves(part, made, leaves, outer))
+    return value.detach()
 
 
 def _batches(leaves: Sequence[Any]) -> dict[int, Any]:
