@@ -35,6 +35,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         import signal  # with enum, half of what is imported until here: inside the try
 
         signal.signal(signal.SIGINT, _interrupt)
+        sys.unraisablehook = _ignored
         streams.secure()
         code = run(list(sys.argv[1:] if argv is None else argv))
         problem = streams.flush()
@@ -75,6 +76,13 @@ _interrupts: list[int] = []
 def _interrupt(number: int, _frame: object) -> None:
     _interrupts.append(number)
     raise KeyboardInterrupt
+
+
+def _ignored(exception: sys.UnraisableHookArgs) -> None:
+    """End at once where Python would drop a Ctrl-C: it came in a callback, as imports have some."""
+    if exception.exc_type is KeyboardInterrupt:
+        os._exit(130)
+    sys.__unraisablehook__(exception)
 
 
 def run(argv: list[str]) -> int:
@@ -179,8 +187,6 @@ def _command(name: str, rest: list[str]) -> int:
     if not gc.isenabled():
         gc.freeze()
         gc.enable()
-    if _interrupts:  # Python drops what is raised in the callbacks of an import's locks
-        raise KeyboardInterrupt
     return invoke(name, module.__dict__[name], rest, COMMANDS[name])
 
 

@@ -109,13 +109,16 @@ def test_an_interrupt_while_modules_are_imported_leaves_at_once(wheel, tmp_path)
         assert said == b""
 
 
-def test_ctrl_c_in_a_callback_of_the_import_system_is_not_dropped():
+@pytest.mark.parametrize("module", ["gradcli.cli.main", "gradcli.cli.commands.eval", "numpy"])
+def test_ctrl_c_in_a_callback_of_the_import_system_is_not_dropped(module):
     code = (
         "import os, signal, sys, weakref\nfrom gradcli.__main__ import program\n"
         "class Finder:\n"
-        "    def find_spec(self, *args):\n"  # what its lock's callback raises, Python ignores
-        "        weakref.ref(Finder(), lambda _: os.kill(os.getpid(), signal.SIGINT))\n"
-        "sys.meta_path.insert(0, Finder())\nsys.argv = ['gradcli', '--version']\nprogram()"
+        "    def find_spec(self, name, *args):\n"  # what a callback raises, Python ignores
+        f"        if name == {module!r}:\n"
+        "            weakref.ref(Finder(), lambda _: os.kill(os.getpid(), signal.SIGINT))\n"
+        "sys.meta_path.insert(0, Finder())\nsys.argv = ['gradcli', 'eval', 'x', '--x', '1,2']\n"
+        "program()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=30)
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
