@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.comparison import ge, le, logical_not, sign
+from gradcli.ops.comparison import chosen, ge, le, logical_not, sign
 from gradcli.ops.declaration.node_names import of_choice
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault, bad_value
 from gradcli.ops.exponential import exp, log, log1p, logistic, logit, softplus
@@ -29,7 +29,7 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
         told = "where expected condition to be a boolean tensor, but got a tensor with dtype"
         told += f" {SCALARS.get(str(kind), kind)}"
         raise RuntimeFault("E0309", said, help="write where(c != 0, x, y)", torch=told)
-    found = np.where(condition, x, y)
+    found = chosen(condition, x, y)
     return found if found.ndim else found[()]
 
 
@@ -123,7 +123,7 @@ def _number(loop: Any, numbers: Any, x: Any, y: Any) -> Any:
     # Of 0.0 and -0.0 NumPy's ``fmax`` takes the one or the other, by their place in the array.
     out = _first(loop, x, y)
     lost = out != out
-    return np.where(lost, numbers(x, y), out)[()] if np.any(lost) else out
+    return chosen(lost, numbers(x, y), out)[()] if np.any(lost) else out
 
 
 def _extreme_number(name: str, before: Callable[[Any, Any], Any], which: str) -> Operator:
@@ -218,7 +218,7 @@ leaky_relu = composite(
 elu = composite(
     "elu",
     lambda x, alpha=1.0: where(logical_not(x <= 0), x, alpha * (exp(x) - 1.0)),
-    lambda x, alpha: np.where(x < 0, alpha * np.expm1(np.minimum(0, x)), x)[()],
+    lambda x, alpha: chosen(x < 0, alpha * np.expm1(np.minimum(0, x)), x)[()],
     # At 0 the exponent is constant: the slope is alpha and the second derivative 0.
     lambda t, x, alpha: where(logical_not(x <= 0), t, t * (alpha * exp(where(x < 0, x, 0.0)))),
     doc="x where positive, else alpha*(exp(x) - 1).",
@@ -235,7 +235,7 @@ elu = composite(
 
 def _softplus_beta(x: Any, beta: float, threshold: float) -> Any:
     scaled = x * beta
-    return np.where(scaled > threshold, x, softplus.compute(scaled) / beta)[()]
+    return chosen(scaled > threshold, x, softplus.compute(scaled) / beta)[()]
 
 
 softplus_beta = composite(
