@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.creation.factories import refuse_kinds
-from gradcli.engine.dtypes import uint8
+from gradcli.engine.dtypes import int64, uint8
 from gradcli.engine.named_tuples import Results, results
 from gradcli.engine.record.arguments import is_whole
 from gradcli.engine.record.composite import (
@@ -26,7 +26,7 @@ from gradcli.engine.record.composite import (
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import joined
 from gradcli.engine.record.out import may_be
-from gradcli.engine.tensor.tensor import Tensor
+from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions.indexing import _along
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import (
@@ -73,8 +73,9 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
         raise bad_dtype("topk does not support bool dtypes on CPU")
     if not 0 <= k <= size:
         raise bad_value("selected index k out of range", help=f"k is {k}, at most {size}")
-    order = O["argsort"](input, dim, largest)
-    return _ordered(input, _some(order, dim, slice(0, k)) if input.ndim else order, dim, "topk")
+    if not input.ndim:
+        return _ordered(input, O["argsort"](input, dim, largest), dim, "topk")
+    return _ordered(input, _some(input, dim, 0, k, largest), dim, "topk")
 
 
 def sized(name: str, input: Any, dim: int) -> int:
@@ -93,16 +94,40 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     if not 0 < k <= input.shape[axis]:
         said = f"kthvalue(): selected number k out of range for dimension {axis}"
         raise bad_value(said, help=f"k is 1 to {input.shape[axis]}")
-    return _picked(input, O["argsort"](input, dim, False), k - 1, dim, keepdim, "kthvalue")
+    return _picked(input, _some(input, dim, k - 1, k), dim, keepdim, "kthvalue")
 
 
-def _some(order: Any, dim: int, part: slice) -> Any:
-    """Some of the indices along a dimension, in memory of their own: the others are let go."""
-    return rowwise(_along(order, dim, part).clone())
+LONG = 1024
+"""Entries along a dimension from which on a part of their order is found without the rest."""
 
 
-def _picked(input: Any, order: Any, place: int, dim: int, keepdim: bool, name: str) -> Any:
-    order = _some(order, dim, slice(place, place + 1))
+def _some(input: Any, dim: int, start: int, stop: int, descending: bool = False) -> Any:
+    """A part of the indices that sort ``input``, in memory of their own."""
+    size = input.shape[dim]
+    if input.__class__ is Tensor and size >= LONG and 0 < 2 * (stop - start) < size:
+        rows = np.moveaxis(input.array, dim, -1)
+        found = np.empty((*rows.shape[:-1], stop - start), np.int64)
+        for at in np.ndindex(rows.shape[:-1]):
+            if descending:
+                mirrored = _part_of_order(rows[at][::-1], size - stop, size - start)
+                found[at] = size - 1 - mirrored[::-1]
+            else:
+                found[at] = _part_of_order(rows[at], start, stop)
+        return rowwise(wrap(np.moveaxis(found, -1, dim), int64).clone())
+    order = O["argsort"](input, dim, descending)
+    return rowwise(_along(order, dim, slice(start, stop)).clone())
+
+
+def _part_of_order(row: np.ndarray, start: int, stop: int) -> Any:
+    """``np.argsort(row, kind="stable")[start:stop]``; NaN stands last."""
+    low, high = np.partition(row, (start, stop - 1))[[start, stop - 1]]
+    before = row < low
+    among = np.flatnonzero(~(before | (row > high)))
+    order = among[np.argsort(row[among], kind="stable")]
+    return order[start - np.count_nonzero(before) :][: stop - start]
+
+
+def _picked(input: Any, order: Any, dim: int, keepdim: bool, name: str) -> Any:
     values = O["gather"](input, order.array, dim, True)
     if not keepdim:
         values, order = (of_its_own(O["squeeze"](v, dim)) for v in (values, order))
@@ -122,13 +147,15 @@ def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
 @of_numbers_too
 def _median_along(input: Any, dim: int, keepdim: bool) -> Any:
     size = input.shape[sized("median", input, dim)]
-    order = O["argsort"](input, dim, False)
+    middle = (size - 1) // 2
     missing = O["isnan"](input).sum(dim, True).array
-    if not np.any(missing):
-        return _picked(input, order, (size - 1) // 2, dim, keepdim, "median")
-    # A NaN is the median of whatever holds one: the first of those that stand last in order.
-    place = np.where(missing > 0, size - missing, (size - 1) // 2)
-    return _picked(input, O["gather"](order, place, dim), 0, dim, keepdim, "median")
+    if np.any(missing):
+        # A NaN is the median of whatever holds one: the first of those that stand last in order.
+        place = np.where(missing > 0, size - missing, middle)
+        order = rowwise(O["gather"](O["argsort"](input, dim, False), place, dim))
+    else:
+        order = _some(input, dim, middle, middle + 1)
+    return _picked(input, order, dim, keepdim, "median")
 
 
 def median_of(input: Any, skip: bool = False) -> Any:
@@ -146,8 +173,9 @@ def median_of(input: Any, skip: bool = False) -> Any:
     if missing.any() and (not skip or missing.all()):
         same = missing
     else:
-        kept = np.sort(raw[~missing])
-        same = raw == kept[(kept.size - 1) // 2]
+        kept = raw[~missing]
+        middle = (kept.size - 1) // 2
+        same = raw == np.partition(kept, middle)[middle]
     entries = O["gather"](flat, np.flatnonzero(same), 0, True)
     return entries[0] if same.sum() == 1 or flat.dtype.kind < 2 else O["amax"](entries)
 

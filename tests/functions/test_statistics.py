@@ -171,3 +171,17 @@ def test_rows_that_are_not_contiguous_are_warned_of():
             torch.searchsorted(torch.ones(3, 3).t(), torch.ones(3, 1))
     finally:
         torch.set_warn_always(False)
+
+
+def test_a_part_of_a_long_order_is_that_of_a_stable_sort():
+    rng = np.random.default_rng(0)
+    for levels, missing in (5, 0), (5, 0.3), (10**6, 0.001):
+        a = rng.integers(-levels, levels, (2, 1500)).astype(float)
+        a[rng.random(a.shape) < missing] = np.nan
+        x = torch.tensor(a)
+        for k in 1, 3, 700, 1500:
+            for most in False, True:
+                order = torch.argsort(x, 1, most)
+                assert torch.equal(torch.topk(x, k, 1, most).indices, order[:, :k])
+            indices = torch.kthvalue(x.T, k, 0).indices
+            assert torch.equal(indices, torch.argsort(x, 1)[:, k - 1])

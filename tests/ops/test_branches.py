@@ -11,6 +11,7 @@ import pytest
 
 import gradcli as torch
 from gradcli.autograd import grad
+from gradcli.ops.comparison import chosen
 from tests.support.families import family
 
 inf, nan = float("inf"), float("nan")
@@ -129,3 +130,23 @@ def test_a_zero_cotangent_outside_any_branch_keeps_its_nan():
     import sys
 
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_the_choice_among_many_entries_is_numpys_to_the_last_bit():
+    rng = np.random.default_rng(0)
+    special = np.array([0.0, -0.0, inf, -inf, nan, 2.5])
+    for dtype in np.float32, np.float64, np.int64:
+        for shape in (20000,), (200, 150):
+            with np.errstate(invalid="ignore"):
+                x, y = (rng.choice(special, shape).astype(dtype) for _ in range(2))
+            mixed = rng.normal(size=shape) > 0
+            for condition in mixed, mixed & False, mixed.T:
+                for a in x.T, x, -0.0, 0.0, 3, dtype(1):
+                    for b in y, y.T, y[..., :1], 0.0, -0.0, 1j:
+                        try:
+                            expected = np.where(condition, a, b)
+                        except ValueError:
+                            continue
+                        got = chosen(condition, a, b)
+                        assert got.dtype == expected.dtype and got.strides == expected.strides
+                        assert got.tobytes() == expected.tobytes()
