@@ -262,7 +262,7 @@ def _extreme_places(name: str, find: Any, which: str) -> Operator:
         hits = x == _accumulated(find, x, axis)
         hits |= x != x  # a NaN is the extreme until another one comes
         steps = np.arange(x.shape[axis]).reshape((-1,) + (1,) * (x.ndim - 1 - axis))
-        return _accumulated(np.maximum, np.where(hits, steps, 0), axis)
+        return _accumulated(np.maximum, hits * steps, axis)
 
     return constant(
         f"arg{name}",
