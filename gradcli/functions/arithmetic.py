@@ -266,6 +266,13 @@ def nan_in_slope(x: Any) -> Any:
     return x * O["where"](O["eq"](x, x), 1.0, x)  # a product of NaN with itself keeps its sign
 
 
+def positive(input: Any) -> Any:
+    """``+input``. Raises RuntimeFault (E0309) for booleans."""
+    if not input.dtype.kind:
+        raise bad_dtype("The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
 def copysign(input: Any, other: Operand) -> Any:
     """The size of ``input`` with the sign of ``other``."""
     if not isinstance(other, Tensor | int | float | np.ndarray) and not hasattr(other, "shape"):
@@ -466,5 +473,5 @@ may_be(
     misfit="the output given to float_power has dtype {given} but the operation's result requires "
     "dtype {made}",
 )  # fmt: skip
-may_be("none", cdist, conj, resolve_conj, resolve_neg, rsub, fill, view_as_real)
+may_be("none", cdist, positive, conj, resolve_conj, resolve_neg, rsub, fill, view_as_real)
 direct(add, sub, div, pow)

@@ -49,7 +49,7 @@ HOMES = {
             "add sub rsub div pow pow_ addcdiv lerp clamp clamp_ clip_ clamp_min clamp_min_ "
             "clamp_max clamp_max_ nan_to_num nan_to_num_ round round_ deg2rad deg2rad_ rad2deg "
             "rad2deg_ sgn sgn_ copysign copysign_ mvlgamma mvlgamma_ logit logit_ float_power "
-            "resolve_conj resolve_neg angle conj conj_physical conj_physical_ fill "
+            "resolve_conj resolve_neg positive angle conj conj_physical conj_physical_ fill "
             "is_conj is_neg"
         ),
         alone="polygamma cdist polar view_as_real",
@@ -109,7 +109,7 @@ HOMES = {
         (
             "index_put index_put_ put masked_scatter masked_scatter_ select_scatter slice_scatter "
             "diagonal_scatter diagonal diag diag_embed diagflat addr addr_ addbmm addbmm_ hsplit "
-            "vsplit dsplit positive renorm renorm_ ravel"
+            "vsplit dsplit renorm renorm_ ravel"
         ),
         alone="vander atleast_1d atleast_2d atleast_3d view_as_complex",
     ),

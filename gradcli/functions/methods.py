@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.creation import factories
-from gradcli.engine.custom_function.function import without_derivative
 from gradcli.engine.dtypes import DType, contiguous_format, int64, preserve_format
 from gradcli.engine.record.apply import apply, flipped_view
 from gradcli.engine.record.arguments import Anything, Operand, is_whole
@@ -176,6 +175,8 @@ def _set(
     self.data = held
     self._meta().version.bump()
     if self.edge is None or not self._is_leaf:
+        from gradcli.engine.custom_function.function import without_derivative
+
         # No gradient leads from here to what either was computed from.
         asks = given if self.edge is None else self
         said = "derivative for set_ is not implemented"
@@ -350,7 +351,7 @@ def _own() -> dict[str, _Source]:
         "broadcast_to": expand, "expand": expand, "flip": (_with_sizes, "flip"),
         "reshape": (sizes_method, reshape), "view": (sizes_method, view),
         "max": (_extreme, "max"), "min": (_extreme, "min"),
-        "put_": (_rewritten_function, "scatter.put"), "__pos__": (found, "scatter.positive"),
+        "put_": (_rewritten_function, "scatter.put"), "__pos__": (found, "arithmetic.positive"),
         "new_empty_strided": (_new_empty_strided,),
         **{path.rpartition(".")[2]: (found, path) for path in (
             "overloads.flatten", "overloads.slogdet", "scatter.unfold", "counting.fill_diagonal_",

@@ -321,13 +321,6 @@ def view_as_complex(input: Any) -> Any:
     return out
 
 
-def positive(input: Any) -> Any:
-    """``+input``. Raises RuntimeFault (E0309) for booleans."""
-    if not input.dtype.kind:
-        raise bad_dtype("The `+` operator, on a bool tensor is not supported.")
-    return input
-
-
 def ravel(input: Any) -> Any:
     """All entries in one dimension."""
     laid = getattr(input, "contiguous", None)
@@ -350,7 +343,7 @@ def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
 
 may_be("wider", addr)
 may_be(
-    "none", positive, view_as_complex, diag_embed, diagonal, diagonal_scatter, masked_scatter,
+    "none", view_as_complex, diag_embed, diagonal, diagonal_scatter, masked_scatter,
     select_scatter, hsplit, vsplit, dsplit, ravel, atleast_1d, atleast_2d, atleast_3d,
     index_put, put, diagflat,
 )  # fmt: skip

@@ -71,7 +71,15 @@ def test_waiting_threads_sleep_soon_unless_the_user_says_when(given, monkeypatch
     [
         (
             ["grad", "2*dot(x,x)", "--x", "0,1,2,3"],
-            {"json", "csv", "gradcli.symbolic", "gradcli.batch"},
+            {
+                "json",
+                "csv",
+                "gradcli.symbolic",
+                "gradcli.batch",
+                "gradcli.functions.scatter",
+                "gradcli.engine.custom_function",
+                "gradcli.engine.record.saved_tensor_hooks",
+            },
         ),
         (["eval", "sin(x)", "--x", "1"], {"json", "gradcli.symbolic", "gradcli.transforms"}),
         (["run", "-e", "print(1)"], {"json", "gradcli.symbolic", "gradcli.transforms"}),

@@ -8,17 +8,19 @@ the call or the shape of an input; which one it is follows from the operator's d
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradcli.engine.dtypes import dtype_of
 from gradcli.engine.graph.node import Freed, Node, freed, more, verify
 from gradcli.engine.graph.torch_names import facts_of, shown_edges, shown_name
-from gradcli.engine.record.saved_tensor_hooks import SavedTensor
 from gradcli.engine.tensor.storage import Meta
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.operator import Operator, is_number
+
+if TYPE_CHECKING:
+    from gradcli.engine.record.saved_tensor_hooks import SavedTensor
 
 _SAVED = "_saved_"
 _OPERANDS = ("self", "other")
@@ -87,6 +89,8 @@ def _raw(name: str, node: Node) -> SavedTensor:
     word = name.removeprefix(_SAVED)
     if name not in saved_names(node):
         raise AttributeError(f"{type(node).__name__!r} object has no attribute '_raw{name}'")
+    from gradcli.engine.record.saved_tensor_hooks import SavedTensor
+
     if word == _result(node.op):
         return SavedTensor(node, len(node.op.inputs), node)
     place = _operands(node).index(word)
