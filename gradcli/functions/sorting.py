@@ -103,8 +103,8 @@ LONG = 1024
 
 def _some(input: Any, dim: int, start: int, stop: int, descending: bool = False) -> Any:
     """A part of the indices that sort ``input``, in memory of their own."""
-    size = input.shape[dim]
-    if input.__class__ is Tensor and size >= LONG and 0 < 2 * (stop - start) < size:
+    size = input.array.shape[dim] if input.__class__ is Tensor else 0
+    if size >= LONG and 0 < 2 * (stop - start) < size:
         rows = np.moveaxis(input.array, dim, -1)
         found = np.empty((*rows.shape[:-1], stop - start), np.int64)
         for at in np.ndindex(rows.shape[:-1]):
@@ -175,7 +175,8 @@ def median_of(input: Any, skip: bool = False) -> Any:
     else:
         kept = raw[~missing]
         middle = (kept.size - 1) // 2
-        same = raw == np.partition(kept, middle)[middle]
+        kept.partition(middle)
+        same = raw == kept[middle]
     entries = O["gather"](flat, np.flatnonzero(same), 0, True)
     return entries[0] if same.sum() == 1 or flat.dtype.kind < 2 else O["amax"](entries)
 

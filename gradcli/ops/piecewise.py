@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.comparison import chosen, ge, le, logical_not, sign
+from gradcli.ops.comparison import MANY, chosen, ge, le, logical_not, sign
 from gradcli.ops.declaration.node_names import of_choice
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault, bad_value
 from gradcli.ops.exponential import exp, log, log1p, logistic, logit, softplus
@@ -29,7 +29,8 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
         told = "where expected condition to be a boolean tensor, but got a tensor with dtype"
         told += f" {SCALARS.get(str(kind), kind)}"
         raise RuntimeFault("E0309", said, help="write where(c != 0, x, y)", torch=told)
-    found = chosen(condition, x, y)
+    many = kind is _BOOL and condition.size >= MANY
+    found = chosen(condition, x, y) if many else np.where(condition, x, y)
     return found if found.ndim else found[()]
 
 
