@@ -15,11 +15,11 @@ import numpy as np
 
 from gradcli.engine.creation import factories
 from gradcli.engine.dtypes import DType, contiguous_format, int64, preserve_format
-from gradcli.engine.record.apply import apply, flipped_view
+from gradcli.engine.record.apply import flipped_view
 from gradcli.engine.record.arguments import Anything, Operand, is_whole
 from gradcli.engine.record.composite import reshaped
 from gradcli.engine.record.face import face
-from gradcli.engine.record.fast_path import FUNCTIONS, function, method
+from gradcli.engine.record.fast_path import FUNCTIONS, dispatched, function, method
 from gradcli.engine.record.inplace import check_writable
 from gradcli.engine.tensor.attributes import Storage
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
@@ -442,7 +442,7 @@ METHODS: Mapping[str, Any] = LazyTable(
 for _name in METHODS:
     _kind = _UnmadeProperty if _name in ("T", "mT", "mH", "H") else _Unmade
     setattr(Tensor, _name, METHODS[_name] if _name.startswith("__") else _kind(_name))
-Tensor.__gradcli_apply__ = staticmethod(apply)  # type: ignore[attr-defined]
+Tensor.__gradcli_apply__ = staticmethod(dispatched)  # type: ignore[attr-defined]
 
 
 @cache

@@ -258,10 +258,12 @@ def _lgamma(x: Any) -> Any:
     out = special("gammaln", x, x)
     near = np.abs(np.abs(x - 1.5) - 0.5) < 0.2
     if np.any(near):  # of the zeros at 1 and 2, where SciPy's has an absolute error
-        z = np.asarray(x)[near] + 0j
-        out = np.asarray(out)
-        out[near] = special("loggamma", z, z).real + 0.0  # not -0.0
-        out = out[()]
+        z = (x[near] if np.ndim(x) else x) + 0j
+        series = special("loggamma", z, z).real + 0.0  # not -0.0
+        if np.ndim(x):
+            out[near] = series
+        else:
+            out = series.astype(out.dtype)
     if np.any(x == -np.inf):  # where SciPy has -inf
         out = np.where(x == -np.inf, np.asarray(np.inf, out.dtype), out)[()]
     least = (np.abs(x) < np.finfo(np.float64).tiny) & (x != 0)

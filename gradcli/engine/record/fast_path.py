@@ -64,9 +64,42 @@ _ARRAYS = frozenset((np.ndarray, bool, complex, *(np.dtype(c).type for c in "?bh
 _NO_OPERANDS = frozenset((str, list, tuple, dict, set))
 _PARAMETERS = frozenset((int, float, bool, tuple, str, slice, type(None), np.ndarray, Apart))
 """Classes of parameters that go to the computation as they are."""
+_OFTEN = 8
+"""Calls of an operator itself after which its function is written out."""
 _ORDINARY = frozenset((Tensor, float, int))
 """Classes of operands that a first call takes; for all others there is the written function."""
 _OWN_FILE = __file__.removesuffix(".py")
+
+
+_calls: dict[str, int] = {}
+
+
+def dispatched(op: Operator, args: tuple[Any, ...], params: dict[str, Any]) -> Tensor:
+    """``op`` itself on values of which the highest is a Tensor, as rules and transforms call it:
+    by its function, which takes a tenth of the time, where that surely takes them."""
+    times = _calls.get(op.name, 0)
+    if times < _OFTEN:
+        _calls[op.name] = times + 1
+    elif _takes(op, args, params):
+        return FUNCTIONS[op.name](*args, **params)  # type: ignore[no-any-return]
+    return apply(op, args, params)
+
+
+def _takes(op: Operator, args: tuple[Any, ...], params: dict[str, Any]) -> bool:
+    """Whether an operator's function computes with these itself, or by ``apply``."""
+    if op.variadic or len(args) != op.arity or args[0].__class__ is not Tensor:
+        return False
+    for name, value in params.items():
+        kind = op.params[name].__class__
+        if value.__class__ is not bool if kind is bool else value.__class__ not in _PARAMETERS:
+            return False
+    numbers = [a for a in args if a.__class__ is not Tensor]
+    if not numbers:
+        return True
+    kind = numbers[0].__class__
+    one = len(numbers) == 1 and (kind is float or kind is int)
+    of_two = op.arity == 2 and op.dtypes in ("float", "promote", "compare")
+    return one and (of_two or op.dtypes == "where")
 
 
 def method(

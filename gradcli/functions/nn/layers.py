@@ -19,6 +19,7 @@ from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions import arithmetic
 from gradcli.functions.nn.loss_checks import check_floating
 from gradcli.functions.nn.padding import pad
+from gradcli.ops.comparison import all_finite
 from gradcli.ops.errors import (
     Fault,
     IndexFault,
@@ -172,7 +173,8 @@ def _standard(input: Any, dims: int | tuple, eps: float) -> Any:
 
 def _per_root(mean: Any, eps: Any) -> Any:
     """``1/sqrt(mean + eps)``, and NaN where squares overflow: 0 would look like a result."""
-    return _O["rsqrt"](mean + (0.0 * mean + eps))
+    finite = mean.__class__ is Tensor and all_finite(mean.array)
+    return _O["rsqrt"](mean + (eps if finite else 0.0 * mean + eps))
 
 
 def _scaled(out: Any, weight: Any, bias: Any, shape: tuple[int, ...] | None = None) -> Any:
