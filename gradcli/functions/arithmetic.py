@@ -52,6 +52,12 @@ def factor(name: str, value: Any, *operands: Any) -> Any:
     Raises RuntimeFault (E0309) where that is of a lower kind, or no boolean and the factor one,
     TypeFault (E0303) where a derivative by it is asked for.
     """
+    first = operands[0]
+    if (
+        value.__class__ is float and isinstance(first, Plain) and first.dtype.kind == 2
+        and all(isinstance(v, Plain) and v.dtype is first.dtype for v in operands)
+    ):  # fmt: skip
+        return first.dtype.entry(value)
     refuse_derivative("add", **{name: value})
     if not any(isinstance(v, Tensor) for v in operands):
         return value

@@ -94,8 +94,9 @@ def _written_shortly(
     """
     meta, dtype, x = target.meta, target.dtype, target.array
     if meta is not None and (
-        meta.base is not None or meta.views or meta.inference or _original(meta) is not None
-    ):
+        meta.base is not None or meta.inference or _original(meta) is not None
+        or any(view() is not None for view in meta.views or ())
+    ):  # fmt: skip
         return False
     if current().inference or not op.entrywise or len(params) != len(op.params):
         return False
