@@ -92,15 +92,8 @@ def _written_shortly(
     That is what a training step does to its parameters. False where the long way is needed, and
     where that has something to say against the write.
     """
-    meta, dtype, x = target.meta, target.dtype, target.array
-    if meta is not None and (
-        meta.base is not None or meta.inference or _original(meta) is not None
-        or any(view() is not None for view in meta.views or ())
-    ):  # fmt: skip
-        return False
-    if current().inference or not op.entrywise or len(params) != len(op.params):
-        return False
-    if not dtype.quick or x.__class__ is not np.ndarray:
+    dtype, x = target.dtype, target.array
+    if not _is_alone(target) or not op.entrywise or len(params) != len(op.params):
         return False
     for value in params.values():
         if value.__class__ is not float and value.__class__ is not int:
@@ -122,9 +115,6 @@ def _written_shortly(
         return False
     if budget.on and x.size > LARGE:
         return False
-    flags = x.flags
-    if not (flags.c_contiguous and flags.writeable):
-        return False
     try:
         found = op.compute(x, *raw, **params)
     except (ValueError, OverflowError):
@@ -140,6 +130,41 @@ def _written_shortly(
     return True
 
 
+def _is_alone(target: Tensor) -> bool:
+    """Whether ``target`` is an ordinary array that no other tensor sees a write to."""
+    meta, x = target.meta, target.array
+    if meta is not None and (
+        meta.base is not None or meta.inference or _original(meta) is not None
+        or (meta.views and any(view() is not None for view in meta.views))
+    ):  # fmt: skip
+        return False
+    if current().inference or not target.dtype.quick or x.__class__ is not np.ndarray:
+        return False
+    return bool(x.flags.c_contiguous and x.flags.writeable)
+
+
+def _put_shortly(target: Tensor, index: Any, value: Any) -> bool:
+    """``put_item`` where nothing is recorded and nobody else looks on, as ``_written_shortly``."""
+    kind = value.__class__
+    if target.edge is not None or not _is_alone(target):
+        return False
+    if kind is Tensor:
+        raw, x = value.array, target.array
+        if value.dtype is not target.dtype or (value.edge is not None and current().grad):
+            return False
+        if raw.__class__ is not np.ndarray or np.may_share_memory(x, raw):
+            return False
+    elif kind is float or kind is int:
+        raw = target.dtype.entry(value)
+    else:
+        return False
+    if undo.on:
+        note_write(target.array, index if is_basic(index) and index is not Ellipsis else None)
+    write(target.array, index, raw)
+    target._meta().version.bump()
+    return True
+
+
 def set_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -> None:
     """``target[index] = value``, recorded where either side is in the graph.
 
@@ -147,6 +172,8 @@ def set_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
     """
     if transformed.by:
         refuse_captured(target)
+    elif target.__class__ is Tensor and _put_shortly(target, index, value):
+        return
     if getattr(value, "__gradcli_rank__", 0) > 1:
         value.__gradcli_put__(target, index)
     elif isinstance(target, Plain):
