@@ -316,6 +316,8 @@ def _length(
     if fits.all() or not size.size:
         return out
     most = (np.max if p > 0 else np.min)(size, axis=axes, keepdims=True)
+    if p > 0 and share > 0 and (fits | (np.reshape(most, np.shape(total)) == 0)).all():
+        return out  # what is no power of zeros needs no scaling
     safe = np.where((most > 0) & (most < np.inf), most, most.dtype.type(1))
     powers = (size / safe) ** p
     total = accurate_sum(powers, axes, keepdim) / share
