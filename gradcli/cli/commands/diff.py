@@ -92,7 +92,7 @@ def diff(ctx: typer.Context, **given: Any) -> None:
     found = None if asked.zeros else job.evaluated(result, asked.structured)
     looked = job.zeros(result, asked.range) if asked.zeros else None
     if asked.code is not None:
-        return say(result.code(asked.code), "#", result)
+        return say(result.code(asked.code), "#", result, constants=False)
     if asked.latex:
         # Needed by --latex only.
         from gradcli.symbolic.printers.latex.writer import result_latex, symbol_of_derivative
@@ -228,7 +228,7 @@ class _Job:
         } - result.sizes  # fmt: skip
         if not needed <= have.keys():
             return None
-        if formula_alone or self.along or result.conditions:
+        if formula_alone:
             found = result.evaluate(**have)
             return found if isinstance(found, dict) else dict.fromkeys(result.derivatives, found)
         found, self.settled, self.doubtful = result.settled(**have)
@@ -348,12 +348,12 @@ WIDTH = 100
 """Notes that are longer together get a line each."""
 
 
-def notes_of(result: Any) -> list[str]:
+def notes_of(result: Any, constants: bool = True) -> list[str]:
     """What was assumed, on which path the formula holds, and how it was checked."""
     notes = []
     if result.conditions:
         notes.append(conditions_text(result.conditions))
-    for name, array in result.constants.items():
+    for name, array in result.constants.items() if constants else ():
         in_a_line = " ".join(show_value(array, None).split()).replace("[ ", "[")
         notes.append(f"{name} = {in_a_line}")
     notes += result.kinks
@@ -373,11 +373,11 @@ def _short(size: float) -> str:
     return f"{size:g}".replace("e-0", "e-").replace("e+0", "e")
 
 
-def say(text: str, comment: str, result: Any) -> None:
+def say(text: str, comment: str, result: Any, constants: bool = True) -> None:
     """A text for another program, what is to be known about it in comments."""
     watchdog.stop()
     output.write(text)
-    for note in notes_of(result):
+    for note in notes_of(result, constants):
         output.write(f"{comment} {note}\n")
 
 
