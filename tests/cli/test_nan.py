@@ -60,7 +60,7 @@ def test_finite_results_are_not_looked_at(cli):
         ("vjp sqrt(x) --x 0", "the gradient by x is not finite: the slope of sqrt at zero"),
         ("jvp sqrt(x) --x 0 --along x=1", "the tangent is not finite: the slope of sqrt at zero"),
         ("hvp sqrt(x) --x 0 --along x=1", "the product for x is not finite: the slope of sqrt"),
-        ("jac sqrt(x) --x 0,1", "the Jacobian by x is not finite"),
+        ("jac sqrt(x) --x 0,1", "the Jacobian by x is not finite: the slope of sqrt at zero"),
         ("hess x**1.5*y --x 0 --y 1", "the second derivative by x is not finite"),
         ("hess x*sqrt(y) --x 1 --y 0", "the second derivative by x,y is not finite"),
     ],
