@@ -234,12 +234,13 @@ def _cells(line: str) -> list[str]:
     try:
         return next(csv.reader([line], strict=True, skipinitialspace=True))
     except csv.Error as fault:
-        message = str(fault)
+        message, help = str(fault), 'quote a list: "1,2,3"'
         if "end of data" in message:
             message = "a quoted cell does not end on its line"
+            help = "each line is a row: no cell holds a line break"
         elif "new-line" in message:
             message = "a carriage return stands inside the line"
-        raise ValueFault("E0925", message, help='quote a list: "1,2,3"') from None
+        raise ValueFault("E0925", message, help=help) from None
 
 
 def _fill_from_csv(row: Row, cells: list[str], columns: list[str], values: Fields, id: str) -> None:
