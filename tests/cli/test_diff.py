@@ -358,6 +358,8 @@ def test_a_norm_whose_order_is_a_variable(cli):
     ["z**2", "--z", "1+2j"], ["z**2", "--at", "z=1+2j"], ["abs(z)*y", "--z", "1j", "--y", "2"],
     ["-e", "w = z*1\nw[0] = 2\nsum(w)", "--z", "1j,2"], ["x**2", "--x", "2", "--along", "x=1j"],
     ["x*y", "--y", "1j", "--x", "2", "--zeros"], ["abs(x + 2j)", "--x", "2"],
+    ["class F(Function):\n    @staticmethod\n    def forward(ctx, a): return 2*a\nF.apply(x)",
+     "--x", "2"],
     ["sum(conv1d(x.view(1, 1, 3), w.view(1, 1, 2))**2)", "--x", "1,2,3", "--w", "1,2"],
 ])  # fmt: skip
 def test_complex_numbers_and_fancy_indices_have_no_closed_form(cli, call):

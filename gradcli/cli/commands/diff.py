@@ -431,7 +431,8 @@ def write_text(
     notes = notes_of(result)
     if job.settled:
         notes.append(
-            "value by the engine, as in gradcli grad: rounding costs the formula its digits there"
+            "value by the engine, as in gradcli grad: there the formula has none, or rounding "
+            "costs it its digits"
         )
     if looked is not None:
         notes += sorted({z.method for z in looked.values()})
