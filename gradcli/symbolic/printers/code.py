@@ -304,7 +304,8 @@ class _Writer:
 
     def scaled_sum(self, s: Step) -> Piece:
         """``a + k*b`` or ``a + k*b*c``."""
-        scale = s.params["alpha" if s.op == "add_scaled" else "value"]
+        params = {**OPERATORS[s.op].params, **s.params}
+        scale = params["alpha" if s.op == "add_scaled" else "value"]
         own, left, right, plus = p.BINARY["+"]
         inner, _, other, times = p.BINARY["*"]
         factors = [self.at(k, other) for k in s.inputs[1:]]
