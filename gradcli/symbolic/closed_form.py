@@ -362,7 +362,7 @@ def _confirmed(
                 "an expression whose derivative is all rounding where it was checked"
             )
         found = agreeing(options, small, [*used, *more], points.sizes)
-    if found[1][0] > TOLERANCE:
+    if found[1][0] > TOLERANCE and found[1][1] is not None:
         used = unspoiled(prepare(small[0].key), known, points.sizes)
         if not used:
             raise no_closed_form("an expression whose formula is all rounding where it was checked")

@@ -342,7 +342,7 @@ def numeric(
             return None
         return _vjps(value, leaves)
     except Fault as fault:
-        if fault.code in ("E0301", "E0302", "E0303", "E0306"):
+        if fault.code in ("E0204", "E0301", "E0302", "E0303", "E0306"):
             raise
         return None
 

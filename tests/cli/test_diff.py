@@ -335,6 +335,7 @@ def test_one_variable_to_an_at(cli):
 
 
 def test_transposes_of_vectors(cli):
+    assert "error[E0204]: a tensor has no attribute `selu`" in cli("diff", "x.selu()").err
     done = cli("diff", "x.transpose() @ x", "--x", "vector")
     assert done.code == 1 and "help: write x.T\n" in done.err
     assert cli("diff", "x.t() @ x", "--x", "vector").out.startswith("d/dx  2*x\n")
