@@ -129,6 +129,13 @@ class Result:
                 doubtful.append(key)
         return found, lost, doubtful
 
+    def undefined(self, **values: Any) -> bool:
+        """Whether what was differentiated is NaN at values of the variables."""
+        try:
+            return bool(np.isnan(evaluate(self.program, *self._at(values))).any())
+        except Fault:
+            return False
+
     def _evaluated(self, given: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, Any]:
         for text in self.derivatives.values():
             if text not in self._read:

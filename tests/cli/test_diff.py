@@ -288,6 +288,13 @@ def test_code_holds_the_arrays_of_the_program(cli):
         assert "def f(x):" in text and "0.3333333333333333]" in text and "c1 =" not in text[-60:]
 
 
+def test_a_formula_that_goes_on_where_the_expression_has_no_value(cli):
+    for text, x in (("sqrt(x)*sqrt(x)", "-1"), ("x/abs(x)", "0"), ("exp(log(x))", "-2")):
+        done = cli("diff", text, f"--x={x}", "--json").json
+        assert done["warnings"] == ["the expression itself is NaN there"]
+    assert not cli("diff", "x**2", "--x", "1e200").err
+
+
 def test_a_value_is_the_formulas_where_nothing_is_rounded_away(cli):
     for text, x, value in (
         ("sin(x)**2 + cos(x)**2", "3", "0"), ("x**2*cos(pi/2) + x", "3", "1"), ("1/x", "0", "-inf"),

@@ -128,6 +128,8 @@ class _Job:
         """The derivatives whose value is the engine's: their formulas lose digits there."""
         self.doubtful: list[str] = []
         """Those whose value may have lost digits."""
+        self.undefined = False
+        """Whether the expression itself is NaN at the values."""
 
     def read(self, texts: Mapping[str, str], at: Sequence[str]) -> None:
         """Declarations and values of variables, from their flags and from --at."""
@@ -228,6 +230,7 @@ class _Job:
         } - result.sizes  # fmt: skip
         if not needed <= have.keys():
             return None
+        self.undefined = result.undefined(**have)
         if formula_alone:
             found = result.evaluate(**have)
             return found if isinstance(found, dict) else dict.fromkeys(result.derivatives, found)
@@ -443,7 +446,8 @@ def write_text(
 
 
 def _warnings(result: Any, found: Mapping[str, Any] | None, job: Any) -> list[str]:
-    return [
+    said = ["the expression itself is NaN there"] if job.undefined else []
+    return said + [
         f"the value of {job.label(name, result.order)} "
         + ("may have lost digits to rounding" if np.isfinite(value).all() else "is not finite")
         for name, value in (found or {}).items()
