@@ -231,15 +231,21 @@ def _cells(line: str) -> list[str]:
 
     if csv.field_size_limit() < lines.LINE_LIMIT:
         csv.field_size_limit(lines.LINE_LIMIT)
+    alone = line.count('"') % 2
     try:
-        return next(csv.reader([line], strict=True, skipinitialspace=True))
+        cells = next(csv.reader([line], strict=True, skipinitialspace=True))
+        if not alone:
+            return cells
+        raise csv.Error("a quote stands alone: a cell of the line before may end here")
     except csv.Error as fault:
-        message = str(fault)
+        message, help = str(fault), 'quote a list: "1,2,3"'
         if "end of data" in message:
             message = "a quoted cell does not end on its line"
+        if alone:
+            help = "each line is a row: no cell holds a line break"
         elif "new-line" in message:
             message = "a carriage return stands inside the line"
-        raise ValueFault("E0925", message, help='quote a list: "1,2,3"') from None
+        raise ValueFault("E0925", message, help=help) from None
 
 
 def _fill_from_csv(row: Row, cells: list[str], columns: list[str], values: Fields, id: str) -> None:

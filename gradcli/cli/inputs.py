@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -257,10 +258,14 @@ def read_flag(
         fault.source = Source(text, "")  # type: ignore[attr-defined]
         fault.labels = [(problem.start, problem.end, "", True)]  # type: ignore[attr-defined]
         raise fault from None
-    named = text.partition(":")[0].strip() in ("float64", "double")
-    if value.dtype == np.float64 and dtype is not dtypes.float64 and not named:
-        return _narrowed(f"--{name}", value, dtype)
-    return value
+    wide = value.dtype in (np.float64, np.complex128)
+    if not wide or dtype is dtypes.float64 or _NAMED.search(text):
+        return value
+    plain = value.dtype.kind == "f" or dtype.is_complex
+    return _narrowed(f"--{name}", value, dtype if plain else dtypes.complex64)
+
+
+_NAMED = re.compile(r"\b(float64|double|complex|complex128)\s*:")
 
 
 def _narrowed(said: str, value: Any, dtype: dtypes.DType) -> Any:

@@ -97,7 +97,7 @@ def unwritable(problem: OSError) -> ValueFault:
     from gradcli.ops.errors import ValueFault
 
     said = f"the result cannot be written: {problem.strerror or problem}"
-    mend = "look at where standard output goes: a full disk, a closed stream"
+    mend = "look at where the output goes: a full disk, a closed stream"
     return ValueFault("E0911", said, help=mend)
 
 

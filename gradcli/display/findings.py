@@ -94,7 +94,7 @@ def examine(
         found = first_nonfinite(value)
         if found is not None and (found.reaches or forward is None):
             forward = found
-        if value.array.size == 1 and back is None:
+        if back is None:
             back = first_nonfinite_gradient(value)
     if isinstance(value, Tensor) and _finite(value.array) and forward is not None:
         forward.reaches = False
@@ -115,8 +115,7 @@ def _healthy(program: Program, given: Mapping[str, Any], limits: Limits, of: str
     if not program.names.sums or not isinstance(value, Tensor) or not _finite(value.array):
         return False
     return value.edge is None or (
-        first_nonfinite(value) is None
-        and (value.array.size != 1 or first_nonfinite_gradient(value) is None)
+        first_nonfinite(value) is None and first_nonfinite_gradient(value) is None
     )
 
 

@@ -6,7 +6,7 @@ _NAMES = {
     "Tensor": "a tensor", "str": "a string", "NoneType": "None", "int": "an int",
     "ellipsis": "...", "builtin_function_or_method": "a function", "method": "a function",
     "Operator": "a function", "type": "a function", "Size": "a shape", "float64": "a float",
-    "slice": "a slice", "Lazy": "an iterator",
+    "slice": "a slice", "Lazy": "an iterator", "Pair": "a step of a formula",
 }  # fmt: skip
 
 EXCEPTIONS = (

@@ -322,6 +322,8 @@ polygamma: Operator = elementwise(
     example="polygamma(2, x) --x 1.5",
     numpy="special.polygamma({n}, {0})",
     pytorch="torch.polygamma({n}, {0})",
+    # JAX's sums begin at the pole there: another number from about -7 on.
+    jax="np.where({0} > -6, special.polygamma({n}, {0}), np.nan)",
     latex=r"\psi^{({n})}",
 )
 zeta: Operator = elementwise(
@@ -335,6 +337,7 @@ zeta: Operator = elementwise(
     grad_name="SpecialZetaBackward0",
     example="zeta(3, y) --y 2",
     latex=r"\zeta",
+    jax="np.where({1} > -6, special.zeta({0}, {1}), np.nan)",
     refuses={"half complex": "zeta_cpu"},
 )
 

@@ -150,11 +150,11 @@ class _Search:
         value, gradient = self.measured()
         if not np.isfinite(value) or not np.isfinite(gradient):
             if value == -np.inf:
-                said = f"the value falls to -inf after {number} steps"
+                said = f"the value falls to -inf after {_steps(number)}"
                 mend = "it seems to have no smallest value; add a term that grows, or a bound"
                 raise ValueFault("E0501", said, help=mend)
             what, bad = ("value", value) if not np.isfinite(value) else ("gradient", gradient)
-            where = f"after {number} steps" if number else "at the start"
+            where = f"after {_steps(number)}" if number else "at the start"
             mend = "start elsewhere, or make the steps shorter with lr"
             raise ValueFault("E0501", f"the {what} is {bad:g} {where}", help=mend)
         if each is not None:
@@ -209,14 +209,20 @@ class _Search:
         """How the search ended."""
         last = self.last
         within = f"{self.tolerance:g}" + (" of the value's size" if self.scale > 1 else "")
-        taken = f"{last.steps} step{'s' * (last.steps != 1)}"
+        taken = _steps(last.steps)
         if last.converged:
             return f"converged after {taken}: no entry of the gradient is larger than {within}"
         why = "no smaller value is near" if self.stuck else "that is the limit"
+        if last.value < -1e12 * max(1.0, self.start):
+            why = "the value falls without end, as far as was looked"
         return (
             f"not converged after {taken}: {why}; the largest entry of the gradient is "
             f"{last.gradient:.3g}, not within {within}"
         )
+
+
+def _steps(number: int) -> str:
+    return f"{number} step{'s' * (number != 1)}"
 
 
 def _badness(value: float) -> float:

@@ -30,7 +30,16 @@ from gradcli.symbolic.simplify.search import forms, forms_at
 from gradcli.symbolic.symmetry import reread, retraced, without_symmetry
 from gradcli.symbolic.trace.trace import derivative
 from gradcli.symbolic.unsupported import NO_CLOSED_FORM, WITHHELD, as_reals, no_closed_form
-from gradcli.symbolic.verify import TOLERANCE, Kept, Points, agreeing, evaluate, settled, worst
+from gradcli.symbolic.verify import (
+    TOLERANCE,
+    Kept,
+    Points,
+    agreeing,
+    evaluate,
+    settled,
+    unspoiled,
+    worst,
+)  # fmt: skip
 
 MOST_ORDER = 8
 _MOST_PASSES = 1000
@@ -50,11 +59,12 @@ class Result:
     conditions   for a traced program: what has to hold on the way (see ``path``)
     constants    its arrays that have no short formula, by the names that stand for them
     kinks        where what was differentiated has no derivative, and what was chosen there
+    along        the name of the direction of each variable, where it is a derivative along a line
     """
 
     __slots__ = (
-        "_read", "_sizes", "assumed", "checked", "conditions", "constants", "costs", "declared",
-        "derivatives", "kinks", "order", "program",
+        "_read", "_sizes", "along", "assumed", "checked", "conditions", "constants", "costs",
+        "declared", "derivatives", "kinks", "order", "program",
     )  # fmt: skip
 
     def __init__(
@@ -72,6 +82,7 @@ class Result:
         self.conditions: list[Any] = []
         self.constants: dict[str, Any] = {}
         self.kinks: list[str] = []
+        self.along: Mapping[str, str] = {}
         self._sizes = {k: d.dims for k, d in declared.items()}
         self._read: dict[str, Program] = {}  # texts that were evaluated
 
@@ -106,17 +117,24 @@ class Result:
         given, sizes = self._at(values)
         found, lost, doubtful = self._evaluated(given, sizes), [], []
         for key, got in found.items():
-            path = key.split(",") if "," in key else [key] * self.order
-            if got.size > _MOST_PASSES * given[path[-1]].size:
+            path = key.split(",") if "," in key and not self.along else [key] * self.order
+            if got.size > _MOST_PASSES * (1 if self.along else given[path[-1]].size):
                 continue
             answer = self._read[self.derivatives[key]]
-            better, doubt = settled(self.program, answer, got, given, sizes, path)
+            better, doubt = settled(self.program, answer, got, given, sizes, path, self.along)
             if better is not got:
                 found[key] = better
                 lost.append(key)
             if doubt:
                 doubtful.append(key)
         return found, lost, doubtful
+
+    def undefined(self, **values: Any) -> bool:
+        """Whether what was differentiated is NaN at values of the variables."""
+        try:
+            return bool(np.isnan(evaluate(self.program, *self._at(values))).any())
+        except Fault:
+            return False
 
     def _evaluated(self, given: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, Any]:
         for text in self.derivatives.values():
@@ -156,7 +174,7 @@ class Result:
         what = "its derivative" if self.order == 1 else f"its derivative of order {self.order}"
         return function_text(
             target, self.program, self.derivatives, self.order, self.declared,
-            f"{last} and {what} by {by}.",
+            f"{last} and {what} by {by}.", self.constants,
         )  # fmt: skip
 
     def diff(self, wrt: str | Sequence[str] | None = None, *, order: int = 1) -> Result:
@@ -236,7 +254,7 @@ def diff(
             error = max(error, off)
             lost.update(points.lost.get(tuple(path), ()))
     v.reset()
-    found: dict[str, Any] = {"points": 3, "max_rel_error": error}
+    found: dict[str, Any] = {"points": points.checked, "max_rel_error": error}
     if lost:
         found["loses_digits_near"] = sorted(lost)
     result = Result(
@@ -342,15 +360,21 @@ def _confirmed(
     more = []
     if _BRANCHES.search(options[0].key):
         more = points.wide(path, prepare(small[0].key))
-    known = [*known, *more]
+    known, used = [*known, *more], known
     found = agreeing(options, small, known, points.sizes)
     if found[1][0] > TOLERANCE:
-        steady = points.steady(path)
-        if not steady:
+        used = points.steady(path)
+        if not used:
             raise no_closed_form(
                 "an expression whose derivative is all rounding where it was checked"
             )
-        found = agreeing(options, small, [*steady, *more], points.sizes)
+        found = agreeing(options, small, [*used, *more], points.sizes)
+    if found[1][0] > TOLERANCE and found[1][1] is not None:
+        used = unspoiled(prepare(small[0].key), known, points.sizes)
+        if not used:
+            raise no_closed_form("an expression whose formula is all rounding where it was checked")
+        found = agreeing(options, small, used, points.sizes)
+    points.checked = min(points.checked, len(used))
     if found[1][0] <= TOLERANCE:
         return _lasting(found[0], found[1][0], options, small, known, points, path)
     if found[1][1] is None:

@@ -152,7 +152,9 @@ def directional(
         again, off = job.confirmed(moved, out, known, ",".join(names))
         text, error = (again, off) if again.cost <= text.cost else (text, error)
         job.shapes = given
-    return job.result({",".join(names): text}, error, more)
+    result = job.result({",".join(names): text}, error, more)
+    result.along = along
+    return result
 
 
 def _contracted(

@@ -37,6 +37,8 @@ def kinks(steps: Sequence[Step], wrt: Container[str], answers: Iterable[str]) ->
         words = _words(s) if moving[-1] and not smooth else None
         if words is not None and not (" tie:" in words and _sorted(steps[s.inputs[0]])):
             places = [_place(_given(steps, s, i)) for i in s.inputs]
+            if s.op == "where" and isinstance(s.node, n.Call) and steps[s.inputs[0]].node is s.node:
+                places[0] = f"the piece of {unparse(s.node.func)}"  # which looks at values itself
             found[words.format(*places, op=_NAMES.get(s.op, s.op))] = None
     return list(found)
 

@@ -26,7 +26,7 @@ from gradcli.symbolic.simplify.search import forms
 from gradcli.symbolic.symmetry import without_symmetry
 from gradcli.symbolic.trace.trace import derivative, primal
 from gradcli.symbolic.unsupported import as_reals, no_closed_form
-from gradcli.symbolic.verify import TOLERANCE, agreeing, double, draw
+from gradcli.symbolic.verify import TOLERANCE, agreeing, double, draw, unspoiled, worst
 
 _SIZES = (3, 4, 2, 5, 6, 7)
 
@@ -247,6 +247,13 @@ class _Path:
         if not all(np.all(np.isfinite(x)) for x in exact):
             raise no_closed_form("a program whose derivative is not finite at these values")
         text, off = agreeing(options, options, pairs, self.sizes)
+        if off[0] > TOLERANCE:
+            answer = prepare(options[0].key)
+            defined = [p for p in pairs if np.isfinite(worst(answer, [p], self.sizes)[0])]
+            if not (sure := unspoiled(answer, defined, self.sizes)):
+                raise no_closed_form("a program whose formula has no value, or is all rounding, "
+                                     "at these values")  # fmt: skip
+            text, off = agreeing(options, options, sure, self.sizes)
         if off[0] > TOLERANCE:
             raise withheld(text, off, path)
         return text, off[0]

@@ -171,6 +171,8 @@ class Points:
         self.delicate = any(map(_may_be_singular, program.names.called))
         self.strict = self.delicate  # keep away from det(A) == 0 too
         self.values: dict[tuple[str, ...], tuple[list[tuple[dict, np.ndarray]], dict]] = {}
+        self.checked = POINTS
+        """At how many points the formulas were checked, at least."""
         self.lost: dict[tuple[str, ...], list[float]] = {}
         """Numbers about which the formula chosen loses its digits (see ``Kept``)."""
 
@@ -317,15 +319,21 @@ class Points:
 
 def numeric(
     program: Program, point: Mapping[str, Any], sizes: Mapping[str, int], path: Sequence[str],
-    strict: bool = False,
+    strict: bool = False, along: Mapping[str, str] | None = None,
 ) -> np.ndarray | None:  # fmt: skip
     """The engine's derivative by the variables of ``path`` in turn, or None where there is none.
 
-    ``strict`` counts a value of 0 as none.
+    ``strict`` counts a value of 0 as none. ``along`` names the direction of each of them: then it
+    is the derivative along that line.
     """
     given: dict[str, Any] = {k: as_tensor(a) for k, a in point.items()} | dict(sizes)
     try:
-        leaves = [given[name].requires_grad_() for name in path]
+        if along:
+            leaves = [as_tensor(0.0).requires_grad_()] * len(path)
+            given |= {k: given[k] + leaves[0] * given[d] for k, d in along.items()}
+            given = {k: x for k, x in given.items() if program.takes(k)}
+        else:
+            leaves = [given[name].requires_grad_() for name in path]
         with enable_grad():
             value = as_tensor(program.run(given).value)
         if not np.isfinite(value.array).all():
@@ -334,14 +342,14 @@ def numeric(
             return None
         return _vjps(value, leaves)
     except Fault as fault:
-        if fault.code in ("E0301", "E0302", "E0303", "E0306"):
+        if fault.code in ("E0204", "E0301", "E0302", "E0303", "E0306"):
             raise
         return None
 
 
 def settled(
     program: Program, answer: Program, got: np.ndarray, point: Mapping[str, np.ndarray],
-    sizes: Mapping[str, int], path: Sequence[str],
+    sizes: Mapping[str, int], path: Sequence[str], along: Mapping[str, str] | None = None,
 ) -> tuple[np.ndarray, bool]:  # fmt: skip
     """The value of ``answer`` at a point, of which it gives ``got``; and whether that is in doubt.
 
@@ -349,7 +357,7 @@ def settled(
     are the engine's, if those hardly change a little further; else there is doubt.
     """
     with double():
-        exact = numeric(program, point, sizes, path)
+        exact = numeric(program, point, sizes, path, along=along)
         if exact is None or exact.shape != got.shape:
             exact = np.full(got.shape, np.nan)
         rounded = prepare(_rounded(answer))
@@ -369,7 +377,8 @@ def settled(
         spoiled = ~near & (over | ~np.isfinite(got) | (abs(got - exact) <= 100 * error))
         engine = spoiled.copy()
         for by in _NEAR if spoiled.any() else ():
-            again = numeric(program, {k: a * (1 + by) for k, a in point.items()}, sizes, path)
+            near_by = {k: a * (1 + by) for k, a in point.items()}
+            again = numeric(program, near_by, sizes, path, along=along)
             engine &= again is not None and _close(again, exact)
     doubt = ~engine & (lost | (over & ~near))
     return np.where(engine, exact, got) if engine.any() else got, bool(doubt.any())
@@ -460,6 +469,22 @@ def agreeing(
         first = first or (text, off)
     assert first is not None
     return first
+
+
+def unspoiled(
+    answer: Program, known: Sequence[tuple[dict, np.ndarray]], sizes: Mapping[str, int]
+) -> list[tuple[dict, np.ndarray]]:
+    """The points at which rounding does not explain how far an answer is from the engine."""
+    rounded = prepare(_rounded(answer))
+    found = []
+    for point, exact in known:
+        with suppress(Fault):
+            got = evaluate(answer, point, sizes)
+            error = abs(evaluate(rounded, point, sizes) - got) * (_EPSILON / _ROUNDING)
+            scale = max(abs(exact).max(initial=0.0), 1e-3)
+            if got.shape != exact.shape or 100 * error.max(initial=0.0) <= TOLERANCE * scale:
+                found.append((point, exact))
+    return found
 
 
 class Kept:

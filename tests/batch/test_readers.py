@@ -105,6 +105,7 @@ CSV_TROUBLES = {
     "too few cells": ("only", "E0925"),
     "too many cells": ("a,1,2,3", "E0925"),
     "an open quote": ('a,"1', "E0925"),
+    "the end of a cell of the line before": ('a",1,2', "E0925"),
     "text after a quote": ('a,"1"2,3', "E0925"),
     "a carriage return": ("a,1\r2,3", "E0925"),
     "a NUL": ("a,\0,3", "E0921"),

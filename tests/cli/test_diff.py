@@ -265,6 +265,36 @@ def test_a_value_where_rounding_spoils_the_formula_is_the_engines(cli, text, x, 
     assert found.json["values_of_engine"] == ["x"]
 
 
+@pytest.mark.parametrize("call", [
+    ["erfcx(x)", "--along", "x=1"], ["-e", "y = x", "-e", "if x > 0: y = erfcx(x)", "-e", "y"],
+])  # fmt: skip
+def test_along_a_line_and_on_a_path_too(cli, call):
+    found = cli("diff", *call, "--x", "1e8", "--json").json
+    assert found["values"]["x"]["data"] == pytest.approx(-5.641895835477562e-17, rel=1e-9)
+    assert found["values_of_engine"] == ["x"]
+
+
+def test_a_formula_that_is_rounding_somewhere_is_checked_elsewhere(cli):
+    found = cli("diff", "erfcx(erfc(y) - x/y**2)", "--order", "2", "--wrt", "x", "--json").json
+    assert found["checked"]["points"] == 2 and found["checked"]["max_rel_error"] < 1e-8
+    done = cli("diff", "erfcx(1000*x)", "--order", "2")
+    assert done.code == 1 and "all rounding where it was checked" in done.err
+
+
+def test_code_holds_the_arrays_of_the_program(cli):
+    program = "A = tensor([[1.0, 1/3], [inf, 4.0]])\nsum((A[0] @ x)**2)"
+    for library in ("numpy", "torch", "jax"):
+        text = cli("diff", "-e", program, "--x", "2,3", "--code", library).out
+        assert "def f(x):" in text and "0.3333333333333333]" in text and "c1 =" not in text[-60:]
+
+
+def test_a_formula_that_goes_on_where_the_expression_has_no_value(cli):
+    for text, x in (("sqrt(x)*sqrt(x)", "-1"), ("x/abs(x)", "0"), ("exp(log(x))", "-2")):
+        done = cli("diff", text, f"--x={x}", "--json").json
+        assert done["warnings"] == ["the expression itself is NaN there"]
+    assert not cli("diff", "x**2", "--x", "1e200").err
+
+
 def test_a_value_is_the_formulas_where_nothing_is_rounded_away(cli):
     for text, x, value in (
         ("sin(x)**2 + cos(x)**2", "3", "0"), ("x**2*cos(pi/2) + x", "3", "1"), ("1/x", "0", "-inf"),
@@ -312,6 +342,7 @@ def test_one_variable_to_an_at(cli):
 
 
 def test_transposes_of_vectors(cli):
+    assert "error[E0204]: a tensor has no attribute `selu`" in cli("diff", "x.selu()").err
     done = cli("diff", "x.transpose() @ x", "--x", "vector")
     assert done.code == 1 and "help: write x.T\n" in done.err
     assert cli("diff", "x.t() @ x", "--x", "vector").out.startswith("d/dx  2*x\n")
@@ -335,6 +366,8 @@ def test_a_norm_whose_order_is_a_variable(cli):
     ["z**2", "--z", "1+2j"], ["z**2", "--at", "z=1+2j"], ["abs(z)*y", "--z", "1j", "--y", "2"],
     ["-e", "w = z*1\nw[0] = 2\nsum(w)", "--z", "1j,2"], ["x**2", "--x", "2", "--along", "x=1j"],
     ["x*y", "--y", "1j", "--x", "2", "--zeros"], ["abs(x + 2j)", "--x", "2"],
+    ["class F(Function):\n    @staticmethod\n    def forward(ctx, a): return 2*a\nF.apply(x)",
+     "--x", "2"],
     ["sum(conv1d(x.view(1, 1, 3), w.view(1, 1, 2))**2)", "--x", "1,2,3", "--w", "1,2"],
 ])  # fmt: skip
 def test_complex_numbers_and_fancy_indices_have_no_closed_form(cli, call):

@@ -79,6 +79,12 @@ def test_a_branch_not_taken_is_not_the_cause(cli):
     assert "log of zero" not in done.out
 
 
+def test_a_result_with_entries_is_looked_at_backward_too(cli):
+    done = cli("doctor", "sqrt(x)", "--x", "0,1")
+    assert done.code == 1 and "the slope of sqrt at zero gives an infinite number" in done.out
+    assert cli("doctor", "sqrt(x)", "--x", "1,2").out.startswith("healthy")
+
+
 def test_programs_are_watched_as_they_run(cli, tmp_path):
     program = tmp_path / "p.grad"
     program.write_text(

@@ -99,6 +99,27 @@ def test_value_forms_with_a_type(cli):
     )
 
 
+def test_complex_values_take_the_asked_precision(cli):
+    for text, kind in (
+        ("1+2j", "complex64"), ("2x1:1,2j", "complex64"), ("2x1:complex128:1,2j", "complex128"),
+        ("1x1:double:1", "float64"),
+    ):  # fmt: skip
+        done = cli("eval", "x", "--x", text, "--dtype", "float32", "--json")
+        assert done.json["value"]["dtype"] == kind, text
+    done = cli("eval", "x", "--x", "1+1e39j", "--dtype", "float32")
+    assert done.code == 2 and "too large for complex64" in done.err
+
+
+def test_what_is_taken_off_the_graph_is_said(cli):
+    for text, by in (("float(p)*x", "float"), ("p.item()*x", "item"), ("p.detach()*x", "detach")):
+        for command in ("grad", "vjp"):
+            done = cli(command, text, "--p", "2", "--x", "3")
+            assert done.err == f"warning: the gradient by p is 0: `{by}` takes it off the graph\n"
+        done = cli("check", text, "--p", "2", "--x", "3")
+        assert done.code == 1 and f"help: `{by}` takes a value off the graph" in done.err
+    assert not cli("grad", "p*x + p.item()", "--p", "2", "--x", "3").err
+
+
 def test_values_from_files(cli, tmp_path):
     np.save(tmp_path / "x.npy", np.array([1.0, 2.0]))
     np.savez(tmp_path / "all.npz", a=np.array([3.0, 4.0]))

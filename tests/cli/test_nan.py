@@ -52,6 +52,12 @@ def test_finite_results_are_not_looked_at(cli):
     assert cli("grad", "x", "--x", "3", "--nan", "often").code == 2
 
 
+def test_a_jacobian_of_complex_results_by_real_numbers_says_what_it_is(cli):
+    done = cli("jac", "x*1j", "--x", "2")
+    assert done.code == 0 and "by x, which is real, this is the real part" in done.err
+    assert not cli("jac", "z*1j", "--z", "2+1j").err and not cli("jac", "x*2", "--x", "2").err
+
+
 @family(
     "words, said",
     [
@@ -60,7 +66,7 @@ def test_finite_results_are_not_looked_at(cli):
         ("vjp sqrt(x) --x 0", "the gradient by x is not finite: the slope of sqrt at zero"),
         ("jvp sqrt(x) --x 0 --along x=1", "the tangent is not finite: the slope of sqrt at zero"),
         ("hvp sqrt(x) --x 0 --along x=1", "the product for x is not finite: the slope of sqrt"),
-        ("jac sqrt(x) --x 0,1", "the Jacobian by x is not finite"),
+        ("jac sqrt(x) --x 0,1", "the Jacobian by x is not finite: the slope of sqrt at zero"),
         ("hess x**1.5*y --x 0 --y 1", "the second derivative by x is not finite"),
         ("hess x*sqrt(y) --x 1 --y 0", "the second derivative by x,y is not finite"),
     ],

@@ -40,6 +40,7 @@ def test_norm_1_at_zero_entries() -> None:
     ("max(x, y)", "the formula leaves ties of max out (gradcli grad splits them in half)"),
     ("amax(x)", "tie: the formula leaves them out"), ("norm(x, inf)", "largest entries of x tie"),
     ("norm(x)", "at x = 0: norm has no derivative"), ("prod(x)", "the formula divides by it"),
+    ("huber_loss(x, y)", "where the piece of huber_loss changes"),
     ("std(x)", "where x is constant"), ("x*floor(x)", "where floor of x jumps"),
 ])  # fmt: skip
 def test_told_where_the_formula_stops(text: str, words: str) -> None:

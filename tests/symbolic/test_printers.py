@@ -113,6 +113,11 @@ def test_jaxs_code_is_the_one_that_ran():
             np.testing.assert_allclose(a, np.array(b), rtol=1e-10, atol=1e-12)
 
 
+def test_a_scale_that_is_not_given_is_one():
+    assert "value = x + y*z\n" in diff("addcmul(x, y, z)").code("numpy")
+    assert "value = x + y\n" in diff("add_scaled(x, y)").code("jax")
+
+
 def test_a_function_is_complete():
     text = diff("x.T @ A @ x", "x").code("numpy")
     assert text.startswith("import numpy as np\n")

@@ -12,7 +12,7 @@ import typer
 
 from gradcli.cli import inputs, options, output, runner
 from gradcli.cli.agreements import agreements, by_complex_step
-from gradcli.cli.commands.grad import gradients
+from gradcli.cli.commands.grad import cut_by, gradients
 from gradcli.cli.job import Job
 from gradcli.cli.options import option
 from gradcli.display.values import show_value
@@ -270,12 +270,10 @@ def _steps_agree(
     return abs(rule - found / unit) <= tolerance(dtype) * max(1.0, abs(found / unit))
 
 
-_OFF_THE_GRAPH = ("detach", "item", "tolist", "numpy", "data", "no_grad", "detach_")
-
-
 def _hides(job: Job) -> str | None:
     """What in the program takes values off the graph."""
-    return next(filter(_OFF_THE_GRAPH.__contains__, _names(job)), None)
+    found = next(filter(None, map(cut_by, n.walk(job.program.names.module))), None)
+    return found or next(filter(("no_grad", "tensor").__contains__, _names(job)), None)
 
 
 def _cast_to(job: Job, dtype: Any) -> Any:

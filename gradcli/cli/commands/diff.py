@@ -92,7 +92,7 @@ def diff(ctx: typer.Context, **given: Any) -> None:
     found = None if asked.zeros else job.evaluated(result, asked.structured)
     looked = job.zeros(result, asked.range) if asked.zeros else None
     if asked.code is not None:
-        return say(result.code(asked.code), "#", result)
+        return say(result.code(asked.code), "#", result, constants=False)
     if asked.latex:
         # Needed by --latex only.
         from gradcli.symbolic.printers.latex.writer import result_latex, symbol_of_derivative
@@ -128,6 +128,8 @@ class _Job:
         """The derivatives whose value is the engine's: their formulas lose digits there."""
         self.doubtful: list[str] = []
         """Those whose value may have lost digits."""
+        self.undefined = False
+        """Whether the expression itself is NaN at the values."""
 
     def read(self, texts: Mapping[str, str], at: Sequence[str]) -> None:
         """Declarations and values of variables, from their flags and from --at."""
@@ -228,7 +230,8 @@ class _Job:
         } - result.sizes  # fmt: skip
         if not needed <= have.keys():
             return None
-        if formula_alone or self.along or result.conditions:
+        self.undefined = result.undefined(**have)
+        if formula_alone:
             found = result.evaluate(**have)
             return found if isinstance(found, dict) else dict.fromkeys(result.derivatives, found)
         found, self.settled, self.doubtful = result.settled(**have)
@@ -348,12 +351,12 @@ WIDTH = 100
 """Notes that are longer together get a line each."""
 
 
-def notes_of(result: Any) -> list[str]:
+def notes_of(result: Any, constants: bool = True) -> list[str]:
     """What was assumed, on which path the formula holds, and how it was checked."""
     notes = []
     if result.conditions:
         notes.append(conditions_text(result.conditions))
-    for name, array in result.constants.items():
+    for name, array in result.constants.items() if constants else ():
         in_a_line = " ".join(show_value(array, None).split()).replace("[ ", "[")
         notes.append(f"{name} = {in_a_line}")
     notes += result.kinks
@@ -373,11 +376,11 @@ def _short(size: float) -> str:
     return f"{size:g}".replace("e-0", "e-").replace("e+0", "e")
 
 
-def say(text: str, comment: str, result: Any) -> None:
+def say(text: str, comment: str, result: Any, constants: bool = True) -> None:
     """A text for another program, what is to be known about it in comments."""
     watchdog.stop()
     output.write(text)
-    for note in notes_of(result):
+    for note in notes_of(result, constants):
         output.write(f"{comment} {note}\n")
 
 
@@ -431,7 +434,8 @@ def write_text(
     notes = notes_of(result)
     if job.settled:
         notes.append(
-            "value by the engine, as in gradcli grad: rounding costs the formula its digits there"
+            "value by the engine, as in gradcli grad: there the formula has none, or rounding "
+            "costs it its digits"
         )
     if looked is not None:
         notes += sorted({z.method for z in looked.values()})
@@ -442,7 +446,8 @@ def write_text(
 
 
 def _warnings(result: Any, found: Mapping[str, Any] | None, job: Any) -> list[str]:
-    return [
+    said = ["the expression itself is NaN there"] if job.undefined else []
+    return said + [
         f"the value of {job.label(name, result.order)} "
         + ("may have lost digits to rounding" if np.isfinite(value).all() else "is not finite")
         for name, value in (found or {}).items()

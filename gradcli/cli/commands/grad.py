@@ -13,8 +13,11 @@ from gradcli.cli import inputs, options, output, runner
 from gradcli.cli.job import Job
 from gradcli.cli.options import option
 from gradcli.engine import Tensor
+from gradcli.engine.backward.traverse import collect
+from gradcli.engine.graph.node import AccumulateGrad
 from gradcli.language.diagnostics.render import did_you_mean
 from gradcli.language.runtime.run import Outcome
+from gradcli.language.syntax import nodes as n
 from gradcli.ops.errors import RuntimeFault, ValueFault
 
 Cotangent = Annotated[
@@ -69,15 +72,16 @@ def grad(
     outcome.variables.update(leaves)
     parts += shown(show, outcome)
     extra: dict[str, Any] = {}
+    warnings = severed(job, value)
     if not doctor:
-        job.emit("grad", parts, extra)
+        job.emit("grad", parts, extra, warnings)
         return
     from gradcli.display.findings import record_of, text_of  # needed by --doctor alone
 
     findings = job.examine()
     extra["findings"] = [record_of(f) for f in findings]
     job.nan = "allow"  # the findings say more
-    job.emit("grad", parts, extra)
+    job.emit("grad", parts, extra, warnings)
     if findings and output.form_of(job.json, job.format) != "json":
         sys.stderr.write(text_of(findings, output.colour(sys.stderr)) + "\n")
 
@@ -136,7 +140,7 @@ def kept_names(retain: str | None, outcome: Outcome, leaves: dict[str, Tensor]) 
 def shown(show: str | None, outcome: Outcome) -> list[tuple[str, str, Any, str]]:
     """The variables that ``--show`` asks for, each with its gradient. Raises ValueFault (E0910)."""
     parts: list[tuple[str, str, Any, str]] = []
-    for name in (n.strip() for n in (show or "").split(",") if n.strip()):
+    for name in (k.strip() for k in (show or "").split(",") if k.strip()):
         if name not in outcome.variables:
             said = f"--show {name}: the program leaves no variable of that name"
             raise ValueFault("E0910", said, help=did_you_mean(name, outcome.variables, None))
@@ -147,6 +151,37 @@ def shown(show: str | None, outcome: Outcome) -> list[tuple[str, str, Any, str]]
         if kept and value.grad is not None:
             parts.append((f"shown.{name}.grad", f"{name}.grad", value.grad, ""))
     return parts
+
+
+OFF_THE_GRAPH = ("detach", "item", "tolist", "numpy", "data", "detach_")
+"""Methods and attributes that give a value without its graph; so do ``PLAIN``, as functions."""
+PLAIN = ("float", "int", "bool")
+
+
+def cut_by(node: Any) -> str | None:
+    """What takes a value off the graph, where a node of a program is such a call or attribute."""
+    if isinstance(node, n.Call) and isinstance(node.func, n.Name) and node.func.id in PLAIN:
+        return node.func.id
+    return node.name if isinstance(node, n.Attribute) and node.name in OFF_THE_GRAPH else None
+
+
+def severed(job: Job, value: Tensor) -> list[str]:
+    """A warning for each variable that is taken off the graph by name and is not in it."""
+    if job.long:
+        return []
+    cuts = {
+        part.id: by for node in n.walk(job.program.names.module)
+        if (by := cut_by(node)) is not None
+        for part in n.walk(node) if isinstance(part, n.Name) and part.id in job.wanted
+    }  # fmt: skip
+    if not cuts:
+        return []
+    behind = collect([value.edge] if value.edge is not None else [])
+    there = {id(node.owner()) for node in behind if isinstance(node, AccumulateGrad)}
+    return [
+        f"the gradient by {name} is 0: `{by}` takes it off the graph"
+        for name, by in cuts.items() if id(job.leaves[name]) not in there
+    ]  # fmt: skip
 
 
 def gradients(value: Tensor, targets: list[Tensor], weights: Tensor | None) -> list[Tensor]:

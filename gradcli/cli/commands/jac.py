@@ -29,10 +29,15 @@ def jac(
     else:
         tables = compiled.jacobian(*(leaf.detach() for leaf in leaves))
         tables = (tables,) if len(names) == 1 else tables
-    parts: list[tuple[str, str, Any, str]] = [("value", "value", job.value(), "")]
-    for name, table in zip(names, tables, strict=True):
+    value = job.value()
+    parts: list[tuple[str, str, Any, str]] = [("value", "value", value, "")]
+    warnings = []
+    for name, table, leaf in zip(names, tables, leaves, strict=True):
         parts.append((f"jacobians.{name}", f"d/d{name}", table, ""))
-    job.emit("jac", parts)
+        if value.dtype.is_complex and not leaf.dtype.is_complex:
+            said = f"by {name}, which is real, this is the real part; gradcli jvp gives both"
+            warnings.append(f"the result is complex: {said}")
+    job.emit("jac", parts, None, warnings)
 
 
 @options.command(*options.EVERYTHING)

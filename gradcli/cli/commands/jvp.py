@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import gradcli.transforms as transforms
 from gradcli.cli import inputs, options, runner
-from gradcli.cli.commands.grad import Cotangent, gradients, read_cotangent
+from gradcli.cli.commands.grad import Cotangent, gradients, read_cotangent, severed
 from gradcli.cli.job import Job
 from gradcli.cli.options import option
 from gradcli.engine import wrap
@@ -38,7 +38,7 @@ def vjp(
     weighted = "" if cotangent is None else "cotangent @ "
     for name, g in zip(job.wanted, found, strict=True):
         parts.append((f"grads.{name}", f"{weighted}d/d{name}", g, ""))
-    job.emit("vjp", parts)
+    job.emit("vjp", parts, None, severed(job, value))
 
 
 @options.command(*options.EVERYTHING)

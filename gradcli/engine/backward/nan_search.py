@@ -16,7 +16,7 @@ from gradcli.engine.backward.node_values import constant, values_of
 from gradcli.engine.backward.traverse import collect, run
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import AccumulateGrad, Cotangents, Node
-from gradcli.engine.tensor.tensor import Tensor
+from gradcli.engine.tensor.tensor import Tensor, wrap
 
 
 class Finding:
@@ -216,7 +216,8 @@ class stop_at_nonfinite(detect_anomaly):
 def first_nonfinite_gradient(root: Tensor) -> Finding | None:
     """The first operation on the way back from ``root`` whose gradient is not finite, or None.
 
-    No leaf's gradient is touched and the graph is kept.
+    Of a root with entries the way back from their sum. No leaf's gradient is touched and the graph
+    is kept.
 
     Example:
         >>> import gradcli
@@ -229,7 +230,7 @@ def first_nonfinite_gradient(root: Tensor) -> Finding | None:
         return None
     order, known = _values(root)
     leaves = {node: None for node in order if node.__class__ is AccumulateGrad}
-    roots, cotangents = start([root], [None], False)
+    roots, cotangents = start([root], [wrap(np.ones_like(root.array), root.dtype)], False)
     before, mode.inspect = mode.inspect, _Search(known)
     try:
         run(roots, cotangents, True, False, leaves)

@@ -121,7 +121,7 @@ def _read(reader: Reader, start: int, end: int, dtype: np.dtype) -> np.ndarray |
 
         value = read_array(reader, start, end, dtype)
     if dtype.kind == "f" and not named and value.dtype.kind == "c":
-        dtype = np.dtype("complex64" if dtype == np.float32 else "complex128")
+        dtype = np.dtype("complex64" if dtype.itemsize < 8 else "complex128")
     value = _cast(reader, value, dtype, start, end)
     if shape is not None:
         value = _reshape(reader, value, shape, shape_span)

@@ -10,6 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from gradcli.language.runtime.run import Program
 from gradcli.language.syntax import nodes as n
@@ -37,17 +38,19 @@ _SIGNS = {
 }  # fmt: skip
 LIGHT = frozenset((*_SIGNS, "neg", "getitem", *TRANSPOSES))
 """Operators that may well be written twice."""
+_SPECIAL = re.compile(r"(?<![\w.])special\.")
 Piece = tuple[str, int]
 
 
 def function_text(
     target: str, program: Program, derivatives: Mapping[str, str], order: int,
-    declared: Mapping[str, Declaration], title: str,
+    declared: Mapping[str, Declaration], title: str, constants: Mapping[str, Any] | None = None,
 ) -> str:  # fmt: skip
     """The source of a module with one function ``f`` of all variables.
 
     target        "numpy", "torch" or "jax"
     derivatives   expressions by variable, as ``Result.derivatives`` has them
+    constants     arrays by the names that stand for them in the expressions
 
     Raises ValueFault (E0907) for another target, E0701 for an operator that has no counterpart and
     for a sum that is too long.
@@ -60,24 +63,27 @@ def function_text(
     if any(len(total.order) > MOST_TERMS for total in sums):
         raise too_large()
     formula = Formula([program, *derivatives.values()], declared, light=LIGHT)
-    return _Writer(target, formula, list(derivatives), order, declared, title).text()
+    wrt = list(derivatives)
+    return _Writer(target, formula, wrt, order, declared, title, constants or {}).text()
 
 
 class _Writer:
     def __init__(
         self, target: str, formula: Formula, wrt: Sequence[str], order: int,
-        declared: Mapping[str, Declaration], title: str,
+        declared: Mapping[str, Declaration], title: str, constants: Mapping[str, Any],
     ) -> None:  # fmt: skip
         self.formula = formula
+        self.constants = constants
         self.declared = declared
         self.title = title
         known = {
             name for d in declared.values() for size in d.dims for name in names_of(size or "")
         }
-        self.params = [*declared, *sorted(formula.names() - known - declared.keys())]
+        self.params = [k for k in declared if k not in constants]
+        self.params += sorted(formula.names() - known - declared.keys())
         self.torch = target == "torch"
         self.target = target
-        taken = {*self.params, *formula.names()}
+        taken = {*self.params, *constants, *formula.names()}
         module, alias = TARGETS[target]
         while alias in taken:
             alias += "_"
@@ -156,7 +162,16 @@ class _Writer:
             if self.pieces[root][0] != name:
                 lines.append(f"{name} = {self.full(root)}")
         sizes = [f"{d} = {where}" for d, where in self.sizes() if self.mentions(d)]
-        return [*self.docstring(), *sizes, *lines, f"return {', '.join(self.results)}"]
+        fixed = [f"{k} = {self.array(x)}" for k, x in self.constants.items() if self.mentions(k)]
+        return [*self.docstring(), *fixed, *sizes, *lines, f"return {', '.join(self.results)}"]
+
+    def array(self, constant: Any) -> str:
+        """An array of the program, to the last digit."""
+        numbers = re.sub(r"\b(inf|nan)\b", rf"{self.alias}.\1", repr(constant.tolist()))
+        if not self.torch:
+            return f"{self.alias}.array({numbers})"
+        like = f", dtype={self.params[0]}.dtype" if constant.dtype.kind == "f" else ""
+        return f"{self.alias}.tensor({numbers}{like}, device={self.params[0]}.device)"
 
     def full(self, root: int) -> str:
         """A result. A plain number becomes what the library returns."""
@@ -252,12 +267,12 @@ class _Writer:
 
     def qualified(self, text: str) -> str:
         """A text with the names by which the libraries are imported."""
-        self.uses_special = self.uses_special or text.startswith("special.")
+        self.uses_special = self.uses_special or bool(_SPECIAL.search(text))
         for package in re.findall(r"(?<![\w.])((?:jax\.)?scipy\.\w+)\.", text):
             if f"import {package}" not in self.imports:
                 self.imports.append(f"import {package}")
         text = re.sub(r"\b(np|torch)\.", f"{self.alias}.", text)
-        return re.sub(r"\bspecial\.", f"{self.special}.", text)
+        return _SPECIAL.sub(f"{self.special}.", text)
 
     def missing(self, s: Step) -> Exception:
         """The fault (E0701) for a function that the library does not have."""
@@ -289,7 +304,8 @@ class _Writer:
 
     def scaled_sum(self, s: Step) -> Piece:
         """``a + k*b`` or ``a + k*b*c``."""
-        scale = s.params["alpha" if s.op == "add_scaled" else "value"]
+        params = {**OPERATORS[s.op].params, **s.params}
+        scale = params["alpha" if s.op == "add_scaled" else "value"]
         own, left, right, plus = p.BINARY["+"]
         inner, _, other, times = p.BINARY["*"]
         factors = [self.at(k, other) for k in s.inputs[1:]]

@@ -246,6 +246,9 @@ class Pair:
     def __gradcli_apply__(self, op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Any:
         return self.tape.apply(op, args, params)
 
+    def __gradcli_function__(self, definition: Any, _args: tuple) -> Any:
+        raise no_closed_form(f"the custom function {definition.__name__}")
+
     def detach(self) -> Pair:
         """The same value without a derivative."""
         index = self.tape.write("clone", (self.index,))
