@@ -22,6 +22,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from gradcli.engine.creation.errors import too_long
 from gradcli.engine.dtypes import DType, Layout, number_dtype
 from gradcli.engine.record.out import into
 from gradcli.engine.tensor.tensor import Tensor, wrap
@@ -133,11 +134,11 @@ _TAKES: Mapping[str, Callable[[Any], bool]] = {
     "Tensor": lambda v: _rank(v) > 0,
     "Number": lambda v: isinstance(v, int | float | complex | np.generic) or _single(v),
     "int": is_whole,
-    "bool": lambda v: isinstance(v, bool | np.bool_) or _rank(v) > 1,
+    "bool": lambda v: isinstance(v, bool) or _rank(v) > 1,
     "float": lambda v: isinstance(v, int | float | np.floating | np.integer) or _single(v),
     "asked": lambda v: False,
     "str": lambda v: isinstance(v, str),
-    "DType": lambda v: isinstance(v, DType) or v.__class__ is type,
+    "DType": lambda v: isinstance(v, DType) or v in _CLASSES["Number"],
     "Layout": lambda v: v.__class__ is Layout,
     "None": lambda v: v is None,
     "Sequence[int]": lambda v: isinstance(v, list | tuple) and (not v or is_whole(v[0])),
@@ -145,6 +146,7 @@ _TAKES: Mapping[str, Callable[[Any], bool]] = {
 }
 """Whether a value is what is declared, looked at closely."""
 
+_LEAST, _MOST = -(2**63), 2**63 - 1
 _NONE: Mapping[str, Any] = {}
 _SAID = {
     "Sequence[int]": "tuple of ints", "Sequence[Tensor]": "tuple of Tensors",
@@ -214,6 +216,8 @@ class Parameters:
                 continue
             if not any(_TAKES[kind](value) for kind in kinds):
                 raise self.wrong(name, place, value)
+            if value.__class__ is int and "int" in kinds and not _LEAST <= value <= _MOST:
+                raise too_long()
         first = self.order[0] if self.order else ""
         if self.kinds.get(first, ()) == ("Tensor", "Number") and not any(
             _rank(v) for name, v in values.items() if "Tensor" in self.kinds.get(name, ())
@@ -254,6 +258,8 @@ class Parameters:
         test = f"{name}.__class__ {'is not' if len(words) == 1 else 'not in'} {word or 'ANY'}"
         if "Tensor" in kinds:
             return f"({test} and not isinstance({name}, Plain))"
+        if "int" in kinds:
+            test = f"({test} or {name}.__class__ is int and not {_LEAST} <= {name} <= {_MOST})"
         if "Sequence[int]" in kinds:
             some = f"{name}.__class__ is tuple and {name} and {name}[0].__class__ is int"
             return f"({test} and not ({some}))"
