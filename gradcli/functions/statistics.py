@@ -265,8 +265,8 @@ def isin(
 ) -> Tensor:
     """Whether each entry is one of ``test_elements``."""
     for value in (elements, test_elements):
-        dtype: Any = getattr(value, "dtype", None)
-        if getattr(dtype, "kind", 1) in (0, 3):
+        dtype: Any = value.dtype if hasattr(value, "dtype") else dtypes.number_dtype(value)
+        if dtype.kind in (0, 3):
             raise bad_dtype(f"Unsupported input type encountered for isin(): {dtype.scalar_name}")
     raw: list[Any] = [getattr(v, "array", v) for v in (elements, test_elements)]
     return wrap(np.isin(raw[0], raw[1], invert=invert), dtypes.bool_)

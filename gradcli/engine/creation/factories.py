@@ -568,7 +568,7 @@ def like(make: Any, drawn: Any = None) -> Any:
 
         apart = drawn and (lambda shape: of(shape, drawn))
         made = laid(of, input, memory_format, apart=apart)
-        return requiring(made, True) if requires_grad else made
+        return made if requires_grad is False else requiring(made, requires_grad)
 
     doc = f"``{make.__name__}`` with the shape and the dtype of ``input``."
     return named(create, f"{make.__name__}_like", doc)
@@ -582,7 +582,7 @@ def empty(
     made: Tensor = zeros(shape_of(sizes, size, "empty"), dtype=dtype, device=device)
     if memory_format is not None:
         made.array = in_format(made.array, memory_format)
-    return requiring(made, True) if requires_grad else made
+    return made if requires_grad is False else requiring(made, requires_grad)
 
 
 full_like, empty_like, zeros_like, ones_like = map(like, (full, empty, zeros, ones))

@@ -27,7 +27,7 @@ from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops import memory_budget
 from gradcli.ops.dims import copy_order, in_rows, laid_as
 from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, UnwrittenFault, ValueFault, bad_shape
-from gradcli.ops.operator import OPERATORS, Operator, is_number
+from gradcli.ops.operator import OPERATORS, Operator, is_number, plain_number
 from gradcli.ops.torch_messages import needs_floats, not_a, sizes_differ, types_differ
 
 _budget = memory_budget.budget
@@ -209,7 +209,7 @@ def as_input(op: Operator, value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, float | int | complex):
-        return value
+        return plain_number(value)
     raise not_a("Tensor", op.name, "other", 1, value)
 
 

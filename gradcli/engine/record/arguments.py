@@ -27,7 +27,7 @@ from gradcli.engine.dtypes import DType, Layout, number_dtype
 from gradcli.engine.record.out import into
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import AttributeFault, Fault, TypeFault
-from gradcli.ops.operator import PARAM_ALIASES, Operator
+from gradcli.ops.operator import PARAM_ALIASES, Operator, plain_number
 from gradcli.ops.torch_messages import kind_of, not_a
 
 
@@ -332,7 +332,7 @@ def _of_operator(op: Operator, name: str, method: bool) -> Parameters | None:
 def _plain(value: Any, kinds: tuple[str, ...] | None) -> Any:
     """Python's number, of one of NumPy and of a tensor of one where no tensor is declared."""
     alone = kinds and "Tensor" not in kinds and value.__class__ is Tensor
-    return value.item() if alone or isinstance(value, np.generic) else value
+    return value.item() if alone or isinstance(value, np.generic) else plain_number(value)
 
 
 def looked_at(
