@@ -329,7 +329,9 @@ def result_type(operands: Iterable[tuple[DType, int]]) -> DType:
 def meeting(*values: Any) -> DType:
     """The type that tensors, arrays and Python numbers meet in."""
     return result_type(
-        (to_dtype(v.dtype), 2 if v.ndim else 1) if hasattr(v, "dtype") else (number_dtype(v), 0)
+        (number_dtype(v), 0)
+        if isinstance(v, np.generic) or not hasattr(v, "dtype")
+        else (to_dtype(v.dtype), 2 if v.ndim else 1)
         for v in values
     )
 
