@@ -936,5 +936,5 @@ def test_a_layer_is_made_on_the_device_that_is_asked_for(make):
     assert next(make("cpu").parameters()).device.type == "cpu"
     with pytest.raises(RuntimeError, match="no device 'meta'"):
         make("meta")
-    with pytest.raises(TypeError, match="must be torch.device, not float"):
+    with pytest.raises(TypeError, match="must be torch\\.device, not float"):
         make(1.5)

@@ -22,13 +22,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from gradcli.engine.creation.errors import too_long
 from gradcli.engine.dtypes import DType, Layout, number_dtype
 from gradcli.engine.record.out import into
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import AttributeFault, Fault, TypeFault
 from gradcli.ops.operator import PARAM_ALIASES, Operator, plain_number
-from gradcli.ops.torch_messages import kind_of, not_a
+from gradcli.ops.torch_messages import kind_of, not_a, too_long
 
 
 class Source:
@@ -44,6 +43,9 @@ class Source:
 
 ABSENT: Any = type("absent", (), {"__repr__": lambda self: "..."})()
 """Stands for an argument that was not given and has no default."""
+
+UNSAID: Any = type("unsaid", (), {"__repr__": lambda self: "..."})()
+"""The default of an argument that may be left out, but not be None: ``prod(x)``."""
 
 Number: TypeAlias = Any
 """The annotation of a plain number, or a tensor of one."""
@@ -141,7 +143,7 @@ _TAKES: Mapping[str, Callable[[Any], bool]] = {
     "DType": lambda v: isinstance(v, DType) or v in _CLASSES["Number"],
     "Layout": lambda v: v.__class__ is Layout,
     "None": lambda v: v is None,
-    "Sequence[int]": lambda v: isinstance(v, list | tuple) and (not v or is_whole(v[0])),
+    "Sequence[int]": lambda v: isinstance(v, list | tuple) and all(map(is_whole, v)),
     "Sequence[Tensor]": lambda v: isinstance(v, list | tuple) and all(_rank(t) for t in v),
 }
 """Whether a value is what is declared, looked at closely."""
@@ -261,8 +263,8 @@ class Parameters:
         if "int" in kinds:
             test = f"({test} or {name}.__class__ is int and not {_LEAST} <= {name} <= {_MOST})"
         if "Sequence[int]" in kinds:
-            some = f"{name}.__class__ is tuple and {name} and {name}[0].__class__ is int"
-            return f"({test} and not ({some}))"
+            some = f"{name}[0].__class__ is int is {name}[-1].__class__"
+            return f"({test} and not ({name}.__class__ is tuple and {name} and {some}))"
         if "Sequence[Tensor]" in kinds:
             return f"not all_tensors({name})"
         return test
