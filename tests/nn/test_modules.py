@@ -938,3 +938,13 @@ def test_a_layer_is_made_on_the_device_that_is_asked_for(make):
         make("meta")
     with pytest.raises(TypeError, match="must be torch\\.device, not float"):
         make(1.5)
+
+
+@family("make, shape", (
+    (lambda n: nn.AvgPool1d(n, n), (1, 2, 3)), (lambda n: nn.AdaptiveAvgPool1d(n), (1, 2, 2)),
+    (lambda n: nn.AdaptiveMaxPool1d(n), (1, 2, 2)), (lambda n: nn.Conv1d(2, 2, n), (1, 2, 5)),
+    (lambda n: nn.LayerNorm(n + 4), (1, 2, 6)), (lambda n: nn.RMSNorm(n + 4), (1, 2, 6)),
+    (lambda n: nn.Linear(n + 4, n), (1, 2, 2)),
+))  # fmt: skip
+def test_sizes_of_layers_may_be_numpys_whole_numbers(make, shape):
+    assert make(np.int64(2))(torch.ones(1, 2, 6)).shape == shape

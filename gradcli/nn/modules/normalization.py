@@ -4,6 +4,7 @@ square."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 from gradcli.engine import Tensor
@@ -47,7 +48,7 @@ class LayerNorm(Normed):
         elementwise_affine: bool = True, bias: bool = True, device: Any = None, dtype: Any = None,
     ) -> None:  # fmt: skip
         super().__init__()
-        shape = (normalized_shape,) if isinstance(normalized_shape, int) else normalized_shape
+        shape = (normalized_shape,) if isinstance(normalized_shape, Integral) else normalized_shape
         self.normalized_shape, self.eps = tuple(shape), eps
         self.elementwise_affine = affine = elementwise_affine
         self._learnt(self.normalized_shape, affine, affine and bias, dtype, device)
@@ -67,7 +68,7 @@ class RMSNorm(Module):
         elementwise_affine: bool = True, device: Any = None, dtype: Any = None,
     ) -> None:  # fmt: skip
         super().__init__()
-        shape = (normalized_shape,) if isinstance(normalized_shape, int) else normalized_shape
+        shape = (normalized_shape,) if isinstance(normalized_shape, Integral) else normalized_shape
         self.normalized_shape, self.eps = tuple(shape), eps
         self.elementwise_affine = elementwise_affine
         weight = Parameter(ones(*self.normalized_shape, dtype=dtype, device=device))
