@@ -1697,4 +1697,9 @@ torch.nn.functional.pad(m, (1, 1.5))
 m.roll((1, 1.0), (0, 1))
 torch.linalg.diagonal(m, out=m)
 torch.fft.fftshift(m, out=m)
+i + 2**64
+i * (-(2**63) - 1)
+m + 10**400
+m.clamp(max=10**400)
+i // 2**65
 """.strip().splitlines()
