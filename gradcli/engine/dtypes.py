@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault, bad_dtype
+from gradcli.ops.operator import plain_number
 from gradcli.ops.torch_messages import SCALARS
 
 
@@ -295,6 +296,10 @@ def number_dtype(value: Any) -> DType:
         return int64
     if isinstance(value, np.generic):
         return number_dtype(value.item())
+    if isinstance(value, int | float):
+        return number_dtype(plain_number(value))
+    if not isinstance(value, complex):
+        raise TypeFault("E0303", f"a {kind.__name__} is no number")
     return complex128 if _default.get() is float64 else complex64
 
 
@@ -324,7 +329,9 @@ def result_type(operands: Iterable[tuple[DType, int]]) -> DType:
 def meeting(*values: Any) -> DType:
     """The type that tensors, arrays and Python numbers meet in."""
     return result_type(
-        (to_dtype(v.dtype), 2 if v.ndim else 1) if hasattr(v, "dtype") else (number_dtype(v), 0)
+        (number_dtype(v), 0)
+        if isinstance(v, np.generic) or not hasattr(v, "dtype")
+        else (to_dtype(v.dtype), 2 if v.ndim else 1)
         for v in values
     )
 

@@ -339,4 +339,4 @@ def fill_diagonal_(input: Any, fill_value: Any, wrap: bool = False) -> Any:
     return input
 
 
-may_be("none", corrcoef, cov, unique, unique_consecutive, bincount)
+may_be("none", corrcoef, cov, unique, unique_consecutive, bincount, histogramdd)

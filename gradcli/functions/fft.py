@@ -298,5 +298,5 @@ def rfftfreq(
 
 
 for _name in __all__:
-    may_be("kind", globals()[_name])
+    may_be("none" if "shift" in _name else "kind", globals()[_name])
     globals()[_name] = face(globals()[_name])

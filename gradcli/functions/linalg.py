@@ -442,4 +442,5 @@ may_be(
     misfit=safely("torch.linalg.{name}", "{part}"),
 )  # fmt: skip
 may_be("same", cross, apart=True)
+may_be("none", diagonal, vander)
 globals().update({_n: face(globals()[_n]) for _n in __all__ if _n != "LinAlgError"})

@@ -17,6 +17,7 @@ from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import promote
 from gradcli.engine.grad_mode import current
 from gradcli.engine.named_tuples import results
+from gradcli.engine.record.arguments import UNSAID
 from gradcli.engine.record.composite import reshaped
 from gradcli.engine.record.fast_path import FUNCTIONS
 from gradcli.engine.record.multi_output import joined
@@ -52,18 +53,20 @@ def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
     return FUNCTIONS["stack"](*_tensors("stack", tensors), dim=dim)
 
 
-def torch_max(input: Any, dim: Tensor | int | None = None, keepdim: bool = False) -> Any:
+def torch_max(input: Any, dim: Tensor | int = UNSAID, keepdim: bool = False) -> Any:
     """``max(x)``, ``max(x, dim)`` with indices, ``max(x, other)``: as PyTorch overloads it."""
     input = as_value(input)
-    if dim is not None or isinstance(input, Plain):
+    dim = UNSAID if dim is None else dim
+    if dim is not UNSAID or isinstance(input, Plain):
         return input.max(dim, keepdim)
     return FUNCTIONS["amax"](input)
 
 
-def torch_min(input: Any, dim: Tensor | int | None = None, keepdim: bool = False) -> Any:
+def torch_min(input: Any, dim: Tensor | int = UNSAID, keepdim: bool = False) -> Any:
     """``min(x)``, ``min(x, dim)`` with indices, ``min(x, other)``: as PyTorch overloads it."""
     input = as_value(input)
-    if dim is not None or isinstance(input, Plain):
+    dim = UNSAID if dim is None else dim
+    if dim is not UNSAID or isinstance(input, Plain):
         return input.min(dim, keepdim)
     return FUNCTIONS["amin"](input)
 

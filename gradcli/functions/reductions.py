@@ -16,7 +16,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.dtypes import float16
 from gradcli.engine.grad_mode import current
-from gradcli.engine.record.arguments import Asked, Number, Order, Required, is_whole
+from gradcli.engine.record.arguments import UNSAID, Asked, Number, Order, Required, is_whole
 from gradcli.engine.record.composite import called, in_float32, named
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import joined
@@ -78,8 +78,9 @@ def mean(
     return O["mean"](_typed(input, dtype), dim if axis is None else axis, keepdim)
 
 
-def prod(input: Any, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def prod(input: Any, dim: int = UNSAID, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The product of all entries, or along a dimension."""
+    dim = None if dim is UNSAID else dim
     return _narrowed(O["prod"](_typed(input, dtype), dim, keepdim), dtype)
 
 

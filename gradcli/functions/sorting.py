@@ -14,7 +14,7 @@ import numpy as np
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.dtypes import int64, uint8
 from gradcli.engine.named_tuples import Results, results
-from gradcli.engine.record.arguments import is_whole
+from gradcli.engine.record.arguments import UNSAID, is_whole
 from gradcli.engine.record.composite import (
     by_element,
     called,
@@ -136,10 +136,10 @@ def _picked(input: Any, order: Any, dim: int, keepdim: bool, name: str) -> Any:
 
 
 @by_element
-def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+def median(input: Any, dim: int = UNSAID, keepdim: bool = False) -> Any:
     """The middle entry (the lower of two) of all, or ``(values, indices)`` along a dimension."""
     refuse_kinds("bool complex", "median_cpu", input.dtype)
-    if dim is None:
+    if dim is None or dim is UNSAID:
         return called(of_its_own(median_of(input)), "MedianBackward0", input)
     return _median_along(input, dim, keepdim)
 
@@ -198,7 +198,8 @@ def extreme_method(name: str) -> Callable:
     """max and min as PyTorch has the methods: all entries, along a dimension, or of two tensors."""
     along, full = f"{name}imum", f"a{name}"
 
-    def method(self: Tensor, dim: Tensor | int | None = None, keepdim: bool = False) -> Any:
+    def method(self: Tensor, dim: Tensor | int = UNSAID, keepdim: bool = False) -> Any:
+        dim = None if dim is UNSAID else dim
         if keepdim:
             if not is_whole(dim):
                 mend = "keepdim= is for an extreme along a dimension"

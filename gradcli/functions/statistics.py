@@ -13,7 +13,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import as_tensor, refuse_kinds
 from gradcli.engine.named_tuples import results
-from gradcli.engine.record.arguments import Operand
+from gradcli.engine.record.arguments import UNSAID, Operand
 from gradcli.engine.record.composite import (
     bottom,
     by_element,
@@ -177,10 +177,10 @@ def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
 
 
 @by_element
-def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+def nanmedian(input: Any, dim: int = UNSAID, keepdim: bool = False) -> Any:
     """The middle one (the lower of two) of the entries that are numbers."""
     refuse_kinds("bool complex", "median_cpu", input.dtype)
-    if dim is None:
+    if dim is None or dim is UNSAID:
         return called(of_its_own(median_of(input, skip=True)), "NanmedianBackward0", input)
     line = input if len(input.shape) else O["reshape"](input, (-1,))
     at = sized("median", input, dim)
@@ -265,8 +265,8 @@ def isin(
 ) -> Tensor:
     """Whether each entry is one of ``test_elements``."""
     for value in (elements, test_elements):
-        dtype: Any = getattr(value, "dtype", None)
-        if getattr(dtype, "kind", 1) in (0, 3):
+        dtype: Any = value.dtype if hasattr(value, "dtype") else dtypes.number_dtype(value)
+        if dtype.kind in (0, 3):
             raise bad_dtype(f"Unsupported input type encountered for isin(): {dtype.scalar_name}")
     raw: list[Any] = [getattr(v, "array", v) for v in (elements, test_elements)]
     return wrap(np.isin(raw[0], raw[1], invert=invert), dtypes.bool_)

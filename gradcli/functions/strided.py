@@ -25,7 +25,7 @@ from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.engine.undo_log import current_log
 from gradcli.functions.scatter import fills
-from gradcli.ops.dims import format_order, normal_dims
+from gradcli.ops.dims import format_order, named_dims
 from gradcli.ops.errors import (
     RuntimeFault,
     TypeFault,
@@ -171,7 +171,7 @@ def gradient(
         raise bad_value("torch.gradient only supports edge_order=1 and edge_order=2.")
     rank = len(input.shape)
     given = range(rank) if dim is None else dim if isinstance(dim, tuple | list) else (dim,)
-    axes = list(normal_dims(tuple(given), rank)) if rank else []
+    axes = list(named_dims(tuple(given), rank)) if rank else []
     spacing = 1 if spacing is None else spacing
     several = isinstance(spacing, tuple | list)
     widths = list(spacing) if several else [spacing] * len(axes)

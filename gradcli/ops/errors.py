@@ -85,6 +85,10 @@ class KeyFault(Fault, KeyError):
     """A dictionary has no such key."""
 
 
+class OverflowFault(Fault, OverflowError):
+    """A number is too large for its type."""
+
+
 class LinAlgFault(RuntimeFault):
     """A matrix does not have what was asked for; ``linalg.LinAlgError``."""
 
@@ -139,7 +143,7 @@ def bad_dtype(message: str, **more: Any) -> RuntimeFault:
 # A tutorial that prints ``type(e).__name__``, and a traceback, name the built-in type.
 for _fault in (
     RuntimeFault, TypeFault, ValueFault, IndexFault, AssertionFault, UnwrittenFault, AttributeFault,
-    KeyFault,
+    KeyFault, OverflowFault,
 ):  # fmt: skip
     _fault.__name__ = _fault.__qualname__ = _fault.__bases__[1].__name__
     _fault.__module__ = "builtins"

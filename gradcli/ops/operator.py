@@ -375,6 +375,12 @@ def is_number(value: Any) -> bool:
     return value.__class__ in (int, float, complex, bool)
 
 
+def plain_number(value: Any) -> Any:
+    """A number as one of Python's own classes: that of an ``IntEnum`` is an int."""
+    kinds = (bool, int, float, complex)
+    return next((kind(value) for kind in kinds if isinstance(value, kind)), value)
+
+
 def is_complex(value: Any) -> bool:
     """Whether ``value`` (a number, an array, a Tensor ...) holds complex numbers."""
     dtype = getattr(value, "dtype", None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault, bad_dtype, bad_shape
+from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault, ValueFault, bad_dtype, bad_shape
 
 SCALARS = {
     "float32": "Float", "float64": "Double", "float16": "Half", "int64": "Long", "int32": "Int",
@@ -96,6 +96,11 @@ def no_cast(made: Any, given: Any, help: str) -> RuntimeFault:
         help=help,
         torch=said.format(made.scalar_name, given.scalar_name),
     )
+
+
+def too_long() -> ValueFault:
+    """The error of a whole number beyond int64."""
+    return ValueFault("E0303", "Overflow when unpacking long long", help="write it as a float")
 
 
 def appears_twice(dims: Sequence[int]) -> str:

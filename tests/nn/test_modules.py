@@ -921,3 +921,30 @@ def test_names_of_what_a_module_keeps_are_texts():
 def test_files_of_modules_have_pytorchs_names():
     assert nn.modules.module.Module is nn.Module
     assert nn.modules.linear.Linear is nn.Linear
+
+
+@family("make", (
+    lambda d: nn.Linear(2, 3, device=d), lambda d: nn.Bilinear(1, 1, 1, device=d),
+    lambda d: nn.Conv2d(1, 2, 2, device=d), lambda d: nn.ConvTranspose1d(1, 2, 2, device=d),
+    lambda d: nn.BatchNorm1d(2, device=d), lambda d: nn.LayerNorm(2, device=d),
+    lambda d: nn.RMSNorm(2, device=d), lambda d: nn.GroupNorm(1, 2, device=d),
+    lambda d: nn.LSTM(2, 3, device=d), lambda d: nn.GRUCell(2, 3, device=d),
+    lambda d: nn.Embedding(2, 2, device=d), lambda d: nn.PReLU(device=d),
+    lambda d: nn.MultiheadAttention(2, 1, device=d),
+))  # fmt: skip
+def test_a_layer_is_made_on_the_device_that_is_asked_for(make):
+    assert next(make("cpu").parameters()).device.type == "cpu"
+    with pytest.raises(RuntimeError, match="no device 'meta'"):
+        make("meta")
+    with pytest.raises(TypeError, match="must be torch\\.device, not float"):
+        make(1.5)
+
+
+@family("make, shape", (
+    (lambda n: nn.AvgPool1d(n, n), (1, 2, 3)), (lambda n: nn.AdaptiveAvgPool1d(n), (1, 2, 2)),
+    (lambda n: nn.AdaptiveMaxPool1d(n), (1, 2, 2)), (lambda n: nn.Conv1d(2, 2, n), (1, 2, 5)),
+    (lambda n: nn.LayerNorm(n + 4), (1, 2, 6)), (lambda n: nn.RMSNorm(n + 4), (1, 2, 6)),
+    (lambda n: nn.Linear(n + 4, n), (1, 2, 2)),
+))  # fmt: skip
+def test_sizes_of_layers_may_be_numpys_whole_numbers(make, shape):
+    assert make(np.int64(2))(torch.ones(1, 2, 6)).shape == shape

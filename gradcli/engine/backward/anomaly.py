@@ -17,6 +17,7 @@ from gradcli.engine.graph.node import Node
 from gradcli.engine.source_location import PROGRAM, Placed, warn
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.ops.errors import Fault, RuntimeFault
+from gradcli.ops.torch_messages import not_a
 
 
 def place_of(node: Node) -> tuple[Any, int] | None:
@@ -175,6 +176,8 @@ class set_detect_anomaly(detect_anomaly):
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         super().__init__(check_nan)
+        if not isinstance(mode, bool):
+            raise not_a("bool", "set_anomaly_enabled", "enabled", 1, mode)
         if not mode:
             self.looker = None
         _switch(self.looker)

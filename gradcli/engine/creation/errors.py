@@ -14,7 +14,7 @@ import numpy as np
 from gradcli.engine.dtypes import DType
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, ValueFault, bad_type
-from gradcli.ops.torch_messages import kind_of
+from gradcli.ops.torch_messages import kind_of, too_long
 
 _NUMBERS = (bool, int, float, complex, np.generic)
 
@@ -123,11 +123,6 @@ def of_wide_numbers(data: Any, fault: Fault, floats: bool) -> bool:
     """Whether nothing is wrong but whole numbers beyond int64, where ``floats`` are made of them
     or are among them."""
     return fault.message == too_long().message and (floats or _has_floats(data))
-
-
-def too_long() -> ValueFault:
-    """The error of a whole number beyond int64."""
-    return ValueFault("E0303", "Overflow when unpacking long long", help="write it as a float")
 
 
 def does_not_hold(dtype: str) -> RuntimeFault:

@@ -19,7 +19,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.creation import errors as words
 from gradcli.engine.creation import generator as random
 from gradcli.engine.dtypes import DType, dtype_of, to_dtype
-from gradcli.engine.record.arguments import Number
+from gradcli.engine.record.arguments import UNSAID, Number
 from gradcli.engine.record.composite import by_element, named
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.attributes import Size
@@ -306,26 +306,26 @@ zeros = _filled("zeros", "A tensor of zeros: ``zeros(2, 3)``.", 0)
 
 
 def eye(
-    n: int, m: int | None = None, *, dtype: Any = None, requires_grad: bool = False,
+    n: int, m: int = UNSAID, *, dtype: Any = None, requires_grad: bool = False,
     device: Any = None, layout: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """The identity matrix, or its n by m part."""
-    shape = sizes_of((n, n if m is None else m), "eye")
+    shape = sizes_of((n, n if m is UNSAID or m is None else m), "eye")
     target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
     charge_shape(shape, target.itemsize)
     return finish(np.eye(*shape, dtype=target.numpy), target, requires_grad, device)
 
 
 def arange(
-    start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = None,
+    start: Any = UNSAID, end: Any = UNSAID, step: Any = 1, *, dtype: Any = None,
     requires_grad: bool = False, device: Any = None, layout: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """``start, start + step, ...`` up to but without ``end``; one argument counts from 0."""
-    if end is None:
-        start, end = None, start
-    if end is None:
+    if end is UNSAID:
+        start, end = UNSAID, start
+    if end is UNSAID:
         raise TypeError("arange() missing 1 required positional argument: 'end'")
-    start = 0 if start is None else start
+    start = 0 if start is UNSAID else start
     refuse_derivative("arange", start=start, end=end, step=step)
     start, end, step = (v.item() if isinstance(v, Tensor) else v for v in (start, end, step))
     if any(isinstance(v, complex) for v in (start, end, step)):
@@ -568,7 +568,7 @@ def like(make: Any, drawn: Any = None) -> Any:
 
         apart = drawn and (lambda shape: of(shape, drawn))
         made = laid(of, input, memory_format, apart=apart)
-        return requiring(made, True) if requires_grad else made
+        return made if requires_grad is False else requiring(made, requires_grad)
 
     doc = f"``{make.__name__}`` with the shape and the dtype of ``input``."
     return named(create, f"{make.__name__}_like", doc)
@@ -582,7 +582,7 @@ def empty(
     made: Tensor = zeros(shape_of(sizes, size, "empty"), dtype=dtype, device=device)
     if memory_format is not None:
         made.array = in_format(made.array, memory_format)
-    return requiring(made, True) if requires_grad else made
+    return made if requires_grad is False else requiring(made, requires_grad)
 
 
 full_like, empty_like, zeros_like, ones_like = map(like, (full, empty, zeros, ones))

@@ -54,6 +54,6 @@ def filling(create: Callable[..., Tensor]) -> Callable[..., Tensor]:
             return made  # type: ignore[no-any-return]
 
         into(out, shaped, args, options)
-        return requiring(out, True) if wanted else out
+        return out if wanted is False else requiring(out, wanted)
 
     return made

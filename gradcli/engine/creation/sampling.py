@@ -178,7 +178,7 @@ def normal(
         target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
         shape = shape_of((), size, "normal")
         out = drawn("normal", shape, target, generator, mean, std, device=device)
-    return requiring(out, True) if requires_grad else out
+    return out if requires_grad is False else requiring(out, requires_grad)
 
 
 def _from(chances: Tensor, numbers: Tensor, name: str) -> Tensor:
@@ -264,7 +264,7 @@ def randint_like(
         return randint(low, high, shape, dtype=kept, device=device)
 
     made = laid(draw, input, memory_format)
-    return requiring(made, True) if requires_grad else made
+    return made if requires_grad is False else requiring(made, requires_grad)
 
 
 # ---- Choices -------------------------------------------------------------------------------------

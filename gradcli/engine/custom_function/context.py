@@ -16,6 +16,7 @@ from gradcli.engine.record.saved_tensor_hooks import PackedTensor, SavedTensor
 from gradcli.engine.tensor.storage import Version
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.torch_messages import not_a
 
 OF_NODE = frozenset((
     "_input_metadata", "_sequence_nr", "apply", "metadata", "name", "next_functions",
@@ -85,7 +86,9 @@ class Context:
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether backward gets zeros (True, the default) or None for outputs not used."""
-        self._gradcli_materialize = bool(value)
+        if not isinstance(value, bool):
+            raise not_a("bool", "set_materialize_grads", "value", 1, value)
+        self._gradcli_materialize = value
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:

@@ -26,8 +26,16 @@ from gradcli.engine.tensor.storage import ARGUMENT, Slots
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops import memory_budget
 from gradcli.ops.dims import copy_order, in_rows, laid_as
-from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, UnwrittenFault, ValueFault, bad_shape
-from gradcli.ops.operator import OPERATORS, Operator, is_number
+from gradcli.ops.errors import (
+    Fault,
+    OverflowFault,
+    RuntimeFault,
+    TypeFault,
+    UnwrittenFault,
+    ValueFault,
+    bad_shape,
+)
+from gradcli.ops.operator import OPERATORS, Operator, is_number, plain_number
 from gradcli.ops.torch_messages import needs_floats, not_a, sizes_differ, types_differ
 
 _budget = memory_budget.budget
@@ -209,7 +217,7 @@ def as_input(op: Operator, value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, float | int | complex):
-        return value
+        return plain_number(value)
     raise not_a("Tensor", op.name, "other", 1, value)
 
 
@@ -392,5 +400,9 @@ def explained(op: Operator, raw: Sequence[Any], fault: Exception) -> Fault:
             )
     if "slice step" in str(fault):
         return ValueFault("E0307", str(fault), help="leave it out, or take a step above 0")
+    if isinstance(fault, OverflowError):
+        below = any(r.__class__ is int and r < 0 for r in raw)
+        said = "can't convert negative int to unsigned" if below else "int too big to convert"
+        return OverflowFault("E0303", f"{op.name}: {fault}", torch=said)
     of_kinds = fault.__class__ is TypeError and "ufunc" not in str(fault)
     return (TypeFault if of_kinds else RuntimeFault)("E0303", f"{op.name}: {fault}")

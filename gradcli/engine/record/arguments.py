@@ -26,8 +26,8 @@ from gradcli.engine.dtypes import DType, Layout, number_dtype
 from gradcli.engine.record.out import into
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import AttributeFault, Fault, TypeFault
-from gradcli.ops.operator import PARAM_ALIASES, Operator
-from gradcli.ops.torch_messages import kind_of, not_a
+from gradcli.ops.operator import PARAM_ALIASES, Operator, plain_number
+from gradcli.ops.torch_messages import kind_of, not_a, too_long
 
 
 class Source:
@@ -43,6 +43,9 @@ class Source:
 
 ABSENT: Any = type("absent", (), {"__repr__": lambda self: "..."})()
 """Stands for an argument that was not given and has no default."""
+
+UNSAID: Any = type("unsaid", (), {"__repr__": lambda self: "..."})()
+"""The default of an argument that may be left out, but not be None: ``prod(x)``."""
 
 Number: TypeAlias = Any
 """The annotation of a plain number, or a tensor of one."""
@@ -133,18 +136,19 @@ _TAKES: Mapping[str, Callable[[Any], bool]] = {
     "Tensor": lambda v: _rank(v) > 0,
     "Number": lambda v: isinstance(v, int | float | complex | np.generic) or _single(v),
     "int": is_whole,
-    "bool": lambda v: isinstance(v, bool | np.bool_) or _rank(v) > 1,
+    "bool": lambda v: isinstance(v, bool) or _rank(v) > 1,
     "float": lambda v: isinstance(v, int | float | np.floating | np.integer) or _single(v),
     "asked": lambda v: False,
     "str": lambda v: isinstance(v, str),
-    "DType": lambda v: isinstance(v, DType) or v.__class__ is type,
+    "DType": lambda v: isinstance(v, DType) or v in _CLASSES["Number"],
     "Layout": lambda v: v.__class__ is Layout,
     "None": lambda v: v is None,
-    "Sequence[int]": lambda v: isinstance(v, list | tuple) and (not v or is_whole(v[0])),
+    "Sequence[int]": lambda v: isinstance(v, list | tuple) and all(map(is_whole, v)),
     "Sequence[Tensor]": lambda v: isinstance(v, list | tuple) and all(_rank(t) for t in v),
 }
 """Whether a value is what is declared, looked at closely."""
 
+_LEAST, _MOST = -(2**63), 2**63 - 1
 _NONE: Mapping[str, Any] = {}
 _SAID = {
     "Sequence[int]": "tuple of ints", "Sequence[Tensor]": "tuple of Tensors",
@@ -214,6 +218,8 @@ class Parameters:
                 continue
             if not any(_TAKES[kind](value) for kind in kinds):
                 raise self.wrong(name, place, value)
+            if value.__class__ is int and "int" in kinds and not _LEAST <= value <= _MOST:
+                raise too_long()
         first = self.order[0] if self.order else ""
         if self.kinds.get(first, ()) == ("Tensor", "Number") and not any(
             _rank(v) for name, v in values.items() if "Tensor" in self.kinds.get(name, ())
@@ -254,9 +260,11 @@ class Parameters:
         test = f"{name}.__class__ {'is not' if len(words) == 1 else 'not in'} {word or 'ANY'}"
         if "Tensor" in kinds:
             return f"({test} and not isinstance({name}, Plain))"
+        if "int" in kinds:
+            test = f"({test} or {name}.__class__ is int and not {_LEAST} <= {name} <= {_MOST})"
         if "Sequence[int]" in kinds:
-            some = f"{name}.__class__ is tuple and {name} and {name}[0].__class__ is int"
-            return f"({test} and not ({some}))"
+            some = f"{name}[0].__class__ is int is {name}[-1].__class__"
+            return f"({test} and not ({name}.__class__ is tuple and {name} and {some}))"
         if "Sequence[Tensor]" in kinds:
             return f"not all_tensors({name})"
         return test
@@ -326,7 +334,7 @@ def _of_operator(op: Operator, name: str, method: bool) -> Parameters | None:
 def _plain(value: Any, kinds: tuple[str, ...] | None) -> Any:
     """Python's number, of one of NumPy and of a tensor of one where no tensor is declared."""
     alone = kinds and "Tensor" not in kinds and value.__class__ is Tensor
-    return value.item() if alone or isinstance(value, np.generic) else value
+    return value.item() if alone or isinstance(value, np.generic) else plain_number(value)
 
 
 def looked_at(

@@ -262,7 +262,7 @@ def _text(
     elif op.arity == 2:
         lines += _of_two(op, names, reverse, takes, general)
         if plain and takes is None:
-            lines.append(f"    if kind in ARRAYS: {general}")
+            lines.append(f"    if kind in ARRAYS or isinstance({names[1]}, NUMBERS): {general}")
             lines.append(f"    if getattr({names[1]}, '__gradcli_rank__', 0): return op(*{given})")
             if symbol or reverse:
                 lines.append("    return NotImplemented")
@@ -548,6 +548,7 @@ def _rebound(
 _NAMES: dict[str, Any] = {
     "ARRAYS": _ARRAYS, "EMPTY": EMPTY, "Extra": Extra, "Fault": Fault, "MISFITS": MISFITS,
     "LARGE": memory_budget.LARGE, "PARAMETERS": _PARAMETERS, "Tensor": Tensor, "ABSENT": ABSENT,
+    "NUMBERS": (int, float, complex),
     "apply": apply, "budget": memory_budget.budget, "class_of": _class_of, "current": current,
     "Plain": Plain, "dtype_of": dtypes.dtype_of, "elsewhere": _elsewhere, "explained": explained,
     "finish": finish, "getframe": _getframe, "in_a_mode": _in_a_mode, "in_rows": in_rows,

@@ -217,6 +217,7 @@ def batch_norm(
     if eps < 0 and not training:
         raise bad_argument(f"batch_norm eps must be non-negative, but got {eps}")
     if training:
+        _both_or_neither(running_mean, running_var)
         if eps <= 0:
             raise bad_argument(f"batch_norm eps must be positive during training, but got {eps}")
         count = input.numel() // max(1, channels)
@@ -281,14 +282,18 @@ def _known(value: Any) -> Any:
     return value
 
 
+def _both_or_neither(running_mean: Any, running_var: Any) -> None:
+    if (running_mean is None) is not (running_var is None):
+        said = "must either both be None or neither be None"
+        raise bad_argument(f"running_mean and running_var {said}")
+
+
 def instance_norm(
     input: Asked, running_mean: Any = None, running_var: Any = None, weight: Any = None,
     bias: Any = None, use_input_stats: bool = True, momentum: Any = 0.1, eps: float = 1e-5,
 ) -> Any:  # fmt: skip
     """``batch_norm`` for each sample alone."""
-    if (running_mean is None) is not (running_var is None):
-        said = "must either both be None or neither be None"
-        raise bad_argument(f"running_mean and running_var {said}")
+    _both_or_neither(running_mean, running_var)
     if not use_input_stats:
         if running_mean is not None:  # in whatever dtype, as here PyTorch computes with copies
             dtype = (input if weight is None else weight).dtype

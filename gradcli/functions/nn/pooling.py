@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
+from numbers import Integral
 from types import FunctionType
 from typing import Any
 
@@ -295,16 +296,16 @@ lp_pool1d, lp_pool2d, lp_pool3d = in_ranks(_lp_pool, 1, 2, 3)
 def _wanted(name: str, input: Any, output_size: Any, rank: int) -> tuple[int, ...]:
     """The sizes that are asked for; None keeps the input's."""
     old = tuple(input.shape[-rank:])
-    if not isinstance(output_size, int):
+    if not isinstance(output_size, Integral):
         output_size = tuple(output_size)
         if rank > 1 and len(output_size) >= len(input.shape):
             raise ValueFault("E0301", f"Input dimension should be at least {len(output_size) + 1}")
         if len(output_size) == rank == len(old):
             output_size = [n if m is None else m for n, m in zip(old, output_size, strict=True)]
-    sizes = (output_size,) if isinstance(output_size, int) else output_size
+    sizes = (output_size,) if isinstance(output_size, Integral) else output_size
     one = name == "adaptive_avg_pool" and all(m == 1 for m in sizes)  # NaN of no entries
     check_sizes(name, input, rank, len(input.shape) if one else 1)
-    if not isinstance(output_size, int) and len(output_size) != rank:
+    if not isinstance(output_size, Integral) and len(output_size) != rank:
         lone = f"1d() argument 'output_size' should contain one int (got {len(output_size)})"
         lone = lone if rank < 2 else f"{rank}d(): internal error: output_size must be {rank}"
         raise bad_value(name + lone)

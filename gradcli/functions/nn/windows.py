@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from inspect import signature
+from numbers import Integral
 from types import FunctionType
 from typing import Any
 
@@ -30,7 +31,7 @@ def each(value: Any, rank: int, name: str) -> tuple[int, ...]:
     """A size for each spatial dimension. Raises TypeFault (E0303) for what is no whole number."""
     if value.__class__ is int:
         return (value,) * rank
-    sizes = (value,) if isinstance(value, int) else tuple(value)
+    sizes = (value,) if isinstance(value, Integral) else tuple(value)
     if not all(isinstance(n, int | np.integer) for n in sizes) or isinstance(value, bool):
         raise bad_type(f"{name} must be a whole number or several, not {value!r}")
     if len(sizes) == 1:

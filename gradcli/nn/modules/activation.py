@@ -85,7 +85,7 @@ class PReLU(Module):
     ) -> None:
         super().__init__()
         self.num_parameters, self.init = num_parameters, init
-        self.weight = Parameter(full((num_parameters,), float(init), dtype=dtype))
+        self.weight = Parameter(full((num_parameters,), float(init), dtype=dtype, device=device))
 
     def forward(self, input: Tensor) -> Tensor:
         """The input with its negative part scaled."""

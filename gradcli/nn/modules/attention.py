@@ -48,22 +48,21 @@ class MultiheadAttention(Module):
         self.embed_dim, self.num_heads, self.batch_first = embed_dim, num_heads, batch_first
         self.kdim, self.vdim, self.dropout = kdim or embed_dim, vdim or embed_dim, dropout
         self.head_dim, self.add_zero_attn = embed_dim // num_heads, add_zero_attn
+        options = {"dtype": dtype, "device": device}
         one = self.kdim == self.vdim == embed_dim
         shapes = {"in_proj_weight": (3 * embed_dim, embed_dim)} if one else {
             "q_proj_weight": (embed_dim, embed_dim), "k_proj_weight": (embed_dim, self.kdim),
             "v_proj_weight": (embed_dim, self.vdim),
         }  # fmt: skip
         for name in ("in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight"):
-            made = Parameter(empty(*shapes[name], dtype=dtype)) if name in shapes else None
+            made = Parameter(empty(*shapes[name], **options)) if name in shapes else None
             self.register_parameter(name, made)
         self.register_parameter(
-            "in_proj_bias", Parameter(empty(3 * embed_dim, dtype=dtype)) if bias else None
+            "in_proj_bias", Parameter(empty(3 * embed_dim, **options)) if bias else None
         )
-        self.out_proj = NonDynamicallyQuantizableLinear(
-            embed_dim, embed_dim, bias=bias, dtype=dtype
-        )
+        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias, **options)
         for name in ("bias_k", "bias_v"):
-            made = Parameter(empty(1, 1, embed_dim, dtype=dtype)) if add_bias_kv else None
+            made = Parameter(empty(1, 1, embed_dim, **options)) if add_bias_kv else None
             self.register_parameter(name, made)
         for name in shapes:
             init.xavier_uniform_(getattr(self, name))

@@ -44,11 +44,11 @@ class _Norm(Normed):
         super().__init__()
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
-        self._learnt((num_features,), affine, affine and bias, dtype)
+        self._learnt((num_features,), affine, affine and bias, dtype, device)
         tracked = {
-            "running_mean": zeros(num_features, dtype=dtype),
-            "running_var": ones(num_features, dtype=dtype),
-            "num_batches_tracked": tensor(0),
+            "running_mean": zeros(num_features, dtype=dtype, device=device),
+            "running_var": ones(num_features, dtype=dtype, device=device),
+            "num_batches_tracked": tensor(0, device=device),
         }
         for name, value in tracked.items():
             self.register_buffer(name, value if track_running_stats else None)

@@ -56,8 +56,9 @@ class _Convolution(Module):
         self.output_padding = each_side(output_padding, rank)
         self.padding_mode = padding_mode
         ends = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
-        self.weight = Parameter(empty(ends[0], ends[1] // groups, *self.kernel_size, dtype=dtype))
-        offset = Parameter(empty(out_channels, dtype=dtype)) if bias else None
+        options = {"dtype": dtype, "device": device}
+        self.weight = Parameter(empty(ends[0], ends[1] // groups, *self.kernel_size, **options))
+        offset = Parameter(empty(out_channels, **options)) if bias else None
         self.register_parameter("bias", offset)
         self.reset_parameters()
 

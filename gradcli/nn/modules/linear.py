@@ -44,8 +44,9 @@ class Linear(Module):
     ) -> None:  # fmt: skip
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
-        self.weight = Parameter(empty(out_features, in_features, dtype=dtype))
-        offset = Parameter(empty(out_features, dtype=dtype)) if bias else None
+        options = {"dtype": dtype, "device": device}
+        self.weight = Parameter(empty(out_features, in_features, **options))
+        offset = Parameter(empty(out_features, **options)) if bias else None
         self.register_parameter("bias", offset)
         self.reset_parameters()
 
@@ -78,8 +79,9 @@ class Bilinear(Module):
             raise bad_argument(f"in1_features must be > 0, but got ({in1_features=})")
         self.in1_features, self.in2_features = in1_features, in2_features
         self.out_features = out_features
-        self.weight = Parameter(empty(out_features, in1_features, in2_features, dtype=dtype))
-        offset = Parameter(empty(out_features, dtype=dtype)) if bias else None
+        options = {"dtype": dtype, "device": device}
+        self.weight = Parameter(empty(out_features, in1_features, in2_features, **options))
+        offset = Parameter(empty(out_features, **options)) if bias else None
         self.register_parameter("bias", offset)
         self.reset_parameters()
 

@@ -4,6 +4,7 @@ square."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 from gradcli.engine import Tensor
@@ -18,9 +19,11 @@ from gradcli.ops.errors import bad_argument
 class Normed(Module):
     """A normalisation with a weight and a bias, each for some."""
 
-    def _learnt(self, shape: tuple[int, ...], weight: bool, bias: bool, dtype: Any) -> None:
+    def _learnt(
+        self, shape: tuple[int, ...], weight: bool, bias: bool, dtype: Any, device: Any
+    ) -> None:
         for name, make, there in (("weight", ones, weight), ("bias", zeros, bias)):
-            made = Parameter(make(*shape, dtype=dtype)) if there else None
+            made = Parameter(make(*shape, dtype=dtype, device=device)) if there else None
             self.register_parameter(name, made)
 
     def reset_parameters(self) -> None:
@@ -45,10 +48,10 @@ class LayerNorm(Normed):
         elementwise_affine: bool = True, bias: bool = True, device: Any = None, dtype: Any = None,
     ) -> None:  # fmt: skip
         super().__init__()
-        shape = (normalized_shape,) if isinstance(normalized_shape, int) else normalized_shape
+        shape = (normalized_shape,) if isinstance(normalized_shape, Integral) else normalized_shape
         self.normalized_shape, self.eps = tuple(shape), eps
         self.elementwise_affine = affine = elementwise_affine
-        self._learnt(self.normalized_shape, affine, affine and bias, dtype)
+        self._learnt(self.normalized_shape, affine, affine and bias, dtype, device)
 
     def forward(self, input: Tensor) -> Tensor:
         """The input normalised."""
@@ -65,13 +68,11 @@ class RMSNorm(Module):
         elementwise_affine: bool = True, device: Any = None, dtype: Any = None,
     ) -> None:  # fmt: skip
         super().__init__()
-        shape = (normalized_shape,) if isinstance(normalized_shape, int) else normalized_shape
+        shape = (normalized_shape,) if isinstance(normalized_shape, Integral) else normalized_shape
         self.normalized_shape, self.eps = tuple(shape), eps
         self.elementwise_affine = elementwise_affine
-        own = self.normalized_shape
-        self.register_parameter(
-            "weight", Parameter(ones(*own, dtype=dtype)) if elementwise_affine else None
-        )
+        weight = Parameter(ones(*self.normalized_shape, dtype=dtype, device=device))
+        self.register_parameter("weight", weight if elementwise_affine else None)
 
     def forward(self, input: Tensor) -> Tensor:
         """The input normalised."""
@@ -93,7 +94,7 @@ class GroupNorm(Normed):
             raise bad_argument(f"num_channels {said}")
         self.num_groups, self.num_channels, self.eps = num_groups, num_channels, eps
         self.affine = affine
-        self._learnt((num_channels,), affine, affine and bias, dtype)
+        self._learnt((num_channels,), affine, affine and bias, dtype, device)
 
     def forward(self, input: Tensor) -> Tensor:
         """The input normalised."""

@@ -58,17 +58,17 @@ class _Recurrent(Module):
     kind = "tanh"
     proj_size = 0
 
-    def _weights(self, inputs: int, bias: bool, end: str, dtype: Any) -> None:
+    def _weights(self, inputs: int, bias: bool, end: str, **options: Any) -> None:
         rows, hidden = _GATES[self.kind] * self.hidden_size, self.proj_size or self.hidden_size
-        self.register_parameter(f"weight_ih{end}", Parameter(empty(rows, inputs, dtype=dtype)))
-        self.register_parameter(f"weight_hh{end}", Parameter(empty(rows, hidden, dtype=dtype)))
+        self.register_parameter(f"weight_ih{end}", Parameter(empty(rows, inputs, **options)))
+        self.register_parameter(f"weight_hh{end}", Parameter(empty(rows, hidden, **options)))
         for name in (f"bias_ih{end}", f"bias_hh{end}"):
             if bias:
-                self.register_parameter(name, Parameter(empty(rows, dtype=dtype)))
+                self.register_parameter(name, Parameter(empty(rows, **options)))
             elif not end:
                 self.register_parameter(name, None)
         if self.proj_size:
-            projection = Parameter(empty(self.proj_size, self.hidden_size, dtype=dtype))
+            projection = Parameter(empty(self.proj_size, self.hidden_size, **options))
             self.register_parameter(f"weight_hr{end}", projection)
 
     def reset_parameters(self) -> None:
@@ -90,7 +90,7 @@ class _Cell(_Recurrent):
     ) -> None:  # fmt: skip
         super().__init__()
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
-        self._weights(input_size, bias, "", dtype)
+        self._weights(input_size, bias, "", dtype=dtype, device=device)
         self.reset_parameters()
 
     def _start(self, input: Tensor) -> Any:
@@ -201,7 +201,7 @@ class _Layers(_Recurrent):
             self._ends.append(ends)
             inputs = input_size if layer == 0 else (proj_size or hidden_size) * len(ends)
             for end in ends:
-                self._weights(inputs, bias, f"_l{layer}{end}", dtype)
+                self._weights(inputs, bias, f"_l{layer}{end}", dtype=dtype, device=device)
         self.reset_parameters()
 
     def forward(self, input: Tensor, hx: Any = None) -> tuple[Tensor, Any]:

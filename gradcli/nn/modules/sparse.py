@@ -38,7 +38,8 @@ class _Table(Module):
         self.max_norm, self.norm_type = max_norm, norm_type
         self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
         if _weight is None:
-            self.weight = Parameter(empty(num_embeddings, embedding_dim, dtype=dtype))
+            room = empty(num_embeddings, embedding_dim, dtype=dtype, device=device)
+            self.weight = Parameter(room)
             self.reset_parameters()
         else:
             if tuple(_weight.shape) != (num_embeddings, embedding_dim):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import enum
+
 import pytest
 
 import gradcli as torch
@@ -39,3 +41,27 @@ def test_errors_are_those_of_the_call_as_it_was_written(call, words):
     with pytest.raises(TypeError, match=words) as fault:
         call()
     assert fault.value.__context__ is None
+
+
+class Two(enum.IntEnum):
+    VALUE = 2
+
+
+class Half(float):
+    pass
+
+
+@family("text", (
+    "X + n", "n - X", "X == n", "n * W", "W ** n", "W.clamp(n)", "torch.where(W > 1, W, n)",
+    "torch.full((2,), n)", "torch.add(W, W, alpha=n)", "torch.result_type(W, n)", "X // n",
+    "torch.nn.functional.leaky_relu(-X, n)", "torch.tensor([n])", "W.masked_fill(W > 1, n)",
+))  # fmt: skip
+def test_a_number_of_a_class_of_its_own_counts_as_pythons(text):
+    scope = {"torch": torch, "X": X, "W": torch.tensor([1, 2])}
+    for value, plain in ((Two.VALUE, 2), (Half(0.5), 0.5)):
+        if plain == 2 or "alpha" not in text:  # whole tensors have whole factors
+            assert repr(eval(text, scope | {"n": value})) == repr(eval(text, scope | {"n": plain}))
+
+
+def test_no_dimensions_have_no_slopes():
+    assert torch.gradient(X, dim=()) == ()
