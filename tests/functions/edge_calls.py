@@ -715,6 +715,7 @@ APART: tuple[tuple[str, str, str], ...] = (
         "curve",
         "where there is no second derivative it is that of the side chosen, or 0; NaN there",
     ),
+    (r"std\(x|abs\(torch.complex|-3\).abs", "curve", "NaN where a length is 0; 0 there"),
     (r"hypot|xlogy|xlog1py|poisson", "slope|curve", "0/0 at the origin: 0 here"),
     (r"torch.atan2\(x,x\)", "slope", "its squares overflow"),
     (

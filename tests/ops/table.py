@@ -425,10 +425,13 @@ TRIGONOMETRIC = (
              ([0.0, 1 / 9.999999960041972e-13], [100.0, -100.0])),
     )),
     binary("over_squares", None, 0.3, 2, numbers="", saves=("x", "y", "out"), kinks=(
-        Kink(([0.0], [0.0]), [0.0], ([0.0], [0.0])),
+        Kink(([0.0], [0.0]), [0.0], ([np.nan], [np.nan])),
     )),
     binary("hypot_slope", None, 0.3, 2, numbers="", saves=("x", "y", "out"), kinks=(
-        Kink(([0.0], [0.0]), [0.0], ([0.0], [0.0])),
+        Kink(([0.0], [0.0]), [0.0], ([np.nan], [np.nan])),
+    )),
+    binary("direction", None, 0.3, 2, numbers="", saves=("y", "out"), kinks=(
+        Kink(([0.0], [0.0]), [0.0], ([inf], [np.nan])),
     )),
     binary("hypot", "torch.hypot(x, y)", 0.3, 2, numbers="", saves=("x", "y"), kinks=(
         Kink(([0.0, 3.0], [0.0, 4.0]), [0.0, 5.0], ([0.0, 0.6], [0.0, 0.8]),

@@ -17,7 +17,7 @@ from typing import Any
 from gradcli.engine.backward.float_errors import ignore
 from gradcli.engine.backward.float_errors import restore as restore_errors
 from gradcli.engine.backward.hooks import accumulate, after, arrive_at_leaf, arriving, before
-from gradcli.engine.backward.untaken_branches import CHOSEN, taken
+from gradcli.engine.backward.untaken_branches import chosen, taken
 from gradcli.engine.dtypes import dtype_of
 from gradcli.engine.grad_mode import current, mode, restore
 from gradcli.engine.graph.level_detach import LevelDetach
@@ -349,7 +349,7 @@ def _step(node: Node, g: Any, arrived: dict[Node, Any], gone: Freed | None, care
     except (TypeError, AttributeError):
         _refuse_freed_meanwhile(node)
         raise
-    if careful and node.op.kind in CHOSEN:
+    if careful and chosen(node.op):
         pulled = taken(node, g, pulled)
     for edge, r in zip(node.edges, pulled, strict=True):
         if r is None or edge is None:  # a custom Function may give nothing, or too much
@@ -566,7 +566,7 @@ def _looked_at(node: Node, g: Any, recorded: bool, careful: bool) -> tuple[Any, 
         pulled = tuple(
             r if r is None or isinstance(r, Tensor) else wrap(r, dtype_of(r)) for r in pulled
         )
-    if careful and node.op.kind in CHOSEN:
+    if careful and chosen(node.op):
         pulled = taken(node, g, pulled)
     if inspect is not None:
         inspect.look(node, g, pulled)

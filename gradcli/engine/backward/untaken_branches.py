@@ -22,6 +22,11 @@ CHOSEN = frozenset(("elementwise", "bilinear", "reduction", "general"))
 """The kinds of operators whose rules multiply by a slope."""
 
 
+def chosen(op: Any) -> bool:
+    """Whether the cotangents that an operator gives are looked at."""
+    return op.kind in CHOSEN and not op.sharp
+
+
 def taken(node: Node, g: Any, pulled: tuple[Any, ...]) -> tuple[Any, ...]:
     """The cotangents ``pulled`` by a node, 0 wherever only zeros of ``g`` lead."""
     return tuple(
@@ -49,7 +54,7 @@ def careful_step(node: Node, g: Any, arrived: dict[Node, Any], gone: Any) -> Non
     """``Node.careful`` of a class that has none yet: it is written out, and does the step."""
     cls: Any = node.__class__
     step = cls.step
-    if cls.op.kind in CHOSEN:
+    if chosen(cls.op):
         step = assemble(cls.op, cls.numbers, cls.is_complex, careful=_mended)[1]
     cls.careful = staticmethod(step)
     step(node, g, arrived, gone)
