@@ -96,9 +96,6 @@ class Operator:
     """The parameter that holds indices, arrays among them: a later write to these is noticed."""
     masks: bool = False
     """It chooses between branches: what is not taken gets a cotangent of 0."""
-    sharp: bool = False
-    """Its derivative is NaN somewhere though its value is not, and for a cotangent of 0 too: the
-    second derivative of norm(x)**2 at 0 is not 0."""
     aliases: tuple[str, ...] = ()
     torch: tuple[str, ...] = ("input", "other", "value")
     """PyTorch's names of the inputs."""

@@ -94,7 +94,6 @@ direction = composite(
     lambda t, y: t / y,
     lambda t, y, out: -t * out / y,
     doc="x over its length y, the slope of lengths: 0 where the length is, and no slope there.",
-    sharp=True,
     public=False,
 )
 

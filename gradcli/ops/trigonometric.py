@@ -246,7 +246,6 @@ over_squares: Operator = composite(
     ),
     lambda t, x, y, out: -2.0 * t * out * over_squares(y, x) / ((x != 0) | (y != 0)),
     doc="x/(x**2 + y**2), the slopes of atan2; right where the squares are no floats, too.",
-    sharp=True,
     public=False,
 )
 atan2 = elementwise(
@@ -268,7 +267,6 @@ hypot_slope: Operator = composite(
     lambda t, x, y: t * hypot_slope(y, x) * hypot_slope(y, x) / hypot(x, y),
     lambda t, x, y, out: -t * out * hypot_slope(y, x) / hypot(x, y),
     doc="x/hypot(x, y), the slopes of hypot; their own slopes do not cancel.",
-    sharp=True,
     public=False,
 )
 hypot: Operator = elementwise(

@@ -192,7 +192,6 @@ class Part:
     rules: tuple[Callable[..., Any] | None, ...] = ()
     variadic = True
     entrywise = False
-    sharp = False
     node: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(self, name: str, kind: str) -> None:
