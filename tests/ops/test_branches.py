@@ -123,6 +123,10 @@ BY_CHANCE = {
     "relu": lambda x: torch.relu(torch.sqrt(x) ** 2 + 1),
     "of others": lambda x: torch.sqrt(x) ** 2 + torch.where(x > 9, x, 0.0),
     "complex": lambda x: torch.relu((torch.sqrt(torch.complex(x, 0 * x)) ** 2).real + 1),
+    "split": lambda x: torch.relu(torch.cat([a**2 for a in torch.sqrt(x).split(1)]) + 1),
+    "complex pieces": lambda x: torch.relu(
+        torch.stack([a.abs() for a in torch.sqrt(torch.complex(x, 0 * x)).unbind()]) ** 2 + 1
+    ),
     "picked": lambda x: torch.where(x >= 0, torch.stack([torch.sqrt(x), x])[0], x) ** 2,
     "along a dimension": lambda x: torch.relu(x.reshape(-1, 1).norm(0.5, 1).sqrt() ** 2 + 1),
 }

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.graph.node import Freed, Node
+from gradcli.engine.graph.node import Cotangents, Freed, Node
 from gradcli.engine.record.cotangents import fit
 from gradcli.engine.record.rule_compiler import assemble
 from gradcli.engine.tensor.tensor import Tensor
@@ -24,6 +24,8 @@ from gradcli.ops.operator import OPERATORS, is_complex
 
 CHOSEN = frozenset(("elementwise", "bilinear", "reduction", "general"))
 """The kinds of operators whose rules multiply by a slope."""
+MOVES = frozenset(("joint", "linear", "output"))
+"""The kinds of nodes that a pass with slopes of 1 goes through as it is."""
 
 
 class Choices:
@@ -54,26 +56,29 @@ class Choices:
                 continue
             for edge, r in zip(n.edges, self._passed(n, on), strict=True):
                 if edge is not None and r is not None:
-                    lit[edge] = lit.get(edge, 0.0) + fit(np.abs(r), edge.shape)
+                    r = r if r.__class__ is Cotangents else fit(np.abs(r), edge.shape)
+                    lit[edge] = lit[edge] + r if edge in lit else r
         return lit.get(node)
 
     def _passed(self, node: Node, on: Any) -> Sequence[Any]:
         """What ``live`` has of a node for each of its edges."""
         op = node.op
-        if node in self.kept or (op.kind == "linear" and node.saved.__class__ is not Freed):
+        if node in self.kept or (op.kind in MOVES and node.saved.__class__ is not Freed):
             whole = copy(node)
             whole.saved = self.kept.get(node, node.saved)
-            pulled = whole.pull(whole, on * (1 + 1j) if is_complex(node) else on)
+            both = is_complex(node) and on.__class__ is not Cotangents
+            pulled = whole.pull(whole, on * (1 + 1j) if both else on)
             if node.only is None:
                 return pulled
             return [pulled if i == node.only else None for i in range(len(node.edges))]
+        some = on.__class__ is Cotangents or on.any()
         mixes = op.kind not in CHOSEN or (op.kind == "bilinear" and not op.entrywise)
         idle = [
             None if e is None or mixes else _idle(node, on, on.shape if op.entrywise else e.shape)
             for e in node.edges
         ]
         return [
-            None if e is None else np.full(e.shape, 1.0 * on.any()) if i is None else 1.0 - i
+            None if e is None else np.full(e.shape, 1.0 * some) if i is None else 1.0 - i
             for e, i in zip(node.edges, idle, strict=True)
         ]
 
@@ -93,6 +98,8 @@ def _mended(node: Node, i: int, g: Any, r: Any, choices: Choices) -> Any:
     raw = _raw(r)
     finite = np.isfinite(raw)
     if finite.all():  # though their squares are not
+        return r
+    if g.__class__ is Cotangents:
         return r
     zero, live = _raw(g) == 0, choices.live(node)
     if live is not None:
