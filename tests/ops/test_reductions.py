@@ -308,3 +308,17 @@ def test_a_spread_of_too_few_complex_numbers_keeps_its_dtype():
     for spread in (torch.var, torch.std):
         with pytest.warns(UserWarning, match="degrees of freedom"):
             assert spread(x[:1]).dtype is spread(x, correction=5).dtype is torch.float32
+
+
+SPECTRA = {
+    "eigvalsh": lambda x: torch.linalg.eigvalsh(x),
+    "svdvals": lambda x: torch.linalg.svdvals(x),
+    "eigvals": lambda x: torch.linalg.eigvals(x).real,
+}
+
+
+@family("name", SPECTRA)
+def test_equal_values_of_a_matrix_have_no_second_derivative(name):
+    zeros = torch.zeros(2, 2, dtype=torch.float64)
+    hessian = torch.func.hessian(lambda x: (SPECTRA[name](x) ** 2).sum())(zeros)
+    assert hessian[0, 1, 0, 1].isnan() and hessian[0, 1, 1, 0].isnan()
