@@ -336,10 +336,16 @@ zeta: Operator = elementwise(
 )
 
 
-def _gamma_density(x: Any, y: Any) -> Any:
+def _gamma_density(x: Any, y: Any, n: int = 0) -> Any:
     from gradcli.ops.numerics import order_slopes  # quadrature and series: few programs use any
 
-    return order_slopes.gamma_density(x, y)
+    return order_slopes.gamma_density(x, y, n)
+
+
+def _density_slope(t: Any, x: Any, y: Any, out: Any, n: int) -> Any:
+    # As a sum its own slopes do not cancel beside 0, as a product it does not near x.
+    beside = (x - 1.0 - n) * gamma_density(x, where(y < 0.1, y, 1.0), n + 1) - out
+    return t * where(y < 0.1, beside, out * ((x - 1.0 - n - y) / y))
 
 
 def _log_ratio(x: Any, y: Any) -> Any:
@@ -359,11 +365,11 @@ log_ratio: Operator = composite(
 )
 gamma_density: Operator = composite(
     "gamma_density",
-    lambda x, y: exp((x - 1.0) * log(y) - y - lgamma(x)),
+    lambda x, y, n=0: exp((x - 1.0 - n) * log(y) - y - lgamma(x)),
     _gamma_density,
     lambda t, x, y, out: t * (out * log_ratio(x, y)),
-    lambda t, x, y, out: t * (out * ((x - y - 1.0) / y)),
-    doc="y**(x - 1) exp(-y)/gamma(x), the slope of gammainc; of large x by Stirling's series.",
+    _density_slope,
+    doc="y**(x - 1 - n) exp(-y)/gamma(x), for n = 0 gammainc's slope, by Stirling's series there.",
     public=False,
 )
 

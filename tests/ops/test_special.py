@@ -190,3 +190,13 @@ def test_logit_has_no_slope_where_it_is_held_in_forward_mode_either():
         (_, slope) = gradcli.func.jvp(lambda v, e=eps: gradcli.logit(v, e), (x,), (x * 0 + 1,))
         assert slope.tolist() == [0.0, pytest.approx(4.0), 0.0]
     assert gradcli.vmap(lambda a: gradcli.lerp(a, a * 0 + 1, 1.0))(x * 1e30).tolist() == [1, 1, 1]
+
+
+def test_slopes_of_gammainc_beside_0():
+    """Of order 1 it is 1 - exp(-y), of order 2 its slope is y*exp(-y)."""
+    for order, slopes in ((1.0, (1.0, -1.0, 1.0)), (2.0, (1e-100, 1.0, -2.0))):
+        y = gradcli.tensor(1e-100, dtype=gradcli.float64, requires_grad=True)
+        found = gradcli.special.gammainc(gradcli.tensor(order, dtype=gradcli.float64), y)
+        for slope in slopes:
+            (found,) = gradcli.autograd.grad(found, y, create_graph=True)
+            assert found.item() == pytest.approx(slope, rel=1e-12)
