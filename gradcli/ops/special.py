@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.comparison import logical_and, sign
+from gradcli.ops.conversion import in_wider
 from gradcli.ops.cupy_compat import on_host, special
 from gradcli.ops.exponential import exp, log, log1p
 from gradcli.ops.kinds import composite, elementwise
+from gradcli.ops.numerics.summation import WIDER
 from gradcli.ops.operator import Operator, is_complex, is_number
 from gradcli.ops.piecewise import where
 
@@ -514,6 +516,15 @@ bessel_j: Operator = elementwise(
     latex="J_{{n}}",
     public=False,
 )
+
+
+def _ie_slope(x: Any, n: int) -> Any:
+    """The derivative of i0e or i1e, of which far out only the last digits are left."""
+    if n:
+        return 0.5 * (i0e(x) + bessel_ie(x, 2)) - sign(x) * i1e(x)
+    return i1e(x) - sign(x) * i0e(x)
+
+
 i0 = elementwise(
     "i0",
     _one("i0"),
@@ -536,7 +547,7 @@ i1: Operator = elementwise(
 i0e = elementwise(
     "i0e",
     _one("i0e"),
-    lambda x, out: i1e(x) - sign(x) * out,
+    lambda x: in_wider(WIDER, _ie_slope, 0, x),
     doc="exp(-abs(x))*i0(x), without overflow.",
     grad_name="SpecialI0EBackward0",
     refuses={"complex": "i0e_cpu"},
@@ -544,7 +555,7 @@ i0e = elementwise(
 i1e: Operator = elementwise(
     "i1e",
     _one("i1e"),
-    lambda x, out: 0.5 * (i0e(x) + bessel_ie(x, 2)) - sign(x) * out,
+    lambda x: in_wider(WIDER, _ie_slope, 1, x),
     doc="exp(-abs(x))*i1(x), without overflow.",
     grad_name="SpecialI1EBackward0",
     refuses={"complex": "i1e_cpu"},

@@ -200,3 +200,15 @@ def test_slopes_of_gammainc_beside_0():
         for slope in slopes:
             (found,) = gradcli.autograd.grad(found, y, create_graph=True)
             assert found.item() == pytest.approx(slope, rel=1e-12)
+
+
+def test_slopes_of_scaled_bessel_functions_in_single_precision():
+    for name in ("i0e", "i1e"):
+        x = gradcli.tensor(9000.0, requires_grad=True)
+        (slope,) = gradcli.autograd.grad(getattr(gradcli.special, name)(x), x, create_graph=True)
+        (curve,) = gradcli.autograd.grad(slope, x)
+        order = int(name[1])
+        value = lambda t, n=order: mpmath.exp(-t) * mpmath.besseli(n, t)  # noqa: E731
+        with mpmath.workdps(40):
+            wanted = [float(mpmath.diff(value, 9000, k)) for k in (1, 2)]
+        assert [slope.item(), curve.item()] == pytest.approx(wanted, rel=1e-6)
