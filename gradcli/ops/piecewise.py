@@ -58,7 +58,7 @@ def unit(x: Any) -> Any:
     # The sign is constant wherever it is smooth; the direction is not, and must be differentiable.
     if not is_complex(x):
         return sign(x)
-    return where(x == 0, 0.0, x / where(x == 0, 1.0, abs(x)))
+    return direction(x, abs(x))
 
 
 abs = elementwise(
@@ -78,6 +78,24 @@ abs = elementwise(
     refuses={"bool": "abs_cpu"},
     breaks="0",
     python="fabs({0})",
+)
+
+
+def _direction(x: Any, y: Any) -> Any:
+    if np.all(y):
+        return x / y
+    flat = y == 0
+    return np.where(flat, 0.0 * y, x / np.where(flat, 1, y))[()]
+
+
+direction = composite(
+    "direction",
+    lambda x, y: x / y,
+    _direction,
+    lambda t, y: t / y,
+    lambda t, y, out: -t * out / y,
+    doc="x over its length y, the slope of lengths: 0 where the length is, and no slope there.",
+    public=False,
 )
 
 

@@ -22,7 +22,7 @@ from gradcli.ops.kinds import general, linear, reduction
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.numerics.summation import FEW, HALF, accurate_sum, in_double
 from gradcli.ops.operator import Operator, is_complex
-from gradcli.ops.piecewise import abs, unit, where
+from gradcli.ops.piecewise import abs, direction, unit, where
 from gradcli.ops.shape import count, expand, permute, reshape, tril, triu, unsqueeze
 from gradcli.ops.torch_messages import nothing_largest
 
@@ -283,8 +283,7 @@ def _std(x: Any, dim: Dims = None, correction: float = 1, keepdim: bool = False)
 
 def _std_slope(x: Any, out: Any, dim: Dims, correction: float) -> Any:
     """The derivative of std by each entry; ``out`` has the reduced dimensions kept."""
-    flat = out == 0
-    return where(flat, 0.0, _spread(x, dim, correction) / where(flat, 1.0, out))
+    return direction(_spread(x, dim, correction), out)
 
 
 std = reduction(
@@ -377,9 +376,8 @@ def _norm(x: Any, p: Any = 2, dim: Dims = None, keepdim: bool = False) -> Any:
 
 def _norm_slope(x: Any, out: Any, p: Any, dim: Dims) -> Any:
     """The derivative of the p-norm by each entry; ``out`` has the reduced dimensions kept."""
-    safe = where(out == 0, 1.0, out)
     if p in (2, "fro", None):
-        return where(out == 0, 0.0, x / safe)  # 0 in the second derivative too
+        return direction(x, out)
     if p == 1:
         return unit(x)
     if p == 0:
@@ -388,8 +386,11 @@ def _norm_slope(x: Any, out: Any, p: Any, dim: Dims) -> Any:
         most = where((abs(x) == out) | (x != x), 1.0, zeros_like(x))  # NaN has a slope of 0
         return unit(x) * most / sum(most, dim, True)
     size = abs(x)
+    if p > 1:
+        return unit(x) * direction(size, out) ** (p - 1)
     flat = ((size == 0) & (out == out)) | (out == 0)  # NaN beside 0 is NaN for both
-    return where(flat, 0.0, unit(x) * (where(flat, 1.0, size) / safe) ** (p - 1))
+    found = unit(x) * (where(flat, 1.0, size) / where(flat, 1.0, out)) ** (p - 1)
+    return where(flat, direction(x, where(size == 0, size, out)), found)
 
 
 norm = reduction(

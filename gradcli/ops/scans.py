@@ -220,11 +220,11 @@ def _share(out: Any, dim: int) -> Any:
     return exp(where((before == out) & isinf(out), 0.0, before - out))
 
 
-def _times_own_share(h: Any, x: Any, out: Any, unknown: float = 0.0) -> Any:
+def _times_own_share(h: Any, x: Any, out: Any, unknown: Any) -> Any:
     """h times exp(x - out), which is how much of each result its entry is.
 
     Where both are infinite it is ``unknown``, and no other entry's derivative feels it: NaN for a
-    cotangent and 0 for a tangent, as in PyTorch.
+    cotangent and 0 for a finite tangent, as in PyTorch.
     """
     same = (x == out) & isinf(out) | (out == -math.inf)
     return where(same, unknown, h * exp(where(same, 0.0, x - out)))
@@ -236,7 +236,7 @@ def _logcumsumexp_vjp(g: Any, x: Any, out: Any, dim: int) -> Any:
 
 
 def _logcumsumexp_jvp(tx: Any, x: Any, out: Any, dim: int) -> Any:
-    own = _times_own_share(tx, x, out)
+    own = _times_own_share(tx, x, out, 0.0 * tx)
     return recurrence(_share(out, dim), own, dim) if len(out.shape) else own
 
 

@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.comparison import logical_and, sign
+from gradcli.ops.conversion import in_wider
 from gradcli.ops.cupy_compat import on_host, special
 from gradcli.ops.exponential import exp, log, log1p
 from gradcli.ops.kinds import composite, elementwise
+from gradcli.ops.numerics.summation import WIDER
 from gradcli.ops.operator import Operator, is_complex, is_number
 from gradcli.ops.piecewise import where
 
@@ -342,10 +344,16 @@ zeta: Operator = elementwise(
 )
 
 
-def _gamma_density(x: Any, y: Any) -> Any:
+def _gamma_density(x: Any, y: Any, n: int = 0) -> Any:
     from gradcli.ops.numerics import order_slopes  # quadrature and series: few programs use any
 
-    return order_slopes.gamma_density(x, y)
+    return order_slopes.gamma_density(x, y, n)
+
+
+def _density_slope(t: Any, x: Any, y: Any, out: Any, n: int) -> Any:
+    # As a sum its own slopes do not cancel beside 0, as a product it does not near x.
+    beside = (x - 1.0 - n) * gamma_density(x, where(y < 0.1, y, 1.0), n + 1) - out
+    return t * where(y < 0.1, beside, out * ((x - 1.0 - n - y) / y))
 
 
 def _log_ratio(x: Any, y: Any) -> Any:
@@ -365,11 +373,11 @@ log_ratio: Operator = composite(
 )
 gamma_density: Operator = composite(
     "gamma_density",
-    lambda x, y: exp((x - 1.0) * log(y) - y - lgamma(x)),
+    lambda x, y, n=0: exp((x - 1.0 - n) * log(y) - y - lgamma(x)),
     _gamma_density,
     lambda t, x, y, out: t * (out * log_ratio(x, y)),
-    lambda t, x, y, out: t * (out * ((x - y - 1.0) / y)),
-    doc="y**(x - 1) exp(-y)/gamma(x), the slope of gammainc; of large x by Stirling's series.",
+    _density_slope,
+    doc="y**(x - 1 - n) exp(-y)/gamma(x), for n = 0 gammainc's slope, by Stirling's series there.",
     public=False,
 )
 
@@ -514,6 +522,15 @@ bessel_j: Operator = elementwise(
     latex="J_{{n}}",
     public=False,
 )
+
+
+def _ie_slope(x: Any, n: int) -> Any:
+    """The derivative of i0e or i1e, of which far out only the last digits are left."""
+    if n:
+        return 0.5 * (i0e(x) + bessel_ie(x, 2)) - sign(x) * i1e(x)
+    return i1e(x) - sign(x) * i0e(x)
+
+
 i0 = elementwise(
     "i0",
     _one("i0"),
@@ -536,7 +553,7 @@ i1: Operator = elementwise(
 i0e = elementwise(
     "i0e",
     _one("i0e"),
-    lambda x, out: i1e(x) - sign(x) * out,
+    lambda x: in_wider(WIDER, _ie_slope, 0, x),
     doc="exp(-abs(x))*i0(x), without overflow.",
     grad_name="SpecialI0EBackward0",
     refuses={"complex": "i0e_cpu"},
@@ -544,7 +561,7 @@ i0e = elementwise(
 i1e: Operator = elementwise(
     "i1e",
     _one("i1e"),
-    lambda x, out: 0.5 * (i0e(x) + bessel_ie(x, 2)) - sign(x) * out,
+    lambda x: in_wider(WIDER, _ie_slope, 1, x),
     doc="exp(-abs(x))*i1(x), without overflow.",
     grad_name="SpecialI1EBackward0",
     refuses={"complex": "i1e_cpu"},

@@ -10,7 +10,7 @@ from gradcli.ops.arithmetic import sqrt
 from gradcli.ops.declaration import cures
 from gradcli.ops.kinds import composite, elementwise
 from gradcli.ops.operator import Operator, is_complex
-from gradcli.ops.piecewise import where
+from gradcli.ops.piecewise import direction, where
 
 sin = elementwise(
     "sin",
@@ -206,10 +206,6 @@ def _safe(squares: Any) -> Any:
     return where(squares == 0, 1.0, squares)
 
 
-def _over_length(x: Any, length: Any) -> Any:
-    return where(length == 0, 0.0, x / _safe(length))
-
-
 def _squares(x: Any, y: Any) -> tuple[Any, Any]:
     """The sum of the squares, and where it is no float with all digits; None where nowhere."""
     squares = x * x + y * y
@@ -225,7 +221,7 @@ def _hypot_slope(x: Any, y: Any) -> Any:
     squares, apart = _squares(x, y)
     if apart is None:
         return x / np.sqrt(squares)
-    return where(apart, _over_length(x, np.hypot(x, y)), x / np.sqrt(_safe(squares)))
+    return where(apart, direction(x, np.hypot(x, y)), x / np.sqrt(_safe(squares)))
 
 
 def _over_squares(x: Any, y: Any) -> Any:
@@ -245,8 +241,10 @@ over_squares: Operator = composite(
     "over_squares",
     lambda x, y: where(x * x + y * y == 0, 0.0, x / _safe(x * x + y * y)),
     _over_squares,
-    lambda t, x, y, out: t * (over_squares(y, x) - out) * (over_squares(y, x) + out),
-    lambda t, x, y, out: -2.0 * t * out * over_squares(y, x),
+    lambda t, x, y, out: (
+        t * (over_squares(y, x) - out) * (over_squares(y, x) + out) / ((x != 0) | (y != 0))
+    ),
+    lambda t, x, y, out: -2.0 * t * out * over_squares(y, x) / ((x != 0) | (y != 0)),
     doc="x/(x**2 + y**2), the slopes of atan2; right where the squares are no floats, too.",
     public=False,
 )
@@ -264,10 +262,10 @@ atan2 = elementwise(
 )
 hypot_slope: Operator = composite(
     "hypot_slope",
-    lambda x, y: _over_length(x, hypot(x, y)),
+    lambda x, y: x / hypot(x, y),
     _hypot_slope,
-    lambda t, x, y: _over_length(t * hypot_slope(y, x) * hypot_slope(y, x), hypot(x, y)),
-    lambda t, x, y, out: _over_length(-t * out * hypot_slope(y, x), hypot(x, y)),
+    lambda t, x, y: t * hypot_slope(y, x) * hypot_slope(y, x) / hypot(x, y),
+    lambda t, x, y, out: -t * out * hypot_slope(y, x) / hypot(x, y),
     doc="x/hypot(x, y), the slopes of hypot; their own slopes do not cancel.",
     public=False,
 )

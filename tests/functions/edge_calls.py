@@ -715,6 +715,7 @@ APART: tuple[tuple[str, str, str], ...] = (
         "curve",
         "where there is no second derivative it is that of the side chosen, or 0; NaN there",
     ),
+    (r"std\(x|abs\(torch.complex|-3\).abs", "curve", "NaN where a length is 0; 0 there"),
     (r"hypot|xlogy|xlog1py|poisson", "slope|curve", "0/0 at the origin: 0 here"),
     (r"torch.atan2\(x,x\)", "slope", "its squares overflow"),
     (
@@ -743,7 +744,6 @@ APART: tuple[tuple[str, str, str], ...] = (
     (r"batch_norm|det|acos\(|log1p", "value0", "the sign of a zero"),
     (r"dtype=torch.float32", "slope|curve", "its gradient is rounded to float32"),
     (r"polygamma", "value0", "its reflection formula leaves the poles by rounding"),
-    (r"eigvalsh\(torch.eye", "curve", "times 0: nothing is asked of the vectors"),
     (r"acosh", "slope|curve", "below the cut it has the slope of above; conj(acosh(conj(z))) here"),
 )
 """Calls (a pattern of their text), parts, and why gradcli differs."""

@@ -231,10 +231,10 @@ SPECIAL = (
     unary("i1", "torch.special.i1(x)", saves=("x",), avoid=(0.0,), kinks=(
         Kink(([0.0],), [0.0], ([0.5],)),
     )),
-    unary("i0e", "torch.special.i0e(x)", saves=("x", "out"), avoid=(0.0,), kinks=(
+    unary("i0e", "torch.special.i0e(x)", saves=("x",), avoid=(0.0,), kinks=(
         Kink(([0.0],), [1.0], ([0.0],)),
     )),
-    unary("i1e", "torch.special.i1e(x)", saves=("x", "out"), avoid=(0.0,), kinks=(
+    unary("i1e", "torch.special.i1e(x)", saves=("x",), avoid=(0.0,), kinks=(
         Kink(([0.0],), [0.0], ([0.5],)),
     )),
     unary("airy_ai", "torch.special.airy_ai(x)", saves=("x",), order=0),
@@ -260,7 +260,8 @@ SPECIAL = (
     binary("zeta_slope", None, 1.5, 4, second=(0.5, 3), numbers="", saves=("x", "y"),
         extra=[Case((Draw((3,), 1.5, 4), Draw((3,), 0.5, 3)), {"n": 2})]),
     binary("log_ratio", None, 0.5, 40, second=(0.3, 40), numbers="", saves=("x", "y")),
-    binary("gamma_density", None, 0.5, 3, second=(0.3, 3), numbers="", saves=("x", "y", "out")),
+    binary("gamma_density", None, 0.5, 3, second=(0.3, 3), numbers="", saves=("x", "y", "out"),
+        extra=[Case((Draw((3,), 0.5, 3), Draw((3,), 0.3, 3)), {"n": 2})]),
     binary("gammainc_slope", None, 0.5, 3, second=(0.3, 3), numbers="", saves=("x", "y"),
         extra=[Case((Draw((3,), 0.5, 3), Draw((3,), 0.3, 3)), {"n": 2})]),
     unary("sinc_slope", None, saves=("x",), params=({"n": 1}, {"n": 2}, {"n": 3, "unit": 1.0})),
@@ -425,10 +426,13 @@ TRIGONOMETRIC = (
              ([0.0, 1 / 9.999999960041972e-13], [100.0, -100.0])),
     )),
     binary("over_squares", None, 0.3, 2, numbers="", saves=("x", "y", "out"), kinks=(
-        Kink(([0.0], [0.0]), [0.0], ([0.0], [0.0])),
+        Kink(([0.0], [0.0]), [0.0], ([np.nan], [np.nan])),
     )),
     binary("hypot_slope", None, 0.3, 2, numbers="", saves=("x", "y", "out"), kinks=(
-        Kink(([0.0], [0.0]), [0.0], ([0.0], [0.0])),
+        Kink(([0.0], [0.0]), [0.0], ([np.nan], [np.nan])),
+    )),
+    binary("direction", None, 0.3, 2, numbers="", saves=("y", "out"), kinks=(
+        Kink(([0.0], [0.0]), [0.0], ([inf], [np.nan])),
     )),
     binary("hypot", "torch.hypot(x, y)", 0.3, 2, numbers="", saves=("x", "y"), kinks=(
         Kink(([0.0, 3.0], [0.0, 4.0]), [0.0, 5.0], ([0.0, 0.6], [0.0, 0.8]),

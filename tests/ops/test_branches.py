@@ -118,6 +118,32 @@ def test_the_nan_of_a_taken_branch_stays():
     assert np.isnan(x.grad[1].item())
 
 
+BY_CHANCE = {
+    "clamp": lambda x: torch.clamp(torch.sqrt(x), max=10.0) ** 2,
+    "where": lambda x: torch.where(x > -1, torch.sqrt(x) ** 2, x),
+    "relu": lambda x: torch.relu(torch.sqrt(x) ** 2 + 1),
+    "of others": lambda x: torch.sqrt(x) ** 2 + torch.where(x > 9, x, 0.0),
+    "complex": lambda x: torch.relu((torch.sqrt(torch.complex(x, 0 * x)) ** 2).real + 1),
+    "split": lambda x: torch.relu(torch.cat([a**2 for a in torch.sqrt(x).split(1)]) + 1),
+    "complex pieces": lambda x: torch.relu(
+        torch.stack([a.abs() for a in torch.sqrt(torch.complex(x, 0 * x)).unbind()]) ** 2 + 1
+    ),
+    "picked": lambda x: torch.where(x >= 0, torch.stack([torch.sqrt(x), x])[0], x) ** 2,
+    "along a dimension": lambda x: torch.relu(x.reshape(-1, 1).norm(0.5, 1).sqrt() ** 2 + 1),
+}
+"""At 0 the slope of each is 1, or what it is not of sqrt(x); a factor of sqrt's is 0 there."""
+
+
+@family("name", BY_CHANCE)
+def test_a_cotangent_that_is_0_by_its_numbers_is_no_branch(name):
+    f, x = BY_CHANCE[name], torch.tensor([0.0, 4.0], dtype=torch.double, requires_grad=True)
+    f(x).sum().backward()
+    (g,) = grad(f(x).sum(), x, create_graph=True)
+    rows = torch.autograd.functional.jacobian(f, x, vectorize=True).diagonal()
+    for found in (x.grad, g, rows, torch.func.jacrev(f)(x).diagonal()):
+        np.testing.assert_allclose(found.detach().numpy(), [nan, 1.0], rtol=1e-13)
+
+
 def test_a_zero_cotangent_outside_any_branch_keeps_its_nan():
     """Without where there is no branch: 0 times an infinite slope is NaN, as in PyTorch."""
     code = (

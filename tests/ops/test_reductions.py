@@ -167,14 +167,35 @@ def test_one_entry_read_twice_gets_both_gradients():
     assert x.grad.tolist() == [1, 1110, 0]
 
 
-def test_the_slope_of_the_norm_at_zero_is_zero_to_every_order():
-    zero = torch.zeros(3)
-    for p in (2, 3, 1):
-        assert torch.func.hessian(lambda x, p=p: x.norm(p))(zero).tolist() == [[0.0] * 3] * 3
-        x = zero.clone().requires_grad_()
-        (slope,) = torch.autograd.grad(x.norm(p), x, create_graph=True)
-        (again,) = torch.autograd.grad(slope.sum(), x, materialize_grads=True, allow_unused=True)
-        assert again.tolist() == [0.0] * 3
+LENGTHS = {
+    "norm": lambda x: x.norm(),
+    "its square": lambda x: x.norm() ** 2,
+    "behind a choice": lambda x: torch.maximum(x, -torch.ones_like(x)).norm() ** 2,
+    "order 3": lambda x: x.norm(3) ** 2,
+    "order 1.5": lambda x: x.norm(1.5) ** 2,
+    "std": lambda x: x.std() ** 2,
+    "hypot": lambda x: torch.hypot(x[0], x[1]) ** 2,
+    "atan2": lambda x: torch.atan2(x[0], x[1]) ** 2,
+    "complex": lambda x: torch.complex(x, x).abs().sum() ** 2,
+    "pdist": lambda x: torch.pdist(torch.stack([x, x])).sum() ** 2,
+}
+"""Of x at 0: the slope is taken as 0 there, and has none itself."""
+
+
+@family("name", LENGTHS)
+def test_a_length_has_no_second_derivative_at_0(name):
+    f, x, v = LENGTHS[name], torch.zeros(2, dtype=torch.float64), torch.ones(2, dtype=torch.float64)
+    grad = torch.func.grad(f)
+    assert grad(x).tolist() == torch.func.jacfwd(f)(x).tolist() == [0.0, 0.0]
+    found = (
+        torch.func.hessian(f)(x),
+        torch.func.jacrev(grad)(x),
+        torch.func.jacrev(torch.func.jacfwd(f))(x),
+        torch.func.jvp(lambda x: torch.func.jvp(f, (x,), (v,))[1], (x,), (v,))[1],
+        torch.vmap(torch.func.hessian(f))(torch.stack([x, x])),
+    )
+    for second in found:
+        assert not second.isfinite().any()
 
 
 def test_shares_of_a_rounded_sum_are_halves_in_every_transform():
@@ -287,3 +308,17 @@ def test_a_spread_of_too_few_complex_numbers_keeps_its_dtype():
     for spread in (torch.var, torch.std):
         with pytest.warns(UserWarning, match="degrees of freedom"):
             assert spread(x[:1]).dtype is spread(x, correction=5).dtype is torch.float32
+
+
+SPECTRA = {
+    "eigvalsh": lambda x: torch.linalg.eigvalsh(x),
+    "svdvals": lambda x: torch.linalg.svdvals(x),
+    "eigvals": lambda x: torch.linalg.eigvals(x).real,
+}
+
+
+@family("name", SPECTRA)
+def test_equal_values_of_a_matrix_have_no_second_derivative(name):
+    zeros = torch.zeros(2, 2, dtype=torch.float64)
+    hessian = torch.func.hessian(lambda x: (SPECTRA[name](x) ** 2).sum())(zeros)
+    assert hessian[0, 1, 0, 1].isnan() and hessian[0, 1, 1, 0].isnan()

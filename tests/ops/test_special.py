@@ -190,3 +190,25 @@ def test_logit_has_no_slope_where_it_is_held_in_forward_mode_either():
         (_, slope) = gradcli.func.jvp(lambda v, e=eps: gradcli.logit(v, e), (x,), (x * 0 + 1,))
         assert slope.tolist() == [0.0, pytest.approx(4.0), 0.0]
     assert gradcli.vmap(lambda a: gradcli.lerp(a, a * 0 + 1, 1.0))(x * 1e30).tolist() == [1, 1, 1]
+
+
+def test_slopes_of_gammainc_beside_0():
+    """Of order 1 it is 1 - exp(-y), of order 2 its slope is y*exp(-y)."""
+    for order, slopes in ((1.0, (1.0, -1.0, 1.0)), (2.0, (1e-100, 1.0, -2.0))):
+        y = gradcli.tensor(1e-100, dtype=gradcli.float64, requires_grad=True)
+        found = gradcli.special.gammainc(gradcli.tensor(order, dtype=gradcli.float64), y)
+        for slope in slopes:
+            (found,) = gradcli.autograd.grad(found, y, create_graph=True)
+            assert found.item() == pytest.approx(slope, rel=1e-12)
+
+
+def test_slopes_of_scaled_bessel_functions_in_single_precision():
+    for name in ("i0e", "i1e"):
+        x = gradcli.tensor(9000.0, requires_grad=True)
+        (slope,) = gradcli.autograd.grad(getattr(gradcli.special, name)(x), x, create_graph=True)
+        (curve,) = gradcli.autograd.grad(slope, x)
+        order = int(name[1])
+        value = lambda t, n=order: mpmath.exp(-t) * mpmath.besseli(n, t)  # noqa: E731
+        with mpmath.workdps(40):
+            wanted = [float(mpmath.diff(value, 9000, k)) for k in (1, 2)]
+        assert [slope.item(), curve.item()] == pytest.approx(wanted, rel=1e-6)

@@ -17,7 +17,7 @@ from typing import Any
 from gradcli.engine.backward.float_errors import ignore
 from gradcli.engine.backward.float_errors import restore as restore_errors
 from gradcli.engine.backward.hooks import accumulate, after, arrive_at_leaf, arriving, before
-from gradcli.engine.backward.untaken_branches import CHOSEN, taken
+from gradcli.engine.backward.untaken_branches import CHOSEN, Choices, taken
 from gradcli.engine.dtypes import dtype_of
 from gradcli.engine.grad_mode import current, mode, restore
 from gradcli.engine.graph.level_detach import LevelDetach
@@ -259,7 +259,7 @@ def _walk_plain(
     The order in which leaves receive their sums cannot be seen then, so they simply come last.
     """
     pop = arrived.pop
-    branches, careful = mode.branches, False
+    seeds, careful = dict(arrived) if mode.branches else None, None
     zeroed = node = None
     try:
         for node in order:
@@ -271,15 +271,16 @@ def _walk_plain(
                     _pass_by(node, gone)
                     continue
                 g = zeroed.at(node, False)
+            if node.masks and seeds is not None:
+                careful = careful or Choices(order, seeds)
+                careful.kept[node] = node.saved
             step = node.step
             if step is None:
                 _step(node, g, arrived, gone, careful)
-            elif careful:
-                node.careful(node, g, arrived, gone)
+            elif careful is not None:
+                node.careful(node, g, arrived, gone, careful)
             else:
                 step(node, g, arrived, gone)
-            if branches and node.masks:
-                careful = True
     except Fault:
         assert node is not None
         _accumulate_whole(order[order.index(node) :], order, arrived)
@@ -299,7 +300,7 @@ def _walk_towards(
     arrived: dict[Node, Any], gone: Freed | None,
 ) -> None:  # fmt: skip
     """The plain pass that brings gradients to wanted places alone."""
-    branches, careful = mode.branches, False
+    seeds, careful = dict(arrived) if mode.branches else None, None
     order, runs = only_towards(wanted, order)
     zeroed = zeros_of(order, wanted, collect, cotangents)
     pop = arrived.pop
@@ -310,15 +311,16 @@ def _walk_towards(
             if node not in runs:
                 continue
         if g is not None or node.foreign:
+            if node.masks and seeds is not None:
+                careful = careful or Choices(order, seeds)
+                careful.kept[node] = node.saved
             step = node.step
             if step is None:
                 _step(node, g, arrived, gone, careful)
-            elif careful:
-                node.careful(node, g, arrived, gone)
+            elif careful is not None:
+                node.careful(node, g, arrived, gone, careful)
             else:
                 step(node, g, arrived, gone)
-            if branches and node.masks:
-                careful = True
         else:
             _pass_by(node, gone)
 
@@ -339,7 +341,9 @@ def _pass_by(node: Node, gone: Freed | None) -> None:
         node.saved = gone
 
 
-def _step(node: Node, g: Any, arrived: dict[Node, Any], gone: Freed | None, careful: bool) -> None:
+def _step(
+    node: Node, g: Any, arrived: dict[Node, Any], gone: Freed | None, careful: Choices | None
+) -> None:
     """What ``Node.step`` does, for classes that have none, or with an eye on branches not taken."""
     saved = node.saved
     if saved.__class__ is Freed:
@@ -349,8 +353,8 @@ def _step(node: Node, g: Any, arrived: dict[Node, Any], gone: Freed | None, care
     except (TypeError, AttributeError):
         _refuse_freed_meanwhile(node)
         raise
-    if careful and node.op.kind in CHOSEN:
-        pulled = taken(node, g, pulled)
+    if careful is not None and node.op.kind in CHOSEN:
+        pulled = taken(node, g, pulled, careful)
     for edge, r in zip(node.edges, pulled, strict=True):
         if r is None or edge is None:  # a custom Function may give nothing, or too much
             continue
@@ -413,7 +417,8 @@ def _walk(
     to_leaf = None if accumulates else wanted
     # Of zeros that are differentiated by, as in a tangent by two backward passes, all is wanted.
     by_zeros = recorded and all(map(_differentiated_zeros, arrived.values()))
-    branches, careful = mode.branches and not by_zeros, False
+    seeds = dict(arrived) if mode.branches and not by_zeros else None
+    careful: Choices | None = None
     passing = Pass(order)
     if wanted is not None:  # a wanted place need not be in the graph
         passing = Towards(node for node in order if node in runs or node in captures)
@@ -446,10 +451,11 @@ def _walk(
             if g is None and node in zeroed:
                 g = zeroed.at(node, recorded)
             on = runs is None or node in runs
+            if node.masks and seeds is not None:
+                careful = careful or Choices(order, seeds)
+                careful.kept[node] = node.saved
             ask = (node, g, gone, recorded, wanted, captured, on, careful)
             pulled = _pull_watched(*ask, cut is WHOLE)
-        if branches and node.masks:
-            careful = True
         for edge, r in zip(node.edges, pulled, strict=True):
             if edge is None or (wanted is not None and not (edge in runs or edge in captures)):
                 continue
@@ -481,7 +487,7 @@ def _pull_watched(
     wanted: Any,
     captured: Sequence[Node],
     runs: bool,
-    careful: bool,
+    careful: Choices | None,
     hooks: bool,
 ) -> tuple[Any, ...]:
     """One node's cotangents, with its ``hooks`` run and its saved values released.
@@ -531,7 +537,7 @@ def at_inputs(node: Node, g: Any, on: Any = None) -> list[Any] | None:
         seen.update(inner.edges)
     for inner in sorted(order, key=_by_age, reverse=True):
         if (have := arrived.pop(inner, None)) is not None:
-            _step(inner, have, arrived, None, False)
+            _step(inner, have, arrived, None, None)
     return [arrived.get(e) if on is None or e in on else None for e in inputs]
 
 
@@ -544,7 +550,7 @@ def _nothing(g: Any) -> bool:
     return g is None or (g.__class__ is Cotangents and all(part is None for part in g.parts))
 
 
-def _looked_at(node: Node, g: Any, recorded: bool, careful: bool) -> tuple[Any, ...]:
+def _looked_at(node: Node, g: Any, recorded: bool, careful: Choices | None) -> tuple[Any, ...]:
     """What the node's rules give, in a pass that is recorded or that anyone looks at."""
     inspect = mode.inspect
     try:
@@ -566,8 +572,8 @@ def _looked_at(node: Node, g: Any, recorded: bool, careful: bool) -> tuple[Any, 
         pulled = tuple(
             r if r is None or isinstance(r, Tensor) else wrap(r, dtype_of(r)) for r in pulled
         )
-    if careful and node.op.kind in CHOSEN:
-        pulled = taken(node, g, pulled)
+    if careful is not None and node.op.kind in CHOSEN:
+        pulled = taken(node, g, pulled, careful)
     if inspect is not None:
         inspect.look(node, g, pulled)
     return pulled

@@ -65,7 +65,8 @@ def assemble(
 ) -> tuple[Any, ...]:
     """Write out ``pull`` and ``step`` for one operator: its rules applied to its saved arrays.
 
-    ``careful(node, i, g, r)`` mends a cotangent that is not finite: see ``untaken_branches``.
+    ``careful(node, i, g, r, choices)`` mends a cotangent that is not finite: see
+    ``untaken_branches``.
 
     ``pull(node, g)`` gives the inputs' cotangents, ``step(node, g, arrived, gone)`` does all that a
     pass does with a node when nobody looks on. Each operator having its own text lets the
@@ -103,7 +104,7 @@ def assemble(
         lines.append(f"    return {_for_edges(terms, numbers)}")
     else:
         lines.append(f"    return {terms.get(numbers.index(False))}")
-    lines.append("def step(node, g, arrived, gone):")
+    lines.append(f"def step(node, g, arrived, gone{', choices' * (careful is not None)}):")
     # An entrywise one that saves nothing is never freed; of the others a write in place may be.
     frees = bool(unpacks) or not op.entrywise
     if frees:
@@ -119,7 +120,7 @@ def assemble(
             pad = "        "
         lines.append(f"{pad}r = {term}")
         if careful is not None:
-            lines.append(f"{pad}if not all_finite(r): r = careful(node, {i}, g, r)")
+            lines.append(f"{pad}if not all_finite(r): r = careful(node, {i}, g, r, choices)")
         if not op.entrywise:
             lines.append(f"{pad}if r.shape != e{i}.shape: r = fit(r, e{i}.shape)")
         elif several:  # its cotangents have the result's shape: see the operators' tests

@@ -58,7 +58,7 @@ def _eigh_vjp(g: Any, out: Any, shape: Sequence[int], checked: bool) -> Any:
     along = matmul(mH(vectors), g_vectors)
     if checked:
         one_phase("linalg_eigh", diagonal(along))
-    inside = over_gaps(along, asked(gaps, g_vectors), eye) + diagonal_matrix(g_values)
+    inside = over_gaps(along, asked(gaps, checked, g_vectors), eye) + diagonal_matrix(g_values)
     turned = matmul(matmul(vectors, inside), mH(vectors))
     return conj(0.5 * (turned + mH(turned)))
 
@@ -140,7 +140,7 @@ def _eig_vjp(g: Any, out: Any, shape: Sequence[int], checked: bool) -> Any:
     if checked:
         one_phase("linalg_eig", diagonal(inside))
     inside = inside - matmul(mH(vectors), vectors * unsqueeze(real(diagonal(inside)), -2))
-    middle = over_gaps(inside, asked(gaps, g_vectors), eye) + diagonal_matrix(g_values)
+    middle = over_gaps(inside, asked(gaps, checked, g_vectors), eye) + diagonal_matrix(g_values)
     return conj(solve(mH(vectors), matmul(middle, mH(vectors))))
 
 

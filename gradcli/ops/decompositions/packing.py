@@ -125,11 +125,15 @@ def over_gaps(x: Any, gaps: Any, eye: Any) -> Any:
     return x * (1.0 - eye) / (gaps + eye)
 
 
-def asked(divisor: Any, *cotangents: Any) -> Any:
+def asked(divisor: Any, checked: bool, *cotangents: Any) -> Any:
     """The divisor, with 1 for its zeros in a matrix whose vectors' cotangents are all 0.
 
     Gaps between equal values divide what vectors pass on; where only the values are used, nothing.
+    Those of the rules of the values alone, not ``checked``, are used: 0 by their numbers, as of
+    ``eigvalsh(x)**2`` at 0, they stand for a derivative that there is none of.
     """
+    if not checked:
+        return divisor
     used = 0.0
     for g in cotangents:
         used = used + sum(abs(g), (-2, -1), True)

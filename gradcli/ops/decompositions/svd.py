@@ -50,11 +50,11 @@ def _svd_vjp(g: Any, out: Any, shape: Sequence[int], checked: bool) -> Any:
     gu, gs, gvh = _svd_all(conj(g), shape)
     m, n = shape[-2:]
     row, column, eye = unsqueeze(s, -2), unsqueeze(s, -1), eye_of(s)
-    gaps = asked((row - column) * (row + column), gu, gvh)
+    gaps = asked((row - column) * (row + column), checked, gu, gvh)
     left, right = matmul(mH(u), gu), matmul(vh, mH(gvh))
     if checked:
         one_phase("svd", diagonal(left + right))
-    over = asked(row, gu, gvh)
+    over = asked(row, checked, gu, gvh)
     if is_complex(u):
         gs = gs + diagonal(left - mH(left)) / (2.0 * squeeze(over, -2))
     inside = over_gaps((left - mH(left)) * row + column * (right - mH(right)), gaps, eye)

@@ -53,13 +53,15 @@ def log_ratio(a: Any, y: Any) -> Any:
     return np.where(a > 20, log + 0.5 / far + rest, plain).astype(kept.dtype)[()]
 
 
-def gamma_density(order: Any, y: Any) -> Any:
-    """y**(order - 1) exp(-y)/gamma(order): of large orders by Stirling's series, so that no digits
-    cancel.
+def gamma_density(order: Any, y: Any, n: int = 0) -> Any:
+    """y**(order - 1 - n) exp(-y)/gamma(order): for n = 0 of large orders by Stirling's series, so
+    that no digits cancel.
     """
     if not hasattr(order, "dtype"):
         order = zeros(y, y.shape) + order
-    plain = np.exp((order - 1.0) * np.log(y) - y - special("gammaln", order, order))
+    plain = np.exp((order - 1.0 - n) * np.log(y) - y - special("gammaln", order, order))
+    if n:
+        return plain
     far = np.where(order > 20, order, 20.0)
     m = (y - far) / far
     small = np.where(np.abs(m) < 0.05, m, 0.0)
