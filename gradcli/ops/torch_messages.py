@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault, bad_dtype, bad_shape
+from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault, bad_dtype, bad_shape, bad_type
 
 SCALARS = {
     "float32": "Float", "float64": "Double", "float16": "Half", "int64": "Long", "int32": "Int",
@@ -117,7 +117,7 @@ def not_a(
     text = f"{name}(): argument {argument!r} (position {position}) must be"
     said = f"{name}(): {argument} must be {_SPOKEN.get(wanted, wanted)}, not {type(value).__name__}"
     mend = help or _HELP.get(wanted)
-    return TypeFault("E0303", said, help=mend, torch=f"{text} {wanted}, not {kind_of(value)}")
+    return bad_type(said, help=mend, torch=f"{text} {wanted}, not {kind_of(value)}")
 
 
 _SPOKEN = {"Tensor": "a tensor", "int": "a whole number", "Number": "a plain number"}

@@ -63,8 +63,7 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
         mend = f"write x = x.{op.name}()"
         raise bad_dtype(f"In-place {op.name} is not supported for complex tensors.", help=mend)
     if result.dtype.kind > target.dtype.kind:
-        cure = "write x = x * y, or make x a float tensor first"
-        raise no_cast(result.dtype, target.dtype, cure)
+        raise no_cast(result.dtype, target.dtype, "write x = x * y, or make x a float tensor first")
     saved = () if mode.saving or result.edge is None else result.edge.saved or ()
     if any(value is old for value in saved):
         _keep_apart(old)

@@ -17,7 +17,7 @@ from gradcli.engine.graph.node import Freed, Node
 from gradcli.engine.tensor.storage import Version
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.engine.undo_log import current_log, open_log, owner_of
-from gradcli.ops.errors import AssertionFault, RuntimeFault, TypeFault
+from gradcli.ops.errors import AssertionFault, RuntimeFault, TypeFault, bad_type
 
 
 class PackedTensor:
@@ -158,8 +158,8 @@ class SavedTensor:
         Raises RuntimeFault (E0407) where nothing is saved or hooks are set already, TypeFault.
         """
         if not (callable(pack_hook) and callable(unpack_hook)):
-            raise TypeFault(
-                "E0303", "register_hooks(): incompatible function arguments: it takes two functions"
+            raise bad_type(
+                "register_hooks(): incompatible function arguments: it takes two functions"
             )
         which = "Calling register_hooks on a saved tensor"
         if self.node.saved.__class__ is Freed:
@@ -296,8 +296,7 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
         if not self.open:
             said = "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in"
             said += " which the graph was originally recorded."
-            mend = "call backward() inside the same `with`"
-            raise AssertionFault("E0407", said, help=mend)
+            raise AssertionFault("E0407", said, help="call backward() inside the same `with`")
         kept = self.cloned.get(handle)
         return (self.original[handle] if kept is None else kept)._alias()
 

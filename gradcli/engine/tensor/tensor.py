@@ -51,6 +51,8 @@ from gradcli.ops.errors import (
     UnwrittenFault,
     bad_dim,
     bad_dtype,
+    bad_shape,
+    bad_type,
 )
 
 _new = object.__new__
@@ -195,16 +197,14 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
             if not isinstance(value, Tensor):
-                raise TypeFault(
-                    "E0303",
+                raise bad_type(
                     "assigned grad expected to be a Tensor or None but got grad of type "
-                    f"{type(value).__name__}",
+                    f"{type(value).__name__}"
                 )
             if value is self:
                 raise RuntimeFault("E0404", "can't assign Variable as its own grad")
             if value.array.shape != self.array.shape:
-                raise RuntimeFault(
-                    "E0301",
+                raise bad_shape(
                     f"grad has shape {list(value.array.shape)}, "
                     f"the tensor {list(self.array.shape)}",
                     help="a gradient has its tensor's shape",
@@ -214,8 +214,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 )
             wanted = self.__dict__.get(_GRAD_DTYPE, self.dtype)
             if wanted is not None and value.dtype is not wanted:
-                raise RuntimeFault(
-                    "E0309",
+                raise bad_dtype(
                     "assigned grad has data of a different type: "
                     f"{value.dtype.name}, the tensor {wanted.name}",
                     help=f"write grad.to({wanted})",
@@ -292,9 +291,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         while not _is_plain(value) and isinstance(value, Tensor):  # without its tangent
             value = value.content
         if not isinstance(value, Tensor):
-            raise TypeFault(
-                "E0303", f"Variable data has to be a tensor, but got {type(value).__name__}"
-            )
+            raise bad_type(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if self.edge is not None and not value.dtype.differentiable:
             raise bad_dtype(
                 "data set to a tensor that requires gradients must be floating point or complex "

@@ -24,7 +24,7 @@ from gradcli.language.names.showing import show
 from gradcli.language.names.table import CALLED, NAMES, namespace
 from gradcli.language.syntax import nodes as n
 from gradcli.language.type_names import a_type
-from gradcli.ops.errors import Fault, LimitFault, RuntimeFault, TypeFault, ValueFault
+from gradcli.ops.errors import Fault, LimitFault, RuntimeFault, TypeFault, ValueFault, bad_argument
 from gradcli.ops.operator import OPERATORS
 
 Label = tuple[int, int, str, bool]
@@ -392,7 +392,7 @@ def _translated(fault: Exception, frames: list[Frame]) -> Fault:
     if len(message) > 300:
         message = f"{message[:300]} ..."
     if isinstance(fault, KeyError) and " " in message and message[:1] in "'\"":
-        return ValueFault("E0304", str(fault.args[0]))  # a sentence
+        return bad_argument(str(fault.args[0]))  # a sentence
     message = re.sub(r"\b[A-Z]\w*\.(?=\w+\(\))", "", own_names(message))
     message = message.replace("cannot access local variable", "no value yet for").replace(
         "cannot access free variable", "no value yet for"

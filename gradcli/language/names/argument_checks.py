@@ -35,7 +35,7 @@ from gradcli.language.limits.sizes import (
 from gradcli.language.names import builtins
 from gradcli.language.names.calling import named
 from gradcli.language.type_names import a_value
-from gradcli.ops.errors import TypeFault, ValueFault
+from gradcli.ops.errors import bad_argument, bad_type
 from gradcli.ops.memory_budget import charge
 from gradcli.ops.operator import OPERATORS, PARAM_ALIASES, Operator
 
@@ -75,7 +75,7 @@ def checked_data(value: Any, name: str) -> Any:
         return tensor_of(value)
     if isinstance(value, str) or (callable(value) and not getattr(value, "__gradcli_rank__", 0)):
         said = f"{name} cannot take a {'string' if isinstance(value, str) else 'function'}"
-        raise TypeFault("E0303", said, help="it takes tensors, numbers and lists of numbers")
+        raise bad_type(said, help="it takes tensors, numbers and lists of numbers")
     return value
 
 
@@ -222,7 +222,7 @@ def method_with_checks(name: str, method: Callable, count: int | None) -> Callab
 
 def _done(result: Any, name: str, args: tuple) -> Any:
     if result is NotImplemented:
-        raise TypeFault("E0303", f"{name} cannot take {a_value(args[0])}")
+        raise bad_type(f"{name} cannot take {a_value(args[0])}")
     return result
 
 
@@ -250,7 +250,7 @@ def _joining(function: Callable) -> Callable:
 
     def call(tensors: Any, dim: Any = 0, axis: Any = None) -> Any:
         if dim.__class__ is Tensor and dim.array.ndim:
-            raise TypeFault("E0303", f"{name} takes its tensors in a list", help=f"{name}([a, b])")
+            raise bad_type(f"{name} takes its tensors in a list", help=f"{name}([a, b])")
         return function(_tensors(tensors, name), checked_option(dim if axis is None else axis))
 
     return named(call, name)
@@ -265,7 +265,7 @@ def _parting(pieces: Callable[[int, Any], int], function: Callable) -> Callable:
         sizes = (v for k, v in options.items() if k != "dim")
         size = args[0] if args else next(sizes, 1)
         if isinstance(size, int) and size < 1 and name != "unbind":
-            raise ValueFault("E0304", f"{name}: the size is {size}", help="give 1 or more")
+            raise bad_argument(f"{name}: the size is {size}", help="give 1 or more")
         most = max(getattr(x, "shape", ()) or (0,))
         charge(TENSOR_BYTES * check_length(pieces(most, size)))
         return function(x, *args, **options)

@@ -33,7 +33,7 @@ from gradcli.language.names import (
 )
 from gradcli.language.names.calling import named
 from gradcli.language.type_names import a_value
-from gradcli.ops.errors import LimitFault, TypeFault
+from gradcli.ops.errors import LimitFault, bad_type
 from gradcli.ops.operator import OPERATORS
 
 
@@ -112,9 +112,7 @@ def _in_place() -> dict[str, Any]:
 def _writing(name: str, method: Callable) -> Callable:
     def call(input: Any, *args: Any, **options: Any) -> Any:
         if not isinstance(input, Tensor):
-            raise TypeFault(
-                "E0303", f"{name} writes to a tensor, got {a_value(input)}", help=f"x.{name}()"
-            )
+            raise bad_type(f"{name} writes to a tensor, got {a_value(input)}", help=f"x.{name}()")
         return argument_checks.method_with_checks(name, method, None)(input, *args, **options)
 
     return named(call, name)
@@ -385,7 +383,7 @@ def _counting(function: Callable) -> Callable:
     def call(*numbers: Any, **options: Any) -> Any:
         for number in numbers:
             if not isinstance(number, int | float):
-                raise TypeFault("E0303", f"math.{name} takes numbers, got {a_value(number)}")
+                raise bad_type(f"math.{name} takes numbers, got {a_value(number)}")
             if name in ("factorial", "comb") and number > MOST_FACTORS:
                 said = f"math.{name} takes whole numbers up to {MOST_FACTORS}, got {number}"
                 raise LimitFault("E0605", said, help="exp(lgamma(n + 1)) is n! as a float")

@@ -26,7 +26,7 @@ from gradcli.language.names.exceptions import (
 )
 from gradcli.language.type_names import a_value
 from gradcli.ops.declaration.infix import METHODS
-from gradcli.ops.errors import AttributeFault, LimitFault, TypeFault
+from gradcli.ops.errors import AttributeFault, LimitFault, TypeFault, bad_type
 
 MOST_BASES = 100
 """How long a chain of classes that derive from each other may be."""
@@ -49,7 +49,7 @@ def marked(mark: str, function: Any, before: Any = None) -> Marked:
     setter."""
     if mark == "setter":
         if before.__class__ is not Marked or before.mark != "property":
-            raise TypeFault("E0303", "a setter stands under a property of the same name")
+            raise bad_type("a setter stands under a property of the same name")
         return Marked("property", before.function, function)
     return Marked(mark, function)
 
@@ -132,7 +132,7 @@ class ClassRecord:
         init = self.method("__init__")
         if init is not None:
             if init(made, *args, **options) is not None:
-                raise TypeFault("E0303", "__init__() should return None", help="leave out return")
+                raise bad_type("__init__() should return None", help="leave out return")
         elif (args or options) and self.python is None:
             said = f"{self.__name__}() takes no arguments"
             mend = "give the class a method def __init__(self, ...):"
@@ -236,9 +236,7 @@ def parent(record: Any, instance: Any) -> Super:
     """``super(record, instance)``. Raises TypeFault (E0303) for what is no class of it."""
     kind = record_of(instance)
     if not isinstance(record, ClassRecord) or kind is None or not kind.derives(record):
-        raise TypeFault(
-            "E0303", "super takes a class and an instance of it", help="write super().__init__()"
-        )
+        raise bad_type("super takes a class and an instance of it", help="write super().__init__()")
     return Super(record, instance)
 
 
@@ -292,7 +290,7 @@ def class_record(words: tuple[str, ...], base: Any, *members: Any) -> ClassRecor
 
 def OBJECT(*args: Any) -> Any:
     """``object``: a base that holds nothing."""
-    raise TypeFault("E0303", "object() has no use here", help="write class Name:")
+    raise bad_type("object() has no use here", help="write class Name:")
 
 
 OBJECT.__name__ = "object"
@@ -329,7 +327,7 @@ class Instance:
         method = self.record.method(name)
         if method is None:
             mend = f"give its class a method def {name}(self, ...):"
-            raise TypeFault("E0303", f"a {self.record.__name__} {refusal}", help=mend)
+            raise bad_type(f"a {self.record.__name__} {refusal}", help=mend)
         return method
 
     def __len__(self) -> int:
@@ -367,9 +365,7 @@ class Instance:
             if method is not None:
                 found = method(self)
                 if name == "__bool__" and not isinstance(found, bool):
-                    raise TypeFault(
-                        "E0303", f"__bool__ should give True or False, got {a_value(found)}"
-                    )
+                    raise bad_type(f"__bool__ should give True or False, got {a_value(found)}")
                 return bool(found)
         return True
 
@@ -386,9 +382,7 @@ class Instance:
         if method is not None:
             found = method(self)
             if not isinstance(found, int):
-                raise TypeFault(
-                    "E0303", f"__hash__ should give a whole number, got {a_value(found)}"
-                )
+                raise bad_type(f"__hash__ should give a whole number, got {a_value(found)}")
             return found
         if self.record.method("__eq__") is not None:
             raise TypeError(f"unhashable type: '{self.record.__name__}'")
@@ -417,8 +411,8 @@ WALKED.add(Instance)
 
 def _text(value: Any, name: str) -> str:
     if not isinstance(value, str):
-        raise TypeFault(
-            "E0303", f"{name} returned {a_value(value)}", help="return a string: f'...'",
+        raise bad_type(
+            f"{name} returned {a_value(value)}", help="return a string: f'...'",
             torch=f"{name} returned non-string (type {type(value).__name__})",
         )  # fmt: skip
     return value

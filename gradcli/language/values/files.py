@@ -289,8 +289,7 @@ def _table(lines: Iterable[str], shown: str, part: str | None, max_bytes: int) -
             if header is not None:
                 continue
         if len(cells) != width:
-            message = f"{shown} line {number} has {items(len(cells))}; the first has {width}"
-            raise _Trouble(message)
+            raise _Trouble(f"{shown} line {number} has {items(len(cells))}; the first has {width}")
         wanted = cells if column is None else cells[column : column + 1]
         try:
             numbers = [float(cell) for cell in wanted]

@@ -151,8 +151,7 @@ class _Flattening:
                     self.bound[target.id] = place
             elif not isinstance(statement, n.Import | n.FromImport | n.Pass):
                 what = {"If": "a branch", "For": "a loop", "While": "a loop", "Def": "a function"}
-                kind = type(statement).__name__
-                raise self.refuse(what.get(kind, "this statement"), statement)
+                raise self.refuse(what.get(type(statement).__name__, "this statement"), statement)
         if result is None:
             raise self.refuse("a text without an expression at its end", self.checked.module)
         del self.steps[result + 1 :]
