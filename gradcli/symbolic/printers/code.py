@@ -155,7 +155,7 @@ class _Writer:
         for name, root in zip(self.results, formula.roots, strict=True):
             if self.pieces[root][0] != name:
                 lines.append(f"{name} = {self.full(root)}")
-        sizes = [f"{d} = {where}" for d, where in self.sizes() if self.mentions(d)]
+        sizes = [f"{d} = {where}" for d, where in self.sizes() if d in self.formula.names()]
         return [*self.docstring(), *sizes, *lines, f"return {', '.join(self.results)}"]
 
     def full(self, root: int) -> str:
@@ -195,10 +195,6 @@ class _Writer:
                         solution[0], f"{name}.shape[{axis}] {'-' if more > 0 else '+'} {abs(more)}"
                     )
         return list(found.items())
-
-    def mentions(self, size: str) -> bool:
-        """Whether the function's body reads the size of a dimension."""
-        return size in self.formula.names()
 
     # -- steps -----------------------------------------------------------------------------------
 
