@@ -120,7 +120,10 @@ def not_a(
     return bad_type(said, help=mend, torch=f"{text} {wanted}, not {kind_of(value)}")
 
 
-_SPOKEN = {"Tensor": "a tensor", "int": "a whole number", "Number": "a plain number"}
+_SPOKEN = {
+    "Tensor": "a tensor", "int": "a whole number", "Number": "a plain number",
+    "tuple of Tensors": "a list of tensors",
+}  # fmt: skip
 NO_DERIVATIVE = "no derivative by a parameter is known: --wrt the others, or give x.item()"
 """The help for a variable that stands where an operator takes a number."""
 _HELP = {"Tensor": "tensor([...]) makes a tensor of a list"}

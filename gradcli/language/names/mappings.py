@@ -115,18 +115,6 @@ def _updated(held: dict, values: Any = (), /, **more: Any) -> None:
     held.update(found)
 
 
-def _setdefault(held: dict, name: Any, value: Any = None) -> Any:
-    return held.setdefault(key(name), value)
-
-
-def _popped(held: dict, name: Any, *default: Any) -> Any:
-    return held.pop(key(name), *default)
-
-
-def _got(held: dict, name: Any, default: Any = None) -> Any:
-    return held.get(key(name), default)
-
-
 def _copied(held: dict) -> dict:
     check_table(len(held))
     return held.copy()
@@ -153,8 +141,11 @@ def _counts(held: dict, most: Any = None) -> list:
 
 DICT_METHODS: dict[str, Callable] = {
     "keys": lambda held: View("keys", held), "values": lambda held: View("values", held),
-    "items": lambda held: View("items", held), "get": _got, "pop": _popped,
-    "setdefault": _setdefault, "update": _updated, "copy": _copied, "clear": dict.clear,
+    "items": lambda held: View("items", held), "clear": dict.clear,
+    "get": lambda held, name, default=None: held.get(key(name), default),
+    "pop": lambda held, name, *default: held.pop(key(name), *default),
+    "setdefault": lambda held, name, value=None: held.setdefault(key(name), value),
+    "update": _updated, "copy": _copied,
     "popitem": lambda held, *last: held.popitem(*last), "move_to_end": _moved,
     "most_common": _counts, "fromkeys": lambda held, *given: _fromkeys(*given),
 }  # fmt: skip

@@ -88,10 +88,7 @@ def _asking(name: str) -> Callable[[Tensor], bool]:
 
 
 def _result_type(tensor1: Any, tensor2: Any) -> dtypes.DType:
-    return dtypes.result_type(
-        (v.dtype, 2 if v.ndim else 1) if isinstance(v, Tensor) else (dtypes.number_dtype(v), 0)
-        for v in (tensor1, tensor2)
-    )
+    return dtypes.meeting(tensor1, tensor2)
 
 
 _WRITING = (
@@ -302,7 +299,7 @@ def numpy(names: Mapping[str, Any]) -> Namespace:
     for name in ("array", "asarray", "ones", "zeros", "full", "eye", "arange", "linspace"):
         table[name] = _wide(getattr(factories, {"array": "tensor", "asarray": "tensor"}.get(
             name, name)))  # fmt: skip
-    table.update(max=overloads.torch_max, min=overloads.torch_min, sum=OPERATORS["sum"],
+    table.update(max=table["amax"], min=table["amin"], sum=OPERATORS["sum"],
                  abs=Tensor.abs)  # type: ignore[attr-defined]  # fmt: skip
     for dtype in dtypes.ALL:
         if dtype.name in table:
