@@ -7,8 +7,9 @@ asgd       ASGD                         lr_scheduler   learning rates that chang
 minimize   a loop around any of them, with a word on how it ended
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from gradcli._lazy import lazily
 from gradcli.optim.adam import Adam, AdamW
 from gradcli.optim.adamlike import Adamax, NAdam, RAdam
 from gradcli.optim.adaptive import Adadelta, Adagrad, Rprop
@@ -26,11 +27,4 @@ __all__ = [
     "RAdam", "RMSprop", "Rprop",
 ]  # fmt: skip
 
-
-def __getattr__(name: str) -> Any:
-    """``lr_scheduler``, loaded where somebody asks for it."""
-    if name == "lr_scheduler":
-        import importlib
-
-        return importlib.import_module("gradcli.optim.lr_scheduler")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazily(__name__, {"lr_scheduler": ""})
