@@ -84,8 +84,8 @@ globals().update(
 )
 
 
-def _in_place(name: str) -> object:
-    """The function of a method that writes in place: of a tangent or a batch it is theirs."""
+def _of_method(name: str) -> object:
+    """The function of a method: of a tangent or a batch it is theirs."""
 
     def function(input: Tensor, *args: object, **options: object) -> object:
         if not hasattr(input, "__gradcli_rank__"):
@@ -98,8 +98,11 @@ def _in_place(name: str) -> object:
     return function
 
 
+_METHODS = (
+    "detach", "is_complex", "is_floating_point", "is_inference", "is_nonzero", "is_signed", "zero_",
+)  # fmt: skip
 globals().update(
-    (n, _in_place(n)) for n in dir(Tensor) if n.endswith("_") and (n[:-1] in _table or n == "zero_")
+    (n, _of_method(n)) for n in dir(Tensor) if n in _METHODS or (n[-1] == "_" and n[:-1] in _table)
 )
 max, min = _face(_torch_max, "max"), _face(_torch_min, "min")
 
@@ -129,11 +132,6 @@ def set_default_tensor_type(t: _Any) -> None:
     _dtypes.set_default_dtype(name)
 
 
-def is_nonzero(input: Tensor) -> _builtins.bool:
-    """Whether the one number of a tensor is not 0. Raises RuntimeFault (E0310) for more of them."""
-    return _builtins.bool(input)
-
-
 def typename(obj: object) -> str:
     """What PyTorch calls the type of a value: ``"gradcli.LongTensor"`` for whole numbers."""
     if isinstance(obj, Tensor):
@@ -149,43 +147,12 @@ def set_printoptions(**options: _Any) -> None:
     change(**options)
 
 
-def detach(input: Tensor) -> Tensor:
-    """The same entries outside the graph."""
-    return input.detach()
-
-
-def is_signed(input: Tensor) -> _builtins.bool:
-    """Whether entries may be below 0."""
-    return input.is_signed()
-
-
-def is_floating_point(input: Tensor) -> _builtins.bool:
-    """Whether entries are real floating-point numbers."""
-    return input.is_floating_point()
-
-
-def is_complex(input: Tensor) -> _builtins.bool:
-    """Whether entries are complex numbers."""
-    return input.is_complex()
-
-
-def is_inference(input: Tensor) -> _builtins.bool:
-    """Whether the tensor was made in inference mode."""
-    return input.is_inference()
-
-
 def result_type(tensor1: object, tensor2: object) -> dtype:
     """The dtype that an operation on two values gives."""
     return _dtypes.meeting(tensor1, tensor2)
 
 
-globals().update(
-    (name, _face(globals()[name], strict=True))
-    for name in (
-        "detach", "is_complex", "is_floating_point", "is_inference", "is_nonzero", "is_signed",
-        "numel",
-    )
-)  # fmt: skip
+numel = _face(numel, strict=True)
 
 LATER_IN_PROGRAMS = {
     **_FUNCTIONS_LATER,
