@@ -297,16 +297,14 @@ def _refuse_overlap(written: Any, read: Any, apart: bool = False) -> None:
         and dense(written)
         and dense(read)
     ):
-        raise _overlaps()
+        which = "some elements of the input tensor and the written-to tensor refer to"
+        raise _shared_memory(which)
 
 
-def _overlaps() -> RuntimeFault:
-    said = (
-        "unsupported operation: some elements of the input tensor and the written-to tensor refer "
-        "to a single memory location."
-    )
+def _shared_memory(which: str) -> RuntimeFault:
+    said = f"unsupported operation: {which} a single memory location"
     cure = "Please clone() the tensor before performing the operation."
-    return RuntimeFault("E0409", said, help=cure, torch=f"{said} {cure}")
+    return RuntimeFault("E0409", said, help=cure, torch=f"{said}. {cure}")
 
 
 def _same_places(a: Any, b: Any) -> bool:
@@ -336,12 +334,7 @@ def _in_graph(*values: Any) -> bool:
 
 def written_twice() -> RuntimeFault:
     """The error of a write where several entries lie in one place."""
-    said = (
-        "unsupported operation: more than one element of the written-to tensor refers to a "
-        "single memory location"
-    )
-    cure = "Please clone() the tensor before performing the operation."
-    return RuntimeFault("E0409", said, help=cure, torch=f"{said}. {cure}")
+    return _shared_memory("more than one element of the written-to tensor refers to")
 
 
 def _before_write(target: Tensor, one_number: bool = False, index: Any = None) -> Tensor:

@@ -719,8 +719,7 @@ class Lowerer:
         self.classes.pop()
         where = self.at(node)
         args = parameters(node.params, [d.code for d in defaults])
-        named = self.named_rest(node.params)
-        body = [*named, *body]
+        body = [*self.named_rest(node.params), *body]
         if not body and value.depth <= DEEP:
             last = self.call("h_up", _true(where))
             steps = [self.call("h_tick"), self.deeper(), value.code, last]

@@ -316,14 +316,15 @@ def _diff(a: Any, n: Any = 1, axis: Any = -1) -> Any:
     return np.diff(a, min(int(n), max(a.shape, default=0)), axis)
 
 
+def _over(names: dict[str, Any], functions: dict[str, Callable]) -> dict[str, Any]:
+    """Functions of NumPy over what has their names."""
+    known = {name: argument_checks.with_checks(names[name]) for name in functions if name in names}
+    return {name: by_numpy(function, known.get(name)) for name, function in functions.items()}
+
+
 def table(names: dict[str, Any]) -> dict[str, Any]:
     """NumPy's functions over those of the language; ``names`` are what they do with tensors."""
-    found = {}
-    for name, function in {**ELEMENTWISE, **OTHERS}.items():
-        known = argument_checks.with_checks(names[name]) if name in names else None
-        found[name] = by_numpy(function, known)
-    for name, function in (("diag", _diag), ("diff", _diff)):
-        found[name] = by_numpy(function, argument_checks.with_checks(names[name]))
+    found = _over(names, {**ELEMENTWISE, **OTHERS, "diag": _diag, "diff": _diff})
     for name in ("array", "asarray", "ones", "zeros", "full", "eye", "arange", "linspace"):
         found[name] = _made(names[name])
     return found
@@ -352,11 +353,7 @@ _LINALG = _functions(np.linalg, """
 
 def linalg(names: dict[str, Any]) -> dict[str, Any]:
     """``np.linalg`` over the functions of ``torch.linalg``, which tensors go to."""
-    found = dict(names)
-    for name, function in _LINALG.items():
-        known = argument_checks.with_checks(names[name]) if name in names else None
-        found[name] = by_numpy(function, known)
-    return found
+    return {**names, **_over(names, _LINALG)}
 
 
 # ---- Random numbers ------------------------------------------------------------------------------

@@ -9,7 +9,8 @@ fields: no attribute of a Python object can be reached by a name of the program.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import count, repeat
 from typing import Any
 
 from gradcli.language.limits.sizes import WALKED
@@ -320,9 +321,6 @@ class Instance:
             raise unknown(self.record.__name__, name)
         del self.fields[name]
 
-    def __call__(self, /, *args: Any, **options: Any) -> Any:
-        return self._asked("__call__", "cannot be called")(self, *args, **options)
-
     def _asked(self, name: str, refusal: str) -> Callable:
         method = self.record.method(name)
         if method is None:
@@ -334,12 +332,6 @@ class Instance:
         length: int = self._asked("__len__", "has no len()")(self)
         return length
 
-    def __getitem__(self, index: Any) -> Any:
-        return self._asked("__getitem__", "has no items to index")(self, index)
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        self._asked("__setitem__", "has no items that can be changed")(self, index, value)
-
     def __contains__(self, item: Any) -> bool:
         method = self.record.method("__contains__")
         if method is not None:
@@ -348,16 +340,14 @@ class Instance:
 
     def __iter__(self) -> Iterator[Any]:
         method = self.record.method("__iter__")
-        if method is not None:
-            given = method(self)
-            return iter(given) if given is not self else _by_next(self)
-        if self.record.method("__next__") is not None:
-            return _by_next(self)
-        self._asked("__getitem__", "cannot be looped over")
-        return _by_index(self)
-
-    def __next__(self) -> Any:
-        return self._asked("__next__", "gives no next item")(self)
+        given = self if method is None else method(self)
+        if given is not self:
+            return iter(given)
+        if method is not None or self.record.method("__next__") is not None:
+            step = self._asked("__next__", "cannot be looped over")
+            return _items(step, repeat((self,)), "StopIteration")
+        step = self._asked("__getitem__", "cannot be looped over")
+        return _items(step, ((self, index) for index in count()), "IndexError")
 
     def __bool__(self) -> bool:
         for name in ("__bool__", "__len__"):
@@ -388,9 +378,6 @@ class Instance:
             raise TypeError(f"unhashable type: '{self.record.__name__}'")
         return id(self) >> 4
 
-    def __enter__(self) -> Any:
-        return self._asked("__enter__", "cannot stand in a with")(self)
-
     def __repr__(self) -> str:
         method = self.record.method("__repr__")
         return shown(self) if method is None else _text(method(self), "__repr__")
@@ -418,34 +405,20 @@ def _text(value: Any, name: str) -> str:
     return value
 
 
-def _by_next(instance: Instance) -> Iterator[Any]:
-    """The items that ``__next__`` gives until it raises StopIteration."""
-    step = instance._asked("__next__", "cannot be looped over")
-    while True:
+def _items(step: Callable, calls: Iterable[tuple], end: str) -> Iterator[Any]:
+    """What the calls of a method give, until it raises the exception of that name."""
+    for args in calls:
         try:
-            item = step(instance)
+            item = step(*args)
         except Raised as fault:
-            if error_is(fault.error, KINDS["StopIteration"]):
+            if error_is(fault.error, KINDS[end]):
                 return
             raise
-        yield item
-
-
-def _by_index(instance: Instance) -> Iterator[Any]:
-    """The items at 0, 1, ... until an index is out of range."""
-    step = instance._asked("__getitem__", "cannot be looped over")
-    index = 0
-    while True:
-        try:
-            item = step(instance, index)
         except IndexError:
-            return
-        except Raised as fault:
-            if error_is(fault.error, KINDS["IndexError"]):
+            if end == "IndexError":
                 return
             raise
         yield item
-        index += 1
 
 
 def _operator(name: str) -> Callable:
@@ -464,15 +437,19 @@ for _name in (
     setattr(Instance, _name, _operator(_name))
 
 
-def _unary(name: str) -> Callable:
-    def apply(self: Instance) -> Any:
-        return self._asked(name, f"has no {name}")(self)
+def _asking(name: str, refusal: str) -> Callable:
+    def apply(self: Instance, /, *args: Any, **options: Any) -> Any:
+        return self._asked(name, refusal)(self, *args, **options)
 
     return named(apply, name)
 
 
-for _name in ("__neg__", "__pos__", "__abs__", "__invert__"):
-    setattr(Instance, _name, _unary(_name))
+for _name, _refusal in {
+    "__call__": "cannot be called", "__getitem__": "has no items to index",
+    "__setitem__": "has no items that can be changed", "__next__": "gives no next item",
+    **{name: f"has no {name}" for name in ("__neg__", "__pos__", "__abs__", "__invert__")},
+}.items():  # fmt: skip
+    setattr(Instance, _name, _asking(_name, _refusal))
 
 
 class Entered:
@@ -485,7 +462,7 @@ class Entered:
         self.instance = instance
 
     def __enter__(self) -> Any:
-        return self.instance.__enter__()
+        return self.instance._asked("__enter__", "cannot stand in a with")(self.instance)
 
     def __exit__(self, kind: Any, fault: Any, _trace: Any) -> bool:
         leave = self.instance._asked("__exit__", "cannot stand in a with")
