@@ -7,7 +7,7 @@ the place of its saved values, which gives them back unpacked whenever a rule re
 
 from __future__ import annotations
 
-import functools
+import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
@@ -210,7 +210,7 @@ class saved_tensors_hooks:
         mode.saving = mode.saving[:-1]
 
 
-class disable_saved_tensors_hooks:
+class disable_saved_tensors_hooks(contextlib.ContextDecorator):
     """Inside, setting saved-tensor hooks is an error with the message given; also a decorator."""
 
     def __init__(self, error_message: str) -> None:
@@ -225,14 +225,6 @@ class disable_saved_tensors_hooks:
 
     def __exit__(self, *exc: object) -> None:
         mode.saving_off = self.previous.pop()
-
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(function)
-        def wrapped(*args: Any, **kwargs: Any) -> Any:
-            with self:
-                return function(*args, **kwargs)
-
-        return wrapped
 
 
 class save_on_cpu(saved_tensors_hooks):
