@@ -74,7 +74,7 @@ def increment_version(tensor: Any) -> None:
             count_unseen_write(t)
 
 
-class Handles:
+class Handles(RemovableHandle):
     """Removes several hooks at once; also usable in ``with``."""
 
     def __repr__(self) -> str:
@@ -87,12 +87,6 @@ class Handles:
         """Take the hooks away."""
         for handle in self.handles:
             handle.remove()
-
-    def __enter__(self) -> Handles:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.remove()
 
 
 def register_multi_grad_hook(
