@@ -18,6 +18,7 @@ shares its memory (``Dual.admit``).
 from __future__ import annotations
 
 import contextlib
+import math
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -262,10 +263,7 @@ class Operand(Conversions):
 
     def numel(self) -> int:
         """The number of entries."""
-        total = 1
-        for n in self.shape:
-            total *= n
-        return total
+        return math.prod(self.shape)
 
     nelement, ndimension = numel, dim
 
