@@ -393,10 +393,13 @@ class Module(State):
     def _get_name(self) -> str:
         return type(self).__name__
 
+    def _inner_lines(self) -> list[str]:
+        return [f"({name}): " + indented(repr(m)) for name, m in self._modules.items()]
+
     def __repr__(self) -> str:
         step(SHOWN)
         extra = self.extra_repr()
-        lines = [f"({name}): " + indented(repr(m)) for name, m in self._modules.items()]
+        lines = self._inner_lines()
         if not lines and "\n" not in extra:
             return f"{self._get_name()}({extra})"
         lines = (extra.split("\n") if extra else []) + lines
