@@ -1,5 +1,6 @@
 """``gradcli.func``: transforms of functions, under PyTorch's names."""
 
+from gradcli._lazy import lazily
 from gradcli.transforms.forward import jvp, linearize
 from gradcli.transforms.func import (
     functionalize,
@@ -19,11 +20,4 @@ __all__ = [
     "linearize", "vjp", "vmap", *_OF_MODULES,
 ]  # fmt: skip
 
-
-def __getattr__(name: str) -> object:
-    """What works on modules is loaded when it is first used."""
-    if name in _OF_MODULES:
-        from gradcli.nn import functional_call as home
-
-        return getattr(home, name)
-    raise AttributeError(f"module 'gradcli.func' has no attribute {name!r}")
+__getattr__ = lazily(__name__, dict.fromkeys(_OF_MODULES, "gradcli.nn.functional_call"))

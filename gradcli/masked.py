@@ -17,7 +17,7 @@ from gradcli.engine.record.composite import named
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions import reductions, statistics
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import IndexFault, UnwrittenFault, bad_argument, bad_dtype, bad_value
+from gradcli.ops.errors import AssertionFault, IndexFault, UnwrittenFault, bad_argument, bad_dtype
 from gradcli.ops.torch_messages import NO_MASK
 
 __all__ = [
@@ -66,14 +66,6 @@ def _ends(input: Any, dtype: Any, name: str) -> tuple[Any, Any]:
     return int(limits.min), int(limits.max)
 
 
-def _zero(input: Any, dtype: Any) -> Any:
-    return 0
-
-
-def _one(input: Any, dtype: Any) -> Any:
-    return 1
-
-
 def _dims(dim: Any) -> Any:
     """All dimensions for an empty tuple, too."""
     return None if isinstance(dim, tuple | list) and not dim else dim
@@ -99,8 +91,8 @@ def _product(input: Any, dim: Any, keepdim: bool) -> Any:
     return input if input.dtype.kind > 1 else input.to(dtypes.int64)
 
 
-sum = _reduction("sum", _O["sum"], _zero, "The sum")
-prod = _reduction("prod", _product, _one, "The product")
+sum = _reduction("sum", _O["sum"], lambda *_: 0, "The sum")
+prod = _reduction("prod", _product, lambda *_: 1, "The product")
 amax = _reduction("amax", reductions.amax, _least, "The largest")
 amin = _reduction("amin", reductions.amin, _greatest, "The smallest")
 
@@ -180,12 +172,13 @@ def norm(
     return _O["norm"](filled, order, _dims(dim), keepdim)
 
 
-def _spread(
-    input: Any, dim: Any, unbiased: bool | None, correction: Any, keepdim: bool, dtype: Any,
-    mask: Any,
+def var(
+    input: Any, dim: Any = None, unbiased: bool | None = None, *, correction: Any = None,
+    keepdim: bool = False, dtype: Any = None, mask: Any = None,
 ) -> Any:  # fmt: skip
+    """The variance of the entries that count."""
     if correction is not None and unbiased is not None:
-        raise bad_value("Only one of unbiased and correction may be given")
+        raise AssertionFault("E0304", "Only one of unbiased and correction may be given")
     less = 1.0 if correction is None else float(correction)
     less = less if unbiased is None else float(unbiased)
     if not input.dtype.kind:
@@ -201,20 +194,13 @@ def _spread(
     return total / _O["where"](count < 0, 0.0, count)
 
 
-def var(
-    input: Any, dim: Any = None, unbiased: bool | None = None, *, correction: Any = None,
-    keepdim: bool = False, dtype: Any = None, mask: Any = None,
-) -> Any:  # fmt: skip
-    """The variance of the entries that count."""
-    return _spread(input, dim, unbiased, correction, keepdim, dtype, mask)
-
-
 def std(
     input: Any, dim: Any = None, unbiased: bool | None = None, *, correction: Any = None,
     keepdim: bool = False, dtype: Any = None, mask: Any = None,
 ) -> Any:  # fmt: skip
     """The standard deviation of the entries that count."""
-    return _O["sqrt"](_spread(input, dim, unbiased, correction, keepdim, dtype, mask))
+    options = {"keepdim": keepdim, "dtype": dtype, "mask": mask}
+    return _O["sqrt"](var(input, dim, unbiased, correction=correction, **options))
 
 
 def _along(name: str, function: Callable, fill: float, what: str) -> Callable:

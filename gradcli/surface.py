@@ -12,90 +12,17 @@ from typing import Any as _Any
 
 import gradcli.engine as _engine
 from gradcli.engine import dtypes as _dtypes
+from gradcli.engine import grad_mode as _grad_mode
 from gradcli.engine.creation import factories as _creation
-from gradcli.engine.creation.factories import (
-    arange,
-    as_tensor,
-    asarray,
-    empty,
-    empty_like,
-    eye,
-    from_numpy,
-    frombuffer,
-    full,
-    full_like,
-    linspace,
-    logspace,
-    ones,
-    ones_like,
-    scalar_tensor,
-    tensor,
-    tril_indices,
-    triu_indices,
-    zeros,
-    zeros_like,
-)
+from gradcli.engine.creation import sampling as _sampling
 from gradcli.engine.creation.factories import complex_of as complex
 from gradcli.engine.creation.factories import inclusive_range as range
 from gradcli.engine.creation.generator import Generator
 from gradcli.engine.creation.given import filling as _filling
-from gradcli.engine.creation.sampling import (
-    bernoulli,
-    get_rng_state,
-    initial_seed,
-    manual_seed,
-    multinomial,
-    normal,
-    poisson,
-    rand,
-    rand_like,
-    randint,
-    randint_like,
-    randn,
-    randn_like,
-    randperm,
-    seed,
-    set_rng_state,
-)
 from gradcli.engine.dtypes import Device as device
 from gradcli.engine.dtypes import bool_ as bool
-from gradcli.engine.dtypes import (
-    can_cast,
-    cdouble,
-    cfloat,
-    channels_last,
-    channels_last_3d,
-    complex64,
-    complex128,
-    contiguous_format,
-    double,
-    float16,
-    float32,
-    float64,
-    get_default_dtype,
-    half,
-    int8,
-    int16,
-    int32,
-    int64,
-    long,
-    preserve_format,
-    promote_types,
-    set_default_dtype,
-    short,
-    strided,
-    uint8,
-)
 from gradcli.engine.dtypes import float32 as float
 from gradcli.engine.dtypes import int32 as int
-from gradcli.engine.grad_mode import (
-    enable_grad,
-    inference_mode,
-    is_grad_enabled,
-    is_inference_mode_enabled,
-    no_grad,
-    set_grad_enabled,
-)
 from gradcli.engine.record.face import face as _face
 from gradcli.engine.record.face import published as _published
 from gradcli.engine.source_location import is_warn_always_enabled, set_warn_always
@@ -120,8 +47,23 @@ newaxis = None
 dtype = _dtypes.DType
 layout = memory_format = _dtypes.Layout
 
+_NAMES = {
+    _creation: "arange as_tensor asarray empty empty_like eye from_numpy frombuffer full full_like "
+    "linspace logspace ones ones_like scalar_tensor tensor tril_indices triu_indices zeros "
+    "zeros_like",
+    _sampling: "bernoulli get_rng_state initial_seed manual_seed multinomial normal poisson rand "
+    "rand_like randint randint_like randn randn_like randperm seed set_rng_state",
+    _dtypes: "can_cast cdouble cfloat channels_last channels_last_3d complex64 complex128 "
+    "contiguous_format double float16 float32 float64 get_default_dtype half int8 int16 int32 "
+    "int64 long preserve_format promote_types set_default_dtype short strided uint8",
+    _grad_mode: "enable_grad inference_mode is_grad_enabled is_inference_mode_enabled no_grad "
+    "set_grad_enabled",
+}
+"""What keeps its name, by the module that it is of."""
+globals().update((n, getattr(home, n)) for home, names in _NAMES.items() for n in names.split())
+
 # PyTorch's names: operators, then what is composed of them or takes PyTorch's optional parameters;
-# what is imported above keeps its name.
+# what stands above keeps its name.
 _own = frozenset(globals())
 _table = {**{n: v for n, v in _public_operators().items() if n not in _own}, **_COMPOSED}
 globals().update({name: _face(function, name) for name, function in _table.items()})
@@ -136,13 +78,14 @@ globals().update(
     (name, _filling(_face(globals()[name], name)))
     for name in ("arange", "eye", "full", "linspace", "logspace", "randperm")
 )
-bernoulli, multinomial = _face(bernoulli), _face(multinomial)
-tril_indices, triu_indices = _face(tril_indices), _face(triu_indices)
-complex = _face(complex)
+globals().update(
+    (name, _face(globals()[name]))
+    for name in ("bernoulli", "complex", "multinomial", "tril_indices", "triu_indices")
+)
 
 
-def _in_place(name: str) -> object:
-    """The function of a method that writes in place: of a tangent or a batch it is theirs."""
+def _of_method(name: str) -> object:
+    """The function of a method: of a tangent or a batch it is theirs."""
 
     def function(input: Tensor, *args: object, **options: object) -> object:
         if not hasattr(input, "__gradcli_rank__"):
@@ -155,8 +98,11 @@ def _in_place(name: str) -> object:
     return function
 
 
+_METHODS = (
+    "detach", "is_complex", "is_floating_point", "is_inference", "is_nonzero", "is_signed", "zero_",
+)  # fmt: skip
 globals().update(
-    (n, _in_place(n)) for n in dir(Tensor) if n.endswith("_") and (n[:-1] in _table or n == "zero_")
+    (n, _of_method(n)) for n in dir(Tensor) if n in _METHODS or (n[-1] == "_" and n[:-1] in _table)
 )
 max, min = _face(_torch_max, "max"), _face(_torch_min, "min")
 
@@ -164,7 +110,7 @@ max, min = _face(_torch_max, "max"), _face(_torch_min, "min")
 def set_default_device(device: object) -> None:
     """Where tensors are made: the CPU. Raises as ``device`` does for another."""
     if device is not None:
-        as_tensor(0).to(device)
+        _creation.as_tensor(0).to(device)
 
 
 def get_default_device() -> device:
@@ -183,12 +129,7 @@ def set_default_tensor_type(t: _Any) -> None:
         raise _TypeFault("E0309", f"invalid type object: {t!r}", help="DoubleTensor")
     if not _dtypes.to_dtype(name).is_floating_point:
         raise _TypeFault("E0309", "only floating-point types are supported as the default type")
-    set_default_dtype(name)
-
-
-def is_nonzero(input: Tensor) -> _builtins.bool:
-    """Whether the one number of a tensor is not 0. Raises RuntimeFault (E0310) for more of them."""
-    return _builtins.bool(input)
+    _dtypes.set_default_dtype(name)
 
 
 def typename(obj: object) -> str:
@@ -206,43 +147,12 @@ def set_printoptions(**options: _Any) -> None:
     change(**options)
 
 
-def detach(input: Tensor) -> Tensor:
-    """The same entries outside the graph."""
-    return input.detach()
-
-
-def is_signed(input: Tensor) -> _builtins.bool:
-    """Whether entries may be below 0."""
-    return input.is_signed()
-
-
-def is_floating_point(input: Tensor) -> _builtins.bool:
-    """Whether entries are real floating-point numbers."""
-    return input.is_floating_point()
-
-
-def is_complex(input: Tensor) -> _builtins.bool:
-    """Whether entries are complex numbers."""
-    return input.is_complex()
-
-
-def is_inference(input: Tensor) -> _builtins.bool:
-    """Whether the tensor was made in inference mode."""
-    return input.is_inference()
-
-
 def result_type(tensor1: object, tensor2: object) -> dtype:
     """The dtype that an operation on two values gives."""
     return _dtypes.meeting(tensor1, tensor2)
 
 
-globals().update(
-    (name, _face(globals()[name], strict=True))
-    for name in (
-        "detach", "is_complex", "is_floating_point", "is_inference", "is_nonzero", "is_signed",
-        "numel",
-    )
-)  # fmt: skip
+numel = _face(numel, strict=True)
 
 LATER_IN_PROGRAMS = {
     **_FUNCTIONS_LATER,

@@ -182,7 +182,8 @@ def _parameters(function: Any, method: bool) -> Iterator[str]:
         lead = "*" if p.kind is p.VAR_POSITIONAL else "**" if p.kind is p.VAR_KEYWORD else ""
         default = "" if p.default is p.empty else f" = {_default(p.default)}"
         kind = "Any" if p.default is None else _KINDS.get(p.name, "Any")
-        yield f"{lead}{p.name}: {kind}{default}"
+        name = "input" if p.name == "self" else p.name  # the function of a method
+        yield f"{lead}{name}: {kind}{default}"
 
 
 def _default(value: Any) -> str:

@@ -1,5 +1,6 @@
 """``gradcli.autograd``: gradients of tensors that were recorded, under PyTorch's names."""
 
+from gradcli._lazy import lazily
 from gradcli.autograd import anomaly_mode, function, functional, grad_mode, graph
 from gradcli.autograd.gradcheck import gradcheck, gradgradcheck
 from gradcli.autograd.variable import Variable
@@ -15,15 +16,7 @@ from gradcli.engine.grad_mode import (
     set_multithreading_enabled,
 )
 
-
-def __getattr__(name: str) -> object:
-    """Load forward mode when it is first used."""
-    if name == "forward_ad":
-        import importlib
-
-        return importlib.import_module("gradcli.autograd.forward_ad")
-    raise AttributeError(f"module 'gradcli.autograd' has no attribute {name!r}")
-
+__getattr__ = lazily(__name__, {"forward_ad": ""})
 
 __all__ = [
     "Function", "Variable", "anomaly_mode", "backward", "detect_anomaly", "enable_grad", "function",

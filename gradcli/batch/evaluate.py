@@ -265,8 +265,7 @@ class Evaluator:
         for name in self.wrt:
             if values[name].dtype.kind not in "fc":
                 said = f"cannot differentiate by `{name}`: its type is {values[name].dtype.name}"
-                mend = "leave out the type, so that it is a float"
-                raise TypeFault("E0910", said, help=mend)
+                raise TypeFault("E0910", said, help="leave out the type, so that it is a float")
         return list(self.wrt)
 
     @contextmanager

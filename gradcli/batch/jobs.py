@@ -162,7 +162,7 @@ class JobWorker:
             except Fault as fault:
                 problem = fault
             except Exception as fault:
-                problem = _unplaced(fault)
+                problem = placed(fault, prepare("0"), [])
             failed.append((place, number))
             lines.append(error_line(number, id, problem))
         body = "".join(lines).encode()
@@ -471,10 +471,6 @@ def _odd(record: Mapping[str, Any]) -> bool:
         if item.__class__ is list:
             work += item
     return False
-
-
-def _unplaced(fault: Exception) -> Fault:
-    return placed(fault, prepare("0"), [])
 
 
 COMMANDS: dict[str, Callable[..., dict[str, Any]]] = {

@@ -80,8 +80,7 @@ class Reader:
             self.columns = [name.strip() for name in _cells(line or "")]
             _check_header(self.columns, self.fields)
         except Fault as fault:
-            said = f"the header: {fault.message}"
-            raise ValueFault(fault.code, said, help=fault.help) from None
+            raise ValueFault(fault.code, f"the header: {fault.message}", help=fault.help) from None
 
     def row(self, number: int, line: str | None) -> Row:
         """The row that a line is. What is wrong with it is its ``problem``; nothing is raised."""

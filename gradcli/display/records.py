@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from gradcli.ops.errors import TypeFault, ValueFault
+from gradcli.ops.errors import ValueFault, bad_type
 
 _NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z", re.ASCII)
@@ -39,7 +39,7 @@ def tensor_record(data: object, dtype_name: str | None = None) -> dict[str, obje
         if number - number == 0:
             return {"data": number, "shape": [], "dtype": "float64"}
     if array.dtype.kind not in "biufc":
-        raise TypeFault("E0303", f"a value of dtype {array.dtype} has no record")
+        raise bad_type(f"a value of dtype {array.dtype} has no record")
     return {
         "data": _nested(array),
         "shape": list(array.shape),
@@ -106,7 +106,7 @@ def _jsonable(value: object) -> object:
         return _nested(np.asarray(value))
     if isinstance(value, complex):
         return _nested(np.asarray(value))
-    raise TypeFault("E0303", f"a {type(value).__name__} cannot be written as JSON")
+    raise bad_type(f"a {type(value).__name__} cannot be written as JSON")
 
 
 def _plain(obj: object) -> object:
@@ -206,6 +206,6 @@ def write_npy(stream: BinaryIO, data: object) -> None:
     """
     array = np.asarray(data)
     if array.dtype.kind not in "biufc":
-        raise TypeFault("E0303", f"a value of dtype {array.dtype} cannot be written as NPY")
+        raise bad_type(f"a value of dtype {array.dtype} cannot be written as NPY")
     # NumPy would pass the stream by where it sees a file, and fail where that is a pipe.
     np.lib.format.write_array(SimpleNamespace(write=stream.write), array, allow_pickle=False)

@@ -113,8 +113,7 @@ def _seven(value: float) -> str:
 
 
 def _shortest(value: float) -> str:
-    text = repr(value)
-    return text.removesuffix(".0")
+    return repr(value).removesuffix(".0")
 
 
 def _shortest_narrow(dtype: np.dtype) -> Callable[[float], str]:
@@ -122,8 +121,7 @@ def _shortest_narrow(dtype: np.dtype) -> Callable[[float], str]:
     scalar = np.float16 if dtype == np.float16 else np.float32
 
     def real(value: float) -> str:
-        text = str(scalar(value))
-        return text.removesuffix(".0")
+        return str(scalar(value)).removesuffix(".0")
 
     return real
 

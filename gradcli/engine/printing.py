@@ -15,6 +15,7 @@ where zero, nan and the infinities have no say in the choice, nor in the width.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -161,20 +162,13 @@ def nest(
     ``row`` joins the elements of the last axis, ``join(axis, parts)`` those of an outer one.
     """
     size = shape[-1]
-    count = len(cells) // size if size else _product(shape[:-1])
+    count = len(cells) // size if size else math.prod(shape[:-1])
     parts = [row(cells[i * size : (i + 1) * size]) for i in range(count)]
     for axis in range(len(shape) - 2, -1, -1):
         size = shape[axis]
-        count = len(parts) // size if size else _product(shape[:axis])
+        count = len(parts) // size if size else math.prod(shape[:axis])
         parts = [join(axis, parts[i * size : (i + 1) * size]) for i in range(count)]
     return parts[0]
-
-
-def _product(sizes: Sequence[int]) -> int:
-    total = 1
-    for size in sizes:
-        total *= size
-    return total
 
 
 def format_tensor(

@@ -31,7 +31,7 @@ from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions.arithmetic import factor
 from gradcli.functions.index import found
 from gradcli.functions.subscripts import plain_index, written
-from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault, bad_dtype
+from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault, bad_dtype, bad_type
 from gradcli.ops.operator import OPERATORS, Operator, is_number
 from gradcli.ops.torch_messages import no_cast, no_room, not_a
 
@@ -262,7 +262,7 @@ def _mapped(name: str, self: Tensor, others: tuple, function: Callable) -> Tenso
     found = [function(*entries) for entries in zip(*given, strict=True)]
     for value in found:
         if not is_number(value):
-            raise TypeFault("E0303", f"must be a number, not {type(value).__name__}")
+            raise bad_type(f"must be a number, not {type(value).__name__}")
     numbers = np.array(found, self.dtype.numpy).reshape(self.shape)
     return self.copy_(wrap(numbers, self.dtype))
 

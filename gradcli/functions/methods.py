@@ -378,8 +378,7 @@ def _extreme(name: str) -> Callable:
 
 def later(name: str) -> Any:
     """The function of a name of ``LATER``."""
-    path = LATER[name]
-    return found(path)
+    return found(LATER[name])
 
 
 def _call(source: _Source) -> Any:

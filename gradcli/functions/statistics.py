@@ -29,14 +29,7 @@ from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions.reshaping import movedim
 from gradcli.functions.sorting import median_of, sized
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import (
-    RuntimeFault,
-    UnwrittenFault,
-    bad_dtype,
-    bad_shape,
-    bad_type,
-    bad_value,
-)
+from gradcli.ops.errors import UnwrittenFault, bad_dtype, bad_shape, bad_type, bad_value
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import differentiated, is_number, refuse_derivative
 
@@ -88,8 +81,8 @@ def _quantile(
 ) -> Any:
     points = np.asarray(getattr(q, "array", q), np.float64)
     if input.dtype.kind != 2 or input.dtype.itemsize < 4:
-        raise RuntimeFault("E0309", "quantile() input tensor must be either float or double dtype",
-                           help="write x.float() first")  # fmt: skip
+        said = "quantile() input tensor must be either float or double dtype"
+        raise bad_dtype(said, help="write x.float() first")
     if isinstance(q, Plain) and q.dtype is not input.dtype:
         raise bad_dtype("quantile() q tensor must be same dtype as the input tensor")
     if interpolation not in _INTERPOLATION:

@@ -26,15 +26,7 @@ from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.engine.undo_log import current_log
 from gradcli.functions.scatter import fills
 from gradcli.ops.dims import format_order, named_dims
-from gradcli.ops.errors import (
-    RuntimeFault,
-    TypeFault,
-    bad_dim,
-    bad_dtype,
-    bad_shape,
-    bad_type,
-    bad_value,
-)
+from gradcli.ops.errors import RuntimeFault, bad_dim, bad_dtype, bad_shape, bad_type, bad_value
 from gradcli.ops.indexing import Apart
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS as O
@@ -104,7 +96,7 @@ def _laid_out(
         storage_offset = None if storage_offset is None else index(storage_offset)
     except TypeError as fault:
         said = "as_strided needs whole numbers for sizes, strides and offset"
-        raise TypeFault("E0303", said, help="write x.as_strided((2, 2), (2, 1))") from fault
+        raise bad_type(said, help="write x.as_strided((2, 2), (2, 1))") from fault
     if any(n < 0 for n in shape):
         raise bad_shape(f"as_strided: sizes cannot be negative, got {list(shape)}")
     if len(shape) != len(steps):

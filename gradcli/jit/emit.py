@@ -299,8 +299,7 @@ class Emitter:
         if op.name == "dot" and x.shape == ins.args[1].shape and len(x.shape) == 1:
             return f"{words[0]}.dot({words[1]})"
         if op.name == "getitem":
-            index = ins.params["index"]
-            text = _index_text(index)
+            text = _index_text(ins.params["index"])
             if text is not None and (out.shape or scalar_kind(out)):
                 return f"{words[0]}[{text}]"
         if op.name == "scatter" and out.dtype is x.dtype:

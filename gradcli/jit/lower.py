@@ -459,17 +459,11 @@ class _Lowerer:
 
     def from_module(self, node: n.Attribute) -> Any:
         """``torch.sin``: what a module has by that name; UNSET for an attribute of a value."""
-        path: list[str] = []
-        inner: n.Node = node
-        while isinstance(inner, n.Attribute):
-            path.append(inner.name)
-            inner = inner.value
-        if not isinstance(inner, n.Name) or inner.id not in self.checked.modules:
+        held = self.checked.in_module(node)
+        if held is None or held[0].id in self.frame.names:
             return UNSET
-        if id(inner) in self.checked.variables or inner.id in self.frame.names:
-            return UNSET
-        table = names.namespace(self.checked.modules[inner.id]) or {}
-        found = table.get(".".join(reversed(path)), UNSET)
+        table = names.namespace(self.checked.modules[held[0].id]) or {}
+        found = table.get(held[1], UNSET)
         if found is UNSET:
             raise NotTraceable("a name that a module has not")
         return found

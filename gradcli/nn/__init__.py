@@ -10,9 +10,9 @@ All are loaded when they are first used.
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
+from gradcli._lazy import lazily
 from gradcli.nn.modules import HOME
 
 if TYPE_CHECKING:  # what an editor completes
@@ -44,16 +44,14 @@ _NAMESPACES = ("functional", "grad", "init", "modules", "parameter", "utils")
 
 __all__ = ["Buffer", "Parameter", *sorted(HOME), *_NAMESPACES]
 
-
-def __getattr__(name: str) -> object:
-    """Load a namespace, or the file of a module, when it is first used."""
-    if name in _NAMESPACES:
-        return importlib.import_module(f"gradcli.nn.{name}")
-    if name in ("Parameter", "Buffer"):
-        return getattr(importlib.import_module("gradcli.nn.parameter"), name)
-    if name in HOME:
-        return getattr(importlib.import_module(f"gradcli.nn.modules.{HOME[name]}"), name)
-    raise AttributeError(f"module 'gradcli.nn' has no attribute {name!r}")
+__getattr__ = lazily(
+    __name__,
+    {
+        **dict.fromkeys(_NAMESPACES, ""),
+        **dict.fromkeys(("Parameter", "Buffer"), "gradcli.nn.parameter"),
+        **{name: f"gradcli.nn.modules.{home}" for name, home in HOME.items()},
+    },
+)
 
 
 def __dir__() -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault, bad_argument
+from gradcli.ops.errors import IndexFault, TypeFault, bad_argument, bad_dim, bad_shape, bad_value
 from gradcli.ops.operator import OPERATORS
 from gradcli.ops.torch_messages import appears_twice
 
@@ -89,11 +89,11 @@ def format_order(memory_format: Any, rank: int) -> Any:
     name = getattr(memory_format, "name", memory_format)
     if name not in ("contiguous_format", "channels_last", "channels_last_3d"):
         if name == "preserve_format":
-            raise RuntimeFault("E0304", "preserve_format names no order of its own here")
+            raise bad_value("preserve_format names no order of its own here")
         raise TypeFault("E0304", f"a memory format is wanted, not {type(memory_format).__name__}")
     wanted = {"channels_last": 4, "channels_last_3d": 5}.get(name, rank)
     if wanted != rank:
-        raise RuntimeFault("E0301", f"required rank {wanted} tensor to use {name} format")
+        raise bad_shape(f"required rank {wanted} tensor to use {name} format")
     return (0, *range(2, rank), 1) if name.startswith("channels") else range(rank)
 
 
@@ -173,7 +173,7 @@ def normal_dims(dim: Dims, ndim: int) -> tuple[int, ...]:
         return (normal_dim(dim, ndim),)[: 1 if ndim else 0]  # type: ignore[arg-type]
     dims = tuple(normal_dim(d, ndim) for d in dim)
     if len(set(dims)) != len(dims):
-        raise RuntimeFault("E0305", f"dimension {dim} appears twice", torch=appears_twice(dims))
+        raise bad_dim(f"dimension {dim} appears twice", torch=appears_twice(dims))
     return dims if dims and ndim else tuple(range(ndim))
 
 

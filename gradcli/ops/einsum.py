@@ -16,7 +16,7 @@ import numpy as np
 from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import Batch
 from gradcli.ops.declaration.node_names import of_einsum
-from gradcli.ops.errors import RuntimeFault, ValueFault, bad_shape, bad_value
+from gradcli.ops.errors import bad_argument, bad_shape, bad_value
 from gradcli.ops.kinds import bilinear
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS, Operator
@@ -32,8 +32,8 @@ def _contract(x: Any, y: Any, labels: str = "") -> Any:
             raise bad_shape(f"einsum: {len(part)} letters for a tensor of {len(shape)} dimensions")
         for letter, n in zip(part, shape, strict=True):
             if sizes.setdefault(letter, n) != n:
-                raise RuntimeFault(
-                    "E0301", f"einsum: the sizes {sizes[letter]} and {n} meet at {letter!r}",
+                raise bad_shape(
+                    f"einsum: the sizes {sizes[letter]} and {n} meet at {letter!r}",
                     operands=((0, f"shape {np.shape(x)}"), (1, f"shape {np.shape(y)}")),
                     torch=f"einsum(): subscript {letter} has size {n} for operand 1 which does not "
                     f"broadcast with previously seen size {sizes[letter]}",
@@ -86,7 +86,7 @@ def plan(equation: Any, ranks: Sequence[int]) -> list[tuple[str, tuple[int, ...]
     fit the ranks of the operands.
     """
     if not isinstance(equation, str):
-        raise ValueFault("E0304", "einsum begins with its equation", help=_HELP)
+        raise bad_argument("einsum begins with its equation", help=_HELP)
     return _planned(equation, tuple(ranks))
 
 
@@ -144,13 +144,13 @@ def _read(equation: str, ranks: Sequence[int]) -> tuple[list[str], str]:
         said = f"einsum: {len(parts)} operands in {equation!r}, {len(ranks)} given"
         told = "fewer" if len(ranks) < len(parts) else "more"
         told = f"einsum(): {told} operands were provided than specified in the equation"
-        raise RuntimeFault("E0301", said, torch=told)
+        raise bad_shape(said, torch=told)
     for place, (part, rank) in enumerate(zip(parts, ranks, strict=True)):
         if len(part) != rank:
             said = f"einsum: {part!r} stands for a tensor of {rank} dimensions"
             told = f"einsum(): the number of subscripts in the equation ({len(part)}) does not"
             told += f" match the number of dimensions ({rank}) for operand {place} and no ellipsis"
-            raise RuntimeFault("E0301", said, torch=f"{told} was given")
+            raise bad_shape(said, torch=f"{told} was given")
     for c in out:
         if out.count(c) > 1 or c not in letters:
             said = f"einsum: the letter {c!r} of the result is {_WHY[c in letters]}"
@@ -184,7 +184,7 @@ def _check_signs(equation: str) -> None:
             said += "be in [a-zA-Z]"
         if said:
             wrong = f"{equation!r} is no equation of einsum"
-            raise RuntimeFault("E0304", wrong, help=_HELP, torch=f"einsum(): {said}")
+            raise bad_value(wrong, help=_HELP, torch=f"einsum(): {said}")
         at += 1
 
 

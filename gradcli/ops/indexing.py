@@ -215,7 +215,7 @@ def _scatter(x: Any, shape: Sequence[int] = (), index: Any = ()) -> Any:
     out, index = zeros(x, shape), beside(index, x)
     if is_basic(index) or index.__class__ is Apart:
         out[index] = x
-    elif _is_mask(index):
+    elif getattr(index, "dtype", None) == np.bool_:
         out[index] = x + 0  # what is added to 0 is no -0.0
     else:
         charge_copies(x)
@@ -227,10 +227,6 @@ class Apart(tuple[Any, ...]):
     """An index of arrays that names no entry twice: its transpose writes, and need not add."""
 
     __slots__ = ()
-
-
-def _is_mask(index: Any) -> bool:
-    return getattr(index, "dtype", None) == np.bool_
 
 
 scatter: Operator = linear(

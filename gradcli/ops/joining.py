@@ -12,7 +12,7 @@ from gradcli.ops.conversion import clone
 from gradcli.ops.cupy_compat import zeros
 from gradcli.ops.declaration.batching import Batch
 from gradcli.ops.dims import copy_order, in_format, in_rows, normal_dim, suggested_format
-from gradcli.ops.errors import RuntimeFault, ValueFault, bad_shape
+from gradcli.ops.errors import ValueFault, bad_shape, bad_size
 from gradcli.ops.indexing import getitem
 from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import charge_shape
@@ -134,8 +134,7 @@ cat = linear(
 def _stack(*xs: Any, dim: int = 0) -> Any:
     shapes = {tuple(np.shape(x)) for x in xs}
     if len(shapes) != 1:
-        raise RuntimeFault(
-            "E0301",
+        raise bad_shape(
             "stack needs tensors of one shape, got "
             f"{', '.join(map(str, sorted(shapes))) or 'none'}",
             help="cat joins tensors whose sizes differ along the joined dimension",
@@ -187,7 +186,7 @@ def _widths(pad: Sequence[int], rank: int) -> list[tuple[int, int]]:
     if len(given) % 2 or len(given) > 2 * rank or min(given, default=0) < 0:
         said = f"pad {tuple(given)} does not fit a tensor with {rank} dimension{'s' * (rank != 1)}"
         mend = "a pair (before, behind) of whole numbers for each dimension, the last one first"
-        raise RuntimeFault("E0306", said, help=mend)
+        raise bad_size(said, help=mend)
     pairs = list(zip(given[::2], given[1::2], strict=True))[::-1]
     return [(0, 0)] * (rank - len(pairs)) + pairs
 

@@ -239,17 +239,13 @@ def _along_many(x: Any, directions: Sequence[Any]) -> Any:
                 chain = a if chain is None else matmul(chain, a)
                 term = chain * term
             else:
-                term = term * _column(_column(_traces(chain)))
+                term = term * _column(_column(sum(diagonal(chain), -1)))
         total = total + term
     return total * _column(_column(det(x)))
 
 
 def _column(x: Any) -> Any:
     return unsqueeze(x, -1)
-
-
-def _traces(x: Any) -> Any:
-    return sum(diagonal(x), -1)
 
 
 det = general(

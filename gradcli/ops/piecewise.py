@@ -13,7 +13,7 @@ import numpy as np
 
 from gradcli.ops.comparison import MANY, chosen, ge, le, logical_not, sign
 from gradcli.ops.declaration.node_names import of_choice
-from gradcli.ops.errors import RuntimeFault, UnwrittenFault, bad_value
+from gradcli.ops.errors import UnwrittenFault, bad_dtype, bad_value
 from gradcli.ops.exponential import exp, log, log1p, logistic, logit, softplus
 from gradcli.ops.kinds import composite, elementwise
 from gradcli.ops.operator import Operator, is_complex
@@ -28,7 +28,7 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
         said = "the condition of where has to be a tensor of booleans"
         told = "where expected condition to be a boolean tensor, but got a tensor with dtype"
         told += f" {SCALARS.get(str(kind), kind)}"
-        raise RuntimeFault("E0309", said, help="write where(c != 0, x, y)", torch=told)
+        raise bad_dtype(said, help="write where(c != 0, x, y)", torch=told)
     many = kind is _BOOL and condition.size >= MANY
     found = chosen(condition, x, y) if many else np.where(condition, x, y)
     return found if found.ndim else found[()]

@@ -248,7 +248,7 @@ def _outer(x: Any, y: Any) -> Any:
         wrong, rank = ("self", np.ndim(x)) if np.ndim(x) != 1 else ("vec2", np.ndim(y))
         shapes = ((0, f"shape {np.shape(x)}"), (1, f"shape {np.shape(y)}"))
         told = f"outer: Expected 1-D argument {wrong}, but got {rank}-D"
-        raise RuntimeFault("E0301", said, operands=shapes, torch=told)
+        raise bad_shape(said, operands=shapes, torch=told)
     charge_shape((np.size(x), np.size(y)))
     return np.multiply.outer(x, y)
 

@@ -26,7 +26,15 @@ from gradcli.ops.dims import (
     normal_dims,
     suggested_format,
 )
-from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault, bad_shape, bad_value
+from gradcli.ops.errors import (
+    IndexFault,
+    RuntimeFault,
+    bad_dim,
+    bad_shape,
+    bad_size,
+    bad_type,
+    bad_value,
+)
 from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.numerics.summation import accurate_sum
@@ -55,17 +63,15 @@ def _reshape(x: Any, shape: Any = ()) -> Any:
     shape = (shape,) if isinstance(shape, int | np.integer) else tuple(int(n) for n in shape)
     if shape and min(shape) < -1:
         wrong = next(i for i, n in enumerate(shape) if n < -1)
-        raise RuntimeFault(
-            "E0306", f"invalid shape dimension {shape[wrong]} at index {wrong} of shape "
+        raise bad_size(
+            f"invalid shape dimension {shape[wrong]} at index {wrong} of shape "
             f"{list(shape)}",
         )  # fmt: skip
     try:
         return np.reshape(x, shape)
     except ValueError:
         if shape.count(-1) > 1:
-            raise RuntimeFault(
-                "E0306", "only one dimension can be inferred", help="write -1 once"
-            ) from None
+            raise bad_size("only one dimension can be inferred", help="write -1 once") from None
         have = np.shape(x)
         said = f"shape '{list(shape)}' is invalid for input of size {np.size(x)}"
         if not np.size(x) and 0 in shape:
@@ -73,8 +79,7 @@ def _reshape(x: Any, shape: Any = ()) -> Any:
                 f"cannot reshape tensor of 0 elements into shape {list(shape)} because the "
                 "unspecified dimension size -1 can be any value and is ambiguous"
             )
-        raise RuntimeFault(
-            "E0306",
+        raise bad_size(
             said,
             help=f"the input has shape {tuple(have)}: the product of the sizes must agree",
             operands=((0, f"shape {tuple(have)}"),),
@@ -140,7 +145,7 @@ def squeezed(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     try:
         dims = named_dims(params["dim"], batch.ranks[0])
     except IndexFault as fault:  # PyTorch's own class here
-        raise RuntimeFault("E0305", fault.message) from None
+        raise bad_dim(fault.message) from None
     return op(batch.values[0], dim=tuple(d + 1 for d in dims)) if dims else batch.values[0]
 
 
@@ -261,8 +266,7 @@ def _expand(x: Any, shape: Sequence[int] = ()) -> Any:
     try:
         return np.broadcast_to(x, shape)
     except ValueError:
-        raise RuntimeFault(
-            "E0306",
+        raise bad_size(
             f"cannot expand shape {tuple(given)} to {shape}",
             help="only a dimension of size 1 can be expanded",
             operands=((0, f"shape {tuple(given)}"),),
@@ -347,7 +351,7 @@ reverse_dims: Operator = linear(
 def _mT(x: Any) -> Any:
     if np.ndim(x) == 1:
         said = "tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor."
-        raise RuntimeFault("E0305", said, help="x[:, None] is a column")
+        raise bad_dim(said, help="x[:, None] is a column")
     return np.swapaxes(x, -1, -2) if np.ndim(x) else x
 
 
@@ -377,7 +381,7 @@ def _permute(x: Any, dims: Sequence[int] = ()) -> Any:
         said = f"permute got {len(dims)} dimensions for a tensor with {np.ndim(x)}"
         told = "permute(sparse_coo): number of dimensions in the tensor input does not match the"
         told += f" length of the desired ordering of dimensions i.e. input.dim() = {np.ndim(x)} is"
-        raise RuntimeFault("E0305", said, torch=f"{told} not equal to len(dims) = {len(dims)}")
+        raise bad_dim(said, torch=f"{told} not equal to len(dims) = {len(dims)}")
     try:
         return np.transpose(x, normal_dims(dims, np.ndim(x)))
     except RuntimeFault as fault:
@@ -482,7 +486,7 @@ def _roll(x: Any, shifts: Any = 1, dims: Dims = None) -> Any:
     for shift in shifts if isinstance(shifts, tuple | list) else (shifts,):
         if not isinstance(shift, int | np.integer):
             kind = type(shift).__name__
-            raise TypeFault("E0303", f"roll moves entries by whole numbers, not by a {kind}")
+            raise bad_type(f"roll moves entries by whole numbers, not by a {kind}")
     counts = [len(v) if isinstance(v, tuple | list) else 1 for v in (shifts, dims)]
     if not counts[0]:
         raise bad_value("`shifts` required")

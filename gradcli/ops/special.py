@@ -474,10 +474,6 @@ def _bessel_i(x: Any, n: int) -> Any:
     return special(("i0", "i1")[n], x, x) if n < 2 else _of_order("iv", x, n)
 
 
-def _bessel_ie(x: Any, n: int) -> Any:
-    return special(("i0e", "i1e")[n], x, x) if n < 2 else _of_order("ive", x, n)
-
-
 def _of_order(name: str, x: Any, n: int) -> Any:
     """``iv`` or ``ive``, with their ends where SciPy gives up: A&S 9.6.7 and 9.7.1."""
     out = special(name, x, float(n), x)
@@ -507,7 +503,7 @@ bessel_i: Operator = elementwise(
 )
 bessel_ie: Operator = elementwise(
     "bessel_ie",
-    lambda x, n=0: _bessel_ie(x, n),
+    lambda x, n=0: special(("i0e", "i1e")[n], x, x) if n < 2 else _of_order("ive", x, n),
     lambda x, n, out: 0.5 * (bessel_ie(x, abs(n - 1)) + bessel_ie(x, n + 1)) - sign(x) * out,
     doc="exp(-abs(x)) times the modified Bessel function of the first kind, of whole order.",
     edges="slope at 0 as if exp(-abs(x)) were flat there",

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault, ValueFault, bad_dtype, bad_shape
+from gradcli.ops.errors import (
+    IndexFault,
+    RuntimeFault,
+    TypeFault,
+    ValueFault,
+    bad_dtype,
+    bad_shape,
+    bad_type,
+)
 
 SCALARS = {
     "float32": "Float", "float64": "Double", "float16": "Half", "int64": "Long", "int32": "Int",
@@ -122,10 +130,13 @@ def not_a(
     text = f"{name}(): argument {argument!r} (position {position}) must be"
     said = f"{name}(): {argument} must be {_SPOKEN.get(wanted, wanted)}, not {type(value).__name__}"
     mend = help or _HELP.get(wanted)
-    return TypeFault("E0303", said, help=mend, torch=f"{text} {wanted}, not {kind_of(value)}")
+    return bad_type(said, help=mend, torch=f"{text} {wanted}, not {kind_of(value)}")
 
 
-_SPOKEN = {"Tensor": "a tensor", "int": "a whole number", "Number": "a plain number"}
+_SPOKEN = {
+    "Tensor": "a tensor", "int": "a whole number", "Number": "a plain number",
+    "tuple of Tensors": "a list of tensors",
+}  # fmt: skip
 NO_DERIVATIVE = "no derivative by a parameter is known: --wrt the others, or give x.item()"
 """The help for a variable that stands where an operator takes a number."""
 _HELP = {"Tensor": "tensor([...]) makes a tensor of a list"}

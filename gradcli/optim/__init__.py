@@ -1,22 +1,19 @@
 """Optimizers under PyTorch's names: each takes an iterable of leaves, and ``step()`` changes them.
 
-sgd        SGD                          lbfgs      LBFGS, with line_search
-adam       Adam, AdamW                  adaptive   Adagrad, Adadelta, Rprop
-rmsprop    RMSprop                      adamlike   Adamax, NAdam, RAdam
-asgd       ASGD                         lr_scheduler   learning rates that change, a folder
+sgd        SGD, ASGD                           lbfgs      LBFGS, with line_search
+adam       Adam, AdamW, Adamax, NAdam, RAdam   adaptive   Adagrad, Adadelta, RMSprop, Rprop
+lr_scheduler   learning rates that change, a folder
 minimize   a loop around any of them, with a word on how it ended
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from gradcli.optim.adam import Adam, AdamW
-from gradcli.optim.adamlike import Adamax, NAdam, RAdam
-from gradcli.optim.adaptive import Adadelta, Adagrad, Rprop
-from gradcli.optim.asgd import ASGD
+from gradcli._lazy import lazily
+from gradcli.optim.adam import Adam, Adamax, AdamW, NAdam, RAdam
+from gradcli.optim.adaptive import Adadelta, Adagrad, RMSprop, Rprop
 from gradcli.optim.lbfgs import LBFGS
 from gradcli.optim.optimizer import Optimizer
-from gradcli.optim.rmsprop import RMSprop
-from gradcli.optim.sgd import SGD
+from gradcli.optim.sgd import ASGD, SGD
 
 if TYPE_CHECKING:
     from gradcli.optim import lr_scheduler as lr_scheduler
@@ -26,11 +23,4 @@ __all__ = [
     "RAdam", "RMSprop", "Rprop",
 ]  # fmt: skip
 
-
-def __getattr__(name: str) -> Any:
-    """``lr_scheduler``, loaded where somebody asks for it."""
-    if name == "lr_scheduler":
-        import importlib
-
-        return importlib.import_module("gradcli.optim.lr_scheduler")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazily(__name__, {"lr_scheduler": ""})

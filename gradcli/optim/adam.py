@@ -1,14 +1,19 @@
-"""Adam (Kingma and Ba, 2014) and AdamW, whose weight decay does not pass through the moments
-(Loshchilov and Hutter, 2019).
+"""Adam (Kingma and Ba, 2014), AdamW, whose weight decay does not pass through the moments
+(Loshchilov and Hutter, 2019), Adamax (Kingma and Ba, 2014), NAdam (Dozat, 2016), RAdam (Liu, 2019).
 
-    Adam:  g = grad + weight_decay * p            AdamW:  p *= 1 - lr * weight_decay, g = grad
-    m  = beta1 * m + (1 - beta1) * g
-    v  = beta2 * v + (1 - beta2) * g * g          amsgrad: the largest v so far
-    p -= lr / (1 - beta1**n) * m / (sqrt(v) / sqrt(1 - beta2**n) + eps)
+Adam     g = grad + weight_decay * p            AdamW: p *= 1 - lr * weight_decay, g = grad
+         m = beta1*m + (1 - beta1)*g
+         v = beta2*v + (1 - beta2)*g*g          amsgrad: the largest v so far
+         p -= lr/(1 - beta1**n) * m/(sqrt(v)/sqrt(1 - beta2**n) + eps)
+Adamax   u = max(beta2*u, abs(g) + eps);  p -= lr/(1 - beta1**n) * m/u
+NAdam    mu = beta1*(1 - 0.96**(n*momentum_decay)/2), M the product of all mu so far
+         p -= lr*((1 - mu)*g/(1 - M) + mu'*m/(1 - M*mu')) / (sqrt(v/(1 - beta2**n)) + eps)
+RAdam    p -= lr*m/(1 - beta1**n) * r*sqrt(1 - beta2**n)/(sqrt(v) + eps), r once it is defined
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,6 +21,8 @@ from gradcli.engine import Tensor
 from gradcli.ops import OPERATORS
 from gradcli.ops.errors import bad_argument
 from gradcli.optim.optimizer import Group, Optimizer, State, is_followed
+
+Betas = tuple[float, float]
 
 
 class Adam(Optimizer):
@@ -29,7 +36,7 @@ class Adam(Optimizer):
     switches = ("foreach", "capturable", "differentiable", "fused", "decoupled_weight_decay")
 
     def __init__(
-        self, params: Iterable[Any], lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
+        self, params: Iterable[Any], lr: float = 1e-3, betas: Betas = (0.9, 0.999),
         eps: float = 1e-8, weight_decay: float = 0, amsgrad: bool = False, *,
         maximize: bool = False, **switches: Any,
     ) -> None:  # fmt: skip
@@ -75,7 +82,7 @@ class AdamW(Adam):
     decoupled = True
 
     def __init__(
-        self, params: Iterable[Any], lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
+        self, params: Iterable[Any], lr: float = 1e-3, betas: Betas = (0.9, 0.999),
         eps: float = 1e-8, weight_decay: float = 1e-2, amsgrad: bool = False, *,
         maximize: bool = False, **switches: Any,
     ) -> None:  # fmt: skip
@@ -91,3 +98,96 @@ class AdamW(Adam):
         super().load_state_dict(state_dict)
         for group in self.param_groups:
             group["decoupled_weight_decay"] = True
+
+
+class Adamax(Optimizer):
+    """Adam with the largest gradient in place of the root of the mean square.
+
+    Raises ValueFault (E0304) for a number out of range.
+    """
+
+    switches = ("foreach", "maximize", "differentiable", "capturable")
+
+    def __init__(
+        self, params: Iterable[Any], lr: float = 2e-3, betas: Betas = (0.9, 0.999),
+        eps: float = 1e-8, weight_decay: float = 0, *, maximize: bool = False, **switches: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(params, {
+            "lr": lr, "betas": tuple(betas), "eps": eps, "weight_decay": weight_decay,
+            "maximize": maximize,
+        }, switches)  # fmt: skip
+
+    def _kept(self, group: Group) -> dict[str, float]:
+        return {"exp_avg": 0.0, "exp_inf": 0.0}
+
+    def _update(self, p: Tensor, g: Tensor, state: State, group: Group, n: int) -> None:
+        beta1, beta2 = group["betas"]
+        mean = state["exp_avg"].lerp_(g, 1.0 - beta1)
+        largest = OPERATORS["maximum"](beta2 * state["exp_inf"], g.abs() + group["eps"])
+        state["exp_inf"].copy_(largest)
+        p.addcdiv_(mean, largest, value=-group["lr"] / (1.0 - beta1**n))
+
+
+class NAdam(Optimizer):
+    """Adam with Nesterov's momentum. Raises ValueFault (E0304) for a number out of range."""
+
+    switches = ("foreach", "capturable", "differentiable")
+
+    def __init__(
+        self, params: Iterable[Any], lr: float = 2e-3, betas: Betas = (0.9, 0.999),
+        eps: float = 1e-8, weight_decay: float = 0, momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False, *, maximize: bool = False, **switches: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(params, {
+            "lr": lr, "betas": tuple(betas), "eps": eps, "weight_decay": weight_decay,
+            "momentum_decay": momentum_decay, "decoupled_weight_decay": decoupled_weight_decay,
+            "maximize": maximize,
+        }, switches)  # fmt: skip
+
+    def _kept(self, group: Group) -> dict[str, float]:
+        return {"mu_product": 1.0, "exp_avg": 0.0, "exp_avg_sq": 0.0}
+
+    def _update(self, p: Tensor, g: Tensor, state: State, group: Group, n: int) -> None:
+        lr, (beta1, beta2), fall = group["lr"], group["betas"], group["momentum_decay"]
+        mu, next_mu = (beta1 * (1.0 - 0.5 * 0.96 ** (k * fall)) for k in (n, n + 1))
+        state["mu_product"] *= mu
+        product = float(state["mu_product"])
+        mean = state["exp_avg"].lerp_(g, 1.0 - beta1)
+        square = state["exp_avg_sq"].mul_(beta2).addcmul_(g, g, value=1.0 - beta2)
+        size = (square / (1.0 - beta2**n)).sqrt() + group["eps"]
+        p.addcdiv_(g, size, value=-lr * (1.0 - mu) / (1.0 - product))
+        p.addcdiv_(mean, size, value=-lr * next_mu / (1.0 - product * next_mu))
+
+
+class RAdam(Optimizer):
+    """Adam that waits to trust the mean square until enough gradients were seen.
+
+    Raises ValueFault (E0304) for a number out of range.
+    """
+
+    switches = ("foreach", "capturable", "decoupled_weight_decay", "differentiable")
+
+    def __init__(
+        self, params: Iterable[Any], lr: float = 1e-3, betas: Betas = (0.9, 0.999),
+        eps: float = 1e-8, weight_decay: float = 0, decoupled_weight_decay: bool = False, *,
+        maximize: bool = False, **switches: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(params, {
+            "lr": lr, "betas": tuple(betas), "eps": eps, "weight_decay": weight_decay,
+            "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize,
+        }, switches)  # fmt: skip
+
+    def _kept(self, group: Group) -> dict[str, float]:
+        return {"exp_avg": 0.0, "exp_avg_sq": 0.0}
+
+    def _update(self, p: Tensor, g: Tensor, state: State, group: Group, n: int) -> None:
+        beta1, beta2 = group["betas"]
+        mean = state["exp_avg"].lerp_(g, 1.0 - beta1)
+        square = state["exp_avg_sq"].mul_(beta2).addcmul_(g, g, value=1.0 - beta2)
+        step = mean / (1.0 - beta1**n)
+        limit = 2.0 / (1.0 - beta2) - 1.0
+        rho = limit - 2.0 * n * beta2**n / (1.0 - beta2**n)
+        if rho > 5.0:
+            rest = (rho - 4.0) * (rho - 2.0) * limit / ((limit - 4.0) * (limit - 2.0) * rho)
+            step = step * math.sqrt(rest * (1.0 - beta2**n)) / (square.sqrt() + group["eps"])
+        p.sub_(group["lr"] * step)

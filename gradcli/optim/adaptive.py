@@ -7,6 +7,9 @@ Adadelta  (Zeiler, 2012)              v = rho*v + (1 - rho)*g*g
                                       a = rho*a + (1 - rho)*d*d;  p -= lr * d
 Rprop     (Riedmiller and Braun, 1993)  the step grows by etas[1] while the sign stays, shrinks
                                       by etas[0] where it turns, and there g counts as 0
+RMSprop   (Hinton, 2012; Graves, 2013)  v = alpha*v + (1 - alpha)*g*g
+                                      size = sqrt(v) + eps; centered: sqrt(v - mean**2) + eps
+                                      b = momentum*b + g/size;  p -= lr * b
 """
 
 from __future__ import annotations
@@ -111,3 +114,43 @@ class Rprop(Optimizer):
         state["prev"].copy_(g)
         state["step_size"].copy_(size)
         p.sub_(OPERATORS["sign"](g) * size)
+
+
+class RMSprop(Optimizer):
+    """Steps divided by the root of a running mean of squared gradients.
+
+    Raises ValueFault (E0304) for a number out of range.
+    """
+
+    switches = ("capturable", "foreach", "maximize", "differentiable")
+
+    def __init__(
+        self, params: Iterable[Any], lr: float = 1e-2, alpha: float = 0.99, eps: float = 1e-8,
+        weight_decay: float = 0, momentum: float = 0, centered: bool = False, *,
+        maximize: bool = False, **switches: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(params, {
+            "lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered,
+            "weight_decay": weight_decay, "maximize": maximize,
+        }, switches)  # fmt: skip
+
+    def _kept(self, group: Group) -> dict[str, float]:
+        wanted = {
+            "square_avg": True, "momentum_buffer": group["momentum"], "grad_avg": group["centered"],
+        }  # fmt: skip
+        return {name: 0.0 for name, needed in wanted.items() if needed}
+
+    def _update(self, p: Tensor, g: Tensor, state: State, group: Group, n: int) -> None:
+        alpha, momentum = group["alpha"], group["momentum"]
+        square = state["square_avg"]
+        square.mul_(alpha).addcmul_(g, g, value=1.0 - alpha)
+        if group["centered"]:
+            mean = state["grad_avg"]
+            mean.lerp_(g, 1.0 - alpha)
+            square = square.addcmul(mean, mean, value=-1)
+        size = square.sqrt() + group["eps"]
+        if not momentum:
+            p.addcdiv_(g, size, value=-group["lr"])
+            return
+        step = state["momentum_buffer"].mul_(momentum).addcdiv_(g, size)
+        p.add_(step, alpha=-group["lr"])

@@ -14,11 +14,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.errors import ValueFault, bad_argument
-from gradcli.optim.adam import Adam, AdamW
-from gradcli.optim.adamlike import Adamax, NAdam, RAdam
-from gradcli.optim.adaptive import Adadelta, Adagrad, Rprop
+from gradcli.optim.adam import Adam, Adamax, AdamW, NAdam, RAdam
+from gradcli.optim.adaptive import Adadelta, Adagrad, RMSprop, Rprop
 from gradcli.optim.lbfgs import LBFGS
-from gradcli.optim.rmsprop import RMSprop
 from gradcli.optim.sgd import SGD
 
 METHODS: dict[str, Any] = {

@@ -16,7 +16,7 @@ Nothing here is loaded before it is used.
 
 from __future__ import annotations
 
-from typing import Any
+from gradcli._lazy import lazily
 
 _HOMES = {
     "diff": "closed_form", "Result": "closed_form", "diff_program": "path_diff",
@@ -26,15 +26,7 @@ _HOMES = {
     "zeros": "roots", "taylor": "series",
 }  # fmt: skip
 
-
-def __getattr__(name: str) -> Any:
-    """Load a part when it is first used."""
-    if name in _HOMES:
-        from importlib import import_module
-
-        return getattr(import_module(f"gradcli.symbolic.{_HOMES[name]}"), name)
-    raise AttributeError(f"module 'gradcli.symbolic' has no attribute {name!r}")
-
+__getattr__ = lazily(__name__, {name: f"gradcli.symbolic.{home}" for name, home in _HOMES.items()})
 
 __all__ = [
     "Declaration", "Result", "diff", "diff_program", "directional", "parse_declaration",

@@ -28,7 +28,7 @@ from gradcli.symbolic.shapes.declarations import Declaration
 from gradcli.symbolic.shapes.inference import infer
 from gradcli.symbolic.simplify.search import forms
 from gradcli.symbolic.trace.symbol import Symbol
-from gradcli.symbolic.trace.trace import _step
+from gradcli.symbolic.trace.trace import primal
 from gradcli.symbolic.verify import Draws, evaluate
 
 MOST_SHARED = 6
@@ -202,26 +202,15 @@ def _evaluated(
     steps: list, shapes: Any, options: Mapping[str, bool], place: int | None = None
 ) -> tuple[v.Tensor, tuple]:
     """The value of steps; sin and cos at quarter turns are numbers, kinks are refused."""
-    primals: list[Symbol] = []
-    for step, shape in zip(steps, shapes.of, strict=True):
-        args = [primals[i] for i in step.inputs]
-        if options.get("kinks"):
-            _refuse_kink(step.op, args)
-        found = _turn(step.op, args)
-        if found is None:
-            found, _ = _step(step, shape, shapes, "", primals, [None] * len(primals))
-        primals.append(found)
-        if len(primals) - 1 == place:
-            break
-    out = primals[-1]
-    names = {a: (a[0], i) for i, a in enumerate(out.axes) if a is not None}
-    return v.relabel(out.tensor, names), tuple(a[0] for a in out.axes if a is not None)
 
+    def known(op: str, args: list[Symbol]) -> Symbol | None:
+        if options.get("kinks") and op in OPERATORS and _breaks(OPERATORS[op], args):
+            said = f"no series at this point: `{op}` has a kink or a step there"
+            raise no_answer(said, "choose another point with --around")
+        return _turn(op, args)
 
-def _refuse_kink(name: str, args: list[Symbol]) -> None:
-    if name in OPERATORS and _breaks(OPERATORS[name], args):
-        said = f"no series at this point: `{name}` has a kink or a step there"
-        raise no_answer(said, "choose another point with --around")
+    found, dims = primal(steps, shapes, place, known)
+    return found, tuple(d for d in dims if d != "1")
 
 
 def _breaks(op: Operator, args: list[Symbol]) -> bool:

@@ -20,7 +20,14 @@ from gradcli.engine.custom_function.function import Function
 from gradcli.engine.grad_mode import enable_grad
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.tensor import Tensor, wrap
-from gradcli.ops.errors import AssertionFault, AttributeFault, RuntimeFault, TypeFault, ValueFault
+from gradcli.ops.errors import (
+    AssertionFault,
+    AttributeFault,
+    RuntimeFault,
+    TypeFault,
+    ValueFault,
+    bad_argument,
+)
 from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.forward import tangents_of
 from gradcli.transforms.vmap import over_rows
@@ -636,10 +643,9 @@ def analytical_jacobian(
     """
     _deprecated("get_analytical_jacobian", grad_out)
     if output.dtype.is_complex:
-        raise ValueFault(
-            "E0304",
+        raise bad_argument(
             "Expected output to be non-complex. get_analytical_jacobian no longer supports "
-            "functions that return complex outputs.",
+            "functions that return complex outputs."
         )
     leaves = _requiring(inputs)
     which = list(range(len(leaves)))
@@ -671,7 +677,7 @@ def _deprecated(name: str, grad_out: float) -> None:
     )  # fmt: skip
     if grad_out != 1.0:
         said = f"Expected grad_out to be 1.0. {name} no longer supports values of grad_out != 1.0."
-        raise ValueFault("E0304", said)
+        raise bad_argument(said)
 
 
 def _known(options: dict[str, Any]) -> None:

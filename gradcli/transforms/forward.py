@@ -14,7 +14,7 @@ from gradcli.engine.grad_mode import (
     transforming,
 )
 from gradcli.engine.graph.node import next_number
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import RuntimeFault, bad_shape
 from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.dual import Dual, is_dual
 from gradcli.transforms.func_checks import (
@@ -92,7 +92,7 @@ def _check_tangents(at: Sequence[Any], along: Sequence[Any]) -> None:
             told = "Trying to set a forward gradient that has a different size than that of the"
             told += f" original Tensor, this is not supported. Tensor is of size {own} while the"
             told += f" given forward gradient is of size {given}."
-            raise RuntimeFault("E0301", said, help="a tangent has its primal's shape", torch=told)
+            raise bad_shape(said, help="a tangent has its primal's shape", torch=told)
         no_real_tangent(primal, tangent)
 
 

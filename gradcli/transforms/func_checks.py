@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradcli.ops.errors import AttributeFault, RuntimeFault, TypeFault, ValueFault
+from gradcli.ops.errors import AttributeFault, RuntimeFault, TypeFault, ValueFault, bad_dtype
 from gradcli.transforms.tracer import rank_of
 from gradcli.transforms.tree import flatten
 
@@ -170,7 +170,7 @@ def no_real_tangent(primal: Any, tangent: Any) -> None:
     if tangent.dtype.is_complex and not primal.dtype.is_complex:
         what = f"a {tangent.dtype} tangent of a {primal.dtype} primal"
         said = f"{what}, which has no imaginary part"
-        raise RuntimeFault("E0309", said, help="give a complex primal, or the tangent's real part")
+        raise bad_dtype(said, help="give a complex primal, or the tangent's real part")
 
 
 def floating(name: str, values: Sequence[Any]) -> None:
@@ -196,5 +196,4 @@ def mapped_outputs(
         if not rank_of(out) and dim is not None:
             said = f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(out)}."
             said += " Did you mean to set out_dims= to None for output?"
-            mend = "write torch.tensor(3.0) for 3.0"
-            raise ValueFault("E0303", said, help=mend)
+            raise ValueFault("E0303", said, help="write torch.tensor(3.0) for 3.0")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradcli.engine import Tensor
-from gradcli.ops.errors import AssertionFault, RuntimeFault, TypeFault, UnwrittenFault, bad_shape
+from gradcli.ops.errors import AssertionFault, RuntimeFault, UnwrittenFault, bad_shape, bad_type
 from gradcli.ops.operator import OPERATORS
 
 
@@ -20,10 +20,9 @@ def as_tuple(value: Any, what: str, name: str) -> tuple[bool, tuple[Tensor, ...]
     for i, v in enumerate(values):
         if not isinstance(v, Tensor):
             place = f"value at index {i} has" if several else f"given {what} has"
-            raise TypeFault(
-                "E0303",
+            raise bad_type(
                 f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the "
-                f"{place} type {type(v)}.",
+                f"{place} type {type(v)}."
             )
     return several, values
 

@@ -18,6 +18,7 @@ shares its memory (``Dual.admit``).
 from __future__ import annotations
 
 import contextlib
+import math
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -50,7 +51,7 @@ from gradcli.functions.methods import METHODS, TURNED, as_method
 from gradcli.functions.subscripts import numbers_first, plain_index
 from gradcli.ops.declaration.infix import METHODS as SIGN_METHODS
 from gradcli.ops.declaration.infix import by_sign, put_signs
-from gradcli.ops.errors import RuntimeFault, UnwrittenFault, bad_shape
+from gradcli.ops.errors import RuntimeFault, UnwrittenFault, bad_shape, bad_size
 from gradcli.ops.indexing import is_basic
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS, Operator
@@ -262,10 +263,7 @@ class Operand(Conversions):
 
     def numel(self) -> int:
         """The number of entries."""
-        total = 1
-        for n in self.shape:
-            total *= n
-        return total
+        return math.prod(self.shape)
 
     nelement, ndimension = numel, dim
 
@@ -278,15 +276,14 @@ class Operand(Conversions):
         derivative. Raises RuntimeFault (E0306) where that needs a copy."""
         if len(shape) == 1 and isinstance(shape[0], DType):
             if shape[0].itemsize != self.dtype.itemsize:
-                raise RuntimeFault("E0306", "a view in a transform has as many bytes an entry")
+                raise bad_size("a view in a transform has as many bytes an entry")
             part = self.content.view(shape[0])  # type: ignore[attr-defined]
             return self.around(part) if self.batch else part  # type: ignore[attr-defined]
         out = self.reshape(*shape)
         if self.ndim and self.numel() and not shares(out, self):
-            raise RuntimeFault(
-                "E0306",
+            raise bad_size(
                 "view size is not compatible with input tensor's size and stride. Use "
-                ".reshape(...) instead.",
+                ".reshape(...) instead."
             )
         return out
 

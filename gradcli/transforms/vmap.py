@@ -267,8 +267,7 @@ def _whole(out: Any, level: int, count: int, dim: int | None) -> Any:
         if dim is None:
             said = "vmap: the function can not return a BatchedTensor when out_dim is None: the"
             said += " result differs along the mapped dimension"
-            mend = "give the dimension where it goes"
-            raise ValueFault("E0303", said, help=mend)
+            raise ValueFault("E0303", said, help="give the dimension where it goes")
         value = out.value
     place = normal_dim(dim, len(value.shape))
     if is_batched(out, level) and out.given and out.given[1] == place:

@@ -3,13 +3,8 @@
 
 from __future__ import annotations
 
-import importlib
+from gradcli._lazy import lazily
 
 __all__ = ["checkpoint", "data", "hooks"]
 
-
-def __getattr__(name: str) -> object:
-    """Load a namespace when it is first used."""
-    if name in __all__:
-        return importlib.import_module(f"gradcli.utils.{name}")
-    raise AttributeError(f"module 'gradcli.utils' has no attribute {name!r}")
+__getattr__ = lazily(__name__, dict.fromkeys(__all__, ""))

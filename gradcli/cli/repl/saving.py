@@ -83,7 +83,7 @@ def _named(lines: list[Line]) -> list[str]:
         if line.shown:
             made.append(i)
     for i, name in names.items():
-        start = _last_statement(texts[i], lines[i].mode)
+        start = parser.parse(Source(texts[i]), lines[i].mode).body[-1].start
         texts[i] = f"{texts[i][:start]}{name} = {texts[i][start:]}"
     return texts
 
@@ -99,10 +99,6 @@ def _places(text: str, mode: str, word: str) -> list[tuple[int, int]]:
         if kind == name and text[start:end] == word
     ]
     return [] if any(re.match(r"\s*(=(?!=)|in\b|,)", text[end:]) for _, end in found) else found
-
-
-def _last_statement(text: str, mode: str) -> int:
-    return parser.parse(Source(text), mode).body[-1].start
 
 
 def save(session: Session, path: str) -> int:

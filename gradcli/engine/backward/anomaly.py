@@ -122,10 +122,6 @@ class noted_places(_Switch):
         mode.placed = mode.inspect is not None
 
 
-def _looker() -> Any:
-    return mode.inspect
-
-
 def is_anomaly_enabled() -> bool:
     """Whether anomaly mode is on."""
     return mode.inspect.__class__ is _Anomaly
@@ -157,7 +153,7 @@ class detect_anomaly(_Switch):
     def __init__(self, check_nan: bool = True) -> None:
         super().__init__()
         self.looker: _Anomaly | None = _Anomaly(check_nan)
-        self.previous = _looker()
+        self.previous = mode.inspect
         if type(self) is detect_anomaly:
             warn(
                 "Anomaly Detection has been enabled. This mode will increase the runtime and "

@@ -23,7 +23,15 @@ from gradcli.engine.record.rule_compiler import pull_recorded
 from gradcli.engine.source_location import warn_once
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Tensor, wrap
-from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault, bad_dtype, bad_shape, bad_value
+from gradcli.ops.errors import (
+    RuntimeFault,
+    TypeFault,
+    bad_argument,
+    bad_dtype,
+    bad_shape,
+    bad_type,
+    bad_value,
+)
 from gradcli.ops.operator import OPERATORS
 
 _CYCLE = (
@@ -196,8 +204,7 @@ def grad(
     if not inputs:
         raise RuntimeFault("E0404", "`inputs` argument to `grad()` cannot be empty.")
     if materialize_grads and allow_unused is False:
-        raise ValueFault(
-            "E0304",
+        raise bad_argument(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
             "allow_unused=False.",
             help="leave allow_unused out",
@@ -425,9 +432,7 @@ _NO_COTANGENTS = (str, dict, set, list, tuple, int, float, complex)
 def _given(g: Any, place: int, edge: Node, create_graph: bool) -> Any:
     """A cotangent of the user's, in the shape and the element type of what it weights."""
     if isinstance(g, _NO_COTANGENTS):
-        raise TypeFault(
-            "E0303", f"gradients can be either Tensors or None, but got {type(g).__name__}"
-        )
+        raise bad_type(f"gradients can be either Tensors or None, but got {type(g).__name__}")
     shape = g.array.shape if isinstance(g, Tensor) else np.shape(g)
     if shape != edge.shape:
         raise bad_shape(

@@ -11,7 +11,7 @@ from gradcli.engine.graph.node import Node, Output, RemovableHandle
 from gradcli.engine.graph.torch_names import dressed
 from gradcli.engine.record.inplace import count_unseen_write
 from gradcli.engine.tensor.tensor import Tensor
-from gradcli.ops.errors import AssertionFault, RuntimeFault, ValueFault
+from gradcli.ops.errors import AssertionFault, RuntimeFault, bad_argument
 
 
 class GradientEdge(NamedTuple):
@@ -74,7 +74,7 @@ def increment_version(tensor: Any) -> None:
             count_unseen_write(t)
 
 
-class Handles:
+class Handles(RemovableHandle):
     """Removes several hooks at once; also usable in ``with``."""
 
     def __repr__(self) -> str:
@@ -88,12 +88,6 @@ class Handles:
         for handle in self.handles:
             handle.remove()
 
-    def __enter__(self) -> Handles:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.remove()
-
 
 def register_multi_grad_hook(
     tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: str = "all"
@@ -105,7 +99,7 @@ def register_multi_grad_hook(
     there. Raises ValueFault (E0304), AssertionFault (E0404).
     """
     if mode not in ("all", "any"):
-        raise ValueFault("E0304", f"Expects mode to be one of ('all', 'any') but got {mode}")
+        raise bad_argument(f"Expects mode to be one of ('all', 'any') but got {mode}")
     if mode == "any":
         tensors = [t for t in tensors if t.requires_grad]
     elif not all(t.requires_grad and _edge(t).origin for t in tensors):

@@ -16,7 +16,7 @@ from gradcli.engine.record.cotangents import fit
 from gradcli.engine.record.inplace import dense, write_result
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.engine.undo_log import note_write, undo
-from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
+from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault, bad_shape
 from gradcli.ops.operator import OPERATORS
 
 
@@ -254,7 +254,7 @@ def _refuse_interior(leaf: Any) -> None:
 def outgrown(then: Sequence[int], now: Sequence[int]) -> RuntimeFault:
     """The error of a gradient for a leaf that had another shape when it was used."""
     said = f"there is a gradient of shape {list(then)} for a leaf that has come to have {list(now)}"
-    return RuntimeFault("E0301", said, help="compute again from the leaf as it is")
+    return bad_shape(said, help="compute again from the leaf as it is")
 
 
 def accumulate(leaf: Any, total: Any, recorded: bool) -> None:

@@ -30,8 +30,10 @@ from gradcli.ops.errors import (
     TypeFault,
     UnwrittenFault,
     ValueFault,
+    bad_argument,
     bad_dtype,
     bad_shape,
+    bad_type,
     bad_value,
 )
 from gradcli.ops.memory_budget import charge_shape
@@ -138,7 +140,7 @@ def _plain(data: Iterable[Any]) -> tuple[list[Any], bool, DType | None]:
             raise ValueFault("E0303", "a tensor has at most 64 dimensions")
         for value in source:
             if value is source:
-                raise TypeFault("E0303", "new(): self-referential lists are incompatible")
+                raise bad_type("new(): self-referential lists are incompatible")
             if isinstance(value, list | tuple):
                 target.append([])
                 work.append((value, target[-1], depth + 1))
@@ -165,17 +167,16 @@ def _plain(data: Iterable[Any]) -> tuple[list[Any], bool, DType | None]:
 def from_numpy(array: np.ndarray) -> Tensor:
     """A tensor that shares memory with ``array``: a write to one shows in the other."""
     if not isinstance(array, np.ndarray):
-        raise TypeFault("E0303", f"expected np.ndarray (got {type(array).__name__})")
+        raise bad_type(f"expected np.ndarray (got {type(array).__name__})")
     if array.strides and min(array.strides) < 0:
         said = "At least one stride in the given numpy array is negative, and tensors with negative"
         said += " strides are not currently supported. (You can probably work around this by making"
-        raise ValueFault("E0304", f"{said} a copy of your array  with array.copy().) ")
+        raise bad_argument(f"{said} a copy of your array  with array.copy().) ")
     kind = dtype_of(array)
     if any(step % kind.itemsize for step in array.strides):
-        raise ValueFault(
-            "E0304",
+        raise bad_argument(
             "given numpy array strides not a multiple of the element byte size. Copy the numpy "
-            "array to reallocate the memory.",
+            "array to reallocate the memory."
         )
     if not array.flags.writeable:
         warn("The given NumPy array is not writable: neither is the tensor. Give array.copy().")
@@ -670,7 +671,7 @@ class _Typed(type):
             return data[0][...]  # an alias: of its memory, and in its graph
         if data and (isinstance(data[0], float | dict | set) or data[0] is None):
             said = f"new(): data must be a sequence (got {type(data[0]).__name__})"
-            raise TypeFault("E0303", said, help="write tensor(x), or give whole numbers as sizes")
+            raise bad_type(said, help="write tensor(x), or give whole numbers as sizes")
         if data and isinstance(data[0], np.ndarray):
             return as_tensor(data[0], cls.dtype)  # of its memory, where the dtype is the same
         return tensor(data[0] if data else [], dtype=cls.dtype)

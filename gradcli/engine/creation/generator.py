@@ -18,7 +18,7 @@ import numpy as np
 
 from gradcli.engine.dtypes import CPU, Device, uint8
 from gradcli.engine.tensor.tensor import wrap
-from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
+from gradcli.ops.errors import RuntimeFault, ValueFault, bad_type
 
 
 def fused(a: Any, b: Any, c: Any) -> Any:
@@ -214,7 +214,7 @@ class Generator:
         """Go back to what ``get_state`` gave. Raises RuntimeFault (E0303) for other tensors."""
         array = np.ascontiguousarray(new_state.array)
         if array.dtype != np.uint8:
-            raise TypeFault("E0303", "RNG state must be a torch.ByteTensor")
+            raise bad_type("RNG state must be a torch.ByteTensor")
         if array.shape != (size := 624 * 4 + 24,):
             said = f"Expected a CPUGeneratorImplState of size {size} but found the input RNG state"
             mend = "give what get_state() gave, in one dimension"
@@ -372,7 +372,7 @@ def generator(given: Generator | None = None) -> Generator:
     global _generator
     if given is not None:
         if not isinstance(given, Generator):
-            raise TypeFault("E0303", f"generator must be a Generator, not {type(given).__name__}")
+            raise bad_type(f"generator must be a Generator, not {type(given).__name__}")
         return given
     found = _generator
     if found is None:

@@ -23,7 +23,7 @@ from gradcli.engine.record.cotangents import cast
 from gradcli.engine.record.inplace import check_writable, edge_before_write, keep_on, take_into_base
 from gradcli.engine.source_location import mark, warn
 from gradcli.engine.tensor.tensor import Tensor, wrap
-from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
+from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault, bad_type
 from gradcli.ops.operator import OPERATORS
 
 _OPERATION = Part("function", "function")
@@ -227,7 +227,7 @@ def call(
         if not hasattr(chosen, "__gradcli_function__"):
             said = f"the custom function {definition.__name__} works on tensors, not on a"
             mend = "write it with operators, or give it numbers"
-            raise TypeFault("E0303", f"{said} {type(chosen).__name__}", help=mend)
+            raise bad_type(f"{said} {type(chosen).__name__}", help=mend)
         return chosen.__gradcli_function__(definition, args)
     tensors = [a for a in args if isinstance(a, Tensor)]
     edges = tuple([t.edge for t in tensors])

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradcli.engine.grad_mode import Transform, mode, transformed
-from gradcli.engine.graph.node import EMPTY, Node, Part, next_number
+from gradcli.engine.graph.node import Node, Part
 from gradcli.engine.graph.own_passes import ends_of, leads_inside, made_by, passes_by
 
 
@@ -25,13 +25,9 @@ class LevelDetach(Node):
     def __init__(
         self, edge: Node | None, ends: set[Any], transform: Transform, own: Node | None = None
     ) -> None:
-        self.ends, self.since = ends, transform.since
-        self.edges = (edge, own)
-        self.saved = EMPTY
-        self.seq = next_number()
         first: Any = edge or own
-        self.shape, self.dtype = first.shape, first.dtype
-        self.extra = None
+        super().__init__((edge, own), first.dtype, first.shape)
+        self.ends, self.since = ends, transform.since
 
     def name(self) -> str:
         """It has no name in PyTorch, where levels are objects around one another."""

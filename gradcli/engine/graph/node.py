@@ -111,6 +111,13 @@ class Node:
     outputs: Any = None  # of a node with several: shape and dtype of each, None for no tensor
     ports: dict[int, Any] | None = None  # of such a node: weak references to its Outputs
 
+    def __init__(
+        self, edges: tuple[Any, ...], dtype: Any, shape: tuple[int, ...] = (), extra: Any = None
+    ) -> None:
+        self.edges, self.dtype, self.shape, self.extra = edges, dtype, shape, extra
+        self.saved = EMPTY
+        self.seq = next_number()
+
     @property
     def origin(self) -> Node:
         """The function's own node: what ``grad_fn`` shows."""
@@ -212,14 +219,8 @@ class AccumulateGrad(Node):
     def __init__(self, owner: Any) -> None:
         self.grad: Any = None
         self.owner = weakref.ref(owner)
-        array = owner.array
-        self.shape = array.shape
-        self.rows = array.flags.c_contiguous  # so will its gradient lie in memory
-        self.dtype = owner.dtype
-        self.edges = ()
-        self.saved = ()
-        self.seq = next_number()
-        self.extra = None
+        self.rows = owner.array.flags.c_contiguous  # so will its gradient lie in memory
+        super().__init__((), owner.dtype, owner.array.shape)
 
     def name(self) -> str:
         """PyTorch's name of it."""
@@ -264,15 +265,8 @@ class Output(Node):
     def __init__(
         self, node: Node, number: int, count: int, shape: tuple[int, ...], dtype: DType
     ) -> None:
-        self.node = node
-        self.number = number
-        self.edges = (node,)
-        self.saved = EMPTY
-        self.seq = next_number()
-        self.shape = shape
-        self.dtype = dtype
-        self.extra = None
-        self.count = count
+        super().__init__((node,), dtype, shape)
+        self.node, self.number, self.count = node, number, count
 
     @staticmethod
     def pull(node: Output, g: Any) -> Cotangents:

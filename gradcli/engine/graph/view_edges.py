@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradcli.engine.graph.node import AccumulateGrad, Node, Part, next_number
+from gradcli.engine.graph.node import AccumulateGrad, Node, Part
 from gradcli.ops.errors import RuntimeFault
 
 
@@ -25,13 +25,8 @@ class Severed(Node):
     origin = None  # type: ignore[assignment]  # shows as (None, 0): there is no node
 
     def __init__(self, view: Any, viewed: Node | None = None) -> None:
+        super().__init__((), view.dtype, view.array.shape)
         self.viewed = viewed
-        self.edges = ()
-        self.saved = ()
-        self.seq = next_number()
-        self.shape = view.array.shape
-        self.dtype = view.dtype
-        self.extra = None
 
     @staticmethod
     def pull(node: Node, g: Any) -> tuple[()]:

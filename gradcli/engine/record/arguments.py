@@ -25,7 +25,7 @@ import numpy as np
 from gradcli.engine.dtypes import DType, Layout, number_dtype
 from gradcli.engine.record.out import into
 from gradcli.engine.tensor.tensor import Tensor, wrap
-from gradcli.ops.errors import AttributeFault, Fault, TypeFault
+from gradcli.ops.errors import AttributeFault, Fault, bad_type
 from gradcli.ops.operator import PARAM_ALIASES, Operator, plain_number
 from gradcli.ops.torch_messages import kind_of, not_a, too_long
 
@@ -237,7 +237,7 @@ class Parameters:
         if kinds[0] == "Sequence[Tensor]" and isinstance(value, list | tuple):
             at, item = next((i, v) for i, v in enumerate(value) if not _rank(v))
             said = f"expected Tensor as element {at} in argument {place}, but got {kind_of(item)}"
-            return TypeFault("E0303", said, help=f"write {self.name}([a, b]) of tensors")
+            return bad_type(said, help=f"write {self.name}([a, b]) of tensors")
         place += not self.method
         return not_a(wanted, self.name, self.shown.get(name, name), place, value)
 

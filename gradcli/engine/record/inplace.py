@@ -63,8 +63,7 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
         mend = f"write x = x.{op.name}()"
         raise bad_dtype(f"In-place {op.name} is not supported for complex tensors.", help=mend)
     if result.dtype.kind > target.dtype.kind:
-        cure = "write x = x * y, or make x a float tensor first"
-        raise no_cast(result.dtype, target.dtype, cure)
+        raise no_cast(result.dtype, target.dtype, "write x = x * y, or make x a float tensor first")
     saved = () if mode.saving or result.edge is None else result.edge.saved or ()
     if any(value is old for value in saved):
         _keep_apart(old)
@@ -326,16 +325,14 @@ def _refuse_overlap(written: Any, read: Any, apart: bool = False) -> None:
         and dense(written)
         and dense(read)
     ):
-        raise _overlaps()
+        which = "some elements of the input tensor and the written-to tensor refer to"
+        raise _shared_memory(which)
 
 
-def _overlaps() -> RuntimeFault:
-    said = (
-        "unsupported operation: some elements of the input tensor and the written-to tensor refer "
-        "to a single memory location."
-    )
+def _shared_memory(which: str) -> RuntimeFault:
+    said = f"unsupported operation: {which} a single memory location"
     cure = "Please clone() the tensor before performing the operation."
-    return RuntimeFault("E0409", said, help=cure, torch=f"{said} {cure}")
+    return RuntimeFault("E0409", said, help=cure, torch=f"{said}. {cure}")
 
 
 def _same_places(a: Any, b: Any) -> bool:
@@ -365,12 +362,7 @@ def _in_graph(*values: Any) -> bool:
 
 def written_twice() -> RuntimeFault:
     """The error of a write where several entries lie in one place."""
-    said = (
-        "unsupported operation: more than one element of the written-to tensor refers to a "
-        "single memory location"
-    )
-    cure = "Please clone() the tensor before performing the operation."
-    return RuntimeFault("E0409", said, help=cure, torch=f"{said}. {cure}")
+    return _shared_memory("more than one element of the written-to tensor refers to")
 
 
 def _before_write(target: Tensor, one_number: bool = False, index: Any = None) -> Tensor:

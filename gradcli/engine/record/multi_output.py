@@ -13,17 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.grad_mode import current
-from gradcli.engine.graph.node import (
-    EMPTY,
-    Cotangents,
-    Extra,
-    Node,
-    Output,
-    Part,
-    keeps_result,
-    more,
-    next_number,
-)
+from gradcli.engine.graph.node import Cotangents, Extra, Node, Output, Part, keeps_result, more
 from gradcli.engine.record.composite import one_of_several
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.operator import OPERATORS
@@ -37,14 +27,8 @@ class Pieces(Node):
     only = 0
 
     def __init__(self, source: Tensor, pieces: Sequence[Tensor], axis: int, join: str) -> None:
-        self.edges = (source.edge,)
-        self.saved = EMPTY
-        self.seq = next_number()
-        self.shape = ()
-        self.dtype = source.dtype
-        self.extra = None
-        self.axis = axis
-        self.join = join
+        super().__init__((source.edge,), source.dtype)
+        self.axis, self.join = axis, join
         self.outputs = [(piece.array.shape, piece.dtype) for piece in pieces]
         self.ports: dict[int, Any] = {}
 
@@ -93,12 +77,8 @@ class Joint(Node):
     op = Part("joint", "joint")
 
     def __init__(self, results: Sequence[Tensor], name: str, sources: Sequence[Tensor]) -> None:
-        self.edges = tuple(r.edge for r in results)
-        self.saved = EMPTY
-        self.seq = next_number()
-        self.shape = ()
-        self.dtype = results[0].dtype
-        self.extra = Extra({"called": name, "called_on": tuple(s.edge for s in sources)})
+        extra = Extra({"called": name, "called_on": tuple(s.edge for s in sources)})
+        super().__init__(tuple(r.edge for r in results), results[0].dtype, extra=extra)
         self.outputs = [(r.array.shape, r.dtype) for r in results]
         self.ports: dict[int, Any] = {}
 

@@ -15,7 +15,15 @@ from gradcli.engine.record.composite import in_graph
 from gradcli.engine.record.inplace import overlap
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.tensor import Plain, Tensor
-from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, UnwrittenFault, bad_dtype
+from gradcli.ops.errors import (
+    Fault,
+    RuntimeFault,
+    TypeFault,
+    UnwrittenFault,
+    bad_dtype,
+    bad_type,
+    bad_value,
+)
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.ops.torch_messages import no_cast, no_room
 
@@ -36,7 +44,7 @@ def into(
     _refuse_traced(name, (*args, *options.values(), *targets))
     for target in targets:
         if not isinstance(target, Plain):
-            raise TypeFault("E0303", f"out must be a tensor, got {type(target).__name__}")
+            raise bad_type(f"out must be a tensor, got {type(target).__name__}")
     operands: list[Any] = []
     for value in args:
         operands += value if isinstance(value, list | tuple) else (value,)
@@ -51,7 +59,7 @@ def into(
             overlap(target, *operands, apart=apart)
     rule = rule if options.get("dtype") is None else "same"
     if options.get("as_tuple"):
-        raise RuntimeFault("E0304", f"{name} does not support the out kwarg when as_tuple is True")
+        raise bad_value(f"{name} does not support the out kwarg when as_tuple is True")
     if rule == "real":
         rule = "wider" if args[0].dtype.is_complex else "same"
     if rule == "any":
@@ -67,16 +75,15 @@ def into(
         if follows and any(in_graph(t) or p.dtype.differentiable for t, p in pairs):
             said = f"{name}(): functions with out=... arguments don't support automatic"
             said += " differentiation, but one of the arguments requires grad."
-            mend = "leave out= away, or detach() the arguments"
-            raise RuntimeFault("E0405", said, help=mend)
+            raise RuntimeFault("E0405", said, help="leave out= away, or detach() the arguments")
         places = getattr(result, "fields", ()) or ["result"] * len(parts)
         if "indices" in places:  # of a function whose other results may be wider
             rule = "same"
         if isinstance(out, tuple | list) and not isinstance(result, tuple):
             kind = type(out).__name__
-            raise TypeFault("E0303", f"argument 'out' must be Tensor, not {kind}")
+            raise bad_type(f"argument 'out' must be Tensor, not {kind}")
         if len(parts) != len(targets):
-            raise TypeFault("E0303", f"out has {len(targets)} tensors, the result has {len(parts)}")
+            raise bad_type(f"out has {len(targets)} tensors, the result has {len(parts)}")
         for place, target, part in zip(places, targets, parts, strict=True):
             if not _FITS[rule](part.dtype, target.dtype):
                 said = _declared(function, "misfit", _OF_BYTES if rule == "bytes" else "")

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.graph.node import EMPTY, Cotangents, Extra, Node, Part, next_number
+from gradcli.engine.graph.node import Cotangents, Extra, Node, Part
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.cupy_compat import zeros
 
@@ -28,11 +28,8 @@ class PiecewiseLinearBackward(Node):
     op = Part("piecewise_linear", "piecewise_linear")
 
     def __init__(self, title: str, cotangent: Tensor, end: Node) -> None:
-        self.edges = (cotangent.edge, end)
-        self.saved = EMPTY
-        self.seq = next_number()
-        self.shape, self.dtype = cotangent.array.shape, cotangent.dtype
-        self.extra = Extra({"called": title})
+        edges, shape = (cotangent.edge, end), cotangent.array.shape
+        super().__init__(edges, cotangent.dtype, shape, Extra({"called": title}))
 
     @staticmethod
     def pull(node: PiecewiseLinearBackward, g: Any) -> tuple[Any, ...]:

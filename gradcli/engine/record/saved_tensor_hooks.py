@@ -7,7 +7,7 @@ the place of its saved values, which gives them back unpacked whenever a rule re
 
 from __future__ import annotations
 
-import functools
+import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
@@ -17,7 +17,7 @@ from gradcli.engine.graph.node import Freed, Node
 from gradcli.engine.tensor.storage import Version
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.engine.undo_log import current_log, open_log, owner_of
-from gradcli.ops.errors import AssertionFault, RuntimeFault, TypeFault
+from gradcli.ops.errors import AssertionFault, RuntimeFault, TypeFault, bad_type
 
 
 class PackedTensor:
@@ -158,8 +158,8 @@ class SavedTensor:
         Raises RuntimeFault (E0407) where nothing is saved or hooks are set already, TypeFault.
         """
         if not (callable(pack_hook) and callable(unpack_hook)):
-            raise TypeFault(
-                "E0303", "register_hooks(): incompatible function arguments: it takes two functions"
+            raise bad_type(
+                "register_hooks(): incompatible function arguments: it takes two functions"
             )
         which = "Calling register_hooks on a saved tensor"
         if self.node.saved.__class__ is Freed:
@@ -210,7 +210,7 @@ class saved_tensors_hooks:
         mode.saving = mode.saving[:-1]
 
 
-class disable_saved_tensors_hooks:
+class disable_saved_tensors_hooks(contextlib.ContextDecorator):
     """Inside, setting saved-tensor hooks is an error with the message given; also a decorator."""
 
     def __init__(self, error_message: str) -> None:
@@ -225,14 +225,6 @@ class disable_saved_tensors_hooks:
 
     def __exit__(self, *exc: object) -> None:
         mode.saving_off = self.previous.pop()
-
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(function)
-        def wrapped(*args: Any, **kwargs: Any) -> Any:
-            with self:
-                return function(*args, **kwargs)
-
-        return wrapped
 
 
 class save_on_cpu(saved_tensors_hooks):
@@ -296,8 +288,7 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
         if not self.open:
             said = "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in"
             said += " which the graph was originally recorded."
-            mend = "call backward() inside the same `with`"
-            raise AssertionFault("E0407", said, help=mend)
+            raise AssertionFault("E0407", said, help="call backward() inside the same `with`")
         kept = self.cloned.get(handle)
         return (self.original[handle] if kept is None else kept)._alias()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import operator
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -63,10 +64,7 @@ class Size(tuple[Any, ...]):
 
     def numel(self) -> int:
         """How many entries a tensor of this shape has."""
-        total = 1
-        for n in self:
-            total *= n
-        return total
+        return math.prod(self)
 
 
 def placed(array: Any) -> tuple[Any, Any]:

@@ -274,8 +274,7 @@ class Numbers:
             return format(self.array.item(), spec)
         if spec:
             said = "a format such as :.4f needs a single number, not a tensor with dimensions"
-            told = "unsupported format string passed to Tensor.__format__"
-            raise TypeFault("E0303", said, torch=told)
+            raise bad_type(said, torch="unsupported format string passed to Tensor.__format__")
         return repr(self)
 
     def __repr__(self) -> str:

@@ -51,6 +51,8 @@ from gradcli.ops.errors import (
     UnwrittenFault,
     bad_dim,
     bad_dtype,
+    bad_shape,
+    bad_type,
 )
 
 _new = object.__new__
@@ -59,6 +61,11 @@ _WAITING = "_gradcli_hooks"
 """Attributes: the element type that ``grad`` was asked to have, and hooks that were set on a tensor
 before it required a gradient."""
 
+_OUTSIDE = (
+    "You are attempting to call Tensor.{} inside of a function being transformed by a functorch "
+    "transform. This is unsupported, please attempt to use the functorch transforms (e.g. grad, "
+    "vjp, jacrev, jacfwd, hessian) or call {} outside of a function being transformed instead."
+)
 _NOT_A_LEAF = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
     "attribute won't be populated during autograd.backward(). If you indeed want the .grad field "
@@ -195,16 +202,14 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
             if not isinstance(value, Tensor):
-                raise TypeFault(
-                    "E0303",
+                raise bad_type(
                     "assigned grad expected to be a Tensor or None but got grad of type "
-                    f"{type(value).__name__}",
+                    f"{type(value).__name__}"
                 )
             if value is self:
                 raise RuntimeFault("E0404", "can't assign Variable as its own grad")
             if value.array.shape != self.array.shape:
-                raise RuntimeFault(
-                    "E0301",
+                raise bad_shape(
                     f"grad has shape {list(value.array.shape)}, "
                     f"the tensor {list(self.array.shape)}",
                     help="a gradient has its tensor's shape",
@@ -214,8 +219,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 )
             wanted = self.__dict__.get(_GRAD_DTYPE, self.dtype)
             if wanted is not None and value.dtype is not wanted:
-                raise RuntimeFault(
-                    "E0309",
+                raise bad_dtype(
                     "assigned grad has data of a different type: "
                     f"{value.dtype.name}, the tensor {wanted.name}",
                     help=f"write grad.to({wanted})",
@@ -292,9 +296,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         while not _is_plain(value) and isinstance(value, Tensor):  # without its tangent
             value = value.content
         if not isinstance(value, Tensor):
-            raise TypeFault(
-                "E0303", f"Variable data has to be a tensor, but got {type(value).__name__}"
-            )
+            raise bad_type(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if self.edge is not None and not value.dtype.differentiable:
             raise bad_dtype(
                 "data set to a tensor that requires gradients must be floating point or complex "
@@ -488,14 +490,9 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         RuntimeFault (E0412) inside a transform, which says itself what is differentiated.
         """
         if transformed.by:
-            refuse_in_transform(
-                "You are attempting to call Tensor.requires_grad_() (or perhaps using "
-                "torch.autograd.functional.* APIs) inside of a function being transformed by a "
-                "functorch transform. This is unsupported, please attempt to use the functorch "
-                "transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() "
-                "outside of a function being transformed instead.",
-                "write func.grad(f)(x), which makes leaves of its own",
-            )
+            said = "requires_grad_() (or perhaps using torch.autograd.functional.* APIs)"
+            mend = "write func.grad(f)(x), which makes leaves of its own"
+            refuse_in_transform(_OUTSIDE.format(said, "requires_grad_()"), mend)
         return self._require(requires_grad)
 
     def _require(self, requires_grad: bool) -> Tensor:
@@ -553,16 +550,16 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
             return self
         self._refuse_captured()
         if self._is_view():
-            raise RuntimeFault(
-                "E0409",
-                "Can't detach views in-place. Use detach() instead.",
-                help="write v = v.detach(), which is a tensor of its own",
-                torch="Can't detach views in-place. Use detach() instead. If you are using "
-                "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as "
-                "True, gradients are views of DDP buckets, and hence detach_() cannot be called on "
-                "these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
-                "function in torch/optim/optimizer.py as the solution.",
+            said = "Can't detach views in-place. Use detach() instead."
+            more = (
+                "If you are using DistributedDataParallel (DDP) for training, and "
+                "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and "
+                "hence detach_() cannot be called on these gradients. To fix this error, please "
+                "refer to the Optimizer.zero_grad() function in torch/optim/optimizer.py as the "
+                "solution."
             )
+            mend = "write v = v.detach(), which is a tensor of its own"
+            raise RuntimeFault("E0409", said, help=mend, torch=f"{said} {more}")
         if self.edge.__class__ is AccumulateGrad:
             return self._require(False)
         self._meta()  # who saved this tensor looks whether it is still in the graph
@@ -579,13 +576,8 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
 
     def retain_grad(self) -> None:
         """Keep this tensor's gradient in ``grad`` though it is not a leaf. Raises E0404."""
-        refuse_in_transform(
-            "You are attempting to call Tensor.retain_grad() inside of a function being "
-            "transformed by a functorch transform. This is unsupported, please attempt to use the "
-            "functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call retain_grad() "
-            "outside of a function being transformed instead.",
-            "differentiate by that value: make it an argument of its own",
-        )
+        mend = "differentiate by that value: make it an argument of its own"
+        refuse_in_transform(_OUTSIDE.format("retain_grad()", "retain_grad()"), mend)
         edge = self.edge
         if edge is None:
             said = "can't retain_grad on Tensor that has requires_grad=False"
@@ -658,16 +650,16 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         """
         self._refuse_copy()
         if not self._is_leaf:
-            raise RuntimeFault(
-                "E0404",
+            said = (
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
-                "protocol at the moment.",
-                help="copy y.detach()",
-                torch="Only Tensors created explicitly by the user (graph leaves) support the "
-                "deepcopy protocol at the moment.  If you were attempting to deepcopy a module, "
-                "this may be because of a gradcli.nn.utils.weight_norm usage, see "
-                "https://github.com/pytorch/pytorch/pull/103001",
+                "protocol at the moment."
             )
+            more = (
+                "If you were attempting to deepcopy a module, this may be because of a "
+                "gradcli.nn.utils.weight_norm usage, see "
+                "https://github.com/pytorch/pytorch/pull/103001"
+            )
+            raise RuntimeFault("E0404", said, help="copy y.detach()", torch=f"{said}  {more}")
         out = _new(type(self))
         apart = not self._grad_is_copied  # a Parameter: of memory that is its own alone
         out.array = np.array(self.array)[()] if apart else twin(self.array, memo)

@@ -22,6 +22,7 @@ from gradcli.ops.errors import (
     IndexFault,
     RuntimeFault,
     ValueFault,
+    bad_argument,
     bad_dtype,
     bad_shape,
     bad_type,
@@ -162,7 +163,7 @@ def multi_margin_loss(
     """What each wrong class lacks to a margin below the right one."""
     reduction = chosen(size_average, reduce, reduction)
     if p not in (1, 2):
-        raise ValueFault("E0304", "only p == 1 and p == 2 supported")
+        raise bad_argument("only p == 1 and p == 2 supported")
     _check_rows(input)
     check_word(reduction)
     if weight is not None and weight.ndim != 1:

@@ -196,8 +196,8 @@ def _bags(input: Any, offsets: Any, include_last: bool) -> np.ndarray:
             raise bad_argument("if input is 2D, then offsets has to be None")
         return np.arange(input.shape[0]) * input.shape[1]
     if input.ndim != 1:
-        raise ValueFault("E0304", f"input has to be 1D or 2D Tensor, but got Tensor of dimension "
-                         f"{input.ndim}")  # fmt: skip
+        said = "input has to be 1D or 2D Tensor, but got Tensor of dimension "
+        raise bad_argument(f"{said}{input.ndim}")
     if offsets is None or getattr(offsets, "ndim", None) != 1:
         raise bad_argument(f"offsets has to be a 1D Tensor but got {offsets}")
     _check_whole("embedding_bag", offsets)

@@ -110,10 +110,6 @@ def only_names(target: n.Node) -> bool:
     return True
 
 
-LONGEST_PATH = 8
-"""No name of a module stands deeper than this: ``torch.nn.functional.relu``."""
-
-
 def _true(where: dict) -> ast.expr:
     return ast.Constant(True, **where)
 
@@ -605,20 +601,12 @@ class Lowerer:
 
     def from_module(self, node: n.Attribute) -> Value | None:
         """``torch.sin``, ``np.linalg.norm``: a name of an imported module, or None."""
-        path: list[str] = []
-        inner: n.Node = node
-        while isinstance(inner, n.Attribute):
-            path.append(inner.name)
-            inner = inner.value
-            if len(path) > LONGEST_PATH:
-                return None
-        if not isinstance(inner, n.Name) or inner.id not in self.checked.modules:
+        found = self.checked.in_module(node)
+        if found is None or found[0].id in self.inputs:
             return None
-        if id(inner) in self.checked.variables or inner.id in self.inputs:
-            return None
-        module = self.checked.modules[inner.id]
+        prefix, dotted = found[0].id, found[1]
+        module = self.checked.modules[prefix]
         table = names.namespace(module) or {}
-        dotted = ".".join(reversed(path))
         if dotted in table:
             value = table[dotted]
             where = self.at(node)
@@ -628,7 +616,7 @@ class Lowerer:
         # Needed after an error only.
         from gradcli.language.diagnostics.unknown_names import not_in_module
 
-        raise not_in_module(self.checked.source, node, inner.id, module, dotted)
+        raise not_in_module(self.checked.source, node, prefix, module, dotted)
 
     def Call(self, node: n.Call) -> Lowering:
         """A call: the receiver or function first, then the arguments in the order written."""
@@ -731,8 +719,7 @@ class Lowerer:
         self.classes.pop()
         where = self.at(node)
         args = parameters(node.params, [d.code for d in defaults])
-        named = self.named_rest(node.params)
-        body = [*named, *body]
+        body = [*self.named_rest(node.params), *body]
         if not body and value.depth <= DEEP:
             last = self.call("h_up", _true(where))
             steps = [self.call("h_tick"), self.deeper(), value.code, last]

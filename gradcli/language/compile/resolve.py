@@ -104,6 +104,10 @@ class _Scope:
         return None
 
 
+LONGEST_PATH = 8
+"""No name of a module stands deeper than this: ``torch.nn.functional.relu``."""
+
+
 class Checked:
     """A program with its names sorted.
 
@@ -155,6 +159,16 @@ class Checked:
     def free(self) -> list[str]:
         """Names that have to be given: neither bound here nor in the name table."""
         return [name for name in self.outer if name not in NAMES and name not in self.called]
+
+    def in_module(self, node: n.Node) -> tuple[n.Name, str] | None:
+        """``torch`` and ``"linalg.norm"`` for a chain of attributes that begins with a module."""
+        path: list[str] = []
+        while isinstance(node, n.Attribute) and len(path) <= LONGEST_PATH:
+            path.append(node.name)
+            node = node.value
+        if not isinstance(node, n.Name) or node.id not in self.modules:
+            return None
+        return None if id(node) in self.variables else (node, ".".join(reversed(path)))
 
     def _roots(self) -> set[str]:
         """The packages of the imported prefixes."""

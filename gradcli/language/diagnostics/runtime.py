@@ -24,7 +24,7 @@ from gradcli.language.names.showing import show
 from gradcli.language.names.table import CALLED, NAMES, namespace
 from gradcli.language.syntax import nodes as n
 from gradcli.language.type_names import a_type
-from gradcli.ops.errors import Fault, LimitFault, RuntimeFault, TypeFault, ValueFault
+from gradcli.ops.errors import Fault, LimitFault, RuntimeFault, TypeFault, ValueFault, bad_argument
 from gradcli.ops.operator import OPERATORS
 
 Label = tuple[int, int, str, bool]
@@ -126,24 +126,11 @@ def _operand(node: n.Node, index: int, program: Any) -> n.Node | None:
     elif isinstance(node, n.Call):
         # einsum's equation and a reduction's name are no operands.
         operands = [arg for arg in node.args if not isinstance(arg, n.String)]
-        if isinstance(node.func, n.Attribute) and not _of_module(node.func, program):
+        if isinstance(node.func, n.Attribute) and not program.checked.in_module(node.func):
             operands = (node.func.value, *operands)
         elif operands and isinstance(operands[0], n.List | n.Tuple) and len(operands) == 1:
             operands = operands[0].items  # cat([a, b])
     return operands[index] if index < len(operands) else None
-
-
-def _of_module(func: n.Attribute, program: Any) -> bool:
-    """Whether ``torch.dot`` or ``t.dot``, where t is an imported module."""
-    inner: n.Node = func
-    while isinstance(inner, n.Attribute):
-        inner = inner.value
-    checked = program.checked
-    return (
-        isinstance(inner, n.Name)
-        and inner.id in checked.modules
-        and id(inner) not in checked.variables
-    )
 
 
 # ---- Where a value came from ---------------------------------------------------------------------
@@ -392,7 +379,7 @@ def _translated(fault: Exception, frames: list[Frame]) -> Fault:
     if len(message) > 300:
         message = f"{message[:300]} ..."
     if isinstance(fault, KeyError) and " " in message and message[:1] in "'\"":
-        return ValueFault("E0304", str(fault.args[0]))  # a sentence
+        return bad_argument(str(fault.args[0]))  # a sentence
     message = re.sub(r"\b[A-Z]\w*\.(?=\w+\(\))", "", own_names(message))
     message = message.replace("cannot access local variable", "no value yet for").replace(
         "cannot access free variable", "no value yet for"

@@ -17,7 +17,7 @@ from typing import Any
 
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.type_names import a_value
-from gradcli.ops.errors import LimitFault, TypeFault
+from gradcli.ops.errors import LimitFault, bad_type
 from gradcli.ops.memory_budget import charge
 
 INT_BITS = 4096
@@ -158,7 +158,7 @@ def iterate(value: Any) -> Any:
         return iter(value)
     mend = "loop over range(n), a list or a tensor"
     told = f"'{type(value).__name__}' object is not iterable"
-    raise TypeFault("E0303", f"cannot loop over {a_value(value)}", help=mend, torch=told)
+    raise bad_type(f"cannot loop over {a_value(value)}", help=mend, torch=told)
 
 
 def counted(value: Any) -> Any:
@@ -343,8 +343,8 @@ def contains(item: Any, box: Any) -> bool:
         return item in box
     if isinstance(box, str) and isinstance(item, str):
         return item in box
-    raise TypeFault(
-        "E0303", f"`in` looks into lists, tuples, ranges, strings and tensors, not into a "
+    raise bad_type(
+        f"`in` looks into lists, tuples, ranges, strings and tensors, not into a "
         f"{type(box).__name__}" if not isinstance(box, str) else
         f"`in` a string needs a string, got {a_value(item)}",
     )  # fmt: skip

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
+from itertools import zip_longest
 from sys import modules
 from types import FunctionType
 from typing import Any
@@ -19,7 +20,6 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.creation import factories
 from gradcli.engine.record.face import unchecked
-from gradcli.engine.record.fast_path import FUNCTIONS
 from gradcli.engine.record.out import into
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions.index import HOMES
@@ -35,7 +35,7 @@ from gradcli.language.limits.sizes import (
 from gradcli.language.names import builtins
 from gradcli.language.names.calling import named
 from gradcli.language.type_names import a_value
-from gradcli.ops.errors import TypeFault, ValueFault
+from gradcli.ops.errors import bad_argument, bad_type
 from gradcli.ops.memory_budget import charge
 from gradcli.ops.operator import OPERATORS, PARAM_ALIASES, Operator
 
@@ -75,7 +75,7 @@ def checked_data(value: Any, name: str) -> Any:
         return tensor_of(value)
     if isinstance(value, str) or (callable(value) and not getattr(value, "__gradcli_rank__", 0)):
         said = f"{name} cannot take a {'string' if isinstance(value, str) else 'function'}"
-        raise TypeFault("E0303", said, help="it takes tensors, numbers and lists of numbers")
+        raise bad_type(said, help="it takes tensors, numbers and lists of numbers")
     return value
 
 
@@ -146,12 +146,14 @@ def _operator_with_checks(function: Any, op: Operator, count: int | None) -> Cal
     return named(call, name)
 
 
+def _parameter_names(function: Any) -> tuple[str, ...]:
+    code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if code else ()
+
+
 def _numpy_names(function: Any) -> dict[str, str]:
     """What NumPy calls parameters of a function otherwise: ``axis`` is ``dim``."""
-    code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
-    if code is None:
-        return {}
-    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    names = _parameter_names(function)
     return {a: name for a, name in PARAM_ALIASES.items() if name in names and a not in names}
 
 
@@ -222,65 +224,26 @@ def method_with_checks(name: str, method: Callable, count: int | None) -> Callab
 
 def _done(result: Any, name: str, args: tuple) -> Any:
     if result is NotImplemented:
-        raise TypeFault("E0303", f"{name} cannot take {a_value(args[0])}")
+        raise bad_type(f"{name} cannot take {a_value(args[0])}")
     return result
 
 
 # ---- Functions whose result is larger than their arguments ---------------------------------------
 
 
-def _tensors(values: Any, name: str) -> Any:
-    if isinstance(values, Tensor):
-        charge(TENSOR_BYTES * check_length(len(values)))
-        return values
-    if values.__class__ not in _HEAVY:
-        return values
-    values = as_list(values)
-    for value in values:
-        if value.__class__ is not Tensor:
-            checked_data(value, name)
-            if value.__class__ in _HEAVY:
-                check_nested(value)
-    charge(sum([v.array.size * 8 if v.__class__ is Tensor else 8 for v in values]))
-    return values
-
-
-def _joining(function: Callable) -> Callable:
-    name = function.__name__
-
-    def call(tensors: Any, dim: Any = 0, axis: Any = None) -> Any:
-        if dim.__class__ is Tensor and dim.array.ndim:
-            raise TypeFault("E0303", f"{name} takes its tensors in a list", help=f"{name}([a, b])")
-        return function(_tensors(tensors, name), checked_option(dim if axis is None else axis))
-
-    return named(call, name)
-
-
 def _parting(pieces: Callable[[int, Any], int], function: Callable) -> Callable:
-    name = function.__name__
+    look, name = composed(function), function.__name__
+    first, *sizes = _parameter_names(function)
 
-    def call(x: Any, *args: Any, **options: Any) -> Any:
-        x = checked_data(x, name)
-        args = tuple(checked_option(a) for a in args)
-        sizes = (v for k, v in options.items() if k != "dim")
-        size = args[0] if args else next(sizes, 1)
+    def call(*args: Any, **options: Any) -> Any:
+        given = {**dict(zip((first, *sizes), args, strict=False)), **options}
+        x = checked_data(given.get(first), name)
+        size = next((given[k] for k in sizes if k in given and k != "dim"), 1)
         if isinstance(size, int) and size < 1 and name != "unbind":
-            raise ValueFault("E0304", f"{name}: the size is {size}", help="give 1 or more")
+            raise bad_argument(f"{name}: the size is {size}", help="give 1 or more")
         most = max(getattr(x, "shape", ()) or (0,))
         charge(TENSOR_BYTES * check_length(pieces(most, size)))
-        return function(x, *args, **options)
-
-    return named(call, name)
-
-
-def _data_first(function: Callable) -> Callable:
-    """Functions of one tensor and dimensions."""
-    name = function.__name__
-
-    def call(x: Any, *args: Any, **options: Any) -> Any:
-        for key, value in options.items():
-            options[key] = checked_option(value)
-        return function(checked_data(x, name), *[checked_option(a) for a in args], **options)
+        return look(*args, **options)
 
     return named(call, name)
 
@@ -325,15 +288,12 @@ def _gather(x: Any, indices: Any, dim: Any = 0) -> Any:
 
 
 _BOUNDED: dict[tuple[str, str], Callable[[Callable], Callable]] = {
-    **{("overloads", name): _joining for name in ("cat", "stack")},
     ("reshaping", "split"): partial(_parting, _few),
     ("reshaping", "chunk"): partial(_parting, min),
     ("reshaping", "unbind"): partial(_parting, lambda most, _: most),
     ("reshaping", "tensor_split"): partial(_parting, _sections),
     **{("factories", name): _making for name in ("tensor", "as_tensor")},
     ("overloads", "is_tensor"): lambda function: function,
-    **{("overloads", name): _data_first for name in ("torch_max", "torch_min", "flatten", "numel")},
-    **{("scatter", name): _data_first for name in ("diag", "diag_embed")},
 }
 """By module and name: what bounds the size of a result, which no operator's declaration says."""
 
@@ -343,8 +303,6 @@ def _special(function: Any) -> Callable | None:
         return _gather
     if function is Tensor:
         return _making(Tensor)
-    if function is FUNCTIONS["abs"]:
-        return _data_first(FUNCTIONS["abs"])
     module, name = getattr(function, "__module__", None) or "", getattr(function, "__name__", "")
     bounded = _BOUNDED.get((module.rpartition(".")[2], name))
     own = bounded is not None and getattr(modules[module], name, None) is function
@@ -419,7 +377,7 @@ def _of_numbers(function: Callable, order: tuple, given: list, options: dict) ->
     if any(getattr(v, "__gradcli_rank__", 0) for v in others):
         given[0] = factories.tensor(given[0])
         return function(*given, **options)
-    given = [_exact(v) if k in DATA else v for k, v in zip(order, given, strict=False)]
+    given = [_exact(v) if k in DATA else v for k, v in zip_longest(order[: len(given)], given)]
     options = {k: _exact(v) if k in DATA else v for k, v in options.items()}
     result = function(*given, **options)
     return result.item() if isinstance(result, Tensor) and not result.ndim else result

@@ -20,7 +20,7 @@ from gradcli.language.names import argument_checks, attributes, settings
 from gradcli.language.names.calling import named
 from gradcli.language.names.records import TypeName
 from gradcli.language.type_names import a_value
-from gradcli.ops.errors import TypeFault
+from gradcli.ops.errors import bad_type
 from gradcli.ops.memory_budget import charge
 
 
@@ -86,7 +86,7 @@ def array_of(found: Any) -> Any:
         return found
     array = np.asarray(found)
     if array.dtype.kind not in "biufc":
-        raise TypeFault("E0303", "arrays of programs hold numbers", help="np.array([1.0, 2.0])")
+        raise bad_type("arrays of programs hold numbers", help="np.array([1.0, 2.0])")
     made = wrap(array, dtypes.dtype_of(array))
     out = object.__new__(NumpyArray)
     out.array, out._dtype, out.edge, out.meta = made.array, made.dtype, None, made.meta
@@ -103,7 +103,7 @@ def tensor_of(x: Any) -> Tensor:
     if x.__class__ is not NumpyArray:
         if isinstance(x, Tensor):
             return x
-        raise TypeFault("E0303", f"expected np.ndarray (got {type(x).__name__})")
+        raise bad_type(f"expected np.ndarray (got {type(x).__name__})")
     return wrap(x.array, x.dtype)
 
 
@@ -117,7 +117,7 @@ def _plain(value: Any) -> Any:
         return np.asarray([_plain(v) for v in values]) if values else np.asarray([])
     if isinstance(value, bool | int | float | complex | None):
         return float(value) if value.__class__ is int and value.bit_length() > 63 else value
-    raise TypeFault("E0303", f"arrays are made of numbers, not of {a_value(value)}")
+    raise bad_type(f"arrays are made of numbers, not of {a_value(value)}")
 
 
 def _index(index: Any) -> Any:
@@ -149,11 +149,11 @@ def _options(options: dict[str, Any]) -> dict[str, Any]:
         if name == "dtype" and value is not None:
             dtype = _element_type(value)
             if dtype is None:
-                raise TypeFault("E0303", "dtype is np.float32, np.int64 and the like")
+                raise bad_type("dtype is np.float32, np.int64 and the like")
             found[name] = dtype.numpy
         elif name == "out":
             if value.__class__ is not NumpyArray:
-                raise TypeFault("E0303", "out= is an array", help="np.add(a, 1, out=a)")
+                raise bad_type("out= is an array", help="np.add(a, 1, out=a)")
             found[name] = value.array
         elif value.__class__ in (tuple, list) and name in ("axis", "axes", "shape"):
             found[name] = tuple(argument_checks.checked_option(v) for v in value)
@@ -316,14 +316,15 @@ def _diff(a: Any, n: Any = 1, axis: Any = -1) -> Any:
     return np.diff(a, min(int(n), max(a.shape, default=0)), axis)
 
 
+def _over(names: dict[str, Any], functions: dict[str, Callable]) -> dict[str, Any]:
+    """Functions of NumPy over what has their names."""
+    known = {name: argument_checks.with_checks(names[name]) for name in functions if name in names}
+    return {name: by_numpy(function, known.get(name)) for name, function in functions.items()}
+
+
 def table(names: dict[str, Any]) -> dict[str, Any]:
     """NumPy's functions over those of the language; ``names`` are what they do with tensors."""
-    found = {}
-    for name, function in {**ELEMENTWISE, **OTHERS}.items():
-        known = argument_checks.with_checks(names[name]) if name in names else None
-        found[name] = by_numpy(function, known)
-    for name, function in (("diag", _diag), ("diff", _diff)):
-        found[name] = by_numpy(function, argument_checks.with_checks(names[name]))
+    found = _over(names, {**ELEMENTWISE, **OTHERS, "diag": _diag, "diff": _diff})
     for name in ("array", "asarray", "ones", "zeros", "full", "eye", "arange", "linspace"):
         found[name] = _made(names[name])
     return found
@@ -352,11 +353,7 @@ _LINALG = _functions(np.linalg, """
 
 def linalg(names: dict[str, Any]) -> dict[str, Any]:
     """``np.linalg`` over the functions of ``torch.linalg``, which tensors go to."""
-    found = dict(names)
-    for name, function in _LINALG.items():
-        known = argument_checks.with_checks(names[name]) if name in names else None
-        found[name] = by_numpy(function, known)
-    return found
+    return {**names, **_over(names, _LINALG)}
 
 
 # ---- Random numbers ------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from gradcli.language.names import argument_checks, builtins, identity, mappings
 from gradcli.language.names.exceptions import UnknownAttribute
 from gradcli.language.names.texts import STRING_METHODS
 from gradcli.language.type_names import a_value
-from gradcli.ops.errors import TypeFault
+from gradcli.ops.errors import TypeFault, bad_type
 from gradcli.ops.operator import OPERATORS
 
 # What programs may read and call is a decision about safety, not a fact of an operator.
@@ -172,7 +172,7 @@ def attribute(value: Any, name: str) -> Any:
 def named_attribute(value: Any, name: Any, *default: Any) -> Any:
     """``getattr(value, name, default)``: by the same tables, of names that a program can write."""
     if not isinstance(name, str) or name[:2] == "__":
-        raise TypeFault("E0303", "getattr takes a name in quotes", help='getattr(x, "grad_fn")')
+        raise bad_type("getattr takes a name in quotes", help='getattr(x, "grad_fn")')
     try:
         return attribute(value, name)
     except AttributeError:
@@ -192,14 +192,14 @@ _MISSING = object()
 def set_named_attribute(value: Any, name: Any, new: Any) -> None:
     """``setattr(value, name, new)``."""
     if not isinstance(name, str) or name[:2] == "__":
-        raise TypeFault("E0303", "setattr takes a name in quotes", help='setattr(x, "grad", None)')
+        raise bad_type("setattr takes a name in quotes", help='setattr(x, "grad", None)')
     set_attribute(value, name, new)
 
 
 def delete_attribute(value: Any, name: str) -> None:
     """``del value.name``: a field of what the program made. Raises TypeFault (E0204)."""
     if not isinstance(name, str) or name[:2] == "__":
-        raise TypeFault("E0303", "delattr takes a name in quotes", help='delattr(x, "grad")')
+        raise bad_type("delattr takes a name in quotes", help='delattr(x, "grad")')
     remove = getattr(type(value), "__gradcli_del__", None)
     if remove is not None:
         remove(value, name)
@@ -238,7 +238,7 @@ def set_attribute(value: Any, name: str, new: Any) -> None:
         return
     if name in WRITE.get(_family(value), ()):
         if name == "data" and not isinstance(new, Tensor):
-            raise TypeFault("E0303", f"data must be a tensor, got {a_value(new)}")
+            raise bad_type(f"data must be a tensor, got {a_value(new)}")
         setattr(value, name, new)
         return
     if value.__class__ in OWN and name[:1] != "_" and name not in attributes_of(value.__class__):

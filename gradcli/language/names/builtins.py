@@ -35,7 +35,7 @@ from gradcli.language.limits.sizes import (
 )
 from gradcli.language.names.calling import called, named
 from gradcli.language.type_names import EXCEPTIONS, a_value
-from gradcli.ops.errors import LimitFault, TypeFault, ValueFault
+from gradcli.ops.errors import LimitFault, TypeFault, bad_argument, bad_type
 from gradcli.ops.operator import OPERATORS
 
 
@@ -79,7 +79,7 @@ def multiply(a: Any, b: Any) -> Any:
     if (kind is Tensor and other in _SEQUENCES) or (other is Tensor and kind in _SEQUENCES):
         # Python would take a whole-number tensor as the count of repeats.
         mend = "tensor([...]) makes a tensor of a list; n.item() is a number"
-        raise TypeFault("E0303", f"cannot multiply {a_value(a)} and {a_value(b)}", help=mend)
+        raise bad_type(f"cannot multiply {a_value(a)} and {a_value(b)}", help=mend)
     for many, times in ((a, b), (b, a)):
         if isinstance(many, list | tuple | str) and isinstance(times, int):
             check_length(len(many) * max(0, times), "string" if isinstance(many, str) else "list")
@@ -209,7 +209,7 @@ def _length(value: Any) -> int:
     if getattr(value, "__gradcli_layer__", False) and hasattr(value, "__len__"):
         return len(value)
     said = f"{a_value(value)} has no len()"
-    raise TypeFault("E0303", said, torch=f"object of type '{type(value).__name__}' has no len()")
+    raise bad_type(said, torch=f"object of type '{type(value).__name__}' has no len()")
 
 
 def _range(*bounds: Any) -> range:
@@ -277,7 +277,7 @@ def _extreme(name: str, python: Callable) -> Callable:
                 return OPERATORS[full](only)
             values = tuple(as_list(only))
         if not values:
-            raise ValueFault("E0304", f"{name} of nothing", help=f"write {name}(a, b)")
+            raise bad_argument(f"{name} of nothing", help=f"write {name}(a, b)")
         if not _any(_is_data(v) for v in values):
             return python(_comparable(values))
         found = values[0]
@@ -322,7 +322,7 @@ def _rounded(value: Any, digits: Any = None, *, decimals: Any = None) -> Any:
     # Python would compute 10**digits first.
     if not isinstance(digits, int):
         said = f"the number of digits is a whole number, got {a_value(digits)}"
-        raise TypeFault("E0303", said, help="write round(x, 2)")
+        raise bad_type(said, help="write round(x, 2)")
     return _round(value, _max(-400, _min(400, digits)))
 
 
@@ -341,7 +341,7 @@ _DIGITS = 1000
 
 def _number_text(value: Any) -> Any:
     if isinstance(value, str) and len(value) > _DIGITS:
-        raise ValueFault("E0304", f"a number of {len(value):,} characters is too long to be read")
+        raise bad_argument(f"a number of {len(value):,} characters is too long to be read")
     return value
 
 
@@ -383,8 +383,8 @@ def _next(values: Any, *default: Any) -> Any:
         values.items = iter(values.items)
         values = values.items
     elif values.__class__ is not GeneratorType and not hasattr(type(values), "__next__"):
-        raise TypeFault(
-            "E0303", f"{a_value(values)} is no iterator", help="write next(iter(values))",
+        raise bad_type(
+            f"{a_value(values)} is no iterator", help="write next(iter(values))",
             torch=f"'{type(values).__name__}' object is not an iterator",
         )  # fmt: skip
     return next(values, *default)

@@ -13,7 +13,7 @@ from typing import Any
 
 from gradcli.language.limits.step_budget import FILE
 from gradcli.language.type_names import a_value
-from gradcli.ops.errors import TypeFault
+from gradcli.ops.errors import bad_type
 
 
 def of_program(function: Any) -> bool:
@@ -54,9 +54,7 @@ def named(function: Any, name: str, kind: type | None = None) -> Any:
 def called(value: Any, what: str) -> Callable:
     """``value``, where it can be called. Raises TypeFault (E0303)."""
     if not callable(value) or getattr(value, "__gradcli_rank__", False):
-        raise TypeFault(
-            "E0303", f"{what} is a function, got {a_value(value)}", help="write lambda x: x"
-        )
+        raise bad_type(f"{what} is a function, got {a_value(value)}", help="write lambda x: x")
     return plain(value)
 
 

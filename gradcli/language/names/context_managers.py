@@ -20,7 +20,7 @@ from gradcli.language.names import argument_checks, attributes, settings
 from gradcli.language.names.calling import called, plain
 from gradcli.language.names.records import Entered, Instance
 from gradcli.language.type_names import a_value
-from gradcli.ops.errors import TypeFault
+from gradcli.ops.errors import TypeFault, bad_type
 
 SWITCHES = ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode")
 CONTEXTS: set[type] = {*(getattr(grad_mode, name) for name in SWITCHES), RemovableHandle, Handles}
@@ -61,7 +61,7 @@ TAKES = (
 def _function(value: Any, name: str) -> Callable:
     if not callable(value) or getattr(value, "__gradcli_rank__", False):
         mend = "write lambda t: t for a hook that changes nothing"
-        raise TypeFault("E0303", f"{name} must be a function, got {a_value(value)}", help=mend)
+        raise bad_type(f"{name} must be a function, got {a_value(value)}", help=mend)
     return value
 
 
@@ -77,7 +77,7 @@ def saving() -> dict[str, Callable]:
 
     def disable_saved_tensors_hooks(error_message: Any) -> Any:
         if not isinstance(error_message, str):
-            raise TypeFault("E0303", f"error_message is a string, not {a_value(error_message)}")
+            raise bad_type(f"error_message is a string, not {a_value(error_message)}")
         return face.disable_saved_tensors_hooks(error_message)
 
     def save_on_cpu(pin_memory: Any = False, device_type: Any = "cuda") -> Any:

@@ -21,6 +21,7 @@ from gradcli.ops.errors import (
     LinAlgFault,
     RuntimeFault,
     TypeFault,
+    bad_type,
 )
 
 _UNCATCHABLE = (LimitFault, MemoryError, RecursionError, OSError)
@@ -179,8 +180,8 @@ def error_is(error: ErrorValue, kind: Any) -> bool:
 
 
 def _no_kind(kind: Any) -> TypeFault:
-    return TypeFault(
-        "E0303", f"catching {a_value(kind)} that is no kind of exception",
+    return bad_type(
+        f"catching {a_value(kind)} that is no kind of exception",
         help="write except ValueError:, or several in brackets",
         torch="catching classes that do not inherit from BaseException is not allowed",
     )  # fmt: skip
@@ -215,7 +216,7 @@ def raisable(value: Any) -> ErrorValue:
     if not isinstance(value, ErrorValue):
         said = f"only an exception can be raised, got {a_value(value)}"
         mend = 'write raise ValueError("what is wrong")'
-        raise TypeFault("E0303", said, help=mend, torch="exceptions must derive from BaseException")
+        raise bad_type(said, help=mend, torch="exceptions must derive from BaseException")
     return value
 
 

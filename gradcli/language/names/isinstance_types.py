@@ -14,7 +14,7 @@ from gradcli.language.names import argument_checks, builtins, namespaces, printi
 from gradcli.language.names.exceptions import ErrorKind, ErrorValue, error_is
 from gradcli.language.names.mappings import Set, dictionary, set_of
 from gradcli.language.names.records import OBJECT, ClassRecord, Instance, TypeName, record_of
-from gradcli.ops.errors import TypeFault
+from gradcli.ops.errors import bad_type
 
 KINDS: dict[Any, type] = {
     **{builtins.TABLE[kind.__name__]: kind for kind in (float, int, bool, list, tuple)},
@@ -88,7 +88,7 @@ def is_instance(value: Any, kinds: Any) -> bool:
             known = kind.__gradcli_kind__()
         if known is None:
             mend = "torch.Tensor, float, int, bool, str, list or tuple, or a class"
-            raise TypeFault("E0303", "isinstance needs a type, or several in a tuple", help=mend)
+            raise bad_type("isinstance needs a type, or several in a tuple", help=mend)
         if isinstance(value, known):
             return True
     return False
@@ -97,5 +97,5 @@ def is_instance(value: Any, kinds: Any) -> bool:
 def is_subclass(record: Any, kind: Any) -> bool:
     """``issubclass`` of the program's own classes."""
     if not isinstance(record, ClassRecord):
-        raise TypeFault("E0303", "issubclass takes a class of the program first")
+        raise bad_type("issubclass takes a class of the program first")
     return record.derives(kind)

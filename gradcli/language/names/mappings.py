@@ -20,7 +20,7 @@ from gradcli.language.limits.sizes import (
     take_steps,
 )
 from gradcli.language.type_names import a_value
-from gradcli.ops.errors import TypeFault, ValueFault
+from gradcli.ops.errors import bad_argument, bad_type
 
 
 class View:
@@ -57,8 +57,8 @@ def named(values: Any) -> dict[str, Any]:
     found = mapping(values)
     for name in found:
         if not isinstance(name, str) or name[:1] == "_" or not name.isidentifier():
-            raise TypeFault(
-                "E0303", f"keywords are names, got {name!r}" if isinstance(name, str) else
+            raise bad_type(
+                f"keywords are names, got {name!r}" if isinstance(name, str) else
                 f"keywords must be strings, got {a_value(name)}",
                 help='write f(**{"name": value})', torch="keywords must be strings",
             )  # fmt: skip
@@ -80,7 +80,7 @@ def mapping(values: Any) -> dict:
     if not isinstance(values, dict):
         said = f"`**` takes a dictionary, got {a_value(values)}"
         told = f"argument after ** must be a mapping, not {type(values).__name__}"
-        raise TypeFault("E0303", said, help='write **{"name": value}', torch=told)
+        raise bad_type(said, help='write **{"name": value}', torch=told)
     check_table(len(values))
     return values
 
@@ -93,7 +93,7 @@ def of_pairs(pairs: Iterable[Any]) -> dict:
             name, value = item[0], item[1]
         else:
             said = f"a dictionary is made of pairs, got {a_value(item)}"
-            raise ValueFault("E0304", said, help="write dict([(key, value)]), or {key: value}")
+            raise bad_argument(said, help="write dict([(key, value)]), or {key: value}")
         made[key(name)] = value
     return made
 
@@ -115,18 +115,6 @@ def _updated(held: dict, values: Any = (), /, **more: Any) -> None:
     held.update(found)
 
 
-def _setdefault(held: dict, name: Any, value: Any = None) -> Any:
-    return held.setdefault(key(name), value)
-
-
-def _popped(held: dict, name: Any, *default: Any) -> Any:
-    return held.pop(key(name), *default)
-
-
-def _got(held: dict, name: Any, default: Any = None) -> Any:
-    return held.get(key(name), default)
-
-
 def _copied(held: dict) -> dict:
     check_table(len(held))
     return held.copy()
@@ -141,7 +129,7 @@ def _fromkeys(names: Any, value: Any = None) -> dict:
 
 def _moved(held: dict, name: Any, last: bool = True) -> None:
     if not isinstance(held, OrderedDict):
-        raise TypeFault("E0303", "move_to_end is a method of OrderedDict")
+        raise bad_type("move_to_end is a method of OrderedDict")
     held.move_to_end(key(name), bool(last))
 
 
@@ -153,8 +141,11 @@ def _counts(held: dict, most: Any = None) -> list:
 
 DICT_METHODS: dict[str, Callable] = {
     "keys": lambda held: View("keys", held), "values": lambda held: View("values", held),
-    "items": lambda held: View("items", held), "get": _got, "pop": _popped,
-    "setdefault": _setdefault, "update": _updated, "copy": _copied, "clear": dict.clear,
+    "items": lambda held: View("items", held), "clear": dict.clear,
+    "get": lambda held, name, default=None: held.get(key(name), default),
+    "pop": lambda held, name, *default: held.pop(key(name), *default),
+    "setdefault": lambda held, name, value=None: held.setdefault(key(name), value),
+    "update": _updated, "copy": _copied,
     "popitem": lambda held, *last: held.popitem(*last), "move_to_end": _moved,
     "most_common": _counts, "fromkeys": lambda held, *given: _fromkeys(*given),
 }  # fmt: skip
@@ -220,7 +211,7 @@ def _other(value: Any) -> dict:
     if isinstance(value, Set):
         take_steps(len(value))
         return value.held
-    raise TypeFault("E0303", f"the other side is no set but {a_value(value)}", help="set(items)")
+    raise bad_type(f"the other side is no set but {a_value(value)}", help="set(items)")
 
 
 def set_of(values: Any = ()) -> Set:
@@ -257,7 +248,7 @@ def _first(self: Set) -> Any:
     for item in self:
         del self.held[item]
         return item
-    raise ValueFault("E0304", "pop from an empty set")
+    raise bad_argument("pop from an empty set")
 
 
 SET_METHODS: dict[str, Callable] = {
@@ -283,4 +274,4 @@ def delete_item(target: Any, index: Any) -> None:
         del target[index]
     else:
         told = f"'{type(target).__name__}' object doesn't support item deletion"
-        raise TypeFault("E0303", f"the items of {a_value(target)} cannot be deleted", torch=told)
+        raise bad_type(f"the items of {a_value(target)} cannot be deleted", torch=told)

@@ -23,7 +23,7 @@ from gradcli.language.names.calling import called, named
 from gradcli.language.names.context_managers import CONTEXTS
 from gradcli.language.names.exceptions import UnknownAttribute, unknown
 from gradcli.language.names.records import NOTHING
-from gradcli.ops.errors import TypeFault
+from gradcli.ops.errors import TypeFault, bad_type
 from gradcli.ops.memory_budget import step
 
 _CALLED = (
@@ -242,7 +242,7 @@ class Layers:
         if init is None:
             self.kind.__init__(made, *args, **options)  # type: ignore[misc]
         elif init(made, *args, **options) is not None:
-            raise TypeFault("E0303", "__init__() should return None", help="leave out return")
+            raise bad_type("__init__() should return None", help="leave out return")
         return made
 
     def of_super(self, instance: Any, name: str) -> Any:
@@ -293,7 +293,7 @@ def _layers(name: str) -> Layers:
             function = self.__dict__[_RECORD].method(method)
             found = otherwise(self) if function is None else function(self)
             if not isinstance(found, str):
-                raise TypeFault("E0303", f"{method} should give a string", help="return f'...'")
+                raise bad_type(f"{method} should give a string", help="return f'...'")
             return found
 
         return made_text
@@ -311,7 +311,7 @@ def _layers(name: str) -> Layers:
                 return getattr(base, method)(self, *args)
             if function is None:
                 mend = f"give its class a method def {method}(self, ...):"
-                raise TypeFault("E0303", f"a {self._get_name()} has no {method}", help=mend)
+                raise bad_type(f"a {self._get_name()} has no {method}", help=mend)
             return function(self, *args)
 
         return apply
@@ -376,8 +376,8 @@ def _parameter(data: Any, requires_grad: bool = True) -> Any:
     from gradcli.nn.parameter import Parameter
 
     if not isinstance(data, Tensor):
-        raise TypeFault(
-            "E0303", "a Parameter is made of a tensor", help="write nn.Parameter(torch.tensor(...))"
+        raise bad_type(
+            "a Parameter is made of a tensor", help="write nn.Parameter(torch.tensor(...))"
         )
     return Parameter(data, requires_grad)
 
@@ -444,7 +444,7 @@ def parametrize() -> dict[str, Any]:
     def register(module: Any, tensor_name: str, parametrization: Any, **options: Any) -> Any:
         step(CLASS)
         if not isinstance(tensor_name, str) or tensor_name[:1] == "_":
-            raise TypeFault("E0303", "a parameter is named by a word such as 'weight'")
+            raise bad_type("a parameter is named by a word such as 'weight'")
         face.register_parametrization(module, tensor_name, parametrization, **options)
         held = module._modules["parametrizations"]
         held.__class__ = _kind("ModuleDict")
@@ -479,7 +479,7 @@ def data() -> dict[str, Any]:
         return face.DataLoader(dataset, *args, **options)
 
     def dataset(*_args: Any) -> Any:
-        raise TypeFault("E0303", "Dataset is a base: write class Name(Dataset):")
+        raise bad_type("Dataset is a base: write class Name(Dataset):")
 
     dataset.__gradcli_base__ = lambda: None  # type: ignore[attr-defined]
     made: dict[str, Any] = {

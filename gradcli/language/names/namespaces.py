@@ -33,7 +33,7 @@ from gradcli.language.names import (
 )
 from gradcli.language.names.calling import named
 from gradcli.language.type_names import a_value
-from gradcli.ops.errors import LimitFault, TypeFault
+from gradcli.ops.errors import LimitFault, bad_type
 from gradcli.ops.operator import OPERATORS
 
 
@@ -88,10 +88,7 @@ def _asking(name: str) -> Callable[[Tensor], bool]:
 
 
 def _result_type(tensor1: Any, tensor2: Any) -> dtypes.DType:
-    return dtypes.result_type(
-        (v.dtype, 2 if v.ndim else 1) if isinstance(v, Tensor) else (dtypes.number_dtype(v), 0)
-        for v in (tensor1, tensor2)
-    )
+    return dtypes.meeting(tensor1, tensor2)
 
 
 _WRITING = (
@@ -112,9 +109,7 @@ def _in_place() -> dict[str, Any]:
 def _writing(name: str, method: Callable) -> Callable:
     def call(input: Any, *args: Any, **options: Any) -> Any:
         if not isinstance(input, Tensor):
-            raise TypeFault(
-                "E0303", f"{name} writes to a tensor, got {a_value(input)}", help=f"x.{name}()"
-            )
+            raise bad_type(f"{name} writes to a tensor, got {a_value(input)}", help=f"x.{name}()")
         return argument_checks.method_with_checks(name, method, None)(input, *args, **options)
 
     return named(call, name)
@@ -304,7 +299,7 @@ def numpy(names: Mapping[str, Any]) -> Namespace:
     for name in ("array", "asarray", "ones", "zeros", "full", "eye", "arange", "linspace"):
         table[name] = _wide(getattr(factories, {"array": "tensor", "asarray": "tensor"}.get(
             name, name)))  # fmt: skip
-    table.update(max=overloads.torch_max, min=overloads.torch_min, sum=OPERATORS["sum"],
+    table.update(max=table["amax"], min=table["amin"], sum=OPERATORS["sum"],
                  abs=Tensor.abs)  # type: ignore[attr-defined]  # fmt: skip
     for dtype in dtypes.ALL:
         if dtype.name in table:
@@ -385,7 +380,7 @@ def _counting(function: Callable) -> Callable:
     def call(*numbers: Any, **options: Any) -> Any:
         for number in numbers:
             if not isinstance(number, int | float):
-                raise TypeFault("E0303", f"math.{name} takes numbers, got {a_value(number)}")
+                raise bad_type(f"math.{name} takes numbers, got {a_value(number)}")
             if name in ("factorial", "comb") and number > MOST_FACTORS:
                 said = f"math.{name} takes whole numbers up to {MOST_FACTORS}, got {number}"
                 raise LimitFault("E0605", said, help="exp(lgamma(n + 1)) is n! as a float")

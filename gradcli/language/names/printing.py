@@ -9,7 +9,7 @@ from gradcli.language.limits.sizes import OUTPUT_LIMIT
 from gradcli.language.names import showing
 from gradcli.language.syntax.strings import good_spec
 from gradcli.language.type_names import a_value
-from gradcli.ops.errors import LimitFault, TypeFault
+from gradcli.ops.errors import LimitFault, bad_type
 
 
 def printer(write: Callable[[str], Any], limit: int = OUTPUT_LIMIT) -> Callable:
@@ -22,7 +22,7 @@ def printer(write: Callable[[str], Any], limit: int = OUTPUT_LIMIT) -> Callable:
         nonlocal left
         for name, part in (("sep", sep), ("end", end)):
             if part is not None and not isinstance(part, str):
-                raise TypeFault("E0303", f"{name} must be a string, got {a_value(part)}")
+                raise bad_type(f"{name} must be a string, got {a_value(part)}")
         sep = " " if sep is None else sep
         pieces = []
         size = 0
@@ -66,7 +66,7 @@ def representation(value: Any) -> str:
 def text_of(value: Any, spec: Any = "") -> str:
     """``format(value, spec)``. Raises TypeFault (E0303) for what is no format."""
     if not isinstance(spec, str) or not good_spec(spec):
-        raise TypeFault("E0303", "format takes a value and a format", help='format(x, ".4f")')
+        raise bad_type("format takes a value and a format", help='format(x, ".4f")')
     return showing.field(value, spec)
 
 

@@ -9,7 +9,8 @@ fields: no attribute of a Python object can be reached by a name of the program.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import count, repeat
 from typing import Any
 
 from gradcli.language.limits.sizes import WALKED
@@ -26,7 +27,7 @@ from gradcli.language.names.exceptions import (
 )
 from gradcli.language.type_names import a_value
 from gradcli.ops.declaration.infix import METHODS
-from gradcli.ops.errors import AttributeFault, LimitFault, TypeFault
+from gradcli.ops.errors import AttributeFault, LimitFault, TypeFault, bad_type
 
 MOST_BASES = 100
 """How long a chain of classes that derive from each other may be."""
@@ -49,7 +50,7 @@ def marked(mark: str, function: Any, before: Any = None) -> Marked:
     setter."""
     if mark == "setter":
         if before.__class__ is not Marked or before.mark != "property":
-            raise TypeFault("E0303", "a setter stands under a property of the same name")
+            raise bad_type("a setter stands under a property of the same name")
         return Marked("property", before.function, function)
     return Marked(mark, function)
 
@@ -132,7 +133,7 @@ class ClassRecord:
         init = self.method("__init__")
         if init is not None:
             if init(made, *args, **options) is not None:
-                raise TypeFault("E0303", "__init__() should return None", help="leave out return")
+                raise bad_type("__init__() should return None", help="leave out return")
         elif (args or options) and self.python is None:
             said = f"{self.__name__}() takes no arguments"
             mend = "give the class a method def __init__(self, ...):"
@@ -236,9 +237,7 @@ def parent(record: Any, instance: Any) -> Super:
     """``super(record, instance)``. Raises TypeFault (E0303) for what is no class of it."""
     kind = record_of(instance)
     if not isinstance(record, ClassRecord) or kind is None or not kind.derives(record):
-        raise TypeFault(
-            "E0303", "super takes a class and an instance of it", help="write super().__init__()"
-        )
+        raise bad_type("super takes a class and an instance of it", help="write super().__init__()")
     return Super(record, instance)
 
 
@@ -292,7 +291,7 @@ def class_record(words: tuple[str, ...], base: Any, *members: Any) -> ClassRecor
 
 def OBJECT(*args: Any) -> Any:
     """``object``: a base that holds nothing."""
-    raise TypeFault("E0303", "object() has no use here", help="write class Name:")
+    raise bad_type("object() has no use here", help="write class Name:")
 
 
 OBJECT.__name__ = "object"
@@ -322,25 +321,16 @@ class Instance:
             raise unknown(self.record.__name__, name)
         del self.fields[name]
 
-    def __call__(self, /, *args: Any, **options: Any) -> Any:
-        return self._asked("__call__", "cannot be called")(self, *args, **options)
-
     def _asked(self, name: str, refusal: str) -> Callable:
         method = self.record.method(name)
         if method is None:
             mend = f"give its class a method def {name}(self, ...):"
-            raise TypeFault("E0303", f"a {self.record.__name__} {refusal}", help=mend)
+            raise bad_type(f"a {self.record.__name__} {refusal}", help=mend)
         return method
 
     def __len__(self) -> int:
         length: int = self._asked("__len__", "has no len()")(self)
         return length
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._asked("__getitem__", "has no items to index")(self, index)
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        self._asked("__setitem__", "has no items that can be changed")(self, index, value)
 
     def __contains__(self, item: Any) -> bool:
         method = self.record.method("__contains__")
@@ -350,16 +340,14 @@ class Instance:
 
     def __iter__(self) -> Iterator[Any]:
         method = self.record.method("__iter__")
-        if method is not None:
-            given = method(self)
-            return iter(given) if given is not self else _by_next(self)
-        if self.record.method("__next__") is not None:
-            return _by_next(self)
-        self._asked("__getitem__", "cannot be looped over")
-        return _by_index(self)
-
-    def __next__(self) -> Any:
-        return self._asked("__next__", "gives no next item")(self)
+        given = self if method is None else method(self)
+        if given is not self:
+            return iter(given)
+        if method is not None or self.record.method("__next__") is not None:
+            step = self._asked("__next__", "cannot be looped over")
+            return _items(step, repeat((self,)), "StopIteration")
+        step = self._asked("__getitem__", "cannot be looped over")
+        return _items(step, ((self, index) for index in count()), "IndexError")
 
     def __bool__(self) -> bool:
         for name in ("__bool__", "__len__"):
@@ -367,9 +355,7 @@ class Instance:
             if method is not None:
                 found = method(self)
                 if name == "__bool__" and not isinstance(found, bool):
-                    raise TypeFault(
-                        "E0303", f"__bool__ should give True or False, got {a_value(found)}"
-                    )
+                    raise bad_type(f"__bool__ should give True or False, got {a_value(found)}")
                 return bool(found)
         return True
 
@@ -386,16 +372,11 @@ class Instance:
         if method is not None:
             found = method(self)
             if not isinstance(found, int):
-                raise TypeFault(
-                    "E0303", f"__hash__ should give a whole number, got {a_value(found)}"
-                )
+                raise bad_type(f"__hash__ should give a whole number, got {a_value(found)}")
             return found
         if self.record.method("__eq__") is not None:
             raise TypeError(f"unhashable type: '{self.record.__name__}'")
         return id(self) >> 4
-
-    def __enter__(self) -> Any:
-        return self._asked("__enter__", "cannot stand in a with")(self)
 
     def __repr__(self) -> str:
         method = self.record.method("__repr__")
@@ -417,41 +398,27 @@ WALKED.add(Instance)
 
 def _text(value: Any, name: str) -> str:
     if not isinstance(value, str):
-        raise TypeFault(
-            "E0303", f"{name} returned {a_value(value)}", help="return a string: f'...'",
+        raise bad_type(
+            f"{name} returned {a_value(value)}", help="return a string: f'...'",
             torch=f"{name} returned non-string (type {type(value).__name__})",
         )  # fmt: skip
     return value
 
 
-def _by_next(instance: Instance) -> Iterator[Any]:
-    """The items that ``__next__`` gives until it raises StopIteration."""
-    step = instance._asked("__next__", "cannot be looped over")
-    while True:
+def _items(step: Callable, calls: Iterable[tuple], end: str) -> Iterator[Any]:
+    """What the calls of a method give, until it raises the exception of that name."""
+    for args in calls:
         try:
-            item = step(instance)
+            item = step(*args)
         except Raised as fault:
-            if error_is(fault.error, KINDS["StopIteration"]):
+            if error_is(fault.error, KINDS[end]):
                 return
             raise
-        yield item
-
-
-def _by_index(instance: Instance) -> Iterator[Any]:
-    """The items at 0, 1, ... until an index is out of range."""
-    step = instance._asked("__getitem__", "cannot be looped over")
-    index = 0
-    while True:
-        try:
-            item = step(instance, index)
         except IndexError:
-            return
-        except Raised as fault:
-            if error_is(fault.error, KINDS["IndexError"]):
+            if end == "IndexError":
                 return
             raise
         yield item
-        index += 1
 
 
 def _operator(name: str) -> Callable:
@@ -470,15 +437,19 @@ for _name in (
     setattr(Instance, _name, _operator(_name))
 
 
-def _unary(name: str) -> Callable:
-    def apply(self: Instance) -> Any:
-        return self._asked(name, f"has no {name}")(self)
+def _asking(name: str, refusal: str) -> Callable:
+    def apply(self: Instance, /, *args: Any, **options: Any) -> Any:
+        return self._asked(name, refusal)(self, *args, **options)
 
     return named(apply, name)
 
 
-for _name in ("__neg__", "__pos__", "__abs__", "__invert__"):
-    setattr(Instance, _name, _unary(_name))
+for _name, _refusal in {
+    "__call__": "cannot be called", "__getitem__": "has no items to index",
+    "__setitem__": "has no items that can be changed", "__next__": "gives no next item",
+    **{name: f"has no {name}" for name in ("__neg__", "__pos__", "__abs__", "__invert__")},
+}.items():  # fmt: skip
+    setattr(Instance, _name, _asking(_name, _refusal))
 
 
 class Entered:
@@ -491,7 +462,7 @@ class Entered:
         self.instance = instance
 
     def __enter__(self) -> Any:
-        return self.instance.__enter__()
+        return self.instance._asked("__enter__", "cannot stand in a with")(self.instance)
 
     def __exit__(self, kind: Any, fault: Any, _trace: Any) -> bool:
         leave = self.instance._asked("__exit__", "cannot stand in a with")

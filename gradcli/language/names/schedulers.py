@@ -17,7 +17,7 @@ from gradcli.language.limits.sizes import SHORT, Lazy, as_list, check_nested
 from gradcli.language.names import attributes
 from gradcli.language.names.calling import named
 from gradcli.language.type_names import a_value
-from gradcli.ops.errors import TypeFault
+from gradcli.ops.errors import bad_type
 
 _BITS = 64
 
@@ -35,7 +35,7 @@ def _rate_of(function: Callable) -> Callable:
         rate = rate.item() if rate.__class__ is Tensor else rate
         if not isinstance(rate, int | float):
             said = f"lr_lambda should give a number, got {a_value(rate)}"
-            raise TypeFault("E0303", said, help="write lambda epoch: 0.95**epoch")
+            raise bad_type(said, help="write lambda epoch: 0.95**epoch")
         return _small(rate)
 
     return call

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from gradcli.engine import dtypes
-from gradcli.ops.errors import ValueFault, bad_dtype
+from gradcli.ops.errors import bad_argument, bad_dtype
 
 _MOST = {"precision": 100, "threshold": 1_000_000, "edgeitems": 1000, "linewidth": 100_000}
 
@@ -46,8 +46,8 @@ def set_printoptions(
         if value is None or (value == float("inf") and name == "threshold"):
             continue
         if not isinstance(value, int) or value > _MOST[name]:
-            raise ValueFault(
-                "E0304", f"{name} is a whole number up to {_MOST[name]:,}", help="precision=6"
+            raise bad_argument(
+                f"{name} is a whole number up to {_MOST[name]:,}", help="precision=6"
             )
     before: dict[str, Any] = printing.get_printoptions()
     printing.set_printoptions(**given, profile=profile, sci_mode=sci_mode)

@@ -19,7 +19,7 @@ from gradcli.language.names.identity import identity
 from gradcli.language.names.mappings import Set, View
 from gradcli.language.names.records import Bound, ClassRecord, Instance
 from gradcli.language.type_names import a_value
-from gradcli.ops.errors import LimitFault, TypeFault, ValueFault
+from gradcli.ops.errors import LimitFault, bad_argument, bad_type
 
 SHOWN = 1_000_000
 """The most items of nested lists that are written out at once."""
@@ -195,10 +195,10 @@ def field(value: Any, spec: str, conversion: str = "") -> str:
         try:
             return format(value, spec)
         except ValueError as fault:
-            raise ValueFault(
-                "E0304", f"the format {spec!r} does not fit: {fault}", torch=str(fault)
+            raise bad_argument(
+                f"the format {spec!r} does not fit: {fault}", torch=str(fault)
             ) from None
-    raise TypeFault(
-        "E0303", f"the format {spec!r} needs a number, got {a_value(value)}",
+    raise bad_type(
+        f"the format {spec!r} needs a number, got {a_value(value)}",
         torch=f"unsupported format string passed to {type(value).__name__}.__format__",
     )  # fmt: skip

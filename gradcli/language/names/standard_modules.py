@@ -32,7 +32,7 @@ from gradcli.language.names.calling import named
 from gradcli.language.names.exceptions import ErrorValue
 from gradcli.language.names.showing import show
 from gradcli.language.type_names import a_value
-from gradcli.ops.errors import TypeFault, ValueFault
+from gradcli.ops.errors import bad_argument, bad_type
 from gradcli.ops.memory_budget import step
 
 # ---- collections ---------------------------------------------------------------------------------
@@ -148,8 +148,8 @@ def _deep(value: Any) -> Any:
 
 def _refuse_runs(value: Any) -> None:
     if hasattr(value, "gi_frame") or value.__class__ is Lazy:
-        raise TypeFault(
-            "E0303", f"{a_value(value)} cannot be copied", help="make a list of it first",
+        raise bad_type(
+            f"{a_value(value)} cannot be copied", help="make a list of it first",
             torch=f"cannot pickle '{type(value).__name__}' object",
         )  # fmt: skip
 
@@ -281,7 +281,7 @@ def restore_random(state: Any) -> None:
 
 def _seeded(number: Any = None) -> None:
     if not isinstance(number, int | float | str | None):
-        raise TypeFault("E0303", "a seed is a whole number", help="random.seed(0)")
+        raise bad_type("a seed is a whole number", help="random.seed(0)")
     _of_the_run().seed(0 if number is None else number)
 
 
@@ -303,7 +303,7 @@ def _sampled(values: Any, k: int) -> list:
 
 def _shuffled(values: Any) -> None:
     if not isinstance(values, list):
-        raise TypeFault("E0303", f"shuffle takes a list, got {a_value(values)}")
+        raise bad_type(f"shuffle takes a list, got {a_value(values)}")
     take_steps(16 * len(values))
     _of_the_run().shuffle(values)
 
@@ -335,7 +335,7 @@ def time() -> dict[str, Any]:
 
     def sleep(seconds: Any) -> None:
         if not isinstance(seconds, int | float) or seconds > 1:
-            raise ValueFault("E0304", "a program waits one second at most", help="leave it out")
+            raise bad_argument("a program waits one second at most", help="leave it out")
 
     return {
         "time": named(now, "time"), "perf_counter": now, "monotonic": now, "process_time": now,

@@ -14,7 +14,7 @@ from gradcli.language.limits.sizes import as_list, check_length, take_steps
 from gradcli.language.names.showing import field
 from gradcli.language.syntax.strings import WIDTH_LIMIT, good_spec
 from gradcli.language.type_names import a_value
-from gradcli.ops.errors import IndexFault, KeyFault, TypeFault, ValueFault
+from gradcli.ops.errors import IndexFault, KeyFault, TypeFault, bad_argument, bad_type
 
 _FIELD = re.compile(r"\{\{|\}\}|\{([^{}!:]*)(?:!([a-z]))?(?::([^{}]*))?\}|[{}]")
 _PERCENT = re.compile(r"%(?:%|([-+ 0#]*)(\d*)(?:\.(\d+))?([a-zA-Z])|)")
@@ -37,7 +37,7 @@ def formatted(text: str, /, *args: Any, **named: Any) -> str:
         if whole in ("{{", "}}"):
             pieces.append(whole[0])
         elif name is None:
-            raise ValueFault("E0304", f"`{whole}` stands alone in a format", help="write {{ or }}")
+            raise bad_argument(f"`{whole}` stands alone in a format", help="write {{ or }}")
         else:
             if not name:
                 name = str(count)
@@ -47,7 +47,7 @@ def formatted(text: str, /, *args: Any, **named: Any) -> str:
             if not good_spec(spec) or found[2] not in (None, "r", "s"):
                 said = f"the format `{whole[:40]}` is not one for numbers and plain text"
                 mend = f"formats look like .4f, >8 or d, with a width of at most {WIDTH_LIMIT}"
-                raise ValueFault("E0304", said, help=mend)
+                raise bad_argument(said, help=mend)
             pieces.append(field(value, spec, found[2] or ""))
         size += len(pieces[-1]) + len(pieces[-2])
         check_length(size, "string")
@@ -68,7 +68,7 @@ def _value(name: str, args: tuple, named: dict[str, Any]) -> Any:
     if not name.isidentifier():
         said = f"a field of a format is a name or a number, got `{name[:40]}`"
         mend = 'write f"{x.shape}", or give the value a name: "{s}".format(s=x.shape)'
-        raise ValueFault("E0304", said, help=mend)
+        raise bad_argument(said, help=mend)
     if name not in named:
         raise KeyFault("E0304", f"the format has no value for field {name}", torch=repr(name))
     return named[name]
@@ -89,8 +89,7 @@ def percent(text: str, values: Any) -> str:
             kind = found[4]
             if kind is None or kind not in "sdiufFeEgGrxXo":
                 said = f"`{text[found.start() : found.end() + 1]}` is no format"
-                mend = 'write "%d", "%.3f" or "%s"; for the character %, %%'
-                raise ValueFault("E0304", said, help=mend)
+                raise bad_argument(said, help='write "%d", "%.3f" or "%s"; for the character %, %%')
             if place >= len(given):
                 message = "there are fewer values than formats"
                 raise TypeFault("E0304", message, torch="not enough arguments for format string")
@@ -108,7 +107,7 @@ def percent(text: str, values: Any) -> str:
 def _percent(value: Any, flags: str, width: str, digits: str | None, kind: str) -> str:
     for number in (width, digits or ""):
         if len(number) > 5 or int(number or 0) > WIDTH_LIMIT:
-            raise ValueFault("E0304", f"a width of {number[:8]}; the limit is {WIDTH_LIMIT}")
+            raise bad_argument(f"a width of {number[:8]}; the limit is {WIDTH_LIMIT}")
     if kind in "sr":
         value = field(value, "", "r" if kind == "r" else "s")
     else:
@@ -117,7 +116,7 @@ def _percent(value: Any, flags: str, width: str, digits: str | None, kind: str) 
         if not isinstance(value, int | float):
             said = "a real number" if kind not in "xXo" else "an integer"
             told = f"%{kind} format: {said} is required, not {type(value).__name__}"
-            raise TypeFault("E0303", f"%{kind} takes a number, got {a_value(value)}", torch=told)
+            raise bad_type(f"%{kind} takes a number, got {a_value(value)}", torch=told)
         if kind in "diu":
             value = int(value)
     point = f".{digits}" if digits is not None else ""
@@ -146,7 +145,7 @@ def _padded(method: Callable[..., str]) -> Callable[..., str]:
 
 def _replaced(text: str, old: Any, new: Any, count: Any = -1) -> str:
     if not isinstance(old, str) or not isinstance(new, str):
-        raise TypeFault("E0303", "replace takes two strings", help='x.replace("a", "b")')
+        raise bad_type("replace takes two strings", help='x.replace("a", "b")')
     take_steps(len(text))
     if len(new) > len(old):
         found = text.count(old) if old else len(text) + 1

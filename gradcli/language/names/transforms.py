@@ -15,7 +15,7 @@ from typing import Any
 from gradcli.language.limits.sizes import SHORT, Lazy, as_list, check_nested, counted
 from gradcli.language.names import attributes
 from gradcli.language.names.calling import named, plain
-from gradcli.ops.errors import TypeFault
+from gradcli.ops.errors import bad_type
 
 
 def argument(value: Any) -> Any:
@@ -26,7 +26,7 @@ def argument(value: Any) -> Any:
     if kind is list or kind is tuple:
         check_nested(value, SHORT)
     elif kind is str:
-        raise TypeFault("E0303", "a transformed function takes tensors and numbers, not a string")
+        raise bad_type("a transformed function takes tensors and numbers, not a string")
     return value
 
 
@@ -57,8 +57,7 @@ def _of_function(transform: Callable, name: str) -> Callable:
         function = func if function is None else function
         if not callable(function) or getattr(function, "__gradcli_rank__", False):
             said = f"{name} takes a function first, got a {type(function).__name__}"
-            mend = f"write {name}(f, ...) with a function f, not its value f(x)"
-            raise TypeFault("E0303", said, help=mend)
+            raise bad_type(said, help=f"write {name}(f, ...) with a function f, not its value f(x)")
         options = {k: v if isinstance(v, str) else argument(v) for k, v in options.items()}
         result = transform(plain(function), *[argument(a) for a in args], **options)
         return _results(result, name)
@@ -86,9 +85,7 @@ def _checked_call(function: Callable) -> Callable:
         modules = as_list(module) if isinstance(module, list | tuple) else [module]
         for one in modules:
             if not getattr(one, "__gradcli_layer__", False):
-                raise TypeFault(
-                    "E0303", f"{function.__name__} takes a module first", help="model, params, x"
-                )
+                raise bad_type(f"{function.__name__} takes a module first", help="model, params, x")
         return function(module, *args, **options)
 
     return named(call, function.__name__)
@@ -124,9 +121,9 @@ def checkpoints() -> dict[str, Callable]:
         for step in steps:
             if not callable(step) or getattr(step, "__gradcli_rank__", False):
                 said = "checkpoint_sequential takes a list of functions or layers"
-                raise TypeFault("E0303", said, help="write checkpoint_sequential([f, g], 2, x)")
+                raise bad_type(said, help="write checkpoint_sequential([f, g], 2, x)")
         if segments.__class__ is not int:
-            raise TypeFault("E0303", "the number of segments is a whole number")
+            raise bad_type("the number of segments is a whole number")
         return sequential(steps, min(segments, len(steps) or 1), input, use_reentrant=use_reentrant)
 
     return {

@@ -152,17 +152,12 @@ class Parts:
 
     def of_module(self, node: n.Attribute) -> Any:
         """What ``torch.sin`` stands for; None where no module stands first. Raises GivenUp."""
-        path, inner = [node.name], node.value
-        while isinstance(inner, n.Attribute):
-            path.append(inner.name)
-            inner = inner.value
-        if not isinstance(inner, n.Name) or inner.id not in self.checked.modules:
+        held = self.checked.in_module(node)
+        if held is None:
             return None
-        if id(inner) in self.checked.variables:
-            raise GivenUp
-        module = self.checked.modules[inner.id]
-        found = (names.namespace(module) or {}).get(".".join(reversed(path)))
-        own = ".".join((module, *path[:0:-1])) in _MODULES
+        module, dotted = self.checked.modules[held[0].id], held[1]
+        found = (names.namespace(module) or {}).get(dotted)
+        own = f"{module}.{dotted}".rpartition(".")[0] in _MODULES
         if found.__class__ is not float and not (own and self.computes(node.name)):
             raise GivenUp
         return found

@@ -7,6 +7,7 @@ along a first axis, with an entry for each of them.
 from __future__ import annotations
 
 import itertools
+import math
 import operator
 from array import array
 from collections.abc import Callable, Sequence
@@ -205,9 +206,7 @@ def _joined(terms: list[Any], counts: Sequence[int]) -> Tensor | None:
     if len(shapes) != 1 or not all(abs(x) < _PLAIN for x in numbers):
         return None
     ((shape, dtype),) = shapes
-    size, different = 1, sum(counts)
-    for length in shape:
-        size *= length
+    size, different = math.prod(shape), sum(counts)
     few = _BLOCK // max(1, size) >= 2 * different or size * different <= _MOST
     if dtype.name not in _WIDE or not few:
         return None

@@ -11,6 +11,7 @@ or begin with ``#`` are skipped. A first row with a cell that is no number names
 from __future__ import annotations
 
 import difflib
+import math
 import os
 import re
 import stat
@@ -137,9 +138,7 @@ def _read_npy(stream, available: int, shown: str, max_bytes: int) -> np.ndarray:
     if len(texts) > 32 or any(len(size) > 18 for size in texts):
         raise _Trouble(f"{shown}: its header claims an impossible shape")
     shape = tuple(map(int, texts))
-    count = 1
-    for size in shape:
-        count *= size
+    count = math.prod(shape)
     check_bytes(count, max(itemsize, 8), max_bytes)
     if 8 + width + length + count * itemsize > available:
         raise _Trouble(f"{shown} ends before the {items(count)} that its header claims")
@@ -289,8 +288,7 @@ def _table(lines: Iterable[str], shown: str, part: str | None, max_bytes: int) -
             if header is not None:
                 continue
         if len(cells) != width:
-            message = f"{shown} line {number} has {items(len(cells))}; the first has {width}"
-            raise _Trouble(message)
+            raise _Trouble(f"{shown} line {number} has {items(len(cells))}; the first has {width}")
         wanted = cells if column is None else cells[column : column + 1]
         try:
             numbers = [float(cell) for cell in wanted]

@@ -12,7 +12,7 @@ lazy        LazyLinear, LazyConv2d ...
 
 from __future__ import annotations
 
-import importlib
+from gradcli._lazy import lazily
 
 _HOMES = {
     "activation": (
@@ -73,11 +73,10 @@ HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = sorted(HOME)
 
-
-def __getattr__(name: str) -> object:
-    """Load a file when it, or one of its modules, is first used."""
-    if name == "module" or name in _HOMES:
-        return importlib.import_module(f"gradcli.nn.modules.{name}")
-    if name not in HOME:
-        raise AttributeError(f"module 'gradcli.nn.modules' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"gradcli.nn.modules.{HOME[name]}"), name)
+__getattr__ = lazily(
+    __name__,
+    {
+        **dict.fromkeys(("module", *_HOMES), ""),
+        **{name: f"gradcli.nn.modules.{home}" for name, home in HOME.items()},
+    },
+)

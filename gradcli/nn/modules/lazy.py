@@ -16,7 +16,7 @@ from gradcli.engine.graph.node import AccumulateGrad
 from gradcli.nn.modules import batchnorm, conv, linear
 from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter
-from gradcli.ops.errors import RuntimeFault, bad_argument
+from gradcli.ops.errors import bad_argument, bad_value
 
 
 class UninitializedParameter(Parameter):
@@ -53,7 +53,7 @@ class UninitializedParameter(Parameter):
     @property
     def shape(self) -> Any:
         """There is none yet, as where its state is loaded into a layer that has values."""
-        raise RuntimeFault("E0304", "Can't access the shape of an uninitialized parameter")
+        raise bad_value("Can't access the shape of an uninitialized parameter")
 
     def become(self, value: Parameter) -> None:
         """Be a parameter of that value from now on."""

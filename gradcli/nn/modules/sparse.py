@@ -16,8 +16,7 @@ from gradcli.ops.errors import AssertionFault
 
 def _sizes(table: Tensor) -> tuple[int, ...]:
     if table.ndim != 2:
-        said = "Embeddings parameter is expected to be 2-dimensional"
-        raise AssertionFault("E0301", said)
+        raise AssertionFault("E0301", "Embeddings parameter is expected to be 2-dimensional")
     return tuple(table.shape)
 
 

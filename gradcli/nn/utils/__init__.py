@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
+from gradcli._lazy import lazily
 from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import tensor
 from gradcli.engine.grad_mode import no_grad
@@ -112,10 +112,4 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         start += count
 
 
-def __getattr__(name: str) -> Any:
-    """Load the namespaces when they are first used."""
-    if name in ("parametrizations", "parametrize"):
-        import importlib
-
-        return importlib.import_module(f"gradcli.nn.utils.{name}")
-    raise AttributeError(f"module 'gradcli.nn.utils' has no attribute {name!r}")
+__getattr__ = lazily(__name__, {"parametrizations": "", "parametrize": ""})

@@ -20,7 +20,7 @@ from gradcli.engine.tensor.tensor import Tensor
 from gradcli.nn.modules.container import ModuleDict, ModuleList
 from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter
-from gradcli.ops.errors import RuntimeFault, bad_argument
+from gradcli.ops.errors import bad_argument, bad_value
 
 __all__ = ["ParametrizationList", "cached", "is_parametrized", "register_parametrization",
            "remove_parametrizations", "transfer_parametrizations_and_params",
@@ -112,7 +112,7 @@ class ParametrizationList(ModuleList):
         for module in reversed(self._modules_applied()):
             if not hasattr(module, "right_inverse"):
                 said = f"parametrization {type(module).__name__} does not implement right_inverse."
-                raise RuntimeFault("E0304", said)
+                raise bad_value(said)
             value = module.right_inverse(value)
         return value
 
@@ -188,7 +188,7 @@ def _property(name: str) -> property:
 
 def _not_pickled(_module: Module) -> Any:
     said = "Serialization of parametrized modules is only supported through state_dict()"
-    raise RuntimeFault("E0304", said, help="save module.state_dict()")
+    raise bad_value(said, help="save module.state_dict()")
 
 
 def _copied(module: Module, memo: dict[int, Any]) -> Module:

@@ -101,7 +101,7 @@ def indexed(x: Text, places: Sequence[n.Expr | None]) -> Text:
     """
     items: list[n.Expr | None] = list(places)
     node = x.node
-    if isinstance(node, n.Subscript) and not _is_part(node):
+    if isinstance(node, n.Subscript) and f"{n.called(node.value)}_parts" not in OPERATORS:
         have = node.index.items if isinstance(node.index, n.Tuple) else (node.index,)
         left, merged = list(items), []
         for item in have:
@@ -120,11 +120,6 @@ def indexed(x: Text, places: Sequence[n.Expr | None]) -> Text:
     if not full:
         return Text(node, x.cost)
     return Text(n.Subscript(node, full[0] if len(full) == 1 else n.Tuple(full)), x.cost)
-
-
-def _is_part(node: n.Subscript) -> bool:
-    """Whether an index takes one of several results: ``eigh(A)[1]``."""
-    return f"{n.called(node.value)}_parts" in OPERATORS
 
 
 _ALL = n.Slice(None, None, None)
@@ -455,11 +450,6 @@ def is_sum(x: Text) -> bool:
     return isinstance(x.node, n.Binary) and x.node.op in "+-@"
 
 
-def prepended(factor: Text, x: Text) -> Text:
-    """``factor*x`` for a scalar factor, put at the very front of a product: ``2*A @ x``."""
-    return _in_front(factor, x, ("*", "/", "@"))
-
-
 def _in_front(factor: Text, x: Text, ops: Sequence[str]) -> Text:
     """``factor*x`` with the factor at the front of a product by these operators."""
     node, spine = _spine(x.node, ops)
@@ -549,7 +539,7 @@ def scaled(c: Fraction, numerators: Sequence[Text], denominators: Sequence[Text]
         top, below = powers_gathered(top, below)
     last = top[-1]
     found = joined(top[:-1]) if len(top) > 1 else None
-    found = last if found is None else prepended(found, last)
+    found = last if found is None else _in_front(found, last, ("*", "/", "@"))
     if below:
         found = binary("/", found, joined(below))
     return negated(found) if number < 0 else found

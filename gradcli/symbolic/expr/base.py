@@ -10,7 +10,8 @@ result depends on comes from these numbers.
 from __future__ import annotations
 
 from _thread import _local as local
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from math import gcd, lcm
 from typing import Any
@@ -91,36 +92,25 @@ def spend(work: int) -> None:
         raise too_large()
 
 
-class limited:
+@contextmanager
+def limited(work: int) -> Iterator[None]:
     """Within this block no more than so much work can be done (see ``spend``)."""
-
-    __slots__ = ("before", "tally", "work")
-
-    def __init__(self, work: int) -> None:
-        self.work = work
-
-    def __enter__(self) -> None:
-        self.tally = tally = _table.tally
-        self.before = tally[1]
-        tally[1] = min(tally[1], tally[0] + self.work)
-
-    def __exit__(self, *_exc: object) -> None:
-        self.tally[1] = self.before
+    tally = _table.tally
+    before, tally[1] = tally[1], min(tally[1], tally[0] + work)
+    try:
+        yield
+    finally:
+        tally[1] = before
 
 
-class decimals:
+@contextmanager
+def decimals(on: bool) -> Iterator[None]:
     """Within this block 3/10 is written 0.3, where ``on``: as who wrote 0.3 would."""
-
-    __slots__ = ("before", "on")
-
-    def __init__(self, on: bool) -> None:
-        self.on = on
-
-    def __enter__(self) -> None:
-        self.before, _table.decimals = _table.decimals, self.on
-
-    def __exit__(self, *_exc: object) -> None:
-        _table.decimals = self.before
+    before, _table.decimals = _table.decimals, on
+    try:
+        yield
+    finally:
+        _table.decimals = before
 
 
 def in_decimals() -> bool:

@@ -626,8 +626,7 @@ def distribute(a: Tensor, b: Tensor) -> Tensor:
     for m1, c1 in a.terms.items():
         first = renamed(m1)
         for m2, c2 in b.terms.items():
-            second = renamed(m2)
-            factors = [*first, *second]
+            factors = [*first, *renamed(m2)]
             c = c2 if c1 is ONE else c1 if c2 is ONE else c1 * c2
             found.append(product(factors, c, bound_of(factors)))
     return add(*found)

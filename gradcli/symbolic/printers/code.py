@@ -161,8 +161,9 @@ class _Writer:
         for name, root in zip(self.results, formula.roots, strict=True):
             if self.pieces[root][0] != name:
                 lines.append(f"{name} = {self.full(root)}")
-        sizes = [f"{d} = {where}" for d, where in self.sizes() if self.mentions(d)]
-        fixed = [f"{k} = {self.array(x)}" for k, x in self.constants.items() if self.mentions(k)]
+        read = self.formula.names()
+        sizes = [f"{d} = {where}" for d, where in self.sizes() if d in read]
+        fixed = [f"{k} = {self.array(x)}" for k, x in self.constants.items() if k in read]
         return [*self.docstring(), *fixed, *sizes, *lines, f"return {', '.join(self.results)}"]
 
     def array(self, constant: Any) -> str:
@@ -210,10 +211,6 @@ class _Writer:
                         solution[0], f"{name}.shape[{axis}] {'-' if more > 0 else '+'} {abs(more)}"
                     )
         return list(found.items())
-
-    def mentions(self, size: str) -> bool:
-        """Whether the function's body reads the size of a dimension."""
-        return size in self.formula.names()
 
     # -- steps -----------------------------------------------------------------------------------
 

@@ -17,15 +17,9 @@ def composed_function(checked: Checked, func: n.Node, name: str) -> Any:
     if isinstance(func, n.Name):
         if func.id in checked.imported:
             return checked.imported[func.id]
-    else:
-        words, inner = [], func
-        while isinstance(inner, n.Attribute):
-            words.append(inner.name)
-            inner = inner.value
-        if isinstance(inner, n.Name) and inner.id in checked.modules:
-            found = namespace(checked.modules[inner.id])
-            dotted = ".".join(reversed(words))
-            return None if found is None else _looked_up(found, dotted)
+    elif held := checked.in_module(func):
+        found = namespace(checked.modules[held[0].id])
+        return None if found is None else _looked_up(found, held[1])
     return NAMES.get(name) or CALLED.get(name)
 
 

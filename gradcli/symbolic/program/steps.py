@@ -151,8 +151,7 @@ class _Flattening:
                     self.bound[target.id] = place
             elif not isinstance(statement, n.Import | n.FromImport | n.Pass):
                 what = {"If": "a branch", "For": "a loop", "While": "a loop", "Def": "a function"}
-                kind = type(statement).__name__
-                raise self.refuse(what.get(kind, "this statement"), statement)
+                raise self.refuse(what.get(type(statement).__name__, "this statement"), statement)
         if result is None:
             raise self.refuse("a text without an expression at its end", self.checked.module)
         del self.steps[result + 1 :]
@@ -370,14 +369,10 @@ class _Flattening:
             elif name not in NAMES and name not in CALLED:
                 self.checked.require(self.checked.free)
         elif isinstance(func, n.Attribute):
-            inner: Any = func
-            while isinstance(inner, n.Attribute):
-                inner = inner.value
-            module = isinstance(inner, n.Name) and inner.id in self.checked.modules
-            if module:
-                self.require_known(func, inner.id)
-            name = func.name
-            if not module:
+            held, name = self.checked.in_module(func), func.name
+            if held is not None:
+                self.require_known(func, held[0].id, held[1])
+            else:
                 args.insert(0, func.value)
         else:
             raise self.refuse("this call", node)
@@ -418,14 +413,9 @@ class _Flattening:
             raise at(fault, self.source, node) from None
         return op.name, inputs, bound, None
 
-    def require_known(self, func: n.Attribute, prefix: str) -> None:
+    def require_known(self, func: n.Attribute, prefix: str, dotted: str) -> None:
         """Raise a fault (E0204) for a function that the module of a prefix does not have."""
-        path: list[str] = []
-        inner: n.Expr = func
-        while isinstance(inner, n.Attribute):
-            path.append(inner.name)
-            inner = inner.value
-        module, dotted = self.checked.modules[prefix], ".".join(reversed(path))
+        module = self.checked.modules[prefix]
         if dotted not in (namespace(module) or ()):
             # Needed after an error only.
             from gradcli.language.diagnostics.unknown_names import not_in_module

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gradcli.language.names.table import CONSTANTS
-from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.errors import RuntimeFault, ValueFault, bad_shape
 from gradcli.symbolic.expr.sizes import terms as size_terms
 from gradcli.symbolic.expr.sizes import text as size_text
 from gradcli.symbolic.unsupported import at, no_closed_form, no_value
@@ -104,7 +104,7 @@ def conflict(
     message: str, source: Any, node: Any, other: Any = None, said: str = "", help: str | None = None
 ) -> RuntimeFault:
     """A contradiction of shapes (E0301) with its place and the other one."""
-    fault = at(RuntimeFault("E0301", message, help=help), source, node)
+    fault = at(bad_shape(message, help=help), source, node)
     if other is not None and source is not None:
         fault.labels.append((other.start, other.end, said, False))
     return fault

@@ -55,8 +55,7 @@ def _along(name: str) -> Any:
 
     Its last argument is the derivative of the function itself, for what commutes with x.
     """
-    op = OPERATORS[name]
-    slope: Any = op.slope
+    slope: Any = OPERATORS[name].slope
 
     def traced(*given: Symbol) -> Symbol:
         *fixed, y = given

@@ -27,8 +27,7 @@ class Dataset:
 
     def __getitem__(self, index: int) -> Any:
         """The row of that number; to be written by the subclass."""
-        said = "Subclasses of Dataset should implement __getitem__."
-        raise UnwrittenFault("E0304", said)
+        raise UnwrittenFault("E0304", "Subclasses of Dataset should implement __getitem__.")
 
 
 class TensorDataset(Dataset):

@@ -21,7 +21,7 @@ SLIPS = [
     (T + "x.grad.item()", "E0204", "None has no", "until backward() ran"),
     (T + "y = x.sum\ny.backward()", "E0204", "a function has no", "call it first"),
     (T + "torch.ones(2).requires_grad()", "E0303", "a bool cannot", "leave out the brackets"),
-    (T + "torch.cat(x, x)", "E0303", "in a list", "cat([a, b])"),
+    (T + "torch.cat(x, x)", "E0303", "a list of tensors", "cat([a, b])"),
     (T + "torch.autograd.grad('a', 'b')", "E0303", "expected a Tensor", "tensors"),
     (T + "torch.Size('ab')", "E0303", "takes an iterable of 'int'", "torch.Size([2, 3])"),
     ("total = 0\nfor i in range(3):\n    totl += i", "E0203", "'totl'", "`total`"),

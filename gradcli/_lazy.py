@@ -1,0 +1,19 @@
+"""Names of a module that are loaded when they are first used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+
+def lazily(module: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+    """A ``__getattr__``: ``homes`` says where each name stands, "" for modules of ``module``."""
+
+    def load(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        home = import_module(homes[name] or f"{module}.{name}")
+        return getattr(home, name) if homes[name] else home
+
+    return load
