@@ -12,7 +12,7 @@ from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.custom_function.function import without_derivative
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.arguments import Anything
-from gradcli.engine.record.composite import bottom, by_element, of_no_batch
+from gradcli.engine.record.composite import bottom, by_element, called, of_no_batch
 from gradcli.engine.record.out import may_be
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
@@ -318,6 +318,7 @@ def frexp(input: Any) -> tuple:
         powers = np.ldexp(np.ones((), input.array.dtype), -part)
         out = O["mul"](out, wrap(powers, input.dtype))
     whole = wrap(np.asarray(exponent, dtype=np.int32)[()], dtypes.int32)
+    out = called(out, "FrexpBackward0", input)
     return results("frexp", mantissa=out, exponent=whole)
 
 

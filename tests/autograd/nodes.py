@@ -558,3 +558,22 @@ y = (x * 1).eq_(z)
 y.sum().backward()
 print(y.requires_grad, x.grad, z.grad, x.detach().clone().lt_(z).requires_grad)
 print(torch.bernoulli(x, 1.0).requires_grad, torch.bernoulli(x.detach(), 1.0).requires_grad)
+
+
+# %% flags of copies, of several results, of a number transposed
+import copy
+import pickle
+
+x = torch.ones(3)
+for twin in (copy.copy(x), copy.deepcopy(x), pickle.loads(pickle.dumps(x))):
+    print(twin._version, twin.add_(1)._version, x._version)
+A = torch.tensor([[2.0, 0.5], [0.5, 5.0]], requires_grad=True)
+b = torch.ones(2, 2, requires_grad=True)
+for found in (
+    *torch.linalg.eigh(A), *torch.linalg.eigh(A.to(torch.complex64)), *torch.linalg.svd(A),
+    *torch.linalg.eig(A), *torch.triangular_solve(b, A), *torch.triangular_solve(b, A.detach()),
+    torch.frexp(A)[0],
+):  # fmt: skip
+    print(found.grad_fn.name(), found._is_view(), found.stride(), found.is_leaf)
+for x in (torch.tensor(2.0), torch.tensor(2.0 + 1j, requires_grad=True)):
+    print([(y is x, y._is_view(), y.grad_fn is None) for y in (x.mT, x.mH, x.H, x.adjoint())])
