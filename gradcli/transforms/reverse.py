@@ -145,7 +145,7 @@ def reaches_further(outputs: Sequence[Any], leaves: Sequence[Any], made: range =
     what its function ``made``, by sequence number."""
     own = {bottom(leaf).edge for leaf in leaves}
     edges = [t.edge for out in outputs for t in tensors_of(out) if t.edge is not None]
-    ends = [n for n in collect(edges) if n.__class__ is AccumulateGrad and n not in own]
+    ends = [n for n in collect(edges) if n.leaf and n not in own]
     return any(
         n.seq not in made and (n.extra is None or "finished" not in n.extra.params) for n in ends
     )

@@ -577,3 +577,26 @@ for found in (
     print(found.grad_fn.name(), found._is_view(), found.stride(), found.is_leaf)
 for x in (torch.tensor(2.0), torch.tensor(2.0 + 1j, requires_grad=True)):
     print([(y is x, y._is_view(), y.grad_fn is None) for y in (x.mT, x.mH, x.H, x.adjoint())])
+
+
+# %% numbers drawn in place
+p = torch.full((3,), 0.5, requires_grad=True)
+for draw in (
+    lambda y: y.uniform_(), lambda y: y.normal_(), lambda y: y.exponential_(),
+    lambda y: y.cauchy_(), lambda y: y.log_normal_(), lambda y: y.geometric_(0.5),
+    lambda y: y.random_(), lambda y: y.random_(3), lambda y: y.random_(1, 3),
+    lambda y: y.bernoulli_(), lambda y: y.bernoulli_(p), lambda y: y.bernoulli_(p.detach()),
+):  # fmt: skip
+    for y in (torch.ones(3, requires_grad=True) * 1, torch.ones(3)):
+        draw(y)
+        node = y.grad_fn
+        print(y.is_leaf, y._version, node and node.name(), node and len(node.next_functions))
+print(torch.autograd.grad(torch.ones(3).bernoulli_(p).sum(), p))
+
+# %% a view that was made in no_grad, captured by a transform
+x = torch.ones(3, requires_grad=True)
+with torch.no_grad():
+    v = x[1:]
+print(torch.func.grad(lambda t: (v * t).sum())(torch.ones(2)).requires_grad)
+torch.func.grad(lambda t: (v * t * t).sum())(torch.ones(2)).sum().backward()
+print(x.grad, v.grad, torch.func.vjp(lambda t: v * t, v.detach())[1](v)[0].requires_grad)
