@@ -600,3 +600,23 @@ with torch.no_grad():
 print(torch.func.grad(lambda t: (v * t).sum())(torch.ones(2)).requires_grad)
 torch.func.grad(lambda t: (v * t * t).sum())(torch.ones(2)).sum().backward()
 print(x.grad, v.grad, torch.func.vjp(lambda t: v * t, v.detach())[1](v)[0].requires_grad)
+
+# %% flags where a level is on, of a view that cannot follow, of what is copied
+import torch.autograd.forward_ad as fwAD
+
+x = torch.ones(2, requires_grad=True)
+with fwAD.dual_level():
+    d = fwAD.make_dual(torch.ones(2), torch.ones(2))
+    print(d.output_nr, d.grad)
+    d.grad = torch.ones(2)
+    del d.grad
+    print(d.grad, fwAD.make_dual(x, torch.ones(2)).output_nr)
+torch.func.jvp(lambda t: (print(t.data.requires_grad, x.requires_grad), t * x)[1], (x,), (x,))
+with torch.no_grad():
+    v = x[1:]
+    x[:] = 2.0
+    try:
+        print(v.is_leaf)
+    except RuntimeError as fault:
+        print(str(fault)[:40])
+print([torch.tensor(t).stride() for t in (torch.ones(3).expand(2, 3), torch.ones(2, 3).t())])
