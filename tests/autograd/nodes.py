@@ -620,3 +620,24 @@ with torch.no_grad():
     except RuntimeError as fault:
         print(str(fault)[:40])
 print([torch.tensor(t).stride() for t in (torch.ones(3).expand(2, 3), torch.ones(2, 3).t())])
+
+# %% names of squeeze_, writes to gradients that repeat a number, gradients of complex numbers
+for squeeze in (lambda t: t.squeeze_(), lambda t: t.squeeze_(0), lambda t: t.squeeze_((0,))):
+    print(squeeze(torch.ones(1, 2, requires_grad=True) * 1).grad_fn.name())
+x = torch.ones(3, requires_grad=True)
+for write in (
+    lambda g: g.zero_(), lambda g: g.data.fill_(2.0), lambda g: g[0].zero_(),
+    lambda g: torch.nn.init.constant_(g, 3.0), lambda g: g.mul_(2),
+):  # fmt: skip
+    (g,) = torch.autograd.grad(x.sum(), [x])
+    try:
+        write(g)
+    except RuntimeError as fault:
+        print(str(fault)[:40])
+    print(g)
+z = torch.ones(2, dtype=torch.complex64)
+for wrong in (lambda t: (t * t).sum(), lambda t: t * t):
+    try:
+        print(torch.vmap(torch.func.grad(wrong))(z))
+    except RuntimeError as fault:
+        print(str(fault)[:60])
