@@ -641,3 +641,23 @@ for wrong in (lambda t: (t * t).sum(), lambda t: t * t):
         print(torch.vmap(torch.func.grad(wrong))(z))
     except RuntimeError as fault:
         print(str(fault)[:60])
+
+# %% flags of an argument, its data and what is captured, inside transforms
+x, w = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+y = x * 1
+
+
+def shown(t):
+    print([(u.requires_grad, u.is_leaf) for u in (t, t.data, t.detach(), y, y.data, w, w.data * 2)])
+    return t * w
+
+
+one = torch.ones(3)
+for v in (x, y, x.detach()):
+    torch.func.jvp(shown, (v,), (one,))
+    torch.func.vjp(shown, v)
+    torch.func.grad(lambda s: torch.func.jvp(shown, (s,), (one,))[1].sum())(v)
+    torch.func.jvp(lambda s: torch.func.vjp(shown, s)[1](one)[0], (v,), (one,))
+p = torch.nn.Parameter(torch.tensor([2.0, 3.0]))
+twice = torch.func.jvp(lambda t: torch.func.jvp(lambda s: s[1:] * s, (t,), (t,))[1], (p,), (p,))
+print([t.detach() for t in twice])

@@ -39,13 +39,10 @@ def own_edge(edge: Any, value: Any = None) -> Any:
     is ``value`` itself as an argument that nothing is differentiated by, or its data."""
     if edge is None or not transformed.by:
         return edge
-    seen_as_it_is = value is None or getattr(edge, "owner", lambda: value)() is value
+    data = getattr(getattr(value, "meta", None), "outer", None) is not None
     for t in transformed.by:
-        if (
-            t.since is not None
-            and edge.seq <= t.since
-            and (not seen_as_it_is or any(value is a for a in t.arguments))
-        ):
+        known = t.since is not None and edge.seq <= t.since
+        if known and (data or any(value is a for a in t.arguments)):
             return None
     viewed = getattr(edge, "viewed", None)
     if (edge.leaf and viewed is None) or (transform := made_by(edge)) is None:
