@@ -16,6 +16,7 @@ from gradcli.engine.record.composite import bottom, by_element, called, of_no_ba
 from gradcli.engine.record.out import may_be
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
+from gradcli.functions.subscripts import written
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
@@ -337,7 +338,7 @@ def fill_diagonal_(input: Any, fill_value: Any, wrap: bool = False) -> Any:
         input[rows, rows % (shape[1] + 1)] = fill_value
         return input
     input[(places,) * len(shape)] = fill_value
-    return input
+    return written(input, "CopySlices")
 
 
 may_be("none", corrcoef, cov, unique, unique_consecutive, bincount)

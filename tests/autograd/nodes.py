@@ -661,3 +661,12 @@ for v in (x, y, x.detach()):
 p = torch.nn.Parameter(torch.tensor([2.0, 3.0]))
 twice = torch.func.jvp(lambda t: torch.func.jvp(lambda s: s[1:] * s, (t,), (t,))[1], (p,), (p,))
 print([t.detach() for t in twice])
+
+# %% powers of a number lie in rows, a filled diagonal is a slice that was copied to
+for x in (torch.ones(2, 3).t(), torch.ones(3).expand(2, 3)):
+    x = x.detach().requires_grad_()
+    y = 2.0**x
+    print(y.stride(), torch.pow(1, x).stride(), torch.autograd.grad(y.sum(), x)[0].stride())
+y = torch.ones(2, 2, requires_grad=True) * 1
+v = y[:]
+print(y.fill_diagonal_(0.0).grad_fn.name(), v.grad_fn.name(), v.fill_diagonal_(1.0).grad_fn.name())
