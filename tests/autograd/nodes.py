@@ -670,3 +670,10 @@ for x in (torch.ones(2, 3).t(), torch.ones(3).expand(2, 3)):
 y = torch.ones(2, 2, requires_grad=True) * 1
 v = y[:]
 print(y.fill_diagonal_(0.0).grad_fn.name(), v.grad_fn.name(), v.fill_diagonal_(1.0).grad_fn.name())
+print(
+    [
+        torch.einsum(labels, *(torch.ones(n, n).t() for n in (sizes, sizes))).stride()
+        for labels in ("ij,jk->ki", "ij,jk->ik", "ij,kj->ki", "ij,ij->ij")
+        for sizes in (3, 30)
+    ]
+)
