@@ -365,9 +365,12 @@ def _read(name: str, doc: str) -> property:
 
 def _swapped() -> property:
     turn = FUNCTIONS["mT"]
-    return property(
-        lambda self: turn(self) if self.ndim else self, doc="The last two dimensions exchanged."
-    )
+
+    def mT(self: Tensor) -> Tensor:
+        """The last two dimensions exchanged."""
+        return turn(self) if self.ndim else self  # type: ignore[no-any-return]
+
+    return property(mT)
 
 
 def _with_sizes(name: str) -> Callable:
