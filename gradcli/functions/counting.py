@@ -12,10 +12,11 @@ from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.custom_function.function import without_derivative
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.arguments import Anything
-from gradcli.engine.record.composite import bottom, by_element, of_no_batch
+from gradcli.engine.record.composite import bottom, by_element, called, of_no_batch
 from gradcli.engine.record.out import may_be
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
+from gradcli.functions.subscripts import written
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
@@ -318,6 +319,7 @@ def frexp(input: Any) -> tuple:
         powers = np.ldexp(np.ones((), input.array.dtype), -part)
         out = O["mul"](out, wrap(powers, input.dtype))
     whole = wrap(np.asarray(exponent, dtype=np.int32)[()], dtypes.int32)
+    out = called(out, "FrexpBackward0", input)
     return results("frexp", mantissa=out, exponent=whole)
 
 
@@ -336,7 +338,7 @@ def fill_diagonal_(input: Any, fill_value: Any, wrap: bool = False) -> Any:
         input[rows, rows % (shape[1] + 1)] = fill_value
         return input
     input[(places,) * len(shape)] = fill_value
-    return input
+    return written(input, "CopySlices")
 
 
 may_be("none", corrcoef, cov, unique, unique_consecutive, bincount, histogramdd)

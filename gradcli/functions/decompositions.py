@@ -23,6 +23,7 @@ from gradcli.engine.record.composite import (
     called,
     columnwise,
     is_batch,
+    of_its_own,
     rowwise,
 )
 from gradcli.engine.record.dtype_checks import same_dtype
@@ -56,7 +57,7 @@ def _part(joined: Any, start: int, *shape: int) -> Any:
     lead = tuple(joined.shape)[:-1]
     size = int(np.prod(shape, dtype=int))
     part = _O["reshape"](joined[..., start : start + size], (*lead, *shape))
-    return columnwise(part) if len(shape) > 1 else rowwise(part)
+    return columnwise(part) if len(shape) > 1 else rowwise(of_its_own(part))
 
 
 def _mH(x: Any) -> Any:
@@ -64,7 +65,7 @@ def _mH(x: Any) -> Any:
 
 
 def _real(x: Any) -> Any:
-    return _O["real"](x) if x.dtype.is_complex else x
+    return rowwise(of_its_own(_O["real"](x))) if x.dtype.is_complex else x
 
 
 def eigh(A: Any, UPLO: str = "L") -> Any:
@@ -456,11 +457,11 @@ def triangular_solve(
     refuse_kinds("bool int half", "triangular_solve_cpu", A.dtype)
     part = triangle(A, upper, unitriangular)
     found = by_triangle(_O["mT"](part) if transpose else part, b, upper is not transpose)
-    found = called(found, "TriangularSolveBackward0", b, A)
     copy, lead = _O["clone"](A), tuple(found.shape[:-2])
     if tuple(A.shape[:-2]) != lead:
         copy = _O["clone"](_O["expand"](A, (*lead, *A.shape[-2:])))
-    return results("triangular_solve", solution=found, cloned_coefficient=columnwise(copy))
+    found, copy = outputs("TriangularSolveBackward0", map(columnwise, (found, copy)), b, A)
+    return results("triangular_solve", solution=found, cloned_coefficient=copy)
 
 
 def by_triangle(part: Any, B: Any, upper: bool) -> Any:

@@ -153,8 +153,9 @@ def turned(name: str, function: Callable) -> Callable:
             self.edge = seen.edge
             if meta.base is None:
                 # PyTorch numbers the forms in place after the others.
-                several = name == "squeeze" and (4 if args or options else 3)
-                called(self, f"{shown}Backward{several or 1}")
+                dim = [*args, *options.values(), None][0]
+                form = 3 + (dim is not None) + isinstance(dim, tuple | list)
+                called(self, f"{shown}Backward{form if name == 'squeeze' else 1}")
         elif self.edge is not None:
             self._outgrow()
         meta.version.bump()

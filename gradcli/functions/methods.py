@@ -197,7 +197,7 @@ def _conjugate_transpose(self: Any) -> Any:
         said = f"matrices (2-D tensors). Got {self.ndim}-D tensor."
         mend = "For batches of matrices, consider using tensor.mH"
         raise bad_dim(f"tensor.H is only supported on {said}", help=mend)
-    return self.t().conj()
+    return self.mH
 
 
 def _stride(self: Tensor, dim: int | None = None) -> Any:
@@ -346,7 +346,7 @@ def _own() -> dict[str, _Source]:
         **{op.name: (_with_sizes, op.name) for op in OPERATORS.values() if op.sizes},
         **{f"new_{name}": (_like, getattr(factories, name))
            for name in ("zeros", "ones", "full", "empty", "tensor")},
-        "mT": (_read, "mT", "The last two dimensions exchanged."),
+        "mT": (_swapped,),
         "T": (_read, "reverse_dims", "All dimensions in reverse order."),
         "broadcast_to": expand, "expand": expand, "flip": (_with_sizes, "flip"),
         "reshape": (sizes_method, reshape), "view": (sizes_method, view),
@@ -362,6 +362,16 @@ def _own() -> dict[str, _Source]:
 
 def _read(name: str, doc: str) -> property:
     return property(FUNCTIONS[name], doc=doc)
+
+
+def _swapped() -> property:
+    turn = FUNCTIONS["mT"]
+
+    def mT(self: Tensor) -> Tensor:
+        """The last two dimensions exchanged."""
+        return turn(self) if self.ndim else self  # type: ignore[no-any-return]
+
+    return property(mT)
 
 
 def _with_sizes(name: str) -> Callable:

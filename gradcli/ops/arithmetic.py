@@ -16,6 +16,7 @@ import numpy as np
 from gradcli.ops.comparison import logical_and, logical_or, zeros_like
 from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.node_names import tensor_first, tensors_alone
+from gradcli.ops.dims import in_rows
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault, bad_value
 from gradcli.ops.exponential import log
 from gradcli.ops.kinds import bilinear, elementwise, linear, step
@@ -292,9 +293,11 @@ def _power(x: Any, y: Any) -> Any:
     if y.__class__ is bool and getattr(x, "dtype", None) == np.bool_:
         return np.logical_or(x, not y)  # NumPy makes bytes of it
     if is_number(x) and x == 1 and is_complex(y):
-        return np.ones_like(y)[()]  # also of infinities and NaN, as of real ones
+        return np.ones_like(y, order="C")[()]  # also of infinities and NaN, as of real ones
     if is_number(x) and isinstance(y, np.floating):  # an exponent alone has loops of its own
         return np.power(x, y.reshape(1))[0]
+    if is_number(x) and isinstance(y, np.ndarray):
+        y = in_rows(y)
     try:
         return np.power(x, y)
     except ValueError:

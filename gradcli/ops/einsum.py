@@ -40,7 +40,8 @@ def _contract(x: Any, y: Any, labels: str = "") -> Any:
                 )  # fmt: skip
     charge_shape([sizes[letter] for letter in out])
     # To find out whether BLAS can do it takes longer than a few sums.
-    return np.einsum(labels, x, y, optimize=math.prod(sizes.values()) > FEW)
+    order: Any = "C" if sizes.keys() - set(out) else "K"  # sums lie in rows, as in PyTorch
+    return np.einsum(labels, x, y, order=order, optimize=math.prod(sizes.values()) > FEW)
 
 
 def _turned(labels: str, by: int) -> str:

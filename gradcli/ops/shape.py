@@ -249,7 +249,8 @@ def _repeated(x: Any, shape: tuple[int, ...]) -> Any:
             strides[i] = shape[i + 1] * strides[i + 1]
     if not x.flags.c_contiguous:
         return np.lib.stride_tricks.as_strided(x, shape, strides)  # else it would stay protected
-    out = np.ndarray(shape, x.dtype, x, 0, strides)
+    # Of a number an array: the memory of one may be written to, that of NumPy's numbers not.
+    out = np.ndarray(shape, x.dtype, np.asarray(x), 0, strides)
     out.flags.writeable = False
     return out
 

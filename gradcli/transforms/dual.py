@@ -363,6 +363,10 @@ class Dual(Layer):
     def grad(self, value: Any) -> None:
         self.primal.grad = value
 
+    @grad.deleter
+    def grad(self) -> None:
+        self.primal.grad = None
+
     @property
     def array(self) -> Any:
         """The primal's numbers, which a pass adds to where this is a gradient."""

@@ -135,7 +135,8 @@ def zeros_beside(members: Sequence[Any], like: Any) -> list:
             root = tangent
         else:
             note_view(tangent, root)
-        tangent.__class__ = bottom(member).__class__
+        if bottom(member)._flips:
+            tangent.__class__ = bottom(member).__class__
         for level, batch in levels:
             tangent = batch.around(tangent)
             tangent.aliases = aliases.setdefault(level, [])

@@ -17,7 +17,14 @@ import numpy as np
 
 import gradcli.engine as engine
 from gradcli.engine import Tensor
-from gradcli.engine.backward.api import grad_of_all, grad_of_batches, no_graph, start, unused
+from gradcli.engine.backward.api import (
+    grad_of_all,
+    grad_of_batches,
+    no_graph,
+    real_only,
+    start,
+    unused,
+)
 from gradcli.engine.backward.gradient_edges import GradientEdge, edge_of
 from gradcli.engine.backward.hooks import before, deliver, first_hook, seen
 from gradcli.engine.backward.traverse import (
@@ -145,7 +152,7 @@ def reaches_further(outputs: Sequence[Any], leaves: Sequence[Any], made: range =
     what its function ``made``, by sequence number."""
     own = {bottom(leaf).edge for leaf in leaves}
     edges = [t.edge for out in outputs for t in tensors_of(out) if t.edge is not None]
-    ends = [n for n in collect(edges) if n.__class__ is AccumulateGrad and n not in own]
+    ends = [n for n in collect(edges) if n.leaf and n not in own]
     return any(
         n.seq not in made and (n.extra is None or "finished" not in n.extra.params) for n in ends
     )
@@ -187,6 +194,9 @@ def pull_back(
     gradient. So it does at a leaf that is in a graph: what comes to a value by its tangent, which
     may have been computed from it as that of ``exp`` is, is no part of its gradient.
     """
+    for out, cotangent in zip(outputs, cotangents, strict=True):
+        if cotangent is None:
+            real_only(out.dtype)
     if any(not v.batch for value in (*outputs, *cotangents) for v in operands_of(value)):
         found = _by_hooks(outputs, leaves, cotangents, create_graph)
     else:

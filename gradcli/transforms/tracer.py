@@ -693,6 +693,8 @@ class Layer(Slots, Operand):
         """Whether no graph leads to the value."""
         return self.content.is_leaf or not self._recorded_inside()
 
+    output_nr = property(lambda self: self.content.output_nr, doc="Which output of its node it is.")
+
     @property
     def grad_fn(self) -> Any:
         """The node of the graph that the value comes from."""

@@ -558,3 +558,122 @@ y = (x * 1).eq_(z)
 y.sum().backward()
 print(y.requires_grad, x.grad, z.grad, x.detach().clone().lt_(z).requires_grad)
 print(torch.bernoulli(x, 1.0).requires_grad, torch.bernoulli(x.detach(), 1.0).requires_grad)
+
+
+# %% flags of copies, of several results, of a number transposed
+import copy
+import pickle
+
+x = torch.ones(3)
+for twin in (copy.copy(x), copy.deepcopy(x), pickle.loads(pickle.dumps(x))):
+    print(twin._version, twin.add_(1)._version, x._version)
+A = torch.tensor([[2.0, 0.5], [0.5, 5.0]], requires_grad=True)
+b = torch.ones(2, 2, requires_grad=True)
+for found in (
+    *torch.linalg.eigh(A), *torch.linalg.eigh(A.to(torch.complex64)), *torch.linalg.svd(A),
+    *torch.linalg.eig(A), *torch.triangular_solve(b, A), *torch.triangular_solve(b, A.detach()),
+    torch.frexp(A)[0],
+):  # fmt: skip
+    print(found.grad_fn.name(), found._is_view(), found.stride(), found.is_leaf)
+for x in (torch.tensor(2.0), torch.tensor(2.0 + 1j, requires_grad=True)):
+    print([(y is x, y._is_view(), y.grad_fn is None) for y in (x.mT, x.mH, x.H, x.adjoint())])
+
+
+# %% numbers drawn in place
+p = torch.full((3,), 0.5, requires_grad=True)
+for draw in (
+    lambda y: y.uniform_(), lambda y: y.normal_(), lambda y: y.exponential_(),
+    lambda y: y.cauchy_(), lambda y: y.log_normal_(), lambda y: y.geometric_(0.5),
+    lambda y: y.random_(), lambda y: y.random_(3), lambda y: y.random_(1, 3),
+    lambda y: y.bernoulli_(), lambda y: y.bernoulli_(p), lambda y: y.bernoulli_(p.detach()),
+):  # fmt: skip
+    for y in (torch.ones(3, requires_grad=True) * 1, torch.ones(3)):
+        draw(y)
+        node = y.grad_fn
+        print(y.is_leaf, y._version, node and node.name(), node and len(node.next_functions))
+print(torch.autograd.grad(torch.ones(3).bernoulli_(p).sum(), p))
+
+# %% a view that was made in no_grad, captured by a transform
+x = torch.ones(3, requires_grad=True)
+with torch.no_grad():
+    v = x[1:]
+print(torch.func.grad(lambda t: (v * t).sum())(torch.ones(2)).requires_grad)
+torch.func.grad(lambda t: (v * t * t).sum())(torch.ones(2)).sum().backward()
+print(x.grad, v.grad, torch.func.vjp(lambda t: v * t, v.detach())[1](v)[0].requires_grad)
+
+# %% flags where a level is on, of a view that cannot follow, of what is copied
+import torch.autograd.forward_ad as fwAD
+
+x = torch.ones(2, requires_grad=True)
+with fwAD.dual_level():
+    d = fwAD.make_dual(torch.ones(2), torch.ones(2))
+    print(d.output_nr, d.grad)
+    d.grad = torch.ones(2)
+    del d.grad
+    print(d.grad, fwAD.make_dual(x, torch.ones(2)).output_nr)
+torch.func.jvp(lambda t: (print(t.data.requires_grad, x.requires_grad), t * x)[1], (x,), (x,))
+with torch.no_grad():
+    v = x[1:]
+    x[:] = 2.0
+    try:
+        print(v.is_leaf)
+    except RuntimeError as fault:
+        print(str(fault)[:40])
+print([torch.tensor(t).stride() for t in (torch.ones(3).expand(2, 3), torch.ones(2, 3).t())])
+
+# %% names of squeeze_, writes to gradients that repeat a number, gradients of complex numbers
+for squeeze in (lambda t: t.squeeze_(), lambda t: t.squeeze_(0), lambda t: t.squeeze_((0,))):
+    print(squeeze(torch.ones(1, 2, requires_grad=True) * 1).grad_fn.name())
+x = torch.ones(3, requires_grad=True)
+for write in (
+    lambda g: g.zero_(), lambda g: g.data.fill_(2.0), lambda g: g[0].zero_(),
+    lambda g: torch.nn.init.constant_(g, 3.0), lambda g: g.mul_(2),
+):  # fmt: skip
+    (g,) = torch.autograd.grad(x.sum(), [x])
+    try:
+        write(g)
+    except RuntimeError as fault:
+        print(str(fault)[:40])
+    print(g)
+z = torch.ones(2, dtype=torch.complex64)
+for wrong in (lambda t: (t * t).sum(), lambda t: t * t):
+    try:
+        print(torch.vmap(torch.func.grad(wrong))(z))
+    except RuntimeError as fault:
+        print(str(fault)[:60])
+
+# %% flags of an argument, its data and what is captured, inside transforms
+x, w = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+y = x * 1
+
+
+def shown(t):
+    print([(u.requires_grad, u.is_leaf) for u in (t, t.data, t.detach(), y, y.data, w, w.data * 2)])
+    return t * w
+
+
+one = torch.ones(3)
+for v in (x, y, x.detach()):
+    torch.func.jvp(shown, (v,), (one,))
+    torch.func.vjp(shown, v)
+    torch.func.grad(lambda s: torch.func.jvp(shown, (s,), (one,))[1].sum())(v)
+    torch.func.jvp(lambda s: torch.func.vjp(shown, s)[1](one)[0], (v,), (one,))
+p = torch.nn.Parameter(torch.tensor([2.0, 3.0]))
+twice = torch.func.jvp(lambda t: torch.func.jvp(lambda s: s[1:] * s, (t,), (t,))[1], (p,), (p,))
+print([t.detach() for t in twice])
+
+# %% powers of a number lie in rows, a filled diagonal is a slice that was copied to
+for x in (torch.ones(2, 3).t(), torch.ones(3).expand(2, 3)):
+    x = x.detach().requires_grad_()
+    y = 2.0**x
+    print(y.stride(), torch.pow(1, x).stride(), torch.autograd.grad(y.sum(), x)[0].stride())
+y = torch.ones(2, 2, requires_grad=True) * 1
+v = y[:]
+print(y.fill_diagonal_(0.0).grad_fn.name(), v.grad_fn.name(), v.fill_diagonal_(1.0).grad_fn.name())
+print(
+    [
+        torch.einsum(labels, *(torch.ones(n, n).t() for n in (sizes, sizes))).stride()
+        for labels in ("ij,jk->ki", "ij,jk->ik", "ij,kj->ki", "ij,ij->ij")
+        for sizes in (3, 30)
+    ]
+)

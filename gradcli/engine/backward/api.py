@@ -402,6 +402,14 @@ def start(
     return roots, cotangents
 
 
+def real_only(dtype: DType) -> None:
+    """Raise RuntimeFault (E0403) where a complex result has no cotangent to begin with."""
+    if dtype.is_complex:
+        said = f"grad can be implicitly created only for real scalar outputs but got {dtype}"
+        mend = "take the real part, the imaginary part or abs() first"
+        raise RuntimeFault("E0403", said, help=mend)
+
+
 def _implicit(t: Tensor | GradientEdge, edge: Node) -> Any:
     """The cotangent that a scalar begins with: 1."""
     if edge.shape and math.prod(edge.shape) != 1:
@@ -411,10 +419,7 @@ def _implicit(t: Tensor | GradientEdge, edge: Node) -> Any:
         raise RuntimeFault("E0403", shown, help=mend, torch=said)
     array = t.array if isinstance(t, Tensor) else None
     dtype = _dtype(edge, array)
-    if dtype.is_complex:
-        said = f"grad can be implicitly created only for real scalar outputs but got {dtype}"
-        mend = "take the real part, the imaginary part or abs() first"
-        raise RuntimeFault("E0403", said, help=mend)
+    real_only(dtype)
     if array is None or isinstance(array, np.ndarray | np.generic):
         return np.ones(edge.shape, dtype.numpy) if edge.shape else dtype.numpy.type(1)
     return np.ones_like(array)

@@ -24,7 +24,7 @@ from gradcli.engine.record.composite import by_element, named
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
-from gradcli.ops.dims import format_order, in_format
+from gradcli.ops.dims import copy_order, format_order, in_format
 from gradcli.ops.errors import (
     RuntimeFault,
     TypeFault,
@@ -71,7 +71,7 @@ def tensor(
         if wanted is not None and wanted is not found:
             _check_range(array, wanted)
     target = wanted or found
-    array = np.array(array, dtype=target.numpy)
+    array = np.array(array, dtype=target.numpy, order=copy_order(array))
     return finish(array[()] if not array.ndim else array, target, requires_grad, device)
 
 

@@ -447,8 +447,11 @@ def _continuous(name: str, shown: str, dtype: DType) -> None:
         )
 
 
-def _written(self: Tensor, numbers: Tensor) -> Tensor:
-    """``self``, with what was drawn. Raises RuntimeFault (E0414) where that differs in a vmap."""
+def _written(self: Tensor, name: str, numbers: Tensor, *chances: Any) -> Tensor:
+    """``self``, with what was drawn, by ``chances``; ``name`` is what PyTorch calls the node.
+
+    Raises RuntimeFault (E0414) where that differs in a vmap.
+    """
     inside = random.drawing.get()
     differs = inside is not None and inside.randomness == "different"
     if differs and self.__gradcli_rank__ < numbers.__gradcli_rank__:
@@ -458,7 +461,10 @@ def _written(self: Tensor, numbers: Tensor) -> Tensor:
             "appear like same randomness.",
             help="draw into a value that is mapped over, x.new_empty(3) for example",
         )
-    return self.copy_(numbers)
+    before = wrap(self.array, self.dtype, self.edge) if isinstance(self, Plain) else self
+    self.copy_(numbers)
+    is_view = self.meta is not None and self.meta.base is not None
+    return self if is_view else called(self, name, before, *chances)
 
 
 def uniform_(self: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Any = None) -> Tensor:
@@ -479,7 +485,9 @@ def uniform_(self: Tensor, low: float = 0.0, high: float = 1.0, *, generator: An
                 f"from={low:g} which result in to-from to exceed the limit"
             )
     return _written(
-        self, laid(lambda shape: drawn("uniform", shape, self.dtype, generator, low, high), self)
+        self,
+        "UniformBackward0",
+        laid(lambda shape: drawn("uniform", shape, self.dtype, generator, low, high), self),
     )
 
 
@@ -493,7 +501,9 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any
     together = alike or bottom(self).own_array().flags.c_contiguous
     draw = "normal" if together else "normals_in_pairs"
     return _written(
-        self, laid(lambda shape: drawn(draw, shape, self.dtype, generator, mean, std), self)
+        self,
+        "NormalBackward0",
+        laid(lambda shape: drawn(draw, shape, self.dtype, generator, mean, std), self),
     )
 
 
@@ -505,14 +515,14 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     order = memory_order(self)
     if isinstance(p, Tensor) and order != sorted(order):
         p = p.expand(self.shape).permute(*order)
-    own = bottom(self)
-    return _written(
-        self,
-        laid(
-            lambda shape: _bernoulli(own.new_empty(shape), p, generator), self,
-            whole=not isinstance(p, Tensor),
-        )
-    )  # fmt: skip
+    own, several = bottom(self), isinstance(p, Tensor)
+    numbers = laid(
+        lambda shape: _bernoulli(own.new_empty(shape), p, generator), self, whole=not several
+    )
+    if isinstance(p, Plain) and p.edge is not None:
+        chances = OPERATORS["expand"](p, tuple(self.shape))
+        return _written(self, "BernoulliBackward1", _from(chances, numbers, ""), p)
+    return _written(self, f"BernoulliBackward{2 - several}", numbers, *[None] * several)
 
 
 def _uniform(self: Tensor, generator: Any) -> Tensor:
@@ -524,7 +534,7 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> 
     """Write exponentially distributed numbers of rate ``lambd``."""
     _continuous("Exponential", self.dtype.scalar_name, self.dtype)
     _above_zero("exponential_", "lambda", lambd)
-    return _written(self, -(-_uniform(self, generator)).log1p() / lambd)
+    return _written(self, "ExponentialBackward0", -(-_uniform(self, generator)).log1p() / lambd)
 
 
 def cauchy_(
@@ -533,7 +543,11 @@ def cauchy_(
     """Write numbers of the Cauchy distribution."""
     _continuous("Cauchy", self.dtype.c_name, self.dtype)
     _above_zero("cauchy_", "sigma", sigma)
-    return _written(self, (math.pi * (_uniform(self, generator) - 0.5)).tan() * sigma + median)
+    return _written(
+        self,
+        "CauchyBackward0",
+        (math.pi * (_uniform(self, generator) - 0.5)).tan() * sigma + median,
+    )
 
 
 def log_normal_(
@@ -543,7 +557,9 @@ def log_normal_(
     refuse_kinds("bool int complex", "log_normal_cpu", self.dtype)
     _above_zero("log_normal_", "std", std)
     of = "normals_in_pairs", float64, generator, mean, std
-    return _written(self, laid(lambda shape: drawn(of[0], shape, *of[1:]), self).exp())
+    return _written(
+        self, "LogNormalBackward0", laid(lambda shape: drawn(of[0], shape, *of[1:]), self).exp()
+    )
 
 
 def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
@@ -552,7 +568,9 @@ def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
     refuse_kinds("bool complex", "geometric_cpu", self.dtype)
     if not 0 < p < 1:
         raise bad_value(f"geometric_ expects p to be in (0, 1), but got p={p}")
-    return _written(self, (_uniform(self, generator).log() / math.log1p(-p)).ceil())
+    return _written(
+        self, "GeometricBackward0", (_uniform(self, generator).log() / math.log1p(-p)).ceil()
+    )
 
 
 def random_(
@@ -562,6 +580,7 @@ def random_(
 
     Without bounds: any that the element type holds, for floats any that it holds exactly.
     """
+    form = (low is None) + (high is None)
     if low is None:
         refuse_kinds("complex", "random_kernel_cpu", self.dtype)
         high = _WHOLE.get(self.dtype.name) or np.iinfo(self.dtype.numpy).max + 1
@@ -569,7 +588,9 @@ def random_(
         low, high = 0, low
     of = low or 0, high
     return _written(
-        self, laid(lambda shape: randint(*of, shape, dtype=self.dtype, generator=generator), self)
+        self,
+        f"RandomBackward{form}",
+        laid(lambda shape: randint(*of, shape, dtype=self.dtype, generator=generator), self),
     )
 
 

@@ -36,11 +36,13 @@ def ends_of(transform: Transform, edge: Any) -> tuple[set[Any], set[Any]]:
 def own_edge(edge: Any, value: Any = None) -> Any:
     """``edge``, but None where the innermost transform that it was made in has no graph with it:
     what a function computes from values of the transforms around alone is a constant to it, and so
-    is ``value`` itself as an argument that nothing is differentiated by."""
+    is ``value`` itself as an argument that nothing is differentiated by, or its data."""
     if edge is None or not transformed.by:
         return edge
+    data = getattr(getattr(value, "meta", None), "outer", None) is not None
     for t in transformed.by:
-        if t.since is not None and edge.seq <= t.since and any(value is a for a in t.arguments):
+        known = t.since is not None and edge.seq <= t.since
+        if known and (data or any(value is a for a in t.arguments)):
             return None
     viewed = getattr(edge, "viewed", None)
     if (edge.leaf and viewed is None) or (transform := made_by(edge)) is None:

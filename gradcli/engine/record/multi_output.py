@@ -7,7 +7,7 @@ x --> split --> Output 0 --> ...        backward joins what arrives at the outpu
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -88,13 +88,15 @@ class Joint(Node):
         return tuple(g.parts)
 
 
-def joined(name: str, results: Sequence[Any], *sources: Any) -> tuple[Any, ...]:
+def joined(name: str, results: Iterable[Any], *sources: Any) -> tuple[Any, ...]:
     """``results`` of ``sources`` as outputs of one node called ``name``."""
-    if not all(isinstance(r, Plain) and r.edge is not None and not r.edge.leaf for r in results):
-        return tuple(results)
+    results = tuple(results)
+    recorded = any(isinstance(r, Plain) and r.edge is not None and not r.edge.leaf for r in results)
+    if not recorded or not all(isinstance(r, Plain) for r in results):
+        return results
     node = Joint(results, name, sources)
     for i, result in enumerate(results):
-        if keeps_result(result.edge):
+        if result.edge is not None and keeps_result(result.edge):
             result._meta()  # shown to the operator's node, which is to see writes to the result
         result.edge = node.port(i)
-    return tuple(results)
+    return results

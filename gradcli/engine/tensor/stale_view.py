@@ -41,6 +41,7 @@ class StaleView(Tensor):
         return (function, (Tensor, *rest), *state)
 
     requires_grad = property(lambda self: True, _ordinary.requires_grad.fset)
+    is_leaf = property(lambda self: place_of(self).origin)  # raises, whatever is recorded
     # What records nothing.
     data = property(_quiet(_ordinary.data.fget), _quiet(_ordinary.data.fset))
     grad = property(_quiet(_ordinary.grad.fget), _quiet(_ordinary.grad.fset))

@@ -665,6 +665,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         out.array = np.array(self.array)[()] if apart else twin(self.array, memo)
         out._dtype, out.edge = self.dtype, None
         out.meta = InferenceMeta() if current().inference else None
+        out._meta().version.number = 0 if apart else 1  # PyTorch writes the memory in
         if self.edge is not None:
             out.edge = AccumulateGrad(out)
         if self._grad_is_copied and self.grad is not None:
@@ -687,6 +688,7 @@ def _unpickled(kind: Any, whole: Any, requires_grad: bool, place: Any) -> Tensor
     """The tensor, parameter or buffer that an array was pickled for."""
     array = at_place(whole, place)
     out = wrap(array, dtypes.dtype_of(array))
+    out._meta().version.number = 1  # as in PyTorch, where the memory is written in
     if kind is not Tensor:
         kept = kind.__new__(kind, out)
         result: Tensor = (
