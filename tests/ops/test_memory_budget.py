@@ -31,9 +31,6 @@ FITS = {
     "einsum over what is summed": lambda: gradcli.einsum("ij,ji->", WIDE, TALL),
     "a sum": lambda: (SQUARE + SQUARE).sum(),
     "a few repeats": lambda: SQUARE.tile((2,)),
-    "second derivatives of a product": lambda: gradcli.func.hessian(gradcli.prod)(
-        gradcli.ones(300, dtype=gradcli.float64)
-    ),
 }
 TOO_LARGE = {
     "a product that is a large matrix": lambda: TALL @ WIDE,
