@@ -122,6 +122,7 @@ def test_memory_is_watched_inside_a_call():
     for words in (
         ("run", "-e", "set(range(4*10**6))"), ("jac", "x*x", "--x", "ones(4500)"),
         ("run", "-e", "dict(zip(range(10**8), range(10**8)))"),
+        ("run", "-e", "from collections import Counter\nCounter(range(10**8))"),
         ("run", "-e", "x = [0]*(5*10**6)\ny = tuple(x)\nz = [*x]"),
     ):  # fmt: skip
         code, used = peak(*words, "--max-mem", "90M")
