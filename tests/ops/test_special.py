@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import product
 
 import mpmath
@@ -190,3 +191,12 @@ def test_logit_has_no_slope_where_it_is_held_in_forward_mode_either():
         (_, slope) = gradcli.func.jvp(lambda v, e=eps: gradcli.logit(v, e), (x,), (x * 0 + 1,))
         assert slope.tolist() == [0.0, pytest.approx(4.0), 0.0]
     assert gradcli.vmap(lambda a: gradcli.lerp(a, a * 0 + 1, 1.0))(x * 1e30).tolist() == [1, 1, 1]
+
+
+def test_the_slope_of_gammainc_by_its_order_takes_so_many_integrals_at_a_time():
+    order, y = np.full(20_000, 3.0), np.full(20_000, 5.0)
+    tracemalloc.start()
+    OPERATORS["gammainc_slope"].compute(order, y)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 200 * order.nbytes  # 1,600 for all at once
