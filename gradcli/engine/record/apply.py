@@ -95,8 +95,11 @@ def _charge(op: Operator, raw: Sequence[Any], params: dict[str, Any]) -> None:
         return
     held = sum([getattr(r, "nbytes", 8) for r in raw])
     if held > 8 * LARGE:
-        joined = count(raw[0].shape, params.get("dim")) if "keepdim" in op.params else held
-        charge(math.ceil(op.holds * held) + held // max(1, joined))
+        most = math.ceil(op.holds * held)
+        if "keepdim" in op.params:  # what is expanded takes time, if no memory
+            most = max(most, held * (0 in raw[0].strides))
+            most += held // max(1, count(raw[0].shape, params.get("dim")))
+        charge(most)
 
 
 def through_float32(op: Operator, inputs: Sequence[Any]) -> bool:
