@@ -282,7 +282,7 @@ def _constant(text: str) -> Any:
     before = dtypes.get_default_dtype()
     dtypes.set_default_dtype(dtypes.float64)
     try:
-        found = prepare(Source(text, "")).run({}, limits=Limits(steps=100_000)).value
+        found = prepare(Source(text, "")).run({}, limits=Limits(100_000, watchdog.memory())).value
     except LimitFault as fault:
         if fault.code in ("E0602", "E0608"):  # limits of the command: other values take as much
             fault.source = None  # type: ignore[attr-defined]

@@ -104,6 +104,11 @@ def keep_process(keep: bool = True) -> None:
     _watch.lasting = keep
 
 
+def memory() -> int | None:
+    """The bytes allowed, of which a value given in an expression takes its share; None: any."""
+    return (_watch.running and _watch.memory) or None
+
+
 def stop() -> None:
     """The computation is over: output may take as long as it needs."""
     with _speaking:

@@ -78,7 +78,7 @@ def mean(
     return O["mean"](_typed(input, dtype), dim if axis is None else axis, keepdim)
 
 
-def prod(input: Any, dim: int = UNSAID, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def prod(input: Any, dim: Any = UNSAID, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The product of all entries, or along a dimension."""
     dim = None if dim is UNSAID else dim
     return _narrowed(O["prod"](_typed(input, dtype), dim, keepdim), dtype)

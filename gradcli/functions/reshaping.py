@@ -130,6 +130,7 @@ def unbind(input: Any, dim: int = 0) -> tuple:
     if not len(input.shape):
         raise IndexFault("E0305", f"Dimension specified as {dim} but tensor has no dimensions")
     axis, n = _axis("unbind", input, dim)
+    charge_shape((n, 450), 1)  # a view of each, in bytes
     take, before = O["getitem"], (slice(None),) * axis
     pieces = [take(input, (*before, i)) for i in range(n)]
     return together(pieces, input, axis, "stack", "UnbindBackward0")

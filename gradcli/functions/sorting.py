@@ -198,7 +198,7 @@ def extreme_method(name: str) -> Callable:
     """max and min as PyTorch has the methods: all entries, along a dimension, or of two tensors."""
     along, full = f"{name}imum", f"a{name}"
 
-    def method(self: Tensor, dim: Tensor | int = UNSAID, keepdim: bool = False) -> Any:
+    def method(self: Tensor, dim: Any = UNSAID, keepdim: bool = False) -> Any:
         dim = None if dim is UNSAID else dim
         if keepdim:
             if not is_whole(dim):

@@ -379,9 +379,7 @@ def _compiled(function: Callable[..., Any], what: str, arrays: list) -> Entry:
     entry.run, entry.code = build(entry.program)
     entry.captures = [(held, v.shape, v.dtype.numpy) for held, v in trace.captures()]
     entry.chooses = what != "value" and any(i.op.name == "where" for i in trace.tape)
-    entry.nbytes = sum(
-        math.prod(i.out.shape) * i.out.dtype.itemsize for i in entry.program.instructions
-    )
+    entry.nbytes = entry.program.held()
     entry.finish = finish
     for i in trace.tape:
         i.out.example = None

@@ -8,6 +8,7 @@ trace that the values belong to (``gradcli.jit.trace``). What would need a value
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -175,6 +176,27 @@ class Program:
     def results(self) -> list[Any]:
         """The outputs, those of packs one by one."""
         return [v for out in self.outputs for v in (out.values if out.__class__ is Pack else [out])]
+
+    def held(self) -> int:
+        """The most bytes that its values take at a time: each until it, or a view of it, is read
+        for the last time."""
+        whole: dict[Any, Any] = {}  # what the memory of a view is of
+        last: dict[Any, int] = {}
+        for place, ins in enumerate(self.instructions):
+            given = [whole.get(a, a) for a in ins.inputs()]
+            last.update(dict.fromkeys((*given, ins.out), place))
+            if getattr(ins.op, "moves", "") == "view" and given:
+                whole[ins.out] = given[0]
+        last.update((whole.get(v, v), len(self.instructions)) for v in self.results())
+        ends: dict[int, list[int]] = {}
+        most = now = 0
+        for place, ins in enumerate(self.instructions):
+            out = ins.out
+            size = 0 if out in whole else math.prod(out.shape) * out.dtype.itemsize
+            ends.setdefault(last[out], []).append(size)
+            most = max(most, now := now + size)
+            now -= sum(ends.get(place, ()))
+        return most
 
     def names(self) -> dict[Value, str]:
         """A name for every value: x for inputs, k for captures, v for what is computed."""

@@ -57,6 +57,11 @@ class Operator:
     entrywise: bool
     """An entry of the result depends on one entry of each input, after broadcasting: so it is
     where there is no dimension and no rule for batches."""
+    holds: float
+    """What a computation holds at most, its result with it: arrays like the result where it works
+    entry by entry, else like the operands, and the result of a reduction besides. Where nothing is
+    said it is one, and two by a formula; none of a view and of a reduction; what multiplies
+    matrices charges its result itself."""
     variadic: bool = False
     jvp: Callable[..., Any] | None = None
     slope: Callable[..., Any] | None = None
@@ -185,6 +190,9 @@ class Operator:
         self.__dict__.update(facts)
         self.arity = len(self.inputs)
         self.__dict__.setdefault("entrywise", self.batching is None and "dim" not in self.params)
+        product = kind == "bilinear" and not self.entrywise
+        none = self.moves == "view" or "keepdim" in self.params or product
+        self.__dict__.setdefault("holds", 0 if none else 1 if formula is None else 2)
         if self.parity == "odd":
             self.values = {0: 0}
         if self.dtypes == "compare" and not self.params:
@@ -377,7 +385,7 @@ def is_number(value: Any) -> bool:
 
 def plain_number(value: Any) -> Any:
     """A number as one of Python's own classes: that of an ``IntEnum`` is an int."""
-    kinds = (bool, int, float, complex)
+    kinds: tuple[Any, ...] = (bool, int, float, complex)
     return next((kind(value) for kind in kinds if isinstance(value, kind)), value)
 
 

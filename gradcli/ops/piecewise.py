@@ -268,6 +268,7 @@ softplus_beta = composite(
         t * logistic(where(logical_not(x * beta >= threshold), x * beta, threshold)),
     ),
     grad_name="SoftplusBackward0",
+    holds=4,
     doc="log(1 + exp(beta*x))/beta, and x itself where beta*x is above the threshold.",
     refuses={"bool int complex": "softplus_cpu"},
     public=False,
@@ -297,6 +298,7 @@ bernoulli_slope = composite(
     ),
     lambda x: -1.0 / clamp(x * (1.0 - x), 9.999999960041972e-13),
     grad_name="BinaryCrossEntropyBackwardBackward0",
+    holds=3,
     doc="(x - y) / (x*(1 - x)), the slope of bernoulli_nll by x, with 1e-12 for less below.",
     public=False,
 )
@@ -313,6 +315,7 @@ bernoulli_nll = composite(
     lambda x, y: bernoulli_slope(x, y),
     lambda x: -clamp(logit(x), -100.0, 100.0),
     grad_name="BinaryCrossEntropyBackward0",
+    holds=3,
     doc="-y*log(x) - (1 - y)*log(1 - x), with logarithms held above -100.",
     numpy="""def _bernoulli_nll(x, y):
     yes, no = np.maximum(np.log(x), -100.0), np.maximum(np.log1p(-x), -100.0)

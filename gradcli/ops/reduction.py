@@ -18,12 +18,15 @@ from gradcli.ops.declaration.node_names import by_dim
 from gradcli.ops.dims import Dims, in_rows, normal_dim, normal_dims, unreduce
 from gradcli.ops.errors import bad_value
 from gradcli.ops.exponential import exp
+from gradcli.ops.indexing import getitem
+from gradcli.ops.joining import stack
 from gradcli.ops.kinds import general, linear, reduction
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.numerics.summation import FEW, HALF, accurate_sum, in_double
 from gradcli.ops.operator import Operator, is_complex
 from gradcli.ops.piecewise import abs, direction, unit, where
-from gradcli.ops.shape import count, expand, permute, reshape, tril, triu, unsqueeze
+from gradcli.ops.scans import cumprod, one_before, recurrence
+from gradcli.ops.shape import count, expand, flip, permute, reshape
 from gradcli.ops.torch_messages import nothing_largest
 
 _add: Any = np.add.reduce
@@ -155,29 +158,22 @@ def _others(x: Any, axis: int) -> Any:
     return left * right
 
 
-def _without_each(x: Any) -> tuple[Any, Any]:
-    """Rows of x in which entry i of row i is 1, and the mask of those places."""
-    n = x.shape[-1]
-    rows = expand(unsqueeze(x, -2), (*x.shape[:-1], n, n))
-    own = tril(triu(ones_like(rows))) == 1
-    return where(own, 1.0, rows), own
-
-
-def _others_vjp(g: Any, x: Any) -> Any:
-    rows, own = _without_each(x)
-    return sum(where(own, 0.0, unsqueeze(g, -1) * prod_others(rows)), dim=-2)
-
-
-def _others_jvp(tx: Any, x: Any) -> Any:
-    rows, own = _without_each(x)
-    return sum(where(own, 0.0, unsqueeze(tx, -2) * prod_others(rows)), dim=-1)
+def _others_along(t: Any, x: Any) -> Any:
+    """How these products change along ``t``: those of the entries before and after change as
+    running products do. It is its own transpose, as the products are a gradient."""
+    x, t = (stack(v, flip(v, -1), dim=0) for v in (x, t))
+    products = one_before(cumprod(x, -1), -1, ones_like)
+    slopes = one_before(recurrence(x, t * products, -1), -1, zeros_like)
+    joined = products * flip(slopes, (0, -1))
+    return getitem(joined, (0,)) + flip(getitem(joined, (1,)), -1)
 
 
 prod_others = general(
     "prod_others",
     lambda x: _others(x, -1),
-    lambda g, x: _others_vjp(g, x),
-    jvp=_others_jvp,
+    lambda g, x: _others_along(g, x),
+    jvp=lambda tx, x: _others_along(tx, x),
+    holds=3,
     doc="Along the last dimension, the product of all the other entries.",
     dtypes="keep",
     batching=vectors,
@@ -260,6 +256,7 @@ var = reduction(
     batching=_batched_spread,
     dtypes="inexact",
     halves="all",
+    holds=2,
     doc="The variance, with n - correction below the line.",
     example="var(x) --x 1,2,4",
     cures=cures.SPREAD,
@@ -293,6 +290,7 @@ std = reduction(
     batching=_batched_spread,
     dtypes="inexact",
     halves="all",
+    holds=3,
     doc="The standard deviation: the root of the variance.",
     edges="slope 0 for a constant",
     example="std(x) --x 1,2,4",
@@ -400,6 +398,7 @@ norm = reduction(
     dtypes="inexact",
     grad_name="LinalgVectorNormBackward0",
     halves="many",
+    holds=1,
     doc="The p-norm of all entries (Frobenius for a matrix), or along dimensions.",
     edges="slope 0 at the zero vector",
     example="norm(x) --x 3,4",
@@ -498,6 +497,7 @@ logsumexp = reduction(
     lambda x, out, dim: _shares(x, out, dim),
     required="dim",
     out="deeper",
+    holds=2,
     doc="log(sum(exp(x))), without overflow.",
     example="logsumexp(x) --x 1,2,3",
     numpy="""def _logsumexp(x, axis, keepdims):

@@ -125,7 +125,7 @@ def _of_numbers(a: Any, b: Any, out: Any) -> Any:
     return out
 
 
-def _before(s: Any, dim: int, first: Any) -> Any:
+def one_before(s: Any, dim: int, first: Any) -> Any:
     """The entries one step earlier, with ``first`` of the first one ahead of them."""
     start = (slice(None),) * normal_dim(dim, len(s.shape))
     head = getitem(s, (*start, slice(0, 1)))
@@ -134,7 +134,7 @@ def _before(s: Any, dim: int, first: Any) -> Any:
 
 def _swept_back(a: Any, g: Any, dim: int) -> Any:
     """h[j] = g[j] + a[j+1] h[j+1], the transpose of the recurrence by b."""
-    return flip(recurrence(_before(flip(a, dim), dim, zeros_like), flip(g, dim), dim), dim)
+    return flip(recurrence(one_before(flip(a, dim), dim, zeros_like), flip(g, dim), dim), dim)
 
 
 def both_along(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
@@ -146,9 +146,9 @@ def both_along(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
 recurrence: Operator = general(
     "recurrence",
     lambda a, b, dim=0: on_host(_recurrence)(a, b, dim),
-    lambda g, a, out, dim: _before(out, dim, zeros_like) * _swept_back(a, g, dim),
+    lambda g, a, out, dim: one_before(out, dim, zeros_like) * _swept_back(a, g, dim),
     lambda g, a, dim: _swept_back(a, g, dim),
-    jvp=lambda ta, tb, a, out, dim: recurrence(a, tb + ta * _before(out, dim, zeros_like), dim),
+    jvp=lambda ta, tb, a, out, dim: recurrence(a, tb + ta * one_before(out, dim, zeros_like), dim),
     dtypes="promote",
     doc="s[j] = b[j] + a[j] s[j-1] along a dimension, from s[0] = b[0].",
     batching=both_along,
@@ -185,7 +185,7 @@ cumprod = general(
     _lined(in_double(_scan(np.multiply, np.cumprod))),
     lambda g, x, out, dim: _product_vjp(g, x, out, dim),
     jvp=lambda tx, x, out, dim: (
-        recurrence(x, tx * _before(out, dim, ones_like), dim) if len(out.shape) else tx
+        recurrence(x, tx * one_before(out, dim, ones_like), dim) if len(out.shape) else tx
     ),
     dtypes="keep",
     doc="Running products along a dimension.",
@@ -197,7 +197,7 @@ cumprod = general(
 
 
 def _product_vjp(g: Any, x: Any, out: Any, dim: int) -> Any:
-    return _before(out, dim, ones_like) * _swept_back(x, g, dim) if len(g.shape) else g
+    return one_before(out, dim, ones_like) * _swept_back(x, g, dim) if len(g.shape) else g
 
 
 def _logcumsumexp(x: Any, axis: int) -> Any:
@@ -216,7 +216,7 @@ def _share(out: Any, dim: int) -> Any:
 
     An infinite result stays the same, so all of it was. The first entry is not read.
     """
-    before = _before(out, dim, lambda head: head)
+    before = one_before(out, dim, lambda head: head)
     return exp(where((before == out) & isinf(out), 0.0, before - out))
 
 

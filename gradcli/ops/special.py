@@ -90,6 +90,7 @@ erfcx_slope: Operator = composite(
     ),
     _erfcx_slope,
     lambda x, n: erfcx_slope(x, n + 1),
+    holds=8,
     doc="The derivative of order n of erfcx.",
     public=False,
 )  # fmt: skip
@@ -281,6 +282,7 @@ lgamma = elementwise(
     lambda x: digamma(x),
     aliases=("gammaln",),
     pytorch="torch.lgamma",
+    holds=6,
     doc="The logarithm of abs(gamma(x)).",
     numpy="special.gammaln",
     domain="x > 0",
@@ -307,6 +309,7 @@ digamma: Operator = elementwise(
     lambda x: _digamma(x),
     lambda x: polygamma(x, 1),
     aliases=("psi",),
+    holds=6,
     doc="The slope of lgamma.",
     domain="x > 0",
     example="digamma(x) --x 4.5",
@@ -350,7 +353,7 @@ def _gamma_density(x: Any, y: Any, n: int = 0) -> Any:
     return order_slopes.gamma_density(x, y, n)
 
 
-def _density_slope(t: Any, x: Any, y: Any, out: Any, n: int) -> Any:
+def _density_vjp(t: Any, x: Any, y: Any, out: Any, n: int) -> Any:
     # As a sum its own slopes do not cancel beside 0, as a product it does not near x.
     beside = (x - 1.0 - n) * gamma_density(x, where(y < 0.1, y, 1.0), n + 1) - out
     return t * where(y < 0.1, beside, out * ((x - 1.0 - n - y) / y))
@@ -368,6 +371,7 @@ log_ratio: Operator = composite(
     _log_ratio,
     lambda t, x, y: -t * polygamma(x, 1),
     lambda t, x, y: t / y,
+    holds=7,
     doc="log(y) - digamma(x), whose digits cancel where x is large and y near it.",
     public=False,
 )
@@ -376,7 +380,8 @@ gamma_density: Operator = composite(
     lambda x, y, n=0: exp((x - 1.0 - n) * log(y) - y - lgamma(x)),
     _gamma_density,
     lambda t, x, y, out: t * (out * log_ratio(x, y)),
-    _density_slope,
+    _density_vjp,
+    holds=10,
     doc="y**(x - 1 - n) exp(-y)/gamma(x), for n = 0 gammainc's slope, by Stirling's series there.",
     public=False,
 )
@@ -438,6 +443,7 @@ zeta_slope: Operator = elementwise(
     lambda x, y, n: zeta_slope(x, y, n + 1),
     lambda x, y, n: -x * zeta_slope(x + 1.0, y, n) - n * _zeta_slope(x + 1.0, y, n - 1),
     refuses={"half": "zeta_cpu"},
+    holds=16,
     doc="The derivative of order n of zeta by its first argument.",
     domain="x > 1, y > 0",
     public=False,
@@ -619,6 +625,7 @@ airy_ai: Operator = elementwise(
     lambda x: _airy(x, 0),
     lambda x: airy_ai_slope(x),
     refuses={"half complex": "airy_ai_cpu"},
+    holds=4,
     doc="The Airy function Ai.",
     numpy="special.airy({0})[0]",
     pytorch="torch.special.airy_ai",
@@ -630,6 +637,7 @@ airy_ai_slope: Operator = elementwise(
     lambda x: _airy(x, 1),
     lambda x: x * airy_ai(x),
     refuses={"half complex": "airy_ai_cpu"},
+    holds=4,
     doc="The derivative of the Airy function Ai.",
     numpy="special.airy({0})[1]",
     pytorch="",
@@ -670,6 +678,7 @@ sinc = elementwise(
     "sinc",
     lambda x: _sinc_slope(x, 0),
     lambda x: sinc_slope(x, 1),
+    holds=9,
     doc="sin(pi*x)/(pi*x), 1 at 0.",
     values={0: 1},
     kink="at {0} = 0: the formula divides by it (gradcli grad is exact)",
@@ -687,6 +696,7 @@ spherical_bessel_j0 = elementwise(
     _sine_over,
     lambda x: sinc_slope(x, 1, 1.0),
     refuses={"half complex": "spherical_bessel_j0_cpu"},
+    holds=3,
     doc="sin(x)/x, 1 at 0: the spherical Bessel function of order 0.",
     values={0: 1},
     kink="at {0} = 0: the formula divides by it (gradcli grad is exact)",
@@ -699,6 +709,7 @@ sinc_slope: Operator = elementwise(
     "sinc_slope",
     lambda x, n=1, unit=math.pi: _sinc_slope(x, n, unit),
     lambda x, n, unit: sinc_slope(x, n + 1, unit),
+    holds=10,
     doc="The derivative of order n of sin(z)/z at z = unit*x: of sinc, of spherical_bessel_j0.",
     latex=lambda given, rank: (
         (r"\operatorname{sinc}" if given["unit"] == math.pi else "j_{0}")

@@ -164,6 +164,7 @@ acosh_slope: Operator = composite(
     lambda x: 1.0 / sqrt(x - 1.0) / sqrt(x + 1.0) if is_complex(x) else 1.0 / sqrt(x * x - 1.0),
     _over_roots,
     lambda t, x, out: -(t * x * out) * out * out,
+    holds=3,
     doc="1/sqrt(x**2 - 1), the slope of acosh.",
     public=False,
 )
@@ -266,6 +267,7 @@ hypot_slope: Operator = composite(
     _hypot_slope,
     lambda t, x, y: t * hypot_slope(y, x) * hypot_slope(y, x) / hypot(x, y),
     lambda t, x, y, out: -t * out * hypot_slope(y, x) / hypot(x, y),
+    holds=3,
     doc="x/hypot(x, y), the slopes of hypot; their own slopes do not cancel.",
     public=False,
 )

@@ -122,10 +122,24 @@ def test_memory_is_watched_inside_a_call():
     for words in (
         ("run", "-e", "set(range(4*10**6))"), ("jac", "x*x", "--x", "ones(4500)"),
         ("run", "-e", "dict(zip(range(10**8), range(10**8)))"),
+        ("run", "-e", "from collections import Counter\nCounter(range(10**8))"),
         ("run", "-e", "x = [0]*(5*10**6)\ny = tuple(x)\nz = [*x]"),
     ):  # fmt: skip
         code, used = peak(*words, "--max-mem", "90M")
         assert code == 3 and used - base < 1.1 * (90 << 20), words
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="counts pages that are touched")
+@family("text", ["sum(x*x)", "sum(cumsum(x, 0))", "sum(logcumsumexp(x, 0))", "amax(x*x, 0)"])
+def test_what_just_fits_is_computed(process, text):
+    """40 MB and a little: a sum needs no array beside the one that it adds up."""
+    done = process("eval", text, "--x", "zeros(5*10**6)", "--max-mem", "45M")
+    assert done.code == 0, done.err
+
+
+def test_a_value_in_an_expression_is_refused_before_it_is_made(process):
+    done = process("eval", "sum(x)", "--x", "rand(10**6)", "--max-mem", "5M")
+    assert done.code == 3 and "refusing to allocate" in done.err
 
 
 def test_a_limit_is_told_once(monkeypatch, capsys):

@@ -37,6 +37,13 @@ def test_floats_arrays_and_tensors_give_their_like(engine_is_shut):
     assert c(x, np.array(3.0)) == c(x, 3) == 15.0
 
 
+def test_code_is_charged_what_it_holds_at_a_time():
+    x = np.arange(100.0)
+    std = gradcli.compile(lambda x: x.std())
+    entry, table = std._wanted("hessian", (x,)), 8 * x.size**2
+    assert 2 * table < entry.nbytes < 4 * table  # of eight tables in all
+
+
 def test_a_result_is_never_the_callers_array():
     c = gradcli.compile(lambda x, y: (x, x.reshape((2, 1)), (x * y).sum()))
     x, y = np.array([1.0, 2.0]), np.array([3.0, 4.0])

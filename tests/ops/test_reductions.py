@@ -5,6 +5,7 @@ numbers.
 from __future__ import annotations
 
 import math
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -154,6 +155,15 @@ def test_prod_is_exact_where_entries_are_zero():
         x.prod().backward()
         assert x.grad.tolist() == first
         assert torch.func.hessian(lambda t: t.prod())(x.detach()).tolist() == mixed
+
+
+def test_second_derivatives_of_a_product_take_the_memory_of_their_size():
+    x = torch.ones(200, dtype=torch.float64)
+    tracemalloc.start()
+    mixed = torch.func.hessian(torch.prod)(x)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 40 * 8 * mixed.numel()
 
 
 def test_one_entry_read_twice_gets_both_gradients():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import product
 
 import mpmath
@@ -212,3 +213,12 @@ def test_slopes_of_scaled_bessel_functions_in_single_precision():
         with mpmath.workdps(40):
             wanted = [float(mpmath.diff(value, 9000, k)) for k in (1, 2)]
         assert [slope.item(), curve.item()] == pytest.approx(wanted, rel=1e-6)
+
+
+def test_the_slope_of_gammainc_by_its_order_takes_so_many_integrals_at_a_time():
+    order, y = np.full(20_000, 3.0), np.full(20_000, 5.0)
+    tracemalloc.start()
+    OPERATORS["gammainc_slope"].compute(order, y)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 200 * order.nbytes  # 1,600 for all at once

@@ -67,7 +67,7 @@ class Choices:
             whole = copy(node)
             whole.saved = self.kept.get(node, node.saved)
             both = is_complex(node) and on.__class__ is not Cotangents
-            pulled = whole.pull(whole, on * (1 + 1j) if both else on)
+            pulled: Sequence[Any] = whole.pull(whole, on * (1 + 1j) if both else on)
             if node.only is None:
                 return pulled
             return [pulled if i == node.only else None for i in range(len(node.edges))]
@@ -123,7 +123,7 @@ def careful_step(
     """``Node.careful`` of a class that has none yet: it is written out, and does the step."""
     cls: Any = node.__class__
     plain = cls.step
-    step = lambda node, g, arrived, gone, choices: plain(node, g, arrived, gone)  # noqa: E731
+    step: Any = lambda node, g, arrived, gone, choices: plain(node, g, arrived, gone)  # noqa: E731
     if cls.op.kind in CHOSEN:
         step = assemble(cls.op, cls.numbers, cls.is_complex, careful=_mended)[1]
     cls.careful = staticmethod(step)

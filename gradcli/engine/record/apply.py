@@ -24,7 +24,6 @@ from gradcli.engine.source_location import mark
 from gradcli.engine.tensor.conj_view import ConjView, flipped
 from gradcli.engine.tensor.storage import ARGUMENT, Slots
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
-from gradcli.ops import memory_budget
 from gradcli.ops.dims import copy_order, in_rows, laid_as
 from gradcli.ops.errors import (
     Fault,
@@ -35,10 +34,11 @@ from gradcli.ops.errors import (
     ValueFault,
     bad_shape,
 )
+from gradcli.ops.memory_budget import LARGE, budget, charge, charge_broadcast
 from gradcli.ops.operator import OPERATORS, Operator, is_number, plain_number
+from gradcli.ops.shape import count
 from gradcli.ops.torch_messages import needs_floats, not_a, sizes_differ, types_differ
 
-_budget = memory_budget.budget
 _new = object.__new__
 NUMBERS = frozenset((float, int, complex, bool))
 """The classes of plain Python numbers."""
@@ -76,11 +76,8 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
         elif first.__class__ is Tensor and not first.array.ndim:
             first.own_array()  # what may be a view shares memory, which a number has not
     raw = [first.own_array()] if held else _promoted(op, inputs)
-    if _budget.on:
-        if op.entrywise:
-            memory_budget.charge_broadcast(*(np.shape(r) for r in raw))
-        else:
-            memory_budget.charge_shape((sum(np.size(r) for r in raw),))
+    if budget.on:
+        _charge(op, raw, params)
     try:
         array = op.compute(*raw, **params)
     except Fault:
@@ -96,6 +93,21 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
         if not all(x.flags.c_contiguous for x in given[:-1]):
             array = laid_as(array, *given)
     return finish(op, inputs, params, array, raw)
+
+
+def _charge(op: Operator, raw: Sequence[Any], params: dict[str, Any]) -> None:
+    """Account for what ``op`` is about to hold. Raises LimitFault (E0602)."""
+    if op.entrywise:
+        each = 1 if op.dtypes == "compare" else max([4, *(getattr(r, "itemsize", 0) for r in raw)])
+        charge_broadcast(*(np.shape(r) for r in raw), itemsize=math.ceil(op.holds * each))
+        return
+    held = sum([getattr(r, "nbytes", 8) for r in raw])
+    if held > 8 * LARGE:
+        most = math.ceil(op.holds * held)
+        if "keepdim" in op.params:  # what is expanded takes time, if no memory
+            most = max(most, held * (0 in raw[0].strides))
+            most += held // max(1, count(raw[0].shape, params.get("dim")))
+        charge(most)
 
 
 def through_float32(op: Operator, inputs: Sequence[Any]) -> bool:

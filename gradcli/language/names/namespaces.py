@@ -48,6 +48,7 @@ class Namespace(Mapping):
         self.table = table
         self.inner = inner
         self._filled: set[str] = set()
+        self._parts: dict[str, tuple[int, dict[str, Any]]] = {}  # with how long the table was
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.table:
@@ -74,11 +75,14 @@ class Namespace(Mapping):
         for inner in self.inner:
             if inner == prefix or inner.startswith(f"{prefix}."):
                 self._fill(f"{inner}.")
-        found = {
-            name.removeprefix(f"{prefix}."): value
-            for name, value in self.table.items()
-            if name.startswith(f"{prefix}.")
-        }
+        size, found = self._parts.get(prefix, (-1, {}))
+        if size != len(self.table):
+            found = {
+                name.removeprefix(f"{prefix}."): value
+                for name, value in self.table.items()
+                if name.startswith(f"{prefix}.")
+            }
+            self._parts[prefix] = len(self.table), found
         return found or None
 
 

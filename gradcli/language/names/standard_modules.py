@@ -24,6 +24,7 @@ from gradcli.language.limits.sizes import (
     as_list,
     check_length,
     counted,
+    filling,
     nested_size,
     take_steps,
 )
@@ -52,7 +53,7 @@ def _counter(values: Any = (), /) -> Counter:
     if isinstance(values, dict):
         made.update(values)
         return made
-    for item in counted(values):
+    for item in filling(made, counted(values)):
         made[mappings.key(item)] += 1
     return made
 

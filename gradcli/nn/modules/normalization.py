@@ -36,6 +36,10 @@ class Normed(Module):
             init.zeros_(self.bias)
 
 
+def _sizes(shape: Any) -> tuple[int, ...]:
+    return (shape,) if isinstance(shape, Integral) else tuple(shape)
+
+
 class LayerNorm(Normed):
     """Mean 0 and variance 1 over the last dimensions, then ``weight`` and ``bias``."""
 
@@ -48,8 +52,7 @@ class LayerNorm(Normed):
         elementwise_affine: bool = True, bias: bool = True, device: Any = None, dtype: Any = None,
     ) -> None:  # fmt: skip
         super().__init__()
-        shape = (normalized_shape,) if isinstance(normalized_shape, Integral) else normalized_shape
-        self.normalized_shape, self.eps = tuple(shape), eps
+        self.normalized_shape, self.eps = _sizes(normalized_shape), eps
         self.elementwise_affine = affine = elementwise_affine
         self._learnt(self.normalized_shape, affine, affine and bias, dtype, device)
 
@@ -68,8 +71,7 @@ class RMSNorm(Module):
         elementwise_affine: bool = True, device: Any = None, dtype: Any = None,
     ) -> None:  # fmt: skip
         super().__init__()
-        shape = (normalized_shape,) if isinstance(normalized_shape, Integral) else normalized_shape
-        self.normalized_shape, self.eps = tuple(shape), eps
+        self.normalized_shape, self.eps = _sizes(normalized_shape), eps
         self.elementwise_affine = elementwise_affine
         weight = Parameter(ones(*self.normalized_shape, dtype=dtype, device=device))
         self.register_parameter("weight", weight if elementwise_affine else None)

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.cupy_compat import on_host, special, zeros
-from gradcli.ops.memory_budget import charge_shape
 
 # Nodes and weights for the integral from 0 to infinity: t = exp(pi/2 sinh(s)), which meets both
 # ends double exponentially (Takahasi and Mori, 1974).
 _STEPS = np.arange(-4.0, 3.2, 1.0 / 24)
 _NODES = np.exp(0.5 * np.pi * np.sinh(_STEPS))
 _WEIGHTS = _NODES * 0.5 * np.pi * np.cosh(_STEPS) / 24
+_PIECE = 1024
+"""Integrals that are computed at a time."""
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798,
               -174611 / 330)  # fmt: skip
 
@@ -85,14 +86,13 @@ def gammainc_slope(order: Any, y: Any, n: int) -> Any:
     """
     kept = np.result_type(order, y)
     a, z = np.broadcast_arrays(np.asarray(order, np.float64), np.asarray(y, np.float64))
-    charge_shape((*a.shape, len(_NODES)))
     inside = (a > 0) & (z > 0) & np.isfinite(a) & np.isfinite(z)
     a, z = np.where(inside, a, 1.0), np.where(inside, z, 1.0)
     with np.errstate(all="ignore"):
         c = z * gamma_density(a, z)
         slopes = _log_slopes(a, n)
         slopes[0] = log_ratio(a, z)
-        found = np.where(z < 2, _series(a, z, c, n), _integral(a, z, c, slopes, n))
+        found = np.where(z < 2, _series(a, z, c, n), _in_pieces(a, z, c, slopes, n))
     given = np.broadcast_to((np.asarray(order) > 0) & (np.asarray(y) >= 0), a.shape)
     found = np.where(inside, found, np.where(given, 0.0, np.nan))  # constant at y = 0 and at inf
     return found.astype(kept if kept.kind == "f" else np.float64)[()]
@@ -108,6 +108,17 @@ def _series(a: Any, z: Any, c: Any, n: int) -> Any:
         total = total + term * _bell(n, slopes)
         term = term * (z / (a + (k + 1.0)))
     return total
+
+
+def _in_pieces(a: Any, z: Any, c: Any, slopes: list[Any], n: int) -> Any:
+    """The integrals of so many at a time, as each takes many nodes."""
+    given = [np.broadcast_to(v, a.shape).ravel() for v in (a, z, c, *slopes)]
+    found = np.empty(a.size)
+    for start in range(0, a.size, _PIECE):
+        piece = slice(start, start + _PIECE)
+        of, at, height, *rest = (v[piece] for v in given)
+        found[piece] = _integral(of, at, height, rest, n)
+    return found.reshape(a.shape)
 
 
 def _integral(a: Any, z: Any, c: Any, slopes: list[Any], n: int) -> Any:

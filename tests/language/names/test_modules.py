@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gradcli.language.names.table import namespace
 from gradcli.language.runtime.run import prepare
 from gradcli.ops.errors import Fault
 from tests.support.families import family
@@ -69,3 +70,7 @@ def test_hostile_arguments_end_in_a_fault(text, code):
     with pytest.raises(Fault) as caught:
         printed(text)
     assert caught.value.code == code
+
+
+def test_the_names_of_a_module_are_gathered_once():
+    assert namespace("torch.nn.functional") is namespace("torch.nn.functional")
