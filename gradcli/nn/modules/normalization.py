@@ -37,7 +37,7 @@ class Normed(Module):
 
 
 def _sizes(shape: Any) -> tuple[int, ...]:
-    return (shape,) if isinstance(shape, Integral) else tuple(shape)
+    return (int(shape),) if isinstance(shape, Integral) else tuple(shape)
 
 
 class LayerNorm(Normed):
