@@ -78,10 +78,10 @@ def mean(
     return O["mean"](_typed(input, dtype), dim if axis is None else axis, keepdim)
 
 
-def prod(input: Any, dim: Any = UNSAID, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def prod(input: Any, dim: int = UNSAID, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The product of all entries, or along a dimension."""
-    dim = None if dim is UNSAID else dim
-    return _narrowed(O["prod"](_typed(input, dtype), dim, keepdim), dtype)
+    along = None if dim is UNSAID else dim
+    return _narrowed(O["prod"](_typed(input, dtype), along, keepdim), dtype)
 
 
 def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:

@@ -7,7 +7,7 @@ the entries at those places.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -198,8 +198,8 @@ def extreme_method(name: str) -> Callable:
     """max and min as PyTorch has the methods: all entries, along a dimension, or of two tensors."""
     along, full = f"{name}imum", f"a{name}"
 
-    def method(self: Tensor, dim: Any = UNSAID, keepdim: bool = False) -> Any:
-        dim = None if dim is UNSAID else dim
+    def method(self: Tensor, dim: Tensor | int = UNSAID, keepdim: bool = False) -> Any:
+        dim = cast(Any, None if dim is UNSAID else dim)
         if keepdim:
             if not is_whole(dim):
                 mend = "keepdim= is for an extreme along a dimension"
