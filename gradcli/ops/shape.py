@@ -36,7 +36,7 @@ from gradcli.ops.errors import (
     bad_value,
 )
 from gradcli.ops.kinds import linear
-from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.memory_budget import budget, charge_shape
 from gradcli.ops.numerics.summation import accurate_sum
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.ops.torch_messages import SCALARS
@@ -55,6 +55,8 @@ def count(shape: Sequence[int], dim: Dims) -> Any:
 
 
 def _reshape(x: Any, shape: Any = ()) -> Any:
+    if budget.on and x.__class__ is np.ndarray and not x.flags.c_contiguous:
+        charge_shape(x.shape, x.itemsize)  # mostly a copy
     if shape.__class__ is tuple and shape and min(shape) >= -1:
         try:
             return x.reshape(shape)

@@ -37,7 +37,7 @@ def answer(text: str, wrt: str, order: int = 1) -> tuple[str, np.ndarray]:
         ("norm(clamp(x, 0, 1))**2", 1, "where(x <= 1, 2*max(x, 0), 0)"),
         ("norm(where(x > 0, x, 0))**2", 1, "2*max(x, 0)"),
         ("norm(outer(relu(a), x))**2", 1, "2*norm(relu(a))**2*x"),
-        ("norm(relu(x))", 1, "where(norm(relu(x)) == 0, 0, relu(x)/norm(relu(x)))"),
+        ("norm(relu(x))", 1, "where(x > 0, relu(x)/norm(relu(x)), 0)"),
     ],
 )
 def test_a_length_that_may_be_zero(text: str, order: int, short: str) -> None:
@@ -75,7 +75,9 @@ def test_one_condition_once(text: str, wrt: str, short: str, at: tuple, value: f
 
 def test_a_second_derivative_where_the_length_is_zero() -> None:
     found, value = answer("norm(relu(x))", "x", 2)
-    np.testing.assert_array_equal(value, 0)
+    assert np.isnan(value).all()  # it has none, and the engine's value is printed: see below
+    low = func.hessian(lambda u: u.relu().norm())(tensor(LOW["x"]))
+    np.testing.assert_array_equal(np.asarray(low), 0)
     x = np.array([0.6, 0.8])
     wanted = func.hessian(lambda u: u.relu().norm())(tensor(x))
     again = diff("norm(relu(x))", "x", order=2, declared={"x": "vector:n"}).evaluate(x=x)
