@@ -78,3 +78,42 @@ def test_every_command_warns_of_what_is_not_finite(cli, words, said):
     assert not cli(*words.split(), "--nan", "allow").err
     refused = cli(*words.split(), "--nan", "error")
     assert refused.code == 1 and "error[E0501]" in refused.err and not refused.out
+
+
+@family(
+    "command, text, point, said",
+    [
+        ("hess", "abs(x)**2", "0", "at x = 0: derivative of abs taken as 0"),
+        ("hess", "sum(relu(x - 1)**2)", "1,3", "at (x - 1) = 0: derivative of relu taken as 0"),
+        ("hess", "norm(x, 1)**2", "0,2", "where an entry of x is 0: derivative of abs taken as 0"),
+        ("hess", "amax(x, dim=0)**2", "1,1", "where largest entries of x tie"),
+        ("hess", "abs(x)", "0", "at x = 0: derivative of abs taken as 0"),
+        ("hess", "median(x)**2", "1,1,2", "may be wrong"),
+        ("hess", "abs(cos(x) - 1)", "0", "(cos(x) - 1) = 0"),
+        ("hvp --along x=1", "(sign(x)*x)**2", "0", "where sign of x jumps"),
+        ("jac", "torch.func.grad(lambda v: v.abs()**2)(x)", "0", "may be wrong"),
+        ("grad", "torch.func.grad(lambda v: v.abs()**2)(x)", "0", "may be wrong"),
+    ],
+)
+def test_second_derivatives_on_a_kink_are_told(cli, command, text, point, said):
+    command, *options = command.split()
+    done = cli(command, text, "--x", point, *options)
+    assert done.code == 0 and "the point is on a kink" in done.err and said in done.err
+    given = json.loads(cli(command, text, "--x", point, *options, "--json").out)
+    assert said in given["warnings"][0]
+
+
+@family(
+    "command, text, point",
+    [
+        ("jac", "abs(x)", "0"), ("grad", "relu(x)", "0"),  # of first order the slope is PyTorch's
+        ("hess", "abs(x)**3", "0"), ("hess", "where(x > 0, abs(x - x)**2, x)", "-1"),
+        ("hess", "max_pool1d(relu(x), 2).sum()", "-1,-2;-3,-4"), ("hess", "norm(x)**2", "0,1"),
+        ("hess", "sin(1e12*x)", "3"), ("hess", "exp(-(1e12*x)**2)", "0"),
+        ("hvp --along x=0", "abs(x)**2", "0"), ("hess", "prod(x)", "0,0,1"),
+    ],
+)  # fmt: skip
+def test_elsewhere_nothing_is_said_of_kinks(cli, command, text, point):
+    command, *options = command.split()
+    done = cli(command, text, f"--x={point}", *options)
+    assert done.code == 0 and not done.err

@@ -11,6 +11,7 @@ import numpy as np
 import gradcli.engine as engine
 from gradcli.cli import inputs, options, output, runner
 from gradcli.cli.job import Job
+from gradcli.cli.jumps import jumps
 from gradcli.cli.options import option
 from gradcli.engine import Tensor
 from gradcli.engine.backward.traverse import collect
@@ -72,7 +73,7 @@ def grad(
     outcome.variables.update(leaves)
     parts += shown(show, outcome)
     extra: dict[str, Any] = {}
-    warnings = severed(job, value)
+    warnings = severed(job, value) + jumps(job, wanted, 1)
     if not doctor:
         job.emit("grad", parts, extra, warnings)
         return

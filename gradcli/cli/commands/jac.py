@@ -7,6 +7,7 @@ from typing import Any
 
 from gradcli.cli import inputs, options, runner
 from gradcli.cli.job import Job
+from gradcli.cli.jumps import jumps
 from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import zeros_like
 from gradcli.transforms import hessian, jacobian
@@ -31,7 +32,7 @@ def jac(
         tables = (tables,) if len(names) == 1 else tables
     value = job.value()
     parts: list[tuple[str, str, Any, str]] = [("value", "value", value, "")]
-    warnings = []
+    warnings = jumps(job, names, 1)
     for name, table, leaf in zip(names, tables, leaves, strict=True):
         parts.append((f"jacobians.{name}", f"d/d{name}", table, ""))
         if value.dtype.is_complex and not leaf.dtype.is_complex:
@@ -69,7 +70,8 @@ def hess(
             else:
                 label = f"d2/d{first} d{second}"
                 parts.append((f"hessians.{first},{second}", label, block, ""))
-    job.emit("hess", parts)
+    derive = None if compiled is None else lambda *point: compiled.hvp(*point)[1]
+    job.emit("hess", parts, None, jumps(job, names, derive=derive))
 
 
 def _blocks(job: Job, names: Sequence[str]) -> Sequence[Sequence[Any]]:

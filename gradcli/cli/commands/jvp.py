@@ -8,6 +8,7 @@ import gradcli.transforms as transforms
 from gradcli.cli import inputs, options, runner
 from gradcli.cli.commands.grad import Cotangent, gradients, read_cotangent, severed
 from gradcli.cli.job import Job
+from gradcli.cli.jumps import jumps
 from gradcli.cli.options import option
 from gradcli.engine import wrap
 from gradcli.ops.errors import ValueFault
@@ -61,7 +62,8 @@ def hvp(
     for name, product in zip(names, products, strict=True):
         label = f"d2/d{name}2 @ v" if len(names) == 1 else f"(H @ v) for {name}"
         parts.append((f"hvp.{name}", label, product, ""))
-    job.emit("hvp", parts)
+    derive = None if compiled is None else lambda *point: compiled.hvp(*point)[1]
+    job.emit("hvp", parts, None, jumps(job, names, 2, vectors, derive))
 
 
 def _directions(along: list[str] | None, job: Job) -> tuple[list[str], tuple, tuple]:
