@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -48,7 +49,7 @@ def jumps(
         values = [_like(x, x.array + step * way) for x, way in zip(at, ways, strict=True)]
         return np.concatenate([np.ravel(np.asarray(y)) for y in derive(values, along)])
 
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), suppress(Fault):  # where there is no value beside the point
         here = beside(0.0)
         for side in (1, -1):
             far, near = (beside(side * eps**power) for power in _ASIDE)
@@ -73,7 +74,9 @@ def _derivatives(
     for _ in range(order):
         if any(y.requires_grad for y in outputs):
             outputs = grad(outputs, leaves, weights, create_graph=True, materialize_grads=True)
-            found += [y.detach() for y in outputs]
+        else:
+            outputs = [0 * x.detach() for x in leaves]
+        found += [y.detach() for y in outputs]
         weights = along
     return found
 
