@@ -239,6 +239,7 @@ def _hurwitz(order: Any, y: Any) -> Any:
     parity = np.where(far, order % 2, 0)
     below = np.where(far, below - beyond, 0.0)
     signed = np.where(parity == 0, below, np.where(parity == 1, -below, np.nan))
+    signed = np.where(np.isinf(first), 0.0, signed)  # a pole, or a power that is the largest term
     return (first + signed).astype(first.dtype)[()]
 
 
@@ -658,10 +659,11 @@ def _sinc_slope(x: Any, n: int, unit: float = math.pi) -> Any:
     z = unit * x
     near = np.abs(z) < 1.0 + 0.5 * n
     safe = np.where(near, 1.0, z)
-    turn = safe
-    if n and unit == math.pi and not is_complex(x):  # whole turns taken off without rounding
-        turn = np.where(near, 1.0, math.pi * np.fmod(x, 2.0))
-    waves = np.sin(turn), np.cos(turn)
+    turn, flip = safe, 1.0
+    if unit == math.pi and not is_complex(x):  # half turns taken off without rounding
+        whole = np.rint(x)
+        turn, flip = math.pi * (x - whole), 1.0 - 2.0 * (whole % 2.0)
+    waves = flip * np.sin(turn) + 0.0, flip * np.cos(turn)
     far = waves[0] / safe
     for m in range(1, n + 1):
         far = ((-1 if m & 2 else 1) * waves[m & 1] - m * far) / safe

@@ -283,6 +283,7 @@ APART: tuple[tuple[str, str, Mask, str], ...] = (
      "value", _zeros, "which of two equal zeros, or the sign that a sum of zeros has"),
     (r"torch.(digamma|polygamma)", "value|slope", lambda g, w, x: (x <= 0) | np.isinf(x),
      "its reflection formula leaves the poles by rounding, and inf gives NaN"),
+    (r"torch.sinc", "value", lambda g, w, x: x % 1 == 0, "sin(pi) of a rounded pi is not 0"),
     (r"torch.sinc", "slope", lambda g, w, x: (np.abs(x) < 1e-2) | (np.abs(x) > 1e16),
      "cancels near 0, and sin(1e17*pi) rounds its argument"),
     (r"special.i1\(|special.i1e|special.i0e|erfcx", "slope",

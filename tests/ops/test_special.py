@@ -45,6 +45,18 @@ def test_slopes_of_sinc_far_out_are_those_of_whole_turns():
     assert OPERATORS["sinc_slope"](x, n=3) == pytest.approx(-(np.pi**2) / x, rel=1e-14)
 
 
+@family("x", (1 - 1e-12, 1 + 1e-12, 2 - 1e-9, 1e6 + 1e-6, 1e15 + 0.5))
+def test_sinc_keeps_its_digits_beside_whole_numbers(x):
+    with mpmath.workdps(50):
+        want = float(mpmath.sincpi(mpmath.mpf(x)))
+    assert gradcli.sinc(gradcli.tensor(x, dtype="float64")).item() == pytest.approx(want, rel=1e-14)
+
+
+@family("order, y", ((1001.2, -1e20), (1e20, -1001.2), (4.5, -1002.0)))
+def test_zeta_is_infinite_at_poles_and_large_powers_far_below_zero(order, y):
+    assert OPERATORS["zeta"](np.float64(order), np.float64(y)) == np.inf
+
+
 def test_slopes_of_erfcx_in_single_precision_are_rounded_once():
     x = np.float32([5.5, 9.0])
     want = OPERATORS["erfcx_slope"](x.astype(np.float64), n=3)
