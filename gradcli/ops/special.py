@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.comparison import logical_and, sign
-from gradcli.ops.conversion import in_wider
 from gradcli.ops.cupy_compat import on_host, special
 from gradcli.ops.exponential import exp, log, log1p
 from gradcli.ops.kinds import composite, elementwise
-from gradcli.ops.numerics.summation import WIDER
 from gradcli.ops.operator import Operator, is_complex, is_number
 from gradcli.ops.piecewise import where
 
@@ -527,13 +525,47 @@ bessel_j: Operator = elementwise(
 )
 
 
-def _ie_slope(x: Any, n: int) -> Any:
-    """The derivative of i0e or i1e, of which far out only the last digits are left."""
+def _decay(x: Any, order: int = 0, n: int = 1, second: bool = False) -> Any:
+    """By the recurrences DLMF 10.29.1, of which far out only the last digits are left."""
     if n:
-        return 0.5 * (i0e(x) + bessel_ie(x, 2)) - sign(x) * i1e(x)
-    return i1e(x) - sign(x) * i0e(x)
+        same, mean = _decay(x, order, n - 1, second), _decay(x, order + 1, n - 1, second)
+        if order:
+            mean = 0.5 * (_decay(x, order - 1, n - 1, second) + mean)
+        return same - mean if second else mean - sign(x) * same
+    if order < 2:
+        kinds = scaled_modified_bessel_k0, scaled_modified_bessel_k1
+        return (kinds if second else (i0e, i1e))[order](x)
+    if not second:
+        return bessel_ie(x, order)
+    beside = _decay(x, order - 1, 0, True) * (2.0 * (order - 1)) / x
+    return _decay(x, order - 2, 0, True) + beside
 
 
+def _decay_slope(x: Any, order: int = 0, n: int = 1, second: bool = False) -> Any:
+    """From 40 on the derivatives of the series in 1/x, whose terms do not cancel: DLMF 10.40."""
+    wide = np.asarray(x, np.float64)
+    far = np.abs(wide) > 40.0
+    large = np.where(far, np.abs(wide), 40.0)
+    term = math.sqrt(math.pi / 2.0 if second else 0.5 / math.pi) * (-1.0) ** n
+    series = np.zeros_like(large)
+    for k in range(20):
+        series = series + term * math.prod(k + j + 0.5 for j in range(n)) * large**-k
+        term *= ((2 * k + 1) ** 2 - 4 * order**2) / (8 * k + 8) * (-1 if second else 1)
+    odd = (order + n) % 2 and not second
+    series = series * large ** (-0.5 - n) * np.where(odd & (wide < 0), -1.0, 1.0)
+    found = np.where(far, series, _decay(np.where(far, 1.0, wide), order, n, second))
+    return found.astype(getattr(x, "dtype", found.dtype))[()]
+
+
+decay_slope: Operator = composite(
+    "decay_slope",
+    _decay,
+    _decay_slope,
+    lambda x, order, n, second: decay_slope(x, order, n + 1, second),
+    holds=9,
+    doc="The derivative of order n of i0e or i1e, of the second kind's scaled_modified_bessel.",
+    public=False,
+)
 i0 = elementwise(
     "i0",
     _one("i0"),
@@ -556,7 +588,7 @@ i1: Operator = elementwise(
 i0e = elementwise(
     "i0e",
     _one("i0e"),
-    lambda x: in_wider(WIDER, _ie_slope, 0, x),
+    lambda x: decay_slope(x, 0),
     doc="exp(-abs(x))*i0(x), without overflow.",
     grad_name="SpecialI0EBackward0",
     refuses={"complex": "i0e_cpu"},
@@ -564,7 +596,7 @@ i0e = elementwise(
 i1e: Operator = elementwise(
     "i1e",
     _one("i1e"),
-    lambda x: in_wider(WIDER, _ie_slope, 1, x),
+    lambda x: decay_slope(x, 1),
     doc="exp(-abs(x))*i1(x), without overflow.",
     grad_name="SpecialI1EBackward0",
     refuses={"complex": "i1e_cpu"},
@@ -592,7 +624,7 @@ bessel_j1: Operator = elementwise(
 scaled_modified_bessel_k0: Operator = elementwise(
     "scaled_modified_bessel_k0",
     _one("k0e"),
-    lambda x, out: out - scaled_modified_bessel_k1(x),
+    lambda x: decay_slope(x, 0, second=True),
     refuses={"half complex": "scaled_modified_bessel_k0_cpu"},
     doc="exp(x) times the modified Bessel function of the second kind of order 0.",
     domain="x > 0",
@@ -603,7 +635,7 @@ scaled_modified_bessel_k0: Operator = elementwise(
 scaled_modified_bessel_k1: Operator = elementwise(
     "scaled_modified_bessel_k1",
     _one("k1e"),
-    lambda x, out: out - scaled_modified_bessel_k0(x) - out / x,
+    lambda x: decay_slope(x, 1, second=True),
     refuses={"half complex": "scaled_modified_bessel_k1_cpu"},
     doc="exp(x) times the modified Bessel function of the second kind of order 1.",
     domain="x > 0",

@@ -227,6 +227,19 @@ def test_slopes_of_scaled_bessel_functions_in_single_precision():
         assert [slope.item(), curve.item()] == pytest.approx(wanted, rel=1e-6)
 
 
+@family("order, second, x", product((0, 1), (False, True), (1e8, -1e8, np.float32(1e8))))
+def test_slopes_of_scaled_bessel_functions_far_out(order, second, x):
+    x = np.asarray(x)[()]
+    if second and x < 0:
+        return
+    got = OPERATORS["decay_slope"](x, order=order, n=2, second=second)
+    # of (1 - c/x)/sqrt(2*pi*x) and (1 + c/x)*sqrt(pi/(2*x))
+    c = (4 * order**2 - 1) / 8 * (1 if second else -1)
+    want = np.sqrt(np.pi / 2 if second else 0.5 / np.pi) * (0.75 + 3.75 * c * 1e-8) * 1e8**-2.5
+    want *= np.sign(x) if order else 1.0
+    assert got / want == pytest.approx(1.0, rel=1e-6 if x.dtype == np.float32 else 1e-13)
+
+
 def test_the_slope_of_gammainc_by_its_order_takes_so_many_integrals_at_a_time():
     order, y = np.full(20_000, 3.0), np.full(20_000, 5.0)
     tracemalloc.start()
