@@ -33,7 +33,7 @@ from gradcli.symbolic.simplify.exponentials import (
     exponents_met,
     over_expm1,
 )
-from gradcli.symbolic.simplify.guards import known_sides, unguarded
+from gradcli.symbolic.simplify.guards import unguarded
 from gradcli.symbolic.simplify.inverse_products import inverses_joined, systems_solved
 from gradcli.symbolic.simplify.piecewise import PIECES
 from gradcli.symbolic.simplify.recognise import as_quotients, mirrored, named, ramps, tidied
@@ -154,9 +154,8 @@ class _Search:
                 t = _tried(unguarded, t) or t
             t = _tried(tidied, t) or t
             if "where" in self.calls:
-                yield from self._trees(_tried(known_sides, t) or t)
+                yield from self._trees(t)
                 t = _tried(choices_met, t) or t
-                t = _tried(known_sides, t) or t
         if turns(t):
             yield from self._crosses(t)
         whole = _tried(lambda u: groups_kept(named(u)), t)
