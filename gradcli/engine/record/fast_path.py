@@ -481,18 +481,11 @@ def _marked(out: Tensor) -> Tensor:
     return out
 
 
-def _in_a_mode(
-    out: Tensor,
-    op: Operator,
-    args: tuple[Any, ...],
-    params: dict[str, Any],
-    array: Any,
-    raw: tuple[Any, ...],
-) -> Tensor:
+def _in_a_mode(out: Tensor, *operation: Any) -> Tensor:
     """The result of an operation on what requires a gradient, where the state is not plain."""
     state = current()
     if state.grad:
-        return finish(op, args, params, array, raw)
+        return finish(*operation)
     out.edge = None
     if state.inference:
         out.meta = InferenceMeta()

@@ -72,7 +72,7 @@ class Value:
 def arguments(params: list[str], defaults: list[ast.expr]) -> ast.arguments:
     """The parameters of a generated function: plain names, the last of them with defaults."""
     return ast.arguments(
-        posonlyargs=[], args=[ast.arg(arg=p, lineno=1, col_offset=0) for p in params],
+        posonlyargs=[], args=[ast.arg(arg=p) for p in params],
         kwonlyargs=[], kw_defaults=[], defaults=defaults, vararg=None, kwarg=None,
     )  # fmt: skip
 
@@ -82,7 +82,7 @@ def parameters(params: tuple[n.Param, ...], defaults: list[ast.expr]) -> ast.arg
     made = arguments([], [])
     left = iter(defaults)
     for param in params:
-        arg = ast.arg(arg=f"v_{param.name}", lineno=1, col_offset=0)
+        arg = ast.arg(arg=f"v_{param.name}")
         default = next(left) if param.default is not None else None
         if param.kind == "*":
             made.vararg = arg
@@ -110,10 +110,6 @@ def only_names(target: n.Node) -> bool:
     return True
 
 
-def _true(where: dict) -> ast.expr:
-    return ast.Constant(True, **where)
-
-
 def plain_index(code: ast.expr) -> bool:
     """Whether an index is written as a number: it can hold no list."""
     if isinstance(code, ast.UnaryOp):
@@ -125,10 +121,6 @@ def _stays(code: ast.expr) -> bool:
     """Whether code may be read twice: a name, or a number as written."""
     number = isinstance(code, ast.Constant) and isinstance(code.value, int | float)
     return number or isinstance(code, ast.Name)
-
-
-def _deleted(name: Any) -> ast.expr:
-    return ast.Name(name.id, ast.Del(), lineno=name.lineno, col_offset=0)
 
 
 def _element(node: n.Comprehension) -> n.Expr:
@@ -215,54 +207,64 @@ class Lowerer:
     # -- the driver ----------------------------------------------------------------------------
 
     def run(self, root: Any) -> Any:
-        """Lower without recursion: a stack of suspended generators."""
+        """Lower without recursion: a stack of suspended generators, each with its line."""
         stack = [self.visit(root)]
         value = None
         while stack:
+            generator, self.line = stack[-1]
             try:
-                child = stack[-1].send(value)
+                child = generator.send(value)
             except StopIteration as done:
                 stack.pop()
                 value = done.value
+                if value.__class__ is Value and not hasattr(value.code, "lineno"):
+                    value.code.lineno = self.line
             else:
                 stack.append(self.visit(child))
                 value = None
         return value
 
-    def visit(self, node: Any) -> Lowering:
+    def visit(self, node: Any) -> tuple[Lowering, int]:
         """The generator that lowers a node, or a block where ``node`` is a tuple of statements."""
         if node.__class__ is tuple:
-            return self.block(node)
-        return getattr(self, node.__class__.__name__)(node)
+            return self.block(node), self.line
+        return getattr(self, node.__class__.__name__)(node), self.line_of(node)
 
     # -- making code -----------------------------------------------------------------------------
 
-    def at(self, node: n.Node) -> dict[str, Any]:
-        """The position arguments of code that comes from ``node``."""
+    def line_of(self, node: n.Node) -> int:
+        """A line of its own for code that comes from ``node``."""
         self.places.append(node)
-        self.line = len(self.places)
-        return self.here()
+        return len(self.places)
 
-    def here(self) -> dict[str, Any]:
-        """The position arguments of code that comes from the node that ``at`` was last given."""
-        return {"lineno": self.line, "col_offset": 0, "end_lineno": self.line, "end_col_offset": 0}
+    def add(self, *statements: ast.stmt, at: n.Node | None = None) -> None:
+        """Add statements that come from the node that is lowered, or from ``at``."""
+        line = self.line if at is None else self.line_of(at)
+        for made in statements:
+            made.lineno = line
+            self.out.append(made)
 
     def name(self, name: str) -> ast.Name:
         """A variable of the generated code, read."""
-        return ast.Name(name, LOAD, **self.here())
+        return ast.Name(name, LOAD)
 
     def assign(self, name: str, code: ast.expr) -> ast.Assign:
         """``name = code`` in the generated code."""
-        return ast.Assign([ast.Name(name, STORE, **self.here())], code, **self.here())
+        return ast.Assign([ast.Name(name, STORE)], code)
 
-    def call(self, function: str, *args: ast.expr, at: dict[str, Any] | None = None) -> ast.Call:
-        """A call of a helper or function of the generated code, by position only."""
-        where = at or self.here()
-        return ast.Call(ast.Name(function, LOAD, **where), list(args), [], **where)
+    def call(self, function: str, *args: ast.expr, at: n.Node | None = None) -> ast.Call:
+        """A call of a helper or function of the generated code, by position only.
 
-    def run_call(self, function: str, *args: ast.expr, at: dict[str, Any]) -> None:
+        ``at`` is what it comes from, where that is not what the code around it comes from.
+        """
+        made = ast.Call(ast.Name(function, LOAD), list(args), [])
+        if at is not None:
+            made.lineno = self.line_of(at)
+        return made
+
+    def run_call(self, function: str, *args: ast.expr, at: n.Node | None = None) -> None:
         """Add a statement that is a call of a helper."""
-        self.out.append(ast.Expr(self.call(function, *args, at=at), **at))
+        self.add(ast.Expr(self.call(function, *args)), at=at)
 
     def constant(self, prefix: str, value: Any) -> str:
         """Put a value into the table of constants; the new name it has there."""
@@ -270,13 +272,12 @@ class Lowerer:
         self.constants[name] = value
         return name
 
-    def table(self, name: str, node: n.Node) -> ast.expr:
+    def table(self, name: str) -> ast.expr:
         """A name of the language: a number as it is, a function by its global ``g_name``."""
-        where = self.at(node)
         if name in names.CONSTANTS:
-            return ast.Constant(names.CONSTANTS[name], **where)
+            return ast.Constant(names.CONSTANTS[name])
         self.constants[f"g_{name}"] = names.function(name)
-        return ast.Name(f"g_{name}", LOAD, **where)
+        return ast.Name(f"g_{name}", LOAD)
 
     def variable(self, name: n.Name) -> str:
         """What a variable is called in generated code."""
@@ -290,7 +291,9 @@ class Lowerer:
     def spill(self, value: Value, at: int | None = None) -> Value:
         """Compute ``value`` into a temporary, now or at an earlier place in the block."""
         name = self.fresh()
-        self.out.insert(len(self.out) if at is None else at, self.assign(name, value.code))
+        made = self.assign(name, value.code)
+        made.lineno = self.line
+        self.out.insert(len(self.out) if at is None else at, made)
         return Value(self.name(name), 1, value.inexact, value.bits)
 
     def sequence(self, children: Sequence[n.Node]) -> Lowering:
@@ -321,30 +324,30 @@ class Lowerer:
         if id(node) in self.checked.variables or node.id in self.inputs:
             counter = id(node) in self.counters and node.id not in self.inputs
             bits = COUNTER if counter else 0
-            return Value(ast.Name(self.variable(node), LOAD, **self.at(node)), 1, bits=bits)
+            return Value(ast.Name(self.variable(node), LOAD), 1, bits=bits)
         if node.id in self.checked.imported:
             name = self.constant("k_", self.checked.imported[node.id])
-            return Value(ast.Name(name, LOAD, **self.at(node)), 1)
+            return Value(ast.Name(name, LOAD), 1)
         if node.id in self.checked.modules:
             said = f"`{node.id}` is a module, not a value"
             mend = f"write {node.id}.sin(x)"
             raise SyntaxFault("E0206", said, self.checked.source, node.start, node.end, help=mend)
         if node.id == "__name__":
-            return Value(ast.Constant("__main__", **self.at(node)), 1)
+            return Value(ast.Constant("__main__"), 1)
         value = names.CONSTANTS.get(node.id)
-        return Value(self.table(node.id, node), 1, value is not None)
+        return Value(self.table(node.id), 1, value is not None)
         yield
 
     def Number(self, node: n.Number) -> Lowering:
         """A number as written; of a whole one it is known how many bits it has."""
         value = node.value
         bits = value.bit_length() + 1 if isinstance(value, int) else 0
-        return Value(ast.Constant(value, **self.at(node)), 1, not bits, bits)
+        return Value(ast.Constant(value), 1, not bits, bits)
         yield
 
     def String(self, node: n.String | n.Literal) -> Lowering:
         """A text, ``True``, ``False``, ``None`` or ``...`` as written."""
-        return Value(ast.Constant(node.value, **self.at(node)), 1)
+        return Value(ast.Constant(node.value), 1)
         yield
 
     Literal = String
@@ -352,46 +355,40 @@ class Lowerer:
     def Binary(self, node: n.Binary) -> Lowering:
         """``a op b``: inline where the result cannot grow past its bounds, else by a helper."""
         left, right = yield from self.sequence((node.left, node.right))
-        where = self.at(node)
         inexact = left.inexact or right.inexact
         bits = _bits(node.op, left.bits, right.bits)
         if bits:
-            code: ast.expr = ast.BinOp(left.code, OPERATORS[node.op](), right.code, **where)
+            code: ast.expr = ast.BinOp(left.code, OPERATORS[node.op](), right.code)
         elif node.op in GUARDED and not inexact:
-            code = self.call(GUARDED[node.op], left.code, right.code, at=where)
+            code = self.call(GUARDED[node.op], left.code, right.code)
             if node.op in "+*" and _stays(left.code) and _stays(right.code):
-                code = self._of_tensors(node.op, left.code, right.code, code, where)
+                code = self._of_tensors(node.op, left.code, right.code, code)
         elif node.op in ("<<", ">>") or (node.op == "%" and not left.inexact):
-            code = self.call(GUARDED[node.op], left.code, right.code, at=where)
+            code = self.call(GUARDED[node.op], left.code, right.code)
         else:
-            code = ast.BinOp(left.code, OPERATORS[node.op](), right.code, **where)
+            code = ast.BinOp(left.code, OPERATORS[node.op](), right.code)
         depth = max(left.depth, right.depth) + 1
         return Value(code, depth, inexact or node.op == "/", bits if node.op != "/" else 0)
 
-    def _of_tensors(
-        self, op: str, left: ast.expr, right: ast.expr, guarded: ast.expr, where: dict[str, int]
-    ) -> ast.expr:
+    def _of_tensors(self, op: str, left: ast.expr, right: ast.expr, guarded: ast.expr) -> ast.expr:
         """``left op right`` at once where both are tensors (or written numbers), else guarded."""
-        tests: list[ast.expr] = []
-        for side in (left, right):
-            if isinstance(side, ast.Name):
-                tensor = ast.Name("h_Tensor", LOAD, **where)
-                kind = self.call("h_type", side, at=where)
-                tests.append(ast.Compare(kind, [ast.Is()], [tensor], **where))
+        tests = [self.is_tensor(side) for side in (left, right) if isinstance(side, ast.Name)]
         if not tests:
             return guarded
-        test = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests, **where)
-        plain = ast.BinOp(left, OPERATORS[op](), right, **where)
-        return ast.IfExp(test, plain, guarded, **where)
+        test = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
+        return ast.IfExp(test, ast.BinOp(left, OPERATORS[op](), right), guarded)
+
+    def is_tensor(self, code: ast.Name) -> ast.expr:
+        """A test for a Tensor, and nothing derived from it."""
+        return ast.Compare(self.call("h_type", code), [ast.Is()], [self.name("h_Tensor")])
 
     def Unary(self, node: n.Unary) -> Lowering:
         """``-a``, ``+a`` and ``not a``: inline, as nothing grows."""
         (operand,) = yield from self.sequence((node.operand,))
         op = {"-": ast.USub, "+": ast.UAdd, "~": ast.Invert, "not": ast.Not}[node.op]()
-        where = self.at(node)
         inexact = operand.inexact and node.op != "not"
         bits = operand.bits if node.op != "not" else 0
-        return Value(ast.UnaryOp(op, operand.code, **where), operand.depth + 1, inexact, bits)
+        return Value(ast.UnaryOp(op, operand.code), operand.depth + 1, inexact, bits)
 
     def Compare(self, node: n.Compare) -> Lowering:
         """A chain of comparisons: a side is computed once, and only if those before it hold."""
@@ -399,37 +396,36 @@ class Lowerer:
         rest = []
         for child in node.rights[1:]:
             rest.append((yield from self.aside(child)))
-        where = self.at(node)
         ops = [COMPARISONS[op]() for op in node.ops]
         sides = [left, right, *(value for _, value in rest)]
         plain = all(map(_compares_inline, node.ops, sides, sides[1:]))
         if len(ops) == 1 and not plain:
-            code = self.compared(left.code, node.ops[0], right.code, where)
+            code = self.compared(left.code, node.ops[0], right.code)
             return Value(code, max(left.depth, right.depth) + 1)
         if plain and not any(body or value.depth > DEEP for body, value in rest):
             codes = [right.code, *(value.code for _, value in rest)]
             depth = max(left.depth, right.depth, *(v.depth for _, v in rest), 0)
-            return Value(ast.Compare(left.code, ops, codes, **where), depth + 1)
+            return Value(ast.Compare(left.code, ops, codes), depth + 1)
         # a < b < c with a deep c: b is kept, and c is computed only if a < b holds.
         if not isinstance(left.code, ast.Constant | ast.Name):
             left = self.spill(left)
         held = self.spill(right)
         truth = self.fresh()
-        first = self.compared(left.code, node.ops[0], held.code, where)
-        self.out.append(self.assign(truth, first))
+        first = self.compared(left.code, node.ops[0], held.code)
+        self.add(self.assign(truth, first))
         for op, (body, value) in zip(node.ops[1:], rest, strict=True):
             name = self.fresh()
-            compare = self.compared(held.code, op, self.name(name), where)
+            compare = self.compared(held.code, op, self.name(name))
             inner = [*body, self.assign(name, value.code), self.assign(truth, compare)]
-            self.out.append(ast.If(self.name(truth), inner, [], **where))
+            self.add(ast.If(self.name(truth), inner, []))
             held = Value(self.name(name), 1)
         return Value(self.name(truth), 1)
 
-    def compared(self, left: ast.expr, op: str, right: ast.expr, where: dict) -> ast.expr:
+    def compared(self, left: ast.expr, op: str, right: ast.expr) -> ast.expr:
         """One comparison, through the helper that bounds it where there is one."""
         if op in COMPARED:
-            return self.call(COMPARED[op], left, right, at=where)
-        return ast.Compare(left, [COMPARISONS[op]()], [right], **where)
+            return self.call(COMPARED[op], left, right)
+        return ast.Compare(left, [COMPARISONS[op]()], [right])
 
     def BoolOp(self, node: n.BoolOp) -> Lowering:
         """``and`` and ``or``: a side is computed only if those before it leave it open."""
@@ -437,19 +433,18 @@ class Lowerer:
         rest = []
         for child in node.values[1:]:
             rest.append((yield from self.aside(child)))
-        where = self.at(node)
         if not any(body or value.depth > DEEP for body, value in rest):
             op = ast.And() if node.op == "and" else ast.Or()
             codes = [first.code, *(value.code for _, value in rest)]
             depth = max(first.depth, *(v.depth for _, v in rest))
-            return Value(ast.BoolOp(op, codes, **where), depth + 1)
+            return Value(ast.BoolOp(op, codes), depth + 1)
         held = self.fresh()
-        self.out.append(self.assign(held, first.code))
+        self.add(self.assign(held, first.code))
         for body, value in rest:
             test: ast.expr = self.name(held)
             if node.op == "or":
-                test = ast.UnaryOp(ast.Not(), test, **where)
-            self.out.append(ast.If(test, [*body, self.assign(held, value.code)], [], **where))
+                test = ast.UnaryOp(ast.Not(), test)
+            self.add(ast.If(test, [*body, self.assign(held, value.code)], []))
         return Value(self.name(held), 1)
 
     def Conditional(self, node: n.Conditional) -> Lowering:
@@ -457,43 +452,41 @@ class Lowerer:
         (test,) = yield from self.sequence((node.test,))
         yes_body, yes = yield from self.aside(node.body)
         no_body, no = yield from self.aside(node.orelse)
-        where = self.at(node)
         depth = max(test.depth, yes.depth, no.depth) + 1
         inexact = yes.inexact and no.inexact
         if not yes_body and not no_body and depth <= DEEP:
-            return Value(ast.IfExp(test.code, yes.code, no.code, **where), depth, inexact)
+            return Value(ast.IfExp(test.code, yes.code, no.code), depth, inexact)
         held = self.fresh()
         yes_body.append(self.assign(held, yes.code))
         no_body.append(self.assign(held, no.code))
-        self.out.append(ast.If(test.code, yes_body, no_body, **where))
+        self.add(ast.If(test.code, yes_body, no_body))
         return Value(self.name(held), 1, inexact)
 
     def Subscript(self, node: n.Subscript) -> Lowering:
         """An item: inline for an index that is surely a number, else by ``h_item`` or ``h_cut``."""
         value, index = yield from self.sequence((node.value, node.index))
-        where = self.at(node)
         if isinstance(index.code, ast.Slice):
-            cut = self.cut(index.code, where)
-            code: ast.expr = self.call("h_cut", value.code, cut, at=where)
+            cut = self.cut(index.code)
+            code: ast.expr = self.call("h_cut", value.code, cut)
         elif index.bits or plain_index(index.code):
-            code = ast.Subscript(value.code, index.code, LOAD, **where)
+            code = ast.Subscript(value.code, index.code, LOAD)
         else:
-            code = self.call("h_item", value.code, self.index(index.code, where), at=where)
+            code = self.call("h_item", value.code, self.index(index.code))
         return Value(code, max(value.depth, index.depth) + 1)
 
-    def index(self, code: ast.expr, where: dict) -> ast.expr:
+    def index(self, code: ast.expr) -> ast.expr:
         """An index as a value: the slices in it too."""
         if isinstance(code, ast.Slice):
-            return self.cut(code, where)
+            return self.cut(code)
         if isinstance(code, ast.Tuple):
-            parts = [self.cut(e, where) if isinstance(e, ast.Slice) else e for e in code.elts]
-            return ast.Tuple(parts, LOAD, **where)
+            parts = [self.cut(e) if isinstance(e, ast.Slice) else e for e in code.elts]
+            return ast.Tuple(parts, LOAD)
         return code
 
-    def cut(self, made: ast.Slice, where: dict) -> ast.expr:
+    def cut(self, made: ast.Slice) -> ast.expr:
         """A slice as a value: ``slice(lower, upper, step)``."""
-        bounds = [p or ast.Constant(None, **where) for p in (made.lower, made.upper, made.step)]
-        return self.call("h_slice", *bounds, at=where)
+        bounds = [p or ast.Constant(None) for p in (made.lower, made.upper, made.step)]
+        return self.call("h_slice", *bounds)
 
     def Slice(self, node: n.Slice) -> Lowering:
         """The bounds of a slice; one that is left out stays left out."""
@@ -503,26 +496,24 @@ class Lowerer:
             None if p is None else next(lowered).code for p in (node.lower, node.upper, node.step)
         ]
         # Never deeper than it is: a slice cannot be kept in a temporary.
-        return Value(ast.Slice(*parts, **self.at(node)), 1)
+        return Value(ast.Slice(*parts), 1)
 
     def Tuple(self, node: n.Tuple | n.List) -> Lowering:
         """A tuple or a list, its items in the order written."""
         codes, depth = yield from self.items(node.items)
-        return Value(getattr(ast, type(node).__name__)(codes, LOAD, **self.at(node)), depth)
+        return Value(getattr(ast, type(node).__name__)(codes, LOAD), depth)
 
     List = Tuple
 
     def Data(self, node: n.Data) -> Lowering:
         """A long list of numbers: a copy of it at each run."""
-        where = self.at(node)
-        return Value(self.call(self.constant("k_", ("data", node.values)), at=where), 1)
+        return Value(self.call(self.constant("k_", ("data", node.values))), 1)
         yield
 
     def Set(self, node: n.Set) -> Lowering:
         """A set, its items in the order written."""
         codes, depth = yield from self.items(node.items)
-        where = self.at(node)
-        return Value(self.call("h_set", ast.List(codes, LOAD, **where), at=where), depth + 1)
+        return Value(self.call("h_set", ast.List(codes, LOAD)), depth + 1)
 
     def items(self, items: tuple[n.Expr, ...]) -> Lowering:
         """The codes of several items, those of ``*values`` among them, and how deep they are."""
@@ -536,8 +527,7 @@ class Lowerer:
 
     def spread(self, code: ast.expr, node: n.Node) -> ast.expr:
         """``*values``: a list of them, its length checked."""
-        where = self.at(node)
-        return ast.Starred(self.call("h_spread", code, at=where), LOAD, **where)
+        return ast.Starred(self.call("h_spread", code, at=node), LOAD)
 
     def Dict(self, node: n.Dict) -> Lowering:
         """A dictionary, its keys checked; ``**more`` among its items."""
@@ -545,7 +535,6 @@ class Lowerer:
         for item in node.items:
             parts += [item.value] if item.key is None else [item.key, item.value]
         values = iter((yield from self.sequence(parts)))
-        where = self.at(node)
         keys: list[ast.expr | None] = []
         codes: list[ast.expr] = []
         depth = 0
@@ -553,34 +542,33 @@ class Lowerer:
             if item.key is None:
                 value = next(values)
                 keys.append(None)
-                codes.append(self.call("h_mapping", value.code, at=self.at(item)))
+                codes.append(self.call("h_mapping", value.code, at=item))
             else:
                 key, value = next(values), next(values)
                 depth = max(depth, key.depth)
                 plain = isinstance(key.code, ast.Constant)
-                keys.append(key.code if plain else self.call("h_key", key.code, at=self.at(item)))
+                keys.append(key.code if plain else self.call("h_key", key.code, at=item))
                 codes.append(value.code)
             depth = max(depth, value.depth)
-        return Value(ast.Dict(keys, codes, **where), depth + 2)
+        return Value(ast.Dict(keys, codes), depth + 2)
 
     def FString(self, node: n.FString) -> Lowering:
         """Texts and formatted values, joined by a helper that bounds the length."""
         fields = [p for p in node.parts if isinstance(p, n.FormatPart)]
         values = iter((yield from self.sequence([p.value for p in fields])))
-        where = self.at(node)
         pieces: list[ast.expr] = []
         for part in node.parts:
             if isinstance(part, n.String):
-                pieces.append(ast.Constant(part.value, **where))
+                pieces.append(ast.Constant(part.value))
                 continue
             if part.text is not None:
-                pieces.append(ast.Constant(part.text, **where))
+                pieces.append(ast.Constant(part.text))
             conversion = part.conversion
             if part.text is not None and not part.spec and not conversion:
                 conversion = "r"
-            how = [ast.Constant(one, **where) for one in (part.spec, conversion)]
-            pieces.append(self.call("h_field", next(values).code, *how, at=self.at(part)))
-        return Value(self.call("h_concat", *pieces, at=where), 3)
+            how = [ast.Constant(one) for one in (part.spec, conversion)]
+            pieces.append(self.call("h_field", next(values).code, *how, at=part))
+        return Value(self.call("h_concat", *pieces), 3)
 
     # -- attributes and calls -------------------------------------------------------------------
 
@@ -593,10 +581,9 @@ class Lowerer:
         if isinstance(inner, n.Attribute) and inner.name == "__class__":
             inner = inner.value  # x.__class__.__name__ is type(x).__name__
         (value,) = yield from self.sequence((inner,))
-        where = self.at(node)
         if inner is not node.value:
-            value = Value(self.call("h_kind", value.code, at=where), value.depth + 1)
-        code = self.call("h_attribute", value.code, ast.Constant(node.name, **where), at=where)
+            value = Value(self.call("h_kind", value.code), value.depth + 1)
+        code = self.call("h_attribute", value.code, ast.Constant(node.name))
         return Value(code, value.depth + 1)
 
     def from_module(self, node: n.Attribute) -> Value | None:
@@ -609,10 +596,9 @@ class Lowerer:
         table = names.namespace(module) or {}
         if dotted in table:
             value = table[dotted]
-            where = self.at(node)
             if isinstance(value, float):
-                return Value(ast.Constant(value, **where), 1, True)
-            return Value(ast.Name(self.constant("k_", value), LOAD, **where), 1)
+                return Value(ast.Constant(value), 1, True)
+            return Value(ast.Name(self.constant("k_", value), LOAD), 1)
         # Needed after an error only.
         from gradcli.language.diagnostics.unknown_names import not_in_module
 
@@ -631,8 +617,7 @@ class Lowerer:
             name = f"m_{func.name}_{len(node.args)}" if counted else f"m_{func.name}_n"
             if name not in self.constants:
                 self.constants[name] = ("method", func.name, len(node.args) if counted else None)
-            target = ast.Name(name, LOAD, **self.at(func))
-            called = self.finish_call(node, target, values, False, 1)
+            called = self.finish_call(node, ast.Name(name, LOAD), values, False, 1)
             if len(values) == 1 and isinstance(values[0].code, ast.Name):
                 called.code = self.of_a_tensor(func.name, values[0].code, called.code)
             return called
@@ -653,9 +638,8 @@ class Lowerer:
             mend = "it belongs in a method: def __init__(self): super().__init__()"
             raise SyntaxFault("E0162", said, self.checked.source, node.start, node.end, help=mend)
         kind, own = self.classes[-1]
-        where = self.at(node)
-        instance = ast.Name(own, LOAD, **where)
-        return Value(self.call("h_super", ast.Name(kind, LOAD, **where), instance, at=where), 2)
+        instance = ast.Name(own, LOAD)
+        return Value(self.call("h_super", ast.Name(kind, LOAD), instance), 2)
 
     def finish_call(
         self, node: n.Call, target: ast.expr, values: list[Value], own: bool, before: int = 0
@@ -665,7 +649,6 @@ class Lowerer:
         ``own`` says that the program itself may have defined what is called; the first ``before``
         values are no arguments of the text.
         """
-        where = self.at(node)
         plain = len(values) - len(node.keywords)
         args = [v.code for v in values[:plain]]
         for i, one in enumerate(node.args):
@@ -674,39 +657,36 @@ class Lowerer:
         keywords = []
         for k, v in zip(node.keywords, values[plain:], strict=True):
             if k.name is not None:
-                keywords.append(ast.keyword(f"v_{k.name}" if own else k.name, v.code, **where))
+                keywords.append(ast.keyword(f"v_{k.name}" if own else k.name, v.code))
             else:
                 helper = "h_own_named" if own else "h_named"
-                more = self.call(helper, v.code, at=self.at(k))
-                keywords.append(ast.keyword(None, more, **where))
+                more = self.call(helper, v.code, at=k)
+                keywords.append(ast.keyword(None, more))
         if own and keywords:
             # A function of the program: its parameters carry generated names.
-            target = self.call("h_keywords", target, at=where)
+            target = self.call("h_keywords", target)
         elif not own and not keywords and isinstance(target, ast.Name):
             starred = any(isinstance(arg, ast.Starred) for arg in args)
             if len(args) in (1, 2) and not starred:
-                target = self.by_count(target, len(args), where)
+                target = self.by_count(target, len(args))
         depth = max([0, *(v.depth for v in values)]) + 1
-        return Value(ast.Call(target, args, keywords, **where), depth)
+        return Value(ast.Call(target, args, keywords), depth)
 
     def of_a_tensor(self, method: str, receiver: ast.Name, called: ast.expr) -> ast.expr:
         """``receiver.method()`` at once where it is a tensor: no call stands in between."""
         if method not in attributes.CALL[Tensor]:
             return called
-        where = {k: getattr(called, k) for k in self.here()}
         name = f"t_{method}"
         self.constants[name] = ("tensor method", method)
-        tensor = ast.Name("h_Tensor", LOAD, **where)
-        test = ast.Compare(self.call("h_type", receiver, at=where), [ast.Is()], [tensor], **where)
-        return ast.IfExp(test, self.call(name, receiver, at=where), called, **where)
+        return ast.IfExp(self.is_tensor(receiver), self.call(name, receiver), called)
 
-    def by_count(self, target: ast.Name, count: int, where: dict) -> ast.Name:
+    def by_count(self, target: ast.Name, count: int) -> ast.Name:
         """A function of the tables for calls with so many arguments: the shortest way to it."""
         if target.id.startswith("m_"):
             return target
         name = f"{target.id}_{count}"
         self.constants[name] = ("function", self.constants[target.id], count)
-        return ast.Name(name, LOAD, **where)
+        return ast.Name(name, LOAD)
 
     def Lambda(self, node: n.Lambda) -> Lowering:
         """An expression where it needs no statements and is not too deep, else a function."""
@@ -717,19 +697,16 @@ class Lowerer:
         generator, self.generator = self.generator, False
         body, value = yield from self.aside(node.body)
         self.classes.pop()
-        where = self.at(node)
         args = parameters(node.params, [d.code for d in defaults])
         body = [*self.named_rest(node.params), *body]
         if not body and value.depth <= DEEP:
-            last = self.call("h_up", _true(where))
+            last = self.call("h_up", ast.Constant(True))
             steps = [self.call("h_tick"), self.deeper(), value.code, last]
-            code = ast.Subscript(
-                ast.Tuple(steps, LOAD, **where), ast.Constant(2, **where), LOAD, **where
-            )
+            code = ast.Subscript(ast.Tuple(steps, LOAD), ast.Constant(2), LOAD)
             self.generator = generator
-            return Value(ast.Lambda(args, code, **where), 2)
+            return Value(ast.Lambda(args, code), 2)
         name = self.fresh()
-        self.out.append(self.function(name, args, [*body, *self.leave(value.code, where)]))
+        self.add(self.function(name, args, [*body, *self.leave(value.code)]))
         self.generator = generator
         return Value(self.name(name), 1)
 
@@ -742,17 +719,17 @@ class Lowerer:
 
     def deeper(self) -> ast.expr:
         """A function is entered: one of the tokens that say how deep calls may nest is taken."""
-        return ast.BoolOp(ast.Or(), [self.call("h_down"), self.call("h_deep")], **self.here())
+        return ast.BoolOp(ast.Or(), [self.call("h_down"), self.call("h_deep")])
 
-    def leave(self, value: ast.expr | None, where: dict) -> list[ast.stmt]:
+    def leave(self, value: ast.expr | None) -> list[ast.stmt]:
         """Return from a function: the token is given back once the value is there."""
         if self.generator:
-            return [ast.Return(value, **where)]
-        give_back = ast.Expr(self.call("h_up", _true(where), at=where), **where)
+            return [ast.Return(value)]
+        give_back = ast.Expr(self.call("h_up", ast.Constant(True)))
         if value is None or isinstance(value, ast.Constant):
-            return [give_back, ast.Return(value, **where)]
+            return [give_back, ast.Return(value)]
         name = self.fresh()
-        return [self.assign(name, value), give_back, ast.Return(self.name(name), **where)]
+        return [self.assign(name, value), give_back, ast.Return(self.name(name))]
 
     # -- lists with for -------------------------------------------------------------------------
 
@@ -773,7 +750,6 @@ class Lowerer:
             simple = simple and not any(b or v.depth > DEEP for b, v in conditions)
             parts.append((clause, body, value, conditions))
         element_body, element = yield from self.aside(_element(node))
-        where = self.at(node)
         simple = simple and not element_body and element.depth <= DEEP
         in_place = self.lists_in_place and id(node) in self.checked.in_place
         if simple and not in_place and all(only_names(c.target) for c in node.clauses):
@@ -785,34 +761,34 @@ class Lowerer:
                 for clause, _, value, conditions in parts
             ]  # fmt: skip
             if lazy:
-                code: ast.expr = ast.GeneratorExp(element.code, generators, **where)
-                code = self.call("h_generator", code, first.code, at=where)
+                code: ast.expr = ast.GeneratorExp(element.code, generators)
+                code = self.call("h_generator", code, first.code)
             else:
-                code = ast.ListComp(element.code, generators, **where)
+                code = ast.ListComp(element.code, generators)
             return Value(code, element.depth + 2)
         stores: list[tuple[ast.expr, list[ast.stmt]]] = []
         for clause in node.clauses:
-            stores.append((yield from self.loop_target(clause.target, where)))
+            stores.append((yield from self.loop_target(clause.target)))
         name = self.fresh()
         if lazy:
             # The first items are asked for now, as Python does, and the others one by one.
-            give = ast.Expr(ast.Yield(element.code, **where), **where)
+            give = ast.Expr(ast.Yield(element.code))
             body = self.loops(self.name("items"), parts, stores, [*element_body, give])
-            self.out.append(self.function(name, arguments(["items"], []), body, deep=False))
+            self.add(self.function(name, arguments(["items"], []), body, deep=False))
             made = self.call(name, self.call("h_iterate", first.code))
             return Value(self.call("h_generator", made, first.code), first.depth + 2)
         made_list = name if in_place else "made"
         append = self.call("h_put", self.name(made_list), element.code)
-        inner = [*element_body, ast.Expr(append, **where)]
-        start = self.assign(made_list, ast.List([], LOAD, **where))
+        inner = [*element_body, ast.Expr(append)]
+        start = self.assign(made_list, ast.List([], LOAD))
         if in_place:
-            self.out += [start, *self.loops(first.code, parts, stores, inner)]
+            self.add(start, *self.loops(first.code, parts, stores, inner))
             return Value(self.name(name), 1)
         body = [start, *self.loops(self.name("items"), parts, stores, inner)]
         generator, self.generator = self.generator, False
-        leave = self.leave(self.name("made"), where)
+        leave = self.leave(self.name("made"))
         self.generator = generator
-        self.out.append(self.function(name, arguments(["items"], []), [*body, *leave]))
+        self.add(self.function(name, arguments(["items"], []), [*body, *leave]))
         return Value(self.call(name, first.code), first.depth + 1)
 
     GeneratorExp = ListComp
@@ -820,24 +796,23 @@ class Lowerer:
     def SetComp(self, node: n.SetComp) -> Lowering:
         """The set of a list."""
         made = yield from self.ListComp(node)
-        return Value(self.call("h_set", made.code, at=self.at(node)), made.depth + 1)
+        return Value(self.call("h_set", made.code), made.depth + 1)
 
     def DictComp(self, node: n.DictComp) -> Lowering:
         """The dictionary of a list of pairs."""
         made = yield from self.ListComp(node)
-        return Value(self.call("h_dict", made.code, at=self.at(node)), made.depth + 1)
+        return Value(self.call("h_dict", made.code), made.depth + 1)
 
     def loops(
         self, items: ast.expr, parts: list, stores: list, inner: list[ast.stmt]
     ) -> list[ast.stmt]:
         """A comprehension as loops with ``inner`` in their midst."""
-        where = self.here()
         for i, (_, before, value, conditions) in reversed(list(enumerate(parts))):
             for condition_body, condition in reversed(conditions):
-                inner = [*condition_body, ast.If(condition.code, inner, [], **where)]
+                inner = [*condition_body, ast.If(condition.code, inner, [])]
             target, stored = stores[i]
             walked = self.walked(items if i == 0 else value.code)
-            inner = [*before, ast.For(target, walked, [*stored, *inner], [], **where)]
+            inner = [*before, ast.For(target, walked, [*stored, *inner], [])]
         return inner
 
     # -- statements, which add to out -----------------------------------------------------------
@@ -851,21 +826,20 @@ class Lowerer:
                 self.traced(statement)
         made, self.out = self.out, outer
         if not made:
-            made.append(ast.Pass(**self.here()))
+            made.append(ast.Pass())
         return made
 
     def traced(self, node: n.Statement, value: ast.expr | None = None) -> None:
         """A call that shows a statement and what it left, where a trace was asked for."""
-        where = self.at(node)
-        shown: list[ast.expr] = [ast.Constant(node.start, **where)]
+        shown: list[ast.expr] = [ast.Constant(node.start)]
         if value is not None:
             word = "returns" if isinstance(node, n.Return) else ""
-            shown += [ast.Constant(word, **where), value]
+            shown += [ast.Constant(word), value]
         elif isinstance(node, n.ExprStmt) and self.nesting == 0:
-            shown += [ast.Constant("", **where), self.name("result")]
+            shown += [ast.Constant(""), self.name("result")]
         for target in _targets(node):
-            shown += [ast.Constant(target.id, **where), self.name(f"v_{target.id}")]
-        self.run_call("h_trace", *shown, at=where)
+            shown += [ast.Constant(target.id), self.name(f"v_{target.id}")]
+        self.run_call("h_trace", *shown, at=node)
 
     def announced(self, node: n.Statement) -> list[ast.stmt]:
         """What shows a statement as it begins, where a trace was asked for."""
@@ -883,8 +857,8 @@ class Lowerer:
         entered."""
         head = [self.call("h_tick"), *([self.deeper()] if deep else [])]
         made = ast.FunctionDef(
-            name=name, args=args, decorator_list=[], **self.here(),
-            body=[*(ast.Expr(call, **self.here()) for call in head), *body],
+            name=name, args=args, decorator_list=[],
+            body=[*(ast.Expr(call) for call in head), *body],
         )  # fmt: skip
         if "type_params" in ast.FunctionDef._fields:
             made.type_params = []  # type: ignore[attr-defined]  # from Python 3.12 on
@@ -897,17 +871,17 @@ class Lowerer:
     def target(self, node: n.Node) -> ast.expr:
         """A target made of names only."""
         if isinstance(node, n.Name):
-            return ast.Name(self.variable(node), STORE, **self.at(node))
+            return ast.Name(self.variable(node), STORE)
         # A target nests as deep as its brackets; lists of names are flat in practice.
-        shell = ast.Tuple([], STORE, **self.at(node))
+        shell = ast.Tuple([], STORE)
         work: list[tuple[Any, ast.Tuple]] = [(node, shell)]
         while work:
             source, made = work.pop()
             for item in source.items:
                 if isinstance(item, n.Name):
-                    made.elts.append(ast.Name(self.variable(item), STORE, **self.at(item)))
+                    made.elts.append(ast.Name(self.variable(item), STORE))
                 else:
-                    inner = ast.Tuple([], STORE, **self.at(item))
+                    inner = ast.Tuple([], STORE)
                     made.elts.append(inner)
                     work.append((item, inner))
         return shell
@@ -918,40 +892,36 @@ class Lowerer:
         while work:
             target, value = work.pop()
             if only_names(target):
-                self.out.append(ast.Assign([self.target(target)], value.code, **self.at(target)))
+                self.add(ast.Assign([self.target(target)], value.code), at=target)
             elif isinstance(target, n.Subscript):
                 held, index = yield from self.sequence((target.value, target.index))
-                where = self.at(target)
                 plain = value.inexact or value.bits or isinstance(value.code, ast.Constant)
                 if plain and (index.bits or plain_index(index.code)):
-                    place = ast.Subscript(held.code, index.code, STORE, **where)
-                    self.out.append(ast.Assign([place], value.code, **where))
+                    place = ast.Subscript(held.code, index.code, STORE)
+                    self.add(ast.Assign([place], value.code), at=target)
                 else:
-                    at = self.index(index.code, where)
-                    self.run_call("h_set_item", held.code, at, value.code, at=where)
+                    at = self.index(index.code)
+                    self.run_call("h_set_item", held.code, at, value.code, at=target)
             elif isinstance(target, n.Attribute):
                 (held,) = yield from self.sequence((target.value,))
-                where = self.at(target)
-                name = ast.Constant(target.name, **where)
-                self.run_call("h_set_attribute", held.code, name, value.code, at=where)
+                name = ast.Constant(target.name)
+                self.run_call("h_set_attribute", held.code, name, value.code, at=target)
             else:
                 parts = [self.fresh() for _ in target.items]
-                stores: list[ast.expr] = [ast.Name(p, STORE, **self.at(target)) for p in parts]
+                stores: list[ast.expr] = [ast.Name(p, STORE) for p in parts]
                 items = list(target.items)
                 code = value.code
                 for i, item in enumerate(items):
                     if isinstance(item, n.Starred):
                         items[i] = item.value
-                        stores[i] = ast.Starred(stores[i], STORE, **self.here())
+                        stores[i] = ast.Starred(stores[i], STORE)
                         code = self.call("h_spread", code)
-                self.out.append(
-                    ast.Assign([ast.Tuple(stores, STORE, **self.here())], code, **self.here())
-                )
+                self.add(ast.Assign([ast.Tuple(stores, STORE)], code), at=target)
                 work += reversed(
                     [(i, Value(self.name(p), 1)) for i, p in zip(items, parts, strict=True)]
                 )
 
-    def loop_target(self, node: n.Node, where: dict) -> Lowering:
+    def loop_target(self, node: n.Node) -> Lowering:
         """What a loop assigns to, and the statements that take a target but of names apart."""
         if only_names(node):
             return self.target(node), []
@@ -959,7 +929,7 @@ class Lowerer:
         outer, self.out = self.out, []
         yield from self.store(node, Value(self.name(name), 1))
         stores, self.out = self.out, outer
-        return ast.Name(name, STORE, **where), stores
+        return ast.Name(name, STORE), stores
 
     def Assign(self, node: n.Assign) -> Lowering:
         """One name at once, other targets from a temporary; names to keep retain their gradient."""
@@ -967,8 +937,8 @@ class Lowerer:
         if len(node.targets) == 1 and only_names(node.targets[0]):
             target = node.targets[0]
             if isinstance(target, n.Name) and (self.keep is None or target.id in self.keep):
-                value = Value(self.call("h_keep", value.code, at=self.at(node)), value.depth + 1)
-            self.out.append(ast.Assign([self.target(target)], value.code, **self.at(node)))
+                value = Value(self.call("h_keep", value.code), value.depth + 1)
+            self.add(ast.Assign([self.target(target)], value.code))
             return
         held = self.spill(value)
         for target in node.targets:
@@ -980,52 +950,49 @@ class Lowerer:
         target = node.target
         if isinstance(target, n.Name):
             (value,) = yield from self.sequence((node.value,))
-            where = self.at(node)
-            now = ast.Name(f"v_{target.id}", LOAD, **where)
-            place = ast.Name(f"v_{target.id}", STORE, **where)
+            now = ast.Name(f"v_{target.id}", LOAD)
+            place = ast.Name(f"v_{target.id}", STORE)
             if op in GUARDED_IN_PLACE:
-                code = self.in_place(op, now, value, where)
-                self.out.append(ast.Assign([place], code, **where))
+                code = self.in_place(op, now, value)
+                self.add(ast.Assign([place], code))
             else:
-                self.out.append(ast.AugAssign(place, OPERATORS[op](), value.code, **where))
+                self.add(ast.AugAssign(place, OPERATORS[op](), value.code))
             return
         assert isinstance(target, n.Subscript | n.Attribute)  # the grammar takes no other
         parts = (target.value, target.index) if isinstance(target, n.Subscript) else (target.value,)
         held, *indices = yield from self.sequence(parts)
         held = self.spill(held)
-        where = self.at(node)
         if isinstance(target, n.Subscript):
             (index,) = indices
-            index = self.spill(Value(self.index(index.code, where), 2, bits=index.bits))
+            index = self.spill(Value(self.index(index.code), 2, bits=index.bits))
             part: ast.expr = index.code
             get, put = "h_item", "h_set_item"
         else:
-            part = ast.Constant(target.name, **where)
+            part = ast.Constant(target.name)
             get, put = "h_attribute", "h_set_attribute"
-        old: ast.expr = self.call(get, held.code, part, at=where)
+        old: ast.expr = self.call(get, held.code, part)
         if isinstance(target, n.Subscript) and index.bits:
-            old = ast.Subscript(held.code, part, LOAD, **where)
+            old = ast.Subscript(held.code, part, LOAD)
         current = self.spill(Value(old, 2))
         (value,) = yield from self.sequence((node.value,))
-        changed = self.spill(Value(self.in_place(op, current.code, value, where), 2))
-        self.run_call(put, held.code, part, changed.code, at=where)
+        changed = self.spill(Value(self.in_place(op, current.code, value), 2))
+        self.run_call(put, held.code, part, changed.code)
 
-    def in_place(self, op: str, old: ast.expr, value: Value, where: dict) -> ast.expr:
+    def in_place(self, op: str, old: ast.expr, value: Value) -> ast.expr:
         """The value that ``old op= value`` leaves, by a helper that bounds what may grow."""
         if op in GUARDED_IN_PLACE:
-            return self.call(GUARDED_IN_PLACE[op], old, value.code, at=where)
+            return self.call(GUARDED_IN_PLACE[op], old, value.code)
         helper = {"-": "h_sub_from", "/": "h_divide_by", "//": "h_floor_by",
                   "@": "h_matmul_by", "&": "h_and_by", "|": "h_or_by"}[op]  # fmt: skip
-        return self.call(helper, old, value.code, at=where)
+        return self.call(helper, old, value.code)
 
     def ExprStmt(self, node: n.ExprStmt) -> Lowering:
         """An expression; outside functions its value becomes the result of the program."""
         (value,) = yield from self.sequence((node.value,))
-        where = self.at(node)
         if self.nesting == 0:
-            self.out.append(ast.Assign([ast.Name("result", STORE, **where)], value.code, **where))
+            self.add(ast.Assign([ast.Name("result", STORE)], value.code))
         else:
-            self.out.append(ast.Expr(value.code, **where))
+            self.add(ast.Expr(value.code))
 
     def Def(self, node: n.Def) -> Lowering:
         """A function of the program, ``v_`` and its name in generated code."""
@@ -1042,8 +1009,8 @@ class Lowerer:
     def decorate(self, name: str, decorators: list, node: n.Node) -> None:
         """``name = decorator(name)`` for each, the innermost first."""
         for value, decorator in reversed(decorators):
-            call = self.call("h_decorate", value.code, self.name(name), at=self.at(decorator))
-            self.out.append(self.assign(name, call))
+            call = self.call("h_decorate", value.code, self.name(name), at=decorator)
+            self.add(self.assign(name, call))
 
     def defined(self, node: n.Def, name: str, method: tuple[str, str] = ("", "")) -> Lowering:
         """A function of the program under a name of the generated code.
@@ -1062,16 +1029,15 @@ class Lowerer:
         body = yield node.body
         self.classes.pop()
         self.nesting -= 1
-        where = self.at(node)
         args = parameters(node.params, [d.code for d in defaults])
         if not isinstance(body[-1], ast.Return):
-            body += self.leave(None, where)
+            body += self.leave(None)
         head: list[ast.stmt] = self.named_rest(node.params)
         shared = [one for one in n.statements(node.body) if isinstance(one, n.Outer)]
         if shared:
             called = sorted({f"v_{one}" for outer_names in shared for one in outer_names.names})
-            head.insert(0, ast.Nonlocal(called, **where))
-        self.out.append(self.function(name, args, [*head, *body], deep=not self.generator))
+            head.insert(0, ast.Nonlocal(called))
+        self.add(self.function(name, args, [*head, *body], deep=not self.generator), at=node)
         self.generator = outer
 
     def FunctionClass(self, node: n.FunctionClass) -> Lowering:
@@ -1084,14 +1050,13 @@ class Lowerer:
             if method.decorators:  # once_differentiable is the only one that it may have
                 code = self.call("h_once", code)
             parts.append(code)
-        where = self.at(node)
         called = [node.name, *(method.name for method in node.methods)]
         if node.rule is not None:
             called.append("generate_vmap_rule")
-            parts.append(ast.Constant(node.rule, **where))
-        words: list[ast.expr] = [ast.Constant(word, **where) for word in called]
-        made = self.call("h_record", ast.Tuple(words, LOAD, **where), *parts, at=where)
-        self.out.append(self.assign(f"v_{node.name}", made))
+            parts.append(ast.Constant(node.rule))
+        words: list[ast.expr] = [ast.Constant(word) for word in called]
+        made = self.call("h_record", ast.Tuple(words, LOAD), *parts)
+        self.add(self.assign(f"v_{node.name}", made))
 
     def ClassDef(self, node: n.ClassDef) -> Lowering:
         """Never a Python class: a record of functions and values (see ``names.records``).
@@ -1100,7 +1065,7 @@ class Lowerer:
         """
         decorators = yield from self.decorators(node)
         bases = yield from self.sequence(node.bases)
-        base = self.spill(bases[0]).code if bases else ast.Constant(None, **self.at(node))
+        base = self.spill(bases[0]).code if bases else ast.Constant(None)
         kind = self.fresh()
         prefix = self.checked.prefixes[id(node)]
         held: dict[str, ast.expr] = {}
@@ -1113,26 +1078,22 @@ class Lowerer:
                 yield from self.defined(item, name, (kind, first))
                 self.decorate(name, applied, item)
                 code: ast.expr = self.name(name)
-                where = self.at(item)
                 marks: list[Any] = [d for d in item.decorators if _marks_method(d)]
                 for mark in reversed(marks):
                     word = mark.name if isinstance(mark, n.Attribute) else mark.id
                     before = [held[item.name]] if word == "setter" and item.name in held else []
-                    code = self.call(
-                        "h_marked", ast.Constant(word, **where), code, *before, at=where
-                    )
-                self.out.append(self.assign(f"{prefix}{item.name}", code))
+                    code = self.call("h_marked", ast.Constant(word), code, *before, at=item)
+                self.add(self.assign(f"{prefix}{item.name}", code))
                 held[item.name] = self.name(f"{prefix}{item.name}")
             elif isinstance(item, n.Assign | n.Annotation) and item.value is not None:
                 yield item
                 targets: Any = item.targets if isinstance(item, n.Assign) else (item.target,)
                 for target in targets:
                     held[target.id] = self.name(f"{prefix}{target.id}")
-        where = self.at(node)
-        words: list[ast.expr] = [ast.Constant(word, **where) for word in (node.name, *held)]
-        made = self.call("h_class", ast.Tuple(words, LOAD, **where), base, *held.values(), at=where)
-        self.out.append(self.assign(kind, made))
-        self.out.append(self.assign(f"v_{node.name}", self.name(kind)))
+        words: list[ast.expr] = [ast.Constant(word) for word in (node.name, *held)]
+        made = self.call("h_class", ast.Tuple(words, LOAD), base, *held.values())
+        self.add(self.assign(kind, made))
+        self.add(self.assign(f"v_{node.name}", self.name(kind)))
         self.decorate(f"v_{node.name}", decorators, node)
 
     def Annotation(self, node: n.Annotation) -> Lowering:
@@ -1143,27 +1104,25 @@ class Lowerer:
     def Yield(self, node: n.Yield) -> Lowering:
         """``yield``; of many values one after the other."""
         if node.value is None:
-            code: ast.expr = ast.Constant(None, **self.at(node))
+            code: ast.expr = ast.Constant(None)
         else:
             (value,) = yield from self.sequence((node.value,))
             code = value.code
-        where = self.at(node)
         if not node.many:
-            self.out.append(ast.Expr(ast.Yield(code, **where), **where))
+            self.add(ast.Expr(ast.Yield(code)))
             return
         name = self.fresh()
-        give = ast.Expr(ast.Yield(self.name(name), **where), **where)
-        target = ast.Name(name, STORE, **where)
-        self.out.append(ast.For(target, self.walked(code), [give], [], **where))
+        give = ast.Expr(ast.Yield(self.name(name)))
+        target = ast.Name(name, STORE)
+        self.add(ast.For(target, self.walked(code), [give], []))
 
     def Raise(self, node: n.Raise) -> Lowering:
         """``raise``: of nothing, what the handler around it caught."""
         parts = [part for part in (node.value, node.cause) if part is not None]
         values = yield from self.sequence(parts)
         self.out += self.announced(node)
-        where = self.at(node)
         helper = "h_raise" if values else "h_raise_again"
-        self.run_call(helper, *(v.code for v in values[:1]), at=where)
+        self.run_call(helper, *(v.code for v in values[:1]))
 
     def Try(self, node: n.Try) -> Lowering:
         """``try``, which catches errors and never a limit or an interrupt.
@@ -1172,9 +1131,8 @@ class Lowerer:
         what a program cannot catch. The tokens of the calls that the error left are given back.
         For a limit and an interrupt the last block does not run either.
         """
-        where = self.at(node)
         depth = self.fresh()
-        self.out.append(self.assign(depth, self.call("h_depth")))
+        self.add(self.assign(depth, self.call("h_depth")))
         body = yield node.body
         handlers = []
         for handler in node.handlers:
@@ -1187,46 +1145,41 @@ class Lowerer:
                         handler.start, handler.start + 6, help="write except ValueError:",
                     )  # fmt: skip
                 kind = [value.code]
-            place = self.at(handler)
-            caught = self.call("h_catches", self.name(depth), *kind, at=place)
+            caught = self.call("h_catches", self.name(depth), *kind)
             held = self.fresh()
             inner: list[ast.stmt] = []
             if handler.name is not None:
-                error = self.call("h_error", ast.Name(held, LOAD, **place), at=place)
-                inner.append(ast.Assign([self.target(handler.name)], error, **place))
+                error = self.call("h_error", self.name(held))
+                inner.append(ast.Assign([self.target(handler.name)], error))
             inner += yield handler.body
             if handler.name is not None and not isinstance(
                 inner[-1], ast.Return | ast.Break | ast.Continue
             ):
-                forgotten = self.target(handler.name)
-                inner += [
-                    ast.Assign([forgotten], ast.Constant(None, **place), **place),
-                    ast.Delete([_deleted(self.target(handler.name))], **place),
-                ]
-            handlers.append(ast.ExceptHandler(caught, held, inner, **place))
+                name = self.variable(handler.name)
+                forgotten = ast.Delete([ast.Name(name, ast.Del())])
+                inner += [self.assign(name, ast.Constant(None)), forgotten]
+            line = self.line_of(handler)
+            handlers.append(ast.ExceptHandler(caught, held, inner, lineno=line))
         orelse = (yield node.orelse) if node.orelse else []
         final: list[ast.stmt] = []
         if node.final:
             inside = yield node.final
-            final = [ast.If(self.call("h_finishes", at=where), inside, [], **where)]
-        self.out.append(ast.Try(body, handlers, orelse, final, **where))
+            final = [ast.If(self.call("h_finishes"), inside, [])]
+        self.add(ast.Try(body, handlers, orelse, final))
 
     def Del(self, node: n.Del) -> Lowering:
         """``del`` of names, items and attributes."""
         targets: Any = node.targets
         for target in targets:
             if isinstance(target, n.Name):
-                where = self.at(target)
-                self.out.append(ast.Delete([_deleted(self.target(target))], **where))
+                self.add(ast.Delete([ast.Name(self.variable(target), ast.Del())]), at=target)
             elif isinstance(target, n.Subscript):
                 held, index = yield from self.sequence((target.value, target.index))
-                where = self.at(target)
-                self.run_call("h_del_item", held.code, self.index(index.code, where), at=where)
+                self.run_call("h_del_item", held.code, self.index(index.code), at=target)
             else:
                 (held,) = yield from self.sequence((target.value,))
-                where = self.at(target)
-                name = ast.Constant(target.name, **where)
-                self.run_call("h_del_attribute", held.code, name, at=where)
+                name = ast.Constant(target.name)
+                self.run_call("h_del_attribute", held.code, name, at=target)
 
     def Return(self, node: n.Return) -> Lowering:
         """A return, which gives back the token of depth once the value is there."""
@@ -1239,7 +1192,7 @@ class Lowerer:
                 self.traced(node, value)
         else:
             self.out += self.announced(node)
-        self.out += self.leave(value, self.at(node))
+        self.add(*self.leave(value))
 
     def If(self, node: n.If) -> Lowering:
         """An if statement; an elif is one in the block of its else."""
@@ -1249,49 +1202,47 @@ class Lowerer:
             self.traced(node, test.code)
         body = yield node.body
         orelse = (yield node.orelse) if node.orelse else []
-        self.out.append(ast.If(test.code, body, orelse, **self.at(node.test)))
+        self.add(ast.If(test.code, body, orelse), at=node.test)
 
     def While(self, node: n.While) -> Lowering:
         """A loop that takes a step before each test."""
         before, test = yield from self.aside(node.test)
         body = yield node.body
         orelse = (yield node.orelse) if node.orelse else []
-        step = self.call("h_tick", at=self.at(node))
-        where = self.at(node.test)
+        step = self.call("h_tick", at=node)
         if self.trace:
             outer, self.out = self.out, before
             test = self.spill(test)
             self.traced(node, test.code)
             self.out = outer
         elif not before and test.depth <= DEEP:
-            code = ast.BoolOp(ast.And(), [step, test.code], **where)
-            self.out.append(ast.While(code, body, orelse, **where))
+            code = ast.BoolOp(ast.And(), [step, test.code])
+            self.add(ast.While(code, body, orelse), at=node.test)
             return
         ended = self.fresh()
-        last: list[ast.stmt] = [ast.Break(**where)]
+        last: list[ast.stmt] = [ast.Break()]
         if orelse:  # runs where the test ended the loop, and not a break
-            self.out.append(self.assign(ended, ast.Constant(False, **where)))
-            last.insert(0, self.assign(ended, _true(where)))
-        stop = ast.If(ast.UnaryOp(ast.Not(), test.code, **where), last, [], **where)
-        self.out.append(ast.While(step, [*before, stop, *body], [], **where))
+            self.add(self.assign(ended, ast.Constant(False)))
+            last.insert(0, self.assign(ended, ast.Constant(True)))
+        stop = ast.If(ast.UnaryOp(ast.Not(), test.code), last, [])
+        self.add(ast.While(step, [*before, stop, *body], []), at=node.test)
         if orelse:
-            self.out.append(ast.If(self.name(ended), orelse, [], **where))
+            self.add(ast.If(self.name(ended), orelse, []))
 
     def For(self, node: n.For) -> Lowering:
         """A loop over what ``walked`` gives; targets but names go through a temporary."""
         (items,) = yield from self.sequence((node.iter,))
-        where = self.at(node.iter)
         walked = self.walked(items.code)
-        target, stores = yield from self.loop_target(node.target, where)
+        target, stores = yield from self.loop_target(node.target)
         stores += self.announced(node)
         body = yield node.body
         orelse = (yield node.orelse) if node.orelse else []
-        self.out.append(ast.For(target, walked, [*stores, *body], orelse, **where))
+        self.add(ast.For(target, walked, [*stores, *body], orelse), at=node.iter)
 
     def Break(self, node: n.Statement) -> Lowering:
         """``break``, ``continue`` or ``pass``; a trace shows it as it begins."""
         self.out += self.announced(node)
-        self.out.append(getattr(ast, type(node).__name__)(**self.at(node)))
+        self.add(getattr(ast, type(node).__name__)())
         return
         yield
 
@@ -1312,9 +1263,8 @@ class Lowerer:
         if node.message is not None:
             body, value = yield from self.aside(node.message)
             message = [value.code]
-        where = self.at(node)
-        body.append(ast.Expr(self.call("h_fail", *message, at=where), **where))
-        self.out.append(ast.If(ast.UnaryOp(ast.Not(), test.code, **where), body, [], **where))
+        body.append(ast.Expr(self.call("h_fail", *message)))
+        self.add(ast.If(ast.UnaryOp(ast.Not(), test.code), body, []))
 
     def With(self, node: n.With) -> Lowering:
         """Contexts, checked when entered. Raises SyntaxFault (E0164) for what is surely none."""
@@ -1323,10 +1273,10 @@ class Lowerer:
             self.refuse_table(item.expr)
             (value,) = yield from self.sequence((item.expr,))
             target = None if item.target is None else self.target(item.target)
-            held = self.call("h_context", value.code, at=self.at(item.expr))
+            held = self.call("h_context", value.code, at=item.expr)
             items.append(ast.withitem(context_expr=held, optional_vars=target))
         body = yield node.body
-        self.out.append(ast.With(items, [*self.announced(node), *body], **self.at(node)))
+        self.add(ast.With(items, [*self.announced(node), *body]))
 
     def refuse_table(self, node: n.Expr) -> None:
         """What is surely no context is refused before the program runs: ``with ones(3):``."""
@@ -1345,21 +1295,17 @@ class Lowerer:
         """The body of ``main``."""
         checked = self.checked
         first: list[ast.stmt] = [
-            self.assign(f"v_{name}", self.table(name, place))
-            for name, place in checked.bound.items()
+            self.assign(f"v_{name}", self.table(name))
+            for name in checked.bound
             if name in names.NAMES and name not in self.inputs
         ]
         for name in sorted(checked.shared - set(checked.bound) - self.inputs):
             # A variable of the program for the functions that say `global`; it has no value yet.
-            never = ast.Constant(False, **self.at(checked.module))
-            nothing = self.assign(f"v_{name}", ast.Constant(None, **self.here()))
-            first.append(ast.If(never, [nothing], [], **self.here()))
-        first.append(self.assign("result", ast.Constant(None, **self.at(checked.module))))
+            nothing = self.assign(f"v_{name}", ast.Constant(None))
+            first.append(ast.If(ast.Constant(False), [nothing], []))
+        first.append(self.assign("result", ast.Constant(None)))
         body = self.run(checked.module.body)
-        final = ast.Return(
-            ast.Tuple([self.name("result"), self.call("h_locals")], LOAD, **self.here()),
-            **self.here(),
-        )
+        final = ast.Return(ast.Tuple([self.name("result"), self.call("h_locals")], LOAD))
         return [*first, *body, final]
 
 
@@ -1391,25 +1337,33 @@ def lower(
     work = Lowerer(checked, frozenset(inputs), keep, trace, lists_in_place)
     body = work.program()
     taken = arguments([f"v_{name}" for name in inputs], [])
-    main = ast.FunctionDef("main", taken, body, [], lineno=1, col_offset=0)
+    main = ast.FunctionDef("main", taken, body, [])
     if "type_params" in ast.FunctionDef._fields:
         main.type_params = []  # type: ignore[attr-defined]  # from Python 3.12 on
     tree = ast.Module(body=[main], type_ignores=[])
-    _only_allowed(tree)
+    _placed(tree)
     return tree, work.places, work.constants
 
 
-def _only_allowed(tree: ast.Module) -> None:
-    """Raises AssertionError where generated code holds anything that lowering never writes.
+def _placed(tree: ast.Module) -> None:
+    """Give code that has no line that of what it stands in. Raises AssertionError where the tree
+    holds anything that lowering never writes.
 
     ``ast.walk`` asks every field of every node in turn, and takes as long as the lowering.
     """
-    waiting: list[Any] = [tree]
+    waiting: list[tuple[Any, int]] = [(tree, 1)]
     while waiting:
-        item = waiting.pop()
-        for part in item if item.__class__ is list else item.__dict__.values():
+        item, line = waiting.pop()
+        if item.__class__ is list:
+            parts = item
+        else:
+            parts = [*item.__dict__.values()]
+            if item._attributes:
+                line = item.__dict__.setdefault("lineno", line)
+                item.__dict__.update(col_offset=0, end_lineno=line, end_col_offset=0)
+        for part in parts:
             kind = part.__class__
             if kind is list or kind in _ALLOWED:
-                waiting.append(part)
+                waiting.append((part, line))
             elif kind is not int and isinstance(part, ast.AST):
                 raise AssertionError(f"lowering emitted {kind.__name__}")

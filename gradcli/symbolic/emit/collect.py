@@ -168,7 +168,7 @@ def entries_shared(pieces: Sequence[Piece]) -> list[Piece] | None:
             whole = w.joined(left) if left else w.numeral(1)
             chain = (w.binary("/", whole, w.joined(right)) if right else whole,)
         rest.append(Piece(p.c, p.tops, p.below, chain, 2))
-    rest = list(_numbers_added(like_terms(rest)))
+    rest = sorted(like_terms(rest), key=lambda p: not (p.tops or p.below or p.chain))
     c, over, under, rest = shared(rest)
     found = w.joined([*tops, total(rest)])
     if below:
@@ -179,32 +179,6 @@ def entries_shared(pieces: Sequence[Piece]) -> list[Piece] | None:
 
 def _is_product(node: w.n.Expr) -> bool:
     return isinstance(node, w.n.Binary) and node.op in ("*", "/")
-
-
-def _numbers_added(pieces: Sequence[Piece]) -> Sequence[Piece]:
-    """The terms with plain numbers added to one that stands in a sum: 1 + (1 - u) as 2 - u."""
-    plain = [p for p in pieces if not (p.tops or p.below or p.chain)]
-    for p in pieces if plain else ():
-        if p.tops or p.below or len(p.chain) != 1:
-            continue
-        terms: list[tuple[int, Any]] = []
-        node = p.chain[0].node
-        while isinstance(node, w.n.Binary) and node.op in ("+", "-"):
-            terms.insert(0, (1 if node.op == "+" else -1, node.right))
-            node = node.left
-        terms.insert(0, (1, node))
-        numbers = [x for x in terms if isinstance(x[1], w.n.Number)]
-        if len(terms) < 2 or len(numbers) != 1 or numbers[0][1].value.__class__ is not int:
-            continue
-        own = p.c * numbers[0][0] * numbers[0][1].value
-        rest = [
-            Piece(p.c * sign, [], [], (Text(x, w.operations(x)),), 2)
-            for sign, x in terms if not isinstance(x, w.n.Number)
-        ]  # fmt: skip
-        whole = own + sum(q.c for q in plain)
-        found = [q for q in pieces if q is not p and q not in plain]
-        return [*found, *rest, *([Piece(whole, [], [], (), 2)] if whole else [])]
-    return [*(p for p in pieces if p not in plain), *plain]
 
 
 def outers_merged(

@@ -239,24 +239,13 @@ def lifted(t: v.Tensor, below: bool = False) -> v.Tensor:
     return taken(t)
 
 
-def cancelled(t: v.Tensor) -> v.Tensor:
-    """What all terms share taken out of a tensor with its groups replaced (``fractions``)."""
-    front, rest = common(t, below=False)
-    return v.mul(front, rest) if len(rest.terms) < 2 else v.mul(front, v.as_factor(rest))
-
-
-def factored(t: v.Tensor, whole: v.Tensor | None = None) -> v.Tensor:
+def factored(t: v.Tensor) -> v.Tensor:
     """A product of groups, as far as common factors and the groups that stand already show it.
 
-    Groups inside groups first, by the order in which they came. ``whole`` is ``fractions(t)``.
+    Groups inside groups first, by the order in which they came, each brought to one fraction.
     """
-    return _merged(_product_form(fractions(t) if whole is None else whole, tuple(v.groups_of(t))))
-
-
-@v.remembered
-def fractions(t: v.Tensor) -> v.Tensor:
-    """The tensor with every group brought to one fraction."""
-    return replaced(t, _forms(t).get)
+    whole = replaced(t, _forms(t).get)
+    return _merged(_product_form(whole, tuple(v.groups_of(t))))
 
 
 def _forms(t: v.Tensor) -> dict[v.Base, v.Tensor]:
@@ -323,20 +312,3 @@ def _merged(t: v.Tensor) -> v.Tensor:
         if len(t.terms) != 1:
             return t
     return t
-
-
-def denominators_opened(t: v.Tensor) -> v.Tensor:
-    """Groups of one negative power in a term multiplied: (1 - x)(1 + x) is 1 - x**2."""
-    found = []
-    for m, c in t.terms.items():
-        below = [f for f in m if f[0].kind == "sum" and f[2] == -1 and not v.bound_of([f])]
-        below = [f for f in below if len(f[0].args[0].terms) > 1]
-        if len(below) < 2 or len({f[1] for f in below}) > 1:
-            found.append(v.Tensor({m: c}))
-            continue
-        whole = v.UNIT
-        for b, idx, _ in below:
-            whole = v.distribute(whole, v.place(b.args[0], idx))
-        rest = [f for f in m if f not in below]
-        found.append(v.mul(v.product(rest, c, v.bound_of(rest)), v.power(whole, Fraction(-1))))
-    return v.add(*found)

@@ -1,4 +1,4 @@
-"""Squares and angles of sines and cosines: exchanged, doubled, halved, added, under roots.
+"""Squares and angles of sines and cosines: doubled, halved, added, under roots.
 
 Each change is an identity wherever both sides are defined, and is offered as a candidate: whether
 it is used is decided by the length of the text.
@@ -15,30 +15,6 @@ from gradcli.symbolic.expr.identities import ODD, QUOTIENTS, SQUARES
 from gradcli.symbolic.simplify.relations import call, is_call
 
 _ONE = Fraction(1)
-
-
-def squares_exchanged(t: v.Tensor, gone: str) -> v.Tensor | None:
-    """Every gone**2 as its partner's: sin**2 as 1 - cos**2; None where there is none."""
-    stays, one, two = SQUARES[gone]
-    found = []
-    changed = False
-    for m, c in t.terms.items():
-        whole = v.UNIT
-        kept = []
-        for b, i, e in m:
-            if is_call(b, gone) and e >= 2 and e.denominator == 1 and not v.bound_of([(b, i, e)]):
-                changed = True
-                other = call(stays, b, i)
-                square = v.product([(*f[:2], Fraction(2)) for f in other], _ONE, ())
-                unit = v.add(v.number(one), v.scale(square, two))
-                for _ in range(int(e) // 2):
-                    whole = v.distribute(whole, unit)
-                if e % 2:
-                    kept.append((b, i, _ONE))
-            else:
-                kept.append((b, i, e))
-        found.append(v.distribute(v.product(kept, c, v.bound_of(m)), whole))
-    return v.add(*found) if changed else None
 
 
 _UNDER_ROOTS = {f: (a, b, g, 2) for g, (f, a, b) in SQUARES.items()} | {

@@ -1,6 +1,5 @@
-"""What conditions say about the product that they stand in: guards of a division that cancel.
+"""What conditions say about the product that they stand in.
 
-    d*u/where(d == 0, 1, d)               u where d != 0, and u everywhere if it is 0 where d is
     where(x == 0, 0, log(where(x == 0, 1, y)))   where(x == 0, 0, log(y))
     where(x <= 1, min(max(x, 0), 1), 0)   where(x <= 1, max(x, 0), 0)
 
@@ -18,7 +17,6 @@ from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.algebra import in_terms
 from gradcli.symbolic.expr.elementwise import applied, indicator
 from gradcli.symbolic.expr.identities import ORDERS
-from gradcli.symbolic.simplify.recognise import is_call_of_condition
 from gradcli.symbolic.simplify.relations import is_call
 
 MOST_ROUNDS = 12
@@ -37,95 +35,14 @@ def _settled(m: v.Monomial, c: Fraction) -> v.Tensor:
     """One term, rearranged as long as a condition says something."""
     whole = v.Tensor({m: c})
     for _ in range(MOST_ROUNDS):
-        new = None
-        for step in (_divided, _marked, _assumed, _excluded):
-            new = step(m, c)
-            if new is not None:
-                break
+        new = _assumed(m, c)
         if new is None:
-            return whole
+            break
         whole = new
         if len(whole.terms) != 1:
-            return whole
+            break
         ((m, c),) = whole.terms.items()
     return whole
-
-
-# ---- A guarded division --------------------------------------------------------------------------
-
-
-def _divided(m: v.Monomial, c: Fraction) -> v.Tensor | None:
-    """u/where(u == 0, 1, u) as the indicator of u != 0."""
-    for b, idx, e in m:
-        if e >= 0 or e.denominator != 1 or b.kind != "sum" or len(b.args[0].terms) != 2:
-            continue
-        guard = _guard(b, idx)
-        if guard is None:
-            continue
-        mark, size = guard
-        have = {f[:2]: f[2] for f in m}
-        if all(have.get((f, at), 0) >= k for f, at, k in size):
-            less = [(f, at, -k) for f, at, k in size]
-            whole = v.product([*m, *less, (b, idx, v.ONE)], c, v.bound_of(m))
-            if all(_vanishes(k, size) for k in whole.terms):
-                return whole
-            return v.product([*m, *less, (b, idx, v.ONE), mark], c, v.bound_of(m))
-    return None
-
-
-def _marked(m: v.Monomial, c: Fraction) -> v.Tensor | None:
-    """A term without the indicator of u != 0, where the rest of it is 0 for u == 0 anyway."""
-    for f in m:
-        if not is_call(f[0], "where") or f[0].args[1].number() != 0:
-            continue
-        zero = _nothing(f[0], f[1])
-        if zero is None or len(zero.terms) != 1:
-            continue
-        ((size, _),) = zero.terms.items()
-        rest = [g for g in m if g is not f]
-        if tuple(rest) == size:
-            continue  # one side of a guard, which _divided knows as it is
-        if all(g[2] > 0 or g[0].kind == "sum" for g in rest) and _vanishes(tuple(rest), size):
-            return v.product(rest, c, v.bound_of(m))
-    return None
-
-
-def _guard(b: v.Base, idx: tuple) -> tuple[tuple, v.Monomial] | None:
-    """The indicator of u != 0 and u, where a group is where(u == 0, 1, u)."""
-    for m, c in b.args[0].sorted():
-        for f in m:
-            if not is_call(f[0], "where") or f[0].args[1].number() != 0 or v.bound_of(m):
-                continue
-            zero = _nothing(f[0], f[1])
-            rest = v.product([g for g in m if g is not f], c, ())
-            if zero is None or len(zero.terms) != 1 or rest != zero:
-                continue
-            other = v.mul(indicator(f[0].args[0], True), v.UNIT)
-            if v.place(other, f[1]) != v.add(b.args[0], v.Tensor({m: -c})):
-                continue
-            ((size, k),) = v.place(zero, idx).terms.items()
-            if k == 1 and not v.bound_of(size):
-                at = tuple(idx[x[1]] for x in f[1])
-                return (f[0], at, v.ONE), size
-    return None
-
-
-def _nothing(b: v.Base, idx: tuple) -> v.Tensor | None:
-    """u where an indicator asks for u == 0 (or not); else None."""
-    terms = b.args[0].terms
-    if len(terms) != 1:
-        return None
-    ((m, _),) = terms.items()
-    if len(m) != 1 or not is_call(m[0][0], "eq"):
-        return None
-    test, at, _ = m[0]
-    for one, two in (test.args, test.args[::-1]):
-        if two.number() == 0:
-            return v.place(v.place(one, at), idx)
-    return None
-
-
-# ---- What is known beside a condition ------------------------------------------------------------
 
 
 def _assumed(m: v.Monomial, c: Fraction) -> v.Tensor | None:
@@ -264,64 +181,6 @@ def _side(other: v.Base, b: v.Base) -> v.Tensor | None:
     return first if fits and v.place(clamped.args[0], at) == left else None
 
 
-# ---- Where nothing is left -----------------------------------------------------------------------
-
-
-def _excluded(m: v.Monomial, c: Fraction) -> v.Tensor | None:
-    """0 for a product that is 0 where its condition u == 0 holds."""
-    for b, idx, _ in m:
-        size = _nothing(b, idx) if is_call(b, "where") and b.args[1].number() else None
-        if size is not None and len(size.terms) == 1 and _vanishes(m, next(iter(size.terms))):
-            return v.ZERO
-    return None
-
-
-def _vanishes(m: v.Monomial, size: v.Monomial) -> bool:
-    """Whether a product is surely 0 where another one is."""
-    below = {f[0] for f in m if f[2] < 0}
-    if any(k <= 0 or f in below for f, _, k in size) or v.bound_of(size):
-        return False
-    return all(_gone_with(f, m, below) for f in size)
-
-
-def _gone_with(factor: tuple, rest: Sequence[tuple], below: set) -> bool:
-    """Whether a product is 0 where a factor is: it holds it, or what it sums the squares of."""
-    b, idx, _ = factor
-    if any(f[:2] == (b, idx) and f[2] > 0 for f in rest):
-        return True
-    if b.kind != "sum" or len(b.args[0].terms) != 1:
-        return False
-    ((body, c),) = v.place(b.args[0], idx).terms.items()
-    if c < 0 or not all(_never_negative(f, k) for f, _, k in body):
-        return False
-    waiting: list[tuple[int, dict]] = [(0, {})]
-    while waiting:
-        k, names = waiting.pop()
-        if k == len(body):
-            return True
-        f, at, _ = body[k]
-        for other, there, e in rest:
-            if e <= 0 or len(there) != len(at) or not (other is f or _step_of(other, f)):
-                continue
-            if f in below:
-                continue
-            met = dict(names)
-            if all(
-                met.setdefault(x, y) == y if x[1] < 0 else x == y
-                for x, y in zip(at, there, strict=True)
-            ):
-                waiting.append((k + 1, met))
-    return False
-
-
-def _never_negative(b: v.Base, e: Fraction) -> bool:
-    if e < 0:
-        return False
-    if (e.denominator == 1 and not e.numerator % 2) or v.is_positive(b, Fraction(e)):
-        return True
-    return is_call(b, "where", "relu", "abs") or (is_call(b, "maximum") and b.args[1].number() == 0)
-
-
 def _step_of(b: v.Base, ramp: v.Base) -> bool:
     """Whether a base is the indicator of u > 0, and ``ramp`` max(u, 0)."""
     if not is_call(ramp, "relu", "maximum") or not is_call(b, "where") or not b.args[1].number():
@@ -330,51 +189,3 @@ def _step_of(b: v.Base, ramp: v.Base) -> bool:
     if ramp.name == "maximum" and ramp.args[1] != zero:
         return False
     return any(b.args[0] == applied(name, (ramp.args[0], zero)) for name in ("gt", "ge"))
-
-
-# ---- Choices -------------------------------------------------------------------------------------
-
-
-def known_sides(t: v.Tensor) -> v.Tensor:
-    """max(u, 0) and abs(u) as u in what is taken where u > 0 only."""
-    return in_terms(t, _known_side)
-
-
-def _known_side(m: v.Monomial, c: Fraction) -> v.Tensor:
-    term = v.Tensor({m: c})
-    for b, idx, _ in m:
-        if not is_call(b, "where") or b.args[1].number() != 1:
-            continue
-        if not is_call_of_condition(b, "gt", "ge"):
-            continue
-        ((test, at, _), *_) = next(iter(b.args[0].terms))
-        if test.args[1].number() != 0:
-            continue
-        u = v.place(test.args[0], at)
-        for f in m:
-            body = f[0].args[0] if f[0].kind == "sum" and f[1] == idx and f[2] == 1 else None
-            new = None if body is None or len(body.terms) < 2 else _positive(body, u)
-            if new is not None:
-                rest = [g for g in m if g is not f]
-                group = v.as_factor(v.place(new, f[1]))
-                ((inside, k),) = group.terms.items()
-                whole = [*rest, *inside]
-                term = v.product(whole, c * k, v.bound_of(whole))
-    return term
-
-
-def _positive(body: v.Tensor, u: v.Tensor) -> v.Tensor | None:
-    """A sum where u > 0: its max(u, 0) and abs(u) replaced; None where there is none."""
-    changed, found = False, []
-    for m, c in body.terms.items():
-        alone = m[0] if len(m) == 1 and not v.bound_of(m) and m[0][2] == 1 else None
-        same = alone is not None and (
-            is_call(alone[0], "relu", "abs")
-            or (is_call(alone[0], "maximum") and alone[0].args[1].number() == 0)
-        )
-        if same and v.place(alone[0].args[0], alone[1]) == u:  # type: ignore[index]
-            changed = True
-            found.append(v.scale(u, c))
-        else:
-            found.append(v.Tensor({m: c}))
-    return v.add(*found) if changed else None

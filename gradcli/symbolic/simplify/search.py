@@ -14,16 +14,9 @@ from gradcli.ops.errors import Fault
 from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.emit.writer import Writer
 from gradcli.symbolic.expr import tensor as v
-from gradcli.symbolic.expr.algebra import (
-    cancelled,
-    denominators_opened,
-    factored,
-    fractions,
-    lifted,
-    opened,
-)
+from gradcli.symbolic.expr.algebra import factored, lifted, opened
 from gradcli.symbolic.expr.identities import EVEN, ODD, QUOTIENTS, SQUARES
-from gradcli.symbolic.simplify.angles import double_angles, roots_named, squares_exchanged
+from gradcli.symbolic.simplify.angles import double_angles, roots_named
 from gradcli.symbolic.simplify.arrangements import arrangements
 from gradcli.symbolic.simplify.choice_trees import by_cases, choices_met
 from gradcli.symbolic.simplify.cross_products import crossed, turns
@@ -33,7 +26,7 @@ from gradcli.symbolic.simplify.exponentials import (
     exponents_met,
     over_expm1,
 )
-from gradcli.symbolic.simplify.guards import known_sides, unguarded
+from gradcli.symbolic.simplify.guards import unguarded
 from gradcli.symbolic.simplify.inverse_products import inverses_joined, systems_solved
 from gradcli.symbolic.simplify.piecewise import PIECES
 from gradcli.symbolic.simplify.recognise import as_quotients, mirrored, named, ramps, tidied
@@ -154,9 +147,8 @@ class _Search:
                 t = _tried(unguarded, t) or t
             t = _tried(tidied, t) or t
             if "where" in self.calls:
-                yield from self._trees(_tried(known_sides, t) or t)
+                yield from self._trees(t)
                 t = _tried(choices_met, t) or t
-                t = _tried(known_sides, t) or t
         if turns(t):
             yield from self._crosses(t)
         whole = _tried(lambda u: groups_kept(named(u)), t)
@@ -170,13 +162,6 @@ class _Search:
         ):
             for shape in self._arranged(shares):  # shares as units
                 yield from self._variants(shape)
-        flat = _tried(lambda u: opened(named(u)), t) if self.calls & _SQUARES else None
-        for start in (t, flat) if self.calls & _SQUARES else ():
-            for gone in SQUARES:
-                if gone in self.calls and start is not None:
-                    other = _tried(partial(squares_exchanged, gone=gone), start)
-                    for shape in self._arranged(other) if other is not None else ():
-                        yield from self._variants(shape)
         if not self.single:
             yield from self._normal(t)
 
@@ -219,16 +204,13 @@ class _Search:
         yield t
         if self.single:
             return
-        whole = _tried(fractions, t)
-        for arrange in (lifted, _over_all, cancelled, factored, opened):
-            start = whole if arrange is cancelled or arrange is factored else t
-            if start is None or (arrange is _over_all and not _divides(t)):
+        for arrange in (lifted, _over_all, factored, opened):
+            if arrange is _over_all and not _divides(t):
                 continue
-            change = partial(factored, t) if arrange is factored else arrange
-            other = _tried(partial(_tidied_after, change), start)
+            other = _tried(partial(_tidied_after, arrange), t)
             if other is not None:
                 yield other
-                again = _tried(factored if arrange is opened else denominators_opened, other)
+                again = _tried(factored, other) if arrange is opened else None
                 if again is not None:
                     yield again
         yield from self._regrouped(t)
