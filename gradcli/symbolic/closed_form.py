@@ -16,6 +16,7 @@ from gradcli.language.syntax.printer import unparse
 from gradcli.language.syntax.source import Source
 from gradcli.ops.errors import Fault, RuntimeFault, ValueFault
 from gradcli.ops.memory_budget import no_collection
+from gradcli.symbolic.borders import with_borders
 from gradcli.symbolic.emit.slices import size_text
 from gradcli.symbolic.emit.tree import Text, called, numeral
 from gradcli.symbolic.expr import tensor as v
@@ -376,7 +377,8 @@ def _confirmed(
         found = agreeing(options, small, used, points.sizes)
     points.checked = min(points.checked, len(used))
     if found[1][0] <= TOLERANCE:
-        return _lasting(found[0], found[1][0], options, small, known, points, path)
+        options, small, borders = with_borders(found[0], options, small, known, points, path)
+        return _lasting(options[0], found[1][0], options, small, [*known, *borders], points, path)
     if found[1][1] is None:
         raise no_closed_form("an expression whose formula has no value where it could be checked")
     raise withheld(*found, path)

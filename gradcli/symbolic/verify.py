@@ -226,7 +226,7 @@ class Points:
             for i in range(tries):
                 usual = _FIRST[i] if i < len(_FIRST) else None
                 point = draw(self.shapes.declarations, self.sizes, rng, usual)
-                exact = self._numeric(point, path)
+                exact = self.numeric(point, path)
                 if exact is None or not np.max(abs(exact), initial=0.0) < 1e150:  # nor NaN
                     continue
                 first = self.delicate and not found  # a rank too small is so at every point
@@ -251,7 +251,7 @@ class Points:
                 for name, d in self.shapes.declarations.items():
                     usual = _WIDE[rng.integers(len(_WIDE))]
                     point |= draw({name: d}, self.sizes, rng, usual)
-                exact = self._numeric(point, path)
+                exact = self.numeric(point, path)
                 if exact is None or not np.max(abs(exact), initial=0.0) < 1e150:
                     continue
                 off = worst(answer, [(point, exact)], self.sizes)[0]
@@ -275,7 +275,7 @@ class Points:
                         k: size + spread * a if ranks.get(k, most + 1) <= most else a
                         for k, a in usual.items()
                     }
-                    exact = self._numeric(point, path)
+                    exact = self.numeric(point, path)
                     if abs(size) > 1 or exact is not None:  # no edge of the domain
                         found.append((size, point, exact))
         return found
@@ -304,14 +304,14 @@ class Points:
         cancel, that may be more than its own size tells.
         """
         ahead, back = (
-            self._numeric({k: a * (1 + by) for k, a in point.items()}, path) for by in (1e-8, -1e-8)
+            self.numeric({k: a * (1 + by) for k, a in point.items()}, path) for by in (1e-8, -1e-8)
         )
         if ahead is None or back is None:
             return False
         bent = np.max(np.abs(ahead - 2 * exact + back), initial=0.0)
         return bool(bent <= within * max(np.max(np.abs(exact), initial=0.0), 1e-3))
 
-    def _numeric(self, point: Mapping[str, np.ndarray], path: Sequence[str]) -> np.ndarray | None:
+    def numeric(self, point: Mapping[str, np.ndarray], path: Sequence[str]) -> np.ndarray | None:
         """The engine's derivative at a point, or None where there is none."""
         sizes = {k: self.sizes[k] for k in self.shapes.sizes}
         return numeric(self.program, point, sizes, path, self.strict)
