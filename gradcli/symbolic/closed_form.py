@@ -109,26 +109,32 @@ class Result:
         found = self._evaluated(given, sizes)
         return next(iter(found.values())) if len(found) == 1 else found
 
-    def settled(self, **values: Any) -> tuple[dict[str, Any], list[str], list[str]]:
+    def settled(self, **values: Any) -> tuple[dict[str, Any], list[str], list[str], dict[str, Any]]:
         """The derivatives at values of the variables; those of which a formula loses its digits, so
-        that their value is the numeric engine's; and those that may have lost theirs.
+        that their value is the numeric engine's; those that may have lost theirs; and the engine's
+        values of those of which it has another one, at a kink.
 
         Raises as ``evaluate``.
         """
         given, sizes = self._at(values)
         found, lost, doubtful = self._evaluated(given, sizes), [], []
+        others: dict[str, Any] = {}
         for key, got in found.items():
             path = key.split(",") if "," in key and not self.along else [key] * self.order
             if got.size > _MOST_PASSES * (1 if self.along else given[path[-1]].size):
                 continue
             answer = self._read[self.derivatives[key]]
-            better, doubt = settled(self.program, answer, got, given, sizes, path, self.along)
+            better, doubt, other = settled(
+                self.program, answer, got, given, sizes, path, self.along
+            )
             if better is not got:
                 found[key] = better
                 lost.append(key)
             if doubt:
                 doubtful.append(key)
-        return found, lost, doubtful
+            if other is not None:
+                others[key] = other
+        return found, lost, doubtful, others
 
     def undefined(self, **values: Any) -> bool:
         """Whether what was differentiated is NaN at values of the variables."""
@@ -243,14 +249,14 @@ def diff(
     names = _names(wrt, shapes, absent)
     points = Points(program, shapes)
     answers: dict[str, Text] = {}
-    error, lost = 0.0, set[float]()
+    error, lost, lower = 0.0, set[float](), set[str]()
     with decimals(writes_decimals(checked)), no_collection():
         for path in _paths(names, order, wrt is not None):
             if absent.keys() & set(path):
                 by = [absent[k] if k in absent else shapes.declarations[k] for k in path]
                 text, off = _nothing(shapes, by), 0.0
             else:
-                text, off = _along(path, program, steps, shapes, points, check)
+                text, off = _along(path, program, steps, shapes, points, check, lower)
             answers[_key(path)] = text
             error = max(error, off)
             lost.update(points.lost.get(tuple(path), ()))
@@ -262,7 +268,7 @@ def diff(
         {k: t.key for k, t in answers.items()}, {k: t.cost for k, t in answers.items()},
         shapes.assumed, found if check else None, shapes.declarations | absent, program, order,
     )  # fmt: skip
-    result.kinks = kinks(steps, names, result.derivatives.values())
+    result.kinks = kinks(steps, names, lower)
     return result
 
 
@@ -314,9 +320,12 @@ def _names(
 
 def _along(
     path: Sequence[str], program: Program, steps: list[Step], shapes: Shapes, points: Points,
-    check: bool,
+    check: bool, lower: set[str],
 ) -> tuple[Text, float]:  # fmt: skip
-    """The derivative by one variable after the other, each time of the simplest form."""
+    """The derivative by one variable after the other, each time of the simplest form.
+
+    Those of every order are added to ``lower``.
+    """
     text = Text(program.names.module, 0)  # type: ignore[arg-type]
     error = 0.0
     given, shapes = shapes, without_symmetry(shapes, path)
@@ -331,6 +340,7 @@ def _along(
             text, error = _confirmed(*both, points, tuple(path[:depth]))
         else:
             text = forms(tensor, dims)[0]
+        lower.add(text.key)
     if shapes is not given:
         return _rewritten(text, error, given, points if check else None, path)
     return text, error

@@ -76,6 +76,8 @@ class _Path:
         self.rng = np.random.default_rng(20240229)
         self.unsized = [k for k in self.open if len(self.declared[k].dims) < self.declared[k].rank]
         self.sizes = self._sizes()
+        self.lower: set[str] = set()
+        """The derivatives, those of lower orders too."""
 
     def _sizes(self, one: bool = False) -> dict[str, int]:
         """A size for every dimension that has a name; ``one`` for all others.
@@ -162,7 +164,7 @@ class _Path:
             {k: str(self.declared[k]) for k in self.open},
             {"points": len(points), "max_rel_error": error}, known, value or self.program, order,
         )  # fmt: skip
-        result.kinks = kinks(steps, by, result.derivatives.values())
+        result.kinks = kinks(steps, by, self.lower)
         result.conditions = list(conditions)
         result.constants = dict(tape.constants)
         return result
@@ -216,6 +218,7 @@ class _Path:
             options = forms(*derivative(steps, shapes, name, source, detached))
             exact = [self._exact(point, path[:depth]) for point, _ in points]
             text, error = self._confirmed(options, points, exact, path[:depth])
+            self.lower.add(text.key)
         assert text is not None
         return text, error
 

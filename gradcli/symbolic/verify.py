@@ -350,11 +350,12 @@ def numeric(
 def settled(
     program: Program, answer: Program, got: np.ndarray, point: Mapping[str, np.ndarray],
     sizes: Mapping[str, int], path: Sequence[str], along: Mapping[str, str] | None = None,
-) -> tuple[np.ndarray, bool]:  # fmt: skip
+) -> tuple[np.ndarray, bool, np.ndarray | None]:  # fmt: skip
     """The value of ``answer`` at a point, of which it gives ``got``; and whether that is in doubt.
 
     Where rounding explains how far the engine's entries are apart, or the formula overflows, they
-    are the engine's, if those hardly change a little further; else there is doubt.
+    are the engine's, if those hardly change a little further; else there is doubt. The last is the
+    engine's value where it is another one: at a kink both choose a slope.
     """
     with double():
         exact = numeric(program, point, sizes, path, along=along)
@@ -370,23 +371,29 @@ def settled(
             lost = (got != 0) | (abs(evaluate(answer, further, sizes)) <= 100 * error)
             lost &= ~(abs(evaluate(answer, other, sizes)) <= _NOTHING)
         except Fault:
-            return got, False
+            return got, False, None
         lost &= _lost(answer, rounded, got, point, sizes, _LOST * abs(got).max(initial=0.0))
         near = _close(got, exact)
         over = not near.all() and _overflows(answer, point, sizes)
         spoiled = ~near & (over | ~np.isfinite(got) | (abs(got - exact) <= 100 * error))
         engine = spoiled.copy()
+        rng = Draws(17)
+        least = float(any((a == 0).any() for a in point.values()))  # a slope of 0 is not 0 beside 0
         for by in _NEAR if spoiled.any() else ():
-            near_by = {k: a * (1 + by) for k, a in point.items()}
+            ways = {k: by * rng.uniform(0.5, 1.5, np.shape(a)) for k, a in point.items()}
+            near_by = {k: np.where(a == 0, ways[k], a * (1 + ways[k])) for k, a in point.items()}
             again = numeric(program, near_by, sizes, path, along=along)
-            engine &= again is not None and _close(again, exact)
+            engine &= again is not None and _close(again, exact, least)
     doubt = ~engine & (lost | (over & ~near))
-    return np.where(engine, exact, got) if engine.any() else got, bool(doubt.any())
+    if engine.any():
+        return np.where(engine, exact, got), bool(doubt.any()), None
+    other = abs(exact - got).max(initial=0.0) > 1e-6 * max(abs(exact).max(initial=0.0), 1e-3)
+    return got, bool(doubt.any()), exact if other and not doubt.any() else None
 
 
-def _close(one: np.ndarray, exact: np.ndarray) -> np.ndarray:
-    """The entries that are another's to six digits: no NaN is."""
-    return abs(one - exact) <= 1e-6 * abs(exact)
+def _close(one: np.ndarray, exact: np.ndarray, least: float = 0.0) -> np.ndarray:
+    """The entries that are another's to six digits, of ``least`` at least: no NaN is."""
+    return abs(one - exact) <= 1e-6 * np.maximum(abs(exact), least)
 
 
 def _vjps(value: Any, leaves: Sequence[Any]) -> np.ndarray:

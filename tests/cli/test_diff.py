@@ -327,6 +327,20 @@ def test_a_value_that_is_not_finite_is_said(cli):
     assert found["warnings"] == ["the value of d/dx is not finite"]
 
 
+@family("text, x, value, warning", [
+    # a convention of the engine, which another slope is beside, is no value of the formula
+    ("x**x", "0", "-inf", "the value of d/dx is not finite"),
+    ("std(x)", "1,1", "[nan, nan]", "the value of d/dx is not finite"),
+    ("sinc(x)", "0", "0", ""),
+    ("max(x, 0)", "0", "0", "d/dx by gradcli grad is 0.5 there: at a kink a slope is chosen"),
+    ("abs(x)", "0", "0", ""),
+])  # fmt: skip
+def test_a_value_at_a_kink(cli, text, x, value, warning):
+    done = cli("diff", text, f"--x={x}")
+    assert f"  at  {value}\n" in done.out
+    assert done.err == (f"warning: {warning}\n" if warning else "")
+
+
 @pytest.mark.parametrize("words", ["--e 5", "--e scalar --wrt e", "--at e=5", "--e 5 --taylor 2"])
 def test_a_variable_called_as_a_constant_has_no_closed_form(cli, words):
     done = cli("diff", "log(e)*x", "--x", "scalar", *words.split())

@@ -121,7 +121,11 @@ def test_what_cancels_is_not_told(text: str) -> None:
 def test_kinks_of_programs_and_variants() -> None:
     path = diff_program("y = abs(x)\nfor i in range(2):\n    y = y*x\ny", values={"x": 2.0})
     assert path.kinks and "derivative of abs taken as 0" in path.kinks[0]
-    assert directional("abs(x)", {"x": "v"}).kinks == ["at x = 0: derivative of abs taken as 0"]
+    for order in (1, 2):
+        said = ["at x = 0: derivative of abs taken as 0"]
+        assert directional("abs(x)", {"x": "v"}, order=order).kinks == said
+        assert diff("abs(x)", "x", order=order).kinks == said
+        assert diff_program("y = abs(x)\ny", values={"x": 2.0}, order=order).kinks
 
 
 SECOND = [
