@@ -109,7 +109,7 @@ def _decides(answer: Program, border: Point, points: Points, path: tuple[str, ..
             for sign in (1, -1):
                 moved = point | {k: point[k] + sign * by for k, by in way.items()}
                 beside.append(points.numeric(moved, path))
-    sides = np.array([x for x in beside if x is not None])
+    sides = np.array([np.full(exact.shape, np.nan) if x is None else x for x in beside])
     near = 1e-4 * max(1.0, np.abs(exact).max(initial=0.0))
     got = np.full(exact.shape, np.nan)
     with suppress(Fault):
