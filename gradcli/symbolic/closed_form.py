@@ -117,8 +117,12 @@ class Result:
         Raises as ``evaluate``.
         """
         given, sizes = self._at(values)
-        found, lost, doubtful = self._evaluated(given, sizes), [], []
+        found = self._evaluated(given, sizes)
+        lost: list[str] = []
+        doubtful: list[str] = []
         others: dict[str, Any] = {}
+        if not self.declared.keys() <= given.keys():
+            return found, lost, doubtful, others  # the engine needs all of them
         for key, got in found.items():
             path = key.split(",") if "," in key and not self.along else [key] * self.order
             if got.size > _MOST_PASSES * (1 if self.along else given[path[-1]].size):

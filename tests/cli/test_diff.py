@@ -295,6 +295,13 @@ def test_a_formula_that_goes_on_where_the_expression_has_no_value(cli):
     assert not cli("diff", "x**2", "--x", "1e200").err
 
 
+def test_a_value_where_not_all_is_given(cli):
+    assert cli("diff", "x*y", "--wrt", "y", "--x", "7").out.startswith("d/dy  x\n  at  7\n")
+    assert cli("diff", "sum(masked_fill(y, y > 0, 0))", "--y", "1,-2").out.startswith(
+        "d/dy  where(y > 0, 0, 1)\n  at  [0, 1]\n"
+    )
+
+
 def test_a_value_is_the_formulas_where_nothing_is_rounded_away(cli):
     for text, x, value in (
         ("sin(x)**2 + cos(x)**2", "3", "0"), ("x**2*cos(pi/2) + x", "3", "1"), ("1/x", "0", "-inf"),
