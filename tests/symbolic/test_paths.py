@@ -111,6 +111,12 @@ def test_refused(text, code):
     assert caught.value.code == code
 
 
+def test_the_value_of_a_path_keeps_its_borders():
+    text = "z = where(x <= 0, where(x < 0, exp(x), 0), 0)*y\nif y > 0: z = z*1\nz"
+    found = diff_program(text, "y", values={"x": np.float64(0.0), "y": np.float64(2.0)})
+    assert float(found.program.run({"x": 0.0, "y": 2.0}).value) == 0
+
+
 def test_a_wrong_path_is_withheld(monkeypatch):
     """A tape that loses a write in place: the numbers see it, the formula does not."""
     text = "y = x*1\nz = y\ny += x\nz*z"
