@@ -16,6 +16,7 @@ from gradcli.language.syntax.printer import unparse
 from gradcli.language.syntax.source import Source
 from gradcli.ops.errors import Fault, RuntimeFault, ValueFault
 from gradcli.ops.memory_budget import no_collection
+from gradcli.symbolic.borders import with_borders
 from gradcli.symbolic.emit.slices import size_text
 from gradcli.symbolic.emit.tree import Text, called, numeral
 from gradcli.symbolic.expr import tensor as v
@@ -108,26 +109,36 @@ class Result:
         found = self._evaluated(given, sizes)
         return next(iter(found.values())) if len(found) == 1 else found
 
-    def settled(self, **values: Any) -> tuple[dict[str, Any], list[str], list[str]]:
+    def settled(self, **values: Any) -> tuple[dict[str, Any], list[str], list[str], dict[str, Any]]:
         """The derivatives at values of the variables; those of which a formula loses its digits, so
-        that their value is the numeric engine's; and those that may have lost theirs.
+        that their value is the numeric engine's; those that may have lost theirs; and the engine's
+        values of those of which it has another one, at a kink.
 
         Raises as ``evaluate``.
         """
         given, sizes = self._at(values)
-        found, lost, doubtful = self._evaluated(given, sizes), [], []
+        found = self._evaluated(given, sizes)
+        lost: list[str] = []
+        doubtful: list[str] = []
+        others: dict[str, Any] = {}
+        if not self.declared.keys() <= given.keys():
+            return found, lost, doubtful, others  # the engine needs all of them
         for key, got in found.items():
             path = key.split(",") if "," in key and not self.along else [key] * self.order
             if got.size > _MOST_PASSES * (1 if self.along else given[path[-1]].size):
                 continue
             answer = self._read[self.derivatives[key]]
-            better, doubt = settled(self.program, answer, got, given, sizes, path, self.along)
+            better, doubt, other = settled(
+                self.program, answer, got, given, sizes, path, self.along
+            )
             if better is not got:
                 found[key] = better
                 lost.append(key)
             if doubt:
                 doubtful.append(key)
-        return found, lost, doubtful
+            if other is not None:
+                others[key] = other
+        return found, lost, doubtful, others
 
     def undefined(self, **values: Any) -> bool:
         """Whether what was differentiated is NaN at values of the variables."""
@@ -242,14 +253,14 @@ def diff(
     names = _names(wrt, shapes, absent)
     points = Points(program, shapes)
     answers: dict[str, Text] = {}
-    error, lost = 0.0, set[float]()
+    error, lost, lower = 0.0, set[float](), set[str]()
     with decimals(writes_decimals(checked)), no_collection():
         for path in _paths(names, order, wrt is not None):
             if absent.keys() & set(path):
                 by = [absent[k] if k in absent else shapes.declarations[k] for k in path]
                 text, off = _nothing(shapes, by), 0.0
             else:
-                text, off = _along(path, program, steps, shapes, points, check)
+                text, off = _along(path, program, steps, shapes, points, check, lower)
             answers[_key(path)] = text
             error = max(error, off)
             lost.update(points.lost.get(tuple(path), ()))
@@ -261,7 +272,7 @@ def diff(
         {k: t.key for k, t in answers.items()}, {k: t.cost for k, t in answers.items()},
         shapes.assumed, found if check else None, shapes.declarations | absent, program, order,
     )  # fmt: skip
-    result.kinks = kinks(steps, names, result.derivatives.values())
+    result.kinks = kinks(steps, names, lower)
     return result
 
 
@@ -313,9 +324,12 @@ def _names(
 
 def _along(
     path: Sequence[str], program: Program, steps: list[Step], shapes: Shapes, points: Points,
-    check: bool,
+    check: bool, lower: set[str],
 ) -> tuple[Text, float]:  # fmt: skip
-    """The derivative by one variable after the other, each time of the simplest form."""
+    """The derivative by one variable after the other, each time of the simplest form.
+
+    Those of every order are added to ``lower``.
+    """
     text = Text(program.names.module, 0)  # type: ignore[arg-type]
     error = 0.0
     given, shapes = shapes, without_symmetry(shapes, path)
@@ -330,6 +344,7 @@ def _along(
             text, error = _confirmed(*both, points, tuple(path[:depth]))
         else:
             text = forms(tensor, dims)[0]
+        lower.add(text.key)
     if shapes is not given:
         return _rewritten(text, error, given, points if check else None, path)
     return text, error
@@ -376,7 +391,8 @@ def _confirmed(
         found = agreeing(options, small, used, points.sizes)
     points.checked = min(points.checked, len(used))
     if found[1][0] <= TOLERANCE:
-        return _lasting(found[0], found[1][0], options, small, known, points, path)
+        options, small, borders = with_borders(found[0], options, small, known, points, path)
+        return _lasting(options[0], found[1][0], options, small, [*known, *borders], points, path)
     if found[1][1] is None:
         raise no_closed_form("an expression whose formula has no value where it could be checked")
     raise withheld(*found, path)

@@ -48,6 +48,8 @@ class _Job:
         self.shapes = infer(self.steps, known, self.source)
         self.points = Points(self.program, self.shapes)
         self.now: Any = (self.steps, self.shapes, self.source)
+        self.lower: set[str] = set()
+        """The derivatives of lower orders."""
 
     def start(
         self, text: Text | None = None, more: Mapping[str, Declaration] | None = None
@@ -59,6 +61,7 @@ class _Job:
             shapes = copy(self.shapes)
             shapes.declarations = {**shapes.declarations, **(more or {})}
             self.now = reread(text, shapes)
+            self.lower.add(text.key)
 
     def derivative(self, name: str) -> tuple[v.Tensor, tuple]:
         """The derivative by a variable, not simplified."""
@@ -105,7 +108,7 @@ class _Job:
             {**self.shapes.declarations, **more}, self.program, self.order,
         )  # fmt: skip
         by = {k for key in texts for k in key.split(",")}
-        result.kinks = kinks(self.steps, by, result.derivatives.values())
+        result.kinks = kinks(self.steps, by, self.lower.union(result.derivatives.values()))
         return result
 
 

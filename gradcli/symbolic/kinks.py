@@ -24,8 +24,8 @@ _ROUGH = re.compile(
 def kinks(steps: Sequence[Step], wrt: Container[str], answers: Iterable[str]) -> list[str]:
     """What is to be known of the kinks of a formula by these variables, each once.
 
-    ``answers`` are its derivatives: a length whose square alone matters leaves nothing there that
-    could have a kink.
+    ``answers`` are its derivatives, those of lower orders too: a length whose square alone matters
+    leaves nothing there that could have a kink.
     """
     moving: list[bool] = []
     found: dict[str, None] = {}

@@ -13,6 +13,7 @@ from gradcli.language.runtime.run import Limits, Program, prepare
 from gradcli.ops.errors import Fault, ValueFault
 from gradcli.symbolic.closed_form import Result, _key, _paths, check_order, withheld
 from gradcli.symbolic.emit.tree import Text
+from gradcli.symbolic.emit.writer import Writer
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.base import decimals
 from gradcli.symbolic.kinks import kinks
@@ -22,6 +23,7 @@ from gradcli.symbolic.program.steps import Step, steps_of, writes_decimals
 from gradcli.symbolic.program.tape import follow, needs_values, result_of, up_to_backward
 from gradcli.symbolic.shapes.declarations import Declaration, declared_as
 from gradcli.symbolic.shapes.inference import infer
+from gradcli.symbolic.simplify.relations import is_call
 from gradcli.symbolic.simplify.search import forms
 from gradcli.symbolic.symmetry import without_symmetry
 from gradcli.symbolic.trace.trace import derivative, primal
@@ -76,6 +78,8 @@ class _Path:
         self.rng = np.random.default_rng(20240229)
         self.unsized = [k for k in self.open if len(self.declared[k].dims) < self.declared[k].rank]
         self.sizes = self._sizes()
+        self.lower: set[str] = set()
+        """The derivatives, those of lower orders too."""
 
     def _sizes(self, one: bool = False) -> dict[str, int]:
         """A size for every dimension that has a name; ``one`` for all others.
@@ -162,7 +166,7 @@ class _Path:
             {k: str(self.declared[k]) for k in self.open},
             {"points": len(points), "max_rel_error": error}, known, value or self.program, order,
         )  # fmt: skip
-        result.kinks = kinks(steps, by, result.derivatives.values())
+        result.kinks = kinks(steps, by, self.lower)
         result.conditions = list(conditions)
         result.constants = dict(tape.constants)
         return result
@@ -216,6 +220,7 @@ class _Path:
             options = forms(*derivative(steps, shapes, name, source, detached))
             exact = [self._exact(point, path[:depth]) for point, _ in points]
             text, error = self._confirmed(options, points, exact, path[:depth])
+            self.lower.add(text.key)
         assert text is not None
         return text, error
 
@@ -265,7 +270,10 @@ class _Path:
         try:
             shapes = infer(steps, known, source)
             shapes.declarations = dict(known) | shapes.declarations
-            return prepare(forms(*primal(steps, shapes))[0].key)
+            t, dims = primal(steps, shapes)
+            if any(is_call(b, "where") for b in v.bases_of(t)):  # as it is, with its borders
+                return prepare(Writer({}).tensor(t, v.labels_of(dims), True).key)
+            return prepare(forms(t, dims)[0].key)
         except Fault:
             return None
 

@@ -226,7 +226,7 @@ class Points:
             for i in range(tries):
                 usual = _FIRST[i] if i < len(_FIRST) else None
                 point = draw(self.shapes.declarations, self.sizes, rng, usual)
-                exact = self._numeric(point, path)
+                exact = self.numeric(point, path)
                 if exact is None or not np.max(abs(exact), initial=0.0) < 1e150:  # nor NaN
                     continue
                 first = self.delicate and not found  # a rank too small is so at every point
@@ -251,7 +251,7 @@ class Points:
                 for name, d in self.shapes.declarations.items():
                     usual = _WIDE[rng.integers(len(_WIDE))]
                     point |= draw({name: d}, self.sizes, rng, usual)
-                exact = self._numeric(point, path)
+                exact = self.numeric(point, path)
                 if exact is None or not np.max(abs(exact), initial=0.0) < 1e150:
                     continue
                 off = worst(answer, [(point, exact)], self.sizes)[0]
@@ -275,7 +275,7 @@ class Points:
                         k: size + spread * a if ranks.get(k, most + 1) <= most else a
                         for k, a in usual.items()
                     }
-                    exact = self._numeric(point, path)
+                    exact = self.numeric(point, path)
                     if abs(size) > 1 or exact is not None:  # no edge of the domain
                         found.append((size, point, exact))
         return found
@@ -304,14 +304,14 @@ class Points:
         cancel, that may be more than its own size tells.
         """
         ahead, back = (
-            self._numeric({k: a * (1 + by) for k, a in point.items()}, path) for by in (1e-8, -1e-8)
+            self.numeric({k: a * (1 + by) for k, a in point.items()}, path) for by in (1e-8, -1e-8)
         )
         if ahead is None or back is None:
             return False
         bent = np.max(np.abs(ahead - 2 * exact + back), initial=0.0)
         return bool(bent <= within * max(np.max(np.abs(exact), initial=0.0), 1e-3))
 
-    def _numeric(self, point: Mapping[str, np.ndarray], path: Sequence[str]) -> np.ndarray | None:
+    def numeric(self, point: Mapping[str, np.ndarray], path: Sequence[str]) -> np.ndarray | None:
         """The engine's derivative at a point, or None where there is none."""
         sizes = {k: self.sizes[k] for k in self.shapes.sizes}
         return numeric(self.program, point, sizes, path, self.strict)
@@ -350,11 +350,12 @@ def numeric(
 def settled(
     program: Program, answer: Program, got: np.ndarray, point: Mapping[str, np.ndarray],
     sizes: Mapping[str, int], path: Sequence[str], along: Mapping[str, str] | None = None,
-) -> tuple[np.ndarray, bool]:  # fmt: skip
+) -> tuple[np.ndarray, bool, np.ndarray | None]:  # fmt: skip
     """The value of ``answer`` at a point, of which it gives ``got``; and whether that is in doubt.
 
     Where rounding explains how far the engine's entries are apart, or the formula overflows, they
-    are the engine's, if those hardly change a little further; else there is doubt.
+    are the engine's, if those hardly change a little further; else there is doubt. The last is the
+    engine's value where it is another one: at a kink both choose a slope.
     """
     with double():
         exact = numeric(program, point, sizes, path, along=along)
@@ -370,23 +371,29 @@ def settled(
             lost = (got != 0) | (abs(evaluate(answer, further, sizes)) <= 100 * error)
             lost &= ~(abs(evaluate(answer, other, sizes)) <= _NOTHING)
         except Fault:
-            return got, False
+            return got, False, None
         lost &= _lost(answer, rounded, got, point, sizes, _LOST * abs(got).max(initial=0.0))
         near = _close(got, exact)
         over = not near.all() and _overflows(answer, point, sizes)
         spoiled = ~near & (over | ~np.isfinite(got) | (abs(got - exact) <= 100 * error))
         engine = spoiled.copy()
+        rng = Draws(17)
+        least = float(any((a == 0).any() for a in point.values()))  # a slope of 0 is not 0 beside 0
         for by in _NEAR if spoiled.any() else ():
-            near_by = {k: a * (1 + by) for k, a in point.items()}
+            ways = {k: by * rng.uniform(0.5, 1.5, np.shape(a)) for k, a in point.items()}
+            near_by = {k: np.where(a == 0, ways[k], a * (1 + ways[k])) for k, a in point.items()}
             again = numeric(program, near_by, sizes, path, along=along)
-            engine &= again is not None and _close(again, exact)
+            engine &= again is not None and _close(again, exact, least)
     doubt = ~engine & (lost | (over & ~near))
-    return np.where(engine, exact, got) if engine.any() else got, bool(doubt.any())
+    if engine.any():
+        return np.where(engine, exact, got), bool(doubt.any()), None
+    other = abs(exact - got).max(initial=0.0) > 1e-6 * max(abs(exact).max(initial=0.0), 1e-3)
+    return got, bool(doubt.any()), exact if other and not doubt.any() else None
 
 
-def _close(one: np.ndarray, exact: np.ndarray) -> np.ndarray:
-    """The entries that are another's to six digits: no NaN is."""
-    return abs(one - exact) <= 1e-6 * abs(exact)
+def _close(one: np.ndarray, exact: np.ndarray, least: float = 0.0) -> np.ndarray:
+    """The entries that are another's to six digits, of ``least`` at least: no NaN is."""
+    return abs(one - exact) <= 1e-6 * np.maximum(abs(exact), least)
 
 
 def _vjps(value: Any, leaves: Sequence[Any]) -> np.ndarray:

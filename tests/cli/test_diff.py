@@ -295,6 +295,13 @@ def test_a_formula_that_goes_on_where_the_expression_has_no_value(cli):
     assert not cli("diff", "x**2", "--x", "1e200").err
 
 
+def test_a_value_where_not_all_is_given(cli):
+    assert cli("diff", "x*y", "--wrt", "y", "--x", "7").out.startswith("d/dy  x\n  at  7\n")
+    assert cli("diff", "sum(masked_fill(y, y > 0, 0))", "--y", "1,-2").out.startswith(
+        "d/dy  where(y > 0, 0, 1)\n  at  [0, 1]\n"
+    )
+
+
 def test_a_value_is_the_formulas_where_nothing_is_rounded_away(cli):
     for text, x, value in (
         ("sin(x)**2 + cos(x)**2", "3", "0"), ("x**2*cos(pi/2) + x", "3", "1"), ("1/x", "0", "-inf"),
@@ -325,6 +332,20 @@ def test_a_value_that_is_not_finite_is_said(cli):
     assert done.err == "warning: the value of d/dx is not finite\n"
     found = cli("diff", "sum(1/x)", "--x", "0,1", "--json").json
     assert found["warnings"] == ["the value of d/dx is not finite"]
+
+
+@family("text, x, value, warning", [
+    # a convention of the engine, which another slope is beside, is no value of the formula
+    ("x**x", "0", "-inf", "the value of d/dx is not finite"),
+    ("std(x)", "1,1", "[nan, nan]", "the value of d/dx is not finite"),
+    ("sinc(x)", "0", "0", ""),
+    ("max(x, 0)", "0", "0", "d/dx by gradcli grad is 0.5 there: at a kink a slope is chosen"),
+    ("abs(x)", "0", "0", ""),
+])  # fmt: skip
+def test_a_value_at_a_kink(cli, text, x, value, warning):
+    done = cli("diff", text, f"--x={x}")
+    assert f"  at  {value}\n" in done.out
+    assert done.err == (f"warning: {warning}\n" if warning else "")
 
 
 @pytest.mark.parametrize("words", ["--e 5", "--e scalar --wrt e", "--at e=5", "--e 5 --taylor 2"])

@@ -123,10 +123,16 @@ TREES = [
      "4*x + where(2*x >= -1, where(2*x <= 1, 2, 0), 0))"),
     ("max(x, abs(x))", "x", "where(x > 0, 1, -1)"),
     # conditions that stay apart: one may hold without the other
-    ("where(max(x, 0) > x, a*x, 0) + where(x > max(x, 0), b*x, 0)", "x", "where(x > 0, 0, a)"),
+    ("where(max(x, 0) > x, a*x, 0) + where(x > max(x, 0), b*x, 0)", "x",
+     "where(x >= 0, 0, a)"),  # at 0 neither holds
     # a variable stands left of a number, numbers right of it
     ("relu(b + 1)", "b", "where(b > -1, 1, 0)"), ("relu(x/2 + 3)", "x", "where(x > -6, 1/2, 0)"),
     ("where(6 == x, y**2, y)", "y", "where(x == 6, 2*y, 1)"),
+    ("xlogy(relu(y), y)", "y", "where(y > 0, log(y) + 1, 0)"),
+    # truth values as numbers: 2 where both hold, but true is what two of them add up to
+    ("(x > 0)*y + (x > 1)*y", "y", "where(x > 0, where(x > 1, 2, 1), 0)"),
+    ("((x > 0) + (x > y))*y", "y", "where(logical_or(x > 0, x > y), 1, 0)"),
+    ("(x > 0)*y - (x > 1)*y", "y", "where(x > 0, where(x > 1, 0, 1), 0)"),
 ]  # fmt: skip
 
 

@@ -30,6 +30,26 @@ def test_the_formula_takes_the_engines_choice(text: str, x: float, words: str) -
     assert float(found.evaluate(x=x)) == pytest.approx(float(t.grad.item()))
 
 
+@family("text, wrt, order, at, short", [
+    # of what is not differentiated by a border is a point like any other
+    ("where(x <= 0, where(x < 0, exp(x), 0), 0)*y", "y", 1, {"x": 0.0}, "where(x < 0, exp(x), 0)"),
+    ("sign(x)**2*y", "y", 1, {"x": 0.0}, "sign(x)**2"),
+    # the side that the engine takes, as is said
+    ("where(x <= 0, where(x < 0, exp(x), 0), 0)", "x", 1, {"x": 0.0}, "where(x < 0, exp(x), 0)"),
+    ("celu(x)", "x", 2, {"x": 0.0}, "where(x < 0, exp(x), 0)"),
+    # the slope of both sides
+    ("relu(x) - relu(-x)", "x", 1, {}, "1"),
+])  # fmt: skip
+def test_the_border_of_pieces(text: str, wrt: str, order: int, at: dict, short: str) -> None:
+    found = diff(text, wrt, order=order)
+    assert found.text == short
+    if at:
+        x = {k: gradcli.tensor(at.get(k, 2.0), dtype=dtypes.float64) for k in found.declared}
+        f = gradcli.func.grad(lambda u: prepare(text).run({**x, wrt: u}).value)
+        f = gradcli.func.grad(f) if order == 2 else f
+        assert float(found.evaluate(**at)) == float(f(x[wrt]))
+
+
 def test_norm_1_at_zero_entries() -> None:
     found = diff("norm(x, 1)", "x")
     assert found.kinks == ["where an entry of x is 0: derivative of abs taken as 0"]
@@ -101,7 +121,11 @@ def test_what_cancels_is_not_told(text: str) -> None:
 def test_kinks_of_programs_and_variants() -> None:
     path = diff_program("y = abs(x)\nfor i in range(2):\n    y = y*x\ny", values={"x": 2.0})
     assert path.kinks and "derivative of abs taken as 0" in path.kinks[0]
-    assert directional("abs(x)", {"x": "v"}).kinks == ["at x = 0: derivative of abs taken as 0"]
+    for order in (1, 2):
+        said = ["at x = 0: derivative of abs taken as 0"]
+        assert directional("abs(x)", {"x": "v"}, order=order).kinks == said
+        assert diff("abs(x)", "x", order=order).kinks == said
+        assert diff_program("y = abs(x)\ny", values={"x": 2.0}, order=order).kinks
 
 
 SECOND = [

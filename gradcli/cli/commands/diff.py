@@ -128,6 +128,8 @@ class _Job:
         """The derivatives whose value is the engine's: their formulas lose digits there."""
         self.doubtful: list[str] = []
         """Those whose value may have lost digits."""
+        self.others: dict[str, Any] = {}
+        """Those of which the engine has another value, and that."""
         self.undefined = False
         """Whether the expression itself is NaN at the values."""
 
@@ -234,7 +236,7 @@ class _Job:
         if formula_alone:
             found = result.evaluate(**have)
             return found if isinstance(found, dict) else dict.fromkeys(result.derivatives, found)
-        found, self.settled, self.doubtful = result.settled(**have)
+        found, self.settled, self.doubtful, self.others = result.settled(**have)
         return found  # type: ignore[no-any-return]
 
     def zeros(self, result: Any, span: str | None) -> dict[str, Any]:
@@ -447,6 +449,10 @@ def write_text(
 
 def _warnings(result: Any, found: Mapping[str, Any] | None, job: Any) -> list[str]:
     said = ["the expression itself is NaN there"] if job.undefined else []
+    for name, value in job.others.items():
+        numbers = " ".join(show_value(value, None).split())
+        what = f"{job.label(name, result.order)} by gradcli grad is {numbers} there"
+        said.append(f"{what}: at a kink a slope is chosen")
     return said + [
         f"the value of {job.label(name, result.order)} "
         + ("may have lost digits to rounding" if np.isfinite(value).all() else "is not finite")

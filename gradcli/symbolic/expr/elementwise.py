@@ -26,6 +26,9 @@ def applied(name: str, tensors: Sequence[v.Tensor]) -> v.Tensor:
             return v.number(int(OPERATORS[name].compute(*numbers)))
     elif name in ("maximum", "minimum", "fmax", "fmin") and tensors[0] == tensors[1]:
         return tensors[0]
+    elif name in ("logical_and", "logical_or") and numbers != [None, None]:
+        known, other = tensors if numbers[0] is not None else tensors[::-1]
+        return other if bool(known.number()) == (name == "logical_and") else known
     elif name in ("isnan", "isinf"):
         return v.ZERO
     elif len(tensors) == 1:

@@ -13,14 +13,14 @@ from fractions import Fraction
 from math import prod
 from typing import Any
 
-from gradcli.engine.dtypes import float64
+from gradcli.engine.dtypes import DType, bool_, float64
 from gradcli.language.syntax import nodes as n
 from gradcli.ops.declaration.infix import put_signs
 from gradcli.ops.errors import Fault
 from gradcli.ops.operator import OPERATORS
 from gradcli.symbolic.expr import sizes
 from gradcli.symbolic.program.lookup import called_by_name
-from gradcli.symbolic.program.steps import DATA, Step
+from gradcli.symbolic.program.steps import DATA, Step, is_test
 from gradcli.symbolic.unsupported import at, no_closed_form
 
 _ASKED = {"cross": "3"}
@@ -105,12 +105,16 @@ class Stand:
     __slots__ = ("place", "work")
     __gradcli_rank__ = 1000
     __array_priority__ = 3000
-    dtype = float64
     requires_grad = False
 
     def __init__(self, work: _Expansion, place: int) -> None:
         self.work = work
         self.place = place
+
+    @property
+    def dtype(self) -> DType:
+        """Formulas are of real numbers and of truth values."""
+        return bool_ if is_test(self.work.steps[self.place].op) else float64
 
     def __gradcli_apply__(self, op: Any, args: Sequence[Any], params: dict[str, Any]) -> Stand:
         return self.work.applied(op, args, params)

@@ -280,6 +280,12 @@ class Pair:
         """Refused: the gradient is what is being asked for."""
         raise no_closed_form("`.grad` in the program")
 
+    def __getattr__(self, name: str) -> Any:
+        """Refused: what else a tensor has is asked for by functions that compute with numbers."""
+        if name.startswith("__") or not hasattr(Tensor, name):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        raise no_closed_form("a function that computes with the numbers of its argument")
+
     def __len__(self) -> int:
         return len(as_tensor(self.value))
 

@@ -173,6 +173,8 @@ class _Tree:
                         if len(c.terms) != 1 or not all(map(_positive, c.terms.items())):
                             continue
                         u = v.add(a, v.scale(c, -1))
+                        if len(u.terms) >= max(len(a.terms), len(b.terms)):
+                            continue  # abs(x - 3) <= 3 rounds a tiny x away
                         sides = ((one, up), (two, same))
                         name = "lt" if all(starmap(_is_strict, sides)) else "le"
                         test = applied(name, (applied("abs", (u,)), c))

@@ -56,24 +56,6 @@ def logical_not(x: Symbol) -> Symbol:
     return Symbol(v.factor(*found), x.axes)
 
 
-@operation("logical_and")
-def logical_and(x: Symbol, y: Symbol) -> Symbol:
-    """A side that is known drops out: the other is left, or 0."""
-    for one, other in ((x, y), (y, x)):
-        if one.number() is not None:
-            return other if one.number() else as_symbol(0)
-    return call("logical_and", [x, y])
-
-
-@operation("logical_or")
-def logical_or(x: Symbol, y: Symbol) -> Symbol:
-    """A side that is known drops out: the other is left, or 1."""
-    for one, other in ((x, y), (y, x)):
-        if one.number() is not None:
-            return as_symbol(1) if one.number() else other
-    return call("logical_or", [x, y])
-
-
 @operation("clamp")
 def clamp(x: Symbol, min: Any = None, max: Any = None) -> Symbol:
     """minimum(maximum(x, min), max), each bound where it is given."""

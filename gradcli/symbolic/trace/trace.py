@@ -14,7 +14,8 @@ from gradcli.ops.errors import Fault
 from gradcli.ops.operator import OPERATORS
 from gradcli.ops.read import push_forward
 from gradcli.symbolic.expr import tensor as v
-from gradcli.symbolic.program.steps import Step
+from gradcli.symbolic.expr.elementwise import indicator
+from gradcli.symbolic.program.steps import Step, of_truths
 from gradcli.symbolic.shapes.inference import Shapes
 from gradcli.symbolic.trace import indexing as indexing  # registers indexing and joining
 from gradcli.symbolic.trace import indicators as indicators  # registers where, comparisons
@@ -39,10 +40,11 @@ def derivative(
     """
     primals: list[Symbol] = []
     tangents: list[Symbol | None] = []
+    truths: list[bool] = []
     ties.wrt = wrt
     for i, (step, shape) in enumerate(zip(steps, shapes.of, strict=True)):
         try:
-            primal, tangent = _step(step, shape, shapes, wrt, primals, tangents)
+            primal, tangent = _step(step, shape, shapes, wrt, primals, tangents, truths)
         except Fault as fault:
             raise at(fault, source, step.node) from None
         primals.append(primal)
@@ -65,10 +67,14 @@ def primal(
     """The value of the last step, or of that at ``place``: a tensor over labels 0, 1, ..., and
     their sizes. ``known`` is asked first for what an operator makes of its arguments."""
     primals: list[Symbol] = []
+    truths: list[bool] = []
     for step, shape in zip(steps, shapes.of, strict=True):
         found = known(step.op, [primals[i] for i in step.inputs])
         if found is None:
-            found, _ = _step(step, shape, shapes, "", primals, [None] * len(primals))
+            none = [None] * len(primals)
+            found, _ = _step(step, shape, shapes, "", primals, none, truths)
+        else:
+            truths.append(False)
         primals.append(found)
         if len(primals) - 1 == place:
             break
@@ -78,8 +84,12 @@ def primal(
 
 
 def _step(
-    step: Step, shape: tuple, shapes: Shapes, wrt: str, primals: list, tangents: list
-) -> tuple[Symbol, Symbol | None]:
+    step: Step, shape: tuple, shapes: Shapes, wrt: str, primals: list, tangents: list,
+    truths: list[bool],
+) -> tuple[Symbol, Symbol | None]:  # fmt: skip
+    """The value of a step and its tangent. To ``truths`` is added whether it is a truth value."""
+    test = of_truths(step, truths)
+    truths.append(bool(test))
     if step.op == "name":
         if step.value in shapes.sizes:
             return Symbol(v.size(step.value)), None
@@ -96,10 +106,13 @@ def _step(
             return Symbol(v.delta(axes[0], axes[1]), axes), None
         return Symbol(v.UNIT if step.op == "ones" else v.ZERO, axes), None
     args = [primals[i] for i in step.inputs]
+    for k, i in enumerate(step.inputs):
+        if truths[i] and not test and (step.op, k) != ("where", 0):  # a number
+            args[k] = Symbol(indicator(args[k].tensor, True), args[k].axes)
     tans = [tangents[i] for i in step.inputs]
     params = dict(step.params)
     part, _ = params.pop("part", None), params.pop("square", None)
-    name = step.op
+    name = test or step.op
     if name == "diag":
         name = "undiagonal" if len(args[0].axes) == 1 else "diagonal"
         params = {"shape": args[0].shape * 2} if name == "undiagonal" else {}
