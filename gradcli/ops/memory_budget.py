@@ -94,10 +94,7 @@ def charge(nbytes: int) -> None:
     run = _running.get()
     if run is None or run.total is None:
         return
-    if nbytes > run.total:
-        said = f"refusing to allocate {show_bytes(nbytes)}; the limit is {show_bytes(run.total)}"
-        mend = f"--max-mem {_rounded_up(2 * nbytes)} raises the limit"
-        raise LimitFault("E0602", said, help=mend)
+    _refuse_above(run.total, nbytes)
     if run.base < 0:
         run.base = resident()  # what the process held before its first large request
     run.spent += nbytes
@@ -111,6 +108,20 @@ def charge(nbytes: int) -> None:
                 help=f"--max-mem {_rounded_up(2 * max(run.total, used + nbytes))} raises the limit",
             )
         run.next_look = run.spent + max(1, (run.total - used) // 4)
+
+
+def _refuse_above(total: int, nbytes: int) -> None:
+    if nbytes > total:
+        said = f"refusing to allocate {show_bytes(nbytes)}; the limit is {show_bytes(total)}"
+        mend = f"--max-mem {_rounded_up(2 * nbytes)} raises the limit"
+        raise LimitFault("E0602", said, help=mend)
+
+
+def check_view(shape: Sequence[int], itemsize: int) -> None:
+    """Refuse a view that shows more than may be held: what reads it mostly makes as much."""
+    run = _running.get() if budget.on else None
+    if run is not None and run.total is not None:
+        _refuse_above(run.total, math.prod(shape) * itemsize)
 
 
 def charge_shape(shape: Sequence[int], itemsize: int = 8) -> None:
