@@ -69,11 +69,13 @@ def set_budget(total: int | None, tick: Callable[[], object] | None = None) -> _
     return before
 
 
-def held_from_here() -> None:
-    """Count what the process comes to hold from now on, large requests or not."""
+def held_from_here() -> int:
+    """Count what the process comes to hold from now on, large requests or not; what it holds."""
     run = _running.get()
-    if run is not None:
-        run.base = resident()
+    if run is None:
+        return 0
+    run.base = resident()
+    return run.base
 
 
 def put_back(before: _Budget | None) -> None:
