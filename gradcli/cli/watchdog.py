@@ -77,9 +77,8 @@ def start(seconds: float, memory: int = 0) -> None:
     watch.final = final = not watch.lasting
     watch.running, watch.seconds, watch.memory, watch.told = True, seconds, memory, 0.0
     watch.deadline = time.monotonic() + seconds if seconds > 0 else float("inf")
-    watch.base = resident() if memory else 0
     set_budget(memory or None)  # for what runs outside the program too: a backward pass
-    held_from_here()
+    watch.base = held_from_here()
     if hasattr(signal, "setitimer") and (seconds > 0 or memory):
         signal.signal(signal.SIGALRM, _pulse)
         signal.setitimer(signal.ITIMER_REAL, PULSE, PULSE)

@@ -28,7 +28,7 @@ from gradcli.functions.scatter import fills
 from gradcli.ops.dims import format_order, named_dims
 from gradcli.ops.errors import RuntimeFault, bad_dim, bad_dtype, bad_shape, bad_type, bad_value
 from gradcli.ops.indexing import Apart
-from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.memory_budget import charge_shape, check_view
 from gradcli.ops.operator import OPERATORS as O
 from gradcli.ops.torch_messages import no_difference
 
@@ -66,7 +66,7 @@ def as_strided(
     flat = storage.entries(input.dtype)  # of a part of complex numbers, both parts
     if need > flat.size or storage_offset < 0:
         raise _outside(shape, steps, storage_offset, item, storage.nbytes())
-    charge_shape(shape, 8)
+    check_view(shape, item)
     flat = flat[storage_offset:]
     array = np.lib.stride_tricks.as_strided(flat, shape, tuple(s * item for s in steps))
     out = wrap(array, input.dtype)

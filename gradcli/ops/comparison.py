@@ -41,22 +41,38 @@ def _ordered(name: str, sign: str, alias: str, latex: str = "") -> Operator:
 lt, le = _ordered("lt", "<", "less"), _ordered("le", "<=", "less_equal", r"\le")
 gt, ge = _ordered("gt", ">", "greater"), _ordered("ge", ">=", "greater_equal", r"\ge")
 
+TRUTH = 1 / 8
+"""What a byte for each number of eight takes, in arrays of these."""
+
 logical_and = constant(
-    "logical_and", np.logical_and, doc="Both, by entry.", infix="&", python="bool({0} and {1})"
+    "logical_and",
+    np.logical_and,
+    holds=TRUTH,
+    doc="Both, by entry.",
+    infix="&",
+    python="bool({0} and {1})",
 )
 logical_or = constant(
-    "logical_or", np.logical_or, doc="Either, by entry.", infix="|", python="bool({0} or {1})"
+    "logical_or",
+    np.logical_or,
+    holds=TRUTH,
+    doc="Either, by entry.",
+    infix="|",
+    python="bool({0} or {1})",
 )
-logical_xor = constant("logical_xor", np.logical_xor, doc="One of the two, by entry.", infix="^")
+logical_xor = constant(
+    "logical_xor", np.logical_xor, holds=TRUTH, doc="One of the two, by entry.", infix="^"
+)
 logical_not = constant(
     "logical_not",
     np.logical_not,
+    holds=TRUTH,
     out="wider",
     doc="The opposite truth, by entry.",
     python="not {0}",
 )
 
-_ASKED = {"out": "none"}
+_ASKED = {"out": "none", "holds": TRUTH}
 isnan = constant("isnan", np.isnan, doc="Whether each entry is NaN.", python="{0} != {0}", **_ASKED)
 isinf = constant("isinf", np.isinf, doc="Whether each entry is infinite.", **_ASKED)
 isfinite = constant("isfinite", np.isfinite, doc="Whether each entry is finite.", **_ASKED)
@@ -75,6 +91,7 @@ isclose = constant(
     "isclose",
     _isclose,
     dtypes="compare",
+    holds=17,  # bytes: the result is one
     doc="Whether entries agree to within atol + rtol*abs(y).",
     refuses=not_one_dtype,
     out="none",
@@ -210,6 +227,7 @@ heaviside = elementwise(
 signbit = constant(
     "signbit",
     np.signbit,
+    holds=TRUTH,
     doc="Whether the sign bit is set; true for -0.0.",
     refuses={"complex": (UnwrittenFault, "signbit is not implemented for complex tensors.")},
 )

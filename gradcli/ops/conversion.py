@@ -43,6 +43,7 @@ cast = linear(
     "cast",
     _cast,
     lambda g: g,
+    holds=0,
     grad_name="ToCopyBackward0",
     doc="The same numbers with another element type.",
     example="sum(x.double()) --x 1,2",

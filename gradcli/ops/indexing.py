@@ -387,6 +387,7 @@ gather = linear(
     "gather",
     _gather,
     lambda g, shape, indices, dim, once: ungather(g, indices, shape, dim, once),
+    holds=0,
     by_index="indices",
     doc="Along a dimension, the entries that integer indices name (same rank as x); `once` tells "
     "that no entry is named twice.",

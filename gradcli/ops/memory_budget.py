@@ -69,11 +69,13 @@ def set_budget(total: int | None, tick: Callable[[], object] | None = None) -> _
     return before
 
 
-def held_from_here() -> None:
-    """Count what the process comes to hold from now on, large requests or not."""
+def held_from_here() -> int:
+    """Count what the process comes to hold from now on, large requests or not; what it holds."""
     run = _running.get()
-    if run is not None:
-        run.base = resident()
+    if run is None:
+        return 0
+    run.base = resident()
+    return run.base
 
 
 def put_back(before: _Budget | None) -> None:
@@ -94,10 +96,7 @@ def charge(nbytes: int) -> None:
     run = _running.get()
     if run is None or run.total is None:
         return
-    if nbytes > run.total:
-        said = f"refusing to allocate {show_bytes(nbytes)}; the limit is {show_bytes(run.total)}"
-        mend = f"--max-mem {_rounded_up(2 * nbytes)} raises the limit"
-        raise LimitFault("E0602", said, help=mend)
+    _refuse_above(run.total, nbytes)
     if run.base < 0:
         run.base = resident()  # what the process held before its first large request
     run.spent += nbytes
@@ -111,6 +110,20 @@ def charge(nbytes: int) -> None:
                 help=f"--max-mem {_rounded_up(2 * max(run.total, used + nbytes))} raises the limit",
             )
         run.next_look = run.spent + max(1, (run.total - used) // 4)
+
+
+def _refuse_above(total: int, nbytes: int) -> None:
+    if nbytes > total:
+        said = f"refusing to allocate {show_bytes(nbytes)}; the limit is {show_bytes(total)}"
+        mend = f"--max-mem {_rounded_up(2 * nbytes)} raises the limit"
+        raise LimitFault("E0602", said, help=mend)
+
+
+def check_view(shape: Sequence[int], itemsize: int) -> None:
+    """Refuse a view that shows more than may be held: what reads it mostly makes as much."""
+    run = _running.get() if budget.on else None
+    if run is not None and run.total is not None:
+        _refuse_above(run.total, math.prod(shape) * itemsize)
 
 
 def charge_shape(shape: Sequence[int], itemsize: int = 8) -> None:

@@ -36,7 +36,7 @@ from gradcli.ops.errors import (
     bad_value,
 )
 from gradcli.ops.kinds import linear
-from gradcli.ops.memory_budget import budget, charge_shape
+from gradcli.ops.memory_budget import budget, charge_shape, check_view
 from gradcli.ops.numerics.summation import accurate_sum
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.ops.torch_messages import SCALARS
@@ -265,6 +265,7 @@ def _expand(x: Any, shape: Sequence[int] = ()) -> Any:
         shape = tuple(given[i - lead] if n == -1 and i >= lead else n for i, n in enumerate(shape))
     out = _repeated(x, shape) if isinstance(x, _NUMPY) and -1 not in shape else None
     if out is not None:
+        check_view(shape, x.itemsize)
         return out
     try:
         return np.broadcast_to(x, shape)

@@ -115,14 +115,14 @@ class Session:
         """
         source = Source(_last_but_one(text) if mode == "line" else text, name)
         with _quoted(source, text):
-            with self.interrupts.allowed():
+            with self.bounded(), self.interrupts.allowed():
                 modules = units(source, mode)
             for module in modules:
                 yield self._statement(source, module, mode)
 
     def _statement(self, source: Source, module: n.Module, mode: str) -> Any:
         noted.clear()  # each statement warns anew
-        with self.interrupts.allowed():
+        with self.bounded(), self.interrupts.allowed():
             program = self._checked(source, module, mode)
         dtype = dtypes.get_default_dtype()
         with self.transaction():
@@ -174,16 +174,12 @@ class Session:
         if checked.uses_torch and not known_already and self.dtype is None:
             dtypes.set_default_dtype(dtypes.float32)
         watch = self._cell_watch(program) if commit else None
-        watchdog.start(self.timeout, self.limits.memory or 0)
-        try:
-            with unchanged(), self.interrupts.allowed():
-                mode.grad, mode.inference = self.modes
-                outcome = program.run(
-                    known, limits=self.limits, write=self.write, lasting=commit, watch=watch
-                )
-                modes = mode.grad, mode.inference
-        finally:
-            watchdog.stop()
+        with self.bounded(), unchanged(), self.interrupts.allowed():
+            mode.grad, mode.inference = self.modes
+            outcome = program.run(
+                known, limits=self.limits, write=self.write, lasting=commit, watch=watch
+            )
+            modes = mode.grad, mode.inference
         if commit:
             self.program = program
             self.modes = modes
@@ -196,6 +192,15 @@ class Session:
             self.variables.update(made)
             self._link(made, own)
         return outcome.value
+
+    @contextmanager
+    def bounded(self) -> Iterator[None]:
+        """The seconds and the memory that a statement may take, for the block."""
+        watchdog.start(self.timeout, self.limits.memory or 0)
+        try:
+            yield
+        finally:
+            watchdog.stop()
 
     # -- functions see the session's variables as they are now ---------------------------------
 

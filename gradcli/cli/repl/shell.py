@@ -182,12 +182,10 @@ class Shell:
         session = self.session
         torch = session.program is not None and session.program.checked.says_torch
         spelling = showing.spelled_torch.set(torch)
-        watchdog.start(session.timeout, session.limits.memory or 0)
         try:
-            with session.interrupts.allowed():
+            with session.bounded(), session.interrupts.allowed():
                 return showing.show(value, True)
         finally:
-            watchdog.stop()
             showing.spelled_torch.reset(spelling)
 
     def _narrow(self) -> AbstractContextManager[None]:
@@ -244,7 +242,8 @@ def _read(shell: Shell, lines: Iterable[str]) -> str:
             pending += f"\n{line}"
         if why == "string" and '"""' not in line and "'''" not in line:
             continue
-        why = "" if is_command(pending) else unfinished(without_prompts(pending))
+        with shell.session.bounded():
+            why = "" if is_command(pending) else unfinished(without_prompts(pending))
         if not why and not line.strip() and pending.startswith(_DEFINING):
             why = "block"  # files have empty lines inside classes, and nothing is shown anyway
         if not why:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Literal
 
@@ -11,7 +12,7 @@ from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.source import Source
 from gradcli.ops.errors import Fault
 
-_PROMPT = re.compile(r"[ \t]*(?:>>>|In \[\d+\]:)(?: |$)")
+_PROMPT = re.compile(r"\s*(?:>>>|In \[\d+\]:)(?: |$)", re.MULTILINE)
 _MORE = re.compile(r"[ \t]*(?:\.\.\.:?|\.\.\.\.+:)(?: |$)")
 _QUESTION = re.compile(
     r"\?\s*([^\n]*)|([A-Za-z_][\w.]*)\s*\?|help(?:\(\s*([A-Za-z_][\w.]*)?\s*\))?"
@@ -22,17 +23,16 @@ _JOINED = ("else", "elif", "except", "finally")
 
 def without_prompts(text: str) -> str:
     """A pasted session without its ``>>>``, ``...`` and ``In [3]:`` prompts and without what it
-    printed; a text that has no prompts as it is.
+    printed; a text that begins with no prompt as it is.
 
     >>> without_prompts(">>> x = 2\\n>>> x\\n2")
     'x = 2\\nx'
     """
-    lines = text.split("\n")
-    if not any(_PROMPT.match(line) for line in lines):
+    if not _PROMPT.match(text):
         return text
     kept: list[str] = []
     inside = False
-    for line in lines:
+    for line in text.split("\n"):
         first = _PROMPT.match(line)
         more = _MORE.match(line) if inside else None
         if first or more:
@@ -106,13 +106,13 @@ def is_complete(text: str) -> bool:
 
 def unfinished(text: str) -> Literal["", "line", "block", "bracket", "string"]:
     """What goes on after ``text``; empty where it is complete."""
-    last = text.rpartition("\n")[2]
+    last = text[text.rfind("\n") + 1 :]
     if text.endswith("\\") or last.lstrip().startswith("@"):  # a decorator
         return "line"
-    if last.strip() and "\n" in text and _in_block(text):
+    if last.strip() and "\n" in text and (last[0] in " \t" or last.rstrip().endswith(":")):
         return "block"
     try:
-        parse(Source(text))
+        _parsed(text)
     except SyntaxFault as fault:
         if not fault.incomplete:
             return ""
@@ -124,10 +124,10 @@ def unfinished(text: str) -> Literal["", "line", "block", "bracket", "string"]:
     return ""
 
 
-def _in_block(text: str) -> bool:
-    """Whether the last line stands inside a block."""
-    last = text.rpartition("\n")[2]
-    return last[:1] in " \t" or last.rstrip().endswith(":")
+@functools.lru_cache(maxsize=1)
+def _parsed(text: str) -> n.Module:
+    """The tree of a line or block, which is asked for twice: is it complete, then what it says."""
+    return parse(Source(text))
 
 
 def begins_anew(pending: str, line: str) -> bool:
@@ -141,7 +141,7 @@ def begins_anew(pending: str, line: str) -> bool:
     if word is not None and word[0] in _JOINED:
         return False
     try:
-        parse(Source(pending))
+        _parsed(pending)
     except Fault:
         return False
     return True
@@ -149,14 +149,15 @@ def begins_anew(pending: str, line: str) -> bool:
 
 def units(source: Source, mode: str = "line") -> list[n.Module]:
     """The statements of a text, those on one line together; raises as ``parse`` does."""
-    module = parse(source, mode)
+    try:
+        module = _parsed(source.text) if mode == "line" else parse(source, mode)
+    except SyntaxFault as fault:
+        fault.source = source
+        raise
     found: list[list[n.Statement]] = []
-    line = 0
     for statement in module.body:
-        start, end = source.place(statement.start)[0], source.place(statement.end)[0]
-        if found and start == line:
+        if found and source.text.find("\n", found[-1][-1].end, statement.start) < 0:
             found[-1].append(statement)
         else:
             found.append([statement])
-        line = end
     return [n.Module(tuple(body), body[0].start, body[-1].end) for body in found]

@@ -52,7 +52,7 @@ def drawn(
     refuse_kinds("bool int", _KERNELS[draw], target)
 
     def make(shape: tuple[Any, ...]) -> Tensor:
-        charge_shape((3, *shape), target.itemsize)  # the words that are drawn, too
+        charge_shape((2 + (target.itemsize < 4), *shape), target.itemsize)  # words of 32 bits, too
         source = random.generator(generator)
         if target.is_complex:  # both parts are drawn, of half the variance each
             given = of or (0.0, 1.0)

@@ -72,11 +72,11 @@ class Namespace(Mapping):
 
     def below(self, prefix: str) -> dict[str, Any] | None:
         """The names under ``prefix``, without it; None where there are none."""
-        for inner in self.inner:
-            if inner == prefix or inner.startswith(f"{prefix}."):
-                self._fill(f"{inner}.")
         size, found = self._parts.get(prefix, (-1, {}))
         if size != len(self.table):
+            for inner in self.inner:
+                if inner == prefix or inner.startswith(f"{prefix}."):
+                    self._fill(f"{inner}.")
             found = {
                 name.removeprefix(f"{prefix}."): value
                 for name, value in self.table.items()

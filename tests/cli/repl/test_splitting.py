@@ -30,6 +30,8 @@ def test_pasted_prompts():
     ipython += "In [3]: x\nOut[3]: 3\n"
     assert without_prompts(ipython) == "x = 2\nfor i in range(2):\n    x += i\n\nx"
     assert without_prompts("x = 1\n... y") == "x = 1\n... y"
+    example = 'def f(x):\n    """Twice.\n\n    >>> f(1)\n    2\n    """\n    return 2*x'
+    assert without_prompts(example) == example
 
 
 def test_blocks_on_a_pipe_end_where_a_statement_begins():
