@@ -297,7 +297,7 @@ def copysign(input: Any, other: Operand) -> Any:
     if not isinstance(other, Plain):
         return called(out, "CopysignBackward1", input)
     if other.edge is not None:  # nothing of it is taken, and so zeros are what arrives there
-        out = O["where"](wrap(np.ones((), bool), dtypes.bool_), out, other)
+        out = O["where"](wrap(np.ones((), bool), dtypes.bool_), out, O["sign"](other))
     return called(out, "CopysignBackward0", input, other)
 
 
