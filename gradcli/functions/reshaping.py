@@ -381,7 +381,8 @@ def unravel_index(indices: Any, shape: Anything) -> tuple:
         raise ValueFault("E0301", f"'shape' cannot have negative values, but got {sizes}")
     steps = np.cumprod((1, *sizes[:0:-1]))[::-1].tolist() if sizes else []
     indices = indices.to(dtypes.int64)
-    return tuple(indices // step % n for step, n in zip(steps, sizes, strict=True))
+    found = [indices // step % n for step, n in zip(steps, sizes, strict=True)]
+    return unbind(O["stack"](*found, dim=-1), -1) if found else ()
 
 
 @of_no_batch
@@ -390,7 +391,7 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     charge_shape((input.ndim or 1, *input.shape))
     found = np.stack(np.nonzero(np.atleast_1d(input.array)))  # a column behind the other
     if as_tuple:
-        return tuple(wrap(f, dtypes.int64) for f in found)
+        return unbind(wrap(found.T, dtypes.int64), 1)
     return wrap(found[: input.ndim].T, dtypes.int64)
 
 
