@@ -404,7 +404,7 @@ may_be("wider", ldexp, logaddexp2)
 may_be("deeper", nanmean)
 may_be(
     "same", quantile, nanquantile,
-    misfit="quantile() out tensor must be same dtype as the input tensor",
+    misfit="quantile() out tensor must be same dtype as the input tensor", copied=True,
 )  # fmt: skip
 may_be("same", isposinf, isneginf, misfit="{name} does not support non-boolean outputs.")
 may_be("none", isreal)
