@@ -153,6 +153,7 @@ FLAT = {
     "linear of a vector": (F.linear, (3,), (4, 3), (4,)),
     "linear of stacks": (F.linear, (2, 5, 3), (4, 3), (4,)),
     "prod": (lambda x: x.prod(0), (2, 3)),
+    "a vector times a turned matrix": (lambda x, w: x @ w.T, (3,), (4, 3)),
 }
 
 
