@@ -40,10 +40,14 @@ def sub(input: Operand, other: Operand, *, alpha: Any = 1) -> Any:
     if alpha.__class__ is int and alpha == 1:
         return O["sub"](input, other)
     alpha = factor("alpha", alpha, input, other)
-    kinds = [True if v.__class__ is bool else getattr(v, "dtype", None) for v in (input, other)]
-    if alpha == 1 or True in kinds or dtypes.bool_ in kinds:
+    if alpha == 1 or has_truths(input, other):
         return O["sub"](input, other)  # which refuses truths
     return called(O["add_scaled"](input, other, -alpha), "SubBackward0")
+
+
+def has_truths(*values: Any) -> bool:
+    """Whether one of the values is a truth, or a tensor of truths, which ``sub`` refuses."""
+    return any(getattr(v, "dtype", v.__class__) in (dtypes.bool_, bool) for v in values)
 
 
 def factor(name: str, value: Any, *operands: Any) -> Any:
@@ -293,7 +297,7 @@ def copysign(input: Any, other: Operand) -> Any:
     if not isinstance(other, Plain):
         return called(out, "CopysignBackward1", input)
     if other.edge is not None:  # nothing of it is taken, and so zeros are what arrives there
-        out = O["where"](wrap(np.ones((), bool), dtypes.bool_), out, other)
+        out = O["where"](wrap(np.ones((), bool), dtypes.bool_), out, O["sign"](other))
     return called(out, "CopysignBackward0", input, other)
 
 

@@ -643,7 +643,8 @@ def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 
     return svd_lowrank(A - _O["mean"](A, -2, True) if center else A, q, niter)
 
 
-may_be("wider", cholesky_inverse, cholesky_solve, misfit=safely("{name}"))
+may_be("wider", cholesky_inverse, misfit=safely("{name}"))
+may_be("wider", cholesky_solve, misfit=safely("{name}"), copied=True)
 may_be("wider", geqrf, misfit=safely("torch.geqrf", "{part}"))
 may_be("wider", eig, misfit=safely("torch.linalg.eig", "{part}"))
 may_be("wider", eigvals, misfit=safely("torch.linalg.eigvals", "eigenvalues"))

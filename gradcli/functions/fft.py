@@ -298,5 +298,6 @@ def rfftfreq(
 
 
 for _name in __all__:
-    may_be("none" if "shift" in _name else "kind", globals()[_name])
+    _copied = _name not in ("ifft", "ihfft")
+    may_be("none" if "shift" in _name else "kind", globals()[_name], copied=_copied)
     globals()[_name] = face(globals()[_name])

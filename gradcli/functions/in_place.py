@@ -28,7 +28,7 @@ from gradcli.engine.record.inplace import (
     write_result,
 )
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
-from gradcli.functions.arithmetic import factor
+from gradcli.functions.arithmetic import factor, has_truths
 from gradcli.functions.index import found
 from gradcli.functions.subscripts import plain_index, written
 from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault, bad_dtype, bad_type
@@ -95,6 +95,9 @@ def rewritten(function: Callable, by_index: bool = False) -> Callable:
             for a in (before, *others):  # whose slopes are 0, not missing
                 if in_graph(a) and a.dtype is self.dtype:
                     result = result + OPERATORS["drawn"](a, numbers=np.zeros(()))
+        if options.get("dtype") and result.dtype is not self.dtype:
+            said = f"input tensor dtype {self.dtype.c_name} and output tensor dtype"
+            raise bad_dtype(f"Bad in-place call: {said} {result.dtype.c_name} should match")
         if result.dtype.kind > self.dtype.kind:
             raise _other_type(self, result.dtype)
         if result.__class__ is not Tensor:  # what stands for one in a transform
@@ -173,7 +176,7 @@ def _with_alpha(name: str) -> Callable:
         overlap(self, other)
         if alpha.__class__ is not int or alpha != 1:
             alpha = factor("alpha", alpha, self, other)
-        if alpha == 1 or (name == "sub" and alpha is False):
+        if alpha == 1 or (name == "sub" and has_truths(self, other)):
             return write_result(self, op, other)
         write_result(self, scaled, other, alpha=alpha if name == "add" else -alpha)
         return called(self, f"{name.capitalize()}Backward0")

@@ -413,7 +413,7 @@ def _slices(name: str, input: Any, dim: int, index: Any, source: Any) -> tuple[i
         said = "source tensor shape must match self tensor shape, excluding the specified"
         shapes = f"self.shape = {list(input.shape)} source.shape = {list(own)}"
         raise bad_shape(f"{said} dimension. Got {shapes}")
-    if input.numel():
+    if input.numel() or input.ndim == 1:
         added = name == "index_add_" and input.ndim > 1
         _within(index, input.shape[axis], axis, RuntimeFault if added else IndexFault)
     return axis, index, _lined(source)

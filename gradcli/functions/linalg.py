@@ -14,9 +14,10 @@ from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.arguments import Number, Operand, Order
-from gradcli.engine.record.composite import by_element, called, columnwise
+from gradcli.engine.record.composite import by_element, called, columnwise, of_its_own
 from gradcli.engine.record.face import face
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
+from gradcli.engine.record.multi_output import joined as outputs
 from gradcli.engine.record.out import may_be, safely
 from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.functions import overloads, products, scatter
@@ -165,7 +166,8 @@ def _solved(A: Any, B: Any, left: bool, upper: bool | None = None) -> Any:
         return by_triangle(A, B, upper)
     if left:
         return _O["solve"](A, B)
-    return _O["mT"](_O["solve"](_O["mT"](A), _O["mT"](B)))
+    found = of_its_own(_O["mT"](_O["solve"](_O["mT"](A), _O["mT"](B))))
+    return called(found, "LinalgSolveExBackward0", A, B)
 
 
 def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:
@@ -358,12 +360,13 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
         rtol = eps
     solution = columnwise(_O["matmul"](pinv(A, rtol=rtol), right))
     rank = matrix_rank(A, rtol=rtol)
-    residuals = _O["getitem"](_O["reshape"](solution, (-1,)), slice(0, 0))
+    residuals = of_its_own(_O["getitem"](_O["reshape"](solution, (-1,)), slice(0, 0)))
     residuals = _O["abs"](residuals) if residuals.is_complex() else residuals
     empty = residuals.detach()
     if m > n and driver not in (None, "gelsy") and bool((rank.array == n).all()):
         gap = _O["abs"](right - _O["matmul"](A, solution))
         residuals = _O["sum"](gap * gap, -2)
+    solution, residuals = outputs("LinalgLstsqBackward0", (solution, residuals), A, B)
     return results(
         "linalg_lstsq",
         solution=_O["squeeze"](solution, -1) if vector else solution,
@@ -436,7 +439,7 @@ may_be("same", norm, matrix_norm,
        misfit="linalg.{name} expected out tensor dtype {made} but got: {given}")  # fmt: skip
 may_be("same", vecdot, misfit="linalg.vecdot: Expected out of dtype{made} but found {given}")
 may_be("wider", cond, pinv, misfit=safely("linalg.{name}"))
-may_be("wider", matrix_power, tensorinv, tensorsolve, misfit=safely("{name}"))
+may_be("wider", matrix_power, tensorinv, tensorsolve, misfit=safely("{name}"), copied=True)
 may_be(
     "wider", householder_product, lstsq, matrix_rank,
     misfit=safely("torch.linalg.{name}", "{part}"),

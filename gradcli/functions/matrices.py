@@ -11,10 +11,10 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.record.arguments import Order
-from gradcli.engine.record.composite import called, columnwise
+from gradcli.engine.record.composite import called, columnwise, rowwise
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be, safely
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions.arithmetic import conj
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import bad_dim, bad_dtype, bad_shape, bad_value
@@ -118,9 +118,8 @@ def matrix_power(input: Any, n: int) -> Any:
     if n < 0:
         input, n = O["inv"](input), -n
     if not n:
-        eye = wrap(np.eye(input.shape[-1], dtype=input.dtype.numpy), input.dtype)
-        unit = O["clone"](O["expand"](eye, tuple(input.shape)))
-        return beside(unit, input) if input.dtype.kind > 1 else unit
+        unit = O["drawn"](input, numbers=np.eye(input.shape[-1]))  # whose gradient is 0
+        return called(rowwise(unit), "CopyBackwards")
     out = None
     while n:
         if n & 1:
@@ -174,4 +173,4 @@ def cholesky_factor(A: Any, upper: bool) -> Any:
     return columnwise(adjoint(low)) if upper else low
 
 
-may_be("wider", cholesky, misfit=safely("{name}"))
+may_be("wider", cholesky, misfit=safely("{name}"), copied=True)

@@ -16,7 +16,15 @@ from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.dtypes import float16
 from gradcli.engine.grad_mode import current
-from gradcli.engine.record.arguments import UNSAID, Asked, Number, Order, Required, is_whole
+from gradcli.engine.record.arguments import (
+    UNSAID,
+    Asked,
+    Number,
+    Order,
+    Required,
+    is_whole,
+    whole_or_along,
+)
 from gradcli.engine.record.composite import called, in_float32, named
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import joined
@@ -80,7 +88,7 @@ def mean(
 
 def prod(input: Any, dim: int = UNSAID, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The product of all entries, or along a dimension."""
-    along = None if dim is UNSAID else dim
+    along = whole_or_along("prod", dim, keepdim)
     return _narrowed(O["prod"](_typed(input, dtype), along, keepdim), dtype)
 
 
@@ -245,12 +253,12 @@ def _fits_end(input: Any, part: Any, dim: int) -> None:
         raise bad_shape(f"{said} except along the differencing dimension")
 
 
-def trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
+def trapezoid(y: Any, x: Any = UNSAID, *, dx: Any = UNSAID, dim: int = -1) -> Any:
     """The area below points, by trapezes."""
     axis = normal_dim(dim, len(y.shape))
     if y.shape and not y.shape[axis]:
         return y.new_zeros((*y.shape[:axis], *y.shape[axis + 1 :]))
-    if x is not None:
+    if x is not UNSAID:
         area = O["sum"](_trapezes("trapezoid", y, x, dx, dim), axis) / 2.0
         return called(area, "DivBackward1")
     dx = _check_points("trapezoid", y, x, dx)
@@ -258,25 +266,25 @@ def trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
     return called((O["sum"](y, axis) - (first + last) * 0.5) * dx, "MulBackward1")
 
 
-def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
+def cumulative_trapezoid(y: Any, x: Any = UNSAID, *, dx: Any = UNSAID, dim: int = -1) -> Any:
     """The area below points up to each of them, by trapezes."""
-    half = _check_points("cumulative_trapezoid", y, x, dx) / 2.0 if x is None else dx
+    half = _check_points("cumulative_trapezoid", y, x, dx) / 2.0 if x is UNSAID else dx
     pieces = _trapezes("cumulative_trapezoid", y, x, half, dim)
-    return O["cumsum"](pieces if x is None else pieces / 2.0, normal_dim(dim, len(y.shape)))
+    return O["cumsum"](pieces if x is UNSAID else pieces / 2.0, normal_dim(dim, len(y.shape)))
 
 
 def _check_points(name: str, y: Any, x: Any, dx: Any) -> Any:
     """The distance of points, 1 if none is given."""
-    if x is not None and dx is not None:
+    if x is not UNSAID and dx is not UNSAID:
         raise bad_type(f"{name}() takes the places x or their distance dx, not both")
-    if x is not None and not hasattr(x, "shape"):
+    if x is not UNSAID and not hasattr(x, "shape"):
         raise not_a("Tensor", name, "x", 2, x)
-    if not y.dtype.kind or (x is not None and not x.dtype.kind):
-        which = "`y`" if x is None else "`x` or `y`"
+    if not y.dtype.kind or (x is not UNSAID and not x.dtype.kind):
+        which = "`y`" if x is UNSAID else "`x` or `y`"
         raise bad_dtype(f"{name}: received a bool input for {which}, but bool is not supported")
-    if x is None and is_complex(dx):
+    if x is UNSAID and is_complex(dx):
         raise bad_dtype(f"{name}: Currently, we only support dx as a real number.")
-    return 1 if dx is None else dx
+    return 1 if dx is UNSAID else dx
 
 
 def _trapezes(name: str, y: Any, x: Any, dx: Any, dim: int) -> Any:
@@ -284,7 +292,7 @@ def _trapezes(name: str, y: Any, x: Any, dx: Any, dim: int) -> Any:
     dx = _check_points(name, y, x, dx)
     axis = normal_dim(dim, len(y.shape))
     before = (slice(None),) * axis
-    if x is not None:
+    if x is not UNSAID:
         behind = 0
         if len(x.shape) == 1:
             if y.shape and x.shape[0] != y.shape[axis] != 0:

@@ -174,7 +174,7 @@ def at_least(tensors: Sequence[Any], rank: int) -> list:
     out = []
     for t in tensors:
         if t.ndim < 1:
-            t = O["reshape"](t, (1,))
+            t = O["reshape"](t, (1,) * rank)
         if rank >= 2 and t.ndim < 2:
             t = O["unsqueeze"](t, 0)
         out.append(O["unsqueeze"](t, -1) if rank == 3 and t.ndim < 3 else t)
@@ -356,11 +356,10 @@ def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
     if dims[0] == dims[1] or abs(dims[0] - dims[1]) == input.ndim:
         said = f"but got dim0 = {dims[0]} and dim1 = {dims[1]}"
         raise bad_dim(f"expected rotation dims to be different, {said}")
-    k %= 4
-    if not k:
-        return input.clone()
-    turned = O["flip"](input, {1: (dims[1],), 2: tuple(dims), 3: (dims[0],)}[k])
-    return turned if k == 2 else of_its_own(O["transpose"](turned, *dims))
+    flips = ((), (dims[1],), tuple(dims), (dims[0],))[k % 4]
+    turned = O["flip"](input, flips) if flips else O["clone"](input)
+    turned = of_its_own(O["transpose"](turned, *dims)) if k % 2 else turned
+    return called(turned, "Rot90Backward0", input)
 
 
 @by_element
@@ -381,7 +380,8 @@ def unravel_index(indices: Any, shape: Anything) -> tuple:
         raise ValueFault("E0301", f"'shape' cannot have negative values, but got {sizes}")
     steps = np.cumprod((1, *sizes[:0:-1]))[::-1].tolist() if sizes else []
     indices = indices.to(dtypes.int64)
-    return tuple(indices // step % n for step, n in zip(steps, sizes, strict=True))
+    found = [indices // step % n for step, n in zip(steps, sizes, strict=True)]
+    return unbind(O["stack"](*found, dim=-1), -1) if found else ()
 
 
 @of_no_batch
@@ -390,7 +390,7 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     charge_shape((input.ndim or 1, *input.shape))
     found = np.stack(np.nonzero(np.atleast_1d(input.array)))  # a column behind the other
     if as_tuple:
-        return tuple(wrap(f, dtypes.int64) for f in found)
+        return unbind(wrap(found.T, dtypes.int64), 1)
     return wrap(found[: input.ndim].T, dtypes.int64)
 
 

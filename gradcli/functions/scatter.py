@@ -20,7 +20,7 @@ from gradcli.functions.arithmetic import factor
 from gradcli.functions.indexing import meeting_shape, whole, within_flat
 from gradcli.functions.products import bmm, expands, mixed, plus
 from gradcli.functions.reshaping import at_least, movedim, tensor_split
-from gradcli.functions.subscripts import byte_mask
+from gradcli.functions.subscripts import SHORT, byte_mask, no_index
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import IndexFault, bad_dim, bad_dtype, bad_shape, bad_size, bad_value
 from gradcli.ops.memory_budget import charge_shape
@@ -30,6 +30,8 @@ from gradcli.ops.torch_messages import not_a
 def _array(index: Any) -> Any:
     if not isinstance(index, Plain):
         return index
+    if index.dtype.name in SHORT:
+        raise no_index(f"a {index.dtype.name} tensor")
     return byte_mask(index) if index.dtype is uint8 else index.array
 
 
@@ -49,6 +51,11 @@ def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool 
         if is_batch(part):
             return part.put_into(input, tuple(indices), values, accumulate)
     index = tuple(_array(i) for i in indices)
+    if values.ndim > max(np.ndim(i) for i in index):
+        room = np.broadcast_to(False, tuple(input.shape))[index].shape
+        if values.ndim > len(room):
+            said = f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast"
+            raise bad_shape(f"{said} to indexing result of shape {list(room)}")
     if not accumulate:
         return called(O["put"](input, values, index), "IndexPutBackward0")
     shape = np.empty(tuple(input.shape), bool)[index].shape

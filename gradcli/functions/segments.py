@@ -51,6 +51,8 @@ def _product(values: Any, groups: np.ndarray, count: int) -> Any:
     order = np.argsort(groups, kind="stable")
     values, groups = O["getitem"](values, order), groups[order]
     one = 1.0 if values.dtype.kind > 1 else 1
+    if groups.size == count:  # a product of one still has a second derivative, which is 0
+        values = values * O["drawn"](values, numbers=np.ones(()))
     while groups.size > count:
         first = np.searchsorted(groups, groups)
         left = np.flatnonzero((np.arange(groups.size) - first) % 2 == 0)

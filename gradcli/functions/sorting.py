@@ -14,7 +14,7 @@ import numpy as np
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.dtypes import int64, uint8
 from gradcli.engine.named_tuples import Results, results
-from gradcli.engine.record.arguments import UNSAID, is_whole
+from gradcli.engine.record.arguments import UNSAID, is_whole, whole_or_along
 from gradcli.engine.record.composite import (
     by_element,
     called,
@@ -139,7 +139,7 @@ def _picked(input: Any, order: Any, dim: int, keepdim: bool, name: str) -> Any:
 def median(input: Any, dim: int = UNSAID, keepdim: bool = False) -> Any:
     """The middle entry (the lower of two) of all, or ``(values, indices)`` along a dimension."""
     refuse_kinds("bool complex", "median_cpu", input.dtype)
-    if dim is None or dim is UNSAID:
+    if whole_or_along("median", dim, keepdim) is None:
         return called(of_its_own(median_of(input)), "MedianBackward0", input)
     return _median_along(input, dim, keepdim)
 

@@ -13,7 +13,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import as_tensor, refuse_kinds
 from gradcli.engine.named_tuples import results
-from gradcli.engine.record.arguments import UNSAID, Operand
+from gradcli.engine.record.arguments import UNSAID, Operand, whole_or_along
 from gradcli.engine.record.composite import (
     bottom,
     by_element,
@@ -173,7 +173,7 @@ def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
 def nanmedian(input: Any, dim: int = UNSAID, keepdim: bool = False) -> Any:
     """The middle one (the lower of two) of the entries that are numbers."""
     refuse_kinds("bool complex", "median_cpu", input.dtype)
-    if dim is None or dim is UNSAID:
+    if whole_or_along("nanmedian", dim, keepdim) is None:
         return called(of_its_own(median_of(input, skip=True)), "NanmedianBackward0", input)
     line = input if len(input.shape) else O["reshape"](input, (-1,))
     at = sized("median", input, dim)
@@ -404,7 +404,7 @@ may_be("wider", ldexp, logaddexp2)
 may_be("deeper", nanmean)
 may_be(
     "same", quantile, nanquantile,
-    misfit="quantile() out tensor must be same dtype as the input tensor",
+    misfit="quantile() out tensor must be same dtype as the input tensor", copied=True,
 )  # fmt: skip
 may_be("same", isposinf, isneginf, misfit="{name} does not support non-boolean outputs.")
 may_be("none", isreal)

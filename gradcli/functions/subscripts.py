@@ -48,7 +48,7 @@ def _from_stand_in(index: Any) -> Any:
 
 
 _KNOWN = frozenset((int, type(None)))
-_SHORT = ("int8", "int16")
+SHORT = ("int8", "int16")
 """Element types of tensors that index as a number alone."""
 
 
@@ -68,8 +68,8 @@ def _plain_part(part: Any) -> Any:
         return slice(*map(_bound, bounds))
     if isinstance(part, Plain):
         array = part.array
-        if part.dtype.kind > 1 or (part.ndim and part.dtype.name in _SHORT):
-            raise _no_index(f"a {part.dtype.name} tensor")
+        if part.dtype.kind > 1 or (part.ndim and part.dtype.name in SHORT):
+            raise no_index(f"a {part.dtype.name} tensor")
         if part.dtype is uint8:
             return byte_mask(part)
         return int(array) if part.dtype.kind == 1 and not array.ndim else np.asarray(array)
@@ -84,9 +84,9 @@ def _plain_part(part: Any) -> Any:
             return array.astype(np.int64)
         if array.dtype.kind not in "bui":
             text = {"U": "str", "S": "bytes"}.get(array.dtype.kind, "")
-            raise _no_index("a list of other things than whole numbers", text)
+            raise no_index("a list of other things than whole numbers", text)
         return array if array.ndim or array.dtype == np.bool_ else int(array)
-    raise _no_index(f"a {type(part).__name__}", type(part).__name__)
+    raise no_index(f"a {type(part).__name__}", type(part).__name__)
 
 
 def _bound(bound: Any) -> int | None:
@@ -99,7 +99,8 @@ def _bound(bound: Any) -> int | None:
         raise TypeFault("E0307", said, help="round it first, as in x[int(start):]") from None
 
 
-def _no_index(what: str, kind: str = "") -> Fault:
+def no_index(what: str, kind: str = "") -> Fault:
+    """The error of what cannot index a tensor."""
     said = None
     mend = "use whole numbers, slices, None, ..., integer or boolean tensors"
     if kind in ("str", "bytes"):

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.comparison import zeros_like
 from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import Batch, lined_up
 from gradcli.ops.decompositions.matrix_errors import not_square, unsolved
@@ -251,7 +252,7 @@ def _column(x: Any) -> Any:
 det = general(
     "det",
     _det,
-    lambda g, x: _column(_column(g)) * mT(adjugate(x)),
+    lambda g, x: zeros_like(x) if 0 in x.shape else _column(_column(g)) * mT(adjugate(x)),
     jvp=lambda tx, x: sum(mT(adjugate(x)) * tx, (-2, -1)),
     grad_name="LinalgDetBackward0",
     refuses={"half": "lu_cpu"},
@@ -410,14 +411,14 @@ logabsdet = general(
 def _turning(g: Any, x: Any, out: Any) -> Any:
     """The vjp of the sign: a complex one turns by Im(tr(inv(x) dx)), a real one stays."""
     if not is_complex(x):
-        return OPERATORS["zeros_like"](x)
+        return zeros_like(x)
     # The engine conjugates g before and the result after, as for a holomorphic operator.
     return 1j * _column(_column(OPERATORS["imag"](g * out))) * _slope_of_log(x)
 
 
 def _turned(tx: Any, x: Any, out: Any) -> Any:
     if not is_complex(x):
-        return OPERATORS["zeros_like"](out)
+        return zeros_like(out)
     return 1j * OPERATORS["imag"](sum(_slope_of_log(x) * tx, (-2, -1))) * out
 
 

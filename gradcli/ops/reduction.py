@@ -15,7 +15,7 @@ from gradcli.ops.conversion import in_wider
 from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import Batch, along, reduced, vectors
 from gradcli.ops.declaration.node_names import by_dim
-from gradcli.ops.dims import Dims, in_rows, normal_dim, normal_dims, unreduce
+from gradcli.ops.dims import Dims, in_rows, laid_as, normal_dim, normal_dims, unreduce
 from gradcli.ops.errors import bad_value
 from gradcli.ops.exponential import exp
 from gradcli.ops.indexing import getitem
@@ -155,7 +155,7 @@ def _others(x: Any, axis: int) -> Any:
     one = np.ones_like(x[..., :1])
     left = np.cumprod(np.concatenate([one, x[..., :-1]], axis=-1), axis=-1)
     right = np.cumprod(np.concatenate([one, x[..., :0:-1]], axis=-1), axis=-1)[..., ::-1]
-    return left * right
+    return laid_as(left * right, x)
 
 
 def _others_along(t: Any, x: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.comparison import zeros_like
 from gradcli.ops.cupy_compat import zeros
 from gradcli.ops.declaration.batching import Batch, matrices
 from gradcli.ops.declaration.node_names import by_dim
@@ -556,7 +557,8 @@ def _untile(g: Any, shape: Sequence[int], repeats: Any) -> Any:
     sizes = (1,) * (len(repeats) - len(shape)) + tuple(shape)
     blocks = tuple(n for pair in zip(repeats, sizes, strict=True) for n in pair)
     kept = tuple(n for size in sizes for n in (1, size))
-    return reshape(sum_to(reshape(g, blocks), kept), shape)
+    found = reshape(sum_to(reshape(g, blocks), kept), shape)
+    return zeros_like(found) if 0 in repeats else found
 
 
 tile = linear(

@@ -948,3 +948,17 @@ def test_a_layer_is_made_on_the_device_that_is_asked_for(make):
 ))  # fmt: skip
 def test_sizes_of_layers_may_be_numpys_whole_numbers(make, shape):
     assert make(np.int64(2))(torch.ones(1, 2, 6)).shape == shape
+
+
+def test_parameters_are_written_once_when_a_layer_is_made():
+    layers = (
+        nn.LayerNorm(2), nn.RMSNorm(2), nn.GroupNorm(1, 2), nn.BatchNorm1d(2), nn.PReLU(2),
+        nn.InstanceNorm1d(2, affine=True), nn.Linear(2, 2),
+    )  # fmt: skip
+    for layer in layers:
+        assert {p._version for p in (*layer.parameters(), *layer.buffers())} == {1}, layer
+    prelu, rms = nn.PReLU(2, 0.5), nn.RMSNorm(2)
+    for layer, first in ((prelu, [0.5, 0.5]), (rms, [1.0, 1.0])):
+        layer.weight.data.mul_(7)
+        layer.reset_parameters()
+        assert layer.weight.tolist() == first

@@ -31,7 +31,7 @@ from gradcli.engine.creation.factories import (
 from gradcli.engine.creation.generator import manual_seed as manual_seed
 from gradcli.engine.dtypes import DType, float16, float32, float64, int64, to_dtype
 from gradcli.engine.grad_mode import no_grad
-from gradcli.engine.record.arguments import is_whole
+from gradcli.engine.record.arguments import UNSAID, is_whole
 from gradcli.engine.record.composite import bottom, called, named
 from gradcli.engine.record.face import face
 from gradcli.engine.record.out import may_be
@@ -189,15 +189,15 @@ def _from(chances: Tensor, numbers: Tensor, name: str) -> Tensor:
 
 
 def randint(
-    low: Any = None, high: Any = None, size: Any = None, *, dtype: Any = None,
-    requires_grad: bool = False, device: Any = None, generator: Any = None,
+    low: Any = UNSAID, high: Any = UNSAID, size: Any = UNSAID, *, dtype: Any = None,
+    requires_grad: bool = False, device: Any = None, generator: Any = None, _narrow: bool = False,
 ) -> Tensor:  # fmt: skip
     """Random whole numbers from ``low`` (0 if left out) up to but without ``high``."""
-    if size is None:
-        low, high, size = None, low, high
-    if high is None:
-        low, high = None, low
-    low = 0 if low is None else low
+    if size is UNSAID:
+        low, high, size = UNSAID, low, high
+    if high is UNSAID:
+        low, high = UNSAID, low
+    low = 0 if low is UNSAID else low
     if not isinstance(size, tuple | list):
         raise not_a("tuple of ints", "randint", "size", 2, size, "write randint(0, 10, (2, 3))")
     target = dtypes.int64 if dtype is None else to_dtype(dtype)
@@ -215,14 +215,27 @@ def randint(
     for bound, name in ((low, "from"), (high - 1, "to - 1")):
         if not least <= bound <= most:
             raise RuntimeFault("E0303", f"{name} is out of bounds for {target.c_name}")
+    if target.kind == 2:
+        low, high = _inside(low, 1, target), _inside(high, -1, target)
 
     def make(shape: tuple[Any, ...]) -> Tensor:
         charge_shape(shape)
-        numbers = random.generator(generator).integers(low, high, math.prod(shape))
+        numbers = random.generator(generator).integers(low, high, math.prod(shape), _narrow)
         numbers = numbers.astype(target.numpy).reshape(shape)[()]
         return finish(numbers, target, requires_grad)
 
     return _made(make, sizes_of((tuple(size),)), device)
+
+
+def _inside(bound: int, step: int, dtype: DType) -> int:
+    """A bound moved by ``step`` to where no float drawn beside it is rounded to what lies outside.
+
+    PyTorch's ``update_from`` and ``update_to``.
+    """
+    near = int(dtype.numpy.type(bound + step))
+    if (bound - near) * step + (step < 0) <= 0:
+        return bound
+    return near + (step << (abs(bound + step).bit_length() - np.finfo(dtype.numpy).nmant - 1))
 
 
 def randperm(
@@ -574,23 +587,25 @@ def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
 
 
 def random_(
-    self: Tensor, low: int | None = None, high: int | None = None, *, generator: Any = None
+    self: Tensor, low: int = UNSAID, high: int | None = UNSAID, *, generator: Any = None
 ) -> Tensor:
     """Write whole numbers from ``low`` (0) up to but without ``high``.
 
-    Without bounds: any that the element type holds, for floats any that it holds exactly.
+    Where ``high`` is None or both are left out: any that the element type holds, for floats any
+    that it holds exactly.
     """
-    form = (low is None) + (high is None)
-    if low is None:
+    form = (low is UNSAID) + (high is UNSAID)
+    if high is None or form == 2:
         refuse_kinds("complex", "random_kernel_cpu", self.dtype)
         high = _WHOLE.get(self.dtype.name) or np.iinfo(self.dtype.numpy).max + 1
-    if high is None:
+    elif high is UNSAID:
         low, high = 0, low
-    of = low or 0, high
+    of = 0 if low is UNSAID else low, high
+    options = {"generator": generator, "_narrow": form == 2 and self.dtype.itemsize < 8}
     return _written(
         self,
         f"RandomBackward{form}",
-        laid(lambda shape: randint(*of, shape, dtype=self.dtype, generator=generator), self),
+        laid(lambda shape: randint(*of, shape, dtype=self.dtype, **options), self),
     )
 
 

@@ -113,6 +113,18 @@ _CLASSES: Mapping[str, tuple[type, ...]] = {
 """The classes of nearly all arguments, by what is declared."""
 
 
+def whole_or_along(name: str, dim: Any, keepdim: Any) -> Any:
+    """The ``dim`` of a reduction, None where it was left out.
+
+    Raises TypeFault (E0303) for a ``keepdim`` without one.
+    """
+    if dim is not UNSAID and dim is not None:
+        return dim
+    if keepdim:
+        raise bad_type(f"{name}() takes keepdim with a dim alone", help=f"write {name}(0, True)")
+    return None
+
+
 def _rank(value: Any) -> int:
     return getattr(value, "__gradcli_rank__", 0)
 

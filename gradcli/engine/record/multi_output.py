@@ -92,6 +92,10 @@ def joined(name: str, results: Iterable[Any], *sources: Any) -> tuple[Any, ...]:
     """``results`` of ``sources`` as outputs of one node called ``name``."""
     results = tuple(results)
     recorded = any(isinstance(r, Plain) and r.edge is not None and not r.edge.leaf for r in results)
+    if not recorded:
+        for r in results:  # parts of one array, which nothing goes on to read
+            if isinstance(r, Plain) and r.meta is not None and r.meta.base is None:
+                r.meta = r.meta.__class__()
     if not recorded or not all(isinstance(r, Plain) for r in results):
         return results
     node = Joint(results, name, sources)

@@ -93,7 +93,7 @@ def into(
             if grows and any(target is v for v in operands):
                 raise no_room(target.shape, part.shape)
         for target, part in zip(targets, parts, strict=True):
-            _write(target, part)
+            _write(target, part, _declared(function, "copied", False))
     return type(result)(targets) if isinstance(result, Results) else out
 
 
@@ -130,7 +130,9 @@ _OF_BYTES = "{name} only supports bool tensor for result, got: {given}"
 ONE_SCALAR = "expected scalar_type {made} but found {given}"
 
 
-def may_be(rule: str, *functions: Any, apart: bool = False, misfit: str = "") -> None:
+def may_be(
+    rule: str, *functions: Any, apart: bool = False, misfit: str = "", copied: bool = False
+) -> None:
     """Declare which dtype the ``out`` of ``functions`` may have: the result's alone without this.
 
     A "wider" one, which "joined" says too, with another error; a "deeper" one, in which floats are
@@ -138,9 +140,11 @@ def may_be(rule: str, *functions: Any, apart: bool = False, misfit: str = "") ->
     is no ``out``; "real", where complex numbers give real ones, is "wider" of these and "same" of
     others. ``apart`` tells that it has to lie apart from what they read, for they do not write
     where they read. ``misfit`` is PyTorch's own sentence about another dtype: ``safely`` makes one.
+    ``copied`` tells that PyTorch copies a result there: an ``out`` that grows lies in rows.
     """
     for function in functions:
         function.out, function.apart, function.misfit = rule, apart, misfit
+        function.copied = copied
 
 
 def safely(of: str, part: str = "result") -> str:
@@ -177,7 +181,7 @@ def _misfit(rule: str, made: DType, given: DType, said: str) -> Fault:
     return bad_dtype(said.format(made.name, given.name), help=help, torch=torch)
 
 
-def _write(target: Tensor, part: Tensor) -> None:
+def _write(target: Tensor, part: Tensor, in_rows: bool) -> None:
     if target.shape != part.shape:
         if target.numel():
             warn(
@@ -199,7 +203,8 @@ def _write(target: Tensor, part: Tensor) -> None:
             target.edge = edge
         version.number = then  # it is one write
         order = np.argsort(np.negative(part.array.strides), kind="stable")
-        if part.array.transpose(order).flags.c_contiguous:  # else it is a view: out lies in rows
+        # What is no permutation of rows is a view: out lies in rows.
+        if not in_rows and part.array.transpose(order).flags.c_contiguous:
             rows = target.array.reshape([part.shape[d] for d in order])
             target.array = rows.transpose(np.argsort(order))
         if grows:

@@ -253,7 +253,10 @@ def _term(op: Operator, i: int, numbers: tuple[bool, ...], is_complex: bool, ten
         # (g @ y.T).T is y @ g.T: the other input's rule, where the gradient is to lie by columns.
         g, y = (words[op.reads[i].index(n)] for n in ("g", op.inputs[1 - i]))
         other = f"r{1 - i}(mT({g}), mT({y}), e{i}.shape[::-1])"
-        term = f"(mT({other}) if len(node.shape) > 1 and by_columns(e{i}) else {term})"
+        alone = f"mT(r1({y}, {g}, e1.shape[::-1]))" if i else term  # of a vector: outer(g, x).T
+        term = (
+            f"((mT({other}) if len(node.shape) > 1 else {alone}) if by_columns(e{i}) else {term})"
+        )
     if op.kind == "elementwise" and not op.scaled[i]:
         term = f"g * conj({term})" if is_complex else f"g * {term}"
     elif turned:

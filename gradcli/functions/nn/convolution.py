@@ -207,12 +207,14 @@ def _conv_transpose(
     for i in range(_rank - 1, -1, -1):
         edge = spread[i] * (kernel[i] - 1) - inner[i]
         sides += [edge, edge + more[i]]
-    turned = _O["flip"](weight, tuple(range(2, _rank + 2)))
+    dense = _O["pad"](weight, (0, 0))  # a copy whose gradient lies in rows, too
+    turned = _O["flip"](dense, tuple(range(2, _rank + 2)))
     shape = tuple(turned.shape)
     grouped = _O["reshape"](turned, (groups, shape[0] // groups, *shape[1:]))
     swapped = _O["reshape"](_O["transpose"](grouped, 1, 2), (-1, shape[0] // groups, *shape[2:]))
     padded = pad(input, sides) if any(sides) else input
     made = _conv(padded, swapped, bias, 1, 0, spread, groups, _rank=_rank)
+    made = called(made, "ConvolutionBackward0", input, weight, bias, leads=(input, weight))
     made = formatted(made, input, weight)
     return _O["squeeze"](made, 0) if single else made
 

@@ -15,7 +15,7 @@ from gradcli.engine.record.arguments import Anything, Asked
 from gradcli.engine.record.composite import called, formatted, in_float32, rowwise
 from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
-from gradcli.engine.tensor.tensor import Tensor
+from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.functions import arithmetic
 from gradcli.functions.nn.loss_checks import check_floating
 from gradcli.functions.nn.padding import pad
@@ -44,6 +44,10 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     if bias is not None and getattr(input, "dtype", 0) is weight.dtype is bias.dtype is float16:
         name = "AddmmBackward0" if input.ndim == 2 else "ViewBackward0"
         return in_float32(lambda b, x, w: linear(x, w, b), name, bias, input, weight)
+    several = bias is not None and isinstance(input, Plain) and 0 < input.ndim != 2
+    if several and input.numel() and input.is_contiguous():
+        flat = linear(_O["reshape"](input, (-1, input.shape[-1])), weight, bias)
+        return _O["reshape"](flat, (*input.shape[:-1], *flat.shape[1:]))
     turned = weight.t()
     try:
         out = input @ turned
@@ -58,7 +62,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
         raise no_room(out.shape, total.shape)
     if input.ndim == 2:
         return called(total, "AddmmBackward0", bias, input, turned)
-    return called(total, "ViewBackward0")
+    return total
 
 
 def _misfit(fault: Fault, input: Any, weight: Any, bias: Any) -> Fault:

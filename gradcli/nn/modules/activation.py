@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from gradcli.engine import Tensor
-from gradcli.engine.creation.factories import full
+from gradcli.engine.creation.factories import empty
 from gradcli.nn import functional as F
+from gradcli.nn.init import constant_
 from gradcli.nn.modules.made import module_of
 from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter
@@ -85,7 +86,12 @@ class PReLU(Module):
     ) -> None:
         super().__init__()
         self.num_parameters, self.init = num_parameters, init
-        self.weight = Parameter(full((num_parameters,), float(init), dtype=dtype, device=device))
+        self.weight = Parameter(empty(num_parameters, dtype=dtype, device=device))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """The slope that it began with."""
+        constant_(self.weight, float(self.init))
 
     def forward(self, input: Tensor) -> Tensor:
         """The input with its negative part scaled."""

@@ -44,7 +44,6 @@ class _Norm(Normed):
         super().__init__()
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
-        self._learnt((num_features,), affine, affine and bias, dtype, device)
         tracked = {
             "running_mean": zeros(num_features, dtype=dtype, device=device),
             "running_var": ones(num_features, dtype=dtype, device=device),
@@ -52,6 +51,7 @@ class _Norm(Normed):
         }
         for name, value in tracked.items():
             self.register_buffer(name, value if track_running_stats else None)
+        self._learnt((num_features,), affine, affine and bias, dtype, device)
 
     def _load_from_state_dict(
         self, state_dict: Any, prefix: str, local_metadata: Mapping[str, Any], *noted: Any

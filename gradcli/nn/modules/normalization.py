@@ -8,8 +8,9 @@ from numbers import Integral
 from typing import Any
 
 from gradcli.engine import Tensor
-from gradcli.engine.creation.factories import ones, zeros
+from gradcli.engine.creation.factories import empty
 from gradcli.nn import functional as F
+from gradcli.nn import init
 from gradcli.nn.modules.made import module_of
 from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter
@@ -22,17 +23,16 @@ class Normed(Module):
     def _learnt(
         self, shape: tuple[int, ...], weight: bool, bias: bool, dtype: Any, device: Any
     ) -> None:
-        for name, make, there in (("weight", ones, weight), ("bias", zeros, bias)):
-            made = Parameter(make(*shape, dtype=dtype, device=device)) if there else None
+        for name, there in (("weight", weight), ("bias", bias)):
+            made = Parameter(empty(*shape, dtype=dtype, device=device)) if there else None
             self.register_parameter(name, made)
+        self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Weight 1 and bias 0 again."""
-        from gradcli.nn import init
-
         if self.weight is not None:
             init.ones_(self.weight)
-        if self.bias is not None:
+        if getattr(self, "bias", None) is not None:
             init.zeros_(self.bias)
 
 
@@ -61,7 +61,7 @@ class LayerNorm(Normed):
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
 
-class RMSNorm(Module):
+class RMSNorm(Normed):
     """Entries over the root of the mean of their squares over the last dimensions."""
 
     _shown = "{0.normalized_shape}, eps={0.eps}, elementwise_affine={0.elementwise_affine}"
@@ -73,8 +73,9 @@ class RMSNorm(Module):
         super().__init__()
         self.normalized_shape, self.eps = _sizes(normalized_shape), eps
         self.elementwise_affine = elementwise_affine
-        weight = Parameter(ones(*self.normalized_shape, dtype=dtype, device=device))
+        weight = Parameter(empty(*self.normalized_shape, dtype=dtype, device=device))
         self.register_parameter("weight", weight if elementwise_affine else None)
+        self.reset_parameters()
 
     def forward(self, input: Tensor) -> Tensor:
         """The input normalised."""

@@ -225,6 +225,35 @@ def test_what_is_detached_stays_a_constant_in_every_order():
     np.testing.assert_allclose(second.detach().numpy(), 42 * p**4, rtol=1e-12)
 
 
+ZEROS = {
+    "repeat": lambda x: x.repeat(0, 2),
+    "tile": lambda x: torch.tile(x, (0,)),
+    "matrix_power": lambda x: torch.linalg.matrix_power(x.reshape(1, 1), 0),
+    "copysign": lambda x: torch.copysign(x.detach(), x),
+    "nextafter": lambda x: torch.nextafter(x.detach(), x),
+}
+
+
+@family("name", ZEROS)
+def test_a_gradient_that_is_always_zero_leads_nowhere(name):
+    x = leaf([0.5])
+    y = ZEROS[name](x)
+    v = torch.ones_like(y).requires_grad_()
+    (g,) = torch.autograd.grad(y, x, v, create_graph=True)
+    assert g.tolist() == [0.0] and not g.requires_grad
+
+
+def test_a_product_of_one_entry_has_a_second_derivative():
+    x, index = leaf([3.0, 4.0]), torch.tensor([0, 1])
+    y = torch.ones(2, dtype=torch.float64)
+    for made in (
+        y.scatter_reduce(0, index, x, "prod", include_self=False),
+        y.index_reduce(0, index, x, "prod", include_self=False),
+    ):
+        (g,) = torch.autograd.grad(made.sum(), x, create_graph=True)
+        assert torch.autograd.grad(g.sum(), x)[0].tolist() == [0.0, 0.0]
+
+
 def test_a_hook_is_differentiated_too():
     x = leaf([0.5])
     y = x**3

@@ -285,6 +285,26 @@ def test_whole_numbers_like_a_tensor_and_trials_until_one_succeeds():
     assert torch.zeros_like(like, memory_format=torch.preserve_format).shape == (2, 3)
 
 
+def test_ranges_of_many_numbers_are_drawn_as_pytorch_draws_them():
+    def drawn(make):
+        torch.manual_seed(3)
+        return make().tolist()
+
+    for high, numbers in (
+        (2**28 - 1, [218175346, 35325593, 88681732]),
+        (2**28, [35325592, 117892739, 252666824]),
+        (2**32, [303761048, 3607553667, 521102280]),
+    ):
+        torch.manual_seed(3)
+        assert torch.randint(0, high, (3,)).tolist() == numbers, high
+    wide = drawn(lambda: torch.randint(0, 2**25, (3,), dtype=torch.float32))
+    assert wide == [16848886, 1771178, 21573036]
+    assert drawn(lambda: torch.empty(2).random_(-(2**28), 2**28)) == [44490456, 194875568]
+    assert drawn(lambda: torch.empty(2, dtype=torch.int32).random_()) == [218175338, 303761048]
+    above = drawn(lambda: torch.empty(2, dtype=torch.int32).random_(3, None))
+    assert above == [1612813097, 381547642]
+
+
 def test_memory_formats_are_taken_and_asked_for():
     x = torch.rand(2, 3, 4, 5, requires_grad=True)
     for made in (

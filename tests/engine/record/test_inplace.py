@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import gradcli as torch
+from gradcli.nn import functional as F
 from gradcli.ops.errors import Fault
 from tests.support.families import family
 
@@ -140,6 +141,32 @@ def test_one_of_several_results_that_changed_is_an_error(function):
         y.add_(1)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         y.sum().backward()
+
+
+KEPT = {
+    "max_pool2d": (lambda x: F.max_pool2d(x, 2, return_indices=True), [(1, 1, 4, 4)]),
+    "adaptive": (lambda x: F.adaptive_max_pool1d(x, 2, return_indices=True), [(1, 1, 4)]),
+    "transposed": (lambda x, w: (F.conv_transpose1d(x, w), w), [(1, 2, 4), (2, 3, 3)]),
+    "mse_loss": (lambda x, y: (F.mse_loss(x, y), y), [(3,), (3,)]),
+    "clamp": (lambda x, y: (torch.clamp(x, min=y), y), [(3,), (3,)]),
+    "cross": (lambda x, y: (torch.linalg.cross(x, y), y), [(3,), (3,)]),
+}
+
+
+@family("name", KEPT)
+def test_a_write_to_what_no_rule_reads_changes_no_gradient(name):
+    function, shapes = KEPT[name]
+
+    def gradient(write):
+        torch.manual_seed(0)
+        x, *others = (torch.randn(*shape) for shape in shapes)
+        y, kept = function(x.requires_grad_(), *others)
+        if write:
+            kept.zero_()
+        y.sum().backward()
+        return x.grad
+
+    torch.testing.assert_close(gradient(True), gradient(False), rtol=0, atol=0)
 
 
 def test_a_value_saved_after_the_write_is_good():

@@ -196,3 +196,13 @@ def test_nothing_stays_behind():
         assert [w() for w in watched] == [None] * 4
     finally:
         gc.enable()
+
+
+def test_a_write_to_one_of_several_results_changes_no_other():
+    w = torch.ones(2, 2, requires_grad=True)
+    values, vectors = torch.linalg.eigh(torch.tensor([[2.0, 1.0], [1.0, 2.0]]))
+    y = (vectors.abs() * w).sum()
+    values.mul_(2)
+    assert (values._version, vectors._version) == (1, 0)
+    y.backward()
+    torch.testing.assert_close(w.grad, vectors.abs())

@@ -128,3 +128,22 @@ def test_a_leaf_takes_the_shape_of_a_result():
     computed = torch.ones(2, requires_grad=True) * 2
     with torch.no_grad(), pytest.warns(UserWarning), pytest.raises(RuntimeError, match="resize"):
         torch.sum(torch.ones(2, 3), 0, out=computed)
+
+
+COPIED = {
+    "fft": (lambda x, **o: torch.fft.fft(x, dim=0, **o), (5, 1)),
+    "ifft": (lambda x, **o: torch.fft.ifft(x, dim=0, **o), (1, 5)),
+    "matrix_power": (lambda x, **o: torch.linalg.matrix_power(x, -1, **o), (5, 1)),
+    "inv": (lambda x, **o: torch.linalg.inv(x, **o), (1, 5)),
+    "cholesky": (lambda x, **o: torch.cholesky(x, **o), (5, 1)),
+    "quantile": (lambda x, **o: torch.quantile(x, torch.tensor([0.1, 0.9]), 1, **o), (5, 1)),
+}
+
+
+@family("name", COPIED)
+def test_an_out_that_grows_lies_as_pytorch_writes_it(name):
+    function, steps = COPIED[name]
+    x = torch.eye(5) * 2
+    out = torch.zeros(0, dtype=function(x).dtype)
+    assert function(x, out=out) is out and out.stride() == steps
+    torch.testing.assert_close(out, function(x))

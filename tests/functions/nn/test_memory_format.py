@@ -145,3 +145,29 @@ def test_a_shuffle_is_a_copy_where_nothing_moves():
         x = torch.zeros(shape, requires_grad=True)
         shuffle(x, 2).add_(1).sum().backward()
         assert x.sum() == 0 and x.grad.sum() == 4
+
+
+FLAT = {
+    "conv_transpose1d": (F.conv_transpose1d, (2, 3, 5), (3, 4, 3)),
+    "conv_transpose2d": (F.conv_transpose2d, (2, 3, 5, 5), (3, 4, 3, 3)),
+    "linear of a vector": (F.linear, (3,), (4, 3), (4,)),
+    "linear of stacks": (F.linear, (2, 5, 3), (4, 3), (4,)),
+    "prod": (lambda x: x.prod(0), (2, 3)),
+    "a vector times a turned matrix": (lambda x, w: x @ w.T, (3,), (4, 3)),
+}
+
+
+@family("name", FLAT)
+def test_gradients_of_what_lies_in_rows_have_a_flat_view(name):
+    function, *shapes = FLAT[name]
+    given = [torch.rand(*shape, requires_grad=True) for shape in shapes]
+    grads = torch.autograd.grad(function(*given).sum(), given)
+    assert torch.cat([g.view(-1) for g in grads]).shape == (sum(t.numel() for t in given),)
+
+
+def test_a_linear_map_of_stacks_is_a_view_of_one_of_rows():
+    x, w = torch.rand(2, 5, 3), torch.rand(4, 3, requires_grad=True)
+    y = F.linear(x, w, torch.ones(4))
+    assert y.grad_fn.name() == "ViewBackward0" and y._base.shape == (10, 4)
+    assert y.grad_fn.next_functions[0][0].name() == "AddmmBackward0"
+    assert F.linear(x.transpose(0, 1), w, torch.ones(4)).grad_fn.name() == "AddBackward0"
