@@ -130,6 +130,23 @@ def in_format(x: Any, memory_format: Any) -> Any:
     return x
 
 
+class _Memory:
+    """What NumPy makes an array of: one that keeps ``base`` alive."""
+
+    __slots__ = ("__array_interface__", "base")
+
+    def __init__(self, facts: dict[str, Any], base: Any) -> None:
+        self.__array_interface__, self.base = facts, base
+
+
+def strided_view(x: Any, shape: Sequence[int], strides: Sequence[int], start: int = 0) -> Any:
+    """A view from ``start`` bytes into ``x``: also one without entries, of which NumPy's own
+    indexing does not keep where it begins."""
+    facts = x.__array_interface__
+    facts |= {"data": (facts["data"][0] + start, False), "shape": tuple(shape)}
+    return np.asarray(_Memory(facts | {"strides": tuple(strides)}, x))
+
+
 def normal_dim(dim: int, ndim: int) -> int:
     """``dim`` counted from 0. Raises IndexFault (E0305) when a tensor of ``ndim`` has no such
     one.

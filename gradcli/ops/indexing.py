@@ -16,7 +16,7 @@ from gradcli.ops.comparison import zeros_like
 from gradcli.ops.cupy_compat import add_at, beside, grid, writable_copy, zeros
 from gradcli.ops.declaration.batching import Batch
 from gradcli.ops.declaration.node_names import of_index, of_write
-from gradcli.ops.dims import copy_order, in_rows, normal_dim
+from gradcli.ops.dims import copy_order, in_rows, normal_dim, strided_view
 from gradcli.ops.errors import IndexFault, bad_shape
 from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import budget, charge_copies, charge_shape
@@ -46,10 +46,30 @@ def _getitem(x: Any, index: Any = ()) -> Any:
             return in_rows(found) if x.strides[-1:] == (x.itemsize,) else found
         # The trailing Ellipsis keeps a 0-d result a view of x instead of a copied scalar.
         parts = index if isinstance(index, tuple) else (index,)
-        found = x[parts] if Ellipsis in parts else x[(*parts, Ellipsis)]
+        parts = parts if Ellipsis in parts else (*parts, Ellipsis)
+        found = x[parts]
     except IndexError as fault:
         raise _explained(fault, np.shape(x), index) from None
+    if not found.size and found.__class__ is np.ndarray:
+        return _begun(found, x, parts)
     return _stepped(found) if None in parts else found
+
+
+def _begun(found: Any, x: Any, parts: Sequence[Any]) -> Any:
+    """No entries, ``found`` in ``x``, where they would lie: NumPy has them begin as ``x`` does."""
+    shape, index, axis = [*x.shape], [*parts], 0
+    for i, part in enumerate(parts):
+        if part is Ellipsis:
+            axis = x.ndim - sum(p is not None for p in parts[i + 1 :])
+            continue
+        if part.__class__ is slice:
+            first, stop, step = part.indices(shape[axis])
+            if not range(first, stop, step):  # as of one entry there
+                index[i] = slice(max(first, 0), max(first, 0) + 1, step)
+                shape[axis] = max(first, 0) + 1
+        axis += part is not None
+    place = strided_view(x, shape, x.strides)[tuple(index)]
+    return strided_view(place, found.shape, place.strides)
 
 
 def _stepped(x: Any) -> Any:
