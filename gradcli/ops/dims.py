@@ -143,8 +143,10 @@ def strided_view(x: Any, shape: Sequence[int], strides: Sequence[int], start: in
     """A view from ``start`` bytes into ``x``: also one without entries, of which NumPy's own
     indexing does not keep where it begins."""
     facts = x.__array_interface__
-    facts |= {"data": (facts["data"][0] + start, False), "shape": tuple(shape)}
-    return np.asarray(_Memory(facts | {"strides": tuple(strides)}, x))
+    first, protected = facts["data"]
+    facts["data"] = first + start, protected and 0 not in shape
+    facts |= {"shape": tuple(shape), "strides": tuple(strides)}
+    return np.asarray(_Memory(facts, x))
 
 
 def normal_dim(dim: int, ndim: int) -> int:

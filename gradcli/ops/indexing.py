@@ -52,7 +52,7 @@ def _getitem(x: Any, index: Any = ()) -> Any:
         raise _explained(fault, np.shape(x), index) from None
     if not found.size and found.__class__ is np.ndarray:
         return _begun(found, x, parts)
-    return _stepped(found) if None in parts else found
+    return _stepped(found, x, parts) if None in parts else found
 
 
 def _begun(found: Any, x: Any, parts: Sequence[Any]) -> Any:
@@ -72,18 +72,25 @@ def _begun(found: Any, x: Any, parts: Sequence[Any]) -> Any:
     return strided_view(place, found.shape, place.strides)
 
 
-def _stepped(x: Any) -> Any:
-    """``x`` with PyTorch's strides along new dimensions, where NumPy has 0."""
-    flags = x.flags
-    if flags.c_contiguous and x.ndim > 1:
-        return x.reshape(-1).reshape(x.shape)
-    if x.__class__ is not np.ndarray or not flags.writeable:  # it would be protected for good
-        return x
-    steps = list(x.strides)
-    for d in range(x.ndim - 1, -1, -1):
-        if x.shape[d] == 1 and not steps[d]:
-            steps[d] = x.itemsize if d == x.ndim - 1 else x.shape[d + 1] * steps[d + 1]
-    return np.lib.stride_tricks.as_strided(x, x.shape, steps)
+def _stepped(found: Any, x: Any, parts: Sequence[Any]) -> Any:
+    """``found`` with PyTorch's strides along new dimensions, where NumPy has 0: those of what
+    stands behind in ``x``, of which less may be taken."""
+    flags = found.flags
+    if flags.c_contiguous and found.size == x.size and found.ndim > 1:
+        return found.reshape(-1).reshape(found.shape)
+    if found.__class__ is not np.ndarray or not flags.writeable:  # else protected for good
+        return found
+    steps, axis, d = [*found.strides], 0, 0
+    for i, part in enumerate(parts):
+        if part is Ellipsis:
+            wide = x.ndim - axis - sum(p is not None for p in parts[i + 1 :])
+            axis, d = axis + wide, d + wide
+            continue
+        if part is None:
+            steps[d] = x.shape[axis] * x.strides[axis] if axis < x.ndim else x.itemsize
+        axis += part is not None
+        d += part is None or isinstance(part, slice)
+    return strided_view(found, found.shape, steps)
 
 
 def _charge_picked(x: Any, index: Any) -> None:
