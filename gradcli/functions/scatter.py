@@ -154,8 +154,8 @@ def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     if axes[0] == axes[1]:
         raise bad_dim(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     moved = input if axes == [rank - 2, rank - 1] else movedim(input, axes, (-2, -1))
-    height, width = moved.shape[-2:]
-    if not -height < offset < width:  # none: in PyTorch it begins where the matrix does
+    if offset and not _diagonal(moved.shape[-2], moved.shape[-1], offset)[0].size:
+        # In PyTorch a diagonal without entries begins where the matrix does.
         moved = O["getitem"](moved, (Ellipsis, slice(0)))
     elif offset > 0:
         moved = O["getitem"](moved, (Ellipsis, slice(offset, None)))

@@ -288,8 +288,9 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
         if count * input.dtype.itemsize >= 2**63:
             raise bad_shape(f"Storage size calculation overflowed with sizes={list(shape)}")
         charge_shape(shape, input.dtype.itemsize)
-        more = (count - flat.size) * input.dtype.itemsize
         del flat
+        have = input.untyped_storage().nbytes()
+        more = (input.storage_offset() + count) * input.dtype.itemsize - have
         _grow(input if meta.base is None else meta.base, more)
         flat = input.untyped_storage().entries(input.dtype)[input.storage_offset() :]
     if shape != tuple(input.shape) or memory_format is not None:
@@ -319,7 +320,8 @@ def _grow(base: Tensor, more: int) -> None:
     data = np.concatenate([owner.ravel(order="K").view(np.uint8), np.zeros(more, np.uint8)])
     for t in known:
         old = t.array
-        t.array = np.ndarray(old.shape, old.dtype, data, t.data_ptr() - start, old.strides)
+        first = min(t.data_ptr() - start, data.nbytes)  # one without entries may lie beyond
+        t.array = np.ndarray(old.shape, old.dtype, data, first, old.strides)
 
 
 def _shared() -> RuntimeFault:

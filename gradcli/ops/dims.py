@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -142,6 +143,9 @@ class _Memory:
 def strided_view(x: Any, shape: Sequence[int], strides: Sequence[int], start: int = 0) -> Any:
     """A view from ``start`` bytes into ``x``: also one without entries, of which NumPy's own
     indexing does not keep where it begins."""
+    if x.flags.c_contiguous and 0 not in shape:
+        with contextlib.suppress(ValueError):  # it reaches beyond, as the place of no entries may
+            return np.ndarray(shape, x.dtype, x, start, strides)
     facts = x.__array_interface__
     first, protected = facts["data"]
     facts["data"] = first + start, protected and 0 not in shape

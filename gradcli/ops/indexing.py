@@ -65,10 +65,12 @@ def _begun(found: Any, x: Any, parts: Sequence[Any]) -> Any:
         if part.__class__ is slice:
             first, stop, step = part.indices(shape[axis])
             if not range(first, stop, step):  # as of one entry there
-                index[i] = slice(max(first, 0), max(first, 0) + 1, step)
-                shape[axis] = max(first, 0) + 1
+                first = max(first, 0)
+                index[i] = slice(first, first + 1, step)
+                shape[axis] = max(first + 1, shape[axis])
         axis += part is not None
     place = strided_view(x, shape, x.strides)[tuple(index)]
+    place = _stepped(place, x, index) if None in index else place
     return strided_view(place, found.shape, place.strides)
 
 
@@ -76,7 +78,7 @@ def _stepped(found: Any, x: Any, parts: Sequence[Any]) -> Any:
     """``found`` with PyTorch's strides along new dimensions, where NumPy has 0: those of what
     stands behind in ``x``, of which less may be taken."""
     flags = found.flags
-    if flags.c_contiguous and found.size == x.size and found.ndim > 1:
+    if flags.c_contiguous and 0 < found.size == x.size and 1 not in x.shape:
         return found.reshape(-1).reshape(found.shape)
     if found.__class__ is not np.ndarray or not flags.writeable:  # else protected for good
         return found

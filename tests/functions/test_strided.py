@@ -49,6 +49,8 @@ def test_a_view_of_a_view_begins_where_that_does():
     (lambda x: x[3:3:2], 3),
     (lambda x: x.view(2, 2)[1:, None, 2:].squeeze(), 4),
     (lambda x: x.view(2, 2)[1:1].select(1, 1), 3),
+    (lambda x: x.view(2, 2)[None, 1:1][:, :, 1], 3),
+    (lambda x: x.view(1, 4)[:, :, None][:, 1:1].diagonal(1), 1),
     (lambda x: x.view(2, 2)[..., 1:].diagonal(1), 1),
     (lambda x: torch.view_as_real(torch.view_as_complex(x.view(2, 2)[1:1])), 2),
 ])  # fmt: skip
@@ -74,6 +76,9 @@ def test_a_view_without_entries_grows_where_it_begins():
     x = torch.arange(4.0)
     x[2:2].resize_(2).fill_(8.0)
     assert x.tolist() == [0, 1, 8, 8]
+    beyond = x.view(2, 2)[2:, 1:].resize_(1)
+    assert (beyond.fill_(7.0).storage_offset(), x.untyped_storage().nbytes()) == (5, 24)
+    x.expand(3, 4)[:, 2:2].fill_(1.0)  # of whose entries none lie in one place
 
 
 @pytest.mark.parametrize("turned", [False, True])
