@@ -10,10 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 from gradcli.engine.dtypes import contiguous_format
-from gradcli.engine.record.composite import named
+from gradcli.engine.graph.torch_names import shown_name
+from gradcli.engine.record.composite import called, named
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
 from gradcli.functions import arithmetic, indexing, reshaping, scatter, strided
+
+_SHOWN = {"alias": "AliasBackward0_copy", "narrow": "NarrowCopyBackward0"}
 
 
 def _copied(function: Callable) -> Callable:
@@ -23,9 +26,15 @@ def _copied(function: Callable) -> Callable:
     @functools.wraps(function)
     def copied(input: Any, *args: Any, **options: Any) -> Any:
         found = function(input, *args, **options)
-        several = isinstance(found, tuple)
-        copies = [O["clone"](v, contiguous_format) for v in (found if several else (found,))]
-        return tuple(copies) if several else copies[0]
+        if isinstance(found, tuple):
+            return tuple(own(view, input) for view in found)
+        return own(found, input)
+
+    def own(view: Any, input: Any) -> Any:
+        copy, edge = O["clone"](view, contiguous_format), getattr(view, "edge", None)
+        if edge is None:
+            return copy
+        return called(copy, _SHOWN.get(name) or f"{shown_name(edge)}_copy", input)
 
     copied.__dict__.pop("operator", None)  # which is a view, and has no out
     may_be("same", copied)

@@ -154,11 +154,10 @@ def turned(name: str, function: Callable) -> Callable:
         self.array = seen.own_array()
         if not leaf:
             self.edge = seen.edge
-            if meta.base is None:
-                # PyTorch numbers the forms in place after the others.
-                dim = [*args, *options.values(), None][0]
-                form = 3 + (dim is not None) + isinstance(dim, tuple | list)
-                called(self, f"{shown}Backward{form if name == 'squeeze' else 1}")
+            # PyTorch numbers the forms in place after the others.
+            dim = [*args, *options.values(), None][0]
+            form = 3 + (dim is not None) + isinstance(dim, tuple | list)
+            called(self, f"{shown}Backward{form if name == 'squeeze' else 1}")
         elif self.edge is not None:
             self._outgrow()
         meta.version.bump()

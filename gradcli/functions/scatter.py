@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.dtypes import promote_types, uint8
-from gradcli.engine.record.apply import note_view, share_memory
+from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.composite import called, is_batch, named, of_its_own, rowwise
 from gradcli.engine.record.dtype_checks import of_truths, one_type, same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as O
@@ -21,7 +21,7 @@ from gradcli.functions.indexing import meeting_shape, whole, within_flat
 from gradcli.functions.products import bmm, expands, mixed, plus
 from gradcli.functions.reshaping import at_least, movedim, tensor_split
 from gradcli.functions.subscripts import SHORT, byte_mask, no_index
-from gradcli.ops.dims import normal_dim
+from gradcli.ops.dims import normal_dim, strided_view
 from gradcli.ops.errors import IndexFault, bad_dim, bad_dtype, bad_shape, bad_size, bad_value
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.torch_messages import not_a
@@ -161,7 +161,10 @@ def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     if axes[0] == axes[1]:
         raise bad_dim(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     moved = input if axes == [rank - 2, rank - 1] else movedim(input, axes, (-2, -1))
-    if offset > 0:
+    if offset and not _diagonal(moved.shape[-2], moved.shape[-1], offset)[0].size:
+        # In PyTorch a diagonal without entries begins where the matrix does.
+        moved = O["getitem"](moved, (Ellipsis, slice(0)))
+    elif offset > 0:
         moved = O["getitem"](moved, (Ellipsis, slice(offset, None)))
     elif offset < 0:
         moved = O["getitem"](moved, (Ellipsis, slice(-offset, None), slice(None)))
@@ -313,17 +316,18 @@ def view_as_complex(input: Any) -> Any:
         return input.viewed(view_as_complex)
     parts = [O["getitem"](input, (Ellipsis, i)) for i in (0, 1)]
     out = called(O["of_parts"](*parts), "ViewAsComplexBackward0", input)
-    if isinstance(input, Plain) and not input.numel():  # of none NumPy keeps no steps
-        share_memory(out, input)
-    elif isinstance(input, Plain):
+    if isinstance(input, Plain):
         if input.storage_offset() % 2:
             raise bad_size("Tensor must have a storage_offset divisible by 2")
-        *steps, step = (s // input.dtype.itemsize for s in input.own_array().strides)
+        *steps, step = input.stride()
         if step != 1:
             raise bad_size("Tensor must have a last dimension with stride 1")
         if any(s % 2 for s in steps):
             raise bad_size("Tensor must have a stride divisible by 2 for all but last dimension")
-        out.array = input.own_array().view(out.array.dtype)[..., 0]
+        array = input.own_array()
+        if not array.size:  # of none NumPy keeps no steps
+            array = strided_view(array, array.shape, [s * array.itemsize for s in (*steps, step)])
+        out.array = array.view(out.array.dtype)[..., 0]
         note_view(out, input)
     return out
 

@@ -25,7 +25,7 @@ from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.engine.undo_log import current_log
 from gradcli.functions.scatter import fills
-from gradcli.ops.dims import format_order, named_dims
+from gradcli.ops.dims import format_order, named_dims, strided_view
 from gradcli.ops.errors import RuntimeFault, bad_dim, bad_dtype, bad_shape, bad_type, bad_value
 from gradcli.ops.indexing import Apart
 from gradcli.ops.memory_budget import charge_shape, check_view
@@ -67,11 +67,12 @@ def as_strided(
     if need > flat.size or storage_offset < 0:
         raise _outside(shape, steps, storage_offset, item, storage.nbytes())
     check_view(shape, item)
-    flat = flat[storage_offset:]
-    array = np.lib.stride_tricks.as_strided(flat, shape, tuple(s * item for s in steps))
+    array = strided_view(flat, shape, [s * item for s in steps], storage_offset * item)
     out = wrap(array, input.dtype)
     if mode.grad and input.edge is not None and input.dtype.differentiable:
-        record_entries(out, input)
+        base = input._meta().base
+        # What shows nothing has no share in the memory that it lies in; its base has.
+        record_entries(out, input if base is None or input.numel() else base)
         called(out, "AsStridedBackward0", input)
     share_memory(out, input)  # wherever in memory it lies
     return out
@@ -273,9 +274,8 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     """Another shape in place: the entries of its memory in order, and zeros where it has no more.
 
     Views of memory that grows see it where it is then. Raises RuntimeFault (E0404) for a tensor
-    that requires a gradient, but for a leaf in inference mode, (E0409) where an array or a detached
-    twin shares memory that would have to grow, and for a view without entries, of which NumPy does
-    not keep where it begins.
+    that requires a gradient, but for a leaf in inference mode, and (E0409) where an array or a
+    detached twin shares memory that would have to grow.
     """
     if input.edge is not None and not (current().inference and input.edge.leaf):
         raise RuntimeFault("E0404", "cannot resize variables that require grad")
@@ -284,14 +284,13 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     shape = factories.sizes_of(sizes, "resize_")
     meta, count = input._meta(), math.prod(shape)
     flat = input.untyped_storage().entries(input.dtype)[input.storage_offset() :]
-    if count > 0 and not input.numel() and meta.base is not None:
-        raise _shared()
     if count > flat.size:
         if count * input.dtype.itemsize >= 2**63:
             raise bad_shape(f"Storage size calculation overflowed with sizes={list(shape)}")
         charge_shape(shape, input.dtype.itemsize)
-        more = (count - flat.size) * input.dtype.itemsize
         del flat
+        have = input.untyped_storage().nbytes()
+        more = (input.storage_offset() + count) * input.dtype.itemsize - have
         _grow(input if meta.base is None else meta.base, more)
         flat = input.untyped_storage().entries(input.dtype)[input.storage_offset() :]
     if shape != tuple(input.shape) or memory_format is not None:
@@ -321,7 +320,8 @@ def _grow(base: Tensor, more: int) -> None:
     data = np.concatenate([owner.ravel(order="K").view(np.uint8), np.zeros(more, np.uint8)])
     for t in known:
         old = t.array
-        t.array = np.ndarray(old.shape, old.dtype, data, t.data_ptr() - start, old.strides)
+        first = min(t.data_ptr() - start, data.nbytes)  # one without entries may lie beyond
+        t.array = np.ndarray(old.shape, old.dtype, data, first, old.strides)
 
 
 def _shared() -> RuntimeFault:

@@ -269,6 +269,8 @@ nextafter = elementwise(
 def _power(x: Any, y: Any) -> Any:
     # np.power is two orders of magnitude slower than a product for small whole exponents.
     if is_number(y) and getattr(x, "dtype", None) is not None and x.dtype.kind in "fc":
+        if y.__class__ is complex and x.dtype.kind == "f":
+            x = x + 0j
         if y == 2:
             return x * x
         if y == 3:
@@ -299,7 +301,10 @@ def _power(x: Any, y: Any) -> Any:
     if is_number(x) and isinstance(y, np.ndarray):
         y = in_rows(y)
     try:
-        return np.power(x, y)
+        found = np.power(x, y)
+        if found.dtype.kind == "c" and (lost := np.isnan(found)).any():  # at 0 and infinities
+            found = np.where(lost, np.exp(y * np.log(x, dtype=found.dtype)), found)
+        return found
     except ValueError:
         if not {getattr(v, "dtype", np.dtype(int)).kind for v in (x, y)} <= {"i", "u", "b"}:
             raise

@@ -172,10 +172,11 @@ def on_host(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of NumPy arrays, for arrays of another device too: they are moved, and back."""
 
     @functools.wraps(function)
-    def run(*args: Any) -> Any:
+    def run(*args: Any, **params: Any) -> Any:
         like = next((a for a in args if hasattr(a, "get")), None)  # CuPy's copy to the host
         if like is None:
-            return function(*args)
-        return np.asarray(function(*(a.get() if hasattr(a, "get") else a for a in args)), like=like)
+            return function(*args, **params)
+        here = [a.get() if hasattr(a, "get") else a for a in args]
+        return np.asarray(function(*here, **params), like=like)
 
     return run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -128,6 +129,28 @@ def in_format(x: Any, memory_format: Any) -> Any:
             return x.transpose(order).copy("C").transpose(places)
         step *= max(x.shape[d], 1)
     return x
+
+
+class _Memory:
+    """What NumPy makes an array of: one that keeps ``base`` alive."""
+
+    __slots__ = ("__array_interface__", "base")
+
+    def __init__(self, facts: dict[str, Any], base: Any) -> None:
+        self.__array_interface__, self.base = facts, base
+
+
+def strided_view(x: Any, shape: Sequence[int], strides: Sequence[int], start: int = 0) -> Any:
+    """A view from ``start`` bytes into ``x``: also one without entries, of which NumPy's own
+    indexing does not keep where it begins."""
+    if x.flags.c_contiguous and 0 not in shape:
+        with contextlib.suppress(ValueError):  # it reaches beyond, as the place of no entries may
+            return np.ndarray(shape, x.dtype, x, start, strides)
+    facts = x.__array_interface__
+    first, protected = facts["data"]
+    facts["data"] = first + start, protected and 0 not in shape
+    facts |= {"shape": tuple(shape), "strides": tuple(strides)}
+    return np.asarray(_Memory(facts, x))
 
 
 def normal_dim(dim: int, ndim: int) -> int:

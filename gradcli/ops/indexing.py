@@ -16,7 +16,7 @@ from gradcli.ops.comparison import zeros_like
 from gradcli.ops.cupy_compat import add_at, beside, grid, writable_copy, zeros
 from gradcli.ops.declaration.batching import Batch
 from gradcli.ops.declaration.node_names import of_index, of_write
-from gradcli.ops.dims import copy_order, in_rows, normal_dim
+from gradcli.ops.dims import copy_order, in_rows, normal_dim, strided_view
 from gradcli.ops.errors import IndexFault, bad_shape
 from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import budget, charge_copies, charge_shape
@@ -46,24 +46,53 @@ def _getitem(x: Any, index: Any = ()) -> Any:
             return in_rows(found) if x.strides[-1:] == (x.itemsize,) else found
         # The trailing Ellipsis keeps a 0-d result a view of x instead of a copied scalar.
         parts = index if isinstance(index, tuple) else (index,)
-        found = x[parts] if Ellipsis in parts else x[(*parts, Ellipsis)]
+        parts = parts if Ellipsis in parts else (*parts, Ellipsis)
+        found = x[parts]
     except IndexError as fault:
         raise _explained(fault, np.shape(x), index) from None
-    return _stepped(found) if None in parts else found
+    if not found.size and found.__class__ is np.ndarray:
+        return _begun(found, x, parts)
+    return _stepped(found, x, parts) if None in parts else found
 
 
-def _stepped(x: Any) -> Any:
-    """``x`` with PyTorch's strides along new dimensions, where NumPy has 0."""
-    flags = x.flags
-    if flags.c_contiguous and x.ndim > 1:
-        return x.reshape(-1).reshape(x.shape)
-    if x.__class__ is not np.ndarray or not flags.writeable:  # it would be protected for good
-        return x
-    steps = list(x.strides)
-    for d in range(x.ndim - 1, -1, -1):
-        if x.shape[d] == 1 and not steps[d]:
-            steps[d] = x.itemsize if d == x.ndim - 1 else x.shape[d + 1] * steps[d + 1]
-    return np.lib.stride_tricks.as_strided(x, x.shape, steps)
+def _begun(found: Any, x: Any, parts: Sequence[Any]) -> Any:
+    """No entries, ``found`` in ``x``, where they would lie: NumPy has them begin as ``x`` does."""
+    shape, index, axis = [*x.shape], [*parts], 0
+    for i, part in enumerate(parts):
+        if part is Ellipsis:
+            axis = x.ndim - sum(p is not None for p in parts[i + 1 :])
+            continue
+        if part.__class__ is slice:
+            first, stop, step = part.indices(shape[axis])
+            if not range(first, stop, step):  # as of one entry there
+                first = max(first, 0)
+                index[i] = slice(first, first + 1, step)
+                shape[axis] = max(first + 1, shape[axis])
+        axis += part is not None
+    place = strided_view(x, shape, x.strides)[tuple(index)]
+    place = _stepped(place, x, index) if None in index else place
+    return strided_view(place, found.shape, place.strides)
+
+
+def _stepped(found: Any, x: Any, parts: Sequence[Any]) -> Any:
+    """``found`` with PyTorch's strides along new dimensions, where NumPy has 0: those of what
+    stands behind in ``x``, of which less may be taken."""
+    flags = found.flags
+    if flags.c_contiguous and 0 < found.size == x.size and 1 not in x.shape:
+        return found.reshape(-1).reshape(found.shape)
+    if found.__class__ is not np.ndarray or not flags.writeable:  # else protected for good
+        return found
+    steps, axis, d = [*found.strides], 0, 0
+    for i, part in enumerate(parts):
+        if part is Ellipsis:
+            wide = x.ndim - axis - sum(p is not None for p in parts[i + 1 :])
+            axis, d = axis + wide, d + wide
+            continue
+        if part is None:
+            steps[d] = x.shape[axis] * x.strides[axis] if axis < x.ndim else x.itemsize
+        axis += part is not None
+        d += part is None or isinstance(part, slice)
+    return strided_view(found, found.shape, steps)
 
 
 def _charge_picked(x: Any, index: Any) -> None:

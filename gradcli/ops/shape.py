@@ -25,6 +25,7 @@ from gradcli.ops.dims import (
     named_dims,
     normal_dim,
     normal_dims,
+    strided_view,
     suggested_format,
 )
 from gradcli.ops.errors import (
@@ -251,7 +252,7 @@ def _repeated(x: Any, shape: tuple[int, ...]) -> Any:
         if shape[i] == 1:
             strides[i] = shape[i + 1] * strides[i + 1]
     if not x.flags.c_contiguous:
-        return np.lib.stride_tricks.as_strided(x, shape, strides)  # else it would stay protected
+        return strided_view(x, shape, strides)  # else it would stay protected
     # Of a number an array: the memory of one may be written to, that of NumPy's numbers not.
     out = np.ndarray(shape, x.dtype, np.asarray(x), 0, strides)
     out.flags.writeable = False
@@ -432,11 +433,12 @@ def _unsqueeze(x: Any, dim: int = 0) -> Any:
     shape = list(np.shape(x))
     place = normal_dim(dim, len(shape) + 1)
     # With the stride that PyTorch gives; what NumPy protects it would protect for good.
-    if x.__class__ is np.ndarray and not x.flags.c_contiguous and x.flags.writeable:
+    odd = x.__class__ is np.ndarray and (1 in shape or not x.flags.c_contiguous)
+    if odd and x.flags.writeable:
         steps = list(x.strides)
         steps.insert(place, shape[place] * steps[place] if place < x.ndim else x.itemsize)
         shape.insert(place, 1)
-        return np.lib.stride_tricks.as_strided(x, shape, steps)
+        return strided_view(x, shape, steps)
     shape.insert(place, 1)
     return np.reshape(x, shape) if isinstance(x, _PYTHON) else x.reshape(shape)
 

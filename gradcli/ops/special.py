@@ -541,6 +541,7 @@ def _decay(x: Any, order: int = 0, n: int = 1, second: bool = False) -> Any:
     return _decay(x, order - 2, 0, True) + beside
 
 
+@on_host
 def _decay_slope(x: Any, order: int = 0, n: int = 1, second: bool = False) -> Any:
     """From 40 on the derivatives of the series in 1/x, whose terms do not cancel: DLMF 10.40."""
     wide = np.asarray(x, np.float64)

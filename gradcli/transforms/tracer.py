@@ -694,6 +694,7 @@ class Layer(Slots, Operand):
         return self.content.is_leaf or not self._recorded_inside()
 
     output_nr = property(lambda self: self.content.output_nr, doc="Which output of its node it is.")
+    _backward_hooks = property(lambda self: self.content._backward_hooks, doc="As of Tensor.")
 
     @property
     def grad_fn(self) -> Any:

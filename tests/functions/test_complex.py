@@ -1,5 +1,7 @@
 """Functions of complex numbers: values by their definition, derivatives by differences."""
 
+import math
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -38,6 +40,26 @@ def test_derivative_is_that_of_differences(name):
     function, shapes = FUNCTIONS[name]
     inputs = tuple(entries(*shape, seed=i) for i, shape in enumerate(shapes))
     assert g.autograd.gradcheck(function, inputs)
+
+
+@family("base, exponent, power", [
+    (0j, -1 + 0j, complex(math.inf, math.nan)),
+    (0j, -2.0, complex(math.inf, math.nan)),
+    (complex(math.inf, 0.0), -1 + 0j, 0j),
+    (-math.inf, -2 + 0j, 0j),
+    (complex(math.inf, 0.0), 3 + 0j, complex(math.inf, math.nan)),
+    (0j, 0j, 1.0 + 0j),
+])  # fmt: skip
+def test_powers_at_zero_and_infinities_as_their_logarithms_say(base, exponent, power):
+    found = complex((g.tensor(base) ** g.tensor(exponent)).item())
+    assert repr(abs(found.real)) == repr(power.real)
+    assert math.isnan(found.imag) or found.imag == 0
+
+
+def test_the_slope_of_a_root_of_a_negative_number_by_a_complex_exponent():
+    x = g.tensor(-2.0, requires_grad=True)
+    (x ** (0.5 + 0j)).imag.backward()
+    assert x.grad.item() == pytest.approx(-0.5 / math.sqrt(2))
 
 
 def test_float_power_keeps_the_imaginary_part():

@@ -41,6 +41,46 @@ def test_a_view_of_a_view_begins_where_that_does():
     assert x.tolist() == [[0, 1, 2, 3], [-1, 5, 6, 7], [-1, 9, 10, 11]]
 
 
+@family("empty, begins", [
+    (lambda x: x[2:2], 2),
+    (lambda x: x[1:][3:], 4),
+    (lambda x: x.narrow(0, 3, 0), 3),
+    (lambda x: x.split([2, 0, 2])[1], 2),
+    (lambda x: x[3:3:2], 3),
+    (lambda x: x.view(2, 2)[1:, None, 2:].squeeze(), 4),
+    (lambda x: x.view(2, 2)[1:1].select(1, 1), 3),
+    (lambda x: x.view(2, 2)[None, 1:1][:, :, 1], 3),
+    (lambda x: x.view(1, 4)[:, :, None][:, 1:1].diagonal(1), 1),
+    (lambda x: x.view(2, 2)[..., 1:].diagonal(1), 1),
+    (lambda x: torch.view_as_real(torch.view_as_complex(x.view(2, 2)[1:1])), 2),
+])  # fmt: skip
+def test_a_view_without_entries_begins_where_they_would_lie(empty, begins):
+    x = torch.arange(4.0, requires_grad=True)
+    view = empty(x * 1)
+    assert (view.numel(), view.storage_offset(), view._is_view()) == (0, begins, True)
+    if begins == 4:
+        with pytest.raises(RuntimeError):
+            view.as_strided((1,), (1,))
+        return
+    seen = view.as_strided((1,), (1,))
+    assert seen.tolist() == [begins]
+    expected = torch.arange(4) == begins
+    # By differences: in PyTorch, what shows no entries has no gradient for those of its memory.
+    assert torch.equal(torch.autograd.grad(seen.sum(), x)[0], expected.float())
+    base = view._base.detach()
+    empty(base).as_strided((1,), (1,)).fill_(9.0)
+    assert torch.equal(base == 9, expected)
+
+
+def test_a_view_without_entries_grows_where_it_begins():
+    x = torch.arange(4.0)
+    x[2:2].resize_(2).fill_(8.0)
+    assert x.tolist() == [0, 1, 8, 8]
+    beyond = x.view(2, 2)[2:, 1:].resize_(1)
+    assert (beyond.fill_(7.0).storage_offset(), x.untyped_storage().nbytes()) == (5, 24)
+    x.expand(3, 4)[:, 2:2].fill_(1.0)  # of whose entries none lie in one place
+
+
 @pytest.mark.parametrize("turned", [False, True])
 def test_gradients_of_every_order(turned):
     x = torch.arange(6.0, dtype=torch.double).view(2, 3).add(0.5).requires_grad_()

@@ -42,13 +42,13 @@ came with others, "no_grad" and "inference" for the mode in which it was made.""
 class Stale(Severed):
     """The place of a view whose memory was written to where nothing was recorded."""
 
-    __slots__ = ("made", "own", "source")
+    __slots__ = ("made", "number", "own", "source")
     leaf = False
 
     def __init__(self, view: Any) -> None:
         super().__init__(view)
         self.made = view.meta.made
-        self.source = output_name(view.edge)
+        self.source, self.number = output_name(view.edge), getattr(view.edge, "number", 0)
         # Of a leaf: what it is again where its base leaves the graph.
         self.own = view.edge if view.edge.__class__ is AccumulateGrad else None
 

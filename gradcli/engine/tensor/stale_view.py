@@ -46,6 +46,8 @@ class StaleView(Tensor):
     data = property(_quiet(_ordinary.data.fget), _quiet(_ordinary.data.fset))
     grad = property(_quiet(_ordinary.grad.fget), _quiet(_ordinary.grad.fset))
     output_nr = property(_quiet(_ordinary.output_nr.fget))
+    _backward_hooks = property(_quiet(_ordinary._backward_hooks.fget))
+    requires_grad_ = _quiet(_ordinary.requires_grad_)
     __repr__ = __str__ = _quiet(_ordinary.__repr__)
 
 

@@ -16,7 +16,9 @@ from gradcli.language.compile.resolve import Checked
 from gradcli.language.names.table import CALLED, CONSTANTS, NAMES, namespace
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.printer import unparse
-from gradcli.ops.declaration.infix import METHODS, MIRRORED, by_sign, is_comparison
+from gradcli.ops.comparison import TRUTH
+from gradcli.ops.conversion import clone
+from gradcli.ops.declaration.infix import METHODS, MIRRORED, by_sign
 from gradcli.ops.einsum import plan
 from gradcli.ops.errors import Fault
 from gradcli.ops.operator import OPERATORS, Operator
@@ -53,28 +55,22 @@ class Step:
         self.ties: frozenset[str] | None = None
 
 
-_TESTS = frozenset((
-    "logical_and", "logical_or", "logical_xor", "logical_not", "isnan", "isinf", "isfinite",
-    "isclose", "signbit",
-))  # fmt: skip
-_VIEWS = frozenset((
-    "getitem", "reshape", "transpose", "permute", "mT", "reverse_dims", "expand", "squeeze",
-    "unsqueeze", "clone",
-))  # fmt: skip
 _OF_TRUTHS = {"add": "logical_or", "mul": "logical_and"}
 """What sums and products of truth values are: 2 of 2 that hold is true, not 2."""
 
 
 def is_test(name: str) -> bool:
     """Whether an operator takes and gives truth values, or gives them."""
-    return name in _TESTS or is_comparison(name)
+    op = OPERATORS.get(name)
+    return op is not None and (op.dtypes == "compare" or op.holds == TRUTH)
 
 
 def of_truths(step: Step, truths: Sequence[bool]) -> str:
     """The operator of a step as one of truth values; "" where it gives numbers."""
     if is_test(step.op):
         return step.op
-    alike = step.op in _OF_TRUTHS or step.op in _VIEWS
+    op = OPERATORS.get(step.op)
+    alike = step.op in _OF_TRUTHS or (op is not None and (op.moves == "view" or op is clone))
     if not alike or not step.inputs or not all(truths[i] for i in step.inputs):
         return ""
     return _OF_TRUTHS.get(step.op, step.op)

@@ -31,6 +31,42 @@ def test_pieces_are_outputs_of_one_node():
     assert torch.autograd.grad(g.sum(), x)[0].tolist() == [[6, 0], [18, 0]]
 
 
+@family("quiet", [False, True])
+def test_a_stale_piece_knows_which_output_it_was(quiet):
+    base = leaf(1.0, 2.0) * 1
+    pieces = base.split(1)
+    with torch.set_grad_enabled(not quiet):
+        (pieces[0] if quiet else base).mul_(2)
+    assert [p.output_nr for p in pieces] == [0, 1]
+    assert pieces[1]._backward_hooks is None and pieces[1].requires_grad_() is pieces[1]
+    with pytest.raises(RuntimeError):
+        _ = pieces[1].grad_fn
+
+
+@family("index, strides", [
+    ((None, slice(2), 3), (25, 5)),
+    ((None, slice(2)), (25, 5, 1)),
+    ((slice(None), None, 1), (5, 5)),
+    ((1, ..., None, slice(1, 2)), (5, 1)),
+    ((slice(None, None, 2), None, slice(1, None, 3)), (10, 5, 3)),
+])  # fmt: skip
+def test_a_new_dimension_steps_over_what_stands_behind(index, strides):
+    assert torch.ones(5, 5)[index].stride() == strides
+
+
+@family("turn, name", [
+    (lambda v: v.t_(), "TBackward1"),
+    (lambda v: v.unsqueeze_(0), "UnsqueezeBackward1"),
+    (lambda v: v.squeeze_(1), "SqueezeBackward4"),
+    (torch.alias_copy, "AliasBackward0_copy"),
+    (lambda v: torch.view_copy(v, (2,)), "ViewBackward0_copy"),
+    (lambda v: torch.narrow_copy(v, 0, 0, 1), "NarrowCopyBackward0"),
+    (lambda v: torch.split_copy(v, 1)[1], "SplitBackward0_copy"),
+])  # fmt: skip
+def test_views_turned_in_place_and_copied_have_names_of_their_own(turn, name):
+    assert turn((leaf(1.0, 2.0) * 1).view(2, 1)).grad_fn.name() == name
+
+
 def test_a_part_of_an_expanded_tensor_is_written_to():
     x = leaf(1.0, 2.0)
     base = x * 1
