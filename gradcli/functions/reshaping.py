@@ -388,10 +388,10 @@ def unravel_index(indices: Any, shape: Anything) -> tuple:
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     """The places of the entries that are not zero, a row each; or an index per dimension."""
     charge_shape((input.ndim or 1, *input.shape))
-    found = np.nonzero(np.atleast_1d(input.array))
-    if as_tuple:  # columns of one array, as in PyTorch
-        return tuple(wrap(f, dtypes.int64) for f in np.stack(found, -1).T)
-    return wrap(np.stack(found)[: input.ndim].T, dtypes.int64)
+    found = np.stack(np.nonzero(np.atleast_1d(input.array)))  # a column behind the other
+    if as_tuple:
+        return tuple(wrap(f, dtypes.int64) for f in found)
+    return wrap(found[: input.ndim].T, dtypes.int64)
 
 
 @by_element
