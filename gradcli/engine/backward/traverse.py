@@ -271,9 +271,7 @@ def _walk_plain(
                     _pass_by(node, gone)
                     continue
                 g = zeroed.at(node, False)
-            if node.masks and seeds is not None:
-                careful = careful or Choices(order, seeds)
-                careful.kept[node] = node.saved
+            kept = node.saved if node.masks else None
             step = node.step
             if step is None:
                 _step(node, g, arrived, gone, careful)
@@ -281,6 +279,9 @@ def _walk_plain(
                 node.careful(node, g, arrived, gone, careful)
             else:
                 step(node, g, arrived, gone)
+            if kept is not None and seeds is not None:
+                careful = careful or Choices(order, seeds)
+                careful.kept[node] = kept
     except Fault:
         assert node is not None
         _accumulate_whole(order[order.index(node) :], order, arrived)
@@ -311,9 +312,7 @@ def _walk_towards(
             if node not in runs:
                 continue
         if g is not None or node.foreign:
-            if node.masks and seeds is not None:
-                careful = careful or Choices(order, seeds)
-                careful.kept[node] = node.saved
+            kept = node.saved if node.masks else None
             step = node.step
             if step is None:
                 _step(node, g, arrived, gone, careful)
@@ -321,6 +320,9 @@ def _walk_towards(
                 node.careful(node, g, arrived, gone, careful)
             else:
                 step(node, g, arrived, gone)
+            if kept is not None and seeds is not None:
+                careful = careful or Choices(order, seeds)
+                careful.kept[node] = kept
         else:
             _pass_by(node, gone)
 
@@ -451,11 +453,12 @@ def _walk(
             if g is None and node in zeroed:
                 g = zeroed.at(node, recorded)
             on = runs is None or node in runs
-            if node.masks and seeds is not None:
-                careful = careful or Choices(order, seeds)
-                careful.kept[node] = node.saved
+            kept = node.saved if node.masks else None
             ask = (node, g, gone, recorded, wanted, captured, on, careful)
             pulled = _pull_watched(*ask, cut is WHOLE)
+            if kept is not None and seeds is not None:
+                careful = careful or Choices(order, seeds)
+                careful.kept[node] = kept
         for edge, r in zip(node.edges, pulled, strict=True):
             if edge is None or (wanted is not None and not (edge in runs or edge in captures)):
                 continue
