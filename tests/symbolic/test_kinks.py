@@ -50,6 +50,18 @@ def test_the_border_of_pieces(text: str, wrt: str, order: int, at: dict, short: 
         assert float(found.evaluate(**at)) == float(f(x[wrt]))
 
 
+def test_the_border_of_pieces_along_lines_and_by_symmetric_matrices() -> None:
+    text = "where(x <= 0, where(x < 0, exp(x), 0), 0)"
+    line = directional(f"{text}*y", {"y": "v"})
+    assert line.text == "where(x < 0, v*exp(x), 0)"
+    assert line.evaluate(x=0.0, v=2.0) == 0
+    moved = directional(f"{text}*y", {"y": "v", "x": "u"}, order=2)
+    assert moved.evaluate(x=0.0, y=3.0, u=1.0, v=2.0) == 0
+    shapes = {"x": "scalar", "S": "matrix:n,n symmetric"}
+    folded = structured(f"{text}*sum(S*S)", None, shapes)
+    assert not any(np.any(g) for g in folded.evaluate(x=0.0, S=np.eye(3)).values())
+
+
 def test_norm_1_at_zero_entries() -> None:
     found = diff("norm(x, 1)", "x")
     assert found.kinks == ["where an entry of x is 0: derivative of abs taken as 0"]
