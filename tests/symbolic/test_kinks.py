@@ -58,6 +58,10 @@ def test_the_border_of_pieces_along_lines_and_by_symmetric_matrices() -> None:
     moved = directional(f"{text}*y", {"y": "v", "x": "u"}, order=2)
     assert moved.evaluate(x=0.0, y=3.0, u=1.0, v=2.0) == 0
     shapes = {"x": "scalar", "S": "matrix:n,n symmetric"}
+    # of which 0 is no value to check a determinant at, but it is the border's
+    assert diff(f"{text}*logdet(S)", "S", declared=shapes).text == "where(x < 0, exp(x)*inv(S), 0)"
+    own = diff("sum(where(S <= 0, where(S < 0, exp(S), 0), 0))", declared={"S": shapes["S"]})
+    assert own.text == "where(S < 0, exp(S), 0)"
     folded = structured(f"{text}*sum(S*S)", None, shapes)
     assert not any(np.any(g) for g in folded.evaluate(x=0.0, S=np.eye(3)).values())
 
