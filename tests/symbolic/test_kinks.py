@@ -50,13 +50,15 @@ def test_the_border_of_pieces(text: str, wrt: str, order: int, at: dict, short: 
         assert float(found.evaluate(**at)) == float(f(x[wrt]))
 
 
-def test_the_border_of_pieces_along_lines_and_by_symmetric_matrices() -> None:
+def test_the_border_of_pieces_of_other_derivatives() -> None:
     text = "where(x <= 0, where(x < 0, exp(x), 0), 0)"
     line = directional(f"{text}*y", {"y": "v"})
     assert line.text == "where(x < 0, v*exp(x), 0)"
     assert line.evaluate(x=0.0, v=2.0) == 0
     moved = directional(f"{text}*y", {"y": "v", "x": "u"}, order=2)
     assert moved.evaluate(x=0.0, y=3.0, u=1.0, v=2.0) == 0
+    often = diff_program(f"y = 0\nfor i in range(2):\n    y = y + {text}*z\ny", "z")
+    assert often.text == "where(x < 0, 2*exp(x), 0)"
     shapes = {"x": "scalar", "S": "matrix:n,n symmetric"}
     # of which 0 is no value to check a determinant at, but it is the border's
     assert diff(f"{text}*logdet(S)", "S", declared=shapes).text == "where(x < 0, exp(x)*inv(S), 0)"
