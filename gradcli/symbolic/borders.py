@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from copy import copy
 from itertools import product
 from typing import Any
 
@@ -47,6 +48,9 @@ def with_borders(
     if not any(_BRANCHES.search(option.key) for option in options):
         return options, small, []
 
+    points = copy(points)
+    points.strict = False  # a value of 0 is one of the border's
+
     def right(answer: Program) -> list[bool]:
         return [worst(answer, [p], points.sizes)[0] <= TOLERANCE for p in borders]
 
@@ -75,20 +79,23 @@ def _borders(answer: Program, points: Points, path: tuple[str, ...]) -> list[Poi
     named = {one.value for t in trees for one in n.walk(t) if type(one) is n.Number}
     near = sorted({x for k in named | {0, 1} for x in (k, -k) if not isinstance(x, complex)})
     rng = Draws(20240302)
-    found = []
+    found: list[Point] = []
     with double():
-        for i in range(2 * _POINTS):
+        for i in range(8 * _POINTS):
+            if len(found) == 2 * _POINTS:
+                break
             point = draw(points.shapes.declarations, points.sizes, rng)
             first = True
             for name, a in point.items():
                 traits = points.shapes.declarations[name].traits
-                if (i < _POINTS and name in path) or {"spd", "symmetric"} & {*traits}:
+                if (i % 2 and name in path) or "spd" in traits:
                     continue
-                some = [x for x in near if x > 0] if traits else near
+                some = [x for x in near if x > 0] if "positive" in traits else near
                 places = [rng.integers(len(some)) for _ in range(a.size)]
                 if first and a.size:  # a single number takes each of them
-                    places[0], first = i % len(some), False
-                point[name] = np.array([float(some[k]) for k in places]).reshape(a.shape)
+                    places[0], first = i // 2 % len(some), False
+                x = np.array([float(some[k]) for k in places]).reshape(a.shape)
+                point[name] = np.triu(x) + np.triu(x, 1).T if "symmetric" in traits else x
             exact = points.numeric(point, path)
             if exact is not None and np.isfinite(exact).all():
                 found.append((point, exact))

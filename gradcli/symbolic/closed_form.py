@@ -32,11 +32,14 @@ from gradcli.symbolic.symmetry import reread, retraced, without_symmetry
 from gradcli.symbolic.trace.trace import derivative
 from gradcli.symbolic.unsupported import NO_CLOSED_FORM, WITHHELD, as_reals, no_closed_form
 from gradcli.symbolic.verify import (
+    DOMAIN,
     TOLERANCE,
     Kept,
     Points,
     agreeing,
+    double,
     evaluate,
+    numeric,
     settled,
     unspoiled,
     worst,
@@ -110,21 +113,33 @@ class Result:
         return next(iter(found.values())) if len(found) == 1 else found
 
     def settled(self, **values: Any) -> tuple[dict[str, Any], list[str], list[str], dict[str, Any]]:
-        """The derivatives at values of the variables; those of which a formula loses its digits, so
-        that their value is the numeric engine's; those that may have lost theirs; and the engine's
-        values of those of which it has another one, at a kink.
+        """The derivatives at values of the variables; those of which a formula has no value there
+        or loses its digits, so that their value is the numeric engine's; those that may have lost
+        theirs; and the engine's values of those of which it has another one, at a kink.
 
         Raises as ``evaluate``.
         """
         given, sizes = self._at(values)
-        found = self._evaluated(given, sizes)
         lost: list[str] = []
         doubtful: list[str] = []
         others: dict[str, Any] = {}
-        if not self.declared.keys() <= given.keys():
-            return found, lost, doubtful, others  # the engine needs all of them
-        for key, got in found.items():
+        if not self.declared.keys() <= given.keys():  # the engine needs all of them
+            return self._evaluated(given, sizes), lost, doubtful, others
+        found: dict[str, Any] = {}
+        for key in self.derivatives:
             path = key.split(",") if "," in key and not self.along else [key] * self.order
+            try:
+                found[key] = got = self._value(key, given, sizes)
+            except Fault as fault:  # det(A)*inv(A).T at a singular matrix
+                exact = None
+                if fault.code in DOMAIN:
+                    with double():
+                        exact = numeric(self.program, given, sizes, path, along=self.along)
+                if exact is None or not np.isfinite(exact).all():
+                    raise
+                found[key] = exact
+                lost.append(key)
+                continue
             if got.size > _MOST_PASSES * (1 if self.along else given[path[-1]].size):
                 continue
             answer = self._read[self.derivatives[key]]
@@ -148,10 +163,13 @@ class Result:
             return False
 
     def _evaluated(self, given: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, Any]:
-        for text in self.derivatives.values():
-            if text not in self._read:
-                self._read[text] = prepare(text)
-        return {k: evaluate(self._read[t], given, sizes) for k, t in self.derivatives.items()}
+        return {key: self._value(key, given, sizes) for key in self.derivatives}
+
+    def _value(self, key: str, given: Mapping[str, Any], sizes: Mapping[str, int]) -> np.ndarray:
+        text = self.derivatives[key]
+        if text not in self._read:
+            self._read[text] = prepare(text)
+        return evaluate(self._read[text], given, sizes)
 
     def _at(self, values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, int]]:
         """The values of the variables, and the sizes that they give to dimensions."""

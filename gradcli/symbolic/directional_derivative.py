@@ -8,26 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from itertools import product
 from typing import Any
 
 import numpy as np
 
 from gradcli.language.runtime.run import Program, prepare
 from gradcli.ops.errors import ValueFault
-from gradcli.symbolic.closed_form import Result, _names, check_order, withheld
+from gradcli.symbolic.closed_form import Result, _confirmed, _names, check_order
 from gradcli.symbolic.emit.tree import Text, total
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.base import decimals
 from gradcli.symbolic.kinks import kinks
 from gradcli.symbolic.program.steps import steps_of, writes_decimals
 from gradcli.symbolic.shapes.declarations import Declaration, declared_as
-from gradcli.symbolic.shapes.inference import infer
+from gradcli.symbolic.shapes.inference import Shapes, infer
 from gradcli.symbolic.simplify.search import forms, forms_at
 from gradcli.symbolic.symmetry import reread, retraced, without_symmetry
 from gradcli.symbolic.trace.trace import derivative
 from gradcli.symbolic.unsupported import no_closed_form
-from gradcli.symbolic.verify import TOLERANCE, Draws, Points, agreeing, worst
+from gradcli.symbolic.verify import POINTS, TOLERANCE, Points, numeric, worst
 
 
 class _Job:
@@ -50,6 +49,9 @@ class _Job:
         self.now: Any = (self.steps, self.shapes, self.source)
         self.lower: set[str] = set()
         """The derivatives of lower orders."""
+        self.checked = POINTS
+        self.lost: dict[str, list[float]] = {}
+        """By variable, the numbers about which its formula loses its digits."""
 
     def start(
         self, text: Text | None = None, more: Mapping[str, Declaration] | None = None
@@ -69,30 +71,26 @@ class _Job:
         return derivative(steps, shapes, name, source)
 
     def confirmed(
-        self, t: v.Tensor, dims: Sequence[str], known: Sequence[tuple[dict, np.ndarray]], name: str
+        self, t: v.Tensor, dims: Sequence[str], points: Points, path: Sequence[str]
     ) -> tuple[Text, float]:
         """The shortest text that agrees at all points. Raises E0702, E0701 where there is none."""
-        if not known:
-            raise no_closed_form("an expression for which no point of its domain was found")
         with decimals(writes_decimals(self.program.checked)):
-            both = forms_at(t, dims, self.points.shrunk)
-        text, off = agreeing(*both, known, self.points.sizes)
-        if off[0] > TOLERANCE:
-            raise withheld(text, off, (name,))
-        return text, off[0]
+            found = _confirmed(*forms_at(t, dims, points.shrunk), points, tuple(path))
+        self.checked = min(self.checked, points.checked)
+        self.lost[path[0]] = points.lost.get(tuple(path), [])
+        return found
 
     def textbook(
-        self, twice: v.Tensor, on_diagonal: v.Tensor, dims: Sequence[str],
-        known: Sequence[tuple[dict, np.ndarray]], name: str,
-    ) -> tuple[Text, float]:  # fmt: skip
+        self, twice: v.Tensor, on_diagonal: v.Tensor, dims: Sequence[str], points: Points, name: str
+    ) -> tuple[Text, float]:
         """``2*G - eye(n)*G`` as it stands in books, unless another form is much shorter."""
-        best, error = self.confirmed(v.add(twice, v.scale(on_diagonal, -1)), dims, known, name)
-        if self.points.shrunk:
+        best, error = self.confirmed(v.add(twice, v.scale(on_diagonal, -1)), dims, points, (name,))
+        if points.shrunk:
             return best, error
         front = forms(twice, dims)[0]
         ends = [(k, forms(v.scale(on_diagonal, -k), dims)[0]) for k in (-1, 1)]
         known_form = min((total([(1, front), end]) for end in ends), key=lambda t: t.cost)
-        off = worst(prepare(known_form.key), known, self.points.sizes)[0]
+        off = worst(prepare(known_form.key), points.at((name,)), points.sizes)[0]
         if known_form.cost <= best.cost + 2 and off <= TOLERANCE:
             return known_form, off
         return best, error
@@ -102,14 +100,43 @@ class _Job:
     ) -> Result:
         """The answer as ``diff`` gives it."""
         v.reset()
+        checked: dict[str, Any] = {"points": self.checked, "max_rel_error": error}
+        if lost := {x for numbers in self.lost.values() for x in numbers}:
+            checked["loses_digits_near"] = sorted(lost)
         result = Result(
             {k: t.key for k, t in texts.items()}, {k: t.cost for k, t in texts.items()},
-            self.shapes.assumed, {"points": 3, "max_rel_error": error},
+            self.shapes.assumed, checked,
             {**self.shapes.declarations, **more}, self.program, self.order,
         )  # fmt: skip
         by = {k for key in texts for k in key.split(",")}
         result.kinks = kinks(self.steps, by, self.lower.union(result.derivatives.values()))
         return result
+
+
+class _Lines(Points):
+    """Points and directions, with the derivatives along those lines."""
+
+    def __init__(
+        self, program: Program, shapes: Shapes, along: Mapping[str, str], order: int
+    ) -> None:
+        super().__init__(program, shapes)
+        self.along = along
+        self.order = order
+
+    def numeric(self, point: Mapping[str, np.ndarray], path: Sequence[str]) -> np.ndarray | None:
+        """The engine's derivative along the line through a point."""
+        sizes = {k: self.sizes[k] for k in self.shapes.sizes}
+        moved = [path[0]] * self.order
+        return numeric(self.program, point, sizes, moved, self.strict, self.along)
+
+
+class _Folded(Points):
+    """Points with the derivatives by a symmetric matrix as such."""
+
+    def numeric(self, point: Mapping[str, np.ndarray], path: Sequence[str]) -> np.ndarray | None:
+        """The engine's derivative at a point, folded."""
+        g = super().numeric(point, path)
+        return None if g is None else _folded(g, len(path))
 
 
 def directional(
@@ -134,6 +161,8 @@ def directional(
     text: Text | None = None
     error = 0.0
     given = job.shapes
+    lines = copy(given)
+    lines.declarations = {**given.declarations, **more}
     job.shapes = without_symmetry(given, names * order)
     for depth in range(1, order + 1):
         job.start(text, more)
@@ -145,47 +174,18 @@ def directional(
             labels = tuple((d, len(out) + i) for i, d in enumerate(own))
             direction = v.factor(v.base("name", along[name], (), own), labels)
             moved = v.add(moved, v.contract(v.mul(whole, direction), labels))
-        known = _contracted(job.points, names, along, depth)
-        text, error = job.confirmed(moved, out, known, ",".join(names))
+        points = _Lines(job.program, lines, along, depth)
+        text, error = job.confirmed(moved, out, points, names)
     assert text is not None
     if job.shapes is not given:
-        job.shapes = copy(given)
-        job.shapes.declarations = {**given.declarations, **more}
+        job.shapes = lines
         moved, out = retraced(text, job.shapes)
-        again, off = job.confirmed(moved, out, known, ",".join(names))
+        again, off = job.confirmed(moved, out, points, names)
         text, error = (again, off) if again.cost <= text.cost else (text, error)
         job.shapes = given
     result = job.result({",".join(names): text}, error, more)
     result.along = along
     return result
-
-
-def _contracted(
-    points: Points, names: Sequence[str], along: Mapping[str, str], order: int
-) -> list[tuple[dict, np.ndarray]]:
-    """Points with random directions, and the engine's derivatives contracted with them."""
-    rng = Draws(7)
-    known: list[tuple[dict, Any]] | None = None
-    for path in product(names, repeat=order):
-        found = points.at(path)
-        if known is None:
-            known = [
-                ({**p, **{along[k]: rng.uniform(-1, 1, np.shape(p[k])) for k in names}}, 0.0)
-                for p, _ in found
-            ]
-        kept = []
-        for point, sofar in known:
-            exact = next((e for q, e in found if _equal(point, q)), None)
-            if exact is not None:
-                for name in reversed(path):
-                    exact = np.tensordot(exact, point[along[name]], np.ndim(point[along[name]]))
-                kept.append((point, sofar + exact))
-        known = kept
-    return known or []
-
-
-def _equal(point: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    return all(np.array_equal(point[k], x) for k, x in other.items())
 
 
 def structured(
@@ -218,33 +218,30 @@ def structured(
             if depth > 1:
                 job.start(texts[name])
             t, dims = job.derivative(name)
-            known = job.points.at((name,) * depth)
             if symmetric:
                 if len(dims) != own * depth:
                     raise no_closed_form("a structured derivative of more than a scalar")
-                known = [(p, _folded(g, depth)) for p, g in known]
-                texts[name], off = _both(job, t, dims, known, name)
+                texts[name], off = _both(job, t, dims, (name,) * depth)
             else:
-                texts[name], off = job.confirmed(t, dims, known, name)
+                texts[name], off = job.confirmed(t, dims, job.points, (name,) * depth)
         error = max(error, off)
     return job.result(texts, error, {})
 
 
-def _both(
-    job: _Job, t: v.Tensor, dims: Sequence[str], known: Sequence[tuple[dict, np.ndarray]], name: str
-) -> tuple[Text, float]:
+def _both(job: _Job, t: v.Tensor, dims: Sequence[str], path: tuple[str, ...]) -> tuple[Text, float]:
     """A derivative by a symmetric matrix, its last two labels, as of a symmetric one."""
     k = len(dims) - 2
     a, b = (dims[k], k), (dims[k + 1], k + 1)
     turned = v.relabel(t, {a: b, b: a})
+    points = _Folded(job.program, job.points.shapes)
     if not t.terms:
-        return job.confirmed(t, dims, known, name)
+        return job.confirmed(t, dims, points, path)
     on_diagonal = v.distribute(v.delta(a, b), t if k else v.as_factor(t))
     if k:
-        return job.confirmed(v.add(t, turned, v.scale(on_diagonal, -1)), dims, known, name)
-    even = all(np.allclose(g, g.T, 1e-12, 1e-12) for _, g in job.points.at((name,)))
+        return job.confirmed(v.add(t, turned, v.scale(on_diagonal, -1)), dims, points, path)
+    even = all(np.allclose(g, g.T, 1e-12, 1e-12) for _, g in job.points.at(path))
     twice = v.scale(t, 2) if even or t == turned else v.add(t, turned)
-    return job.textbook(twice, on_diagonal, dims, known, name)
+    return job.textbook(twice, on_diagonal, dims, points, path[0])
 
 
 def _folded(g: np.ndarray, depth: int) -> np.ndarray:

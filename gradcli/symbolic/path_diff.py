@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import gradcli.transforms as transforms
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.language.runtime.run import Limits, Program, prepare
 from gradcli.ops.errors import Fault, ValueFault
+from gradcli.symbolic.borders import with_borders
 from gradcli.symbolic.closed_form import Result, _key, _paths, check_order, withheld
 from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.emit.writer import Writer
@@ -22,13 +24,13 @@ from gradcli.symbolic.program.path import Tape
 from gradcli.symbolic.program.steps import Step, steps_of, writes_decimals
 from gradcli.symbolic.program.tape import follow, needs_values, result_of, up_to_backward
 from gradcli.symbolic.shapes.declarations import Declaration, declared_as
-from gradcli.symbolic.shapes.inference import infer
+from gradcli.symbolic.shapes.inference import Shapes, infer
 from gradcli.symbolic.simplify.relations import is_call
 from gradcli.symbolic.simplify.search import forms
 from gradcli.symbolic.symmetry import without_symmetry
 from gradcli.symbolic.trace.trace import derivative, primal
 from gradcli.symbolic.unsupported import as_reals, no_closed_form
-from gradcli.symbolic.verify import TOLERANCE, agreeing, double, draw, unspoiled, worst
+from gradcli.symbolic.verify import TOLERANCE, Points, agreeing, double, draw, unspoiled, worst
 
 _SIZES = (3, 4, 2, 5, 6, 7)
 
@@ -241,13 +243,13 @@ class _Path:
             return np.asarray(level(len(path), given).detach().array)
 
     def _confirmed(
-        self, options: Sequence[Text], points: Sequence[tuple[dict, Tape]],
+        self, options: Sequence[Text], found: Sequence[tuple[dict, Tape]],
         exact: Sequence[np.ndarray], path: tuple[str, ...],
     ) -> tuple[Text, float]:  # fmt: skip
         """The shortest text that agrees with the engine at every point. Raises E0702, E0701."""
         pairs = [
             ({**point, **tape.constants}, value)
-            for (point, tape), value in zip(points, exact, strict=True)
+            for (point, tape), value in zip(found, exact, strict=True)
         ]
         if not all(np.all(np.isfinite(x)) for x in exact):
             raise no_closed_form("a program whose derivative is not finite at these values")
@@ -261,6 +263,9 @@ class _Path:
             text, off = agreeing(options, options, sure, self.sizes)
         if off[0] > TOLERANCE:
             raise withheld(text, off, path)
+        if not found[0][1].constants:  # which are others at other points
+            near = _OnPath(self, found[0][0])
+            text = with_borders(text, options, options, pairs, near, path)[0][0]
         return text, off[0]
 
     def _value(self, steps: list[Step], known: Mapping[str, Declaration]) -> Program | None:
@@ -276,6 +281,31 @@ class _Path:
             return prepare(forms(t, dims)[0].key)
         except Fault:
             return None
+
+
+class _OnPath(Points):
+    """Points of a program's path, with the derivatives there."""
+
+    def __init__(self, path: _Path, start: Mapping[str, np.ndarray]) -> None:
+        self.path, self.start = path, start
+        self.program = path.program
+        self.shapes = Shapes()
+        self.shapes.declarations = {k: path.declared[k] for k in start if k not in path.fixed}
+        dims = {x for d in path.declared.values() for x in d.dims if x.isdigit()}
+        self.sizes = {x: int(x) for x in dims} | path.sizes
+        self.answers = self._answers(start)
+
+    def _answers(self, point: Mapping[str, np.ndarray]) -> list[tuple]:
+        """What the conditions on the way of a point are."""
+        return [(c.text, c.answers) for c in self.path.follow(point)[1]]
+
+    def numeric(self, point: Mapping[str, np.ndarray], path: Sequence[str]) -> np.ndarray | None:
+        """The engine's derivative at a point, None where it is off the path."""
+        point = {**self.start, **point}
+        with suppress(Fault):
+            if self._answers(point) == self.answers:
+                return self.path._exact(point, tuple(path))
+        return None
 
 
 def _finite(tape: Tape) -> bool:

@@ -43,7 +43,7 @@ _APART = 0.01
 """How far from what may be a root, relatively or beside 0, it is looked at again."""
 _CERTAIN = 1e-13
 """How far the rounding of a point may move the engine's derivative, where formulas are judged."""
-_DOMAIN = ("E0304",)
+DOMAIN = ("E0304",)
 """Faults of what has no value at a point: the inverse of a singular matrix."""
 _MORE = 12
 _WIDE = ((2.0, 4.0), (-4.0, -2.0), (4.0, 12.0), (-12.0, -4.0), (1.0, 40.0), (-40.0, -1.0))
@@ -439,7 +439,7 @@ def worst(
         try:
             got = evaluate(answer, point, sizes)
         except Fault as fault:
-            if fault.code in _DOMAIN:  # an inverse beside a determinant that is 0 everywhere
+            if fault.code in DOMAIN:  # an inverse beside a determinant that is 0 everywhere
                 return np.inf, None, None
             return np.inf, np.zeros(0), exact  # shapes do not fit: as wrong as an answer can be
         if got.shape != exact.shape:

@@ -274,6 +274,16 @@ def test_along_a_line_and_on_a_path_too(cli, call):
     assert found["values_of_engine"] == ["x"]
 
 
+@family("call, exact", [
+    (["det(A)", "--A", "0,0;0,0"], [[0, 0], [0, 0]]), (["det(A)*b", "--A", "1,1;1,1", "--b", "2"],
+    [[2, -2], [-2, 2]]), (["det(A)", "--A", "0,0;0,3", "--along", "A=1,0;0,0"], 3),
+])  # fmt: skip
+def test_a_value_where_the_formula_has_none_is_the_engines(cli, call, exact):
+    found = cli("diff", *call, "--json").json
+    assert found["values"]["A"]["data"] == exact and found["values_of_engine"] == ["A"]
+    assert cli("diff", "logdet(A)", "--A", "0,0;0,0").code == 1  # nor has the engine one
+
+
 def test_a_formula_that_is_rounding_somewhere_is_checked_elsewhere(cli):
     found = cli("diff", "erfcx(erfc(y) - x/y**2)", "--order", "2", "--wrt", "x", "--json").json
     assert found["checked"]["points"] == 2 and found["checked"]["max_rel_error"] < 1e-8

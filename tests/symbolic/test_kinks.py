@@ -50,6 +50,24 @@ def test_the_border_of_pieces(text: str, wrt: str, order: int, at: dict, short: 
         assert float(found.evaluate(**at)) == float(f(x[wrt]))
 
 
+def test_the_border_of_pieces_of_other_derivatives() -> None:
+    text = "where(x <= 0, where(x < 0, exp(x), 0), 0)"
+    line = directional(f"{text}*y", {"y": "v"})
+    assert line.text == "where(x < 0, v*exp(x), 0)"
+    assert line.evaluate(x=0.0, v=2.0) == 0
+    moved = directional(f"{text}*y", {"y": "v", "x": "u"}, order=2)
+    assert moved.evaluate(x=0.0, y=3.0, u=1.0, v=2.0) == 0
+    often = diff_program(f"y = 0\nfor i in range(2):\n    y = y + {text}*z\ny", "z")
+    assert often.text == "where(x < 0, 2*exp(x), 0)"
+    shapes = {"x": "scalar", "S": "matrix:n,n symmetric"}
+    # of which 0 is no value to check a determinant at, but it is the border's
+    assert diff(f"{text}*logdet(S)", "S", declared=shapes).text == "where(x < 0, exp(x)*inv(S), 0)"
+    own = diff("sum(where(S <= 0, where(S < 0, exp(S), 0), 0))", declared={"S": shapes["S"]})
+    assert own.text == "where(S < 0, exp(S), 0)"
+    folded = structured(f"{text}*sum(S*S)", None, shapes)
+    assert not any(np.any(g) for g in folded.evaluate(x=0.0, S=np.eye(3)).values())
+
+
 def test_norm_1_at_zero_entries() -> None:
     found = diff("norm(x, 1)", "x")
     assert found.kinks == ["where an entry of x is 0: derivative of abs taken as 0"]

@@ -397,7 +397,10 @@ def _root_of(x: Text, kind: type) -> Any:
 def negated(x: Text) -> Text:
     """``-x``: the sign goes to a number in front, into a difference (``b - a``), or in front."""
     node, spine = _spine(x.node, ("*", "/", "@"))
-    if isinstance(node, n.Number):
+    # a number takes the sign, but for 1/(1 - u)
+    if isinstance(node, n.Number) and not (
+        spine and spine[0].op == "/" and is_difference(spine[0].right)
+    ):
         first: n.Expr = n.Number(-node.value, repr(-node.value))
         cost = x.cost
     elif isinstance(node, n.Unary) and node.op == "-":
