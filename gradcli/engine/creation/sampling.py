@@ -34,7 +34,7 @@ from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.arguments import UNSAID, is_whole
 from gradcli.engine.record.composite import bottom, called, named
 from gradcli.engine.record.face import face
-from gradcli.engine.record.out import may_be
+from gradcli.engine.record.out import TARGET, may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_type, bad_value
 from gradcli.ops.memory_budget import charge_shape
@@ -50,6 +50,9 @@ def drawn(
 ) -> Tensor:  # fmt: skip
     """Numbers by a method of Generator: ``"uniform"`` from and to, ``"normal"`` of mean and std."""
     refuse_kinds("bool int", _KERNELS[draw], target)
+    out = _target(shape)
+    if draw == "normal" and out is not None and not out.own_array().flags.c_contiguous:
+        draw = "normals_in_pairs"
 
     def make(shape: tuple[Any, ...]) -> Tensor:
         charge_shape((2 + (target.itemsize < 4), *shape), target.itemsize)  # words of 32 bits, too
@@ -90,7 +93,15 @@ def _made(
     if device is not None:
         wrap(np.zeros(()), float64).to(device=device)
     inside = random.drawing.get()
+    if inside is None and (out := _target(shape)) is not None:
+        return laid(make, out)
     return make(shape) if inside is None else inside.of(make, shape)
+
+
+def _target(shape: tuple[Any, ...]) -> Plain | None:
+    """The ``out=`` that numbers of this shape are drawn for; one that grows lies in rows."""
+    out = TARGET.get()
+    return out if out is not None and tuple(out.shape) == tuple(shape) else None
 
 
 def _refuse_same(*parameters: Any) -> None:
