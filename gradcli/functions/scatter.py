@@ -94,7 +94,7 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
         said = f"masked_scatter: the mask wants {count} entries, source has {source.numel()}"
         raise bad_shape(said, torch="Number of elements of source < number of ones in mask")
     values = O["getitem"](O["reshape"](source, (-1,)), slice(0, count))
-    return called(O["put"](input, values, mask), "MaskedScatterBackward0")
+    return called(rowwise(O["put"](input, values, mask)), "MaskedScatterBackward0")
 
 
 def _before(input: Any, dim: int) -> tuple:

@@ -167,7 +167,7 @@ def median_of(input: Any, skip: bool = False) -> Any:
     if not flat.numel():
         if not flat.is_floating_point():
             return input.new_full((), np.iinfo(flat.array.dtype).min)
-        return O["sum"](flat) * float("nan")  # with a node: the gradient of nothing is nothing
+        return O["sum"](flat) + float("nan")  # with a node: the gradient of nothing is nothing
     raw = flat.array
     missing = np.isnan(raw) if raw.dtype.kind == "f" else np.zeros(raw.shape, bool)
     if missing.any() and (not skip or missing.all()):

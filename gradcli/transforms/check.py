@@ -16,6 +16,7 @@ import numpy as np
 
 import gradcli.engine as engine
 from gradcli.engine import dtypes
+from gradcli.engine.creation.sampling import drawn
 from gradcli.engine.custom_function.function import Function
 from gradcli.engine.grad_mode import enable_grad
 from gradcli.engine.source_location import warn
@@ -463,7 +464,8 @@ def _faults(
         ways = [(_backward, "Jacobian mismatch")] if backward else []
         if forward:
             ways.append((_forward, "Jacobian computed with forward mode mismatch"))
-        if not any(part.tensor.requires_grad for part in made):
+        follow = any(part.tensor.requires_grad for part in made)
+        if not follow:
             said = "Numerical gradient for function expected to be zero"
             ways = [(way, said) for way, _ in ways]
 
@@ -475,6 +477,8 @@ def _faults(
             tables = way(func, full, which)
             for place, i in enumerate(which):
                 for part, table, wanted in zip(made, tables, numeric[place], strict=True):
+                    if follow and not part.tensor.requires_grad:
+                        continue
                     where = f"{part.said}{said} for output {part.which} with respect to input {i}"
                     fault = _compared(table[place], wanted, where, atol, rtol)
                     if fault is not None:
@@ -707,7 +711,7 @@ def gradgradcheck(
 ) -> bool:  # fmt: skip
     """``gradcheck`` of the gradient itself (second order), by the inputs and by its weights.
 
-    ``grad_outputs`` weight the results; without them fixed numbers do. The second order is taken
+    ``grad_outputs`` weight the results; without them random numbers do. The second order is taken
     by reverse mode, by forward mode or by both. Raises TypeFault (E0404) where no result requires a
     gradient.
     """
@@ -719,14 +723,15 @@ def gradgradcheck(
     inputs = tuple(_several(inputs))
 
     def results(values: Sequence[Any]) -> list[Tensor]:
-        return _differentiable(func(*values))
+        return [v for v in _differentiable(func(*values)) if v.requires_grad]
 
     made = results(inputs)
-    if not any(out.requires_grad for out in made):
+    if not made:
         said = "gradgradcheck needs a function whose result requires a gradient"
         mend = "there is no first derivative whose derivative could be checked"
         raise TypeFault("E0404", said, help=mend)
-    weights = map(_weights, made) if grad_outputs is None else _several(grad_outputs)
+    if grad_outputs is None:
+        grad_outputs = [_random_weights(out, gen_non_contig_grad_outputs) for out in made]
     wanted = [isinstance(v, Tensor) and v.requires_grad for v in inputs]
 
     def gradient(*values: Any) -> tuple:
@@ -736,14 +741,21 @@ def gradgradcheck(
             for v, leaf in zip(given, wanted, strict=False)
             if leaf
         ]
-        pairs = [p for p in zip(results(given), along, strict=True) if p[0].requires_grad]
         found = engine.grad(
-            [out for out, _ in pairs], leaves, [weight for _, weight in pairs],
+            results(given), leaves, along,
             create_graph=True, allow_unused=True, materialize_grads=True,
         )  # fmt: skip
         return tuple(found)
 
-    return gradcheck(gradient, (*inputs, *weights), **options)
+    return gradcheck(gradient, (*inputs, *_several(grad_outputs)), **options)
+
+
+def _random_weights(out: Tensor, apart: bool) -> Tensor:
+    """As PyTorch draws them: ``apart`` every second one of twice as many."""
+    *lead, last = out.shape or (1,)
+    step = 2 if apart and out.numel() > 1 else 1
+    numbers = drawn("uniform", (*lead, last * step), out.dtype, None, -1, 1)[..., step - 1 :: step]
+    return numbers.reshape(out.shape).requires_grad_()
 
 
 def _weights(out: Tensor) -> Tensor:

@@ -70,6 +70,12 @@ def test_wrong_quantiles():
             call()
 
 
+def test_the_median_of_nothing_has_no_slope():
+    for function in (torch.median, torch.nanmedian):
+        value, slope = func.jvp(function, (torch.zeros(0),), (torch.ones(0),))
+        assert value.isnan() and slope == 0
+
+
 def test_mode_takes_the_smallest_of_the_most_frequent_and_its_last_place():
     found = torch.mode(torch.tensor([[3, 1, 1, 3, 2], [5, 5, 4, 0, 5]]))
     assert found.values.tolist() == [1, 5] and found.indices.tolist() == [2, 4]

@@ -696,6 +696,14 @@ def test_older_arguments_of_losses_are_a_reduction():
     assert loss(torch.ones(2), torch.zeros(2)).tolist() == [1, 1]
 
 
+def test_an_empty_batch_is_normalised_by_a_weight_alone():
+    x = torch.zeros(0, 3, requires_grad=True)
+    for affine in (False, True):
+        y = nn.BatchNorm1d(3, affine=affine)(x)
+        (g,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+        assert y.shape == (0, 3) and y.requires_grad and g.requires_grad is affine
+
+
 def test_normalisations_of_halves_are_computed_in_float32_and_rounded_once():
     x = torch.tensor([[100.0, 1.0], [3.0, -700.0], [0.1, 2.0]], dtype=torch.float16)
     x.requires_grad_()

@@ -225,6 +225,21 @@ def test_jacobians_as_pytorch_had_them():
         get_numerical_jacobian(fn, (a, b), grad_out=2.0)
 
 
+def test_results_that_require_no_gradient_are_left_out_beside_others():
+    def function(a):
+        return a * a, a.detach() * 3
+
+    assert gradcheck(function, x(), check_forward_ad=True) and gradgradcheck(function, x())
+
+
+def test_the_second_order_is_weighted_by_seeded_numbers():
+    for apart, following in ((False, 0.4556), (True, 0.0223)):
+        torch.manual_seed(0)
+        a = torch.rand(2, dtype=torch.double, requires_grad=True)
+        assert gradgradcheck(torch.exp, a, gen_non_contig_grad_outputs=apart)
+        assert torch.rand(1).item() == pytest.approx(following, abs=1e-4)
+
+
 def test_there_is_a_gradient_to_differentiate():
     x = torch.ones(2, dtype=torch.float64, requires_grad=True)
     for function in (lambda x: x.int(), lambda x: x.detach() * 2):

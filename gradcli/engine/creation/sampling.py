@@ -29,12 +29,13 @@ from gradcli.engine.creation.factories import (
     sizes_of,
 )
 from gradcli.engine.creation.generator import manual_seed as manual_seed
+from gradcli.engine.custom_function.function import without_derivative
 from gradcli.engine.dtypes import DType, float16, float32, float64, int64, to_dtype
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.arguments import UNSAID, is_whole
 from gradcli.engine.record.composite import bottom, called, named
 from gradcli.engine.record.face import face
-from gradcli.engine.record.out import may_be
+from gradcli.engine.record.out import TARGET, may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_type, bad_value
 from gradcli.ops.memory_budget import charge_shape
@@ -50,6 +51,9 @@ def drawn(
 ) -> Tensor:  # fmt: skip
     """Numbers by a method of Generator: ``"uniform"`` from and to, ``"normal"`` of mean and std."""
     refuse_kinds("bool int", _KERNELS[draw], target)
+    out = _target(shape)
+    if draw == "normal" and out is not None and not out.own_array().flags.c_contiguous:
+        draw = "normals_in_pairs"
 
     def make(shape: tuple[Any, ...]) -> Tensor:
         charge_shape((2 + (target.itemsize < 4), *shape), target.itemsize)  # words of 32 bits, too
@@ -90,7 +94,15 @@ def _made(
     if device is not None:
         wrap(np.zeros(()), float64).to(device=device)
     inside = random.drawing.get()
+    if inside is None and (out := _target(shape)) is not None:
+        return laid(make, out)
     return make(shape) if inside is None else inside.of(make, shape)
+
+
+def _target(shape: tuple[Any, ...]) -> Plain | None:
+    """The ``out=`` that numbers of this shape are drawn for; one that grows lies in rows."""
+    out = TARGET.get()
+    return out if out is not None and tuple(out.shape) == tuple(shape) else None
 
 
 def _refuse_same(*parameters: Any) -> None:
@@ -320,6 +332,9 @@ def _bernoulli(input: Tensor, p: Any, generator: Any) -> Tensor:
     wide = one or chance.dtype is float64
     numbers = rand(tuple(input.shape), dtype=float64 if wide else float32, generator=generator)
     out = (numbers < chance).to(input.dtype)
+    if one and isinstance(input, Plain):
+        said = "derivative for aten::bernoulli is not implemented"
+        return without_derivative(out, input, "bernoulli", "NotImplemented", said)
     return _from(input, out, "NotImplemented" if one else "BernoulliBackward0")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,9 @@ from gradcli.ops.errors import (
 )
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.ops.torch_messages import no_cast, no_room
+
+TARGET: ContextVar[Plain | None] = ContextVar("target", default=None)
+"""The ``out`` that is to be written: random numbers are drawn in the order of its memory."""
 
 
 def into(
@@ -69,7 +73,11 @@ def into(
     if rule == "deeper" and first.dtype.kind > 1 and promote(first.dtype, wide) is wide:
         args = (first.to(wide), *args[1:])
     with no_grad():
-        result = function(*args, **options)
+        before = TARGET.set(targets[0])
+        try:
+            result = function(*args, **options)
+        finally:
+            TARGET.reset(before)
         parts = result if isinstance(result, tuple) else (result,)
         pairs = zip(targets, parts, strict=False)
         if follows and any(in_graph(t) or p.dtype.differentiable for t, p in pairs):

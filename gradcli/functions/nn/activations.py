@@ -9,9 +9,9 @@ from typing import Any
 
 from gradcli.engine.creation.factories import empty, laid, ones_like, zeros, zeros_like
 from gradcli.engine.creation.sampling import bernoulli, rand
-from gradcli.engine.dtypes import bool_, bounds, float16, float32, float64
+from gradcli.engine.dtypes import bool_, bounds, contiguous_format, float16, float32, float64
 from gradcli.engine.record.arguments import Asked, Number
-from gradcli.engine.record.composite import called, in_float32, named, watch
+from gradcli.engine.record.composite import called, in_float32, named, rowwise, watch
 from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.source_location import warn
@@ -327,9 +327,8 @@ def rrelu(
         below = _O["where"](input > 0, 0, 1).detach().bool()
         drawn = rand((int(below.sum()),), dtype=float64) * (upper - lower) + lower
         slope = ones_like(input).masked_scatter(below, drawn.to(input.dtype))
-    out = called(
-        _O["where"](input > 0, input, input * slope), "RreluWithNoiseBackward0", input, leads=input
-    )
+    out = rowwise(_O["where"](input > 0, input, input * slope))
+    out = called(out, "RreluWithNoiseBackward0", input, leads=input)
     return input.copy_(out) if inplace else out
 
 
@@ -337,7 +336,8 @@ def gumbel_softmax(
     logits: Any, tau: float = 1.0, hard: Any = False, eps: float = 1e-10, dim: int = -1
 ) -> Any:
     """A sample of the Gumbel-softmax distribution; ``hard`` makes it one-hot, gradient kept."""
-    noise = -_O["log"](zeros_like(logits.detach()).exponential_())
+    rows = zeros_like(logits.detach(), memory_format=contiguous_format)
+    noise = -_O["log"](rows.exponential_())
     soft = softmax((logits + noise) / tau, dim)
     if not hard:
         return soft

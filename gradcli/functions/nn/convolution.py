@@ -333,8 +333,6 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
     _check_shuffled("pixel_shuffle", input, upscale_factor=upscale_factor)
     *lead, c, h, w = input.shape
     r = upscale_factor
-    if r == 1:
-        return _O["clone"](input)
     if c % (r * r):
         said = "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square"
         raise bad_shape(f"{said} of upscale_factor, but input.size(-3)={c}")
@@ -356,8 +354,6 @@ def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
     _check_shuffled("pixel_unshuffle", input, downscale_factor=downscale_factor)
     *lead, c, h, w = input.shape
     r = downscale_factor
-    if r == 1:
-        return _O["clone"](input)
     for name, axis, size in (("height", -2, h), ("width", -1, w)):
         if size % r:
             said = f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but"

@@ -228,13 +228,16 @@ def batch_norm(
         if count < 2 and input.numel():
             said = f"value per channel when training, got input size {input.shape}"
             raise ValueFault("E0301", f"Expected more than 1 {said}")
-    if input.numel():
-        _check_channels(input, channels, running_mean, running_var, weight, bias)
-        _check_dtypes(input, weight, bias, running_mean, running_var)
+    if not input.numel():  # as PyTorch: there is no second derivative without a weight
+        out = _O["clone"](input)
+        out = out if weight is None else out * weight[0]
+        return out if bias is None else out + bias[0]
+    _check_channels(input, channels, running_mean, running_var, weight, bias)
+    _check_dtypes(input, weight, bias, running_mean, running_var)
     own, mean, variance, w, b = _wide(input, running_mean, running_var, weight, bias)
     if training:
         variance, centred = _O["var"](own, dims, 0, True), _O["centred"](own, dims)
-        if count and running_mean is not None and running_var is not None:
+        if running_mean is not None and running_var is not None:
             with outside_transforms():
                 fixed = own.detach()
                 known = _known(fixed)

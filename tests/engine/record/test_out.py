@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 import gradcli as torch
@@ -55,6 +57,24 @@ def test_numbers_drawn_by_tensors(chances):
     assert torch.equal(found, named)
     torch.manual_seed(3)
     assert torch.equal(found, torch.normal(*chances))
+
+
+@family(
+    "draw, written",
+    [
+        (partial(torch.rand, (4, 8)), torch.Tensor.uniform_),
+        (partial(torch.randn, (4, 8)), torch.Tensor.normal_),
+        (partial(torch.randint, 9, (4, 8)), lambda out: out.random_(9)),
+        (partial(torch.normal, torch.zeros(4, 8), 1.0), torch.Tensor.normal_),
+        (partial(torch.bernoulli, torch.full((4, 8), 0.3)), lambda x: x.bernoulli_(x * 0 + 0.3)),
+    ],
+)
+def test_numbers_are_drawn_as_the_out_lies_in_memory(draw, written):
+    for lies in (lambda: torch.zeros(8, 4).t(), lambda: torch.zeros(8, 16)[::2, ::2]):
+        torch.manual_seed(3)
+        found = draw(out=lies())
+        torch.manual_seed(3)
+        assert torch.equal(found, written(lies()))
 
 
 @family("function", [torch.mean, torch.nanmean, torch.logsumexp])

@@ -3,6 +3,8 @@ for. PyTorch 2.13.0 has the strides of these."""
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 import gradcli as torch
@@ -80,6 +82,24 @@ def test_results_of_images_have_their_channels_innermost(name):
 def test_results_that_lie_in_rows_whatever_the_images_do(name):
     found = TAKES_ROWS[name](images(2, 4, 6, 6).to(memory_format=LAST))
     assert found.stride() == steps(found.shape, range(4))
+
+
+@family(
+    "function",
+    [
+        F.gumbel_softmax,
+        partial(F.rrelu, training=True),
+        lambda x: x.masked_scatter(x > 0, x * 2),
+        lambda x: F.pixel_shuffle(x, 1),
+        lambda x: F.pixel_unshuffle(x, 1),
+    ],
+)
+def test_results_of_turned_inputs_lie_and_are_drawn_in_rows(function):
+    turned, found = images(4, 3, 5).sub(0.5).transpose(1, 2), []
+    for x in (turned, turned.contiguous()):
+        torch.manual_seed(3)
+        found.append(function(x))
+    assert torch.equal(*found) and found[0].is_contiguous()
 
 
 def test_gradients_through_images_are_those_of_rows():
