@@ -142,14 +142,14 @@ class LBFGS(Optimizer):
             steps.append(s)
             ro.append(1.0 / ys)
             kept["H_diag"] = ys / y.dot(y)
-        r, al = -g.array, state.setdefault("al", [None] * size)
+        r, al = -g.array, []
         pairs = [[part.array for part in pair] for pair in zip(changes, steps, ro, strict=True)]
-        for i, (y, s, rho) in reversed([*enumerate(pairs)]):
-            al[i] = g.new_tensor(np.dot(s, r) * rho)
-            r = r - al[i].array * y
+        for y, s, rho in reversed(pairs):
+            al.append(np.dot(s, r) * rho)
+            r = r - al[-1] * y
         r = r * (H.array if isinstance(H := kept["H_diag"], Tensor) else H)
-        for weight, (y, s, rho) in zip(al, pairs, strict=False):
-            r = r + (weight.array - np.dot(y, r) * rho) * s
+        for y, s, rho in pairs:
+            r = r + (al.pop() - np.dot(y, r) * rho) * s
         return g.new_tensor(r)
 
     def _search(

@@ -29,7 +29,6 @@ from gradcli.engine.creation.factories import (
     sizes_of,
 )
 from gradcli.engine.creation.generator import manual_seed as manual_seed
-from gradcli.engine.custom_function.function import without_derivative
 from gradcli.engine.dtypes import DType, float16, float32, float64, int64, to_dtype
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.arguments import UNSAID, is_whole
@@ -332,9 +331,6 @@ def _bernoulli(input: Tensor, p: Any, generator: Any) -> Tensor:
     wide = one or chance.dtype is float64
     numbers = rand(tuple(input.shape), dtype=float64 if wide else float32, generator=generator)
     out = (numbers < chance).to(input.dtype)
-    if one and isinstance(input, Plain):
-        said = "derivative for aten::bernoulli is not implemented"
-        return without_derivative(out, input, "bernoulli", "NotImplemented", said)
     return _from(input, out, "NotImplemented" if one else "BernoulliBackward0")
 
 
