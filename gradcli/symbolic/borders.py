@@ -22,10 +22,12 @@ from gradcli.language.runtime.run import Program, prepare
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.printer import unparse
 from gradcli.ops.errors import Fault
+from gradcli.ops.operator import OPERATORS
 from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.verify import TOLERANCE, Draws, Points, double, draw, evaluate, worst
 
-_BRANCHES = re.compile(r"\b(where|max|min|clamp|relu|floor|ceil|round|trunc|sign|abs)\(")
+_NAMES = {n for op in OPERATORS.values() if op.breaks or op.masks for n in (op.name, *op.aliases)}
+_BRANCHES = re.compile(rf"\b(max|min|{'|'.join(sorted(_NAMES))})\(")
 _POINTS = 12
 """How many points are looked at where all is at a border, and where what moves is not."""
 _MOST_TURNED, _MOST_FORMS = 4, 60
