@@ -7,7 +7,6 @@
 
 Single numbers are Python's. Stacks of an outermost loop hold floats as an array, eight bytes each;
 those of an inner loop are lists, one for each run of it, which become arrays where they are long.
-What a loop carries has one name for all turns where nothing reads the old value after the new one.
 """
 
 from __future__ import annotations
@@ -32,7 +31,6 @@ from gradcli.jit.control import (
     Structured,
     blocks_of,
     joins,
-    made,
     named,
     operands,
     reads,
@@ -93,7 +91,9 @@ class ControlEmitter(Emitter):
             for mine in self.stacks.values() for name, v in mine
         }  # fmt: skip
         self.folds = self._foldable()
-        self._share_names()
+        for loop in self._loops:
+            for out, p in zip(loop.outs, loop.carried, strict=True):
+                self.names[out] = self.names[p]
         self.kept = self._checkpointed()
         self.lists = {
             ins.args[0] for ins in self.nodes
@@ -244,67 +244,6 @@ class ControlEmitter(Emitter):
 
     def _is_test(self, block: Block) -> bool:
         return any(n.__class__ is Loop and n.test is block for n in self._loops)
-
-    def _share_names(self) -> None:
-        """One name for what a loop carries and what the next turn gets, where that is safe."""
-        place: dict[Any, int] = {}
-        ends: dict[Block, int] = {}
-        self._number(self.program.block, place, ends, 0)
-
-        def when(reader: Any) -> int:
-            if reader.__class__ is Instruction and reader.out in self.folds:
-                return max(when(r) for r in self._read[reader.out])
-            if reader.__class__ is Block:
-                return ends[reader]
-            return place[reader]
-
-        for loop in self._loops:
-            for out, p in zip(loop.outs, loop.carried, strict=True):
-                self.names[out] = self.names[p]
-            results = loop.body.results
-            for p, v in zip(loop.carried, results, strict=True):
-                once = v.__class__ is Value and sum(r is v for r in results) == 1
-                if not once or v is loop.stop:
-                    continue
-                self._share(loop, p, v, place, ends, when)
-        for node in self.nodes:
-            if node.__class__ is not Branch:
-                continue
-            for block in node.blocks():
-                for out, v in zip(node.outs, block.results, strict=True):
-                    own = v.__class__ is Value and any(
-                        n.__class__ is Instruction and n.out is v for n in block.nodes
-                    )
-                    alone = own and len(self._read[v]) == 1 and v not in self.folds
-                    if alone and self.names[out][0] == "v" and self.names[v][0] == "v":
-                        self.names[v] = self.names[out]
-
-    def _share(
-        self, loop: Loop, p: Value, v: Value, place: dict, ends: dict, when: Callable
-    ) -> None:
-        """Give the next turn's value the name of the carried one, where nobody reads that later."""
-        block = loop.body
-        node = next((n for n in block.nodes if any(m is v for m in made(n))), None)
-        if node is None or v in self.folds:
-            return
-        latest = max((when(r) for r in self._read.get(p, ()) if self._in(loop, r, place, ends)),
-                     default=0)  # fmt: skip
-        if node.__class__ is Instruction and latest <= place[node]:
-            self.names[v] = self.names[p]
-
-    def _in(self, loop: Loop, reader: Any, place: dict, ends: dict) -> bool:
-        at = ends[reader] if reader.__class__ is Block else place[reader]
-        return place[loop] < at <= ends[loop.body]
-
-    def _number(self, block: Block, place: dict, ends: dict, count: int) -> int:
-        for node in block.nodes:
-            count += 1
-            place[node] = count
-            for inner in blocks_of(node):
-                count = self._number(inner, place, ends, count)
-        count += 1
-        ends[block] = count
-        return count
 
     # -- the text --------------------------------------------------------------------------------
 

@@ -1,14 +1,12 @@
-"""Less to do in programs with control flow: equal and dead instructions, and what a loop repeats.
+"""Less to do in programs with control flow: what nobody reads is not computed.
 
-Nothing here changes a rounding (see ``simplify``). What may raise an error stays, and so do loops,
-whose turns the step budget counts.
+What may raise an error stays, and so do loops, whose turns the step budget counts.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from gradcli.jit import scalars
 from gradcli.jit.control import (
     Block,
     Branch,
@@ -17,65 +15,16 @@ from gradcli.jit.control import (
     Scalar,
     Step,
     Structured,
-    blocks_of,
     joins,
     made,
-    read_instead,
     walk,
 )
-from gradcli.jit.emit import is_arithmetic, math_function
 from gradcli.jit.ir import Instruction, Value
-from gradcli.jit.simplify import _Simplifier
-
-
-class _Nested(_Simplifier):
-    """A simplifier of one block, which knows what the blocks around it have."""
-
-    def __init__(self, around: _Nested | None = None) -> None:
-        self.done: list[Any] = []
-        self.replaced: dict[Value, Any] = {} if around is None else around.replaced
-        self.seen: dict[tuple, Value] = {} if around is None else dict(around.seen)
-        self.repeats: dict[Value, Any] = {} if around is None else dict(around.repeats)
-
-    def add(self, ins: Instruction) -> None:
-        """Take over one instruction; of Python's operations equal ones are shared, no more."""
-        if ins.op.__class__ is not Scalar:
-            super().add(ins)
-            return
-        ins.args = tuple([self.now(a) for a in ins.args])
-        if ins.op in scalars.IN_ORDER:
-            self.done.append(ins)
-        else:
-            self._emit(ins)
 
 
 def optimize(program: Structured) -> None:
-    """Simplify a program in place."""
+    """Drop what nobody reads, in place."""
     block = program.block
-    _simplified(block, None)
-    _alive(block)
-    _hoisted(block, set(program.inputs))
-
-
-def _simplified(block: Block, around: _Nested | None) -> None:
-    work = _Nested(around)
-    for node in block.nodes:
-        kind = node.__class__
-        if kind is Instruction:
-            work.add(node)
-            continue
-        read_instead(node, work.now)
-        for inner in blocks_of(node):
-            _simplified(inner, work)
-        if kind is Loop:
-            node.stop = work.now(node.stop)
-        work.done.append(node)
-    block.nodes = work.done
-    block.results = [work.now(v) for v in block.results]
-
-
-def _alive(block: Block) -> None:
-    """Drop what nobody reads."""
     source: dict[Value, Any] = {}
     ways: dict[Value, list[Any]] = {}
     for node in walk(block):
@@ -157,45 +106,4 @@ def _dropped(block: Block, needed: set[Value]) -> None:
             if node.backward is not None and not node.carried and not _works(node):
                 continue
         kept.append(node)
-    block.nodes = kept
-
-
-def _on_floats(op: Any) -> bool:
-    """Whether a loop whose turns would all compute this on a number computes it first."""
-    return is_arithmetic(op) or (math_function(op) is not None and op.domain == "all x")
-
-
-def _hoisted(block: Block, visible: set[Value]) -> None:
-    """Move what every turn of a loop would compute alike in front of it, innermost loops first.
-
-    ``visible`` are the values that are there where the block begins: what a forward loop computes
-    is not, in the backward one.
-    """
-    visible = set(visible)
-    kept: list[Any] = []
-    for node in block.nodes:
-        if node.__class__ is Branch:
-            for inner in node.blocks():
-                _hoisted(inner, visible)
-        elif node.__class__ is Loop:
-            own = {*node.carried, *([] if node.index is None else [node.index])}
-            for inner in node.blocks():
-                _hoisted(inner, visible | own)
-                stays = []
-                for ins in inner.nodes:
-                    fixed = (
-                        ins.__class__ is Instruction and not ins.out.shape
-                        and ins.op.__class__ is not Scalar and _on_floats(ins.op)
-                        and all(a in visible or a.const is not None for a in ins.inputs())
-                    )  # fmt: skip
-                    if fixed:
-                        visible.add(ins.out)
-                        kept.append(ins)
-                    else:
-                        stays.append(ins)
-                inner.nodes = stays
-            visible.update(node.outs)
-        kept.append(node)
-        if node.__class__ is not Loop:
-            visible.update(made(node))
     block.nodes = kept
