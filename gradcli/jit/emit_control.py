@@ -238,12 +238,9 @@ class ControlEmitter(Emitter):
                 elif reader.__class__ is Instruction and id(reader) in mine:
                     if self._single(reader):
                         found.add(node.out)
-                elif reader is block and self._is_test(block):
+                elif reader is block and any(loop.test is block for loop in self._loops):
                     found.add(node.out)
         return found
-
-    def _is_test(self, block: Block) -> bool:
-        return any(n.__class__ is Loop and n.test is block for n in self._loops)
 
     # -- the text --------------------------------------------------------------------------------
 

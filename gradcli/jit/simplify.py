@@ -77,21 +77,13 @@ class _Simplifier:
             if folded is not None:
                 self.replaced[out] = folded
                 return
-        name, params = op.name, ins.params
+        params = ins.params
         same = _identity(op, args, out)
         if same is not None:
             self.replaced[out] = same
             return
-        if name == "mul":
-            if _is(args[1], -1.0) and _like(args[0], out):
-                op, args = OPERATORS["neg"], args[:1]
-            elif _is(args[0], -1.0) and _like(args[1], out):
-                op, args = OPERATORS["neg"], args[1:]
-        if name == "add_scaled" and params["alpha"] == 1:
+        if op.name == "add_scaled" and params["alpha"] == 1:
             op, params = OPERATORS["add"], {}
-        elif _rearranges(op) and args[0] in self.repeats and out.shape:
-            number = self.repeats[args[0]]
-            op, args, params = OPERATORS["expand"], (number,), {"shape": tuple(out.shape)}
         if op is not ins.op or args is not ins.args:
             ins = Instruction(op, args, params, out, ins.recorded)
         self._emit(ins)
@@ -156,10 +148,6 @@ def _number(value: Any) -> Any:
     if value.__class__ is Value and value.const is not None and not value.shape:
         return float(value.const) if value.dtype is dtypes.float64 else value
     return value
-
-
-def _rearranges(op: Operator) -> bool:
-    return bool(op.moves) and not (op.variadic or op.entrywise)
 
 
 def _is(value: Any, number: float) -> bool:

@@ -61,7 +61,8 @@ class Trace:
         """A value for a tensor or an array that was not given as an argument: read in every run."""
         held = self.captured.get(id(found))
         if held is None:
-            held = self.captured[id(found)] = found, self.input(_array_of(found))
+            array = found.array if isinstance(found, Tensor) else found
+            held = self.captured[id(found)] = found, self.input(array)
         return held[1]
 
     def decide(self, value: Value) -> bool:
@@ -238,10 +239,6 @@ def _broadcast(operands: list) -> tuple:
             elif a.shape:
                 shape = np.broadcast_shapes(shape, a.shape)
     return shape
-
-
-def _array_of(found: Any) -> Any:
-    return found.array if isinstance(found, Tensor) else found
 
 
 def _holds_value(tree: Any) -> bool:

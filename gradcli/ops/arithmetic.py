@@ -165,10 +165,6 @@ def of_whole(result: Any, divisor: Any) -> Any:
     return result
 
 
-def _floor_divide(x: Any, y: Any) -> Any:
-    return of_whole(x // y, y)
-
-
 def _remainder(x: Any, y: Any) -> Any:
     rest = of_whole(x % y, y)
     if getattr(rest, "dtype", None) is None or rest.dtype.kind != "f":
@@ -183,7 +179,7 @@ def _remainder(x: Any, y: Any) -> Any:
 
 floor_divide = step(
     "floor_divide",
-    _floor_divide,
+    lambda x, y: of_whole(x // y, y),
     numbers="xy",
     dtypes="promote",
     grad_name="NotImplemented",

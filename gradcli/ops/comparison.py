@@ -117,10 +117,6 @@ def _truth(name: str, whose: str) -> Operator:
 all, any = _truth("all", "every"), _truth("any", "some")
 
 
-def _count_nonzero(x: Any, dim: Dims = None) -> Any:
-    return np.sum(x != 0, axis=normal_dims(dim, np.ndim(x)), dtype=np.int64)
-
-
 def _arg_extreme(name: str, which: str) -> Operator:
     def compute(x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
         axis = None if dim is None else normal_dim(dim, np.ndim(x))
@@ -142,7 +138,7 @@ def _arg_extreme(name: str, which: str) -> Operator:
 
 count_nonzero = constant(
     "count_nonzero",
-    _count_nonzero,
+    lambda x, dim=None: np.sum(x != 0, axis=normal_dims(dim, np.ndim(x)), dtype=np.int64),
     doc="How many are not zero.",
     numpy="np.count_nonzero({0}, {dim})",
     latex=r"\operatorname{nnz}",

@@ -108,14 +108,6 @@ def _sigmoid(x: Any) -> Any:
     return 1.0 / (1.0 + np.exp(-x))
 
 
-def _logsigmoid(x: Any) -> Any:
-    return np.minimum(x, 0.0) - np.log1p(np.exp(-np.abs(x)))
-
-
-def _softplus(x: Any) -> Any:
-    return np.maximum(x, 0.0) + np.log1p(np.exp(-np.abs(x)))
-
-
 sigmoid = elementwise(
     "sigmoid",
     _sigmoid,
@@ -141,7 +133,7 @@ logistic: Operator = composite(
 )
 logsigmoid = elementwise(
     "logsigmoid",
-    _logsigmoid,
+    lambda x: np.minimum(x, 0.0) - np.log1p(np.exp(-np.abs(x))),
     lambda x: logistic(-x),
     holds=3,
     doc="log(sigmoid(x)), without underflow.",
@@ -155,7 +147,7 @@ logsigmoid = elementwise(
 )
 softplus = elementwise(
     "softplus",
-    _softplus,
+    lambda x: np.maximum(x, 0.0) + np.log1p(np.exp(-np.abs(x))),
     lambda x: logistic(x),
     holds=3,
     doc="log(1 + exp(x)), without overflow.",

@@ -159,15 +159,12 @@ def _stack(*xs: Any, dim: int = 0) -> Any:
     return in_rows(np.stack(xs, axis=axis))
 
 
-def _slot(g: Any, shapes: Sequence[Any], index: int, dim: int) -> Any:
-    axis = normal_dim(dim, len(shapes[0]) + 1)
-    return getitem(g, (slice(None),) * axis + (index,))
-
-
 stack = linear(
     "stack",
     _stack,
-    lambda g, shapes, index, dim: _slot(g, shapes, index, dim),
+    lambda g, shapes, index, dim: getitem(
+        g, (slice(None),) * normal_dim(dim, len(shapes[0]) + 1) + (index,)
+    ),
     inputs=("tensors",),
     variadic=True,
     dtypes="promote",

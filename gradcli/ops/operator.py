@@ -185,7 +185,7 @@ class Operator:
             self.compute: Callable[..., Any] = compute
         self.formula = formula
         self.inputs = inputs_of(formula or compute) or _NAMES[: max(1, len(rules))]
-        self.grad_name = _backward_name(name)
+        self.grad_name = "".join(map(str.capitalize, name.split("_"))) + "Backward0"
         self.params: dict[str, Any] = defaults_of(formula or compute)
         self.__dict__.update(facts)
         self.arity = len(self.inputs)
@@ -357,10 +357,6 @@ def inputs_of(function: Any) -> tuple[str, ...]:
     """The inputs of an operator, by its formula or computation; none of what NumPy has itself."""
     names = parameters(function) if hasattr(function, "__code__") else ()
     return names[: len(names) - len(getattr(function, "__defaults__", None) or ())]
-
-
-def _backward_name(name: str) -> str:
-    return "".join(part.capitalize() for part in name.split("_")) + "Backward0"
 
 
 def differentiated(value: Any) -> bool:

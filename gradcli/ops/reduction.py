@@ -278,15 +278,10 @@ def _std(x: Any, dim: Dims = None, correction: float = 1, keepdim: bool = False)
     return out if small or not _is_far(mean, out) else _std(d, dim, correction, keepdim)
 
 
-def _std_slope(x: Any, out: Any, dim: Dims, correction: float) -> Any:
-    """The derivative of std by each entry; ``out`` has the reduced dimensions kept."""
-    return direction(_spread(x, dim, correction), out)
-
-
 std = reduction(
     "std",
     _std,
-    _std_slope,
+    lambda x, out, dim, correction: direction(_spread(x, dim, correction), out),
     batching=_batched_spread,
     dtypes="inexact",
     halves="all",

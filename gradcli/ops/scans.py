@@ -183,7 +183,9 @@ def _lined(scan: Any) -> Any:
 cumprod = general(
     "cumprod",
     _lined(in_double(_scan(np.multiply, np.cumprod))),
-    lambda g, x, out, dim: _product_vjp(g, x, out, dim),
+    lambda g, x, out, dim: (
+        one_before(out, dim, ones_like) * _swept_back(x, g, dim) if len(g.shape) else g
+    ),
     jvp=lambda tx, x, out, dim: (
         recurrence(x, tx * one_before(out, dim, ones_like), dim) if len(out.shape) else tx
     ),
@@ -194,10 +196,6 @@ cumprod = general(
     numpy="np.cumprod({0}, {dim})",
     latex=r"\operatorname{cumprod}",
 )
-
-
-def _product_vjp(g: Any, x: Any, out: Any, dim: int) -> Any:
-    return one_before(out, dim, ones_like) * _swept_back(x, g, dim) if len(g.shape) else g
 
 
 def _logcumsumexp(x: Any, axis: int) -> Any:

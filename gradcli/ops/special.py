@@ -346,10 +346,11 @@ zeta: Operator = elementwise(
 )
 
 
-def _gamma_density(x: Any, y: Any, n: int = 0) -> Any:
-    from gradcli.ops.numerics import order_slopes  # quadrature and series: few programs use any
+def _late(name: str) -> Any:
+    """A function of ``order_slopes``: quadrature and series, of which few programs use any."""
+    from gradcli.ops.numerics import order_slopes
 
-    return order_slopes.gamma_density(x, y, n)
+    return getattr(order_slopes, name)
 
 
 def _density_vjp(t: Any, x: Any, y: Any, out: Any, n: int) -> Any:
@@ -358,16 +359,10 @@ def _density_vjp(t: Any, x: Any, y: Any, out: Any, n: int) -> Any:
     return t * where(y < 0.1, beside, out * ((x - 1.0 - n - y) / y))
 
 
-def _log_ratio(x: Any, y: Any) -> Any:
-    from gradcli.ops.numerics import order_slopes  # as above
-
-    return order_slopes.log_ratio(x, y)
-
-
 log_ratio: Operator = composite(
     "log_ratio",
     lambda x, y: log(y) - digamma(x),
-    _log_ratio,
+    lambda x, y: _late("log_ratio")(x, y),
     lambda t, x, y: -t * polygamma(x, 1),
     lambda t, x, y: t / y,
     holds=7,
@@ -377,7 +372,7 @@ log_ratio: Operator = composite(
 gamma_density: Operator = composite(
     "gamma_density",
     lambda x, y, n=0: exp((x - 1.0 - n) * log(y) - y - lgamma(x)),
-    _gamma_density,
+    lambda x, y, n=0: _late("gamma_density")(x, y, n),
     lambda t, x, y, out: t * (out * log_ratio(x, y)),
     _density_vjp,
     holds=10,
@@ -424,21 +419,9 @@ gammaincc = elementwise(
 )
 
 
-def _zeta_slopes(x: Any, y: Any, n: int = 1) -> Any:
-    from gradcli.ops.numerics import order_slopes  # quadrature and series: few programs use any
-
-    return order_slopes.zeta_slope(x, y, n)
-
-
-def _gammainc_slopes(x: Any, y: Any, n: int = 1) -> Any:
-    from gradcli.ops.numerics import order_slopes  # as above
-
-    return order_slopes.gammainc_slope(x, y, n)
-
-
 zeta_slope: Operator = elementwise(
     "zeta_slope",
-    _zeta_slopes,
+    lambda x, y, n=1: _late("zeta_slope")(x, y, n),
     lambda x, y, n: zeta_slope(x, y, n + 1),
     lambda x, y, n: -x * zeta_slope(x + 1.0, y, n) - n * _zeta_slope(x + 1.0, y, n - 1),
     refuses={"half": "zeta_cpu"},
@@ -449,7 +432,7 @@ zeta_slope: Operator = elementwise(
 )
 gammainc_slope: Operator = elementwise(
     "gammainc_slope",
-    _gammainc_slopes,
+    lambda x, y, n=1: _late("gammainc_slope")(x, y, n),
     lambda x, y, n: gammainc_slope(x, y, n + 1),
     lambda x, y, n: _density_slope(x, y, n),
     doc="The derivative of order n of gammainc by its first argument.",
@@ -475,10 +458,6 @@ def _density_slope(x: Any, y: Any, n: int) -> Any:
     return found[n]
 
 
-def _bessel_i(x: Any, n: int) -> Any:
-    return special(("i0", "i1")[n], x, x) if n < 2 else _of_order("iv", x, n)
-
-
 def _of_order(name: str, x: Any, n: int) -> Any:
     """``iv`` or ``ive``, with their ends where SciPy gives up: A&S 9.6.7 and 9.7.1."""
     out = special(name, x, float(n), x)
@@ -494,13 +473,9 @@ def _of_order(name: str, x: Any, n: int) -> Any:
         return np.where(lost, found, out).astype(out.dtype)[()]
 
 
-def _bessel_j(x: Any, n: int) -> Any:
-    return special(("j0", "j1")[n], x, x) if n < 2 else special("jv", x, float(n), x)
-
-
 bessel_i: Operator = elementwise(
     "bessel_i",
-    lambda x, n=0: _bessel_i(x, n),
+    lambda x, n=0: special(("i0", "i1")[n], x, x) if n < 2 else _of_order("iv", x, n),
     lambda x, n: 0.5 * (bessel_i(x, abs(n - 1)) + bessel_i(x, n + 1)),
     doc="The modified Bessel function of the first kind, of whole order.",
     latex="I_{{n}}",
@@ -517,7 +492,7 @@ bessel_ie: Operator = elementwise(
 )
 bessel_j: Operator = elementwise(
     "bessel_j",
-    lambda x, n=0: _bessel_j(x, n),
+    lambda x, n=0: special(("j0", "j1")[n], x, x) if n < 2 else special("jv", x, float(n), x),
     lambda x, n: 0.5 * ((-1.0 if n == 0 else 1.0) * bessel_j(x, abs(n - 1)) - bessel_j(x, n + 1)),
     doc="The Bessel function of the first kind, of whole order.",
     latex="J_{{n}}",
