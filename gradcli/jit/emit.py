@@ -91,9 +91,7 @@ class Emitter:
             for ins in step.everything() if isinstance(step, Group) else (step,):
                 for a in ins.inputs():
                     self.last[a] = place
-        for v in program.results():
-            if v.__class__ is Value:
-                self.last[v] = len(self.steps)
+        self.last.update(dict.fromkeys(program.results(), len(self.steps)))
         given = ", ".join(self.names[v] for v in (*program.inputs, *program.captures))
         self.head = f"def {name}({given}):"
 
@@ -345,9 +343,6 @@ class Emitter:
                 shape = "" if len(v.shape) == 1 else f".reshape({tuple(v.shape)!r})"
                 listed = f"[{', '.join(self.operand(e) for e in v.values)}]"
                 words.append(f"np.array({listed}, {dtype}){shape}")
-                continue
-            if v.__class__ is not Value:
-                words.append(self.literal(v))
                 continue
             word = self.operand(v)
             if not scalar_kind(v) and (

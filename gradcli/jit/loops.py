@@ -35,7 +35,6 @@ from gradcli.jit.control import (
 from gradcli.jit.emit import is_arithmetic
 from gradcli.jit.ir import Instruction, Value
 from gradcli.jit.trace import Trace
-from gradcli.ops.operator import is_number
 
 _MOVES = (scalars.PICK, scalars.PUT, scalars.APPEND, scalars.AT)
 """Python's operations that have a derivative."""
@@ -107,6 +106,10 @@ class _Scope:
         self.sums: dict[Value, Value] = {}
         self.buffers: dict[Value, Value] = {}
 
+    def made(self) -> list[Any]:
+        """What makes the buffers: it comes first."""
+        return [buffer.source for buffer in self.buffers.values()]
+
 
 class Reverse:
     """The gradient of a program's result by its inputs."""
@@ -127,10 +130,10 @@ class Reverse:
         if y.__class__ is Value and y in self.active:
             self.arrive(top, y, trace.constant(np.ones((), y.dtype.numpy)[()]))
             self.block(top)
-        grads = [self.taken(top, v) for v in program.inputs]
-        grads = [zero_of(v, trace) if g is None else g
-                 for v, g in zip(program.inputs, grads, strict=True)]  # fmt: skip
-        nodes = [*program.block.nodes, *_sources(top), *trace.tape]
+        grads = [
+            zero_of(v, trace) if (g := self.taken(top, v)) is None else g for v in program.inputs
+        ]
+        nodes = [*program.block.nodes, *top.made(), *trace.tape]
         return Structured(program.inputs, Block(nodes, [y, *grads]), program.names)
 
     # -- cotangents --------------------------------------------------------------------------------
@@ -154,10 +157,7 @@ class Reverse:
     def arrive(self, scope: _Scope, v: Value, g: Any) -> None:
         """Add a cotangent to what has arrived at a value."""
         have = self.arrived(scope, v)
-        scope.local[v] = g if have is None else self.sum(have, g)
-
-    def sum(self, a: Any, b: Any) -> Any:
-        return b if is_number(a) and a == 0.0 else a + b
+        scope.local[v] = g if have is None else have + g
 
     # -- the walk ----------------------------------------------------------------------------------
 
@@ -182,10 +182,9 @@ class Reverse:
                 self.loop(scope, node)
 
     def instruction(self, scope: _Scope, ins: Instruction, g: Any) -> None:
-        if is_number(g):
-            g = self.trace.constant(np.asarray(g, ins.out.dtype.numpy)[()])
-        if ins.op is scalars.PICK or ins.op is scalars.AT:
-            self.picked(scope, ins, g)
+        if ins.op is scalars.PICK or ins.op is scalars.AT:  # added to a buffer for all entries
+            vector, index = ins.args
+            self.trace.note(scalars.ADD_AT, (self.buffer(scope, vector), index, g), like(g))
             return
         if ins.op is scalars.PUT:
             vector, index, value = ins.args
@@ -197,11 +196,6 @@ class Reverse:
             return
         for a, r in derive.cotangents(self.trace, ins, g, self.active):
             self.arrive(scope, a, r)
-
-    def picked(self, scope: _Scope, ins: Instruction, g: Value) -> None:
-        """The cotangent of one entry: added to a buffer for all of them."""
-        vector, index = ins.args
-        self.trace.note(scalars.ADD_AT, (self.buffer(scope, vector), index, g), like(g))
 
     def buffer(self, scope: _Scope, vector: Value) -> Value:
         """The list of the cotangents of a vector's entries, or of a list's items."""
@@ -221,7 +215,7 @@ class Reverse:
         g = scope.local.pop(v, None)
         if v in scope.buffers:
             found = self.trace.note(scalars.FROM_BUFFER, (scope.buffers[v], v.dtype.name), like(v))
-            g = found if g is None else self.sum(g, found)
+            g = found if g is None else g + found
         return g
 
     def inside(self, block: Block, parent: _Scope, loop: bool) -> tuple[_Scope, list]:
@@ -232,7 +226,7 @@ class Reverse:
 
     def ended(self, scope: _Scope, outer: list) -> Block:
         """End it."""
-        done = Block([*_sources(scope), *self.trace.tape])
+        done = Block([*scope.made(), *self.trace.tape])
         self.trace.tape = outer
         self.pairs[scope.block] = done
         return done
@@ -268,37 +262,30 @@ class Reverse:
         if not chosen and not self.appended(node):
             return
         inner, outer = self.inside(node.body, scope, True)
-        carried = []
-        for i in chosen:
-            v = node.carried[i]
-            g = like(v)
-            carried.append(g)
+        carried = [like(node.carried[i]) for i in chosen]
         for i, g in zip(chosen, carried, strict=True):
             result = node.body.results[i]
             if result.__class__ is Value and result in self.active:
                 self.arrive(inner, result, g)
         self.block(inner)
-        ends = {node.carried[i]: self.taken(inner, node.carried[i]) for i in chosen}
-        results, initial, outs = [], [], []
-        for i in chosen:
-            v = node.carried[i]
-            g = ends[v]
-            results.append(zero_of(v, self.trace) if g is None else g)
-            start = given.get(i)
-            initial.append(zero_of(v, self.trace) if start is None else start)
-            outs.append(like(v))
-        sums = list(inner.sums)
-        for v in sums:
-            base = self.arrived(scope, v)
-            carried.append(inner.sums[v])
+        values = [node.carried[i] for i in chosen]
+        results = [self.taken(inner, v) for v in values]
+        initial = [given.get(i) for i in chosen]
+        for v, arriving in inner.sums.items():
+            values.append(v)
+            carried.append(arriving)
             results.append(inner.local[v])
-            initial.append(zero_of(v, self.trace) if base is None else base)
-            outs.append(like(v))
+            initial.append(self.arrived(scope, v))
+        results, initial = (
+            [zero_of(v, self.trace) if g is None else g for v, g in zip(values, found, strict=True)]
+            for found in (results, initial)
+        )
+        outs = [like(v) for v in values]
         body = self.ended(inner, outer)
         body.results = results
         back = Loop(node.bounds, node.index, None, carried, initial, body, outs, backward=node)
         self.trace.tape.append(back)
-        for v, out in zip(sums, outs[len(chosen) :], strict=True):
+        for v, out in zip(inner.sums, outs[len(chosen) :], strict=True):
             scope.local[v] = out
         for i, out in zip(chosen, outs, strict=False):
             start = node.initial[i]
@@ -328,10 +315,6 @@ class Reverse:
             if ins.__class__ is Instruction and ins.op is scalars.APPEND
             and ins.args[0] in self.active for v in ins.args
         }  # fmt: skip
-
-
-def _sources(scope: _Scope) -> list[Any]:
-    return [buffer.source for buffer in scope.buffers.values()]
 
 
 # ---- Forward mode --------------------------------------------------------------------------------
@@ -395,9 +378,6 @@ class Forward:
         if pushed is not None:
             tangents[ins.out] = pushed
 
-    def _twins(self, outs: list[Value]) -> list[int]:
-        return [i for i, v in enumerate(outs) if v in self.active]
-
     def _tangent(self, value: Any, of: Value, tangents: dict[Value, Any]) -> Any:
         if value is None:
             return None
@@ -405,7 +385,7 @@ class Forward:
         return zero_of(of, self.trace) if t is None else t
 
     def branch(self, node: Branch, found: list[dict[Value, Any]]) -> None:
-        chosen = self._twins(node.outs)
+        chosen = [i for i, v in enumerate(node.outs) if v in self.active]
         sides = []
         for block in node.blocks():
             inner = [dict(t) for t in found]
@@ -423,7 +403,7 @@ class Forward:
         self.trace.tape.append(Branch(node.test, sides[0], sides[1], outs))
 
     def loop(self, node: Loop, found: list[dict[Value, Any]]) -> None:
-        chosen = self._twins(node.carried)
+        chosen = [i for i, v in enumerate(node.carried) if v in self.active]
         carried, initial = list(node.carried), list(node.initial)
         outs = list(node.outs)
         inner = [dict(t) for t in found]

@@ -374,8 +374,6 @@ class _Lowerer:
         if value.__class__ is Value or isinstance(value, Tensor):
             if is_dynamic(index):
                 return self.values.pick(value, index)
-            if value.__class__ is not Value and is_dynamic(index):
-                raise NotTraceable("a computed index")
             return value[index]
         if value.__class__ is Grown:
             return value.item(index)
