@@ -318,12 +318,13 @@ def _wanted(name: str, input: Any, output_size: Any, rank: int) -> tuple[int, ..
     return wanted
 
 
-def _nothing(input: Any, wanted: tuple[int, ...]) -> Any:
-    """No window at all: none of the input's entries, and as in PyTorch no way back."""
+def _nothing(input: Any, wanted: tuple[int, ...], indices: Any = False) -> Any:
+    """No window at all: none of the input's entries, nor of their ``indices`` if asked, and as in
+    PyTorch no way back."""
     out = _O["getitem"](input, (Ellipsis, *np.ix_(*(np.zeros(n, int) for n in wanted))))
     if isinstance(out, Tensor):
         watch(out, _no_way_back)
-    return out
+    return (out, out.detach().long()) if indices else out
 
 
 def _no_way_back(g: Any) -> None:
@@ -357,30 +358,40 @@ def _adaptive_max_pool(
     sizes = tuple(input.shape[-_rank:])
     check_floating(input, f"adaptive_max_pool{max(_rank, 2)}d", True)
     if not all(wanted):
-        none = _nothing(input, wanted)
-        indices = none.detach().long()
-        return (none, indices) if return_indices else none
+        return _nothing(input, wanted, return_indices)
     spots = [adaptive(n, m)[0] for n, m in zip(sizes, wanted, strict=True)]
-    index = []
-    for i, spot in enumerate(spots):
-        shape = [1] * (2 * _rank)
-        shape[i], shape[_rank + i] = spot.shape
-        index.append(spot.reshape(shape))
-    kernel = tuple(spot.shape[1] for spot in spots)
-    charge_shape((*input.shape[:-_rank], *wanted, *kernel))
-    found = _O["getitem"](input.detach(), (Ellipsis, *index))
-
-    def at(where: np.ndarray) -> list[np.ndarray]:
-        inside = np.unravel_index(where, kernel)
-        return [
-            spot[np.arange(len(spot)).reshape((-1,) + (1,) * (_rank - 1 - i)), inside[i]]
-            for i, spot in enumerate(spots)
-        ]
-
     name = f"AdaptiveMaxPool{_rank}DBackward0" if _rank > 1 else "SqueezeBackward1"
-    found = _largest(input, found, at, _rank, return_indices, name)
+    found = _largest_of(input, spots, return_indices, name)
     values, places = (rowwise(v) if _rank == 3 else formatted(v, input) for v in found)
     return (values, places) if return_indices else values
+
+
+def _largest_of(
+    input: Any, spots: Sequence[np.ndarray], indices: bool, name: str
+) -> tuple[Any, Any]:
+    """``_largest`` of windows that take the entries ``spots`` along each of the last dimensions.
+
+    An array of these is (windows, entries), or has that for each channel.
+    """
+    rank, own = len(spots), spots[0].ndim - 2
+    lead = tuple(input.shape[:-rank])
+    index: list[Any] = [*_lead(lead + (1,) * (2 * rank), 2 * rank)] if own else [Ellipsis]
+    for i, along in enumerate(spots):
+        shape = [1] * (2 * rank)
+        shape[i], shape[rank + i] = along.shape[-2:]
+        index.append(along.reshape(*along.shape[:own], *shape))
+    wanted, sizes = zip(*(along.shape[-2:] for along in spots), strict=True)
+    charge_shape((*lead, *wanted, *sizes))
+
+    def at(where: np.ndarray) -> list[np.ndarray]:
+        before = _lead(where.shape, rank)[where.ndim - rank - own :]
+        rows = np.indices(wanted, sparse=True)
+        inside = np.unravel_index(where, sizes)
+        parts = zip(spots, rows, inside, strict=True)
+        return [along[(*before, row, place)] for along, row, place in parts]
+
+    found = _O["getitem"](input.detach(), tuple(index))
+    return _largest(input, found, at, rank, indices, name)
 
 
 adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = in_ranks(
@@ -464,8 +475,7 @@ def _fractional_max_pool(
             said = f"{name}: pool {side} {k} too large relative to input {side} {size}"
             raise bad_shape(said, help=f"the output has {m} here; neither may be below 1")
     if not all(wanted):
-        none = _nothing(input, wanted)
-        return (none, none.detach().long()) if return_indices else none
+        return _nothing(input, wanted, return_indices)
     n = 1 if len(input.shape) == _rank + 1 else input.shape[0]
     channels = input.shape[-_rank - 1]
     if _random_samples is None:
@@ -477,49 +487,28 @@ def _fractional_max_pool(
         said = f"of shape {[n, channels, _rank]}, but got {list(drawn)}"
         raise bad_shape(f"Expect _random_samples {said}")
     shares = np.asarray(_random_samples.array)[:n].reshape(*input.shape[:-_rank], _rank)
-    index = _drawn_windows(shares, old, wanted, sizes)
-    lead = np.indices(input.shape[:-_rank], sparse=True)
-    charge_shape((*input.shape[:-_rank], *wanted, *sizes))
-    rows = [np.asarray(a).reshape(*a.shape, *(1,) * (2 * _rank)) for a in lead]
-    found = _O["getitem"](input.detach(), (*rows, *index))
-
-    def at(where: np.ndarray) -> list[np.ndarray]:
-        inside = np.unravel_index(where, sizes)
-        along = []
-        for i, (spots, k) in enumerate(zip(index, sizes, strict=True)):
-            alone = [m if d == i else 1 for d, m in enumerate(wanted)]
-            spots = np.moveaxis(spots, -_rank + i, -1).reshape(
-                *spots.shape[: -2 * _rank], *alone, k
-            )
-            spots = np.broadcast_to(spots, (*where.shape, k))
-            along.append(np.take_along_axis(spots, inside[i][..., None], -1)[..., 0])
-        return along
-
+    spots = _drawn_windows(shares, old, wanted, sizes)
     name = f"FractionalMaxPool{_rank}DBackward0"
-    values, places = _largest(input, found, at, _rank, return_indices, name)
+    values, places = _largest_of(input, spots, return_indices, name)
     return (values, places) if return_indices else values
 
 
 def _drawn_windows(shares: np.ndarray, old: tuple, wanted: tuple, sizes: tuple) -> list[np.ndarray]:
-    """Which entries the windows take along each dimension, as indices that broadcast.
+    """Which entries the windows take along each dimension: (windows, entries) for each channel.
 
     ``shares``, between 0 and 1 for each channel and dimension, say where windows begin.
     """
-    rank = len(sizes)
-    index = []
+    spots = []
     for i, (size, m, k) in enumerate(zip(old, wanted, sizes, strict=True)):
         # PyTorch draws for the last dimension first in 2-d, and for the first one in 3-d.
-        share = shares[..., 1 - i if rank == 2 else i, None]
+        share = shares[..., 1 - i if len(sizes) == 2 else i, None]
         real = share.dtype.type  # PyTorch reckons in the dtype of what is drawn
         step = real(size - k) / real(m - 1) if m > 1 else real(0)
         starts = ((np.arange(m, dtype=real) + share) * step).astype(int)
         starts -= (share * step).astype(int)
         starts[..., m - 1] = size - k
-        spots = starts[..., None] + np.arange(k)
-        shape = [1] * (2 * rank)
-        shape[i], shape[rank + i] = m, k
-        index.append(spots.reshape(*starts.shape[:-1], *shape))
-    return index
+        spots.append(starts[..., None] + np.arange(k))
+    return spots
 
 
 fractional_max_pool2d, fractional_max_pool3d = in_ranks(_fractional_max_pool, 2, 3)
