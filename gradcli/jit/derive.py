@@ -144,27 +144,13 @@ def push(tape: Sequence[Instruction], tangents: dict[Value, Any]) -> dict[Value,
                 strict=True)]  # fmt: skip
         if all(t is None for t in along):
             continue
-        tangent = _pushed(ins, along)
+        tangent = push_forward(ins.op, ins.args, along, ins.out, ins.params)
         if tangent is None:
             continue
         if tuple(tangent.shape) != tuple(ins.out.shape):
             tangent = OPERATORS["expand"](tangent, tuple(ins.out.shape))
         found[ins.out] = tangent
     return found
-
-
-def _pushed(ins: Instruction, along: list) -> Any:
-    op = ins.op
-    if op.kind == "linear" and op.entrywise and len(along) > 1 and not ins.out.dtype.is_complex:
-        # Linear entry by entry, and real: each transpose is the map itself, and needs no zeros.
-        total = None
-        for rule, reads, t in zip(op.rules, op.reads, along, strict=True):
-            if t is not None:
-                assert rule is not None
-                term = rule(*(t if name == "g" else ins.params[name] for name in reads))
-                total = term if total is None else total + term
-        return total
-    return push_forward(op, ins.args, along, ins.out, ins.params)
 
 
 def directions(trace: Trace, inputs: Sequence[Value], outputs: Sequence[Any]) -> list[list]:

@@ -23,7 +23,7 @@ _COMMUTE = ("add", "mul")
 
 def simplify(program: Program) -> Program:
     """An equal program with less to do."""
-    work = _Simplifier(program)
+    work = _Simplifier()
     for ins in program.instructions:
         work.add(ins)
     outputs = [
@@ -46,7 +46,7 @@ def _alive(instructions: list[Instruction], outputs: list) -> list[Instruction]:
 
 
 class _Simplifier:
-    def __init__(self, program: Program) -> None:
+    def __init__(self) -> None:
         self.done: list[Instruction] = []
         self.replaced: dict[Value, Any] = {}
         self.seen: dict[tuple, Value] = {}
@@ -77,15 +77,12 @@ class _Simplifier:
             if folded is not None:
                 self.replaced[out] = folded
                 return
-        params = ins.params
         same = _identity(op, args, out)
         if same is not None:
             self.replaced[out] = same
             return
-        if op.name == "add_scaled" and params["alpha"] == 1:
-            op, params = OPERATORS["add"], {}
-        if op is not ins.op or args is not ins.args:
-            ins = Instruction(op, args, params, out, ins.recorded)
+        if args is not ins.args:
+            ins = Instruction(op, args, ins.params, out, ins.recorded)
         self._emit(ins)
 
     def _emit(self, ins: Instruction) -> None:
