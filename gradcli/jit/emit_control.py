@@ -12,7 +12,8 @@ those of an inner loop are lists, one for each run of it, which become arrays wh
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import compress, repeat
 from typing import Any
 
@@ -248,6 +249,17 @@ class ControlEmitter(Emitter):
         """One line, at the present indentation."""
         self.lines.append(f"{'    ' * self.pad}{text}")
 
+    @contextmanager
+    def inside(self, opening: str) -> Iterator[None]:
+        """A statement that begins with this line, and the lines in it."""
+        self.say(opening)
+        self.pad += 1
+        first = len(self.lines)
+        yield
+        if len(self.lines) == first:
+            self.say("pass")
+        self.pad -= 1
+
     def text(self) -> str:
         """The whole function."""
         program: Any = self.program
@@ -374,18 +386,10 @@ class ControlEmitter(Emitter):
         """An if statement."""
         test = self.operand(node.test)
         for word, block in ((f"if {test}:", node.then), ("else:", node.orelse)):
-            self.say(word)
-            first = len(self.lines)
-            self.pad += 1
-            self.restore(block)
-            self.block(block)
-            self.yields(block, node.outs)
-            if len(self.lines) == first:
-                if word == "else:":
-                    self.lines.pop()
-                else:
-                    self.say("pass")
-            self.pad -= 1
+            with self.inside(word):
+                self.restore(block)
+                self.block(block)
+                self.yields(block, node.outs)
 
     def restore(self, block: Block) -> None:
         """At the beginning of a backward side of a branch: what the forward one saved."""
@@ -431,43 +435,32 @@ class ControlEmitter(Emitter):
             self.say(f"{count} = 0")
         if kept:
             self.say(f"kc_{kept}, km_{kept}, kd_{kept} = [], 0, {FIRST}")
-        self.say(opening)
-        self.pad += 1
-        first = len(self.lines)
-        if node.test is not None and not again:
-            self.block(node.test)
-            (test,) = node.test.results
-            if test is not True:
-                self.say(f"if not {self.operand(test)}: break")
-        if kept:
-            words = (
-                f"kc_{kept}, km_{kept}, kd_{kept}, {self.state(node)}, {self.checkpoint or None}"
-            )
-            self.say(f"if not km_{kept} % kd_{kept}: kd_{kept} = keep({words})")
-            self.say(f"km_{kept} += 1")
-        if count:
-            self.say(f"{count} += 1")
-        for name, v in self.stacks.get(node.body, ()) if self.saving else ():
-            if v.__class__ is Value and any(v is p for p in (*node.carried, node.index)):
-                self.say(f"{name}_({self.names[v]})")
-        self.block(node.body)
-        self.yields(node.body, node.carried)
-        if node.stop is not False and not again:
-            self.say(f"if {self.operand(node.stop)}: break")
-        if len(self.lines) == first:
-            self.say("pass")
-        self.pad -= 1
+        with self.inside(opening):
+            if node.test is not None and not again:
+                self.block(node.test)
+                (test,) = node.test.results
+                if test is not True:
+                    self.say(f"if not {self.operand(test)}: break")
+            if kept:
+                state, most = self.state(node), self.checkpoint or None
+                words = f"kc_{kept}, km_{kept}, kd_{kept}, {state}, {most}"
+                self.say(f"if not km_{kept} % kd_{kept}: kd_{kept} = keep({words})")
+                self.say(f"km_{kept} += 1")
+            if count:
+                self.say(f"{count} += 1")
+            for name, v in self.stacks.get(node.body, ()) if self.saving else ():
+                if v.__class__ is Value and any(v is p for p in (*node.carried, node.index)):
+                    self.say(f"{name}_({self.names[v]})")
+            self.block(node.body)
+            self.yields(node.body, node.carried)
+            if node.stop is not False and not again:
+                self.say(f"if {self.operand(node.stop)}: break")
 
     def backward_turns(self, node: Loop, opening: str) -> None:
         """The turns of a backward loop."""
-        self.say(opening)
-        self.pad += 1
-        first = len(self.lines)
-        self.block(node.body)
-        self.yields(node.body, node.carried)
-        if len(self.lines) == first:
-            self.say("pass")
-        self.pad -= 1
+        with self.inside(opening):
+            self.block(node.body)
+            self.yields(node.body, node.carried)
 
     def state(self, node: Loop) -> str:
         """What a loop carries, as a tuple."""
@@ -485,26 +478,22 @@ class ControlEmitter(Emitter):
         advance = "None"
         if self.checkpoint:
             advance = f"advance_{number}"
-            self.say(f"def {advance}(kf_{number}, ke_{number}, state):")
-            self.pad += 1
+            with self.inside(f"def {advance}(kf_{number}, ke_{number}, state):"):
+                if source.carried:
+                    self.say(f"{state} = state")
+                self.saving, self.again = False, True
+                self.forward_turns(source, f"for {index} in {part}:", True)
+                self.saving, self.again = True, False
+                self.say(f"return {state}")
+        words = f"kc_{number}, km_{number}, kd_{number}, {advance}, {self.checkpoint}"
+        with self.inside(f"for kf_{number}, ke_{number}, state in segments({words}):"):
             if source.carried:
                 self.say(f"{state} = state")
-            self.saving, self.again = False, True
+            self.new_stacks(source, True)
+            self.again = True
             self.forward_turns(source, f"for {index} in {part}:", True)
-            self.saving, self.again = True, False
-            self.say(f"return {state}")
-            self.pad -= 1
-        words = f"kc_{number}, km_{number}, kd_{number}, {advance}, {self.checkpoint}"
-        self.say(f"for kf_{number}, ke_{number}, state in segments({words}):")
-        self.pad += 1
-        if source.carried:
-            self.say(f"{state} = state")
-        self.new_stacks(source, True)
-        self.again = True
-        self.forward_turns(source, f"for {index} in {part}:", True)
-        self.again = False
-        self.backward_turns(node, self.head_of_backward(node, part))
-        self.pad -= 1
+            self.again = False
+            self.backward_turns(node, self.head_of_backward(node, part))
         if source.carried:
             self.say(f"{state} = kend_{number}")
 
