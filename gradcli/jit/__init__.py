@@ -12,7 +12,7 @@ Programs with control flow are a tree of blocks, branches and loops:
     lower      from a checked program           values    its values, and their operations
     specs      types of carried and joined values   iteration     what loops go over
     grown      lists that grow in loops             loops         reverse and forward mode
-    optimize   the same results with less to do     checkpoint    states of loops, not all
+    optimize   what nobody reads is not computed    checkpoint    states of loops, not all
     program    made, run, given up for the engine   emit_control  as Python
     native     as machine code
 

@@ -2,7 +2,8 @@
 
     for i3 in compress(range(0, n, 1), budget):     a turn takes a token of the step budget
         s4_(p1)                                     what the backward turn reads
-        p1 = p1 - v0 * p1                           a value that is read once stands in its reader
+        v3 = p1 - (v0 * p1)                         a value that is read once stands in its reader
+        p1 = v3                                     what the next turn begins with
     for r5 in reversed(s4): ...                     the backward loop
 
 Single numbers are Python's. Stacks of an outermost loop hold floats as an array, eight bytes each;
