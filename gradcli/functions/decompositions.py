@@ -61,7 +61,7 @@ def _part(joined: Any, start: int, *shape: int) -> Any:
 
 
 def _mH(x: Any) -> Any:
-    return _O["conj"](_O["mT"](x))
+    return _O["conj"](_O["mT"](x)) if x.dtype.is_complex else _O["mT"](x)
 
 
 def _real(x: Any) -> Any:

@@ -68,7 +68,7 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
     same_dtype(input, source, "put_(): self and source expected to have the same dtype")
     if is_batch(index):
         written = index_put(input.reshape(-1), (index,), source.reshape(index.shape), accumulate)
-        return called(O["reshape"](written, tuple(input.shape)), "PutBackward0")
+        return called(O["reshape"](written, tuple(input.shape)), "PutBackward0", input, source)
     index = whole(index, "put_(): Expected a long tensor for index, but got {}")
     if index.size != source.numel():
         said = "put_(): Expected source and index to have the same number of elements"
@@ -76,7 +76,7 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
     within_flat(index, input.numel())
     flat, values = O["reshape"](input, (-1,)), O["reshape"](source, index.shape)
     written = index_put(flat, (index,), values, accumulate)
-    return called(O["reshape"](written, tuple(input.shape)), "PutBackward0")
+    return called(O["reshape"](written, tuple(input.shape)), "PutBackward0", input, source)
 
 
 def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
@@ -145,7 +145,7 @@ def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2:
     rows, columns = _diagonal(moved.shape[-2], moved.shape[-1], offset)
     fills(input, src, (*moved.shape[:-2], rows.size))
     put = O["put"](moved, src, (Ellipsis, rows, columns))
-    return called(of_its_own(movedim(put, (-2, -1), axes)), "DiagonalScatterBackward0")
+    return called(movedim(put, (-2, -1), axes), "DiagonalScatterBackward0", input, src)
 
 
 def _diagonal(height: int, width: int, offset: int) -> tuple:

@@ -312,11 +312,10 @@ def unfold(
             f"padding={edges}, calculated shape of the array of sliding blocks as {counts}, but "
             "its components must be at least one."
         )
-    input = pad(input, sides_of(padding, kernel, spread, 2))
-    found, out = windows(input, kernel, steps, spread)
+    found, out = windows(pad(input, sides_of(padding, kernel, spread, 2)), kernel, steps, spread)
     columns = _O["permute"](found, (0, 1, 4, 5, 2, 3))
     shape = (input.shape[0], input.shape[1] * math.prod(kernel), math.prod(out))
-    return called(rowwise(_O["reshape"](columns, shape)), "Im2ColBackward0")
+    return called(rowwise(_O["reshape"](columns, shape)), "Im2ColBackward0", input)
 
 
 def _check_shuffled(name: str, input: Any, **factor: int) -> None:

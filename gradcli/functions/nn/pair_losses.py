@@ -62,7 +62,7 @@ def pairwise_distance(
     x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Any:
     """The p-norm of differences along the last dimension; ``eps`` is added to each."""
-    return _O["norm"](x1 - x2 + eps, p, -1, keepdim)
+    return called(_O["norm"](x1 - x2 + eps, p, -1, keepdim), "NormBackward1")
 
 
 def _check_triplet(anchor: Any, positive: Any, negative: Any, margin: float) -> None:

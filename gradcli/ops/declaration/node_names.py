@@ -106,6 +106,5 @@ _OF_NUMBERS = ("FillBackward2", "IndexFillBackward0", "MaskedFillBackward0", "Ze
 
 
 def of_choice(node: Any) -> Any:
-    """The edges of ``where``: the condition has no place, nor has the number of masked_fill."""
-    filled = node.extra is not None and node.extra.params.get("called") == "MaskedFillBackward0"
-    return node.edges[2:] if filled and node.edges[1] is None else node.edges[1:]
+    """The edges of ``where``: the condition has no place."""
+    return node.edges[1:]

@@ -62,6 +62,17 @@ TWO = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
             (lambda x: x.cumsum(0), "CumsumBackward0"),
         (lambda x: F.margin_ranking_loss(x, -x, x, reduction="none"), "ClampMinBackward0"),
         (lambda x: F.triplet_margin_loss(x, -x, x, reduction="none"), "ClampMinBackward0"),
+        (lambda x: x.masked_fill(x > 1, x[0, 0]), "MaskedFillBackward1"),
+        (lambda x: x.index_fill(0, torch.tensor([0]), x[0, 0]), "IndexFillBackward1"),
+        (lambda x: x.scatter(0, torch.tensor([[0]]), 1.0), "ScatterBackward1"),
+        (lambda x: x.clamp_min(x), "ClampMinBackward1"),
+            (lambda x: torch.rsub(x, x), "RsubBackward0"),
+        (lambda x: torch.meshgrid(x[0], x[1], indexing="xy")[0], "ExpandBackward0"),
+        (lambda x: torch.linalg.matrix_norm(x, "nuc"), "SumBackward1"),
+        (lambda x: torch.linalg.matrix_norm(x, 1), "AmaxBackward0"),
+        (lambda x: x.quantile(0.5), "SqueezeBackward4"), (lambda x: x.cov(), "SqueezeBackward0"),
+        (lambda x: x[0].vdot(x[1]), "VdotBackward0"), (lambda x: F.celu(x), "CeluBackward0"),
+        (lambda x: F.pairwise_distance(x, x), "NormBackward1"), (F.softsign, "DivBackward0"),
     ])  # fmt: skip
 def test_grad_fns_have_pytorchs_names(make, name):
     out = make(TWO.clone().requires_grad_())
@@ -80,6 +91,21 @@ def test_next_functions_lead_to_the_leaves():
     assert [node.variable for node in ends] == [x, w]
     assert ends[0].next_functions == ()
     assert type(ends[0]) is AccumulateGrad
+
+
+@family("make", [
+        lambda x, y: x.put(torch.tensor([0, 1]), y[0]), lambda x, y: x.diagonal_scatter(y[0]),
+        lambda x, y: x.as_strided_scatter(y, (2, 2), (2, 1)),
+        lambda x, y: x.scatter_reduce(0, torch.tensor([[0, 1]]), y, "sum"),
+        lambda x, y: x.index_reduce(0, torch.tensor([0, 1]), y, "prod"),
+        lambda x, y: x.masked_fill(x > 1, y[0, 0]), torch.polar, torch.rsub, torch.block_diag,
+    ])  # fmt: skip
+def test_what_a_kernel_made_is_no_view_and_leads_to_its_inputs(make):
+    for x in (TWO, TWO.clone().requires_grad_()):
+        out = make(x, TWO)
+        assert not out._is_view() and out._base is None
+    ends = [None if node is None else node.name() for node, _ in out.grad_fn.next_functions]
+    assert ends == ["torch::autograd::AccumulateGrad", None]
 
 
 def test_no_operators_node_pays_for_a_getattr():
