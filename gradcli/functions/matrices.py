@@ -83,7 +83,7 @@ def matrix_norm(
     if rows == columns:
         raise bad_dim(f"linalg.matrix_norm: dims must be different, got {dim}")
     if ord == "fro":
-        return called(O["norm"](A, 2, (rows, columns), keepdim), "LinalgVectorNormBackward0")
+        return called(O["norm"](A, 2, (rows, columns), keepdim), "LinalgVectorNormBackward0", A)
     if ord in (1, -1, math.inf, -math.inf):
         first, second = (rows, columns) if abs(ord) == 1 else (columns, rows)
         sums = O["sum"](O["abs"](A), first, keepdim)

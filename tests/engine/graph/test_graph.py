@@ -134,6 +134,38 @@ def test_dir_shows_the_saved_values_that_a_node_has():
         _ = (x * x).grad_fn._saved_result
 
 
+@family("make, shown", [
+        (lambda x: x[-1], {"dim": 0, "index": 2**64 - 1, "self_sym_sizes": (2, 2)}),
+        (lambda x: x[:, 1:], {"dim": 1, "start": 1, "end": 2**63 - 1, "step": 1,
+                              "self_sym_sizes": (2, 2)}),
+        (lambda x: x[:, None], {"dim": 1, "self_sym_sizes": (2, 2)}),
+        (lambda x: x.sum(), {"self_sym_sizes": (2, 2)}),
+        (lambda x: x.tril(-1), {"diagonal": 2**64 - 1}),
+        (lambda x: x.roll(1, 0), {"dims": (0,), "shifts": (1,)}),
+        (lambda x: x.unsqueeze(0).unsqueeze(-1), {"dim": 2**64 - 1, "self_sym_sizes": (1, 2, 2)}),
+        (lambda x: x.sub(x, alpha=2), {}), (lambda x: x.put(torch.tensor([0]), x[0, :1]), {}),
+        (lambda x: F.group_norm(x, 1), {}),
+    ])  # fmt: skip
+def test_a_node_shows_the_numbers_of_its_call_and_none_of_what_it_is_composed_of(make, shown):
+    node = make(TWO.clone().requires_grad_()).grad_fn
+    assert {n[7:]: getattr(node, n) for n in dir(node) if n.startswith("_saved")} == shown
+
+
+def test_backward_frees_saved_tensors_and_leaves_the_numbers():
+    x = TWO.clone().requires_grad_()
+    y = x.amax(0)
+    y.sum().backward()
+    assert y.grad_fn._saved_dim == (0,) and not y.grad_fn._saved_keepdim
+    for name in ("_saved_self", "_saved_result"):
+        with pytest.raises(RuntimeError, match="after they have already been freed"):
+            getattr(y.grad_fn, name)
+    assert "_raw_saved_mat2" in dir((x @ x).grad_fn) and "_raw_saved_self" not in dir(
+        x.exp().grad_fn
+    )
+    (taken,) = [i for i in x[:, torch.tensor([1])].grad_fn._saved_indices if i is not None]
+    assert taken.tolist() == [1]
+
+
 def test_a_saved_result_shares_memory_and_version_with_the_result():
     x = torch.ones(2, requires_grad=True)
     y = x.exp()
