@@ -410,6 +410,11 @@ def polar(abs: Any, angle: Any) -> Any:
     return called(found, "PolarBackward0", abs, angle)
 
 
+def real(input: Any) -> Any:
+    """The real part; a real tensor itself."""
+    return O["real"](input) if input.is_complex() else input
+
+
 def conj_physical(input: Any) -> Any:
     """The complex conjugate in memory of its own; a real tensor itself."""
     return called(O["conj"](input), "ConjPhysicalBackward0") if input.is_complex() else input

@@ -108,6 +108,11 @@ def test_what_a_kernel_made_is_no_view_and_leads_to_its_inputs(make):
     assert ends == ["torch::autograd::AccumulateGrad", None]
 
 
+def test_the_real_part_of_a_real_tensor_is_itself():
+    x = TWO.clone().requires_grad_()
+    assert torch.real(x) is x and torch.real(torch.complex(x, x))._is_view()
+
+
 def test_no_operators_node_pays_for_a_getattr():
     """A class with __getattr__ reads each of its attributes several times slower."""
     x = torch.ones(2, requires_grad=True)
