@@ -113,6 +113,18 @@ def test_the_real_part_of_a_real_tensor_is_itself():
     assert torch.real(x) is x and torch.real(torch.complex(x, x))._is_view()
 
 
+@family("write", [
+        lambda x: x.mul_(2), lambda x: x.sub_(x, alpha=2), lambda x: x.addcdiv_(x, x),
+        lambda x: x.lerp_(x, x),
+    ])  # fmt: skip
+def test_a_view_that_was_written_to_leads_through_its_base(write):
+    base = TWO.clone().requires_grad_() * 1
+    view = base[0]
+    write(view)
+    assert view.grad_fn.name() == "AsStridedBackward0"
+    assert base.grad_fn.name() == "torch::autograd::CopySlices"
+
+
 def test_no_operators_node_pays_for_a_getattr():
     """A class with __getattr__ reads each of its attributes several times slower."""
     x = torch.ones(2, requires_grad=True)
