@@ -441,7 +441,8 @@ def conj(input: Any) -> Any:
 def fill(input: Any, value: Operand) -> Any:
     """``value`` in every place."""
     one_number(value)
-    return called(O["put"](input, value, Ellipsis), "FillBackward0")
+    name = f"FillBackward{isinstance(value, Plain):d}"
+    return called(O["put"](input, value, Ellipsis), name, input, value)
 
 
 def resolve_conj(input: Any) -> Any:

@@ -88,13 +88,13 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     shape = meeting_shape(mask, input)
     mask = np.asarray(mask.array)
     mask = np.broadcast_to(mask, shape)
-    input = input if tuple(input.shape) == shape else O["expand"](input, shape)
+    wide = input if tuple(input.shape) == shape else O["expand"](input, shape)
     count = int(mask.sum())
     if source.numel() < count:
         said = f"masked_scatter: the mask wants {count} entries, source has {source.numel()}"
         raise bad_shape(said, torch="Number of elements of source < number of ones in mask")
     values = O["getitem"](O["reshape"](source, (-1,)), slice(0, count))
-    return called(rowwise(O["put"](input, values, mask)), "MaskedScatterBackward0")
+    return called(rowwise(O["put"](wide, values, mask)), "MaskedScatterBackward0", input, source)
 
 
 def _before(input: Any, dim: int) -> tuple:

@@ -105,7 +105,7 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
 
 def normalize(input: Asked, p: float = 2.0, dim: Anything = 1, eps: float = 1e-12) -> Any:
     """Vectors along a dimension over their norm."""
-    size = arithmetic.clamp(_O["norm"](input, p, dim, True), min=eps)
+    size = arithmetic.clamp_min(_O["norm"](input, p, dim, True), eps)
     return input / size
 
 

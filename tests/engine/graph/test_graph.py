@@ -98,6 +98,7 @@ def test_next_functions_lead_to_the_leaves():
         lambda x, y: x.as_strided_scatter(y, (2, 2), (2, 1)),
         lambda x, y: x.scatter_reduce(0, torch.tensor([[0, 1]]), y, "sum"),
         lambda x, y: x.index_reduce(0, torch.tensor([0, 1]), y, "prod"),
+        lambda x, y: x.masked_scatter(x > 1, y), lambda x, y: torch.fill(x, y[0, 0]),
         lambda x, y: x.masked_fill(x > 1, y[0, 0]), torch.polar, torch.rsub, torch.block_diag,
     ])  # fmt: skip
 def test_what_a_kernel_made_is_no_view_and_leads_to_its_inputs(make):
