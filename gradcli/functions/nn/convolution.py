@@ -378,7 +378,7 @@ def channel_shuffle(input: Any, groups: int) -> Any:
     source = _O["clone"](input) if groups in (1, c) else input  # nothing moves: a view is left
     split = _O["reshape"](source, (n, groups, c // groups, *rest))
     dealt = formatted(_O["reshape"](_O["transpose"](split, 1, 2), shape), input)
-    return called(dealt, "NativeChannelShuffleBackward0")
+    return called(dealt, "ChannelShuffleBackward0", input)
 
 
 def fold(

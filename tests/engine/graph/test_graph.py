@@ -114,6 +114,17 @@ def test_the_real_part_of_a_real_tensor_is_itself():
     assert torch.real(x) is x and torch.real(torch.complex(x, x))._is_view()
 
 
+@family("layer", [
+        lambda x: F.avg_pool2d(x, 2), lambda x: F.adaptive_avg_pool2d(x, 2),
+        lambda x: F.channel_shuffle(x, 2), lambda x: F.channel_shuffle(x, 1),
+        lambda x: F.avg_pool2d(x, 2, 1, 1, True, False), lambda x: torch.fft.rfft(x),
+    ])  # fmt: skip
+def test_layers_lead_to_their_image(layer):
+    out = layer(torch.ones(1, 4, 4, 4, requires_grad=True))
+    ends = [node.name() for node, _ in out.grad_fn.next_functions]
+    assert ends == ["torch::autograd::AccumulateGrad"] and not out._is_view()
+
+
 @family("write", [
         lambda x: x.mul_(2), lambda x: x.sub_(x, alpha=2), lambda x: x.addcdiv_(x, x),
         lambda x: x.lerp_(x, x),
