@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 _SAVED = "_saved_"
 _OPERANDS = ("self", "other")
 _OURS = frozenset((
-    "atol", "dtype", "index", "indices", "inverse", "memory_format", "norm", "numbers", "once",
-    "onward", "rtol", "shape",
+    "atol", "dtype", "index", "indices", "inverse", "labels", "memory_format", "norm", "numbers",
+    "once", "onward", "rtol", "shape",
 ))  # fmt: skip
 """Parameters that PyTorch's nodes have not, or have in another form."""
 _UNSIGNED = ("diagonal", "dim", "shifts")
@@ -129,7 +129,7 @@ def saved_names(node: Node) -> list[str]:
         for w, n, e in zip(_operands(node), op.inputs, node.edges, strict=False)
         if n in read and e in given and not (composed and e is None)
     }
-    if "out" in read:
+    if any("out" in names for names, e in zip(op.saves, node.edges, strict=False) if e is not None):
         words.add(_result(op))
     words.update(() if composed else _always(node))
     held = {n: facts.get("words", {}).get(n, n) for n in op.params if n not in _OURS}

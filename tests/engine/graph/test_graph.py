@@ -174,10 +174,23 @@ def test_dir_shows_the_saved_values_that_a_node_has():
         (lambda x: x.unsqueeze(0).unsqueeze(-1), {"dim": 2**64 - 1, "self_sym_sizes": (1, 2, 2)}),
         (lambda x: x.sub(x, alpha=2), {}), (lambda x: x.put(torch.tensor([0]), x[0, :1]), {}),
         (lambda x: F.group_norm(x, 1), {}),
+        (lambda x: torch.einsum("ij,kj->ik", x, x), {}),
     ])  # fmt: skip
 def test_a_node_shows_the_numbers_of_its_call_and_none_of_what_it_is_composed_of(make, shown):
     node = make(TWO.clone().requires_grad_()).grad_fn
     assert {n[7:]: getattr(node, n) for n in dir(node) if n.startswith("_saved")} == shown
+
+
+@family("make", [
+        lambda x: x**3, lambda x: 3**x, lambda x: x**x, lambda x: x / 2, lambda x: 2 / x,
+        lambda x: x * x, lambda x: x @ x, lambda x: torch.atan2(x, x), lambda x: x.norm(),
+        lambda x: x.hypot(x),
+    ])  # fmt: skip
+def test_what_dir_shows_can_be_read(make):
+    node = make(TWO.clone().requires_grad_()).grad_fn
+    for name in dir(node):
+        value = getattr(node, name) if name.startswith("_saved") else None
+        assert not isinstance(value, torch.Tensor) or value.array is not None
 
 
 def test_backward_frees_saved_tensors_and_leaves_the_numbers():
