@@ -169,7 +169,7 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
         words = words if size else "index_select(): self indexing axis dim should be positive"
         raise RuntimeFault("E0307", said, torch=words)
     charge_shape((index.size, input.numel() // max(1, size)))
-    return called(rowwise(_along(input, dim, index)), "IndexSelectBackward0")
+    return called(rowwise(_along(input, dim, index)), "IndexSelectBackward0", input)
 
 
 def masked_select(input: Any, mask: Any) -> Any:
